@@ -1,0 +1,76 @@
+package strict
+
+import (
+	"reflect"
+	"strings"
+)
+
+// fields are what a struct takes from a file, those of embedded structs among them.
+type fields struct {
+	names  []string // in the order of the struct, for messages
+	byName map[string]field
+}
+
+type field struct {
+	value    reflect.Value
+	required bool
+}
+
+// fieldsOf lists the fields of v and fills the ones of type Pos.
+func fieldsOf(v reflect.Value, pos Pos) fields {
+	fs := fields{byName: map[string]field{}}
+	fs.add(v, pos)
+	return fs
+}
+
+func (fs *fields) add(v reflect.Value, pos Pos) {
+	for i := range v.NumField() {
+		f, fv := v.Type().Field(i), v.Field(i)
+		tag, tagged := f.Tag.Lookup("yaml")
+		name, options, _ := strings.Cut(tag, ",")
+		switch {
+		case f.Type == reflect.TypeFor[Pos]():
+			fv.Set(reflect.ValueOf(pos))
+		case f.Anonymous && !tagged:
+			fs.add(fv, pos)
+		case name != "" && name != "-":
+			fs.names = append(fs.names, name)
+			fs.byName[name] = field{fv, options == "required"}
+		}
+	}
+}
+
+// suggest ends the sentence about an unknown field with the nearest known one, or with all of them.
+func suggest(unknown string, known []string) string {
+	best, distance := "", 1+len(unknown)/3
+	for _, name := range known {
+		if d := editDistance(strings.ToLower(unknown), strings.ToLower(name)); d <= distance && (best == "" || d < distance) {
+			best, distance = name, d
+		}
+	}
+	if best != "" {
+		return "; did you mean " + best + "?"
+	}
+	return "; known here: " + strings.Join(known, ", ")
+}
+
+// editDistance is Levenshtein's: how many letters to insert, delete or exchange.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,137 @@
+package strict
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+type colour string
+
+func (c *colour) UnmarshalText(text []byte) error {
+	if string(text) != "red" && string(text) != "blue" {
+		return fmt.Errorf("%q is not a colour: write red or blue", text)
+	}
+	*c = colour(text)
+	return nil
+}
+
+type common struct {
+	Name string `yaml:"name,required"`
+	Pos  Pos    `yaml:"-"`
+}
+
+type limits struct {
+	Min int `yaml:"min"`
+	Max int `yaml:"max"`
+}
+
+func (l *limits) Validate() error {
+	if l.Min > l.Max {
+		return errors.Join(Fieldf("min", "min %d is above max %d", l.Min, l.Max), errors.New("limits cannot be met"))
+	}
+	return nil
+}
+
+type thing struct {
+	common
+	Colour  colour            `yaml:"colour"`
+	Tags    []string          `yaml:"tags"`
+	On      *bool             `yaml:"on"`
+	Limits  *limits           `yaml:"limits"`
+	Labels  map[string]colour `yaml:"labels"`
+	Allowed []colour          `yaml:"allowed"`
+}
+
+func decode(t *testing.T, text string) (thing, error) {
+	t.Helper()
+	docs, err := Parse("a.yaml", []byte(text))
+	if err != nil {
+		return thing{}, err
+	}
+	if len(docs) != 1 {
+		t.Fatalf("got %d documents, want 1", len(docs))
+	}
+	var v thing
+	return v, docs[0].Decode(&v)
+}
+
+func TestDecode(t *testing.T) {
+	got, err := decode(t, `
+# a comment
+name: n
+colour: red
+tags: []
+on: false
+limits: {min: 1, max: 3}
+labels: {a: blue}
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	off := false
+	want := thing{
+		common: common{Name: "n", Pos: Pos{File: "a.yaml", Line: 3, Column: 1}},
+		Colour: "red", Tags: []string{}, On: &off, Limits: &limits{1, 3}, Labels: map[string]colour{"a": "blue"},
+	}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(thing{}), cmp.AllowUnexported(common{})); diff != "" {
+		t.Error(diff)
+	}
+	if got.Allowed != nil || got.Tags == nil {
+		t.Error("an absent list must be nil and an empty one must not")
+	}
+}
+
+// Each text is wrong in the ways that its sentences tell, and all of them are told at once.
+func TestDecodeErrors(t *testing.T) {
+	for name, test := range map[string]struct{ text, want string }{
+		"misspelt":         {"name: n\ncolor: red", `a.yaml:2:1: color: unknown field; did you mean colour?`},
+		"unknown":          {"name: n\nzebra: red", `a.yaml:2:1: zebra: unknown field; known here: name, colour, tags, on, limits, labels, allowed`},
+		"twice":            {"name: n\nname: m", `a.yaml:2:1: name: stands twice, first in line 1`},
+		"missing":          {"colour: red", `a.yaml:1:1: name is required`},
+		"null list":        {"name: n\ntags:", `a.yaml:2:6: tags: null is not a value: leave the field out to leave it unchecked, or write [] so that nothing passes`},
+		"null struct":      {"name: n\nlimits: ~", `a.yaml:2:9: limits: null is not a value: leave the field out to leave it unchecked, or write its fields`},
+		"number as string": {"name: 12", `a.yaml:1:7: name: want a string, got 12: put it in quotes`},
+		"string as bool":   {"name: n\non: yes", `a.yaml:2:5: on: want true or false, got "yes"`},
+		"string as list":   {"name: n\ntags: a", `a.yaml:2:7: tags: want a list, got "a"`},
+		"list as mapping":  {"name: n\nlimits: [1]", `a.yaml:2:9: limits: want a mapping, got a list`},
+		"text":             {"name: n\nallowed: [red, green]", `a.yaml:2:16: allowed[1]: "green" is not a colour: write red or blue`},
+		"text in a map":    {"name: n\nlabels: {x: green}", `a.yaml:2:13: labels.x: "green" is not a colour: write red or blue`},
+		"too big":          {"name: n\nlimits: {max: 99999999999999999999}", `a.yaml:2:15: limits.max: want a whole number, got 99999999999999999999`},
+		"alias":            {"name: &x n\ncolour: *x", "a.yaml:1:7: name: anchors and aliases are not supported: write the value out\na.yaml:2:9: colour: anchors and aliases are not supported: write the value out"},
+		"merge key":        {"name: n\n<<: {colour: red}", `a.yaml:2:1: want a field name, got a merge key, which is not supported`},
+		"validation":       {"name: n\nlimits:\n  max: 1\n  min: 2", "a.yaml:4:8: limits.min: min 2 is above max 1\na.yaml:3:3: limits: limits cannot be met"},
+		"two at once":      {"name: n\ncolor: red\non: 1", "a.yaml:2:1: color: unknown field; did you mean colour?\na.yaml:3:5: on: want true or false, got 1"},
+		"syntax":           {"name: n\n  tags: [", `a.yaml:2:1: not valid YAML: mapping values are not allowed in this context`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := decode(t, test.text)
+			if err == nil {
+				t.Fatal("no error")
+			}
+			if diff := cmp.Diff(test.want, err.Error()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestParseDocuments(t *testing.T) {
+	docs, err := Parse("a.yaml", []byte("# nothing\n---\nname: a\n---\n---\nname: b\ncolour: green\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(docs) != 2 {
+		t.Fatalf("got %d documents, want 2", len(docs))
+	}
+	var v thing
+	if err := docs[1].Decode(&v); err == nil || !strings.HasPrefix(err.Error(), "a.yaml:7:9: colour:") {
+		t.Errorf("lines must count from the top of the file, got %v", err)
+	}
+	if docs, err := Parse("empty.yaml", nil); err != nil || len(docs) != 0 {
+		t.Errorf("an empty file: %v, %v", docs, err)
+	}
+}
