@@ -1,0 +1,134 @@
+package policy
+
+import "strconv"
+
+// Operation is what a request does to an object, in the words of admission.k8s.io/v1.
+type Operation string
+
+// The operations that Evergate judges; every other one (DELETE, CONNECT) is allowed unseen.
+const (
+	Create Operation = "CREATE"
+	Update Operation = "UPDATE"
+)
+
+// Attributes says who asks for what: everything in a review that is not the object itself.
+type Attributes struct {
+	Operation   Operation
+	Namespace   string
+	Name        string // empty on a CREATE with generateName
+	Resource    string // plural, as in "pods"
+	Subresource string // as in "ephemeralcontainers" or "status"; empty for the object itself
+	User        string
+	Groups      []string
+}
+
+// Meta is the part of an object's metadata that decisions are made of.
+type Meta struct {
+	Name         string
+	GenerateName string
+	Namespace    string
+	Labels       map[string]string
+	// Annotations is nil when the object has no such field (or null): a patch must then add the map first.
+	Annotations map[string]string
+	// Owner is the controlling owner as Kind/name, for reports; empty when there is none.
+	Owner string
+}
+
+// Pod is a Pod as far as admission cares for it: its metadata and its images.
+type Pod struct {
+	Meta
+	// Images lists every place an image can stand in, in the order containers, initContainers,
+	// ephemeralContainers, volumes. Volumes that are not image volumes are left out.
+	Images []Image
+}
+
+// Image is one place of a Pod in which an image stands.
+type Image struct {
+	Place Place
+	Index int    // in the list that Place names
+	Name  string // of the container or volume
+	Ref   string // the image exactly as written; may be empty or malformed
+}
+
+// Place names one of the lists of a Pod that hold images.
+type Place uint8
+
+// The lists of a Pod spec that hold images.
+const (
+	Containers Place = iota
+	InitContainers
+	EphemeralContainers
+	Volumes
+)
+
+var placeNames = [...]string{
+	Containers: "containers", InitContainers: "initContainers",
+	EphemeralContainers: "ephemeralContainers", Volumes: "volumes",
+}
+
+// String returns the name of the list as it stands in a Pod spec.
+func (p Place) String() string { return placeNames[p] }
+
+// Path returns the field that holds the image, as users write it: spec.containers[0].image.
+func (i Image) Path() string {
+	return "spec." + i.Place.String() + "[" + strconv.Itoa(i.Index) + "]." + i.field(".")
+}
+
+// Pointer returns the field that holds the image as a JSON Pointer (RFC 6901): /spec/containers/0/image.
+func (i Image) Pointer() string {
+	return "/spec/" + i.Place.String() + "/" + strconv.Itoa(i.Index) + "/" + i.field("/")
+}
+
+func (i Image) field(sep string) string {
+	if i.Place == Volumes {
+		return "image" + sep + "reference"
+	}
+	return "image"
+}
+
+// Ingress is a networking.k8s.io/v1 Ingress as far as admission cares for it.
+type Ingress struct {
+	Meta
+	ClassName      *string // nil when absent
+	DefaultBackend bool    // spec.defaultBackend is present
+	Rules          []IngressRule
+	TLS            []IngressTLS
+}
+
+// IngressRule is one element of spec.rules. An empty Host means every host.
+type IngressRule struct {
+	Host  string
+	Paths []IngressPath
+}
+
+// IngressPath is one element of spec.rules[].http.paths.
+type IngressPath struct {
+	Path string
+	Type string // Exact, Prefix, ImplementationSpecific; empty when absent
+}
+
+// IngressTLS is one element of spec.tls. Empty Hosts means the hosts of the controller's default certificate.
+type IngressTLS struct {
+	Hosts      []string
+	SecretName string
+}
+
+// Service is a v1 Service as far as admission cares for it.
+type Service struct {
+	Meta
+	Type                          string // ClusterIP, NodePort, LoadBalancer or ExternalName; empty means ClusterIP
+	Ports                         []ServicePort
+	ExternalIPs                   []string
+	ExternalName                  string
+	LoadBalancerClass             *string // nil when absent
+	LoadBalancerSourceRanges      []string
+	AllocateLoadBalancerNodePorts *bool // nil when absent, which means true
+	HealthCheckNodePort           int32 // 0 when not set
+}
+
+// ServicePort is one element of spec.ports.
+type ServicePort struct {
+	Name     string
+	Port     int32
+	NodePort int32 // 0 when not set: the API server allocates it before admission, or not at all
+}

@@ -1,0 +1,83 @@
+// Package policy is what Evergate decides with. It turns policy files into a Policy, and a Policy and an object into
+// findings and image rewrites. It is pure: no HTTP, no clock, no logger, no Kubernetes client; the same policy and the
+// same object give the same answer, and a Policy may be used by any number of goroutines.
+//
+// The way through it:
+//
+//	load.go        files → entries (strictly decoded) → Policy
+//	object.go      what is judged: Pod, Ingress, Service
+//	mirrors.go     rewriting: which mirror an image is pulled from
+//	pods.go        judging the images of Pods        pod_*.go      one check each
+//	ingresses.go   judging Ingresses                 ingress_*.go  one check each
+//	services.go    judging Services                  service_*.go  one check each
+//	rule.go        what all rules share: match, exclude, mode; asking every rule
+//	finding.go     what a rule says, and the ratchet: an update answers only for what it brings
+package policy
+
+// Policy is a set of compiled entries. It never changes after Load.
+type Policy struct {
+	hash      string
+	mirrors   *mirrorTable
+	pods      []rule[Pod]
+	ingresses []rule[Ingress]
+	services  []rule[Service]
+}
+
+// Hash identifies the text that the policy was loaded from: 12 hexadecimal digits, the same on every replica.
+func (p *Policy) Hash() string { return p.hash }
+
+// Counts tells how many entries of each kind a policy has, those that are off left out.
+type Counts struct {
+	Mirrors   int `json:"mirrors"`
+	Pods      int `json:"pods"`
+	Ingresses int `json:"ingresses"`
+	Services  int `json:"services"`
+}
+
+// Counts returns how many entries are in force.
+func (p *Policy) Counts() Counts {
+	return Counts{p.mirrors.len(), len(p.pods), len(p.ingresses), len(p.services)}
+}
+
+// JudgePod judges the images of a Pod as they will be pulled. old is the Pod before an update, nil otherwise.
+func (p *Policy) JudgePod(a Attributes, pod, old *Pod) []Finding {
+	if !touches(a, pod) {
+		return nil
+	}
+	return judge(p.pods, a, pod, old)
+}
+
+// JudgeIngress judges an Ingress. old is the Ingress before an update, nil otherwise.
+func (p *Policy) JudgeIngress(a Attributes, ing, old *Ingress) []Finding {
+	return judge(p.ingresses, a, ing, old)
+}
+
+// JudgeService judges a Service. old is the Service before an update, nil otherwise.
+func (p *Policy) JudgeService(a Attributes, svc, old *Service) []Finding {
+	return judge(p.services, a, svc, old)
+}
+
+// ExplainPod says of every pods rule whether it looks at the Pod.
+func (p *Policy) ExplainPod(a Attributes, pod *Pod) []RuleTrace { return explain(p.pods, a, pod) }
+
+// ExplainIngress says of every ingresses rule whether it looks at the Ingress.
+func (p *Policy) ExplainIngress(a Attributes, ing *Ingress) []RuleTrace {
+	return explain(p.ingresses, a, ing)
+}
+
+// ExplainService says of every services rule whether it looks at the Service.
+func (p *Policy) ExplainService(a Attributes, svc *Service) []RuleTrace {
+	return explain(p.services, a, svc)
+}
+
+// mirrorPodAnnotation marks the API server's shadow of a static Pod. Only kubelets create such Pods; their images are
+// pulled from the node's own manifest, so that neither rewriting nor refusing the shadow has an effect. A tenant who
+// sets it gains nothing: kubelet never runs a Pod that carries it, and it cannot be added or removed by an update.
+const mirrorPodAnnotation = "kubernetes.io/config.mirror"
+
+// touches says whether images of this Pod are Evergate's business in this request: not those of mirror Pods, nor in
+// subresources other than ephemeralcontainers (resize, status), which cannot change an image.
+func touches(a Attributes, pod *Pod) bool {
+	_, shadow := pod.Annotations[mirrorPodAnnotation]
+	return !shadow && (a.Subresource == "" || a.Subresource == "ephemeralcontainers")
+}

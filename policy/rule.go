@@ -1,0 +1,130 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/evergate/evergate/policy/internal/strict"
+)
+
+// header is what all entries of a policy have in common.
+type header struct {
+	Name    entryName  `yaml:"name,required"` // unique in the whole policy; findings and metrics carry it
+	Mode    Mode       `yaml:"mode,required"`
+	Match   *selector  `yaml:"match"`   // absent: every object
+	Exclude *selector  `yaml:"exclude"` // wins over match
+	Pos     strict.Pos `yaml:"-"`
+}
+
+// skips tells whether the entry looks at s, and if not, why.
+func (h *header) skips(s *subject) skip {
+	if sk := h.Match.misses(s); sk.dimension != "" {
+		return sk
+	}
+	return h.Exclude.hits(s)
+}
+
+// validate is called by the Validate methods of the entries, with what makes sense for their kind.
+func (h *header) validate(d dimensions) error {
+	return errors.Join(append(d.refuse(h.Match, true), d.refuse(h.Exclude, false)...)...)
+}
+
+// entryName is the name of an entry: lower case letters, digits, - and ., at most 63 characters, so that it can stand
+// in metrics and annotations as it is.
+type entryName string
+
+func (n *entryName) UnmarshalText(text []byte) error {
+	if len(text) == 0 || len(text) > 63 {
+		return fmt.Errorf("a name has 1 to 63 characters, this one has %d", len(text))
+	}
+	for _, c := range text {
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '.' {
+			return fmt.Errorf("%q is not a name: use lower case letters, digits, - and .", text)
+		}
+	}
+	*n = entryName(text)
+	return nil
+}
+
+// ruleHeader is the header of the entries that judge: pods, ingresses, services.
+type ruleHeader struct {
+	header
+	Message string `yaml:"message"` // added to each finding in brackets: whom to ask, where to read on
+}
+
+// check is one question that a rule asks of an object. Its type's doc comment is its specification.
+type check[T any] interface {
+	find(obj *T, r *report)
+}
+
+// rule is an entry that judges, compiled.
+type rule[T any] struct {
+	ruleHeader
+	checks []check[T]
+}
+
+// report collects what the checks of one rule find. Checks fill Check, Path, Reason and Value (or Count, or Range).
+type report struct {
+	rule     *ruleHeader
+	findings []Finding
+}
+
+func (r *report) add(f Finding) {
+	f.Rule, f.Mode, f.Note = string(r.rule.Name), r.rule.Mode, r.rule.Message
+	r.findings = append(r.findings, f)
+}
+
+// object is what every judged type is: something with metadata.
+type object[T any] interface {
+	*T
+	meta() *Meta
+}
+
+func (m *Meta) meta() *Meta { return m }
+
+// judge asks every rule about obj. An update (old is not nil) is answerable only for what it brings.
+func judge[T any, P object[T]](rules []rule[T], a Attributes, obj, old *T) []Finding {
+	findings := judgeOne[T, P](rules, a, obj)
+	if old != nil && len(findings) > 0 {
+		ratchet(findings, judgeOne[T, P](rules, a, old))
+	}
+	return findings
+}
+
+func judgeOne[T any, P object[T]](rules []rule[T], a Attributes, obj *T) []Finding {
+	s := newSubject(a, P(obj).meta())
+	var r report
+	for i := range rules {
+		if rules[i].skips(&s).dimension != "" {
+			continue
+		}
+		r.rule = &rules[i].ruleHeader
+		for _, c := range rules[i].checks {
+			c.find(obj, &r)
+		}
+	}
+	return r.findings
+}
+
+// RuleTrace says of one rule whether it looked at an object, for review --explain.
+type RuleTrace struct {
+	Rule     string
+	Mode     Mode
+	Applies  bool
+	Why      string // "applies", or what kept it from applying
+	Findings int    // how many it had; 0 when it does not apply
+}
+
+func explain[T any, P object[T]](rules []rule[T], a Attributes, obj *T) []RuleTrace {
+	s := newSubject(a, P(obj).meta())
+	traces := make([]RuleTrace, len(rules))
+	for i := range rules {
+		sk := rules[i].skips(&s)
+		t := RuleTrace{Rule: string(rules[i].Name), Mode: rules[i].Mode, Applies: sk.dimension == "", Why: sk.String()}
+		if t.Applies {
+			t.Findings = len(judgeOne[T, P](rules[i:i+1], a, obj))
+		}
+		traces[i] = t
+	}
+	return traces
+}

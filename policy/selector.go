@@ -1,0 +1,191 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/evergate/evergate/policy/internal/strict"
+)
+
+// selector is a match or an exclude of an entry. Within one dimension any element suffices. A match needs all of the
+// dimensions that it names; an exclude needs one of them.
+type selector struct {
+	Namespaces []glob         `yaml:"namespaces"` // names, * for any run of characters
+	Users      []glob         `yaml:"users"`      // as the API server names them
+	Groups     []glob         `yaml:"groups"`
+	PodLabels  []labelPattern `yaml:"podLabels"` // key or key=value
+	Images     []imagePattern `yaml:"images"`    // exclude only: the images of a Pod that are let be
+}
+
+// labelPattern is a label key that must be there, or a key and a pattern for its value: app, app=web-*.
+type labelPattern struct {
+	key      string
+	value    glob
+	anyValue bool
+}
+
+func (l *labelPattern) UnmarshalText(text []byte) error {
+	key, value, has := strings.Cut(string(text), "=")
+	if key == "" || strings.Contains(key, "*") {
+		return fmt.Errorf("%q is not a label: write key or key=value", text)
+	}
+	*l = labelPattern{key, glob(value), !has}
+	return nil
+}
+
+func (l labelPattern) match(labels map[string]string) bool {
+	v, ok := labels[l.key]
+	return ok && (l.anyValue || l.value.match(v))
+}
+
+func (l labelPattern) String() string {
+	if l.anyValue {
+		return l.key
+	}
+	return l.key + "=" + string(l.value)
+}
+
+// subject is what selectors look at.
+type subject struct {
+	namespace, user string
+	groups          []string
+	podLabels       map[string]string
+}
+
+func newSubject(a Attributes, m *Meta) subject {
+	return subject{namespace: a.Namespace, user: a.User, groups: a.Groups, podLabels: m.Labels}
+}
+
+// skip says why an entry does not look at an object; its zero value says that it does.
+type skip struct {
+	excluded  bool   // by exclude, rather than not covered by match
+	dimension string // namespaces, users, groups, podLabels
+	pattern   string // that excluded it
+	value     string // what was compared
+}
+
+func (s skip) String() string {
+	switch {
+	case s.dimension == "":
+		return "applies"
+	case s.excluded:
+		return fmt.Sprintf("excluded: exclude.%s has %s", s.dimension, s.pattern)
+	case s.value == "":
+		return fmt.Sprintf("not matched by match.%s", s.dimension)
+	}
+	return fmt.Sprintf("not matched: match.%s does not cover %s", s.dimension, s.value)
+}
+
+// misses returns the first dimension of a match that s does not meet.
+func (sel *selector) misses(s *subject) skip {
+	if sel == nil {
+		return skip{}
+	}
+	if sel.Namespaces != nil {
+		if _, ok := matchAny(sel.Namespaces, s.namespace); !ok {
+			return skip{dimension: "namespaces", value: s.namespace}
+		}
+	}
+	if sel.Users != nil {
+		if _, ok := matchAny(sel.Users, s.user); !ok {
+			return skip{dimension: "users", value: s.user}
+		}
+	}
+	if sel.Groups != nil && !slices.ContainsFunc(s.groups, func(g string) bool { _, ok := matchAny(sel.Groups, g); return ok }) {
+		return skip{dimension: "groups", value: strings.Join(s.groups, ", ")}
+	}
+	if sel.PodLabels != nil && !slices.ContainsFunc(sel.PodLabels, func(l labelPattern) bool { return l.match(s.podLabels) }) {
+		return skip{dimension: "podLabels"}
+	}
+	return skip{}
+}
+
+// hits returns the first dimension of an exclude that s meets. Images are not its business: an entry that excludes
+// an image still looks at the others.
+func (sel *selector) hits(s *subject) skip {
+	if sel == nil {
+		return skip{}
+	}
+	if g, ok := matchAny(sel.Namespaces, s.namespace); ok {
+		return skip{excluded: true, dimension: "namespaces", pattern: string(g)}
+	}
+	if g, ok := matchAny(sel.Users, s.user); ok {
+		return skip{excluded: true, dimension: "users", pattern: string(g)}
+	}
+	for _, group := range s.groups {
+		if g, ok := matchAny(sel.Groups, group); ok {
+			return skip{excluded: true, dimension: "groups", pattern: string(g)}
+		}
+	}
+	for _, l := range sel.PodLabels {
+		if l.match(s.podLabels) {
+			return skip{excluded: true, dimension: "podLabels", pattern: l.String()}
+		}
+	}
+	return skip{}
+}
+
+// dimensions says which dimensions of a selector have a meaning for a kind of entry.
+type dimensions struct{ requester, podLabels, images bool }
+
+// refuse returns an error for each dimension of a selector that has no meaning, with the reason.
+func (d dimensions) refuse(sel *selector, isMatch bool) []error {
+	if sel == nil {
+		return nil
+	}
+	var errs []error
+	fail := func(field, why string) {
+		errs = append(errs, strict.Fieldf(selectorName(isMatch), "%s %s", field, why))
+	}
+	if !d.requester {
+		const why = "has no meaning here: Pods are created by controllers, not by people; use namespaces or podLabels"
+		if sel.Users != nil {
+			fail("users", why)
+		}
+		if sel.Groups != nil {
+			fail("groups", why)
+		}
+	}
+	if !d.podLabels && sel.PodLabels != nil {
+		fail("podLabels", "has no meaning here: only entries of mirrors and pods look at Pods")
+	}
+	switch {
+	case sel.Images == nil:
+	case !d.images:
+		fail("images", "has no meaning here: only entries of mirrors and pods look at images")
+	case isMatch:
+		fail("images", "has no meaning in match: which images an entry looks at is said by its own fields")
+	}
+	if !isMatch {
+		errs = append(errs, sel.refuseEmpty()...)
+	}
+	return errs
+}
+
+// refuseEmpty returns an error for each list of an exclude that excludes nothing.
+func (sel *selector) refuseEmpty() []error {
+	var errs []error
+	for _, list := range []struct {
+		name  string
+		empty bool
+	}{
+		{"namespaces", sel.Namespaces != nil && len(sel.Namespaces) == 0},
+		{"users", sel.Users != nil && len(sel.Users) == 0},
+		{"groups", sel.Groups != nil && len(sel.Groups) == 0},
+		{"podLabels", sel.PodLabels != nil && len(sel.PodLabels) == 0},
+		{"images", sel.Images != nil && len(sel.Images) == 0},
+	} {
+		if list.empty {
+			errs = append(errs, strict.Fieldf("exclude", "%s: [] excludes nothing: leave the field out", list.name))
+		}
+	}
+	return errs
+}
+
+func selectorName(isMatch bool) string {
+	if isMatch {
+		return "match"
+	}
+	return "exclude"
+}
