@@ -1,0 +1,46 @@
+# make help lists what there is.
+GO ?= go
+FUZZTIME ?= 1m
+TOOL = $(GO) tool -modfile=tools/go.mod
+
+help: ## list the targets
+	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "%-12s %s\n", $$1, $$2}'
+
+run: ## serve on this machine: https://127.0.0.1:8443, its own certificate, an example policy
+	$(GO) run . serve --dev
+
+request: ## ask the server that "make run" started about a Pod, an Ingress and a Service
+	@examples/request.sh
+
+test: test-unit test-calls ## all tests, with the race detector
+
+test-unit: ## the server's own tests
+	$(GO) test -race ./...
+
+test-calls: ## the built server against kube-apiserver's own webhook client, rolled, renewed, overloaded, attacked
+	cd e2e && $(GO) test -race -count=1 -timeout 20m ./calls/...
+
+check: format vet lint test ## all that a change must pass
+
+format: ## every Go file is gofmt-ed
+	@files=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$files" || { echo "not gofmt-ed:"; echo "$$files"; exit 1; }
+
+vet: ## go vet, both modules
+	$(GO) vet ./...
+	cd e2e && $(GO) vet ./...
+
+lint: ## the linters of .golangci.yml, both modules
+	$(TOOL) golangci-lint run ./...
+	cd e2e && $(GO) tool -modfile=../tools/go.mod golangci-lint run ./...
+
+bench: ## cost of a review, stage by stage
+	$(GO) test -run '^$$' -bench . -benchmem ./policy/... ./review/... ./handlers/...
+
+fuzz: ## every fuzz target, $(FUZZTIME) each
+	@for pkg in $$($(GO) list ./...); do for f in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
+	  echo "$$pkg $$f"; $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$pkg || exit 1; done; done
+
+build: ## bin/evergate, static
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o bin/evergate .
+
+.PHONY: help run request test test-unit test-calls check format vet lint bench fuzz build
