@@ -1,0 +1,95 @@
+// Package pki makes the certificates of the tests and mounts them as kubelet does.
+package pki
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"time"
+)
+
+// CA is a certificate authority. Its key can outlive its certificate, as with cert-manager's rotationPolicy: Never.
+type CA struct {
+	key  *ecdsa.PrivateKey
+	cert *x509.Certificate
+	PEM  []byte
+}
+
+// Pair is a certificate and its key, in PEM.
+type Pair struct{ Cert, Key []byte }
+
+// NewCA makes a CA with a new key.
+func NewCA(name string) (*CA, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	return newCA(name, key)
+}
+
+// Renew returns the CA with the same name and key and a new certificate.
+func (ca *CA) Renew() (*CA, error) { return newCA(ca.cert.Subject.CommonName, ca.key) }
+
+func newCA(name string, key *ecdsa.PrivateKey) (*CA, error) {
+	template := &x509.Certificate{
+		Subject: pkix.Name{CommonName: name}, IsCA: true, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+	}
+	der, err := sign(template, template, key, key)
+	if err != nil {
+		return nil, err
+	}
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		return nil, err
+	}
+	return &CA{key, cert, encode("CERTIFICATE", der)}, nil
+}
+
+// Leaf issues a serving certificate for DNS names, with a key of its own (ECDSA P-256).
+func (ca *CA) Leaf(names ...string) (Pair, error) {
+	return ca.issue(&x509.Certificate{DNSNames: names, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}})
+}
+
+// Client issues a client certificate with a common name.
+func (ca *CA) Client(name string) (Pair, error) {
+	return ca.issue(&x509.Certificate{Subject: pkix.Name{CommonName: name}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
+}
+
+func (ca *CA) issue(template *x509.Certificate) (Pair, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return Pair{}, err
+	}
+	template.KeyUsage = x509.KeyUsageDigitalSignature
+	der, err := sign(template, ca.cert, key, ca.key)
+	if err != nil {
+		return Pair{}, err
+	}
+	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return Pair{}, err
+	}
+	return Pair{encode("CERTIFICATE", der), encode("PRIVATE KEY", keyDER)}, nil
+}
+
+func sign(template, parent *x509.Certificate, key, parentKey *ecdsa.PrivateKey) ([]byte, error) {
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
+	if err != nil {
+		return nil, err
+	}
+	template.SerialNumber = serial
+	template.NotBefore, template.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(24*time.Hour)
+	der, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, parentKey)
+	if err != nil {
+		return nil, fmt.Errorf("sign certificate: %w", err)
+	}
+	return der, nil
+}
+
+func encode(kind string, der []byte) []byte { return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}) }
