@@ -1,0 +1,110 @@
+package calls
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/evergate/evergate/e2e/caller"
+	"github.com/evergate/evergate/e2e/process"
+)
+
+// The leaf is renewed 20 times under load, as cert-manager does it. The callers dial anew all the time (connections
+// are retired after one answer), so that every certificate is really served.
+func TestLeafRenewed(t *testing.T) {
+	c := newCluster(t, product(t), "--max-connection-age", "1ms")
+	p := c.start()
+	c.service.Set(p.Addr)
+	load := c.load(c.client(caller.ClusterIP), callers)
+	for i := range 20 {
+		await(t, "calls", load.After(200))
+		c.renewLeaf()
+		awaitCount(t, p, i+2, "certificate loaded")
+	}
+	await(t, "calls", load.After(200))
+	noneLost(t, load.Stop())
+}
+
+// The CA is renewed with the same key: the API server verifies against the new certificate at once, the process goes on
+// with its old leaf for a while, and then gets a new one.
+func TestCARenewedWithSameKey(t *testing.T) {
+	c := newCluster(t, product(t), "--max-connection-age", "1ms")
+	p := c.start()
+	c.service.Set(p.Addr)
+	client := c.client(caller.ClusterIP)
+	load := c.load(client, callers)
+	for i := range 5 {
+		await(t, "calls", load.After(200))
+		renewed, err := c.ca.Renew()
+		must(t, err)
+		c.ca = renewed
+		client.SetCABundle(c.ca.PEM) // the CA injector is faster than kubelet
+		await(t, "calls", load.After(200))
+		c.renewLeaf()
+		awaitCount(t, p, i+2, "certificate loaded")
+	}
+	await(t, "calls", load.After(200))
+	noneLost(t, load.Stop())
+}
+
+// The policy is replaced 100 times under load, every tenth time by one that does not load.
+func TestPolicyReloaded(t *testing.T) {
+	c := newCluster(t, product(t))
+	p := c.start()
+	c.service.Set(p.Addr)
+	load := c.load(c.client(caller.ClusterIP), callers)
+	good, bad := 1, 0
+	for i := range 100 {
+		text := policy + fmt.Sprintf("# version %d\n", i)
+		if i%10 == 9 {
+			text = strings.Replace(text, "mode: enforce", fmt.Sprintf("mode: enforced%d", i), 1)
+		}
+		must(t, c.policy.Write(map[string][]byte{"policy.yaml": []byte(text)}))
+		if i%10 == 9 {
+			bad++
+			awaitCount(t, p, bad, "policy refused")
+		} else {
+			good++
+			awaitCount(t, p, good, "policy loaded")
+		}
+	}
+	noneLost(t, load.Stop())
+	t.Logf("policies loaded %d, refused %d", good, bad)
+}
+
+// Connections are retired after a second, by the next answer.
+func TestConnectionAge(t *testing.T) {
+	c := newCluster(t, product(t), "--max-connection-age", "1s")
+	p := c.start()
+	c.service.Set(p.Addr)
+	load := c.load(c.client(caller.ClusterIP), callers)
+	await(t, "calls", load.After(20_000))
+	report := load.Stop()
+	noneLost(t, report)
+	if report.Dials <= callers {
+		t.Errorf("%d connections for %d callers: none was retired", report.Dials, callers)
+	}
+}
+
+// awaitCount waits until the process has logged a message n times.
+func awaitCount(t *testing.T, p *process.Process, n int, msg string) {
+	t.Helper()
+	seen := 0
+	_, err := p.Await(t.Context(), func(e process.Entry) bool {
+		if e.Is(msg) {
+			seen++
+		}
+		return seen == n
+	})
+	if err != nil {
+		t.Fatalf("waiting for %d × %q: %v", n, msg, err)
+	}
+}
+
+func noneLost(t *testing.T, r caller.Report) {
+	t.Helper()
+	t.Log(r)
+	if r.Failures > 0 {
+		t.Error("calls were lost")
+	}
+}

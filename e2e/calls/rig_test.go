@@ -1,0 +1,213 @@
+// Package calls holds the tests of Evergate's first promise: not one call is lost. The callers are kube-apiserver's own
+// webhook client, the servers are processes of the built binary, and what happens to them is what happens in clusters.
+// Each test prints its figures; those in docs/guarantees.md come from here.
+package calls
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/uuid"
+
+	"github.com/evergate/evergate/e2e/caller"
+	"github.com/evergate/evergate/e2e/pki"
+	"github.com/evergate/evergate/e2e/process"
+)
+
+const (
+	root    = "../.." // of the server's module
+	callers = 16      // as many as FACTS of the field were measured with: enough to keep two cores busy
+	timeout = 3 * time.Second
+)
+
+const policy = `
+apiVersion: evergate.dev/v1alpha1
+kind: EvergatePolicy
+mirrors:
+- {name: hub, sources: [docker.io], mirror: mirror.corp.example/docker.io, mode: enforce}
+`
+
+// binaries are built once for all tests: the product, and what tests need it to lack.
+type binaries struct {
+	dir   string
+	mu    sync.Mutex
+	built map[string]string
+}
+
+var shared = &binaries{built: map[string]string{}}
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "evergate-calls-")
+	if err != nil {
+		panic(err)
+	}
+	shared.dir = dir
+	code := m.Run()
+	_ = os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// binary builds the product; overlay names files of the product to replace, with their replacements in testdata.
+func binary(t *testing.T, name string, overlay map[string]string) string {
+	t.Helper()
+	shared.mu.Lock()
+	defer shared.mu.Unlock()
+	if path, ok := shared.built[name]; ok {
+		return path
+	}
+	path := filepath.Join(shared.dir, name)
+	dir, err := filepath.Abs(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := process.Build(t.Context(), dir, path, overlay); err != nil {
+		t.Fatal(err)
+	}
+	shared.built[name] = path
+	return path
+}
+
+func product(t *testing.T) string { return binary(t, "evergate", nil) }
+
+// cluster is what surrounds the processes: a Service, a CA, mounted files.
+type cluster struct {
+	t       *testing.T
+	binary  string
+	service *caller.Service
+	ca      *pki.CA
+	tls     *pki.Mount
+	policy  *pki.Mount
+	args    []string
+}
+
+func newCluster(t *testing.T, binary string, args ...string) *cluster {
+	t.Helper()
+	ca, err := pki.NewCA("evergate-ca")
+	must(t, err)
+	c := &cluster{
+		t: t, binary: binary, ca: ca, args: args,
+		service: caller.NewService("evergate", "evergate-system"),
+		tls:     &pki.Mount{Dir: t.TempDir()},
+		policy:  &pki.Mount{Dir: t.TempDir()},
+	}
+	c.renewLeaf()
+	must(t, c.policy.Write(map[string][]byte{"policy.yaml": []byte(policy)}))
+	return c
+}
+
+func (c *cluster) renewLeaf() {
+	c.t.Helper()
+	leaf, err := c.ca.Leaf(c.service.DNSName())
+	must(c.t, err)
+	must(c.t, c.tls.WritePair(c.ca, leaf))
+}
+
+// start runs a process and waits until it is ready. It is not an endpoint of the Service yet.
+func (c *cluster) start(more ...string) *process.Process {
+	c.t.Helper()
+	args := append([]string{
+		"--tls-cert", filepath.Join(c.tls.Dir, "tls.crt"), "--tls-key", filepath.Join(c.tls.Dir, "tls.key"),
+		"--service-name", c.service.DNSName(), "--policy", c.policy.Dir, "--reload-interval", "50ms",
+	}, c.args...)
+	p, err := process.Start(c.t.Context(), c.binary, append(args, more...)...)
+	must(c.t, err)
+	c.t.Cleanup(func() {
+		if c.t.Failed() {
+			c.t.Logf("log of process %d:\n%s", p.PID(), tail(p.Log(), 40))
+		}
+	})
+	return p
+}
+
+func (c *cluster) client(routing caller.Routing) *caller.Client {
+	c.t.Helper()
+	client, err := caller.New(c.service, c.ca.PEM, routing, timeout)
+	must(c.t, err)
+	return client
+}
+
+// load starts callers that have Pods rewritten and judged in turn, and check what comes back.
+func (c *cluster) load(client *caller.Client, n int) *caller.Load {
+	return caller.Start(c.t.Context(), client, n, func(ctx context.Context, _ int) error {
+		if err := mutate(ctx, client); err != nil {
+			return err
+		}
+		return validate(ctx, client)
+	})
+}
+
+func mutate(ctx context.Context, client *caller.Client) error {
+	answer, err := client.Call(ctx, "/mutate/pods", true, podReview("nginx:1.25"))
+	if err != nil {
+		return err
+	}
+	if want := []byte(`"mirror.corp.example/docker.io/library/nginx:1.25"`); !bytes.Contains(answer.Patch, want) {
+		return fmt.Errorf("the patch does not rewrite the image: %s", answer.Patch)
+	}
+	return nil
+}
+
+func validate(ctx context.Context, client *caller.Client) error {
+	answer, err := client.Call(ctx, "/validate/pods", false, podReview("mirror.corp.example/docker.io/library/nginx:1.25"))
+	if err == nil && !answer.Allowed {
+		err = fmt.Errorf("denied: %s", answer.Result.Message)
+	}
+	return err
+}
+
+func podReview(image string) *admissionv1.AdmissionReview {
+	pod := corev1.Pod{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "web-", Namespace: "team-a", Labels: map[string]string{"app": "web"}},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: image}}},
+	}
+	raw, err := json.Marshal(pod)
+	if err != nil {
+		panic(err)
+	}
+	return &admissionv1.AdmissionReview{
+		TypeMeta: metav1.TypeMeta{APIVersion: "admission.k8s.io/v1", Kind: "AdmissionReview"},
+		Request: &admissionv1.AdmissionRequest{
+			UID:       uuid.NewUUID(),
+			Kind:      metav1.GroupVersionKind{Version: "v1", Kind: "Pod"},
+			Resource:  metav1.GroupVersionResource{Version: "v1", Resource: "pods"},
+			Namespace: "team-a", Operation: admissionv1.Create,
+			UserInfo: authenticationv1.UserInfo{Username: "system:serviceaccount:kube-system:replicaset-controller"},
+			Object:   runtime.RawExtension{Raw: raw},
+		},
+	}
+}
+
+// await waits for an event, as long as the test may last.
+func await(t *testing.T, what string, event <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-event:
+	case <-t.Context().Done():
+		t.Fatalf("waiting for %s: %v", what, t.Context().Err())
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func tail(text string, n int) string {
+	lines := bytes.Split([]byte(text), []byte("\n"))
+	return string(bytes.Join(lines[max(0, len(lines)-n):], []byte("\n")))
+}
