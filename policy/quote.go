@@ -1,0 +1,23 @@
+package policy
+
+import (
+	"strconv"
+	"unicode/utf8"
+)
+
+// maxQuoted is how many bytes of a value stand in a sentence: enough to recognise it, too few to carry a snippet or a
+// secret into logs, and short enough for a warning (the API server advises 120 characters).
+const maxQuoted = 60
+
+// quoted returns s as users shall read it: in double quotes, cut where it is long, and with everything escaped that
+// does not print. The API server drops a warning that holds a control character without a word.
+func quoted(s string) string {
+	if len(s) <= maxQuoted {
+		return strconv.Quote(s)
+	}
+	cut := maxQuoted
+	for cut > maxQuoted-utf8.UTFMax && !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return strconv.Quote(s[:cut]) + "…"
+}
