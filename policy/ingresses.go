@@ -1,7 +1,58 @@
 package policy
 
+import (
+	"errors"
+	"slices"
+
+	"github.com/evergate/evergate/policy/internal/strict"
+)
+
+// ingressesEntry is one entry of ingresses: a rule for Ingresses. Each field below is a block of checks; one that is
+// absent checks nothing, and at least one must be there. Every check answers for itself, also where another one finds
+// the same fault: else mending a fault by half could look like a new one to the ratchet.
 type ingressesEntry struct {
 	ruleHeader
+	// Hosts: which hosts an Ingress may answer for.
+	Hosts *hostRules `yaml:"hosts"`
+	// TLS: whether it must be served by TLS.
+	TLS *tlsRules `yaml:"tls"`
+	// ClassNames: which controllers may serve it.
+	ClassNames *classNameRules `yaml:"classNames"`
+	// Paths: which paths it may have.
+	Paths *pathRules `yaml:"paths"`
+	// Annotations: which annotations it may or must have.
+	Annotations *annotationRules `yaml:"annotations"`
+	// IngressNginx: what only concerns the controller ingress-nginx.
+	IngressNginx *ingressNginxRules `yaml:"ingressNginx"`
+	// DefaultBackend: deny means that spec.defaultBackend must not be there.
+	DefaultBackend denial `yaml:"defaultBackend"`
 }
 
-func (e *ingressesEntry) checks() []check[Ingress] { return nil }
+// Validate implements strict.Validator.
+func (e *ingressesEntry) Validate() error {
+	errs := []error{e.header.validate(dimensions{requester: true})}
+	if e.Annotations != nil && len(annotationChecks[Ingress](e.Annotations)) == 0 {
+		errs = append(errs, strict.Fieldf("annotations", "%v", errNoCheck("denied, required, values or deniedValues")))
+	}
+	if len(e.checks()) == 0 {
+		errs = append(errs, errNoCheck("hosts, tls, classNames, paths, annotations, ingressNginx or defaultBackend"))
+	}
+	return errors.Join(errs...)
+}
+
+// checks compiles the entry. Findings come in the order of its fields.
+func (e *ingressesEntry) checks() []check[Ingress] {
+	var backend []check[Ingress]
+	if e.DefaultBackend {
+		backend = append(backend, defaultBackendDenied{})
+	}
+	return slices.Concat(
+		e.Hosts.checks(),
+		e.TLS.checks(),
+		e.ClassNames.checks(),
+		e.Paths.checks(),
+		annotationChecks[Ingress](e.Annotations),
+		e.IngressNginx.checks(),
+		backend,
+	)
+}

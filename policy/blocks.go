@@ -1,0 +1,26 @@
+package policy
+
+import "fmt"
+
+// denial is a field whose only value is deny: what it names must not be there.
+type denial bool
+
+// UnmarshalText accepts the word deny.
+func (d *denial) UnmarshalText(text []byte) error {
+	if string(text) != "deny" {
+		return fmt.Errorf("%q is not known here: write deny, or leave the field out to allow it", text)
+	}
+	*d = true
+	return nil
+}
+
+// errNoCheck refuses a rule, or a block of one, that would check nothing: a slip would look like protection.
+func errNoCheck(fields string) error { return fmt.Errorf("checks nothing: write %s", fields) }
+
+// passing ends a sentence with what would pass.
+func passing[S ~string](allowed []S) string {
+	if len(allowed) == 0 {
+		return "; the policy allows none"
+	}
+	return "; allowed: " + listing(allowed)
+}

@@ -1,0 +1,64 @@
+package policy
+
+import "iter"
+
+// classNameRules is the field classNames of an ingresses entry. An Ingress names its class in spec.ingressClassName or
+// in the older annotation kubernetes.io/ingress.class; the rules mean whichever is set. Where both are, they must
+// agree: controllers differ in which of them they obey (check classNames.contradiction).
+type classNameRules struct {
+	// Required: true means that an Ingress must name a class, and not leave it to the cluster's default.
+	Required bool `yaml:"required"`
+	// Allowed lists the classes, * for any run of characters: [internal, "public-*"]. An Ingress without a class
+	// passes: see Required. [] means that no class passes.
+	Allowed []glob `yaml:"allowed"`
+}
+
+// Validate implements strict.Validator.
+func (c *classNameRules) Validate() error {
+	if len(c.checks()) == 0 {
+		return errNoCheck("required or allowed")
+	}
+	return nil
+}
+
+func (c *classNameRules) checks() []check[Ingress] {
+	if c == nil {
+		return nil
+	}
+	var checks []check[Ingress]
+	if c.Required {
+		checks = append(checks, classNamesRequired{c.passing("; set spec.ingressClassName")})
+	}
+	if c.Allowed != nil {
+		checks = append(checks, classNamesAllowed{c.Allowed, c.passing("")})
+	}
+	if len(checks) > 0 {
+		checks = append(checks, classNamesContradiction{})
+	}
+	return checks
+}
+
+// passing ends the sentences: with what would pass if that is known, or with other words.
+func (c *classNameRules) passing(otherwise string) string {
+	if c.Allowed == nil {
+		return otherwise
+	}
+	return passing(c.Allowed)
+}
+
+const (
+	classAnnotation = "kubernetes.io/ingress.class"
+	classField      = "spec.ingressClassName"
+)
+
+// classNames yields the classes that the Ingress names, each with its field; empty ones are none.
+func (ing *Ingress) classNames() iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		if ing.ClassName != nil && *ing.ClassName != "" && !yield(classField, *ing.ClassName) {
+			return
+		}
+		if name := ing.Annotations[classAnnotation]; name != "" {
+			yield(annotationPath(classAnnotation), name)
+		}
+	}
+}

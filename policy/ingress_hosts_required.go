@@ -1,0 +1,12 @@
+package policy
+
+// hostsRequired is hosts.required: it finds each rule without a host, and an Ingress without rules.
+type hostsRequired struct{}
+
+func (hostsRequired) find(ing *Ingress, r *report) {
+	for at, host := range ing.hosts() {
+		if host == everyHost {
+			r.add(hostFinding("hosts.required", at, host, noHost+"; set one"))
+		}
+	}
+}

@@ -1,0 +1,16 @@
+package policy
+
+// hostsWildcards is hosts.wildcards: it finds each host with a star, and each absent one.
+type hostsWildcards struct{}
+
+func (hostsWildcards) find(ing *Ingress, r *report) {
+	for at, host := range ing.hosts() {
+		switch {
+		case host == everyHost:
+			r.add(hostFinding("hosts.wildcards", at, host, noHost+"; write each host out"))
+		case host.depth != hostItself:
+			r.add(hostFinding("hosts.wildcards", at, host,
+				quoted(host.String())+" is a wildcard, which is denied; write each host out"))
+		}
+	}
+}

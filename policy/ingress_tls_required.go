@@ -1,0 +1,10 @@
+package policy
+
+// tlsRequired is tls.required: it finds an Ingress without spec.tls.
+type tlsRequired struct{}
+
+func (tlsRequired) find(ing *Ingress, r *report) {
+	if len(ing.TLS) == 0 {
+		r.add(Finding{Check: "tls.required", Path: "spec.tls", Reason: "is not set, so that plain HTTP is served; set it"})
+	}
+}
