@@ -103,14 +103,14 @@ func checkHostName(name string) error {
 	for label := range strings.SplitSeq(name, ".") {
 		switch {
 		case label == "":
-			return errors.New("a label between two dots is empty")
+			return errors.New("it has an empty label")
 		case len(label) > 63:
-			return fmt.Errorf("the label %s has %d characters, a label has at most 63", label, len(label))
+			return fmt.Errorf("the label %q has %d characters, a label has at most 63", label, len(label))
 		case label[0] == '-' || label[len(label)-1] == '-':
-			return fmt.Errorf("the label %s begins or ends with -", label)
-		}
-		if i := strings.IndexFunc(label, isNotHostRune); i >= 0 {
-			return fmt.Errorf("%q holds a character other than letters, digits and - (write other scripts as xn--…)", label)
+			return fmt.Errorf("the label %q begins or ends with -", label)
+		case strings.ContainsFunc(label, isNotHostRune):
+			return fmt.Errorf("the label %q holds another character than letters, digits and - "+
+				"(other scripts are written as xn--…)", label)
 		}
 	}
 	return nil

@@ -1,0 +1,123 @@
+package policy
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+func TestParseHost(t *testing.T) {
+	for in, want := range map[string]string{
+		"a.example":         "a.example",
+		"A.Example.":        "a.example",
+		"*.A.example.":      "*.a.example",
+		"**.a.example":      "**.a.example",
+		"**":                "**",
+		"*":                 "**",
+		"":                  "**",
+		".":                 "**",
+		"\u212aelvin.a":     "\u212aelvin.a", // the Kelvin sign is no k in DNS
+		"B\u00dcCHER.a":     "b\u00dccher.a",
+		"localhost":         "localhost",
+		"a.*.example":       "a.*.example",
+		"x.**.example.Com.": "x.**.example.com",
+	} {
+		if got := parseHost(in).String(); got != want {
+			t.Errorf("parseHost(%q) = %s, want %s", in, got, want)
+		}
+	}
+}
+
+// TestHostSet compares the look-ups with the definition, tried on every host of a small world.
+func TestHostSet(t *testing.T) {
+	hosts, patterns := smallWorld()
+	rng := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // reproducible on purpose
+	for range 2000 {
+		var chosen []hostPattern
+		for range 1 + rng.IntN(4) {
+			chosen = append(chosen, patterns[rng.IntN(len(patterns))])
+		}
+		set, denied := newHostSet(chosen), newHostsDenied(chosen)
+		for _, p := range patterns {
+			if p.depth == labelsBelow && p != everyHost {
+				continue // no host of an object is such
+			}
+			wantCovers, wantOverlaps := false, false
+			for _, c := range chosen {
+				all, some := relate(c, p, hosts)
+				wantCovers, wantOverlaps = wantCovers || all, wantOverlaps || some
+			}
+			if _, got := set.covers(p); got != wantCovers {
+				t.Fatalf("%v covers %s: %t, want %t", chosen, p, got, wantCovers)
+			}
+			if got := denied.reason(p) != ""; got != wantOverlaps {
+				t.Fatalf("%v denies %s: %t, want %t", chosen, p, got, wantOverlaps)
+			}
+		}
+	}
+}
+
+// smallWorld returns every host of up to four labels out of two, and every pattern about the shorter ones.
+func smallWorld() (hosts []string, patterns []hostPattern) {
+	level := []string{""}
+	patterns = []hostPattern{everyHost}
+	for depth := range 4 {
+		var next []string
+		for _, parent := range level {
+			for _, label := range []string{"a", "b"} {
+				next = append(next, strings.TrimSuffix(label+"."+parent, "."))
+			}
+		}
+		hosts, level = append(hosts, next...), next
+		if depth < 3 {
+			for _, name := range next {
+				patterns = append(patterns, parseHost(name), parseHost("*."+name), parseHost("**."+name))
+			}
+		}
+	}
+	return hosts, patterns
+}
+
+// relate says whether c covers all, or some, of the hosts that p stands for.
+func relate(c, p hostPattern, hosts []string) (all, some bool) {
+	all = true
+	for _, h := range hosts {
+		if standsFor(p, h) {
+			in := standsFor(c, h)
+			all, some = all && in, some || in
+		}
+	}
+	return all, some
+}
+
+// standsFor is the definition of a pattern.
+func standsFor(p hostPattern, host string) bool {
+	below, isBelow := strings.CutSuffix(host, "."+p.name)
+	switch p.depth {
+	case oneLabelBelow:
+		return isBelow && !strings.Contains(below, ".")
+	case labelsBelow:
+		return isBelow || p.name == ""
+	}
+	return host == p.name
+}
+
+func TestHostSetEndlessName(t *testing.T) {
+	set := newHostSet([]hostPattern{parseHost("**.example.com")})
+	for host, want := range map[string]bool{
+		strings.Repeat("a.", 1<<20) + "example.com":      true,
+		strings.Repeat("a.", 1<<20) + "example.org":      false,
+		strings.Repeat("a", 1<<20) + ".example.com":      true,
+		strings.Repeat("a", 1<<20) + "example.com":       false,
+		strings.Repeat("a", 1<<20):                       false,
+		strings.Repeat("a.", 120) + "bbbb.example.com":   true,
+		strings.Repeat("a.", 120) + "bbb.example.com":    true,
+		strings.Repeat("a.", 120) + "bb.example.com":     true,
+		strings.Repeat("a.", 120) + "b.example.com":      true,
+		strings.Repeat("a.", 120) + "b.not-example.com.": false,
+	} {
+		if _, got := set.covers(parseHost(host)); got != want {
+			t.Errorf("a host of %d characters ending in %s: %t, want %t", len(host), host[len(host)-12:], got, want)
+		}
+	}
+}
