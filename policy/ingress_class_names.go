@@ -27,7 +27,7 @@ func (c *classNameRules) checks() []check[Ingress] {
 	}
 	var checks []check[Ingress]
 	if c.Required {
-		checks = append(checks, classNamesRequired{c.passing("; set spec.ingressClassName")})
+		checks = append(checks, classNamesRequired{c.passing("; set one")})
 	}
 	if c.Allowed != nil {
 		checks = append(checks, classNamesAllowed{c.Allowed, c.passing("")})

@@ -3,13 +3,13 @@ package policy
 // hostsDenied is hosts.denied: it finds each host that stands for anything that a pattern covers: *.example is denied
 // by **.example, and also by a.example, for it would answer for that too. An absent host stands for every one.
 type hostsDenied struct {
+	listed   []hostPattern
 	patterns hostSet
 	below    map[string]hostPattern // for a name, a denied host one label below it
-	any      hostPattern            // one of the patterns: an absent host stands for it, as for every other
 }
 
 func newHostsDenied(patterns []hostPattern) hostsDenied {
-	c := hostsDenied{newHostSet(patterns), map[string]hostPattern{}, patterns[0]}
+	c := hostsDenied{patterns, newHostSet(patterns), map[string]hostPattern{}}
 	for _, p := range patterns {
 		parent := parentHost(p.name)
 		if _, taken := c.below[parent]; !taken && p.depth == hostItself {
@@ -30,7 +30,7 @@ func (c hostsDenied) find(ing *Ingress, r *report) {
 // reason says why a host is denied; it is empty when it is not.
 func (c hostsDenied) reason(host hostPattern) string {
 	if host.depth == labelsBelow {
-		return noHost + ", also the denied " + c.any.String() + "; set one"
+		return noHost + ", also the denied " + c.listed[0].String() + "; set one"
 	}
 	if by, ok := c.patterns.covers(host); ok {
 		return quoted(host.String()) + " is denied by " + by.String()

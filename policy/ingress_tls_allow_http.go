@@ -20,6 +20,6 @@ func (tlsAllowHTTP) find(ing *Ingress, r *report) {
 	r.add(Finding{
 		Check:  "tls.allowHTTP",
 		Path:   annotationPath(allowHTTPAnnotation),
-		Reason: found + `, so that plain HTTP is served too; set it to "false"`,
+		Reason: found + `; set it to "false", so that plain HTTP is not served`,
 	})
 }

@@ -30,14 +30,16 @@ type ingressesEntry struct {
 
 // Validate implements strict.Validator.
 func (e *ingressesEntry) Validate() error {
-	errs := []error{e.header.validate(dimensions{requester: true})}
-	if e.Annotations != nil && len(annotationChecks[Ingress](e.Annotations)) == 0 {
-		errs = append(errs, strict.Fieldf("annotations", "%v", errNoCheck("denied, required, values or deniedValues")))
+	err := e.header.validate(dimensions{requester: true})
+	switch {
+	case e.Annotations != nil && len(annotationChecks[Ingress](e.Annotations)) == 0:
+		none := errNoCheck("denied, required, values or deniedValues")
+		return errors.Join(err, strict.Fieldf("annotations", "%v", none))
+	case len(e.checks()) == 0:
+		none := errNoCheck("hosts, tls, classNames, paths, annotations, ingressNginx or defaultBackend")
+		return errors.Join(err, none)
 	}
-	if len(e.checks()) == 0 {
-		errs = append(errs, errNoCheck("hosts, tls, classNames, paths, annotations, ingressNginx or defaultBackend"))
-	}
-	return errors.Join(errs...)
+	return err
 }
 
 // checks compiles the entry. Findings come in the order of its fields.

@@ -1,0 +1,91 @@
+package policy
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var updateIngresses = flag.Bool("update-ingresses", false, "write the sentences of testdata/ingresses anew")
+
+// TestIngressManifests judges each testdata/ingresses/<check>/*.yaml by the policy.yaml beside it. The comment that a
+// manifest begins with is what users shall read, a sentence a line; good ones have none. A case is added by adding a
+// file, and its sentences by -update-ingresses.
+func TestIngressManifests(t *testing.T) {
+	policies, err := filepath.Glob("testdata/ingresses/*/policy.yaml")
+	if err != nil || len(policies) == 0 {
+		t.Fatalf("no policies: %v", err)
+	}
+	for _, file := range policies {
+		dir := filepath.Dir(file)
+		t.Run(filepath.Base(dir), func(t *testing.T) {
+			data, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := Load(File{file, data})
+			if err != nil {
+				t.Fatal(err)
+			}
+			good, _ := filepath.Glob(filepath.Join(dir, "good*.yaml"))
+			bad, _ := filepath.Glob(filepath.Join(dir, "bad*.yaml"))
+			if len(good) == 0 || len(bad) == 0 {
+				t.Fatal("want a good and a bad manifest at least")
+			}
+			for _, m := range append(good, bad...) {
+				t.Run(filepath.Base(m), func(t *testing.T) { judgeManifest(t, p, m) })
+			}
+		})
+	}
+}
+
+func judgeManifest(t *testing.T, p *Policy, file string) {
+	findings := p.JudgeIngress(creating, readIngress(t, file), nil)
+	for _, f := range findings {
+		if check := filepath.Base(filepath.Dir(file)); f.Check != check {
+			t.Errorf("finding of %s in the directory of %s", f.Check, check)
+		}
+	}
+	got := sentences(findings)
+	want, body := leadingComment(t, file)
+	if *updateIngresses {
+		writeManifest(t, file, got, body)
+		want = got
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("sentences (-want +got):\n%s", diff)
+	}
+	if isBad := strings.HasPrefix(filepath.Base(file), "bad"); isBad != (len(got) > 0) {
+		t.Errorf("%d findings", len(got))
+	}
+}
+
+// leadingComment splits a manifest into the lines of the comment that it begins with, and the rest.
+func leadingComment(t *testing.T, file string) (lines []string, body string) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body = string(data)
+	for strings.HasPrefix(body, "# ") {
+		var line string
+		line, body, _ = strings.Cut(body, "\n")
+		lines = append(lines, line[2:])
+	}
+	return lines, body
+}
+
+func writeManifest(t *testing.T, file string, lines []string, body string) {
+	var b strings.Builder
+	for _, line := range lines {
+		b.WriteString("# " + line + "\n")
+	}
+	b.WriteString(body)
+	if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

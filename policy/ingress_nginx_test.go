@@ -1,0 +1,63 @@
+package policy
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestNginxRiskTable(t *testing.T) {
+	seen := map[string]bool{}
+	count := map[nginxRisk]int{}
+	for line := range strings.Lines(nginxRisks) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		name, word, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		risk, known := nginxRiskOf(name)
+		if !known || risk.String() != word || seen[name] {
+			t.Errorf("line %q reads as %s, known %t, seen before %t", line, risk, known, seen[name])
+		}
+		seen[name] = true
+		count[risk]++
+	}
+	// As the project published it, and the two older names.
+	want := map[nginxRisk]int{nginxLow: 75 + 1, nginxMedium: 45 + 1, nginxHigh: 10, nginxCritical: 5}
+	if diff := cmp.Diff(want, count); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestNginxRiskOf(t *testing.T) {
+	for name, want := range map[string]nginxRisk{
+		"canary":                nginxLow,
+		"app-root":              nginxMedium,
+		"auth-url":              nginxHigh,
+		"server-snippet":        nginxCritical,
+		"canar":                 nginxCritical, // only whole names are known
+		"canary Low":            nginxCritical,
+		"canary\nx":             nginxCritical,
+		"Canary":                nginxCritical,
+		"#":                     nginxCritical,
+		"":                      nginxCritical,
+		"affinity Low\nbackend": nginxCritical,
+	} {
+		if got, _ := nginxRiskOf(name); got != want {
+			t.Errorf("nginxRiskOf(%q) = %s, want %s", name, got, want)
+		}
+	}
+}
+
+func TestIngressNginxPrefix(t *testing.T) {
+	p := mustLoadIngressRule(t, "ingressNginx: {maxRisk: Low, prefix: nginx.corp.example}")
+	ing := withAnnotations(
+		"nginx.corp.example/app-root", "/a",
+		"nginx.corp.example.evil/app-root", "/a",
+		"nginx.ingress.kubernetes.io/app-root", "/a",
+	)
+	want := []string{`r/ingressNginx.maxRisk: metadata.annotations["nginx.corp.example/app-root"]: has the risk Medium; at most Low is allowed`}
+	if diff := cmp.Diff(want, sentences(p.JudgeIngress(creating, ing, nil))); diff != "" {
+		t.Error(diff)
+	}
+}

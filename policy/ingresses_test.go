@@ -1,0 +1,151 @@
+package policy
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// What the manifests of testdata/ingresses do not say.
+func TestIngressSentences(t *testing.T) {
+	for name, test := range map[string]struct {
+		rule string
+		ing  *Ingress
+		want []string
+	}{
+		"nothing passes":          {`hosts: {allowed: []}`, withHosts("a.example"), []string{`r/hosts.allowed: spec.rules[0].host: "a.example" is not allowed; the policy allows none`}},
+		"every host passes":       {`hosts: {allowed: ["**"]}`, withHosts("a", "*.b.c", ""), nil},
+		"hosts as DNS has them":   {`hosts: {allowed: ["*.Apps.example."]}`, withHosts("A.apps.EXAMPLE."), nil},
+		"a wildcard below":        {`hosts: {allowed: ["**.example"]}`, withHosts("*.example", "*.a.example"), nil},
+		"a wildcard by one host":  {`hosts: {allowed: [a.example]}`, withHosts("*.example"), []string{`r/hosts.allowed: spec.rules[0].host: "*.example" is not allowed; allowed: a.example`}},
+		"many allowed":            {`hosts: {allowed: [a, b, c, d, e, f, g]}`, withHosts("x"), []string{`r/hosts.allowed: spec.rules[0].host: "x" is not allowed; allowed: a, b, c, d, e and 2 more`}},
+		"every host is denied":    {`hosts: {denied: ["**"]}`, withHosts("a", ""), []string{`r/hosts.denied: spec.rules[0].host: "a" is denied by **`, `r/hosts.denied: spec.rules[1].host: no host is set, which means every host, also the denied **; set one`}},
+		"an absent host counts":   {`hosts: {max: 1}`, withHosts("a.example", ""), []string{`r/hosts.max: spec.rules: has 2 different hosts; at most 1 are allowed`}},
+		"certificates as DNS":     {`tls: {coversHosts: true}`, withTLS(withHosts("A.example", "x.b.example."), "a.EXAMPLE", "*.B.example."), nil},
+		"no star covers its name": {`tls: {coversHosts: true}`, withTLS(withHosts("example"), "*.example"), []string{`r/tls.coversHosts: spec.rules[0].host: "example" is in no spec.tls[].hosts; add it`}},
+		"no certificate for all":  {`tls: {coversHosts: true}`, withTLS(withHosts("a.example"), "", "*", "**.example"), []string{`r/tls.coversHosts: spec.rules[0].host: "a.example" is in no spec.tls[].hosts; add it or "*.example"`}},
+		"both classes are wrong":  {`classNames: {allowed: [ok]}`, withClass("a", "a"), []string{`r/classNames.allowed: spec.ingressClassName: "a" is not allowed; allowed: ok`, `r/classNames.allowed: metadata.annotations["kubernetes.io/ingress.class"]: "a" is not allowed; allowed: ok`}},
+		"required among":          {`classNames: {required: true, allowed: [a, b]}`, withClass("", ""), []string{`r/classNames.required: spec.ingressClassName: no class is set; allowed: a, b`}},
+		"no type":                 {`paths: {types: []}`, withPaths("", "/"), []string{`r/paths.types: spec.rules[0].http.paths[0].pathType: no type is set; the policy allows none`}},
+		"case of a denied part":   {`paths: {denied: [/ADMIN]}`, withPaths("Prefix", "/x/aDmin"), []string{`r/paths.denied: spec.rules[0].http.paths[0].path: "/x/aDmin" contains "/admin", which is denied`}},
+		"the whole path":          {`paths: {deniedPatterns: ["/a"]}`, withPaths("Prefix", "/a/b", "Prefix", "/a"), []string{`r/paths.deniedPatterns: spec.rules[0].http.paths[1].path: "/a" matches /a, which is denied`}},
+		"each character once":     {`paths: {unsafeCharacters: deny}`, withPaths("Exact", "/\x00\u00a0{\"'\\}\x00;#\t"), []string{`r/paths.unsafeCharacters: spec.rules[0].http.paths[0].path: "/\x00\u00a0{\"'\\}\x00;#\t" contains '\x00', '\u00a0', '{', '"', '\'' and 5 more, which can get out into the controller's configuration (CVE-2026-24512); leave it out`}},
+		"a long value is cut":     {`annotations: {values: [{key: a, value: b}]}`, withAnnotations("a", strings.Repeat("secret", 100)), []string{`r/annotations.values: metadata.annotations["a"]: "` + strings.Repeat("secret", 10) + `"… does not match b`}},
+		"both patterns of a key":  {`annotations: {values: [{key: "a*", value: ".*x.*"}, {key: ab, value: ".*y.*"}]}`, withAnnotations("ab", "x"), []string{`r/annotations.values: metadata.annotations["ab"]: "x" does not match .*y.*`}},
+		"in the order of fields": {"defaultBackend: deny\n  message: ask the platform team\n  tls: {required: true}\n  hosts: {required: true}", &Ingress{DefaultBackend: true}, []string{
+			`r/hosts.required: spec.rules: no host is set, which means every host; set one (ask the platform team)`,
+			`r/tls.required: spec.tls: is not set, so that plain HTTP is served; set it (ask the platform team)`,
+			`r/defaultBackend: spec.defaultBackend: gets every request that no rule takes, and is denied; name hosts in spec.rules instead (ask the platform team)`,
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := sentences(mustLoadIngressRule(t, test.rule).JudgeIngress(creating, test.ing, nil))
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// Nothing that stands in an object brings a control character into a sentence: the API server would drop the warning.
+func TestIngressSentencesPrint(t *testing.T) {
+	p := mustLoadIngressRule(t, `hosts: {allowed: [], denied: ["**"], wildcards: deny}
+  tls: {required: true, coversHosts: true, allowHTTP: deny}
+  classNames: {allowed: []}
+  paths: {types: [], denied: [/], deniedPatterns: [".*"], unsafeCharacters: deny}
+  annotations: {denied: ["*/"], required: [{key: kubernetes.io/ingress.class, value: x}], values: [{key: "*", value: x}], deniedValues: [{key: "*", value: ".*"}]}
+  ingressNginx: {maxRisk: Low}`)
+	const evil = "*.\x00\n\x1b[31m\u202e\xff/"
+	ing := &Ingress{
+		Meta:      Meta{Annotations: map[string]string{classAnnotation: evil, allowHTTPAnnotation: evil, evil: evil, "nginx.ingress.kubernetes.io/" + evil: evil}},
+		ClassName: new(evil + "x"),
+		Rules:     []IngressRule{{Host: evil, Paths: []IngressPath{{evil, evil}}}},
+		TLS:       []IngressTLS{{Hosts: []string{evil + "x"}}},
+	}
+	checks := map[string]bool{}
+	for _, f := range p.JudgeIngress(creating, ing, nil) {
+		checks[f.Check] = true
+		if s := f.String(); strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\u202e' || r == '\ufffd' }) {
+			t.Errorf("%q", s)
+		}
+	}
+	if len(checks) != 16 {
+		t.Errorf("%d checks found something: %v", len(checks), checks)
+	}
+}
+
+// An Ingress of the greatest size that etcd takes is judged in about as many steps as it has hosts. Were it their
+// square, this test would run for minutes.
+func TestIngressOfManyHosts(t *testing.T) {
+	const n = 20000
+	ing := manyHosts(n)
+	ing.TLS = []IngressTLS{{}}
+	for i := range n {
+		ing.TLS = append(ing.TLS, IngressTLS{Hosts: []string{fmt.Sprintf("other%d.example", i)}})
+	}
+	p := mustLoadIngressRule(t, "hosts: {allowed: [ok.example], denied: [bad.example], wildcards: deny, max: 1}\n  tls: {coversHosts: true}")
+	findings := p.JudgeIngress(updating, ing, ing)
+	if want := 2*n + 1; len(findings) != want {
+		t.Errorf("%d findings, want %d", len(findings), want)
+	}
+	for _, f := range findings {
+		if !f.Existed {
+			t.Fatalf("new: %s", f)
+		}
+	}
+}
+
+// manyHosts returns an Ingress with n hosts below apps.example.com, all of them in spec.tls.
+func manyHosts(n int) *Ingress {
+	ing := &Ingress{Meta: Meta{Annotations: map[string]string{"nginx.ingress.kubernetes.io/rewrite-target": "/", "team": "web"}}, ClassName: new("public")}
+	for i := range n {
+		host := fmt.Sprintf("host%d.apps.example.com", i)
+		ing.Rules = append(ing.Rules, IngressRule{host, []IngressPath{{"/", "Prefix"}, {"/api", "Exact"}}})
+		ing.TLS = append(ing.TLS, IngressTLS{[]string{host}, "tls"})
+	}
+	return ing
+}
+
+func BenchmarkJudgeIngress(b *testing.B) {
+	for _, rules := range []int{10, 1000} {
+		p := manyRules(b, rules)
+		for _, hosts := range []int{10, 500, 20000} {
+			b.Run(fmt.Sprintf("rules=%d/hosts=%d", rules, hosts), func(b *testing.B) {
+				ing := manyHosts(hosts)
+				b.ReportAllocs()
+				for b.Loop() {
+					if findings := p.JudgeIngress(creating, ing, nil); len(findings) > 0 {
+						b.Fatal(findings[0])
+					}
+				}
+			})
+		}
+	}
+}
+
+// manyRules returns a policy of n rules, of which ten match the namespace; each allows 200 hosts and asks every check.
+func manyRules(tb testing.TB, n int) *Policy {
+	var y strings.Builder
+	y.WriteString("apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\ningresses:\n")
+	for i := range n {
+		namespace := "team-a"
+		if i >= 10 {
+			namespace = fmt.Sprintf("team-%d", i)
+		}
+		fmt.Fprintf(&y, "- name: r%d\n  mode: enforce\n  match: {namespaces: [%s]}\n", i, namespace)
+		y.WriteString("  hosts: {required: true, wildcards: deny, max: 100000, denied: [\"**.corp.example.com\"], allowed: [\"*.apps.example.com\"")
+		for j := range 200 {
+			fmt.Fprintf(&y, ", h%d.example.com", j)
+		}
+		y.WriteString("]}\n  tls: {required: true, coversHosts: true}\n  classNames: {required: true, allowed: [internal, public]}\n" +
+			"  paths: {types: [Exact, Prefix], denied: [/admin], deniedPatterns: [\".*_by_lua.*\"], unsafeCharacters: deny}\n" +
+			"  annotations: {denied: [\"example.com/*\"], required: [{key: team}]}\n  ingressNginx: {maxRisk: Medium}\n  defaultBackend: deny\n")
+	}
+	p, err := Load(File{"p.yaml", []byte(y.String())})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return p
+}
