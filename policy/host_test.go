@@ -103,13 +103,17 @@ func standsFor(p hostPattern, host string) bool {
 }
 
 func TestHostSetEndlessName(t *testing.T) {
-	set := newHostSet([]hostPattern{parseHost("**.example.com")})
+	longest := strings.Repeat("z.", 126) + "z" // 253 characters: as long as the name in a pattern can be
+	set := newHostSet([]hostPattern{parseHost("**.example.com"), parseHost("**." + longest)})
 	for host, want := range map[string]bool{
 		strings.Repeat("a.", 1<<20) + "example.com":      true,
 		strings.Repeat("a.", 1<<20) + "example.org":      false,
 		strings.Repeat("a", 1<<20) + ".example.com":      true,
 		strings.Repeat("a", 1<<20) + "example.com":       false,
 		strings.Repeat("a", 1<<20):                       false,
+		"a." + longest:                                   true,
+		"a.bb." + longest:                                true,
+		"a" + longest:                                    false,
 		strings.Repeat("a.", 120) + "bbbb.example.com":   true,
 		strings.Repeat("a.", 120) + "bbb.example.com":    true,
 		strings.Repeat("a.", 120) + "bb.example.com":     true,

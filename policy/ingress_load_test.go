@@ -46,6 +46,7 @@ func TestIngressRuleErrors(t *testing.T) {
 		`paths: {deniedPatterns: [""]}`:                          `ingresses[0].paths.deniedPatterns[0]: an empty regular expression covers only the empty value: write ".*" for everything`,
 		`paths: {deniedPatterns: ["a\nb"]}`:                      `ingresses[0].paths.deniedPatterns[0]: a regular expression holds no control characters: write \n for a newline, \t for a tab`,
 		`paths: {deniedPatterns: [_by_lua]}`:                     `ingresses[0].paths.deniedPatterns: _by_lua covers no path: it is compared with the whole path, which begins with /; write .*_by_lua.* for a part, or use denied`,
+		`paths: {deniedPatterns: [(a.*)]}`:                       `ingresses[0].paths.deniedPatterns: (a.*) covers no path: it is compared with the whole path, which begins with /; write .*(a.*).* for a part, or use denied`,
 		`annotations: {}`:                                        `ingresses[0].annotations: checks nothing: write denied, required, values or deniedValues`,
 		`annotations: {required: []}`:                            `ingresses[0].annotations.required: [] checks nothing: leave the field out`,
 		`annotations: {required: [{value: x}]}`:                  `ingresses[0].annotations.required[0]: key is required`,

@@ -36,6 +36,7 @@ func TestNginxRiskOf(t *testing.T) {
 		"auth-url":              nginxHigh,
 		"server-snippet":        nginxCritical,
 		"canar":                 nginxCritical, // only whole names are known
+		"canary ":               nginxCritical,
 		"canary Low":            nginxCritical,
 		"canary\nx":             nginxCritical,
 		"Canary":                nginxCritical,

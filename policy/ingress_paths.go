@@ -13,7 +13,8 @@ import (
 // path that was tolerated on one host is new on another.
 type pathRules struct {
 	// Types lists the path types that may be used: [Exact, Prefix]. What ImplementationSpecific means is up to the
-	// controller; ingress-nginx makes regular expressions of such paths, and for some CVEs the advice is to deny it.
+	// controller; ingress-nginx makes regular expressions of such paths, and the advice about CVE-2026-24512 is to
+	// deny them until the controller is mended.
 	Types []pathType `yaml:"types"`
 	// Denied lists what a path must not contain, upper or lower case: ["/admin"].
 	Denied []pathPart `yaml:"denied"`
@@ -54,8 +55,8 @@ func (p *pathPart) UnmarshalText(text []byte) error {
 func (p *pathRules) Validate() error {
 	errs := []error{refuseEmpty("denied", p.Denied), refuseEmpty("deniedPatterns", p.DeniedPatterns)}
 	for _, x := range p.DeniedPatterns {
-		// Whoever writes _by_lua means .*_by_lua.*, and would not be told that nothing is denied.
-		if c := rune(x.source[0]); c == '_' || c == '-' || !isNotHostRune(c) {
+		// Whoever writes _by_lua means .*_by_lua.*, and nothing would tell that no path is denied by it.
+		if x.prefix != "" && x.prefix[0] != '/' {
 			errs = append(errs, strict.Fieldf("deniedPatterns", "%s covers no path: it is compared with the whole path, "+
 				"which begins with /; write .*%[1]s.* for a part, or use denied", x.source))
 		}

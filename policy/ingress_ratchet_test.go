@@ -49,6 +49,7 @@ func TestIngressRatchet(t *testing.T) {
 		"path: other type":     {`paths: {types: [Exact]}`, withPaths("Prefix", "/a"), withPaths("ImplementationSpecific", "/a"), []string{`r/paths.types: spec.rules[0].http.paths[0].pathType: "ImplementationSpecific" is not allowed; allowed: Exact`}},
 		"path: other type, ok": {`paths: {denied: [/admin]}`, withPaths("Prefix", "/admin"), withPaths("Exact", "/admin"), nil},
 		"path: exchanged":      {`paths: {denied: [/admin]}`, withPaths("Prefix", "/admin"), withPaths("Prefix", "/admin/x"), []string{`r/paths.denied: spec.rules[0].http.paths[0].path: "/admin/x" contains "/admin", which is denied`}},
+		"path: other host":     {`paths: {denied: [/]}`, withHosts("a.example"), withHosts("A.example.", "b.example"), []string{`r/paths.denied: spec.rules[1].http.paths[0].path: "/" contains "/", which is denied`}},
 		"path: matched":        {`paths: {deniedPatterns: [/a+]}`, withPaths("Prefix", "/a"), withPaths("Prefix", "/aa", "Prefix", "/a"), []string{`r/paths.deniedPatterns: spec.rules[0].http.paths[0].path: "/aa" matches /a+, which is denied`}},
 		"path: unsafe":         {`paths: {unsafeCharacters: deny}`, withPaths("Exact", "/a;"), withPaths("Exact", "/a;b"), []string{`r/paths.unsafeCharacters: spec.rules[0].http.paths[0].path: "/a;b" contains ';', which can get out into the controller's configuration (CVE-2026-24512); leave it out`}},
 

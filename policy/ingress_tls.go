@@ -7,7 +7,7 @@ type tlsRules struct {
 	// CoversHosts: true means that spec.tls must name each host of an Ingress, or the wildcard one label above it.
 	CoversHosts bool `yaml:"coversHosts"`
 	// AllowHTTP: deny means that plain HTTP must be switched off by the annotation kubernetes.io/ingress.allow-http:
-	// "false". It is a convention of some controllers (GKE's, AKS's Application Gateway); others do not know it.
+	// "false". It is a convention of some controllers, GKE's among them; others do not know it.
 	AllowHTTP denial `yaml:"allowHTTP"`
 }
 

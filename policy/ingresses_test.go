@@ -10,6 +10,9 @@ import (
 
 // What the manifests of testdata/ingresses do not say.
 func TestIngressSentences(t *testing.T) {
+	unruly := withHosts("")
+	unruly.DefaultBackend = true
+	unruly.Annotations = map[string]string{"nginx.ingress.kubernetes.io/app-root": "/x"}
 	for name, test := range map[string]struct {
 		rule string
 		ing  *Ingress
@@ -34,9 +37,14 @@ func TestIngressSentences(t *testing.T) {
 		"each character once":     {`paths: {unsafeCharacters: deny}`, withPaths("Exact", "/\x00\u00a0{\"'\\}\x00;#\t"), []string{`r/paths.unsafeCharacters: spec.rules[0].http.paths[0].path: "/\x00\u00a0{\"'\\}\x00;#\t" contains '\x00', '\u00a0', '{', '"', '\'' and 5 more, which can get out into the controller's configuration (CVE-2026-24512); leave it out`}},
 		"a long value is cut":     {`annotations: {values: [{key: a, value: b}]}`, withAnnotations("a", strings.Repeat("secret", 100)), []string{`r/annotations.values: metadata.annotations["a"]: "` + strings.Repeat("secret", 10) + `"… does not match b`}},
 		"both patterns of a key":  {`annotations: {values: [{key: "a*", value: ".*x.*"}, {key: ab, value: ".*y.*"}]}`, withAnnotations("ab", "x"), []string{`r/annotations.values: metadata.annotations["ab"]: "x" does not match .*y.*`}},
-		"in the order of fields": {"defaultBackend: deny\n  message: ask the platform team\n  tls: {required: true}\n  hosts: {required: true}", &Ingress{DefaultBackend: true}, []string{
-			`r/hosts.required: spec.rules: no host is set, which means every host; set one (ask the platform team)`,
+		"in the order of fields": {"defaultBackend: deny\n  message: ask the platform team\n  ingressNginx: {maxRisk: Low}\n  annotations: {required: [{key: team}]}\n  paths: {types: []}\n" +
+			"  classNames: {required: true}\n  tls: {required: true}\n  hosts: {required: true}", unruly, []string{
+			`r/hosts.required: spec.rules[0].host: no host is set, which means every host; set one (ask the platform team)`,
 			`r/tls.required: spec.tls: is not set, so that plain HTTP is served; set it (ask the platform team)`,
+			`r/classNames.required: spec.ingressClassName: no class is set; set one (ask the platform team)`,
+			`r/paths.types: spec.rules[0].http.paths[0].pathType: "Prefix" is not allowed; the policy allows none (ask the platform team)`,
+			`r/annotations.required: metadata.annotations["team"]: is required; set it (ask the platform team)`,
+			`r/ingressNginx.maxRisk: metadata.annotations["nginx.ingress.kubernetes.io/app-root"]: has the risk Medium; at most Low is allowed (ask the platform team)`,
 			`r/defaultBackend: spec.defaultBackend: gets every request that no rule takes, and is denied; name hosts in spec.rules instead (ask the platform team)`,
 		}},
 	} {

@@ -13,6 +13,7 @@ import (
 // lower case differ, and a dot covers newlines too. To find something inside a value write .*something.*
 type regex struct {
 	source string
+	prefix string // all that it covers begins with this; may be empty
 	re     *regexp.Regexp
 }
 
@@ -28,14 +29,16 @@ func (x *regex) UnmarshalText(text []byte) error {
 		return errors.New(`a regular expression holds no control characters: write \n for a newline, \t for a tab`)
 	}
 	// Compiled bare first: the sentence then speaks of what the user wrote, and a stray bracket cannot pair with ours.
-	if _, err := regexp.Compile(source); err != nil {
+	bare, err := regexp.Compile(source)
+	if err != nil {
 		return fmt.Errorf("not a regular expression: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 	}
 	re, err := regexp.Compile(`\A(?s:` + source + `)\z`)
 	if err != nil {
 		return fmt.Errorf("not a regular expression: %w", err)
 	}
-	*x = regex{source, re}
+	prefix, _ := bare.LiteralPrefix()
+	*x = regex{source, prefix, re}
 	return nil
 }
 
