@@ -7,7 +7,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// mustLoad loads a policy with one ingresses rule r whose checks are text, in YAML flow style or indented by two.
+// mustLoadIngressRule loads a policy of one ingresses entry r with these fields, in lines indented by two but the first.
 func mustLoadIngressRule(t testing.TB, text string) *Policy {
 	t.Helper()
 	p, err := loadIngressRule(text)
@@ -24,8 +24,8 @@ func loadIngressRule(text string) (*Policy, error) {
 
 var creating = Attributes{Operation: Create, Namespace: "team-a", Resource: "ingresses"}
 
-// sentences are what users read of findings.
-func sentences(findings []Finding) []string {
+// ingressSentences are what users read of findings.
+func ingressSentences(findings []Finding) []string {
 	var s []string
 	for _, f := range findings {
 		s = append(s, f.String())

@@ -2,6 +2,9 @@ package policy
 
 // hostsDenied is hosts.denied: it finds each host that stands for anything that a pattern covers: *.example is denied
 // by **.example, and also by a.example, for it would answer for that too. An absent host stands for every one.
+//
+// A wildcard host stands for one label, as the Ingress specification has it. nginx answers by it for deeper names too:
+// where that matters, hosts.wildcards keeps them out.
 type hostsDenied struct {
 	listed   []hostPattern
 	patterns hostSet

@@ -10,11 +10,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var updateIngresses = flag.Bool("update-ingresses", false, "write the sentences of testdata/ingresses anew")
+var update = flag.Bool("update", false, "write the sentences of testdata/ingresses anew")
 
-// TestIngressManifests judges each testdata/ingresses/<check>/*.yaml by the policy.yaml beside it. The comment that a
-// manifest begins with is what users shall read, a sentence a line; good ones have none. A case is added by adding a
-// file, and its sentences by -update-ingresses.
+// TestIngressManifests judges each testdata/ingresses/<check>/*.yaml by the policy.yaml beside it. What users shall
+// read stands at the top of a manifest, a sentence a line after "# want: "; good ones have none. A case is added by
+// adding a file, and its sentences by go test -update.
 func TestIngressManifests(t *testing.T) {
 	policies, err := filepath.Glob("testdata/ingresses/*/policy.yaml")
 	if err != nil || len(policies) == 0 {
@@ -50,9 +50,9 @@ func judgeManifest(t *testing.T, p *Policy, file string) {
 			t.Errorf("finding of %s in the directory of %s", f.Check, check)
 		}
 	}
-	got := sentences(findings)
-	want, body := leadingComment(t, file)
-	if *updateIngresses {
+	got := ingressSentences(findings)
+	want, body := splitManifest(t, file)
+	if *update {
 		writeManifest(t, file, got, body)
 		want = got
 	}
@@ -60,32 +60,36 @@ func judgeManifest(t *testing.T, p *Policy, file string) {
 		t.Errorf("sentences (-want +got):\n%s", diff)
 	}
 	if isBad := strings.HasPrefix(filepath.Base(file), "bad"); isBad != (len(got) > 0) {
-		t.Errorf("%d findings", len(got))
+		t.Errorf("the name of the file says otherwise: %d findings", len(got))
 	}
 }
 
-// leadingComment splits a manifest into the lines of the comment that it begins with, and the rest.
-func leadingComment(t *testing.T, file string) (lines []string, body string) {
+const wantMark = "# want: "
+
+// splitManifest splits a manifest into the sentences at its top, and the rest.
+func splitManifest(t *testing.T, file string) (want []string, body string) {
+	t.Helper()
 	data, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	body = string(data)
-	for strings.HasPrefix(body, "# ") {
+	for strings.HasPrefix(body, wantMark) {
 		var line string
 		line, body, _ = strings.Cut(body, "\n")
-		lines = append(lines, line[2:])
+		want = append(want, strings.TrimPrefix(line, wantMark))
 	}
-	return lines, body
+	return want, body
 }
 
-func writeManifest(t *testing.T, file string, lines []string, body string) {
+func writeManifest(t *testing.T, file string, want []string, body string) {
+	t.Helper()
 	var b strings.Builder
-	for _, line := range lines {
-		b.WriteString("# " + line + "\n")
+	for _, line := range want {
+		b.WriteString(wantMark + line + "\n")
 	}
 	b.WriteString(body)
-	if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
+	if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
