@@ -13,8 +13,8 @@ import (
 // path that was tolerated on one host is new on another.
 type pathRules struct {
 	// Types lists the path types that may be used: [Exact, Prefix]. What ImplementationSpecific means is up to the
-	// controller; ingress-nginx makes regular expressions of such paths, and the advice about CVE-2026-24512 is to
-	// deny them until the controller is mended.
+	// controller; ingress-nginx takes regular expressions there, and the advice about CVE-2026-24512 is to deny it
+	// until the controller is mended.
 	Types []pathType `yaml:"types"`
 	// Denied lists what a path must not contain, upper or lower case: ["/admin"].
 	Denied []pathPart `yaml:"denied"`

@@ -9,19 +9,20 @@ import (
 
 // pathsUnsafeCharacters is paths.unsafeCharacters: it finds each path that holds a character by which it can end its
 // place in a controller's configuration and go on as configuration of its own (CVE-2026-24512, kubernetes issue 136678,
-// before it CVE-2021-25745, CVE-2021-25748 and CVE-2022-4886). ingress-nginx writes a path into its nginx.conf as
+// before it CVE-2021-25745, CVE-2021-25748 and CVE-2022-4886). ingress-nginx writes a path into nginx.conf (buildLocation
+// in its internal/ingress/controller/template) as
 //
-//	location /path {          for Prefix, and with = in front for Exact
-//	location ~* "^/path" {    for ImplementationSpecific, where one rule of the host asks for regular expressions
+//	location /path {          with = in front for Exact
+//	location ~* "^/path" {    on a host of which any Ingress asks for regular expressions
 //
 // The first is ended by white space, { or ; and ; and } go on; # hides the rest of the line; quotes begin a string.
-// The second is ended by a quote, and a backslash at the end swallows the quote that should end it: these two are what
-// the fix in 1.13.7 and 1.14.3 escapes. Control characters have no place in a path at all.
+// The second is ended by a quote, and a backslash at the end swallows the quote that should end it. Control characters
+// have no place in a path at all.
 //
-// The dollar sign is not among them: it ends nothing, ingress-nginx escapes it where nginx would expand it, and its
-// own example of rewriting is /something(/|$)(.*). What a pattern loses can be written otherwise: [.] for \. and
-// [0-9][0-9] for [0-9]{2}. The option strict-validate-path-type of ingress-nginx is stricter for Exact and Prefix
-// (letters, digits and -_./ only) but lets everything pass in ImplementationSpecific: see paths.types for that.
+// The dollar sign is not among them: it ends nothing, and ingress-nginx's own example of rewriting needs it:
+// /something(/|$)(.*). What a pattern loses can be written otherwise: [.] for \. and [0-9][0-9] for [0-9]{2}.
+// The option strict-validate-path-type of ingress-nginx is stricter for Exact and Prefix (letters, digits and -_./
+// only) but lets everything pass in ImplementationSpecific: for that there is paths.types.
 type pathsUnsafeCharacters struct{}
 
 func (pathsUnsafeCharacters) find(ing *Ingress, r *report) {
@@ -39,11 +40,12 @@ func isUnsafeInPath(c rune) bool {
 
 // unsafeIn lists the unsafe characters of a path, each once.
 func unsafeIn(path string) string {
-	var found []string
+	var found []rune
+	var names []string
 	for _, c := range path {
-		if q := strconv.QuoteRune(c); isUnsafeInPath(c) && !slices.Contains(found, q) {
-			found = append(found, q)
+		if isUnsafeInPath(c) && !slices.Contains(found, c) {
+			found, names = append(found, c), append(names, strconv.QuoteRune(c))
 		}
 	}
-	return listing(found)
+	return listing(names)
 }

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// maxQuoted is how many bytes of a value stand in a sentence: enough to recognise it, too few to carry a snippet or a
-// secret into logs, and short enough for a warning (the API server advises 120 characters).
+// maxQuoted is how many bytes of a value stand in a sentence: enough to recognise it, too few to spread a snippet or a
+// certificate into logs, and short enough for a warning (the API server advises 120 characters).
 const maxQuoted = 60
 
 // quoted returns s as users shall read it: in double quotes, cut where it is long, and with everything escaped that
