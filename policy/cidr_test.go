@@ -1,0 +1,51 @@
+package policy
+
+import (
+	"math/rand/v2"
+	"net/netip"
+	"testing"
+)
+
+// The set must say of every range what a look at each of its addresses says.
+func TestCIDRSetIsTheUnion(t *testing.T) {
+	const seed = 1 // any: the same each time, so that a failure can be repeated
+	random := rand.New(rand.NewPCG(seed, seed))
+	prefix := func() netip.Prefix {
+		// All within 10.0.0.0/24, so that ranges meet, nest and touch.
+		addr := netip.AddrFrom4([4]byte{10, 0, 0, byte(random.IntN(256))})
+		return netip.PrefixFrom(addr, 24+random.IntN(9)).Masked()
+	}
+	for range 500 {
+		ranges := make([]cidr, random.IntN(12))
+		var in [256]bool
+		for i := range ranges {
+			ranges[i] = cidr{prefix()}
+			for j := range in {
+				in[j] = in[j] || ranges[i].Contains(netip.AddrFrom4([4]byte{10, 0, 0, byte(j)}))
+			}
+		}
+		set := newCIDRSet(ranges)
+		for range 100 {
+			p, want := prefix(), true
+			for j := range in {
+				want = want && (in[j] || !p.Contains(netip.AddrFrom4([4]byte{10, 0, 0, byte(j)})))
+			}
+			if got := set.covers(p); got != want {
+				t.Fatalf("%v covers %v: got %v, want %v", cidrStrings(ranges), p, got, want)
+			}
+		}
+	}
+}
+
+func TestCIDRSetEdges(t *testing.T) {
+	whole := newCIDRSet([]cidr{{netip.MustParsePrefix("0.0.0.0/1")}, {netip.MustParsePrefix("128.0.0.0/1")}})
+	for p, want := range map[string]bool{"0.0.0.0/0": true, "192.0.2.1/32": true, "::/0": false, "::1/128": false} {
+		if got := whole.covers(netip.MustParsePrefix(p)); got != want {
+			t.Errorf("%s: got %v, want %v", p, got, want)
+		}
+	}
+	halves := newCIDRSet([]cidr{{netip.MustParsePrefix("2001:db8::/33")}, {netip.MustParsePrefix("2001:db8:8000::/33")}})
+	if !halves.covers(netip.MustParsePrefix("2001:db8::/32")) || halves.covers(netip.MustParsePrefix("2001:db8::/31")) {
+		t.Error("two halves are the whole, and no more")
+	}
+}
