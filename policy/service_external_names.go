@@ -1,0 +1,104 @@
+package policy
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/evergate/evergate/policy/internal/strict"
+)
+
+// externalNameRules is the field externalNames: {allowed: ["*.corp.example"], denied: [old.corp.example]}. Names
+// compare as DNS does: upper and lower case are the same, a dot at the end does not count; *.x covers one label before
+// x, **.x one or more.
+//
+// As soon as the field is there, also as {}, unsafe targets are denied: localhost in all its spellings, IP addresses,
+// names inside the cluster, names of one label, metadata services of clouds. Only a pattern of allowed that
+// means them lets them pass: the name itself (localhost), or a wildcard under an unsafe name (**.svc.cluster.local). "**"
+// or *.internal do not.
+type externalNameRules struct {
+	// Allowed lists the targets that pass; every other one is denied. [] denies all.
+	Allowed []hostPattern `yaml:"allowed"`
+	// Denied lists targets that do not pass, whatever allowed says.
+	Denied []hostPattern `yaml:"denied"`
+}
+
+// Validate implements strict.Validator.
+func (b *externalNameRules) Validate() error {
+	errs := []error{refuseEmpty("denied", b.Denied)}
+	denied := newHostSet(b.Denied)
+	for _, a := range b.Allowed {
+		if d, also := denied.covers(a); also {
+			errs = append(errs, strict.Fieldf("allowed", "%s is also denied, by %s: no Service can pass by it", a, d))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (b *externalNameRules) checks() []check[Service] {
+	if b == nil {
+		return nil
+	}
+	meant := slices.DeleteFunc(slices.Clone(b.Allowed), func(p hostPattern) bool { return !meansUnsafe(p) })
+	return []check[Service]{&externalNames{
+		meant:   newHostSet(meant),
+		denied:  newHostSet(b.Denied),
+		limited: b.Allowed != nil,
+		allowed: newHostSet(b.Allowed),
+		passing: passing(hostNames(b.Allowed)),
+	}}
+}
+
+// meansUnsafe says whether a pattern lets the unsafe targets that it covers pass on purpose. A wildcard does so only
+// below a name that is itself unsafe; below a single label, as in *.internal, it may well not have thought of them.
+func meansUnsafe(p hostPattern) bool {
+	switch kind := kindOf(p.name); {
+	case p.depth == hostItself:
+		return true
+	case kind == metadataTarget, kind == loopbackTarget, kind == clusterTarget:
+		return !endsInNumber(p.name)
+	}
+	return false
+}
+
+// externalNames finds a Service of type ExternalName whose spec.externalName does not pass. It says one thing of it, the
+// first of: the target is unsafe (externalNames), it is denied (externalNames.denied), it is not allowed
+// (externalNames.allowed). Services of other types are not judged: what the field holds has no effect, and to become an
+// ExternalName is a change that is judged.
+type externalNames struct {
+	meant   hostSet // what lets unsafe targets pass
+	denied  hostSet
+	limited bool // allowed is there
+	allowed hostSet
+	passing string
+}
+
+func (c *externalNames) find(svc *Service, r *report) {
+	if svc.typ() != externalName {
+		return
+	}
+	host := parseHost(svc.ExternalName)
+	if check, reason := c.judge(host); check != "" {
+		r.add(Finding{
+			Check:  check,
+			Path:   "spec.externalName",
+			Reason: quoted(svc.ExternalName) + " " + reason,
+			Value:  host.String(),
+		})
+	}
+}
+
+// judge returns the check that a target breaks, and why; an empty check when it passes.
+func (c *externalNames) judge(host hostPattern) (check, reason string) {
+	if kind := kindOf(host.name); kind != ordinaryTarget {
+		if _, meant := c.meant.covers(host); !meant {
+			return "externalNames", kind.describe() + "; it passes only where externalNames.allowed names it"
+		}
+	}
+	if by, denied := c.denied.covers(host); denied {
+		return "externalNames.denied", "is denied by " + by.String() + "; write another name"
+	}
+	if _, allowed := c.allowed.covers(host); c.limited && !allowed {
+		return "externalNames.allowed", "is not allowed" + c.passing
+	}
+	return "", ""
+}

@@ -1,0 +1,85 @@
+package policy
+
+import "testing"
+
+func TestExternalNames(t *testing.T) {
+	const unsafe, rest = `r/externalNames: spec.externalName: `, "; it passes only where externalNames.allowed names it"
+	to := func(name string) Service { return Service{Type: "ExternalName", ExternalName: name} }
+	testServices(t, []serviceCase{
+		{"anywhere outside", "externalNames: {}", to("db.example.com"), nil},
+		{"another type", "externalNames: {allowed: []}", Service{ExternalName: "localhost"}, nil},
+		{"allowed", `externalNames: {allowed: ["*.Corp.example."]}`, to("DB.corp.example."), nil},
+		{"not allowed", `externalNames: {allowed: ["*.corp.example"]}`, to("a.b.corp.example"), []string{
+			`r/externalNames.allowed: spec.externalName: "a.b.corp.example" is not allowed; allowed: *.corp.example`}},
+		{"nothing allowed", "externalNames: {allowed: []}", to("a.example"), []string{
+			`r/externalNames.allowed: spec.externalName: "a.example" is not allowed; the policy allows none`}},
+		{"denied", `externalNames: {denied: ["**.example"]}`, to("a.b.Example"), []string{
+			`r/externalNames.denied: spec.externalName: "a.b.Example" is denied by **.example; write another name`}},
+		{"denied although allowed", `externalNames: {allowed: ["**"], denied: [a.example]}`, to("a.example"), []string{
+			`r/externalNames.denied: spec.externalName: "a.example" is denied by a.example; write another name`}},
+		{"localhost", "externalNames: {}", to("LocalHost."), []string{
+			unsafe + `"LocalHost." is the machine of whoever follows it (localhost)` + rest}},
+		{"an address", "externalNames: {}", to("192.0.2.7"), []string{unsafe + `"192.0.2.7" is an IP address, not a name` + rest}},
+		{"in the cluster", "externalNames: {}", to("db.team-b.svc.cluster.local"), []string{
+			unsafe + `"db.team-b.svc.cluster.local" is a name inside the cluster` + rest}},
+		{"one label", "externalNames: {}", to("printer"), []string{
+			unsafe + `"printer" has one label only, so that its meaning depends on who resolves it` + rest}},
+		{"metadata", "externalNames: {}", to("169.254.169.254"), []string{
+			unsafe + `"169.254.169.254" is the address of a cloud's metadata service` + rest}},
+		{"empty", "externalNames: {}", to(""), []string{
+			unsafe + `"" has one label only, so that its meaning depends on who resolves it` + rest}},
+		{"unsafe and not meant", `externalNames: {allowed: ["**", "**.local", "**.internal"]}`, to("db.a.svc.cluster.local"), []string{
+			unsafe + `"db.a.svc.cluster.local" is a name inside the cluster` + rest}},
+		{"one label and not meant", `externalNames: {allowed: ["**"]}`, to("printer"), []string{
+			unsafe + `"printer" has one label only, so that its meaning depends on who resolves it` + rest}},
+		{"a number and not meant", `externalNames: {allowed: ["**.254", "**.0"]}`, to("169.254.169.254"), []string{
+			unsafe + `"169.254.169.254" is the address of a cloud's metadata service` + rest}},
+		{"a wildcard is not a name", "externalNames: {}", to("*"), []string{
+			unsafe + `"*" has one label only, so that its meaning depends on who resolves it` + rest}},
+		{"unsafe and meant as it is", "externalNames: {allowed: [localhost]}", to("localhost"), nil},
+		{"unsafe and meant by a wildcard", `externalNames: {allowed: ["**.svc.cluster.local"]}`, to("db.a.svc.cluster.local"), nil},
+		{"unsafe, meant and denied", `externalNames: {allowed: ["**.cluster.local"], denied: [db.a.svc.cluster.local]}`, to("db.a.svc.cluster.local"), []string{
+			`r/externalNames.denied: spec.externalName: "db.a.svc.cluster.local" is denied by db.a.svc.cluster.local; write another name`}},
+	})
+}
+
+func TestExternalNamesErrors(t *testing.T) {
+	testServicesErrors(t, map[string]string{
+		"externalNames: {denied: []}":                           "externalNames.denied: [] checks nothing: leave the field out",
+		`externalNames: {allowed: [a.b.c], denied: ["**.b.c"]}`: "externalNames.allowed: a.b.c is also denied, by **.b.c: no Service can pass by it",
+		`externalNames: {allowed: ["https://a.example"]}`:       `externalNames.allowed[0]: "https://a.example" is not a host pattern: leave scheme, port and path out`,
+	})
+}
+
+func TestKindOf(t *testing.T) {
+	for kind, names := range map[targetKind][]string{
+		ordinaryTarget: {
+			"example.com", "localhost.example.com", "svc.example.com", "mycluster.local", "a.mycluster.local", "1.2.3.4.example",
+			"metadata.example.com", "127.0.0.1.nip.io", "0xg.example", "cluster.local.example", "ip6-localhost.example",
+		},
+		metadataTarget: {
+			"169.254.169.254", "169.254.170.2", "2852039166", "0xa9fea9fe", "0251.0376.0251.0376", "169.16689662", "[fd00:ec2::254]",
+			"fd00:ec2::254", "::ffff:169.254.169.254", "fe80::a9fe:a9fe%eth0", "100.100.100.200", "metadata", "metadata.google.internal",
+			"instance-data", "instance-data.ec2.internal", "fd20:ce::254", "168.63.129.16",
+		},
+		loopbackTarget: {
+			"localhost", "a.localhost", "a.b.localhost", "localhost.localdomain", "localhost4.localdomain4", "localhost6.localdomain6",
+			"localhost6", "ip6-localhost", "ip6-loopback", "loopback", "127.0.0.1", "127.1", "127.0.1", "2130706433", "0x7f.1", "0x7f000001",
+			"017700000001", "0177.0.0.01", "::1", "[::1]", "0:0:0:0:0:0:0:1", "::ffff:127.0.0.1", "0", "0.0.0.0", "::", "127.255.255.254",
+		},
+		addressTarget: {
+			"192.0.2.7", "3232235777", "0xc0a80101", "2001:db8::1", "[2001:db8::1]", "08.8.8.8", "256.1.1.1", "1.2.3.4.5", "a.example.1",
+			"a.0x7f", "99999999999", "0x", "0.8",
+		},
+		clusterTarget: {
+			"a.b.svc", "svc", "cluster.local", "a.b.svc.cluster.local", "10-0-0-1.b.pod.cluster.local", "api.cluster.local",
+		},
+		unqualifiedName: {"", "db", "kubernetes", "ip6-allnodes", "0xg", "local"},
+	} {
+		for _, name := range names {
+			if got := kindOf(name); got != kind {
+				t.Errorf("%q: got kind %d, want %d", name, got, kind)
+			}
+		}
+	}
+}

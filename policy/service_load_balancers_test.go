@@ -1,0 +1,81 @@
+package policy
+
+import "testing"
+
+func TestLoadBalancerClass(t *testing.T) {
+	const required, allowed = "loadBalancerClass: {required: true}", "loadBalancerClass: {allowed: [a/x, a/y]}"
+	lb := func(class string) Service { return Service{Type: "LoadBalancer", LoadBalancerClass: &class} }
+	testServices(t, []serviceCase{
+		{"required and there", required, lb("a/z"), nil},
+		{"required and absent", required, Service{Type: "LoadBalancer"}, []string{
+			"r/loadBalancerClass.required: spec.loadBalancerClass: is required for a LoadBalancer; set it"}},
+		{"required and empty", "loadBalancerClass: {required: true, allowed: [a/x, a/y]}", lb(""), []string{
+			"r/loadBalancerClass.required: spec.loadBalancerClass: is required for a LoadBalancer; allowed: a/x, a/y"}},
+		{"required of load balancers only", required, Service{}, nil},
+		{"allowed", allowed, lb("a/y"), nil},
+		{"absent is allowed", allowed, Service{Type: "LoadBalancer"}, nil},
+		{"not allowed", allowed, lb("A/x"), []string{
+			`r/loadBalancerClass.allowed: spec.loadBalancerClass: "A/x" is not allowed; allowed: a/x, a/y`}},
+		{"nothing allowed", "loadBalancerClass: {allowed: []}", lb("a/x"), []string{
+			`r/loadBalancerClass.allowed: spec.loadBalancerClass: "a/x" is not allowed; the policy allows none`}},
+	})
+}
+
+func TestLoadBalancerSourceRanges(t *testing.T) {
+	const required, allowed = "loadBalancerSourceRanges: {required: true}", "loadBalancerSourceRanges: {allowed: [10.0.0.0/8]}"
+	const annotation = `metadata.annotations["service.beta.kubernetes.io/load-balancer-source-ranges"]`
+	lb := func(annotation string, ranges ...string) Service {
+		s := Service{Type: "LoadBalancer", LoadBalancerSourceRanges: ranges}
+		if annotation != "" {
+			s.Annotations = map[string]string{sourceRangesAnnotation: annotation}
+		}
+		return s
+	}
+	missing := []string{"r/loadBalancerSourceRanges.required: spec.loadBalancerSourceRanges: is required for a LoadBalancer; " +
+		"list the address ranges that may call it"}
+	testServices(t, []serviceCase{
+		{"required and there", required, lb("", "0.0.0.0/0"), nil},
+		{"required and annotated", required, lb("10.0.0.0/8"), nil},
+		{"required and absent", required, lb(""), missing},
+		{"required and blank", required, lb("  "), missing},
+		{"required of load balancers only", required, Service{}, nil},
+		{"absent is allowed", allowed, lb(""), nil},
+		{"inside", allowed, lb("", " 10.0.0.0/8 ", "10.1.2.3/32", "10.1.2.3/16", "::ffff:10.0.0.0/104"), nil},
+		{"annotated inside", allowed, lb(" 10.0.0.0/8 , 10.1.0.0/16"), nil},
+		{"outside", allowed, lb("", "10.0.0.0/7", "::/0", "::ffff:0:0/90"), []string{
+			`r/loadBalancerSourceRanges.allowed: spec.loadBalancerSourceRanges[0]: "10.0.0.0/7" is not allowed; allowed: 10.0.0.0/8`,
+			`r/loadBalancerSourceRanges.allowed: spec.loadBalancerSourceRanges[1]: "::/0" is not allowed; allowed: 10.0.0.0/8`,
+			`r/loadBalancerSourceRanges.allowed: spec.loadBalancerSourceRanges[2]: "::ffff:0:0/90" is not allowed; allowed: 10.0.0.0/8`}},
+		{"annotated beside a field that is inside", allowed, lb("0.0.0.0/0", "10.0.0.0/8"), []string{
+			`r/loadBalancerSourceRanges.allowed: ` + annotation + `: "0.0.0.0/0" is not allowed; allowed: 10.0.0.0/8`}},
+		{"no ranges", allowed, lb("10.0.0.0/8,", "010.0.0.0/8", "10.0.0.1"), []string{
+			`r/loadBalancerSourceRanges.allowed: spec.loadBalancerSourceRanges[0]: "010.0.0.0/8" is not an address range: IPv4 field has octet with leading zero`,
+			`r/loadBalancerSourceRanges.allowed: spec.loadBalancerSourceRanges[1]: "10.0.0.1" is not an address range: no length such as /24`,
+			`r/loadBalancerSourceRanges.allowed: ` + annotation + `: "" is not an address range: unable to parse IP`}},
+	})
+}
+
+func TestLoadBalancerAnnotations(t *testing.T) {
+	const rule = `annotations: {requiredForLoadBalancer: [{key: a/scheme, value: "internal|private"}, {key: a/owner}]}`
+	testServices(t, []serviceCase{
+		{"another type", rule, Service{Type: "NodePort"}, nil},
+		{"there", rule, Service{Type: "LoadBalancer", Meta: Meta{Annotations: map[string]string{"a/scheme": "private", "a/owner": ""}}}, nil},
+		{"absent", rule, Service{Type: "LoadBalancer"}, []string{
+			`r/annotations.requiredForLoadBalancer: metadata.annotations["a/scheme"]: is required; set it to a value that matches internal|private`,
+			`r/annotations.requiredForLoadBalancer: metadata.annotations["a/owner"]: is required; set it`}},
+		{"other value", rule, Service{Type: "LoadBalancer", Meta: Meta{Annotations: map[string]string{"a/scheme": "internal ", "a/owner": ""}}}, []string{
+			`r/annotations.requiredForLoadBalancer: metadata.annotations["a/scheme"]: "internal " does not match internal|private`}},
+	})
+}
+
+func TestLoadBalancerErrors(t *testing.T) {
+	testServicesErrors(t, map[string]string{
+		"loadBalancerClass: {required: false}":                                  "loadBalancerClass: checks nothing: write required: true or allowed",
+		"loadBalancerClass: {required: true, allowed: []}":                      "loadBalancerClass: requires a class and allows none, so that no LoadBalancer passes: say that with types: {denied: [LoadBalancer]}",
+		`loadBalancerClass: {allowed: [""]}`:                                    `loadBalancerClass.allowed: "" is not a class: a Service without one passes unless required is true`,
+		"loadBalancerSourceRanges: {required: true, allowed: []}":               "loadBalancerSourceRanges: requires a range and allows none, so that no LoadBalancer passes: say that with types: {denied: [LoadBalancer]}",
+		"annotations: {requiredForLoadBalancer: []}":                            "annotations.requiredForLoadBalancer: [] checks nothing: leave the field out",
+		"annotations: {denied: []}":                                             "annotations.denied: [] checks nothing: leave the field out",
+		`annotations: {denied: ["a/*"], requiredForLoadBalancer: [{key: a/b}]}`: "annotations.requiredForLoadBalancer: a/b is also denied, by a/*: no LoadBalancer can pass",
+	})
+}

@@ -1,0 +1,82 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// portRange is a range of ports in a policy file, both ends included: "443" or "8000-8999".
+type portRange struct{ low, high int32 }
+
+// UnmarshalText accepts a port, or two with - between them. Ports count from 1 to 65535.
+func (p *portRange) UnmarshalText(text []byte) error {
+	first, last, isRange := strings.Cut(string(text), "-")
+	low, err := strconv.ParseUint(first, 10, 16)
+	high := low
+	if err == nil && isRange {
+		high, err = strconv.ParseUint(last, 10, 16)
+	}
+	switch {
+	case err != nil || low == 0:
+		return fmt.Errorf(`%q is not a port or a range of ports: write "443" or "8000-8999", each from 1 to 65535`, text)
+	case low > high:
+		return fmt.Errorf(`%q is upside down: write "%d-%d"`, text, high, low)
+	}
+	*p = portRange{int32(low), int32(high)}
+	return nil
+}
+
+func (p portRange) String() string {
+	if p.low == p.high {
+		return strconv.Itoa(int(p.low))
+	}
+	return fmt.Sprintf("%d-%d", p.low, p.high)
+}
+
+// portRanges is a list of ranges.
+type portRanges []portRange
+
+func (ps portRanges) contains(port int32) bool {
+	return slices.ContainsFunc(ps, func(p portRange) bool { return p.low <= port && port <= p.high })
+}
+
+func (ps portRanges) strings() []string {
+	s := make([]string, len(ps))
+	for i, p := range ps {
+		s[i] = p.String()
+	}
+	return s
+}
+
+// servicePortRules is the field ports: {allowed: ["80", "443", "8000-8999"]}.
+type servicePortRules struct {
+	// Allowed lists the ports, and ranges of ports, that a Service may offer. [] denies all.
+	Allowed portRanges `yaml:"allowed,required"`
+}
+
+func (b *servicePortRules) checks() []check[Service] {
+	if b == nil {
+		return nil
+	}
+	return []check[Service]{servicePortsAllowed{b.Allowed}}
+}
+
+// servicePortsAllowed (ports.allowed) finds each spec.ports[].port outside the ranges. It looks neither at node ports,
+// which have a field of their own, nor at target ports, which are the Pods' affair.
+type servicePortsAllowed struct{ ranges portRanges }
+
+func (c servicePortsAllowed) find(svc *Service, r *report) {
+	for i, p := range svc.Ports {
+		if !c.ranges.contains(p.Port) {
+			port := strconv.Itoa(int(p.Port))
+			r.add(Finding{
+				Check:  "ports.allowed",
+				Path:   fmt.Sprintf("spec.ports[%d].port", i),
+				Reason: port + " is not allowed" + passing(c.ranges.strings()),
+				Value:  port,
+			})
+		}
+	}
+}

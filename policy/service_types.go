@@ -1,0 +1,89 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/evergate/evergate/policy/internal/strict"
+)
+
+// The types of a Service, as they stand in spec.type.
+const (
+	clusterIP    serviceType = "ClusterIP"
+	nodePort     serviceType = "NodePort"
+	loadBalancer serviceType = "LoadBalancer"
+	externalName serviceType = "ExternalName"
+)
+
+// serviceType is a value of spec.type.
+type serviceType string
+
+// UnmarshalText accepts the four types that Kubernetes has.
+func (t *serviceType) UnmarshalText(text []byte) error {
+	known := []serviceType{clusterIP, nodePort, loadBalancer, externalName}
+	if !slices.Contains(known, serviceType(text)) {
+		return fmt.Errorf("%q is not a type of Service: write ClusterIP, NodePort, LoadBalancer or ExternalName", text)
+	}
+	*t = serviceType(text)
+	return nil
+}
+
+// typ is spec.type with the default that Kubernetes gives it.
+func (s *Service) typ() serviceType {
+	if s.Type == "" {
+		return clusterIP
+	}
+	return serviceType(s.Type)
+}
+
+// serviceTypeRules is the field types: {allowed: [ClusterIP, ExternalName]} or {denied: [NodePort]}.
+type serviceTypeRules struct {
+	// Allowed lists the types that pass; every other one is denied. [] denies all.
+	Allowed []serviceType `yaml:"allowed"`
+	// Denied lists the types that do not pass; every other one is allowed.
+	Denied []serviceType `yaml:"denied"`
+}
+
+// Validate implements strict.Validator.
+func (b *serviceTypeRules) Validate() error {
+	switch {
+	case b.Allowed == nil && b.Denied == nil:
+		return errNoCheck("allowed or denied")
+	case b.Allowed != nil && b.Denied != nil:
+		return strict.Fieldf("denied", "adds nothing to allowed, which denies every other type already: write one of them")
+	}
+	return refuseEmpty("denied", b.Denied)
+}
+
+func (b *serviceTypeRules) checks() []check[Service] {
+	switch {
+	case b == nil:
+		return nil
+	case b.Allowed != nil:
+		return []check[Service]{serviceTypesAllowed(b.Allowed)}
+	default:
+		return []check[Service]{serviceTypesDenied(b.Denied)}
+	}
+}
+
+// serviceTypesAllowed (types.allowed) finds a spec.type that is not listed. An empty one is ClusterIP.
+type serviceTypesAllowed []serviceType
+
+func (c serviceTypesAllowed) find(svc *Service, r *report) {
+	if t := svc.typ(); !slices.Contains(c, t) {
+		r.add(typeFinding("types.allowed", t, "is not allowed"+passing(c)))
+	}
+}
+
+// serviceTypesDenied (types.denied) finds a spec.type that is listed. An empty one is ClusterIP.
+type serviceTypesDenied []serviceType
+
+func (c serviceTypesDenied) find(svc *Service, r *report) {
+	if t := svc.typ(); slices.Contains(c, t) {
+		r.add(typeFinding("types.denied", t, "is denied; write another type"))
+	}
+}
+
+func typeFinding(check string, t serviceType, reason string) Finding {
+	return Finding{Check: check, Path: "spec.type", Reason: quoted(string(t)) + " " + reason, Value: string(t)}
+}

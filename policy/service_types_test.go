@@ -1,0 +1,26 @@
+package policy
+
+import "testing"
+
+func TestServiceTypes(t *testing.T) {
+	testServices(t, []serviceCase{
+		{"empty is ClusterIP", "types: {allowed: [ClusterIP]}", Service{}, nil},
+		{"empty is denied as ClusterIP", "types: {denied: [ClusterIP]}", Service{}, []string{
+			`r/types.denied: spec.type: "ClusterIP" is denied; write another type`}},
+		{"not allowed", "types: {allowed: [ClusterIP]}", Service{Type: "NodePort"}, []string{
+			`r/types.allowed: spec.type: "NodePort" is not allowed; allowed: ClusterIP`}},
+		{"nothing allowed", "types: {allowed: []}", Service{}, []string{
+			`r/types.allowed: spec.type: "ClusterIP" is not allowed; the policy allows none`}},
+		{"not denied", "types: {denied: [NodePort]}", Service{Type: "LoadBalancer"}, nil},
+		{"a type to come", "types: {allowed: [ClusterIP]}", Service{Type: "Mesh"}, []string{
+			`r/types.allowed: spec.type: "Mesh" is not allowed; allowed: ClusterIP`}},
+	})
+}
+
+func TestServiceTypesErrors(t *testing.T) {
+	testServicesErrors(t, map[string]string{
+		"types: {denied: []}":                              "types.denied: [] checks nothing: leave the field out",
+		"types: {denied: [Headless]}":                      `types.denied[0]: "Headless" is not a type of Service: write ClusterIP, NodePort, LoadBalancer or ExternalName`,
+		"types: {allowed: [NodePort], denied: [NodePort]}": "types.denied: adds nothing to allowed, which denies every other type already: write one of them",
+	})
+}

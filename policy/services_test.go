@@ -1,0 +1,213 @@
+package policy
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+)
+
+// mustLoad loads a policy from the text that follows apiVersion and kind.
+func mustLoad(t testing.TB, text string) *Policy {
+	t.Helper()
+	p, err := Load(policyFile("policy.yaml", text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func policyFile(name, text string) File {
+	return File{name, []byte("apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n" + text)}
+}
+
+// servicesRule is a policy of one services entry with the given fields, which stand in one line.
+func servicesRule(fields string) string {
+	return "services:\n- name: r\n  mode: enforce\n  " + fields + "\n"
+}
+
+// serviceCase is a Service that a rule finds something to say of, or, with nothing wanted, one that passes.
+type serviceCase struct {
+	name string
+	rule string
+	svc  Service
+	want []string
+}
+
+func testServices(t *testing.T, cases []serviceCase) {
+	t.Helper()
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			p := mustLoad(t, servicesRule(c.rule))
+			got := sentences(p.JudgeService(Attributes{Operation: Create}, &c.svc, nil))
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func sentences(findings []Finding) []string {
+	var s []string
+	for _, f := range findings {
+		s = append(s, f.String())
+	}
+	return s
+}
+
+// Each text is one line of a rule; the error stands without file and line, which is 5:3 and what follows.
+func testServicesErrors(t *testing.T, cases map[string]string) {
+	t.Helper()
+	for rule, want := range cases {
+		t.Run(rule, func(t *testing.T) {
+			_, err := Load(policyFile("p", servicesRule(rule)))
+			if err == nil {
+				t.Fatal("no error")
+			}
+			_, got, _ := strings.Cut(err.Error(), ": services[0]")
+			if got = strings.TrimPrefix(got, "."); got != want {
+				t.Errorf("got  %s\nwant %s", got, want)
+			}
+		})
+	}
+}
+
+// Every directory of testdata/services holds a policy.yaml and manifests that it judges. What it says of one stands at
+// the top of the manifest, a line each after "# want: ". A case is added by adding a file.
+func TestServiceManifests(t *testing.T) {
+	manifests, err := filepath.Glob("testdata/services/*/*.yaml")
+	if err != nil || len(manifests) == 0 {
+		t.Fatalf("no manifests: %v", err)
+	}
+	for _, path := range manifests {
+		if filepath.Base(path) == "policy.yaml" {
+			continue
+		}
+		t.Run(strings.TrimPrefix(path, "testdata/services/"), func(t *testing.T) {
+			policyPath := filepath.Join(filepath.Dir(path), "policy.yaml")
+			p, err := Load(File{policyPath, readFile(t, policyPath)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := readFile(t, path)
+			got := sentences(p.JudgeService(Attributes{Operation: Create}, readService(t, text), nil))
+			if diff := cmp.Diff(wanted(text), got); diff != "" {
+				t.Error(diff)
+			}
+			if bad := strings.HasPrefix(filepath.Base(path), "bad"); bad != (len(got) > 0) {
+				t.Errorf("the name of the file says otherwise: %d findings", len(got))
+			}
+		})
+	}
+}
+
+func readFile(t testing.TB, path string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// wanted returns what stands after "# want: " in the lines of a manifest.
+func wanted(manifest []byte) []string {
+	var want []string
+	for line := range strings.Lines(string(manifest)) {
+		if s, found := strings.CutPrefix(line, "# want: "); found {
+			want = append(want, strings.TrimSuffix(s, "\n"))
+		}
+	}
+	return want
+}
+
+// readService reads a manifest with Kubernetes' own types.
+func readService(t testing.TB, manifest []byte) *Service {
+	t.Helper()
+	var in corev1.Service
+	if err := yaml.UnmarshalStrict(manifest, &in); err != nil {
+		t.Fatal(err)
+	}
+	out := &Service{
+		Meta: Meta{
+			Name: in.Name, GenerateName: in.GenerateName, Namespace: in.Namespace,
+			Labels: in.Labels, Annotations: in.Annotations,
+		},
+		Type:                          string(in.Spec.Type),
+		ExternalIPs:                   in.Spec.ExternalIPs,
+		ExternalName:                  in.Spec.ExternalName,
+		LoadBalancerClass:             in.Spec.LoadBalancerClass,
+		LoadBalancerSourceRanges:      in.Spec.LoadBalancerSourceRanges,
+		AllocateLoadBalancerNodePorts: in.Spec.AllocateLoadBalancerNodePorts,
+		HealthCheckNodePort:           in.Spec.HealthCheckNodePort,
+	}
+	for _, p := range in.Spec.Ports {
+		out.Ports = append(out.Ports, ServicePort{Name: p.Name, Port: p.Port, NodePort: p.NodePort})
+	}
+	return out
+}
+
+func TestServicesEntryErrors(t *testing.T) {
+	testServicesErrors(t, map[string]string{
+		"message: none": ": checks nothing: write types, ports, nodePorts, allocateLoadBalancerNodePorts, " +
+			"loadBalancerClass, loadBalancerSourceRanges, externalIPs, externalNames or annotations",
+		"types: {}":                           "types: checks nothing: write allowed or denied",
+		"ports: {}":                           "ports: allowed is required",
+		"nodePorts: {}":                       "nodePorts: allowed is required",
+		"externalIPs: {}":                     "externalIPs: allowed is required",
+		"loadBalancerClass: {}":               "loadBalancerClass: checks nothing: write required: true or allowed",
+		"loadBalancerSourceRanges: {}":        "loadBalancerSourceRanges: checks nothing: write required: true or allowed",
+		"annotations: {}":                     "annotations: checks nothing: write denied, required, requiredForLoadBalancer, values or deniedValues",
+		"allocateLoadBalancerNodePorts: nope": `allocateLoadBalancerNodePorts: "nope" is not known here: write deny, or leave the field out to allow it`,
+		"externalIps: {allowed: []}":          "externalIps: unknown field; did you mean externalIPs?",
+		"types: {denied: [NodePort]}\n  match: {podLabels: [a]}": "match: podLabels has no meaning here: only entries of mirrors and pods look at Pods",
+	})
+}
+
+// All blocks of a rule speak, in the order of its fields, and users and groups may match and exclude.
+func TestServicesOrder(t *testing.T) {
+	p := mustLoad(t, `
+services:
+- name: all
+  mode: enforce
+  message: "ask #network"
+  match: {users: ["*"]}
+  exclude: {groups: [break-glass]}
+  annotations: {denied: ["example.com/*"]}
+  externalIPs: {allowed: []}
+  loadBalancerSourceRanges: {required: true}
+  loadBalancerClass: {required: true}
+  allocateLoadBalancerNodePorts: deny
+  nodePorts: {allowed: []}
+  ports: {allowed: ["443"]}
+  types: {denied: [LoadBalancer]}
+`)
+	svc := Service{
+		Meta:        Meta{Annotations: map[string]string{"example.com/x": "y"}},
+		Type:        "LoadBalancer",
+		Ports:       []ServicePort{{Port: 80, NodePort: 30080}},
+		ExternalIPs: []string{"192.0.2.1"},
+	}
+	var got []string
+	for _, f := range p.JudgeService(Attributes{Operation: Create, User: "jane"}, &svc, nil) {
+		got = append(got, f.ID())
+		if f.Note != "ask #network" {
+			t.Errorf("%s: the message is missing", f.ID())
+		}
+	}
+	want := []string{
+		"all/types.denied", "all/ports.allowed", "all/nodePorts.allowed", "all/allocateLoadBalancerNodePorts",
+		"all/loadBalancerClass.required", "all/loadBalancerSourceRanges.required", "all/externalIPs.allowed",
+		"all/annotations.denied",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if fs := p.JudgeService(Attributes{Operation: Create, User: "jane", Groups: []string{"break-glass"}}, &svc, nil); fs != nil {
+		t.Errorf("excluded, but %v", fs)
+	}
+}
