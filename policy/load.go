@@ -91,23 +91,21 @@ func (d *document) compile() (*Policy, strict.Errors) {
 	errs := d.uniqueNames()
 	table, mirrorErrs := compileMirrors(d.Mirrors)
 	errs = append(errs, mirrorErrs...)
-	p := &Policy{mirrors: table}
-	for i := range d.Pods {
-		if e := &d.Pods[i]; e.Mode != Off {
-			p.pods = append(p.pods, rule[Pod]{e.ruleHeader, e.checks(table)})
+	pods := rulesOf(d.Pods, func(e *podsEntry) rule[Pod] { return rule[Pod]{e.ruleHeader, e.checks(table)} })
+	ingresses := rulesOf(d.Ingresses, func(e *ingressesEntry) rule[Ingress] { return rule[Ingress]{e.ruleHeader, e.checks()} })
+	services := rulesOf(d.Services, func(e *servicesEntry) rule[Service] { return rule[Service]{e.ruleHeader, e.checks()} })
+	return &Policy{mirrors: table, pods: pods, ingresses: ingresses, services: services}, errs
+}
+
+// rulesOf compiles the entries of one kind, those that are off left out.
+func rulesOf[E, T any](entries []E, compile func(*E) rule[T]) ruleset[T] {
+	var rules []rule[T]
+	for i := range entries {
+		if r := compile(&entries[i]); r.Mode != Off {
+			rules = append(rules, r)
 		}
 	}
-	for i := range d.Ingresses {
-		if e := &d.Ingresses[i]; e.Mode != Off {
-			p.ingresses = append(p.ingresses, rule[Ingress]{e.ruleHeader, e.checks()})
-		}
-	}
-	for i := range d.Services {
-		if e := &d.Services[i]; e.Mode != Off {
-			p.services = append(p.services, rule[Service]{e.ruleHeader, e.checks()})
-		}
-	}
-	return p, errs
+	return newRuleset(rules)
 }
 
 // uniqueNames refuses two entries of one name: findings, metrics and alerts could not tell them apart.

@@ -11,6 +11,7 @@
 //	ingresses.go   judging Ingresses                 ingress_*.go  one check each
 //	services.go    judging Services                  service_*.go  one check each
 //	rule.go        what all rules share: match, exclude, mode; asking every rule
+//	index.go       which rules can match a namespace
 //	finding.go     what a rule says, and the ratchet: an update answers only for what it brings
 package policy
 
@@ -18,9 +19,9 @@ package policy
 type Policy struct {
 	hash      string
 	mirrors   *mirrorTable
-	pods      []rule[Pod]
-	ingresses []rule[Ingress]
-	services  []rule[Service]
+	pods      ruleset[Pod]
+	ingresses ruleset[Ingress]
+	services  ruleset[Service]
 }
 
 // Hash identifies the text that the policy was loaded from: 12 hexadecimal digits, the same on every replica.
@@ -36,7 +37,7 @@ type Counts struct {
 
 // Counts returns how many entries are in force.
 func (p *Policy) Counts() Counts {
-	return Counts{p.mirrors.len(), len(p.pods), len(p.ingresses), len(p.services)}
+	return Counts{p.mirrors.len(), len(p.pods.rules), len(p.ingresses.rules), len(p.services.rules)}
 }
 
 // JudgePod judges the images of a Pod as they will be pulled. old is the Pod before an update, nil otherwise.
@@ -44,30 +45,30 @@ func (p *Policy) JudgePod(a Attributes, pod, old *Pod) []Finding {
 	if !touches(a, pod) {
 		return nil
 	}
-	return judge(p.pods, a, pod, old)
+	return judge(&p.pods, a, pod, old)
 }
 
 // JudgeIngress judges an Ingress. old is the Ingress before an update, nil otherwise.
 func (p *Policy) JudgeIngress(a Attributes, ing, old *Ingress) []Finding {
-	return judge(p.ingresses, a, ing, old)
+	return judge(&p.ingresses, a, ing, old)
 }
 
 // JudgeService judges a Service. old is the Service before an update, nil otherwise.
 func (p *Policy) JudgeService(a Attributes, svc, old *Service) []Finding {
-	return judge(p.services, a, svc, old)
+	return judge(&p.services, a, svc, old)
 }
 
 // ExplainPod says of every pods rule whether it looks at the Pod.
-func (p *Policy) ExplainPod(a Attributes, pod *Pod) []RuleTrace { return explain(p.pods, a, pod) }
+func (p *Policy) ExplainPod(a Attributes, pod *Pod) []RuleTrace { return explain(&p.pods, a, pod) }
 
 // ExplainIngress says of every ingresses rule whether it looks at the Ingress.
 func (p *Policy) ExplainIngress(a Attributes, ing *Ingress) []RuleTrace {
-	return explain(p.ingresses, a, ing)
+	return explain(&p.ingresses, a, ing)
 }
 
 // ExplainService says of every services rule whether it looks at the Service.
 func (p *Policy) ExplainService(a Attributes, svc *Service) []RuleTrace {
-	return explain(p.services, a, svc)
+	return explain(&p.services, a, svc)
 }
 
 // mirrorPodAnnotation marks the API server's shadow of a static Pod. Only kubelets create such Pods; their images are

@@ -63,6 +63,14 @@ type rule[T any] struct {
 	checks []check[T]
 }
 
+// ask puts all questions of the rule to an object that it applies to.
+func (ru *rule[T]) ask(obj *T, r *report) {
+	r.rule = &ru.ruleHeader
+	for _, c := range ru.checks {
+		c.find(obj, r)
+	}
+}
+
 // report collects what the checks of one rule find. Checks fill Check, Path, Reason and Value (or Count, or Range).
 type report struct {
 	rule     *ruleHeader
@@ -83,24 +91,21 @@ type object[T any] interface {
 func (m *Meta) meta() *Meta { return m }
 
 // judge asks every rule about obj. An update (old is not nil) is answerable only for what it brings.
-func judge[T any, P object[T]](rules []rule[T], a Attributes, obj, old *T) []Finding {
-	findings := judgeOne[T, P](rules, a, obj)
+func judge[T any, P object[T]](s *ruleset[T], a Attributes, obj, old *T) []Finding {
+	candidates := s.index.candidates(a.Namespace)
+	findings := judgeOne[T, P](s, candidates, a, obj)
 	if old != nil && len(findings) > 0 {
-		ratchet(findings, judgeOne[T, P](rules, a, old))
+		ratchet(findings, judgeOne[T, P](s, candidates, a, old))
 	}
 	return findings
 }
 
-func judgeOne[T any, P object[T]](rules []rule[T], a Attributes, obj *T) []Finding {
-	s := newSubject(a, P(obj).meta())
+func judgeOne[T any, P object[T]](s *ruleset[T], candidates []int, a Attributes, obj *T) []Finding {
+	sub := newSubject(a, P(obj).meta())
 	var r report
-	for i := range rules {
-		if rules[i].skips(&s).dimension != "" {
-			continue
-		}
-		r.rule = &rules[i].ruleHeader
-		for _, c := range rules[i].checks {
-			c.find(obj, &r)
+	for _, i := range candidates {
+		if rule := &s.rules[i]; rule.skips(&sub).dimension == "" {
+			rule.ask(obj, &r)
 		}
 	}
 	return r.findings
@@ -115,14 +120,17 @@ type RuleTrace struct {
 	Findings int    // how many it had; 0 when it does not apply
 }
 
-func explain[T any, P object[T]](rules []rule[T], a Attributes, obj *T) []RuleTrace {
-	s := newSubject(a, P(obj).meta())
-	traces := make([]RuleTrace, len(rules))
-	for i := range rules {
-		sk := rules[i].skips(&s)
-		t := RuleTrace{Rule: string(rules[i].Name), Mode: rules[i].Mode, Applies: sk.dimension == "", Why: sk.String()}
+func explain[T any, P object[T]](s *ruleset[T], a Attributes, obj *T) []RuleTrace {
+	sub := newSubject(a, P(obj).meta())
+	traces := make([]RuleTrace, len(s.rules))
+	for i := range s.rules {
+		rule := &s.rules[i]
+		sk := rule.skips(&sub)
+		t := RuleTrace{Rule: string(rule.Name), Mode: rule.Mode, Applies: sk.dimension == "", Why: sk.String()}
 		if t.Applies {
-			t.Findings = len(judgeOne[T, P](rules[i:i+1], a, obj))
+			var r report
+			rule.ask(obj, &r)
+			t.Findings = len(r.findings)
 		}
 		traces[i] = t
 	}

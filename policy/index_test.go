@@ -1,0 +1,93 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// The index must offer every rule that looking at all of them finds, each once, in the order of the policy.
+func TestIndexFindsEveryRule(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("services:\n")
+	for i, match := range []string{
+		"", "match: {namespaces: []}", `match: {namespaces: ["*"]}`, "match: {namespaces: [team-a]}", `match: {namespaces: ["team-*"]}`,
+		`match: {namespaces: ["*-a", team-a, "team-*"]}`, `match: {namespaces: ["t*-b"]}`, "match: {users: [jane]}", "match: {namespaces: [x, team-b]}",
+		"exclude: {namespaces: [team-a]}", `match: {namespaces: ["team-a*"]}`, `match: {namespaces: ["team-abc*"]}`, `match: {namespaces: [team-a, team-a]}`,
+	} {
+		fmt.Fprintf(&text, "- {name: r%d, mode: audit, types: {allowed: []}, %s}\n", i, match)
+	}
+	p := mustLoad(t, strings.ReplaceAll(text.String(), ", }", "}"))
+	for _, namespace := range []string{"", "t", "team", "team-", "team-a", "team-b", "team-ab", "team-abc", "x", "x-a", "tx-b"} {
+		a := Attributes{Operation: Create, Namespace: namespace, User: "jane"}
+		var want, got []string
+		for _, trace := range p.ExplainService(a, &Service{}) {
+			if trace.Applies {
+				want = append(want, trace.Rule)
+			}
+		}
+		for _, f := range p.JudgeService(a, &Service{}, nil) {
+			got = append(got, f.Rule)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("namespace %q: %s", namespace, diff)
+		}
+	}
+}
+
+func TestIndexLeavesOutOtherNamespaces(t *testing.T) {
+	p := mustLoad(t, tenants(1000))
+	got := p.services.index.candidates("team-7")
+	if len(got) != matching || !slices.IsSorted(got) {
+		t.Errorf("got %d candidates, want %d in order: %v", len(got), matching, got)
+	}
+	if everywhere := p.services.index.candidates("elsewhere"); len(everywhere) != 0 {
+		t.Errorf("rules that cannot match: %v", everywhere)
+	}
+}
+
+// matching is how many rules of tenants there are for each namespace.
+const matching = 20
+
+// tenants is a policy of n rules, of which up to matching are for team-0, as many for team-1, and so on.
+func tenants(n int) string {
+	var b strings.Builder
+	b.WriteString("services:\n")
+	for i := range n {
+		fmt.Fprintf(&b, `
+- name: rule-%d
+  mode: enforce
+  match: {namespaces: [team-%d, "team-%d-*"]}
+  types: {allowed: [ClusterIP, ExternalName, LoadBalancer]}
+  externalIPs: {allowed: [203.0.113.0/24]}
+  loadBalancerSourceRanges: {allowed: [10.0.0.0/8]}
+  ports: {allowed: ["80", "443", "8000-8999"]}
+`, i, i%max(1, n/matching), i%max(1, n/matching))
+	}
+	return b.String()
+}
+
+// The figures must not grow with the rules of other tenants: 20 match in the last two.
+func BenchmarkJudgeService(b *testing.B) {
+	svc := &Service{
+		Type:                     "LoadBalancer",
+		Ports:                    []ServicePort{{Port: 443}, {Port: 8080}},
+		ExternalIPs:              []string{"203.0.113.7"},
+		LoadBalancerSourceRanges: []string{"10.1.0.0/16"},
+	}
+	for _, n := range []int{10, 1_000, 10_000} {
+		b.Run(fmt.Sprintf("rules=%d", n), func(b *testing.B) {
+			p := mustLoad(b, tenants(n))
+			a := Attributes{Operation: Create, Namespace: "team-0", User: "jane", Groups: []string{"system:authenticated"}}
+			b.ReportAllocs()
+			for b.Loop() {
+				if fs := p.JudgeService(a, svc, nil); len(fs) > 0 {
+					b.Fatal(fs)
+				}
+			}
+		})
+	}
+}
