@@ -1,0 +1,140 @@
+package policy
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func mustLabel(t *testing.T, text string) labelPattern {
+	t.Helper()
+	var l labelPattern
+	if err := l.UnmarshalText([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+var jane = subject{
+	namespace: "team-a", user: "jane", groups: []string{"devs", "system:authenticated"},
+	podLabels: map[string]string{"app": "web-1", "empty": ""},
+}
+
+// A match needs every dimension that it names, and of each dimension one element.
+func TestMatch(t *testing.T) {
+	label := func(text string) []labelPattern { return []labelPattern{mustLabel(t, text)} }
+	for name, test := range map[string]struct {
+		match *selector
+		want  string
+	}{
+		"none":              {nil, "applies"},
+		"empty":             {&selector{}, "applies"},
+		"one element of it": {&selector{Namespaces: []glob{"x", "team-*"}}, "applies"},
+		"all dimensions":    {&selector{Namespaces: []glob{"team-a"}, Users: []glob{"j*"}, Groups: []glob{"devs"}, PodLabels: label("app=web-*")}, "applies"},
+		"no namespace":      {&selector{Namespaces: []glob{}}, "not matched: match.namespaces does not cover team-a"},
+		"namespace":         {&selector{Namespaces: []glob{"x"}, Users: []glob{"x"}}, "not matched: match.namespaces does not cover team-a"},
+		"user":              {&selector{Namespaces: []glob{"*"}, Users: []glob{"joe"}}, "not matched: match.users does not cover jane"},
+		"groups":            {&selector{Groups: []glob{"ops", "dev"}}, "not matched: match.groups does not cover devs, system:authenticated"},
+		"labels":            {&selector{PodLabels: label("app=db")}, "not matched by match.podLabels"},
+		"label key":         {&selector{PodLabels: label("app")}, "applies"},
+		"absent label":      {&selector{PodLabels: label("tier")}, "not matched by match.podLabels"},
+		"empty value":       {&selector{PodLabels: label("empty=")}, "applies"},
+		"not empty value":   {&selector{PodLabels: label("app=")}, "not matched by match.podLabels"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := test.match.misses(&jane).String(); got != test.want {
+				t.Errorf("got  %s\nwant %s", got, test.want)
+			}
+		})
+	}
+	if got := (&selector{Users: []glob{"x"}}).misses(&subject{}).String(); got != "not matched by match.users" {
+		t.Errorf("nobody: %s", got)
+	}
+}
+
+// An exclude needs one of its dimensions.
+func TestExclude(t *testing.T) {
+	for name, test := range map[string]struct {
+		exclude *selector
+		want    string
+	}{
+		"none":      {nil, "applies"},
+		"nothing":   {&selector{Namespaces: []glob{"x"}, Users: []glob{"x"}, Groups: []glob{"x"}, PodLabels: []labelPattern{mustLabel(t, "x")}}, "applies"},
+		"namespace": {&selector{Namespaces: []glob{"x", "team-*"}, Users: []glob{"x"}}, "excluded: exclude.namespaces has team-*"},
+		"user":      {&selector{Namespaces: []glob{"x"}, Users: []glob{"j*"}}, "excluded: exclude.users has j*"},
+		"group":     {&selector{Users: []glob{"x"}, Groups: []glob{"system:*"}}, "excluded: exclude.groups has system:*"},
+		"label":     {&selector{PodLabels: []labelPattern{mustLabel(t, "app=web-*")}}, "excluded: exclude.podLabels has app=web-*"},
+		"label key": {&selector{PodLabels: []labelPattern{mustLabel(t, "app")}}, "excluded: exclude.podLabels has app"},
+		"images":    {&selector{Images: make([]imagePattern, 1)}, "applies"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := test.exclude.hits(&jane).String(); got != test.want {
+				t.Errorf("got  %s\nwant %s", got, test.want)
+			}
+		})
+	}
+}
+
+func TestExcludeWinsOverMatch(t *testing.T) {
+	h := header{Match: &selector{Namespaces: []glob{"*"}}, Exclude: &selector{Users: []glob{"jane"}}}
+	if got := h.skips(&jane).String(); got != "excluded: exclude.users has jane" {
+		t.Error(got)
+	}
+}
+
+// Every dimension that has no meaning for a kind of entry is refused with the reason.
+func TestSelectorRefusals(t *testing.T) {
+	const (
+		people = " has no meaning here: Pods are created by controllers, not by people; use namespaces or podLabels"
+		pods   = "podLabels has no meaning here: only entries of mirrors and pods look at Pods"
+		images = "images has no meaning here: only entries of mirrors and pods look at images"
+	)
+	full := &selector{
+		Namespaces: []glob{"a"}, Users: []glob{"a"}, Groups: []glob{"a"}, PodLabels: []labelPattern{{}}, Images: make([]imagePattern, 1),
+	}
+	empty := &selector{Namespaces: []glob{}, Users: []glob{}, Groups: []glob{}, PodLabels: []labelPattern{}, Images: []imagePattern{}}
+	all := dimensions{requester: true, podLabels: true, images: true}
+	for name, test := range map[string]struct {
+		allowed dimensions
+		sel     *selector
+		isMatch bool
+		want    []string
+	}{
+		"absent":             {dimensions{}, nil, true, nil},
+		"namespaces":         {dimensions{}, &selector{Namespaces: []glob{"a"}}, true, nil},
+		"nothing else":       {dimensions{}, full, false, []string{"users" + people, "groups" + people, pods, images}},
+		"everything":         {all, full, false, nil},
+		"images in a match":  {all, full, true, []string{"images has no meaning in match: which images an entry looks at is said by its own fields"}},
+		"a match of nothing": {all, &selector{Namespaces: []glob{}}, true, nil},
+		"an exclude of nothing": {all, empty, false, []string{
+			"namespaces: [] excludes nothing: leave the field out", "users: [] excludes nothing: leave the field out",
+			"groups: [] excludes nothing: leave the field out", "podLabels: [] excludes nothing: leave the field out",
+			"images: [] excludes nothing: leave the field out"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for _, err := range test.allowed.refuse(test.sel, test.isMatch) {
+				got = append(got, err.Error())
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestLabelPatternErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		"":      `"" is not a label: write key or key=value`,
+		"=web":  `"=web" is not a label: write key or key=value`,
+		"app*":  `"app*" is not a label: write key or key=value`,
+		"*=web": `"*=web" is not a label: write key or key=value`,
+	} {
+		if err := new(labelPattern).UnmarshalText([]byte(text)); err == nil || err.Error() != want {
+			t.Errorf("%q: got %v, want %s", text, err, want)
+		}
+	}
+	if err := new(glob).UnmarshalText(nil); err == nil || err.Error() != `an empty pattern matches nothing: write "*" for everything` {
+		t.Errorf("an empty glob: %v", err)
+	}
+}
