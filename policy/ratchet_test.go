@@ -1,0 +1,208 @@
+package policy
+
+import (
+	"net/netip"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// brought returns what an update to svc brings, and what the object had already, as the IDs and values of findings.
+func brought(p *Policy, a Attributes, svc, old *Service) (fresh, existed []string) {
+	for _, f := range p.JudgeService(a, svc, old) {
+		s := f.Check + " " + f.Value
+		if f.Range.IsValid() {
+			s = f.Check + " " + f.Range.String()
+		}
+		if f.Existed {
+			existed = append(existed, s)
+		} else {
+			fresh = append(fresh, s)
+		}
+	}
+	return fresh, existed
+}
+
+// An update is answerable for what it brings, and for nothing that was there before: one row for each kind of finding
+// and each way in which it can change.
+func TestRatchetServices(t *testing.T) {
+	ips := func(ips ...string) Service { return Service{ExternalIPs: ips} }
+	ranges := func(ranges ...string) Service { return Service{Type: "LoadBalancer", LoadBalancerSourceRanges: ranges} }
+	ports := func(ports ...ServicePort) Service { return Service{Type: "NodePort", Ports: ports} }
+	named := func(name string) Service { return Service{Type: "ExternalName", ExternalName: name} }
+	annotated := func(pairs ...string) Service {
+		s := Service{Meta: Meta{Annotations: map[string]string{}}}
+		for i := 0; i < len(pairs); i += 2 {
+			s.Annotations[pairs[i]] = pairs[i+1]
+		}
+		return s
+	}
+	const (
+		noIPs     = "externalIPs: {allowed: []}"
+		ownRanges = "loadBalancerSourceRanges: {allowed: [192.168.0.0/16]}"
+		noNode    = "nodePorts: {allowed: []}"
+		denied    = `annotations: {denied: ["x/*"]}`
+	)
+	for name, test := range map[string]struct {
+		rule           string
+		old, svc       Service
+		fresh, existed []string
+	}{
+		"value: unchanged":      {"types: {allowed: [ClusterIP]}", Service{Type: "NodePort"}, Service{Type: "NodePort"}, nil, []string{"types.allowed NodePort"}},
+		"value: exchanged":      {"types: {allowed: [ClusterIP]}", Service{Type: "NodePort"}, Service{Type: "LoadBalancer"}, []string{"types.allowed LoadBalancer"}, nil},
+		"value: mended":         {"types: {allowed: [ClusterIP]}", Service{Type: "NodePort"}, Service{Type: "ClusterIP"}, nil, nil},
+		"value: brought":        {"types: {allowed: [ClusterIP]}", Service{}, Service{Type: "NodePort"}, []string{"types.allowed NodePort"}, nil},
+		"list: reordered":       {`ports: {allowed: []}`, ports(ServicePort{Port: 1}, ServicePort{Port: 2}), ports(ServicePort{Port: 2}, ServicePort{Port: 1}), nil, []string{"ports.allowed 2", "ports.allowed 1"}},
+		"list: one exchanged":   {`ports: {allowed: []}`, ports(ServicePort{Port: 1}, ServicePort{Port: 2}), ports(ServicePort{Port: 3}, ServicePort{Port: 1}), []string{"ports.allowed 3"}, []string{"ports.allowed 1"}},
+		"list: renamed":         {`ports: {allowed: []}`, ports(ServicePort{Name: "a", Port: 1}), ports(ServicePort{Name: "b", Port: 1}), nil, []string{"ports.allowed 1"}},
+		"node port: moved":      {noNode, ports(ServicePort{Port: 80, NodePort: 30001}), ports(ServicePort{Port: 443, NodePort: 30001}), nil, []string{"nodePorts.allowed 30001"}},
+		"node port: another":    {noNode, ports(ServicePort{NodePort: 30001}), ports(ServicePort{NodePort: 30002}), []string{"nodePorts.allowed 30002"}, nil},
+		"node port: other type": {noNode, Service{Type: "LoadBalancer", Ports: []ServicePort{{NodePort: 30001}}}, ports(ServicePort{NodePort: 30001}), nil, []string{"nodePorts.allowed 30001"}},
+		"allocation: absent is true": {"allocateLoadBalancerNodePorts: deny", Service{Type: "LoadBalancer"},
+			Service{Type: "LoadBalancer", AllocateLoadBalancerNodePorts: new(true)}, nil, []string{"allocateLoadBalancerNodePorts true"}},
+		"allocation: switched on": {"allocateLoadBalancerNodePorts: deny", Service{Type: "LoadBalancer", AllocateLoadBalancerNodePorts: new(false)},
+			Service{Type: "LoadBalancer"}, []string{"allocateLoadBalancerNodePorts true"}, nil},
+		"requirement: still unmet": {"loadBalancerClass: {required: true}", Service{Type: "LoadBalancer"}, Service{Type: "LoadBalancer"}, nil, []string{"loadBalancerClass.required "}},
+		"requirement: now unmet": {"loadBalancerClass: {required: true}", Service{Type: "LoadBalancer", LoadBalancerClass: new("a")},
+			Service{Type: "LoadBalancer"}, []string{"loadBalancerClass.required "}, nil},
+		"requirement: now asked":         {"loadBalancerClass: {required: true}", Service{}, Service{Type: "LoadBalancer"}, []string{"loadBalancerClass.required "}, nil},
+		"address: reordered":             {noIPs, ips("192.0.2.1", "192.0.2.2"), ips("192.0.2.2", "192.0.2.1"), nil, []string{"externalIPs.allowed 192.0.2.2/32", "externalIPs.allowed 192.0.2.1/32"}},
+		"address: another":               {noIPs, ips("192.0.2.1"), ips("192.0.2.2"), []string{"externalIPs.allowed 192.0.2.2/32"}, nil},
+		"address: other spelling":        {noIPs, ips("2001:db8::1"), ips("2001:DB8:0::1"), nil, []string{"externalIPs.allowed 2001:db8::1/128"}},
+		"address: mapped":                {noIPs, ips("192.0.2.1"), ips("::ffff:192.0.2.1"), nil, []string{"externalIPs.allowed 192.0.2.1/32"}},
+		"address: malformed as ever":     {noIPs, ips("192.0.2.010"), ips("192.0.2.010"), nil, []string{"externalIPs.allowed 192.0.2.010"}},
+		"address: otherwise malformed":   {noIPs, ips("192.0.2.010"), ips("192.0.2.011"), []string{"externalIPs.allowed 192.0.2.011"}, nil},
+		"range: narrower":                {ownRanges, ranges("10.0.0.0/8"), ranges("10.1.0.0/16"), nil, []string{"loadBalancerSourceRanges.allowed 10.1.0.0/16"}},
+		"range: one address of it":       {ownRanges, ranges("0.0.0.0/0"), ranges("8.8.8.8/32"), nil, []string{"loadBalancerSourceRanges.allowed 8.8.8.8/32"}},
+		"range: wider":                   {ownRanges, ranges("10.1.0.0/16"), ranges("10.0.0.0/8"), []string{"loadBalancerSourceRanges.allowed 10.0.0.0/8"}, nil},
+		"range: beside":                  {ownRanges, ranges("10.1.0.0/16"), ranges("10.2.0.0/16"), []string{"loadBalancerSourceRanges.allowed 10.2.0.0/16"}, nil},
+		"range: other family":            {ownRanges, ranges("0.0.0.0/0"), ranges("::/0"), []string{"loadBalancerSourceRanges.allowed ::/0"}, nil},
+		"range: same but for spare bits": {ownRanges, ranges("10.0.0.0/8"), ranges("10.9.9.9/8"), nil, []string{"loadBalancerSourceRanges.allowed 10.0.0.0/8"}},
+		"range: into the annotation":     {ownRanges, ranges("10.0.0.0/8"), annotated(sourceRangesAnnotation, "10.0.0.0/9"), nil, []string{"loadBalancerSourceRanges.allowed 10.0.0.0/9"}},
+		"range: added":                   {ownRanges, ranges("10.0.0.0/8"), ranges("11.0.0.0/8", "10.0.0.0/8"), []string{"loadBalancerSourceRanges.allowed 11.0.0.0/8"}, []string{"loadBalancerSourceRanges.allowed 10.0.0.0/8"}},
+		"name: other spelling":           {"externalNames: {}", named("localhost"), named("LOCALHOST."), nil, []string{"externalNames localhost"}},
+		"name: another":                  {"externalNames: {}", named("localhost"), named("a.localhost"), []string{"externalNames a.localhost"}, nil},
+		"name: comes into effect":        {"externalNames: {}", Service{ExternalName: "localhost"}, named("localhost"), []string{"externalNames localhost"}, nil},
+		"annotation: unchanged":          {denied, annotated("x/a", "1"), annotated("x/a", "1", "y/b", "2"), nil, []string{"annotations.denied x/a=1"}},
+		"annotation: other value":        {denied, annotated("x/a", "1"), annotated("x/a", "2"), []string{"annotations.denied x/a=2"}, nil},
+		"annotation: other key":          {denied, annotated("x/a", "1"), annotated("x/b", "1"), []string{"annotations.denied x/b=1"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := mustLoad(t, servicesRule(test.rule))
+			fresh, existed := brought(p, Attributes{Operation: Update}, &test.svc, &test.old)
+			if diff := cmp.Diff(test.fresh, fresh); diff != "" {
+				t.Errorf("brought: %s", diff)
+			}
+			if diff := cmp.Diff(test.existed, existed); diff != "" {
+				t.Errorf("existed: %s", diff)
+			}
+		})
+	}
+}
+
+// What findings of every kind say of each other, without the checks that make them.
+func TestRatchet(t *testing.T) {
+	value := func(rule, check, value string) Finding { return Finding{Rule: rule, Check: check, Value: value} }
+	count := func(n int) Finding { return Finding{Rule: "r", Check: "hosts.max", Count: n} }
+	prefix := func(s string) Finding { return Finding{Rule: "r", Check: "c", Range: netip.MustParsePrefix(s)} }
+	for name, test := range map[string]struct {
+		old     []Finding
+		finding Finding
+		existed bool
+	}{
+		"nothing before":                 {nil, value("r", "c", "a"), false},
+		"the same":                       {[]Finding{value("r", "c", "a")}, value("r", "c", "a"), true},
+		"another rule":                   {[]Finding{value("q", "c", "a")}, value("r", "c", "a"), false},
+		"another check":                  {[]Finding{value("r", "b", "a")}, value("r", "c", "a"), false},
+		"another path":                   {[]Finding{{Rule: "r", Check: "c", Value: "a", Path: "x[0]"}}, Finding{Rule: "r", Check: "c", Value: "a", Path: "x[1]"}, true},
+		"a count that grows":             {[]Finding{count(3)}, count(4), false},
+		"a count that stays":             {[]Finding{count(3)}, count(3), true},
+		"a count that shrinks":           {[]Finding{count(3)}, count(2), true},
+		"the highest count":              {[]Finding{count(3), count(9), count(1)}, count(8), true},
+		"a count is no value":            {[]Finding{value("r", "hosts.max", "")}, count(1), false},
+		"a range inside":                 {[]Finding{prefix("10.0.0.0/8")}, prefix("10.2.0.0/16"), true},
+		"a range around":                 {[]Finding{prefix("10.2.0.0/16")}, prefix("10.0.0.0/8"), false},
+		"a range inside of many":         {[]Finding{prefix("10.0.0.0/8"), prefix("::/0"), prefix("11.0.0.0/8")}, prefix("2001:db8::/32"), true},
+		"two halves do not make a whole": {[]Finding{prefix("10.0.0.0/9"), prefix("10.128.0.0/9")}, prefix("10.0.0.0/8"), false},
+		"spare bits":                     {[]Finding{prefix("10.1.2.3/8")}, prefix("10.9.9.9/8"), true},
+		"a range of another check":       {[]Finding{{Rule: "r", Check: "d", Range: netip.MustParsePrefix("::/0")}}, prefix("::1/128"), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			findings := []Finding{test.finding}
+			ratchet(findings, test.old)
+			if findings[0].Existed != test.existed {
+				t.Errorf("existed: got %v, want %v", findings[0].Existed, test.existed)
+			}
+		})
+	}
+}
+
+// Nothing about an object but what it holds changes what is asked of it: neither that it is being deleted, nor through
+// which subresource it is written.
+func TestRatchetKnowsNoExemption(t *testing.T) {
+	p := mustLoad(t, servicesRule(`annotations: {denied: ["x/*"]}`))
+	for _, subresource := range []string{"", "status"} {
+		a := Attributes{Operation: Update, Subresource: subresource}
+		old := Service{Meta: Meta{Annotations: map[string]string{"x/a": "1"}}}
+		// To remove a finalizer brings nothing, so it passes; the same request with one more annotation does not.
+		same, worse := old, Service{Meta: Meta{Annotations: map[string]string{"x/a": "1", "x/b": "1"}}}
+		if fresh, existed := brought(p, a, &same, &old); len(fresh) != 0 || len(existed) != 1 {
+			t.Errorf("subresource %q: an update of nothing: %v, %v", subresource, fresh, existed)
+		}
+		if fresh, _ := brought(p, a, &worse, &old); len(fresh) != 1 {
+			t.Errorf("subresource %q: a new annotation passed", subresource)
+		}
+	}
+}
+
+// An old object is judged as if whoever updates it now had made it: who really did is not known.
+func TestRatchetAndSelectors(t *testing.T) {
+	p := mustLoad(t, `
+services:
+- name: r
+  mode: enforce
+  exclude: {groups: [break-glass], namespaces: [free]}
+  externalIPs: {allowed: []}
+`)
+	old, worse := Service{ExternalIPs: []string{"192.0.2.1"}}, Service{ExternalIPs: []string{"192.0.2.1", "192.0.2.2"}}
+	normal := Attributes{Operation: Update, User: "jane", Groups: []string{"devs"}}
+	breakGlass := Attributes{Operation: Update, User: "jane", Groups: []string{"devs", "break-glass"}}
+	if fresh, existed := brought(p, normal, &old, &old); len(fresh) != 0 || len(existed) != 1 {
+		t.Errorf("a break-glass user's object, touched by a normal user: %v, %v", fresh, existed)
+	}
+	if fresh, existed := brought(p, normal, &worse, &old); len(fresh) != 1 || len(existed) != 1 {
+		t.Errorf("a break-glass user's object, made worse by a normal user: %v, %v", fresh, existed)
+	}
+	if fresh, existed := brought(p, breakGlass, &worse, &old); len(fresh)+len(existed) != 0 {
+		t.Errorf("a break-glass user is excluded: %v, %v", fresh, existed)
+	}
+}
+
+// labelled is a check of Pods that needs no images: it finds the label bad.
+type labelled struct{}
+
+func (labelled) find(pod *Pod, r *report) {
+	if v, ok := pod.Labels["bad"]; ok {
+		r.add(Finding{Check: "labels", Value: v})
+	}
+}
+
+// A Pod that was excluded by its labels, and no longer is, brings what it had under their cover.
+func TestRatchetLeavingAnExclusion(t *testing.T) {
+	rules := newRuleset([]rule[Pod]{{
+		ruleHeader{header: header{Name: "r", Mode: Enforce, Exclude: &selector{PodLabels: []labelPattern{mustLabel(t, "free")}}}},
+		[]check[Pod]{labelled{}},
+	}})
+	free := &Pod{Meta: Meta{Labels: map[string]string{"bad": "1", "free": ""}}}
+	bound := &Pod{Meta: Meta{Labels: map[string]string{"bad": "1"}}}
+	a := Attributes{Operation: Update}
+	if fs := judge(&rules, a, bound, free); len(fs) != 1 || fs[0].Existed || !fs[0].Denies() {
+		t.Errorf("left the exclusion: %v", fs)
+	}
+	if fs := judge(&rules, a, free, bound); len(fs) != 0 {
+		t.Errorf("entered it: %v", fs)
+	}
+	if fs := judge(&rules, a, bound, bound); len(fs) != 1 || !fs[0].Existed || fs[0].Denies() {
+		t.Errorf("was never in it: %v", fs)
+	}
+}

@@ -1,0 +1,66 @@
+package policy
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Only enforce denies, and off is not asked at all.
+func TestModes(t *testing.T) {
+	for mode, want := range map[string]string{
+		"off":     "",
+		"audit":   "r/types.allowed audit",
+		"warn":    "r/types.allowed warn",
+		"enforce": "r/types.allowed enforce denies",
+	} {
+		p := mustLoad(t, "services:\n- {name: r, mode: "+mode+", types: {allowed: []}}\n")
+		var got string
+		for _, f := range p.JudgeService(Attributes{Operation: Create}, &Service{}, nil) {
+			got += f.ID() + " " + f.Mode.String()
+			if f.Denies() {
+				got += " denies"
+			}
+		}
+		if got != want {
+			t.Errorf("%s: got %q, want %q", mode, got, want)
+		}
+		if counts := p.Counts(); (counts.Services == 1) != (mode != "off") {
+			t.Errorf("%s: %+v", mode, counts)
+		}
+	}
+}
+
+func TestFindingString(t *testing.T) {
+	f := Finding{Rule: "team-hosts", Check: "hosts.allowed", Path: "spec.rules[0].host", Reason: "no", Note: "ask us"}
+	if got, want := f.String(), "team-hosts/hosts.allowed: spec.rules[0].host: no (ask us)"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	f.Path, f.Note = "", ""
+	if got, want := f.String(), "team-hosts/hosts.allowed: no"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// Every rule is explained, in the order of the policy, whether it looks at the object or not.
+func TestExplainService(t *testing.T) {
+	p := mustLoad(t, `
+services:
+- {name: other, mode: enforce, match: {namespaces: [team-b]}, types: {denied: [NodePort]}}
+- {name: gone, mode: "off", types: {denied: [NodePort]}}
+- {name: two, mode: warn, types: {denied: [NodePort]}, nodePorts: {allowed: []}}
+- {name: free, mode: enforce, exclude: {users: ["system:*"]}, types: {denied: [NodePort]}}
+- {name: fine, mode: audit, match: {namespaces: ["team-*"]}, types: {denied: [LoadBalancer]}}
+`)
+	a := Attributes{Operation: Create, Namespace: "team-a", User: "system:admin"}
+	want := []RuleTrace{
+		{Rule: "other", Mode: Enforce, Why: "not matched: match.namespaces does not cover team-a"},
+		{Rule: "two", Mode: Warn, Applies: true, Why: "applies", Findings: 2},
+		{Rule: "free", Mode: Enforce, Why: "excluded: exclude.users has system:*"},
+		{Rule: "fine", Mode: Audit, Applies: true, Why: "applies"},
+	}
+	got := p.ExplainService(a, &Service{Type: "NodePort", Ports: []ServicePort{{NodePort: 30000}}})
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
