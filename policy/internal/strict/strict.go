@@ -10,13 +10,10 @@
 package strict
 
 import (
-	"bytes"
 	"encoding"
 	"errors"
 	"fmt"
-	"io"
 	"reflect"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -28,32 +25,6 @@ import (
 // called only through the struct around it: promoted, or by the outer Validate.
 type Validator interface{ Validate() error }
 
-// Document is one YAML document of a file, not decoded yet.
-type Document struct {
-	file string
-	root *yaml.Node
-}
-
-// Parse splits a file into its documents; documents that are empty or hold only comments are left out. The error is
-// of type Errors.
-func Parse(file string, data []byte) ([]Document, error) {
-	var docs []Document
-	dec := yaml.NewDecoder(bytes.NewReader(data))
-	for {
-		var n yaml.Node
-		err := dec.Decode(&n)
-		if errors.Is(err, io.EOF) {
-			return docs, nil
-		}
-		if err != nil {
-			return nil, Errors{syntaxError(file, err)}
-		}
-		if root := n.Content[0]; root.Kind != yaml.ScalarNode || root.Tag != "!!null" {
-			docs = append(docs, Document{file, root})
-		}
-	}
-}
-
 // Decode fills the struct that into points to. The error is of type Errors and tells everything that is wrong.
 func (d Document) Decode(into any) error {
 	dec := decoder{file: d.file}
@@ -62,22 +33,6 @@ func (d Document) Decode(into any) error {
 		return dec.errs
 	}
 	return nil
-}
-
-var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?(?s:(.*))$`)
-
-// syntaxError takes the line number out of the parser's text, to print it as every other error has it.
-func syntaxError(file string, err error) Error {
-	m := yamlLine.FindStringSubmatch(err.Error())
-	if m == nil {
-		return Error{Pos{File: file}, "not valid YAML: " + err.Error()}
-	}
-	line, _ := strconv.Atoi(m[1])
-	pos := Pos{File: file, Line: line}
-	if line > 0 {
-		pos.Column = 1
-	}
-	return Error{pos, "not valid YAML: " + m[2]}
 }
 
 type decoder struct {
@@ -138,7 +93,7 @@ func (d *decoder) scalar(n *yaml.Node, path string, v reflect.Value) {
 		}
 	case reflect.Bool:
 		if d.want(n, path, "true or false", yaml.ScalarNode, "!!bool") {
-			v.SetBool(strings.EqualFold(n.Value, "true"))
+			d.boolean(n, path, v)
 		}
 	case reflect.Int, reflect.Int32, reflect.Int64:
 		if !d.want(n, path, "a whole number", yaml.ScalarNode, "!!int") {
@@ -152,6 +107,16 @@ func (d *decoder) scalar(n *yaml.Node, path string, v reflect.Value) {
 		v.SetInt(i)
 	default:
 		panic(fmt.Sprintf("strict: cannot decode into %s", v.Type()))
+	}
+}
+
+// boolean checks the word too: a tag can call any word a boolean.
+func (d *decoder) boolean(n *yaml.Node, path string, v reflect.Value) {
+	switch strings.ToLower(n.Value) {
+	case "true", "false":
+		v.SetBool(strings.EqualFold(n.Value, "true"))
+	default:
+		d.fail(n, path, "want true or false, got %q", n.Value)
 	}
 }
 

@@ -96,6 +96,7 @@ func TestDecodeErrors(t *testing.T) {
 		"null struct":      {"name: n\nlimits: ~", `a.yaml:2:9: limits: null is not a value: leave the field out to leave it unchecked, or write its fields`},
 		"number as string": {"name: 12", `a.yaml:1:7: name: want a string, got 12: put it in quotes`},
 		"string as bool":   {"name: n\non: yes", `a.yaml:2:5: on: want true or false, got "yes"`},
+		"word as bool":     {"name: n\non: !!bool yes", `a.yaml:2:5: on: want true or false, got "yes"`},
 		"string as list":   {"name: n\ntags: a", `a.yaml:2:7: tags: want a list, got "a"`},
 		"list as mapping":  {"name: n\nlimits: [1]", `a.yaml:2:9: limits: want a mapping, got a list`},
 		"text":             {"name: n\nallowed: [red, green]", `a.yaml:2:16: allowed[1]: "green" is not a colour: write red or blue`},
@@ -105,6 +106,10 @@ func TestDecodeErrors(t *testing.T) {
 		"merge key":        {"name: n\n<<: {colour: red}", `a.yaml:2:1: want a field name, got a merge key, which is not supported`},
 		"validation":       {"name: n\nlimits:\n  max: 1\n  min: 2", "a.yaml:4:8: limits.min: min 2 is above max 1\na.yaml:3:3: limits: limits cannot be met"},
 		"two at once":      {"name: n\ncolor: red\non: 1", "a.yaml:2:1: color: unknown field; did you mean colour?\na.yaml:3:5: on: want true or false, got 1"},
+		"first line":       {"name: 'n", `a.yaml:1:1: not valid YAML: found unexpected end of stream`},
+		"unknown anchor":   {"name: n\ncolour: *x\ntags: []\n", `a.yaml:2:1: not valid YAML: unknown anchor 'x' referenced`},
+		"control":          {"name: n\n---\nname: m\n\n#\x01\n---\n", `a.yaml:5:1: not valid YAML: control characters are not allowed`},
+		"not UTF-8":        {"name: n\ntags: [\"\xff\"]\n", `a.yaml:2:1: not valid YAML: invalid leading UTF-8 octet`},
 		"syntax":           {"name: n\n  tags: [", `a.yaml:2:1: not valid YAML: mapping values are not allowed in this context`},
 	} {
 		t.Run(name, func(t *testing.T) {
