@@ -45,7 +45,7 @@ func (d *document) Validate() error {
 
 // Load compiles a policy from files, merged in the order of their names. No file, and files without content, give
 // the empty policy, which rewrites nothing and denies nothing. The error names everything that is wrong, a line each,
-// with file, line, column and field.
+// with file, line, column and field, in that order.
 func Load(files ...File) (*Policy, error) {
 	files = slices.Clone(files)
 	slices.SortStableFunc(files, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
@@ -54,11 +54,12 @@ func Load(files ...File) (*Policy, error) {
 	for _, f := range files {
 		errs = append(errs, all.merge(f)...)
 	}
-	if len(errs) > 0 {
-		return nil, errs
+	var p *Policy
+	if len(errs) == 0 {
+		p, errs = all.compile()
 	}
-	p, errs := all.compile()
 	if len(errs) > 0 {
+		errs.Sort()
 		return nil, errs
 	}
 	p.hash = hash(files)

@@ -1,7 +1,9 @@
 package strict
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -38,8 +40,15 @@ func (e Error) Error() string {
 	return e.Pos.String() + ": " + e.Path + ": " + e.Msg
 }
 
-// Errors is everything that is wrong in a file, in the order of its lines: a user mends all of it in one go.
+// Errors is everything that is wrong in files: a user mends all of it in one go.
 type Errors []Error
+
+// Sort puts es in the order of files, lines and columns.
+func (es Errors) Sort() {
+	slices.SortStableFunc(es, func(a, b Error) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+}
 
 func (es Errors) Error() string {
 	lines := make([]string, len(es))

@@ -76,13 +76,15 @@ func (d *decoder) value(n *yaml.Node, path string, v reflect.Value) {
 	}
 }
 
+// text lets u speak first: what would be wrong in quotes too is told what would be right, not to be quoted.
 func (d *decoder) text(n *yaml.Node, path string, u encoding.TextUnmarshaler) {
-	if !d.want(n, path, "a string", yaml.ScalarNode, "!!str") {
-		return
+	if n.Kind == yaml.ScalarNode {
+		if err := u.UnmarshalText([]byte(n.Value)); err != nil {
+			d.fail(n, path, "%v", err)
+			return
+		}
 	}
-	if err := u.UnmarshalText([]byte(n.Value)); err != nil {
-		d.fail(n, path, "%v", err)
-	}
+	d.want(n, path, "a string", yaml.ScalarNode, "!!str")
 }
 
 func (d *decoder) scalar(n *yaml.Node, path string, v reflect.Value) {

@@ -88,29 +88,30 @@ labels: {a: blue}
 // Each text is wrong in the ways that its sentences tell, and all of them are told at once.
 func TestDecodeErrors(t *testing.T) {
 	for name, test := range map[string]struct{ text, want string }{
-		"misspelt":         {"name: n\ncolor: red", `a.yaml:2:1: color: unknown field; did you mean colour?`},
-		"unknown":          {"name: n\nzebra: red", `a.yaml:2:1: zebra: unknown field; known here: name, colour, tags, on, limits, labels, allowed`},
-		"twice":            {"name: n\nname: m", `a.yaml:2:1: name: stands twice, first in line 1`},
-		"missing":          {"colour: red", `a.yaml:1:1: name is required`},
-		"null list":        {"name: n\ntags:", `a.yaml:2:6: tags: null is not a value: leave the field out to leave it unchecked, or write [] so that nothing passes`},
-		"null struct":      {"name: n\nlimits: ~", `a.yaml:2:9: limits: null is not a value: leave the field out to leave it unchecked, or write its fields`},
-		"number as string": {"name: 12", `a.yaml:1:7: name: want a string, got 12: put it in quotes`},
-		"string as bool":   {"name: n\non: yes", `a.yaml:2:5: on: want true or false, got "yes"`},
-		"word as bool":     {"name: n\non: !!bool yes", `a.yaml:2:5: on: want true or false, got "yes"`},
-		"string as list":   {"name: n\ntags: a", `a.yaml:2:7: tags: want a list, got "a"`},
-		"list as mapping":  {"name: n\nlimits: [1]", `a.yaml:2:9: limits: want a mapping, got a list`},
-		"text":             {"name: n\nallowed: [red, green]", `a.yaml:2:16: allowed[1]: "green" is not a colour: write red or blue`},
-		"text in a map":    {"name: n\nlabels: {x: green}", `a.yaml:2:13: labels.x: "green" is not a colour: write red or blue`},
-		"too big":          {"name: n\nlimits: {max: 99999999999999999999}", `a.yaml:2:15: limits.max: want a whole number, got 99999999999999999999`},
-		"alias":            {"name: &x n\ncolour: *x", "a.yaml:1:7: name: anchors and aliases are not supported: write the value out\na.yaml:2:9: colour: anchors and aliases are not supported: write the value out"},
-		"merge key":        {"name: n\n<<: {colour: red}", `a.yaml:2:1: want a field name, got a merge key, which is not supported`},
-		"validation":       {"name: n\nlimits:\n  max: 1\n  min: 2", "a.yaml:4:8: limits.min: min 2 is above max 1\na.yaml:3:3: limits: limits cannot be met"},
-		"two at once":      {"name: n\ncolor: red\non: 1", "a.yaml:2:1: color: unknown field; did you mean colour?\na.yaml:3:5: on: want true or false, got 1"},
-		"first line":       {"name: 'n", `a.yaml:1:1: not valid YAML: found unexpected end of stream`},
-		"unknown anchor":   {"name: n\ncolour: *x\ntags: []\n", `a.yaml:2:1: not valid YAML: unknown anchor 'x' referenced`},
-		"control":          {"name: n\n---\nname: m\n\n#\x01\n---\n", `a.yaml:5:1: not valid YAML: control characters are not allowed`},
-		"not UTF-8":        {"name: n\ntags: [\"\xff\"]\n", `a.yaml:2:1: not valid YAML: invalid leading UTF-8 octet`},
-		"syntax":           {"name: n\n  tags: [", `a.yaml:2:1: not valid YAML: mapping values are not allowed in this context`},
+		"misspelt":          {"name: n\ncolor: red", `a.yaml:2:1: color: unknown field; did you mean colour?`},
+		"unknown":           {"name: n\nzebra: red", `a.yaml:2:1: zebra: unknown field; known here: name, colour, tags, on, limits, labels, allowed`},
+		"twice":             {"name: n\nname: m", `a.yaml:2:1: name: stands twice, first in line 1`},
+		"missing":           {"colour: red", `a.yaml:1:1: name is required`},
+		"null list":         {"name: n\ntags:", `a.yaml:2:6: tags: null is not a value: leave the field out to leave it unchecked, or write [] so that nothing passes`},
+		"null struct":       {"name: n\nlimits: ~", `a.yaml:2:9: limits: null is not a value: leave the field out to leave it unchecked, or write its fields`},
+		"number as string":  {"name: 12", `a.yaml:1:7: name: want a string, got 12: put it in quotes`},
+		"string as bool":    {"name: n\non: yes", `a.yaml:2:5: on: want true or false, got "yes"`},
+		"word as bool":      {"name: n\non: !!bool yes", `a.yaml:2:5: on: want true or false, got "yes"`},
+		"string as list":    {"name: n\ntags: a", `a.yaml:2:7: tags: want a list, got "a"`},
+		"list as mapping":   {"name: n\nlimits: [1]", `a.yaml:2:9: limits: want a mapping, got a list`},
+		"text":              {"name: n\nallowed: [red, green]", `a.yaml:2:16: allowed[1]: "green" is not a colour: write red or blue`},
+		"text of no string": {"name: n\nallowed: [red, 7]", `a.yaml:2:16: allowed[1]: "7" is not a colour: write red or blue`},
+		"text in a map":     {"name: n\nlabels: {x: green}", `a.yaml:2:13: labels.x: "green" is not a colour: write red or blue`},
+		"too big":           {"name: n\nlimits: {max: 99999999999999999999}", `a.yaml:2:15: limits.max: want a whole number, got 99999999999999999999`},
+		"alias":             {"name: &x n\ncolour: *x", "a.yaml:1:7: name: anchors and aliases are not supported: write the value out\na.yaml:2:9: colour: anchors and aliases are not supported: write the value out"},
+		"merge key":         {"name: n\n<<: {colour: red}", `a.yaml:2:1: want a field name, got a merge key, which is not supported`},
+		"validation":        {"name: n\nlimits:\n  max: 1\n  min: 2", "a.yaml:4:8: limits.min: min 2 is above max 1\na.yaml:3:3: limits: limits cannot be met"},
+		"two at once":       {"name: n\ncolor: red\non: 1", "a.yaml:2:1: color: unknown field; did you mean colour?\na.yaml:3:5: on: want true or false, got 1"},
+		"first line":        {"name: 'n", `a.yaml:1:1: not valid YAML: found unexpected end of stream`},
+		"unknown anchor":    {"name: n\ncolour: *x\ntags: []\n", `a.yaml:2:1: not valid YAML: unknown anchor 'x' referenced`},
+		"control":           {"name: n\n---\nname: m\n\n#\x01\n---\n", `a.yaml:5:1: not valid YAML: control characters are not allowed`},
+		"not UTF-8":         {"name: n\ntags: [\"\xff\"]\n", `a.yaml:2:1: not valid YAML: invalid leading UTF-8 octet`},
+		"syntax":            {"name: n\n  tags: [", `a.yaml:2:1: not valid YAML: mapping values are not allowed in this context`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := decode(t, test.text)
@@ -138,5 +139,16 @@ func TestParseDocuments(t *testing.T) {
 	}
 	if docs, err := Parse("empty.yaml", nil); err != nil || len(docs) != 0 {
 		t.Errorf("an empty file: %v, %v", docs, err)
+	}
+}
+
+func TestErrorsSort(t *testing.T) {
+	at := func(file string, line, column int) Error {
+		return Pos{File: file, Line: line, Column: column}.Errorf("x")
+	}
+	es := Errors{at("b", 1, 1), at("a", 10, 1), at("a", 2, 7), at("a", 2, 5)}
+	es.Sort()
+	if got, want := es.Error(), "a:2:5: x\na:2:7: x\na:10:1: x\nb:1:1: x"; got != want {
+		t.Errorf("got %s", got)
 	}
 }
