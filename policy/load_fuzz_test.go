@@ -1,0 +1,43 @@
+package policy
+
+import (
+	"errors"
+	"path/filepath"
+	"testing"
+
+	"github.com/evergate/evergate/policy/internal/strict"
+)
+
+// Whatever is in a policy file, it loads, and then again as the same policy, or each error says where.
+func FuzzLoad(f *testing.F) {
+	for _, pattern := range []string{"testdata/load/*.yaml", "testdata/*/*/policy.yaml"} {
+		paths, err := filepath.Glob(pattern)
+		if err != nil || len(paths) == 0 {
+			f.Fatalf("no seeds in %s: %v", pattern, err)
+		}
+		for _, path := range paths {
+			f.Add(readFile(f, path))
+		}
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		p, err := Load(File{"fuzz.yaml", data})
+		if err != nil {
+			var errs strict.Errors
+			if !errors.As(err, &errs) || len(errs) == 0 {
+				t.Fatalf("not a list of errors: %v", err)
+			}
+			for _, e := range errs {
+				if e.File != "fuzz.yaml" || e.Line < 1 || e.Column < 1 || e.Msg == "" {
+					t.Errorf("does not say where and what: %#v", e)
+				}
+			}
+			return
+		}
+		again, err := Load(File{"fuzz.yaml", data})
+		if err != nil || again.Hash() != p.Hash() || again.Counts() != p.Counts() {
+			t.Errorf("loaded once, but then: %v", err)
+		}
+		svc := &Service{Type: "LoadBalancer", ExternalIPs: []string{"192.0.2.1"}, Ports: []ServicePort{{Port: 80, NodePort: 30000}}}
+		p.JudgeService(Attributes{Operation: Update, Namespace: "team-a"}, svc, svc)
+	})
+}

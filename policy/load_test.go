@@ -1,0 +1,157 @@
+package policy
+
+import (
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/evergate/evergate/policy/internal/strict"
+)
+
+// Each testdata/load/*.bad.yaml is a policy that does not load. What is said of it stands in the file, a line each after
+// "# want: " and at the end, where it moves no line number. A case is added by adding a file.
+func TestLoadErrors(t *testing.T) {
+	paths, err := filepath.Glob("testdata/load/*.bad.yaml")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no files: %v", err)
+	}
+	for _, path := range paths {
+		name := filepath.Base(path)
+		t.Run(name, func(t *testing.T) {
+			data := readFile(t, path)
+			_, err := Load(File{name, data})
+			if err == nil {
+				t.Fatal("no error")
+			}
+			if diff := cmp.Diff(wanted(data), strings.Split(err.Error(), "\n")); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// Files are merged in the order of their names, in whatever order they come.
+func TestLoadMergesInNameOrder(t *testing.T) {
+	a := policyFile("a.yaml", "services:\n- {name: first, mode: enforce, types: {allowed: []}}\n")
+	b := policyFile("b.yaml", "services:\n- {name: second, mode: enforce, types: {allowed: []}}\n"+
+		"---\napiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\nservices:\n- {name: third, mode: warn, types: {allowed: []}}\n")
+	var hash string
+	for _, files := range [][]File{{a, b}, {b, a}} {
+		given := slices.Clone(files)
+		p, err := Load(files...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, f := range p.JudgeService(Attributes{Operation: Create}, &Service{}, nil) {
+			got = append(got, f.Rule)
+		}
+		if diff := cmp.Diff([]string{"first", "second", "third"}, got); diff != "" {
+			t.Error(diff)
+		}
+		if hash != "" && p.Hash() != hash {
+			t.Errorf("the hash depends on the order: %s, %s", hash, p.Hash())
+		}
+		hash = p.Hash()
+		if diff := cmp.Diff(given, files); diff != "" {
+			t.Errorf("the caller's files were sorted: %s", diff)
+		}
+	}
+}
+
+// The hash is of what users compare: the text. It is the same everywhere and for ever.
+func TestHash(t *testing.T) {
+	one := policyFile("a.yaml", "services: []\n")
+	hash := func(files ...File) string {
+		p, err := Load(files...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.Hash()
+	}
+	if got, want := hash(one), "84611f02fe1a"; got != want {
+		t.Errorf("the hash of a policy that never changed is now %s, was %s", got, want)
+	}
+	comment := File{one.Name, append([]byte("# hi\n"), one.Data...)}
+	half := len(one.Data) / 2
+	others := []string{hash(), hash(comment), hash(File{"b.yaml", one.Data}), hash(one, File{"b.yaml", nil}),
+		hash(File{"a.yaml", nil}), hash(File{"a.yaml", []byte(strings.Repeat("#", half))}, File{"b.yaml", nil})}
+	slices.Sort(others)
+	if distinct := slices.Compact(slices.Clone(others)); len(distinct) != len(others) || slices.Contains(others, hash(one)) {
+		t.Errorf("different texts share a hash: %v", others)
+	}
+}
+
+// Without content there is the empty policy.
+func TestLoadEmpty(t *testing.T) {
+	for name, files := range map[string][]File{
+		"no file":        nil,
+		"empty file":     {{"a.yaml", nil}},
+		"comments only":  {{"a.yaml", []byte("# nothing yet\n")}},
+		"empty document": {{"a.yaml", []byte("---\n---\n# here neither\n")}},
+		"no entries":     {policyFile("a.yaml", "services: []\ningresses: []\npods: []\nmirrors: []\n")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, err := Load(files...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p.Counts() != (Counts{}) {
+				t.Errorf("%+v", p.Counts())
+			}
+			if fs := p.JudgeService(Attributes{Operation: Create}, &Service{Type: "NodePort"}, nil); len(fs) != 0 {
+				t.Errorf("an empty policy denies nothing, but %v", fs)
+			}
+			if len(p.Hash()) != 12 {
+				t.Errorf("hash %q", p.Hash())
+			}
+		})
+	}
+}
+
+// All files are read before anything is said, and what is said names the file.
+func TestLoadTellsEverything(t *testing.T) {
+	_, err := Load(
+		policyFile("b.yaml", "servcies: []\n"),
+		policyFile("a.yaml", "services:\n- {name: x, mode: enforced, types: {allowed: []}}\n"),
+		File{"c.yaml", []byte("a: [")},
+	)
+	want := `a.yaml:4:19: services[0].mode: "enforced" is not a mode: write off, audit, warn or enforce
+b.yaml:3:1: servcies: unknown field; did you mean services?
+c.yaml:1:1: not valid YAML: did not find expected node content`
+	if diff := cmp.Diff(want, err.Error()); diff != "" {
+		t.Error(diff)
+	}
+	var errs strict.Errors
+	if !errors.As(err, &errs) || len(errs) != 3 {
+		t.Errorf("want a list of three, got %T", err)
+	}
+}
+
+// Names are unique over all files and kinds: a finding carries nothing else.
+func TestLoadDuplicateNames(t *testing.T) {
+	entry := "services:\n- {name: same, mode: enforce, types: {allowed: []}}\n"
+	_, err := Load(policyFile("b", entry), policyFile("a", entry))
+	want := `b:4:3: services[0]: the name "same" is taken by a:4:3: names are unique in the whole policy`
+	if err == nil || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+	at := func(line int) header { return header{Name: "same", Pos: strict.Pos{File: "a", Line: line, Column: 3}} }
+	all := document{
+		Mirrors:   []mirrorEntry{{header: at(1)}},
+		Pods:      []podsEntry{{ruleHeader: ruleHeader{header: at(2)}}},
+		Ingresses: []ingressesEntry{{ruleHeader: ruleHeader{header: at(3)}}},
+		Services:  []servicesEntry{{ruleHeader: ruleHeader{header: at(4)}}},
+	}
+	var lines []int
+	for _, e := range all.uniqueNames() {
+		lines = append(lines, e.Line)
+	}
+	if diff := cmp.Diff([]int{2, 3, 4}, lines); diff != "" {
+		t.Errorf("every kind shares the names: %s", diff)
+	}
+}
