@@ -9,27 +9,27 @@ import (
 // rule or more for each of its tenants: an object shall not pay for those of the others.
 type ruleset[T any] struct {
 	rules []rule[T]
-	index namespaceIndex
+	index ruleIndex
 }
 
 func newRuleset[T any](rules []rule[T]) ruleset[T] {
-	s := ruleset[T]{rules, namespaceIndex{names: map[string][]int{}, prefixes: map[string][]int{}}}
+	s := ruleset[T]{rules, ruleIndex{names: map[string][]int{}, prefixes: map[string][]int{}}}
 	for i := range rules {
 		s.index.add(i, rules[i].Match)
 	}
 	return s
 }
 
-// namespaceIndex finds the rules that can match a namespace: all that do, and few others. It holds positions in the
+// ruleIndex finds the rules that can match a namespace: all that do, and few others. It holds positions in the
 // policy, each list in their order.
-type namespaceIndex struct {
+type ruleIndex struct {
 	names    map[string][]int // by a namespace that match names
 	prefixes map[string][]int // by what stands before the first * of a glob; rules for every namespace under ""
 	lengths  []int            // of the prefixes, each once
 }
 
 // add files rule i. A match without namespaces covers all of them; one with an empty list covers none.
-func (x *namespaceIndex) add(i int, match *selector) {
+func (x *ruleIndex) add(i int, match *selector) {
 	if match == nil || match.Namespaces == nil {
 		x.addPrefix("", i)
 		return
@@ -43,7 +43,7 @@ func (x *namespaceIndex) add(i int, match *selector) {
 	}
 }
 
-func (x *namespaceIndex) addPrefix(prefix string, i int) {
+func (x *ruleIndex) addPrefix(prefix string, i int) {
 	if !slices.Contains(x.lengths, len(prefix)) {
 		x.lengths = append(x.lengths, len(prefix))
 	}
@@ -52,7 +52,7 @@ func (x *namespaceIndex) addPrefix(prefix string, i int) {
 
 // candidates returns the rules that can match a namespace, each once, in the order of the policy. What else their
 // match and exclude ask is not known here.
-func (x *namespaceIndex) candidates(namespace string) []int {
+func (x *ruleIndex) candidates(namespace string) []int {
 	found := slices.Clone(x.names[namespace])
 	for _, n := range x.lengths {
 		if n <= len(namespace) {
