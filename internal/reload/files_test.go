@@ -1,0 +1,210 @@
+package reload
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/evergate/evergate/internal/atomicdir"
+)
+
+func yamlFiles(name string) bool { return strings.HasSuffix(name, ".yaml") }
+
+// write makes a tree of plain files below a new directory.
+func write(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, data := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(data), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func symlink(t *testing.T, target, link string) {
+	t.Helper()
+	if err := os.Symlink(target, link); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func texts(files []File) map[string]string {
+	m := map[string]string{}
+	for _, f := range files {
+		m[f.Name] = string(f.Data)
+	}
+	return m
+}
+
+func TestReadDir(t *testing.T) {
+	dir := write(t, map[string]string{
+		"b.yaml": "b", "a.yaml": "a", "notes.txt": "-", ".hidden.yaml": "-", "sub.yaml/c.yaml": "-",
+	})
+	elsewhere := write(t, map[string]string{"target": "linked"})
+	symlink(t, filepath.Join(elsewhere, "target"), filepath.Join(dir, "c.yaml"))
+	symlink(t, elsewhere, filepath.Join(dir, "d.yaml"))
+
+	files, err := ReadDir(dir, yamlFiles)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []File{{"a.yaml", []byte("a")}, {"b.yaml", []byte("b")}, {"c.yaml", []byte("linked")}}
+	if diff := cmp.Diff(want, files); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestReadDirOfVolume(t *testing.T) {
+	volume := atomicdir.New(t)
+	for _, want := range []map[string]string{
+		{"a.yaml": "1", "b.yaml": "1"},
+		{"b.yaml": "2"},
+		{},
+		{"c.yaml": "4"},
+	} {
+		volume.Write(want)
+		files, err := ReadDir(volume.Path(), yamlFiles)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, texts(files)); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+func TestReadFiles(t *testing.T) {
+	dir := write(t, map[string]string{"tls.crt": "certificate"})
+	crt, key := filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")
+	files, err := ReadFiles(crt, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]File{{crt, []byte("certificate")}}, files); diff != "" {
+		t.Errorf("a file that does not exist is left out: %s", diff)
+	}
+}
+
+func TestAbsent(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "absent")
+	if files, err := ReadDir(path, yamlFiles); err != nil || files != nil {
+		t.Errorf("ReadDir: %v, %v", files, err)
+	}
+	if files, err := ReadFiles(path); err != nil || files != nil {
+		t.Errorf("ReadFiles: %v, %v", files, err)
+	}
+}
+
+func TestReadErrors(t *testing.T) {
+	for name, test := range map[string]struct {
+		make func(t *testing.T, dir string)
+		want string
+	}{
+		"too large": {
+			func(t *testing.T, dir string) {
+				if err := os.Truncate(filepath.Join(dir, "a.yaml"), maxFileBytes+1); err != nil {
+					t.Fatal(err)
+				}
+			},
+			"DIR/a.yaml is larger than 4 MiB",
+		},
+		"too many": {
+			func(t *testing.T, dir string) {
+				for i := range maxFiles {
+					symlink(t, filepath.Join(dir, "a.yaml"), filepath.Join(dir, fmt.Sprintf("%d.yaml", i)))
+				}
+			},
+			"DIR holds 257 files, more than the 256 that are read",
+		},
+		"not a file": {
+			func(t *testing.T, dir string) { symlink(t, os.DevNull, filepath.Join(dir, "b.yaml")) },
+			"DIR/b.yaml is not a regular file",
+		},
+		"link to nothing": {
+			func(t *testing.T, dir string) { symlink(t, "nothing", filepath.Join(dir, "b.yaml")) },
+			"DIR/b.yaml: no such file or directory",
+		},
+		"link to itself": {
+			func(t *testing.T, dir string) { symlink(t, "b.yaml", filepath.Join(dir, "b.yaml")) },
+			"DIR/b.yaml: EvalSymlinks: too many links",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := write(t, map[string]string{"a.yaml": "a"})
+			test.make(t, dir)
+			_, err := ReadDir(dir, yamlFiles)
+			if err == nil {
+				t.Fatal("no error")
+			}
+			if diff := cmp.Diff(test.want, strings.ReplaceAll(err.Error(), dir, "DIR")); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// A version that is swapped and removed while it is read must not show: every read is of one version, whole.
+func TestVersionsAreNotMixed(t *testing.T) {
+	volume := atomicdir.New(t)
+	names := []string{"a.yaml", "b.yaml", "c.yaml", "d.yaml"}
+	put := func(version int) {
+		files := map[string]string{}
+		for _, name := range names {
+			files[name] = fmt.Sprint(version)
+		}
+		volume.Write(files)
+	}
+	var paths []string
+	for _, name := range names {
+		paths = append(paths, volume.Path(name))
+	}
+	whole := func(files []File, err error) bool {
+		// Crossed by one change after another, a read may end in an error. It must not end in a mixture.
+		return err != nil || len(files) == len(names) && !slices.ContainsFunc(files, func(f File) bool {
+			return string(f.Data) != string(files[0].Data)
+		})
+	}
+
+	put(0)
+	done := make(chan struct{})
+	var readers sync.WaitGroup
+	for range 2 {
+		readers.Go(func() {
+			for {
+				if files, err := ReadDir(volume.Path(), yamlFiles); !whole(files, err) {
+					t.Errorf("ReadDir mixed versions: %v", texts(files))
+				}
+				if files, err := ReadFiles(paths...); !whole(files, err) {
+					t.Errorf("ReadFiles mixed versions: %v", texts(files))
+				}
+				select {
+				case <-done:
+					return
+				default:
+				}
+			}
+		})
+	}
+	const versions = 300
+	for i := range versions {
+		put(i + 1)
+	}
+	close(done)
+	readers.Wait()
+
+	files, err := ReadDir(volume.Path(), yamlFiles)
+	if err != nil || string(files[0].Data) != fmt.Sprint(versions) {
+		t.Errorf("after the last change: %v, %v", texts(files), err)
+	}
+}

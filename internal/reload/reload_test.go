@@ -1,0 +1,259 @@
+package reload
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// source is a Value whose file and whose verdict on it a test sets, and what was told of it.
+type source struct {
+	Value[string]
+
+	mu      sync.Mutex
+	text    string
+	readErr error
+	refuse  error
+	reads   int
+	builds  int
+	told    []string
+}
+
+func newSource(text string) *source {
+	s := &source{text: text}
+	s.Read, s.Build, s.Loaded, s.Refused = s.read, s.build, s.loaded, s.refused
+	return s
+}
+
+func (s *source) read() ([]File, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reads++
+	return []File{{"file", []byte(s.text)}}, s.readErr
+}
+
+func (s *source) build(files []File) (*string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.builds++
+	text := string(files[0].Data)
+	if text == "bad" {
+		return nil, errors.New("refused: bad")
+	}
+	return &text, s.refuse
+}
+
+func (s *source) loaded(was, is *string) {
+	if was == nil {
+		was = new(string)
+	}
+	s.tell(fmt.Sprintf("%s -> %s", *was, *is))
+}
+
+func (s *source) refused(err error) { s.tell(err.Error()) }
+
+func (s *source) tell(what string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.told = append(s.told, what)
+}
+
+// set changes what the next read brings.
+func (s *source) set(text string, readErr, refuse error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.text, s.readErr, s.refuse = text, readErr, refuse
+}
+
+// run starts Run in the bubble of the test, and stops it at its end.
+func (s *source) run(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); s.Run(ctx) }()
+	t.Cleanup(func() { cancel(); <-done })
+	synctest.Wait()
+}
+
+func pass(d time.Duration) {
+	time.Sleep(d) // fake time
+	synctest.Wait()
+}
+
+func (s *source) expect(t *testing.T, current string, told ...string) {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if got := s.Current(); got == nil && current != "" || got != nil && *got != current {
+		t.Errorf("current: got %v, want %q", got, current)
+	}
+	if diff := cmp.Diff(told, s.told); diff != "" {
+		t.Errorf("told: %s", diff)
+	}
+	s.told = nil
+}
+
+func TestLoad(t *testing.T) {
+	s := newSource("bad")
+	if err := s.Load(); err == nil || err.Error() != "refused: bad" {
+		t.Errorf("got %v", err)
+	}
+	s.expect(t, "", "refused: bad")
+	s.set("one", nil, nil)
+	if err := s.Load(); err != nil {
+		t.Error(err)
+	}
+	s.expect(t, "one", " -> one")
+	if err := s.Load(); err != nil {
+		t.Error(err)
+	}
+	s.expect(t, "one")
+}
+
+// No file at all is a content like any other: it must be built at the first look too.
+func TestLoadNothing(t *testing.T) {
+	s := newSource("")
+	s.Read = func() ([]File, error) { return nil, nil }
+	s.Build = func(files []File) (*string, error) { text := fmt.Sprint(len(files)); return &text, nil }
+	if err := s.Load(); err != nil {
+		t.Error(err)
+	}
+	s.expect(t, "0", " -> 0")
+}
+
+func TestRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSource("one")
+		if err := s.Load(); err != nil {
+			t.Fatal(err)
+		}
+		s.expect(t, "one", " -> one")
+		s.run(t)
+		pass(10 * interval)
+		s.expect(t, "one")
+
+		s.set("two", nil, nil)
+		pass(interval + settleTime)
+		s.expect(t, "two", "one -> two")
+
+		s.set("bad", nil, nil)
+		pass(10 * interval)
+		s.expect(t, "two", "refused: bad")
+
+		s.set("bad", errors.New("permission denied"), nil)
+		pass(10 * interval)
+		s.expect(t, "two", "permission denied")
+
+		s.set("two", nil, nil)
+		pass(10 * interval)
+		s.expect(t, "two", "two -> two")
+	})
+}
+
+// A file that is written in place is empty, or half, for a moment.
+func TestRunWaitsForAChangeToHoldStill(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSource("one")
+		if err := s.Load(); err != nil {
+			t.Fatal(err)
+		}
+		s.told = nil
+		s.run(t)
+		s.set("", nil, nil)
+		pass(interval)
+		s.set("tw", nil, nil)
+		pass(settleTime)
+		s.set("two", nil, nil)
+		pass(settleTime)
+		s.expect(t, "one")
+		pass(settleTime)
+		s.expect(t, "two", "one -> two")
+
+		s.set("", nil, nil)
+		pass(interval)
+		s.set("two", nil, nil)
+		pass(settleTime)
+		s.expect(t, "two")
+	})
+}
+
+func TestRunEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSource("one")
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			pass(interval + settleTime/2) // between a change and its confirmation
+			cancel()
+		}()
+		s.Run(ctx)
+		s.expect(t, "")
+	})
+}
+
+func TestWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSource("bad")
+		go func() {
+			pass(4*waitInterval + waitInterval/2)
+			s.set("good", nil, nil)
+		}()
+		start := time.Now()
+		if err := s.Wait(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if got := time.Since(start); got != 5*waitInterval {
+			t.Errorf("waited %v, want %v", got, 5*waitInterval)
+		}
+		s.expect(t, "good", "refused: bad", " -> good")
+	})
+}
+
+func TestWaitEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSource("bad")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := s.Wait(ctx); err == nil || err.Error() != "refused: bad" {
+			t.Errorf("got %v", err)
+		}
+		if s.reads > 61 {
+			t.Errorf("%d reads in a minute", s.reads)
+		}
+		s.expect(t, "", "refused: bad")
+	})
+}
+
+// What is refused for a reason of time is taken when its time has come, and each reason is told once.
+func TestRecheck(t *testing.T) {
+	for _, recheck := range []bool{false, true} {
+		t.Run(fmt.Sprint(recheck), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newSource("one")
+				s.Recheck = recheck
+				s.set("one", nil, errors.New("too early"))
+				_ = s.Load()
+				s.run(t)
+				pass(3 * interval)
+				s.expect(t, "", "too early")
+				s.set("one", nil, errors.New("still too early"))
+				pass(3 * interval)
+				if !recheck {
+					s.expect(t, "")
+					if s.builds != 1 {
+						t.Errorf("built %d times", s.builds)
+					}
+					return
+				}
+				s.expect(t, "", "still too early")
+				s.set("one", nil, nil)
+				pass(3 * interval)
+				s.expect(t, "one", " -> one")
+			})
+		})
+	}
+}
