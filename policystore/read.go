@@ -1,0 +1,48 @@
+package policystore
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/evergate/evergate/internal/reload"
+	"github.com/evergate/evergate/policy"
+)
+
+// Read reads the policy files at path, which is a file or a directory, for policy.Load. Unlike for Open it is an error
+// when there is none: whoever names a policy on a command line wants it to be there.
+func Read(path string) ([]policy.File, error) {
+	files, err := readFiles(path)
+	if err != nil {
+		return nil, err
+	}
+	if len(files) == 0 {
+		return nil, fmt.Errorf("there is no policy at %q: name a file, or a directory with *.yaml or *.yml files", path)
+	}
+	var sources []policy.File
+	for _, f := range files {
+		sources = append(sources, policy.File(f))
+	}
+	return sources, nil
+}
+
+// readFiles reads the files at path. They are named without their directory, so that a policy has the same hash on
+// every replica and on the laptop where it was written.
+func readFiles(path string) ([]reload.File, error) {
+	if path == "" {
+		return nil, nil
+	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return reload.ReadDir(path, isPolicy)
+	}
+	files, err := reload.ReadFiles(path)
+	for i := range files {
+		files[i].Name = filepath.Base(path)
+	}
+	return files, err
+}
+
+func isPolicy(name string) bool {
+	return strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")
+}
