@@ -1,0 +1,363 @@
+package policystore
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/evergate/evergate/internal/atomicdir"
+	"github.com/evergate/evergate/internal/logtest"
+	"github.com/evergate/evergate/policy"
+)
+
+// text is a policy file with one rule for Services.
+func text(name string) string {
+	return "apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\nservices:\n" +
+		"- {name: " + name + ", mode: enforce, types: {denied: [NodePort]}}\n"
+}
+
+const (
+	bad      = "apiVersion: evergate.dev/v1alpha1\nkind: Policy\nmirors: []\n"
+	badLine1 = `keys.yaml:3:1: mirors: unknown field; did you mean mirrors?`
+)
+
+// hash is what a policy of these files is known by.
+func hash(t *testing.T, files ...policy.File) string {
+	t.Helper()
+	p, err := policy.Load(files...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.Hash()
+}
+
+func file(name, data string) policy.File { return policy.File{Name: name, Data: []byte(data)} }
+
+// metrics counts what an Observer is told.
+type metrics struct {
+	mu      sync.Mutex
+	loaded  []string
+	refused int
+}
+
+func (m *metrics) PolicyLoaded(hash string, counts policy.Counts) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.loaded = append(m.loaded, fmt.Sprintf("%s %v", hash, counts))
+}
+
+func (m *metrics) PolicyRefused() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.refused++
+}
+
+// expectLog compares what was logged, with the path replaced by PATH.
+func expectLog(t *testing.T, log *logtest.Recorder, path string, want ...string) {
+	t.Helper()
+	var got []string
+	for _, line := range log.Take() {
+		got = append(got, strings.ReplaceAll(line, path, "PATH"))
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("log: %s", diff)
+	}
+}
+
+func TestOpen(t *testing.T) {
+	dir := t.TempDir()
+	for name, data := range map[string]string{
+		"both/b.yaml": text("b"), "both/a.yml": text("a"), "both/README": "-", "both/.swp.yaml": "-",
+		"none/README":     "-",
+		"off/policy.yaml": "# nothing yet\n",
+		"bad/keys.yaml":   bad,
+		"twice/a.yaml":    text("a"), "twice/b.yaml": text("a"),
+		"alone": text("a"),
+	} {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(data), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("alone", filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+
+	const empty = `level=WARN msg="policy loaded: it is empty, every object is allowed and no image is rewritten" path=PATH `
+	const none = ` mirrors=0 pods=0 ingresses=0 services=0`
+	for name, test := range map[string]struct{ path, hash, log, err string }{
+		"directory": {
+			path: "both", hash: hash(t, file("a.yml", text("a")), file("b.yaml", text("b"))),
+			log: `level=INFO msg="policy loaded" path=PATH hash=HASH files="[a.yml b.yaml]" mirrors=0 pods=0 ingresses=0 services=2`,
+		},
+		"file": {
+			path: "alone", hash: hash(t, file("alone", text("a"))),
+			log: `level=INFO msg="policy loaded" path=PATH hash=HASH files=[alone] mirrors=0 pods=0 ingresses=0 services=1`,
+		},
+		"link": {
+			path: "link", hash: hash(t, file("link", text("a"))),
+			log: `level=INFO msg="policy loaded" path=PATH hash=HASH files=[link] mirrors=0 pods=0 ingresses=0 services=1`,
+		},
+		"no policy file": {
+			path: "none", hash: hash(t), log: empty + `hash=HASH reason="there is no policy file at PATH" files=[]` + none,
+		},
+		"absent": {
+			path: "absent", hash: hash(t), log: empty + `hash=HASH reason="there is no policy file at PATH" files=[]` + none,
+		},
+		"no entry": {
+			path: "off", hash: hash(t, file("policy.yaml", "# nothing yet\n")),
+			log: empty + `hash=HASH reason="no entry is switched on in policy.yaml" files=[policy.yaml]` + none,
+		},
+		"bad": {
+			path: "bad", err: "the policy at PATH is not valid:\n" + badLine1,
+		},
+		"name taken twice": {
+			path: "twice",
+			err: "the policy at PATH is not valid:\n" +
+				`b.yaml:4:3: services[0]: the name "a" is taken by a.yaml:4:3: names are unique in the whole policy`,
+		},
+		"below a file": {path: "alone/policy.yaml", err: "cannot read the policy: PATH: not a directory"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(dir, test.path)
+			log, lines := logtest.New()
+			s, err := Open(path, log, nil)
+			if err != nil {
+				if diff := cmp.Diff(test.err, strings.ReplaceAll(err.Error(), path, "PATH")); diff != "" {
+					t.Error(diff)
+				}
+				if _, ok := errors.AsType[*InvalidError](err); ok != strings.Contains(test.err, "not valid") {
+					t.Errorf("is an InvalidError: %v", ok)
+				}
+				expectLog(t, lines, path)
+				return
+			}
+			if got := s.Current().Hash(); got != test.hash {
+				t.Errorf("hash %s, want %s", got, test.hash)
+			}
+			expectLog(t, lines, path, strings.ReplaceAll(test.log, "HASH", test.hash))
+		})
+	}
+}
+
+func TestOpenNothing(t *testing.T) {
+	log, lines := logtest.New()
+	s, err := Open("", log, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expectLog(t, lines, "PATH", `level=WARN msg="policy loaded: it is empty, every object is allowed and no image is rewritten" `+
+		`path="" hash=`+hash(t)+` reason="no policy is configured" files=[] mirrors=0 pods=0 ingresses=0 services=0`)
+	if got := s.Status().Files; got == nil {
+		t.Error("files must be a list in JSON too")
+	}
+}
+
+func TestRead(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := Read(dir); err == nil || err.Error() !=
+		fmt.Sprintf("there is no policy at %q: name a file, or a directory with *.yaml or *.yml files", dir) {
+		t.Errorf("an empty directory: %v", err)
+	}
+	path := filepath.Join(dir, "policy.yaml")
+	if err := os.WriteFile(path, []byte("x"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []string{dir, path} {
+		files, err := Read(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]policy.File{file("policy.yaml", "x")}, files); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+func TestFromBytes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log, lines := logtest.New()
+		s, err := FromBytes("dev.yaml", []byte(text("a")), log, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		run(t, s)
+		time.Sleep(time.Hour)
+		if got := s.Status(); got.Reloads != 0 || got.Path != "dev.yaml" || len(lines.Take()) != 1 {
+			t.Errorf("%+v", got)
+		}
+		if _, err := FromBytes("keys.yaml", []byte(bad), log, nil); err == nil ||
+			err.Error() != "the policy at keys.yaml is not valid:\n"+badLine1 {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// run starts Run in the bubble of the test.
+func run(t *testing.T, s *Store) {
+	go s.Run(t.Context())
+	synctest.Wait()
+}
+
+// seen is when a change that was just made is in force.
+func seen() {
+	time.Sleep(time.Minute) // fake time
+	synctest.Wait()
+}
+
+// One ConfigMap through its life, as kubelet shows it.
+func TestRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		volume := atomicdir.New(t)
+		path := volume.Path()
+		one, two := text("one"), text("two")
+		hash1, hash2, hash0 := hash(t, file("keys.yaml", one)), hash(t, file("keys.yaml", two)), hash(t)
+
+		volume.Write(map[string]string{"keys.yaml": one})
+		log, lines := logtest.New()
+		var m metrics
+		s, err := Open(path, log, &m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		want := Status{
+			Path: path, Files: []string{"keys.yaml"}, Hash: hash1, Since: start, Counts: policy.Counts{Services: 1},
+		}
+		// Any time up to a poll and a second after the files changed is as good.
+		soon := func(changed, got time.Time) time.Time {
+			t.Helper()
+			if late := got.Sub(changed); late <= 0 || late > 11*time.Second {
+				t.Errorf("told %v after the change", late)
+			}
+			return got
+		}
+		expect := func(log ...string) {
+			t.Helper()
+			expectLog(t, lines, path, log...)
+			if diff := cmp.Diff(want, s.Status()); diff != "" {
+				t.Errorf("status: %s", diff)
+			}
+			if got := s.Current().Hash(); got != want.Hash {
+				t.Errorf("current: %s, want %s", got, want.Hash)
+			}
+		}
+		const one0 = ` files=[keys.yaml] mirrors=0 pods=0 ingresses=0 services=1`
+		expect(`level=INFO msg="policy loaded" path=PATH hash=` + hash1 + one0)
+		run(t, s)
+		seen()
+		expect()
+
+		// Refused, and told once although it stays for long.
+		changed := time.Now()
+		volume.Write(map[string]string{"keys.yaml": bad})
+		seen()
+		seen()
+		want.Failures, want.Stale = 1, true
+		want.Refused = &Refusal{
+			At:    soon(changed, s.Status().Refused.At),
+			Error: "the policy at " + path + " is not valid:\n" + badLine1,
+		}
+		expect(`level=ERROR msg="policy refused: the last good one stays in force" path=PATH hash=`+hash1+` errors=1`,
+			`level=ERROR msg="policy error" path=PATH error="`+badLine1+`"`)
+
+		// Taken back: nothing has changed.
+		volume.Write(map[string]string{"keys.yaml": one})
+		seen()
+		want.Stale = false
+		expect(`level=INFO msg="the files hold the policy in force again" path=PATH hash=` + hash1 + one0)
+
+		changed = time.Now()
+		volume.Write(map[string]string{"keys.yaml": two})
+		seen()
+		want.Hash, want.Reloads = hash2, 1
+		want.Since = soon(changed, s.Status().Since)
+		expect(`level=INFO msg="policy changed" path=PATH hash=` + hash2 + ` was=` + hash1 + one0)
+
+		// The ConfigMap is deleted: an optional one shows as an empty volume.
+		changed = time.Now()
+		volume.Write(nil)
+		seen()
+		want.Hash, want.Files, want.Counts, want.Reloads = hash0, []string{}, policy.Counts{}, 2
+		want.Since = soon(changed, s.Status().Since)
+		expect(`level=WARN msg="policy changed: it is empty, every object is allowed and no image is rewritten" path=PATH hash=` +
+			hash0 + ` was=` + hash2 + ` reason="there is no policy file at PATH" files=[] mirrors=0 pods=0 ingresses=0 services=0`)
+
+		services := "{0 0 0 1}"
+		if diff := cmp.Diff([]string{
+			hash1 + " " + services, hash1 + " " + services, hash2 + " " + services, hash0 + " {0 0 0 0}",
+		}, m.loaded); diff != "" {
+			t.Errorf("observer: %s", diff)
+		}
+		if m.refused != 1 {
+			t.Errorf("observer: refused %d times", m.refused)
+		}
+	})
+}
+
+// A path under which nothing can be read is no empty policy.
+func TestUnreadableKeepsTheLastGoodPolicy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "policy.yaml")
+		if err := os.WriteFile(path, []byte(text("a")), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		log, lines := logtest.New()
+		s, err := Open(path, log, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := s.Current().Hash()
+		lines.Take()
+		run(t, s)
+		// A link to itself fails for root as well, which no missing permission does.
+		if err := errors.Join(os.Remove(path), os.Symlink("policy.yaml", path)); err != nil {
+			t.Fatal(err)
+		}
+		seen()
+		expectLog(t, lines, path, `level=ERROR msg="policy cannot be read: the last good one stays in force" path=PATH hash=`+want+
+			` error="PATH: EvalSymlinks: too many links"`)
+		if got := s.Current().Hash(); got != want || !s.Status().Stale {
+			t.Errorf("hash %s, want %s; status %+v", got, want, s.Status())
+		}
+	})
+}
+
+// The log of one bad policy is bounded, its Status is not.
+func TestManyErrors(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		volume := atomicdir.New(t)
+		volume.Write(map[string]string{"a.yaml": text("a")})
+		log, lines := logtest.New()
+		s, err := Open(volume.Path(), log, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines.Take()
+		run(t, s)
+		many := "apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n"
+		for i := range 150 {
+			many += fmt.Sprintf("zebra%d: []\n", i)
+		}
+		volume.Write(map[string]string{"a.yaml": many})
+		seen()
+		got := lines.Take()
+		if len(got) != 1+maxErrorLines+1 {
+			t.Fatalf("%d lines", len(got))
+		}
+		if want := `error="and 50 more: evergate policy check prints all"`; !strings.HasSuffix(got[len(got)-1], want) {
+			t.Errorf("the last line is %s", got[len(got)-1])
+		}
+		if errs := s.Status().Refused.Error; strings.Count(errs, "\n") != 150 {
+			t.Errorf("status holds %d lines", strings.Count(errs, "\n"))
+		}
+	})
+}
