@@ -1,0 +1,163 @@
+package certs
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/evergate/evergate/internal/reload"
+)
+
+// ClientAuth authenticates callers by client certificates. It decides for each request, not for each connection: a
+// probe needs no certificate, and a CA that was rotated counts from the next request on, also for callers that are
+// connected.
+//
+// The process trusts one more certificate, which it made itself and which never leaves its memory: that of its own
+// self-probe.
+//
+// First Wait is called and then Run, by one goroutine at a time; all other methods may be called by any goroutine.
+type ClientAuth struct {
+	caFile   string
+	names    []string
+	log      *slog.Logger
+	observer Observer
+	value    reload.Value[trust]
+	probe    tls.Certificate
+
+	refusals atomic.Int64 // not logged yet
+	quiet    atomic.Int64 // no refusal is logged before this time, in nanoseconds since 1970
+}
+
+// NewClientAuth accepts callers whose certificate is signed by a CA in caFile, a PEM bundle, and bears one of names as
+// its common name, DNS name or URI. No names means that every certificate of those CAs is accepted. Nothing is read
+// before Wait. A nil observer is not told.
+func NewClientAuth(caFile string, names []string, log *slog.Logger, observer Observer) (*ClientAuth, error) {
+	a := &ClientAuth{caFile: caFile, names: slices.Clone(names), log: log, observer: orNobody(observer)}
+	a.value = reload.Value[trust]{
+		Read:  func() ([]reload.File, error) { return reload.ReadFiles(caFile) },
+		Build: a.build, Loaded: a.loaded, Refused: a.refused,
+	}
+	probe, err := issue(&x509.Certificate{
+		Subject:     pkix.Name{CommonName: "evergate self-probe"},
+		NotAfter:    time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC), // RFC 5280's "never"
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	}, nil)
+	if err != nil {
+		return nil, err
+	}
+	a.probe = *probe
+	return a, nil
+}
+
+// Wait waits until there is a good CA bundle. When ctx ends first, the error says what is missing or wrong.
+func (a *ClientAuth) Wait(ctx context.Context) error {
+	if err := a.value.Wait(ctx); err != nil {
+		return fmt.Errorf("there is no client CA: %w", err)
+	}
+	return nil
+}
+
+// Run follows the file until ctx ends.
+func (a *ClientAuth) Run(ctx context.Context) { a.value.Run(ctx) }
+
+// Require is middleware for what only authenticated callers may ask. It answers 401 to callers without a certificate
+// that a client CA signed, and 403 to callers whose certificate bears another name.
+func (a *ClientAuth) Require(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if status, why := a.check(r.TLS, time.Now()); status != http.StatusOK {
+			a.complain(r, status, why)
+			http.Error(w, why, status)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// check returns the status that a caller is answered with, and why when it is not 200.
+func (a *ClientAuth) check(state *tls.ConnectionState, now time.Time) (status int, why string) {
+	if state == nil || len(state.PeerCertificates) == 0 {
+		return http.StatusUnauthorized, "a client certificate is required: kube-apiserver sends the one in the kubeconfig " +
+			"that its --admission-control-config-file names"
+	}
+	leaf := state.PeerCertificates[0]
+	if leaf.Equal(a.probe.Leaf) {
+		return http.StatusOK, ""
+	}
+	t := a.value.Current()
+	if t == nil {
+		return http.StatusUnauthorized, "no client certificate is accepted: there is no client CA yet"
+	}
+	if err := t.verify(state.PeerCertificates, now); err != nil {
+		return http.StatusUnauthorized, fmt.Sprintf("the client certificate %q is not accepted: %v", leaf.Subject, err)
+	}
+	if !a.accepts(leaf) {
+		return http.StatusForbidden, fmt.Sprintf("the client certificate %q bears none of the names that --client-name lists",
+			leaf.Subject)
+	}
+	return http.StatusOK, ""
+}
+
+func (a *ClientAuth) accepts(leaf *x509.Certificate) bool {
+	if len(a.names) == 0 || slices.Contains(a.names, leaf.Subject.CommonName) {
+		return true
+	}
+	for _, name := range leaf.DNSNames {
+		if slices.Contains(a.names, name) {
+			return true
+		}
+	}
+	for _, uri := range leaf.URIs {
+		if slices.Contains(a.names, uri.String()) {
+			return true
+		}
+	}
+	return false
+}
+
+// complainInterval is the least time between two log lines about refused callers: whoever reaches the port
+// can be refused as often as they like, and an API server that was not given its certificate asks all day.
+const complainInterval = time.Minute
+
+// complain logs a refusal. The API server's users are shown a canned message for 401 and 403, so that the reason can
+// be read here alone.
+func (a *ClientAuth) complain(r *http.Request, status int, why string) {
+	a.refusals.Add(1)
+	now, quiet := time.Now().UnixNano(), a.quiet.Load()
+	if now < quiet || !a.quiet.CompareAndSwap(quiet, now+int64(complainInterval)) {
+		return
+	}
+	a.log.Warn("caller refused", "status", status, "error", why, "remote", r.RemoteAddr, "path", r.URL.Path,
+		"refused", a.refusals.Swap(0))
+}
+
+func (a *ClientAuth) build(files []reload.File) (*trust, error) {
+	if len(files) == 0 {
+		return nil, fmt.Errorf("missing: %s", a.caFile)
+	}
+	cas, err := parseCAs(files[0].Data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", a.caFile, err)
+	}
+	return newTrust(cas), nil
+}
+
+func (a *ClientAuth) loaded(_, is *trust) {
+	a.log.Info("client CA loaded", "file", a.caFile, "certificates", is.size, "not_after", stamp(is.notAfter))
+	a.observer.CertificateLoaded(ClientCA, is.notAfter)
+}
+
+func (a *ClientAuth) refused(err error) {
+	if a.value.Current() == nil {
+		a.log.Warn("waiting for a client CA", "error", err)
+	} else {
+		a.log.Error("client CA refused: the last good one stays in force", "error", err)
+	}
+	a.observer.CertificateRefused(ClientCA)
+}

@@ -1,0 +1,131 @@
+package certs
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/evergate/evergate/internal/reload"
+)
+
+const (
+	// devLifetime is longer than anybody leaves a development server running.
+	devLifetime = 365 * 24 * time.Hour
+
+	// devBackdate makes up for a clock that is behind, such as that of a virtual machine that slept.
+	devBackdate = time.Hour
+)
+
+// Dev is a serving certificate for laptops and tests. Its keys are never written anywhere; that of its CA is forgotten
+// at once, so that whoever trusts the CA trusts this one certificate.
+type Dev struct {
+	ca   []byte
+	cert []byte
+	key  []byte
+}
+
+// NewDev makes a certificate for hosts, which are DNS names or IP addresses, valid from now on for a year.
+func NewDev(hosts []string, now time.Time) (*Dev, error) {
+	valid := x509.Certificate{NotBefore: now.Add(-devBackdate), NotAfter: now.Add(devLifetime)}
+	authority := valid
+	authority.Subject = pkix.Name{CommonName: "evergate development CA"}
+	authority.IsCA, authority.BasicConstraintsValid = true, true
+	authority.KeyUsage = x509.KeyUsageCertSign
+	ca, err := issue(&authority, nil)
+	if err != nil {
+		return nil, err
+	}
+	server := valid
+	server.Subject = pkix.Name{CommonName: "evergate development"}
+	server.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
+	for _, host := range hosts {
+		if ip := net.ParseIP(host); ip != nil {
+			server.IPAddresses = append(server.IPAddresses, ip)
+		} else {
+			server.DNSNames = append(server.DNSNames, host)
+		}
+	}
+	leaf, err := issue(&server, ca)
+	if err != nil {
+		return nil, err
+	}
+	key, err := keyPEM(leaf)
+	if err != nil {
+		return nil, err
+	}
+	return &Dev{ca: certPEM(ca), cert: certPEM(leaf), key: key}, nil
+}
+
+// CA returns the CA in PEM, which clients are to trust.
+func (d *Dev) CA() []byte { return d.ca }
+
+// WriteCA writes the CA in PEM to path, readable by all. A reader sees the file before it or the new one, whole.
+func (d *Dev) WriteCA(path string) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".evergate-ca-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // gone by then, unless something failed
+	if _, err = f.Write(d.ca); err == nil {
+		err = f.Chmod(0o644) // CreateTemp keeps others out
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// Source returns a Source of the certificate, which never changes.
+func (d *Dev) Source(log *slog.Logger, observer Observer) *Source {
+	files := Files{Cert: "development certificate", Key: "its key", CA: "development CA"}
+	read := func() ([]reload.File, error) {
+		return []reload.File{{Name: files.Cert, Data: d.cert}, {Name: files.Key, Data: d.key}, {Name: files.CA, Data: d.ca}}, nil
+	}
+	return newSource(files, read, log, observer)
+}
+
+// issue signs template with a new P-256 key: the handshake with one costs the server a tenth of that with RSA. A nil
+// parent makes a self-signed certificate.
+func issue(template *x509.Certificate, parent *tls.Certificate) (*tls.Certificate, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	template.KeyUsage |= x509.KeyUsageDigitalSignature
+	if parent == nil {
+		parent = &tls.Certificate{Leaf: template, PrivateKey: key}
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, parent.Leaf, key.Public(), parent.PrivateKey)
+	if err != nil {
+		return nil, err
+	}
+	leaf, err := x509.ParseCertificate(der)
+	if err != nil {
+		return nil, err
+	}
+	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}, nil
+}
+
+func certPEM(c *tls.Certificate) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Leaf.Raw})
+}
+
+func keyPEM(c *tls.Certificate) ([]byte, error) {
+	der, err := x509.MarshalPKCS8PrivateKey(c.PrivateKey)
+	if err != nil {
+		return nil, err
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil
+}

@@ -1,0 +1,97 @@
+package certs
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// pair is a serving certificate with its key, and the CAs that it was found to chain to.
+type pair struct {
+	cert  *tls.Certificate
+	roots *x509.CertPool // nil: not known
+}
+
+// verify says why a caller that asks for serverName would reject chain, the leaf first.
+func (p *pair) verify(chain []*x509.Certificate, serverName string, now time.Time) error {
+	leaf := chain[0]
+	switch {
+	case now.After(leaf.NotAfter):
+		return fmt.Errorf("the certificate expired at %s", stamp(leaf.NotAfter))
+	case now.Before(leaf.NotBefore):
+		return fmt.Errorf("the certificate is not valid before %s", stamp(leaf.NotBefore))
+	case !forServers(leaf):
+		return errors.New("the certificate is not for servers: its extended key usages lack server authentication")
+	case serverName != "" && leaf.VerifyHostname(serverName) != nil:
+		return fmt.Errorf("the certificate does not cover %s, the name that callers ask for: it covers %s",
+			serverName, cmp.Or(strings.Join(names(leaf), ", "), "no name at all"))
+	case p.roots == nil:
+		return nil
+	}
+	_, err := leaf.Verify(x509.VerifyOptions{Roots: p.roots, Intermediates: pool(chain[1:]), CurrentTime: now})
+	if err != nil {
+		return fmt.Errorf("the certificate does not chain to its CA: %w", err)
+	}
+	return nil
+}
+
+// forServers says whether a TLS client takes leaf for a server's. One without extended key usages is good for all.
+func forServers(leaf *x509.Certificate) bool {
+	return len(leaf.ExtKeyUsage)+len(leaf.UnknownExtKeyUsage) == 0 ||
+		slices.Contains(leaf.ExtKeyUsage, x509.ExtKeyUsageServerAuth) || slices.Contains(leaf.ExtKeyUsage, x509.ExtKeyUsageAny)
+}
+
+// names lists the names that leaf covers. The common name is none of them: callers have not looked at it for years.
+func names(leaf *x509.Certificate) []string {
+	list := slices.Clone(leaf.DNSNames)
+	for _, ip := range leaf.IPAddresses {
+		list = append(list, ip.String())
+	}
+	return list
+}
+
+func parseChain(ders [][]byte) ([]*x509.Certificate, error) {
+	var chain []*x509.Certificate
+	for _, der := range ders {
+		c, err := x509.ParseCertificate(der)
+		if err != nil {
+			return nil, err
+		}
+		chain = append(chain, c)
+	}
+	return chain, nil
+}
+
+// parseCAs reads a bundle. Unlike x509.CertPool it refuses a bundle of which one certificate cannot be read: whoever is
+// verified against that one would be locked out without a word.
+func parseCAs(bundle []byte) ([]*x509.Certificate, error) {
+	begun := bytes.Count(bundle, []byte("-----BEGIN CERTIFICATE-----"))
+	var ders [][]byte
+	for block, rest := pem.Decode(bundle); block != nil; block, rest = pem.Decode(rest) {
+		if block.Type == "CERTIFICATE" {
+			ders = append(ders, block.Bytes)
+		}
+	}
+	switch {
+	case begun == 0:
+		return nil, errors.New("there is no PEM certificate in it")
+	case begun != len(ders):
+		return nil, fmt.Errorf("%d PEM certificates begin in it and %d are whole", begun, len(ders))
+	}
+	return parseChain(ders)
+}
+
+func pool(certs []*x509.Certificate) *x509.CertPool {
+	p := x509.NewCertPool()
+	for _, c := range certs {
+		p.AddCert(c)
+	}
+	return p
+}
