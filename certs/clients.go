@@ -46,7 +46,8 @@ func NewClientAuth(caFile string, names []string, log *slog.Logger, observer Obs
 	}
 	probe, err := issue(&x509.Certificate{
 		Subject:     pkix.Name{CommonName: "evergate self-probe"},
-		NotAfter:    time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC), // RFC 5280's "never"
+		NotBefore:   time.Unix(0, 0), // it is compared, not verified: its dates do not matter
+		NotAfter:    time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC),
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	}, nil)
 	if err != nil {

@@ -18,7 +18,8 @@ func ParseTLSVersion(s string) (uint16, error) {
 	return 0, fmt.Errorf("%q is not a TLS version that can be served: write 1.3, or 1.2 for callers without 1.3", s)
 }
 
-// ServerConfig is the TLS side of the serving port. clients is nil when callers are not authenticated.
+// ServerConfig is the TLS side of the serving port. clients is nil when callers are not authenticated. An http.Server
+// adds HTTP/2 to it unless its Protocols are HTTP/1 alone.
 func ServerConfig(source *Source, minVersion uint16, clients *ClientAuth) *tls.Config {
 	config := &tls.Config{
 		GetCertificate: source.GetCertificate,

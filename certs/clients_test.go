@@ -1,0 +1,282 @@
+package certs
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/evergate/evergate/internal/atomicdir"
+	"github.com/evergate/evergate/internal/logtest"
+)
+
+// client makes the certificate of an API server, but for the edits.
+func client(t *testing.T, ca *tls.Certificate, edits ...edit) *tls.Certificate {
+	t.Helper()
+	return sign(t, ca, append([]edit{
+		dnsNames(), commonName("apiserver"), usages(x509.ExtKeyUsageClientAuth),
+	}, edits...)...)
+}
+
+// newClientAuth authenticates by the client CA in a volume.
+func newClientAuth(t *testing.T, ca *tls.Certificate, names ...string) (*ClientAuth, *atomicdir.Dir, *logtest.Recorder) {
+	t.Helper()
+	volume := atomicdir.New(t)
+	volume.Write(map[string]string{"ca.crt": string(certPEM(ca))})
+	log, lines := logtest.New()
+	a, err := NewClientAuth(volume.Path("ca.crt"), names, log, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return a, volume, lines
+}
+
+// authServer serves reviews to authenticated callers and probes to all.
+func authServer(t *testing.T, auth *ClientAuth) (baseURL string, _ *Source) {
+	t.Helper()
+	volume := atomicdir.New(t)
+	ca := newCA(t, "serving", nil)
+	volume.Write(secret(t, sign(t, ca), ca))
+	source := loadedSource(t, volume)
+	mux := http.NewServeMux()
+	mux.Handle("/review", auth.Require(ok))
+	mux.Handle("/readyz", ok)
+	return "https://" + serve(t, ServerConfig(source, tls.VersionTLS13, auth), mux).String(), source
+}
+
+// caller is an HTTP client with a certificate, or with none.
+func caller(t *testing.T, source *Source, cert *tls.Certificate) *http.Client {
+	t.Helper()
+	config := &tls.Config{RootCAs: source.Roots(), ServerName: serviceName}
+	if cert != nil {
+		config.Certificates = []tls.Certificate{*cert}
+	}
+	transport := &http.Transport{TLSClientConfig: config}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport}
+}
+
+func get(t *testing.T, c *http.Client, url string) string {
+	t.Helper()
+	resp, err := c.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprint(resp.StatusCode, " ", strings.TrimSpace(string(body)))
+}
+
+func TestRequire(t *testing.T) {
+	ca, other := newCA(t, "clients", nil), newCA(t, "other", nil)
+	intermediate := newCA(t, "intermediate", ca)
+	chained := client(t, intermediate)
+	chained.Certificate = append(chained.Certificate, intermediate.Certificate...)
+	id, err := url.Parse("spiffe://cluster/apiserver")
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC)
+
+	auth, _, _ := newClientAuth(t, ca, "apiserver", "apiserver.example", id.String())
+	baseURL, source := authServer(t, auth)
+	for name, test := range map[string]struct {
+		cert *tls.Certificate
+		want string
+	}{
+		"none": {nil, "401 a client certificate is required: kube-apiserver sends the one in the kubeconfig that its " +
+			"--admission-control-config-file names"},
+		"common name":  {client(t, ca), "200 ok"},
+		"DNS name":     {client(t, ca, commonName("x"), dnsNames("y", "apiserver.example")), "200 ok"},
+		"URI":          {client(t, ca, commonName("x"), func(c *x509.Certificate) { c.URIs = []*url.URL{id} }), "200 ok"},
+		"intermediate": {chained, "200 ok"},
+		"another name": {client(t, ca, commonName("scheduler")), `403 the client certificate "CN=scheduler" bears none of the ` +
+			`names that --client-name lists`},
+		"no name": {client(t, ca, commonName("")), `403 the client certificate "" bears none of the names that --client-name lists`},
+		"another CA": {client(t, other), `401 the client certificate "CN=apiserver" is not accepted: ` +
+			`x509: certificate signed by unknown authority`},
+		"for servers": {client(t, ca, usages(x509.ExtKeyUsageServerAuth)), `401 the client certificate "CN=apiserver" is not accepted: ` +
+			`x509: certificate specifies an incompatible key usage`},
+		"self-signed": {client(t, nil), `401 the client certificate "CN=apiserver" is not accepted: ` +
+			`x509: certificate signed by unknown authority`},
+		"self-probe's name": {client(t, nil, commonName("evergate self-probe")), `401 the client certificate "CN=evergate self-probe" ` +
+			`is not accepted: x509: certificate signed by unknown authority`},
+		"expired": {client(t, ca, dates(old, old.Add(day))), `401 the client certificate "CN=apiserver" is not accepted: ` +
+			`x509: certificate has expired or is not yet valid`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := caller(t, source, test.cert)
+			for range 2 { // the second is answered from memory, if it may
+				got := get(t, c, baseURL+"/review")
+				got, _, _ = strings.Cut(got, " or is not yet valid: current time")
+				want, _, _ := strings.Cut(test.want, " or is not yet valid")
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Error(diff)
+				}
+			}
+			if got := get(t, c, baseURL+"/readyz"); got != "200 ok" {
+				t.Errorf("a probe: %s", got)
+			}
+		})
+	}
+	t.Run("self-probe", func(t *testing.T) {
+		transport := &http.Transport{TLSClientConfig: source.ProbeConfig(auth)}
+		defer transport.CloseIdleConnections()
+		if got := get(t, &http.Client{Transport: transport}, baseURL+"/review"); got != "200 ok" {
+			t.Error(got)
+		}
+	})
+	t.Run("plain HTTP", func(t *testing.T) {
+		answer := httptest.NewRecorder()
+		auth.Require(ok).ServeHTTP(answer, httptest.NewRequest(http.MethodPost, "/review", nil))
+		if answer.Code != http.StatusUnauthorized {
+			t.Errorf("got %d", answer.Code)
+		}
+	})
+}
+
+func TestRequireAnyName(t *testing.T) {
+	ca := newCA(t, "clients", nil)
+	auth, _, _ := newClientAuth(t, ca)
+	baseURL, source := authServer(t, auth)
+	if got := get(t, caller(t, source, client(t, ca, commonName("anybody"))), baseURL+"/review"); got != "200 ok" {
+		t.Error(got)
+	}
+}
+
+// A CA that is exchanged counts for callers that are connected, and remembered, too.
+func TestClientCARotated(t *testing.T) {
+	before, after := newCA(t, "before", nil), newCA(t, "after", nil)
+	auth, volume, _ := newClientAuth(t, before)
+	baseURL, source := authServer(t, auth)
+	old, renewed := caller(t, source, client(t, before)), caller(t, source, client(t, after))
+	expect := func(c *http.Client, want string) {
+		t.Helper()
+		if got := get(t, c, baseURL+"/review"); !strings.HasPrefix(got, want) {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+	rotate := func(cas ...*tls.Certificate) {
+		t.Helper()
+		bundle := ""
+		for _, ca := range cas {
+			bundle += string(certPEM(ca))
+		}
+		volume.Write(map[string]string{"ca.crt": bundle})
+		if err := auth.value.Load(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	expect(old, "200")
+	expect(renewed, "401")
+	rotate(before, after)
+	expect(old, "200")
+	expect(renewed, "200")
+	rotate(after)
+	expect(old, "401")
+	expect(renewed, "200")
+}
+
+func TestClientCAFile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		volume := atomicdir.New(t)
+		ca := newCA(t, "clients", nil)
+		log, lines := logtest.New()
+		var m metrics
+		auth, err := NewClientAuth(volume.Path("ca.crt"), nil, log, &m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if status, why := auth.check(&tls.ConnectionState{PeerCertificates: []*x509.Certificate{client(t, ca).Leaf}}, time.Now()); status != 401 ||
+			why != "no client certificate is accepted: there is no client CA yet" {
+			t.Errorf("before: %d %s", status, why)
+		}
+		go func() {
+			time.Sleep(2*time.Second + time.Second/2) // fake time
+			volume.Write(map[string]string{"ca.crt": string(certPEM(ca))})
+		}()
+		if err := auth.Wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		good := fmt.Sprintf(`level=INFO msg="client CA loaded" file=SECRET/ca.crt certificates=1 not_after=%s`, stamp(ca.Leaf.NotAfter))
+		expectLog(t, lines, volume, `level=WARN msg="waiting for a client CA" error="missing: SECRET/ca.crt"`, good)
+
+		go auth.Run(t.Context())
+		volume.Write(map[string]string{"ca.crt": ""})
+		pass(time.Hour)
+		expectLog(t, lines, volume, `level=ERROR msg="client CA refused: the last good one stays in force" `+
+			`error="SECRET/ca.crt: there is no PEM certificate in it"`)
+		volume.Write(map[string]string{"ca.crt": string(certPEM(ca))})
+		pass(time.Minute)
+		expectLog(t, lines, volume, good)
+
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if m.loaded[ClientCA] != 2 || m.refused[ClientCA] != 2 || !m.notAfter.Equal(ca.Leaf.NotAfter) {
+			t.Errorf("observer: loaded %v, refused %v, not after %v", m.loaded, m.refused, m.notAfter)
+		}
+	})
+}
+
+// What is remembered of a caller is forgotten when its certificate expires, and is bounded.
+func TestTrustRemembers(t *testing.T) {
+	ca := newCA(t, "clients", nil)
+	now := time.Now()
+	leaf := client(t, ca, dates(now.Add(-day), now.Add(day))).Leaf
+	tr := newTrust([]*x509.Certificate{ca.Leaf})
+	chain := []*x509.Certificate{leaf}
+	if err := tr.verify(chain, now); err != nil {
+		t.Fatal(err)
+	}
+	tr.roots = x509.NewCertPool() // from here on only memory accepts
+	if err := tr.verify(chain, now.Add(day-time.Minute)); err != nil {
+		t.Errorf("it must be remembered: %v", err)
+	}
+	if err := tr.verify(chain, now.Add(day+time.Minute)); err == nil {
+		t.Error("it has expired")
+	}
+	for range 2 * maxVerified {
+		tr.remember(&x509.Certificate{}, nil)
+		if len(tr.verified) > maxVerified {
+			t.Fatalf("%d certificates are remembered", len(tr.verified))
+		}
+	}
+}
+
+// Anybody can be refused as often as they like: the log does not grow with it.
+func TestRefusalsAreLoggedOnceAMinute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		auth, volume, lines := newClientAuth(t, newCA(t, "clients", nil))
+		lines.Take()
+		refuse := func(times int) {
+			for range times {
+				auth.Require(ok).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/validate/pods", nil))
+			}
+		}
+		line := func(count int) string {
+			return fmt.Sprintf(`level=WARN msg="caller refused" status=401 error="a client certificate is required: kube-apiserver `+
+				`sends the one in the kubeconfig that its --admission-control-config-file names" remote=192.0.2.1:1234 `+
+				`path=/validate/pods refused=%d`, count)
+		}
+		refuse(1000)
+		expectLog(t, lines, volume, line(1))
+		pass(time.Minute)
+		refuse(1)
+		expectLog(t, lines, volume, line(1000))
+	})
+}

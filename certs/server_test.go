@@ -1,0 +1,203 @@
+package certs
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/evergate/evergate/internal/atomicdir"
+)
+
+func TestParseTLSVersion(t *testing.T) {
+	for text, want := range map[string]uint16{"1.2": tls.VersionTLS12, "1.3": tls.VersionTLS13} {
+		if got, err := ParseTLSVersion(text); err != nil || got != want {
+			t.Errorf("%s: got %x, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "1.1", "TLS1.3"} {
+		_, err := ParseTLSVersion(text)
+		want := `"` + text + `" is not a TLS version that can be served: write 1.3, or 1.2 for callers without 1.3`
+		if err == nil || err.Error() != want {
+			t.Errorf("%s: got %v", text, err)
+		}
+	}
+}
+
+// serve answers on a real listener with real TLS handshakes. (httptest would add a certificate of its own.)
+func serve(t *testing.T, config *tls.Config, h http.Handler) net.Addr {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{Handler: h, TLSConfig: config, Protocols: new(http.Protocols), ErrorLog: log.New(io.Discard, "", 0)}
+	server.Protocols.SetHTTP1(true)
+	go func() { _ = server.ServeTLS(listener, "", "") }()
+	t.Cleanup(func() { _ = server.Close() })
+	return listener.Addr()
+}
+
+var ok = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") })
+
+// handshake makes one connection and closes it.
+func handshake(addr net.Addr, config *tls.Config) (tls.ConnectionState, error) {
+	conn, err := tls.Dial("tcp", addr.String(), config)
+	if err != nil {
+		return tls.ConnectionState{}, err
+	}
+	defer conn.Close()
+	// A TLS 1.3 client is done before the server: only an answer tells whether the server is content.
+	if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"); err != nil {
+		return tls.ConnectionState{}, err
+	}
+	if _, err := io.Copy(io.Discard, conn); err != nil {
+		return tls.ConnectionState{}, err
+	}
+	return conn.ConnectionState(), nil
+}
+
+// loadedSource is a Source that has loaded what the volume holds.
+func loadedSource(t *testing.T, volume *atomicdir.Dir) *Source {
+	t.Helper()
+	s, _ := newVolumeSource(t, volume, nil)
+	if err := s.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestServerConfig(t *testing.T) {
+	volume := atomicdir.New(t)
+	ca := newCA(t, "ca", nil)
+	volume.Write(secret(t, sign(t, ca), ca))
+	source := loadedSource(t, volume)
+	for name, test := range map[string]struct {
+		min     uint16
+		client  *tls.Config
+		version uint16 // 0: the handshake fails
+		alpn    string
+	}{
+		"1.3":                {tls.VersionTLS13, &tls.Config{}, tls.VersionTLS13, ""},
+		"1.2 to 1.3":         {tls.VersionTLS13, &tls.Config{MaxVersion: tls.VersionTLS12}, 0, ""},
+		"1.2 to 1.2":         {tls.VersionTLS12, &tls.Config{MaxVersion: tls.VersionTLS12}, tls.VersionTLS12, ""},
+		"1.1 to 1.2":         {tls.VersionTLS12, &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}, 0, ""},
+		"no HTTP/2":          {tls.VersionTLS13, &tls.Config{NextProtos: []string{"h2", "http/1.1"}}, tls.VersionTLS13, "http/1.1"},
+		"nothing but HTTP/2": {tls.VersionTLS13, &tls.Config{NextProtos: []string{"h2"}}, 0, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			addr := serve(t, ServerConfig(source, test.min, nil), ok)
+			client := test.client.Clone()
+			client.RootCAs, client.ServerName = source.Roots(), serviceName
+			client.ClientSessionCache = tls.NewLRUClientSessionCache(1)
+			for range 2 {
+				state, err := handshake(addr, client)
+				if (err != nil) != (test.version == 0) {
+					t.Fatalf("got %v", err)
+				}
+				if state.Version != test.version || state.NegotiatedProtocol != test.alpn || state.DidResume {
+					t.Errorf("version %x, protocol %q, resumed %v", state.Version, state.NegotiatedProtocol, state.DidResume)
+				}
+			}
+		})
+	}
+}
+
+// Callers connect all the time while the certificate is renewed, at last by a CA with a new key that they trust too:
+// no handshake fails, and each certificate is seen.
+func TestRenewedUnderHandshakes(t *testing.T) {
+	const renewals = 20
+	volume := atomicdir.New(t)
+	ca, next := newCA(t, "ca", nil), newCA(t, "ca", nil)
+	volume.Write(secret(t, sign(t, ca), ca))
+	source := loadedSource(t, volume)
+	addr := serve(t, ServerConfig(source, tls.VersionTLS13, nil), ok)
+
+	seen := make(chan string)
+	done := make(chan struct{})
+	var callers sync.WaitGroup
+	for range 4 {
+		callers.Go(func() {
+			config := &tls.Config{RootCAs: pool([]*x509.Certificate{ca.Leaf, next.Leaf}), ServerName: serviceName}
+			for {
+				state, err := handshake(addr, config)
+				serial := ""
+				if err != nil {
+					t.Errorf("handshake: %v", err)
+				} else {
+					serial = state.PeerCertificates[0].SerialNumber.String()
+				}
+				select {
+				case seen <- serial:
+				case <-done:
+					return
+				}
+			}
+		})
+	}
+	for i := range renewals {
+		if i > renewals/2 {
+			ca = next
+		}
+		cert := sign(t, ca)
+		volume.Write(secret(t, cert, ca))
+		if err := source.value.Load(); err != nil {
+			t.Error(err)
+			break
+		}
+		for <-seen != cert.Leaf.SerialNumber.String() && !t.Failed() {
+			continue
+		}
+	}
+	close(done)
+	callers.Wait()
+}
+
+func TestProbeConfig(t *testing.T) {
+	volume := atomicdir.New(t)
+	ca, other := newCA(t, "ca", nil), newCA(t, "other", nil)
+	volume.Write(secret(t, sign(t, ca), ca))
+	source := loadedSource(t, volume)
+	addr := serve(t, ServerConfig(source, tls.VersionTLS13, nil), ok)
+
+	if _, err := handshake(addr, source.ProbeConfig(nil)); err != nil {
+		t.Errorf("good: %v", err)
+	}
+
+	// Renewed by another CA between the two halves of a probe.
+	before := source.ProbeConfig(nil)
+	volume.Write(secret(t, sign(t, other), other))
+	if err := source.value.Load(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := handshake(addr, before); err != nil {
+		t.Errorf("renewed after: %v", err)
+	}
+
+	for name, test := range map[string]struct {
+		cert *tls.Certificate
+		want string
+	}{
+		"of another CA": {sign(t, ca), "the certificate does not chain to its CA: x509: certificate signed by unknown authority"},
+		"of another name": {sign(t, other, dnsNames("a.svc")), "the certificate does not cover evergate.evergate.svc, " +
+			"the name that callers ask for: it covers a.svc"},
+		"expired": {sign(t, other, dates(time.Unix(0, 0), time.Unix(1, 0))), "the certificate expired at 1970-01-01T00:00:01Z"},
+	} {
+		stranger := serve(t, &tls.Config{Certificates: []tls.Certificate{*test.cert}}, ok)
+		_, err := handshake(stranger, source.ProbeConfig(nil))
+		if err == nil || err.Error() != test.want {
+			t.Errorf("%s: got %v, want %s", name, err, test.want)
+		}
+	}
+
+	empty, _ := newVolumeSource(t, atomicdir.New(t), nil)
+	if _, err := handshake(addr, empty.ProbeConfig(nil)); !errors.Is(err, errNone) {
+		t.Errorf("before a certificate is loaded: %v", err)
+	}
+}
