@@ -202,8 +202,9 @@ func TestClientCAFile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if status, why := auth.check(&tls.ConnectionState{PeerCertificates: []*x509.Certificate{client(t, ca).Leaf}}, time.Now()); status != 401 ||
-			why != "no client certificate is accepted: there is no client CA yet" {
+		state := &tls.ConnectionState{PeerCertificates: []*x509.Certificate{client(t, ca).Leaf}}
+		status, why := auth.check(state, time.Now())
+		if status != 401 || why != "no client certificate is accepted: there is no client CA yet" {
 			t.Errorf("before: %d %s", status, why)
 		}
 		go func() {
@@ -213,7 +214,7 @@ func TestClientCAFile(t *testing.T) {
 		if err := auth.Wait(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		good := fmt.Sprintf(`level=INFO msg="client CA loaded" file=SECRET/ca.crt certificates=1 not_after=%s`, stamp(ca.Leaf.NotAfter))
+		good := `level=INFO msg="client CA loaded" file=SECRET/ca.crt certificates=1 not_after=` + stamp(ca.Leaf.NotAfter)
 		expectLog(t, lines, volume, `level=WARN msg="waiting for a client CA" error="missing: SECRET/ca.crt"`, good)
 
 		go auth.Run(t.Context())

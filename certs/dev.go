@@ -91,7 +91,9 @@ func (d *Dev) WriteCA(path string) error {
 func (d *Dev) Source(log *slog.Logger, observer Observer) *Source {
 	files := Files{Cert: "development certificate", Key: "its key", CA: "development CA"}
 	read := func() ([]reload.File, error) {
-		return []reload.File{{Name: files.Cert, Data: d.cert}, {Name: files.Key, Data: d.key}, {Name: files.CA, Data: d.ca}}, nil
+		return []reload.File{
+			{Name: files.Cert, Data: d.cert}, {Name: files.Key, Data: d.key}, {Name: files.CA, Data: d.ca},
+		}, nil
 	}
 	return newSource(files, read, log, observer)
 }

@@ -44,8 +44,12 @@ func (p *pair) verify(chain []*x509.Certificate, serverName string, now time.Tim
 
 // forServers says whether a TLS client takes leaf for a server's. One without extended key usages is good for all.
 func forServers(leaf *x509.Certificate) bool {
-	return len(leaf.ExtKeyUsage)+len(leaf.UnknownExtKeyUsage) == 0 ||
-		slices.Contains(leaf.ExtKeyUsage, x509.ExtKeyUsageServerAuth) || slices.Contains(leaf.ExtKeyUsage, x509.ExtKeyUsageAny)
+	if len(leaf.ExtKeyUsage)+len(leaf.UnknownExtKeyUsage) == 0 {
+		return true
+	}
+	return slices.ContainsFunc(leaf.ExtKeyUsage, func(u x509.ExtKeyUsage) bool {
+		return u == x509.ExtKeyUsageServerAuth || u == x509.ExtKeyUsageAny
+	})
 }
 
 // names lists the names that leaf covers. The common name is none of them: callers have not looked at it for years.

@@ -8,6 +8,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -78,6 +79,9 @@ func TestServerConfig(t *testing.T) {
 	ca := newCA(t, "ca", nil)
 	volume.Write(secret(t, sign(t, ca), ca))
 	source := loadedSource(t, volume)
+	if got := ServerConfig(source, tls.VersionTLS13, nil).NextProtos; !slices.Equal(got, []string{"http/1.1"}) {
+		t.Errorf("protocols: %v", got)
+	}
 	for name, test := range map[string]struct {
 		min     uint16
 		client  *tls.Config
@@ -166,18 +170,21 @@ func TestProbeConfig(t *testing.T) {
 	source := loadedSource(t, volume)
 	addr := serve(t, ServerConfig(source, tls.VersionTLS13, nil), ok)
 
-	if _, err := handshake(addr, source.ProbeConfig(nil)); err != nil {
-		t.Errorf("good: %v", err)
-	}
-
-	// Renewed by another CA between the two halves of a probe.
+	// Renewed by another CA in the middle of a probe: before the server has chosen its certificate, or after.
 	before := source.ProbeConfig(nil)
+	state, err := handshake(addr, before)
+	if err != nil {
+		t.Fatalf("good: %v", err)
+	}
 	volume.Write(secret(t, sign(t, other), other))
 	if err := source.value.Load(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := handshake(addr, before); err != nil {
-		t.Errorf("renewed after: %v", err)
+		t.Errorf("the renewed certificate: %v", err)
+	}
+	if err := before.VerifyConnection(state); err != nil {
+		t.Errorf("the old certificate: %v", err)
 	}
 
 	for name, test := range map[string]struct {

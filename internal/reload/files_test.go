@@ -196,7 +196,7 @@ func TestVersionsAreNotMixed(t *testing.T) {
 			}
 		})
 	}
-	const versions = 300
+	const versions = 150
 	for i := range versions {
 		put(i + 1)
 	}
