@@ -35,6 +35,7 @@ func TestCIDRErrors(t *testing.T) {
 		"externalIPs: {allowed: [10.0.0.5/8]}":            `externalIPs.allowed[0]: "10.0.0.5/8" has bits set beyond its length: write 10.0.0.0/8 for the range or 10.0.0.5 for the one address`,
 		`externalIPs: {allowed: ["2001:db8::1/32"]}`:      `externalIPs.allowed[0]: "2001:db8::1/32" has bits set beyond its length: write 2001:db8::/32 for the range or 2001:db8::1 for the one address`,
 		`externalIPs: {allowed: ["::ffff:10.0.0.5/104"]}`: `externalIPs.allowed[0]: "::ffff:10.0.0.5/104" has bits set beyond its length: write 10.0.0.0/8 for the range or 10.0.0.5 for the one address`,
+		`externalIPs: {allowed: ["::ffff:0:0/90"]}`:       `externalIPs.allowed[0]: "::ffff:0:0/90" has bits set beyond its length: write ::ffc0:0:0/90 for the range or ::ffff:0.0.0.0 for the one address`,
 		"externalIPs: {allowed: [10.0.0.0/33]}":           `externalIPs.allowed[0]: "10.0.0.0/33" is not an address range: prefix length out of range` + write,
 		"externalIPs: {allowed: [10.0.0.0/08]}":           `externalIPs.allowed[0]: "10.0.0.0/08" is not an address range: bad bits after slash: "08"` + write,
 		"externalIPs: {allowed: [example.com]}":           `externalIPs.allowed[0]: "example.com" is not an address range: unexpected character (at "example.com")` + write,

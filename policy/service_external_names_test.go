@@ -32,8 +32,8 @@ func TestExternalNames(t *testing.T) {
 			unsafe + `"db.a.svc.cluster.local" is a name inside the cluster` + rest}},
 		{"one label and not meant", `externalNames: {allowed: ["**"]}`, to("printer"), []string{
 			unsafe + `"printer" has one label only, so that its meaning depends on who resolves it` + rest}},
-		{"a number and not meant", `externalNames: {allowed: ["**.254", "**.0"]}`, to("169.254.169.254"), []string{
-			unsafe + `"169.254.169.254" is the address of a cloud's metadata service` + rest}},
+		{"a number and not meant", `externalNames: {allowed: ["**.254", "**.0"]}`, to("10.0.0.0"), []string{
+			unsafe + `"10.0.0.0" is an IP address, not a name` + rest}},
 		{"a wildcard is not a name", "externalNames: {}", to("*"), []string{
 			unsafe + `"*" has one label only, so that its meaning depends on who resolves it` + rest}},
 		{"unsafe and meant as it is", "externalNames: {allowed: [localhost]}", to("localhost"), nil},
