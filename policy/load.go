@@ -93,9 +93,9 @@ func (d *document) compile() (*Policy, strict.Errors) {
 	table, mirrorErrs := compileMirrors(d.Mirrors)
 	errs = append(errs, mirrorErrs...)
 	pods := rulesOf(d.Pods, func(e *podsEntry) rule[Pod] { return rule[Pod]{e.ruleHeader, e.checks(table)} })
-	ingresses := rulesOf(d.Ingresses, func(e *ingressesEntry) rule[Ingress] { return rule[Ingress]{e.ruleHeader, e.checks()} })
-	services := rulesOf(d.Services, func(e *servicesEntry) rule[Service] { return rule[Service]{e.ruleHeader, e.checks()} })
-	return &Policy{mirrors: table, pods: pods, ingresses: ingresses, services: services}, errs
+	ings := rulesOf(d.Ingresses, func(e *ingressesEntry) rule[Ingress] { return rule[Ingress]{e.ruleHeader, e.checks()} })
+	svcs := rulesOf(d.Services, func(e *servicesEntry) rule[Service] { return rule[Service]{e.ruleHeader, e.checks()} })
+	return &Policy{mirrors: table, pods: pods, ingresses: ings, services: svcs}, errs
 }
 
 // rulesOf compiles the entries of one kind, those that are off left out.

@@ -40,11 +40,12 @@ func (c nodePortsAllowed) judge(path string, port int32, mend string, r *report)
 		return
 	}
 	f := Finding{Check: "nodePorts.allowed", Path: path, Value: strconv.Itoa(int(port))}
+	const origin = "; if you did not write it, the API server allocated it: "
 	if len(c.ranges) == 0 {
-		f.Reason = fmt.Sprintf("node port %d is not allowed; if you did not write it, the API server allocated it: %s", port, mend)
+		f.Reason = fmt.Sprintf("node port %d is not allowed%s%s", port, origin, mend)
 	} else {
-		f.Reason = fmt.Sprintf("node port %d is not allowed; allowed: %s; if you did not write it, the API server allocated it: "+
-			"write one that is allowed, or %s", port, listing(c.ranges.strings()), mend)
+		f.Reason = fmt.Sprintf("node port %d is not allowed; allowed: %s%swrite one that is allowed, or %s",
+			port, listing(c.ranges.strings()), origin, mend)
 	}
 	r.add(f)
 }

@@ -61,5 +61,6 @@ func (e *servicesEntry) checks() []check[Service] {
 
 // errNothingPasses refuses a block that requires what it then allows nobody to have.
 func errNothingPasses(what string) error {
-	return fmt.Errorf("requires %s and allows none, so that no LoadBalancer passes: say that with types: {denied: [LoadBalancer]}", what)
+	return fmt.Errorf("requires %s and allows none, so that no LoadBalancer passes: "+
+		"say that with types: {denied: [LoadBalancer]}", what)
 }
