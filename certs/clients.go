@@ -65,8 +65,8 @@ func (a *ClientAuth) Wait(ctx context.Context) error {
 	return nil
 }
 
-// Run follows the file until ctx ends.
-func (a *ClientAuth) Run(ctx context.Context) { a.value.Run(ctx) }
+// Run follows the file, looking at it at an interval, until ctx ends.
+func (a *ClientAuth) Run(ctx context.Context, interval time.Duration) { a.value.Run(ctx, interval) }
 
 // Require is middleware for what only authenticated callers may ask. It answers 401 to callers without a certificate
 // that a client CA signed, and 403 to callers whose certificate bears another name.

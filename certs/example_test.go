@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/evergate/evergate/certs"
+	"github.com/evergate/evergate/internal/reload"
 )
 
 // A whole server and its self-probe. In a cluster the Source is that of a mounted Secret:
@@ -26,7 +27,7 @@ func Example() {
 	if err := source.Wait(ctx); err != nil {
 		panic(err) // says what is missing
 	}
-	go source.Run(ctx) // follows the files
+	go source.Run(ctx, reload.DefaultInterval) // follows the files
 
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -87,8 +87,8 @@ func (s *Source) Wait(ctx context.Context) error {
 	return nil
 }
 
-// Run follows the files until ctx ends.
-func (s *Source) Run(ctx context.Context) { s.value.Run(ctx) }
+// Run follows the files, looking at them at an interval, until ctx ends.
+func (s *Source) Run(ctx context.Context, interval time.Duration) { s.value.Run(ctx, interval) }
 
 var errNone = errors.New("there is no serving certificate yet")
 

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/evergate/evergate/internal/atomicdir"
+	"github.com/evergate/evergate/internal/reload"
 )
 
 func TestRefusals(t *testing.T) {
@@ -97,7 +98,7 @@ func run(t *testing.T, s *Source) {
 	if err := s.Wait(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	go s.Run(t.Context())
+	go s.Run(t.Context(), reload.DefaultInterval)
 	synctest.Wait()
 }
 

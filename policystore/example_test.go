@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/evergate/evergate/internal/reload"
 	"github.com/evergate/evergate/policystore"
 )
 
@@ -28,7 +29,7 @@ func Example() {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	go store.Run(ctx) // follows the files
+	go store.Run(ctx, reload.DefaultInterval) // follows the files
 
 	p := store.Current() // once for each review
 	fmt.Println(p.Counts().Services, store.Status().Files)

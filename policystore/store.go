@@ -94,8 +94,9 @@ func open(path string, read func() ([]reload.File, error), log *slog.Logger, obs
 	}
 }
 
-// Run follows the files until ctx ends. A change is in force some eleven seconds after it shows in the files, at most.
-func (s *Store) Run(ctx context.Context) { s.value.Run(ctx) }
+// Run follows the files, looking at them at an interval, until ctx ends. A change is in force an interval and a tenth
+// after it shows in the files, at most.
+func (s *Store) Run(ctx context.Context, interval time.Duration) { s.value.Run(ctx, interval) }
 
 // Current returns the policy in force. It is to be asked once for each review, which is then judged by one policy
 // whatever happens meanwhile.

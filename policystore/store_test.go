@@ -15,6 +15,7 @@ import (
 
 	"github.com/evergate/evergate/internal/atomicdir"
 	"github.com/evergate/evergate/internal/logtest"
+	"github.com/evergate/evergate/internal/reload"
 	"github.com/evergate/evergate/policy"
 )
 
@@ -203,7 +204,7 @@ func TestFromBytes(t *testing.T) {
 
 // run starts Run in the bubble of the test.
 func run(t *testing.T, s *Store) {
-	go s.Run(t.Context())
+	go s.Run(t.Context(), reload.DefaultInterval)
 	synctest.Wait()
 }
 

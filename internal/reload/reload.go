@@ -7,7 +7,7 @@
 //
 // Two rules keep a value good:
 //
-//   - A change counts only once it holds still: two reads, a second apart, must agree. A file that somebody is writing
+//   - A change counts only once it holds still: two reads, some time apart, must agree. A file that somebody is writing
 //     in place is cut short for a moment, and a policy that is cut short may well be a valid one that allows more; a
 //     key pair of which one half is there is not worth a complaint yet.
 //   - What cannot be read or is refused leaves the last good value in force, and is told once, not at every poll.
@@ -22,12 +22,13 @@ import (
 )
 
 const (
-	// interval is the time between two polls: short against the minute or so that kubelet takes to show a change,
+	// DefaultInterval is the time between two polls: short against the minute or so that kubelet takes to show a change,
 	// long against the fraction of a millisecond that a poll costs.
-	interval = 10 * time.Second
+	DefaultInterval = 10 * time.Second
 
-	// settleTime is how long a change must hold still: long against the writing of a file, short against interval.
-	settleTime = time.Second
+	// settlePart of an interval is how long a change must hold still: of the default, a second, which is long against
+	// the writing of a file.
+	settlePart = 10
 
 	// waitInterval is the time between two polls while there is no value yet and a process cannot start without one.
 	waitInterval = time.Second
@@ -92,21 +93,21 @@ func (v *Value[T]) Wait(ctx context.Context) error {
 	}
 }
 
-// Run polls the files until ctx ends.
-func (v *Value[T]) Run(ctx context.Context) {
+// Run polls the files at an interval until ctx ends.
+func (v *Value[T]) Run(ctx context.Context, interval time.Duration) {
 	for pause(ctx, interval) {
-		if l, still := v.settle(ctx); still {
+		if l, still := v.settle(ctx, interval/settlePart); still {
 			_ = v.take(l) // Refused was told
 		}
 	}
 }
 
-// settle reads the files, and as long as they differ from what was seen last, reads them again until two reads agree.
-// It returns false when ctx ends first.
-func (v *Value[T]) settle(ctx context.Context) (look, bool) {
+// settle reads the files, and as long as they differ from what was seen last, reads them again until two reads, some
+// time apart, agree. It returns false when ctx ends first.
+func (v *Value[T]) settle(ctx context.Context, apart time.Duration) (look, bool) {
 	now := v.read()
 	for !v.seen || !now.equal(v.last) {
-		if !pause(ctx, settleTime) {
+		if !pause(ctx, apart) {
 			return look{}, false
 		}
 		again := v.read()

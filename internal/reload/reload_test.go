@@ -75,7 +75,7 @@ func (s *source) set(text string, readErr, refuse error) {
 func (s *source) run(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
-	go func() { defer close(done); s.Run(ctx) }()
+	go func() { defer close(done); s.Run(ctx, DefaultInterval) }()
 	t.Cleanup(func() { cancel(); <-done })
 	synctest.Wait()
 }
@@ -134,23 +134,23 @@ func TestRun(t *testing.T) {
 		}
 		s.expect(t, "one", " -> one")
 		s.run(t)
-		pass(10 * interval)
+		pass(10 * DefaultInterval)
 		s.expect(t, "one")
 
 		s.set("two", nil, nil)
-		pass(interval + settleTime)
+		pass(DefaultInterval + DefaultInterval/settlePart)
 		s.expect(t, "two", "one -> two")
 
 		s.set("bad", nil, nil)
-		pass(10 * interval)
+		pass(10 * DefaultInterval)
 		s.expect(t, "two", "refused: bad")
 
 		s.set("bad", errors.New("permission denied"), nil)
-		pass(10 * interval)
+		pass(10 * DefaultInterval)
 		s.expect(t, "two", "permission denied")
 
 		s.set("two", nil, nil)
-		pass(10 * interval)
+		pass(10 * DefaultInterval)
 		s.expect(t, "two", "two -> two")
 	})
 }
@@ -165,19 +165,19 @@ func TestRunWaitsForAChangeToHoldStill(t *testing.T) {
 		s.told = nil
 		s.run(t)
 		s.set("", nil, nil)
-		pass(interval)
+		pass(DefaultInterval)
 		s.set("tw", nil, nil)
-		pass(settleTime)
+		pass(DefaultInterval / settlePart)
 		s.set("two", nil, nil)
-		pass(settleTime)
+		pass(DefaultInterval / settlePart)
 		s.expect(t, "one")
-		pass(settleTime)
+		pass(DefaultInterval / settlePart)
 		s.expect(t, "two", "one -> two")
 
 		s.set("", nil, nil)
-		pass(interval)
+		pass(DefaultInterval)
 		s.set("two", nil, nil)
-		pass(settleTime)
+		pass(DefaultInterval / settlePart)
 		s.expect(t, "two")
 	})
 }
@@ -187,10 +187,10 @@ func TestRunEndsWithItsContext(t *testing.T) {
 		s := newSource("one")
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() {
-			pass(interval + settleTime/2) // between a change and its confirmation
+			pass(DefaultInterval + DefaultInterval/settlePart/2) // between a change and its confirmation
 			cancel()
 		}()
-		s.Run(ctx)
+		s.Run(ctx, DefaultInterval)
 		s.expect(t, "")
 	})
 }
@@ -238,10 +238,10 @@ func TestRecheck(t *testing.T) {
 				s.set("one", nil, errors.New("too early"))
 				_ = s.Load()
 				s.run(t)
-				pass(3 * interval)
+				pass(3 * DefaultInterval)
 				s.expect(t, "", "too early")
 				s.set("one", nil, errors.New("still too early"))
-				pass(3 * interval)
+				pass(3 * DefaultInterval)
 				if !recheck {
 					s.expect(t, "")
 					if s.builds != 1 {
@@ -251,7 +251,7 @@ func TestRecheck(t *testing.T) {
 				}
 				s.expect(t, "", "still too early")
 				s.set("one", nil, nil)
-				pass(3 * interval)
+				pass(3 * DefaultInterval)
 				s.expect(t, "one", " -> one")
 			})
 		})
