@@ -1,0 +1,131 @@
+package policy
+
+import (
+	"os"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/evergate/evergate/policy/internal/strict"
+)
+
+var yamlBlock = regexp.MustCompile("(?ms)^```yaml\n(.*?)^```")
+
+// Every example of docs/policy.md is a policy that loads, and together they show every field that there is.
+func TestDocumentedPolicy(t *testing.T) {
+	page, err := os.ReadFile("../docs/policy.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := map[string]bool{}
+	for _, m := range yamlBlock.FindAllSubmatch(page, -1) {
+		text := string(m[1])
+		if !strings.HasPrefix(text, "apiVersion:") {
+			text = "apiVersion: " + APIVersion + "\nkind: " + Kind + "\n" + text
+		}
+		if _, err := Load(File{Name: "docs/policy.md", Data: []byte(text)}); err != nil {
+			t.Errorf("an example does not load: %v\n%s", err, text)
+		}
+		var tree any
+		if err := yaml.Unmarshal([]byte(text), &tree); err != nil {
+			t.Fatal(err)
+		}
+		collect(tree, "", shown)
+	}
+	if len(shown) == 0 {
+		t.Fatal("docs/policy.md has no examples")
+	}
+	for _, field := range slices.Sorted(fieldsIn(reflect.TypeFor[document](), "")) {
+		if !shown[field] {
+			t.Errorf("docs/policy.md has no example of %s", field)
+		}
+	}
+}
+
+// collect notes the path of every field in a tree; elements of lists add nothing to it.
+func collect(tree any, path string, into map[string]bool) {
+	switch v := tree.(type) {
+	case map[string]any:
+		for name, value := range v {
+			into[path+"."+name] = true
+			collect(value, path+"."+name, into)
+		}
+	case []any:
+		for _, item := range v {
+			collect(item, path, into)
+		}
+	}
+}
+
+// fieldsIn yields the path of every field that a policy of type t can have. Of match and exclude, which all entries
+// share, only the fields that have a meaning there are yielded.
+func fieldsIn(t reflect.Type, path string) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for name, ft := range taggedFields(t) {
+			field := path + "." + name
+			if meaningless(field) {
+				continue
+			}
+			if !yield(field) {
+				return
+			}
+			for inner := range fieldsIn(ft, field) {
+				if !yield(inner) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func taggedFields(t reflect.Type) func(yield func(string, reflect.Type) bool) {
+	return func(yield func(string, reflect.Type) bool) {
+		for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+			t = t.Elem()
+		}
+		if t.Kind() != reflect.Struct {
+			return
+		}
+		for i := range t.NumField() {
+			f := t.Field(i)
+			name, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+			switch {
+			case f.Type == reflect.TypeFor[strict.Pos]() || name == "-":
+			case f.Anonymous:
+				for n, ft := range taggedFields(f.Type) {
+					if !yield(n, ft) {
+						return
+					}
+				}
+			case name != "":
+				if !yield(name, f.Type) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// meaningless says whether a field of a selector is an error in its place, or is shown once for all kinds of entries.
+func meaningless(field string) bool {
+	kind, rest, _ := strings.Cut(strings.TrimPrefix(field, "."), ".")
+	selector, dimension, _ := strings.Cut(rest, ".")
+	if selector == "message" {
+		return kind != "services"
+	}
+	if selector != "match" && selector != "exclude" {
+		return false
+	}
+	switch kind {
+	case "pods":
+		return dimension == "users" || dimension == "groups" || selector == "match" && dimension == "images"
+	case "ingresses":
+		return dimension == "podLabels" || dimension == "images"
+	default:
+		return true
+	}
+}
