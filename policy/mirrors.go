@@ -1,62 +1,191 @@
 package policy
 
-import "github.com/evergate/evergate/policy/internal/strict"
+import (
+	"errors"
+	"fmt"
+	"strings"
 
-type mirrorEntry struct {
-	header
-}
-
-type mirrorTable struct{}
-
-func (t *mirrorTable) len() int { return 0 }
-
-func compileMirrors(entries []mirrorEntry) (*mirrorTable, strict.Errors) { return &mirrorTable{}, nil }
-
-// Rewriting says for every image of a Pod what becomes of it.
-type Rewriting struct {
-	Images []ImageOutcome // one for each element of Pod.Images, in the same order
-}
-
-// Changes says whether any image is to be replaced.
-func (r Rewriting) Changes() bool {
-	for i := range r.Images {
-		if r.Images[i].Outcome == Rewritten {
-			return true
-		}
-	}
-	return false
-}
-
-// ImageOutcome says what becomes of one image, and why.
-type ImageOutcome struct {
-	Image   Image
-	Outcome Outcome
-	Entry   string // the mirrors entry that decided; empty where none did
-	Mode    Mode   // of that entry
-	To      string // where it is pulled from instead: set when Outcome is Rewritten or WouldRewrite
-	Detail  string // more about the outcome where there is more to say: the parser's words, the pattern that excluded it
-}
-
-// Outcome is what becomes of an image.
-type Outcome uint8
-
-// What can become of an image.
-const (
-	NoMirror     Outcome = iota // no source covers it
-	Rewritten                   // by an entry in mode enforce
-	WouldRewrite                // by an entry in mode warn or audit: told, not done
-	AtMirror                    // it already stands at a mirror
-	Excluded                    // the entry that covers it excludes it
-	Unchanged                   // an update that does not touch this image
-	Malformed                   // it does not parse as an image reference
-	Ignored                     // a mirror Pod, or a subresource that cannot change an image
+	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// RewritePod says for every image of pod which mirror it is pulled from. old is the Pod before an update, nil
-// otherwise: only images that the update changes are rewritten.
-func (p *Policy) RewritePod(a Attributes, pod, old *Pod) Rewriting { return Rewriting{} }
+// mirrorEntry is an entry of mirrors: images of its sources are pulled from its mirror instead.
+type mirrorEntry struct {
+	header
+	Sources []source    `yaml:"sources,required"` // that hold the same content, if they are several
+	Mirror  destination `yaml:"mirror,required"`
+}
 
-// imagePattern covers images by name: a registry, a registry and path prefix, one image.
-type imagePattern struct{}
+// Validate implements strict.Validator.
+func (e *mirrorEntry) Validate() error {
+	errs := []error{e.validate(dimensions{podLabels: true, images: true})}
+	if len(e.Sources) == 0 {
+		errs = append(errs, strict.Fieldf("sources", "[] covers no image: name at least one source, such as docker.io"))
+	}
+	seen := make(map[source]bool, len(e.Sources))
+	for _, s := range e.Sources {
+		if seen[s] {
+			errs = append(errs, strict.Fieldf("sources", "%s stands twice", s))
+		}
+		seen[s] = true
+		if err := e.Mirror.suits(s); err != nil {
+			errs = append(errs, strict.Fieldf("mirror", "%v", err))
+		}
+	}
+	return errors.Join(errs...)
+}
 
-func (p *imagePattern) UnmarshalText(text []byte) error { return nil }
+// source is where images are written for: a registry or a place in it, or, when place is empty, all the registries
+// that a wildcard covers.
+type source struct {
+	place string
+	wild  wildcard
+}
+
+// UnmarshalText reads a place or a wildcard.
+func (s *source) UnmarshalText(text []byte) (err error) {
+	switch str := string(text); {
+	case strings.HasPrefix(str, "*"):
+		s.wild, err = parseWildcard(str)
+	case strings.Contains(str, "*"):
+		err = fmt.Errorf("%s is not a source: a wildcard is written *.gcr.io, and a path covers all below it as it is",
+			quotedImage(str))
+	default:
+		s.place, err = parsePlace(str)
+	}
+	return err
+}
+
+// String returns the source as policies have it.
+func (s source) String() string {
+	if s.place == "" {
+		return s.wild.String()
+	}
+	return s.place
+}
+
+// destination is a mirror: a place, with the registry that an image was written for as its last segment or without.
+type destination struct {
+	place        string
+	keepRegistry bool
+}
+
+// registryPlaceholder stands for the registry that an image was written for.
+const registryPlaceholder = "{registry}"
+
+// UnmarshalText reads a place that may end with /{registry}.
+func (d *destination) UnmarshalText(text []byte) (err error) {
+	place, keep := strings.CutSuffix(string(text), "/"+registryPlaceholder)
+	if strings.ContainsAny(place, "{}") {
+		return fmt.Errorf("%s is not a mirror: the only placeholder is %s, and it stands once, as the last segment, as in "+
+			"mirror.example/%[2]s", quotedImage(string(text)), registryPlaceholder)
+	}
+	if place, err = parsePlace(place); err != nil {
+		return err
+	}
+	if place == "docker.io" && !keep {
+		return errors.New("docker.io reads a name of one segment as one below library/: write docker.io and a path")
+	}
+	*d = destination{place, keep}
+	return nil
+}
+
+// String returns the mirror as policies have it.
+func (d destination) String() string {
+	if d.keepRegistry {
+		return d.place + "/" + registryPlaceholder
+	}
+	return d.place
+}
+
+// suits says what is wrong with d as the mirror of a source.
+func (d destination) suits(s source) error {
+	registry, _, _ := strings.Cut(s.place, "/")
+	switch {
+	case s.place == "" && !d.keepRegistry:
+		return fmt.Errorf("%s covers many registries, whose images of one name must not land on each other: write %s/%s",
+			s, d.place, registryPlaceholder)
+	case d.keepRegistry && strings.Contains(registry, ":"):
+		return fmt.Errorf(`%s cannot stand for %s, since ":" cannot stand in a path: give this source an entry and a mirror `+
+			"of its own", registryPlaceholder, registry)
+	}
+	return nil
+}
+
+// mirror is an entry in force.
+type mirror struct {
+	*mirrorEntry
+	order  int      // of the entry among those in force
+	spared imageSet // what exclude.images has
+}
+
+func newMirror(e *mirrorEntry, order int) *mirror {
+	m := &mirror{mirrorEntry: e, order: order}
+	if e.Exclude != nil {
+		m.spared = newImageSet(e.Exclude.Images)
+	}
+	return m
+}
+
+// where names the entry in errors.
+func (m *mirror) where() string { return fmt.Sprintf("%s (%s)", m.Name, m.Pos) }
+
+// spares tells whether the entry lets every image at a place be.
+func (m *mirror) spares(place string) bool {
+	_, ok := m.spared.findPlace(place)
+	return ok
+}
+
+// route leads the images of one source to a mirror.
+type route struct {
+	*mirror
+	source source
+	base   string // the place at the mirror; for a wildcard, the one above it: the registry comes below
+	prefix string // takes the place of the first cut bytes of a name
+	cut    int
+}
+
+func newRoute(m *mirror, s source) *route {
+	r := &route{mirror: m, source: s, base: m.Mirror.place, cut: len(s.place)}
+	if m.Mirror.keepRegistry && s.place != "" {
+		registry, _, _ := strings.Cut(s.place, "/")
+		r.base += "/" + registry
+	}
+	r.prefix = r.base
+	if s.place == "" {
+		r.prefix += "/" // and then the whole name, which begins with the registry
+	}
+	return r
+}
+
+// end returns where the route ends.
+func (r *route) end() end { return end{r.base, r.source.wild} }
+
+// target returns what is pulled instead of ref.
+func (r *route) target(ref reference) string { return r.prefix + ref.name[r.cut:] + ref.suffix }
+
+// follow says what becomes of an image that the route's source covers.
+func (r *route) follow(ref reference, s *subject) ImageOutcome {
+	out := ImageOutcome{Entry: string(r.Name), Mode: r.Mode}
+	if p, ok := r.spared.find(ref); ok {
+		out.Outcome, out.Detail = Excluded, "exclude.images has "+p.String()
+		return out
+	}
+	if sk := r.Exclude.hits(s); sk.dimension != "" {
+		out.Outcome, out.Detail = Excluded, "exclude."+sk.dimension+" has "+sk.pattern
+		return out
+	}
+	to := r.target(ref)
+	// A patch that the runtimes read otherwise would be worse than none: the path may have become too long, or the
+	// mirror's host stand alone, where it is taken for a path.
+	switch got, err := parseReference(to); {
+	case err != nil:
+		out.Outcome, out.Detail = Malformed, fmt.Sprintf("its mirror would be %s: %v", to, err)
+	case got.String() != to:
+		out.Outcome, out.Detail = Malformed, fmt.Sprintf("its mirror would be %s, which is read as %s", to, got)
+	case r.Mode == Enforce:
+		out.Outcome, out.To = Rewritten, to
+	default:
+		out.Outcome, out.To = WouldRewrite, to
+	}
+	return out
+}

@@ -1,0 +1,93 @@
+package policy
+
+import (
+	"fmt"
+	"iter"
+	"strings"
+
+	grammar "github.com/distribution/reference"
+)
+
+// parsePlace reads a registry, or a registry and a path, as policies name them: docker.io, reg.example:5000/team. It
+// returns the place as the names of images have it, so that index.docker.io becomes docker.io.
+func parsePlace(s string) (string, error) {
+	wrong := func(what, better string) (string, error) {
+		return "", fmt.Errorf("%s %s: write %s", quotedImage(s), what, better)
+	}
+	registry, path, hasPath := strings.Cut(s, "/")
+	if _, rest, ok := strings.Cut(s, "://"); ok {
+		return wrong("has a scheme", strings.TrimSuffix(rest, "/"))
+	}
+	if rest, ok := strings.CutSuffix(s, "/"); ok {
+		return wrong("ends with a slash", rest)
+	}
+	if strings.Contains(s, "@") || strings.Contains(path, ":") {
+		return wrong("has a tag or digest", s[:nameEnd(s)])
+	}
+	if lower := strings.ToLower(s); lower != s {
+		return wrong("has upper case letters", lower)
+	}
+	if !isRegistry(registry) {
+		if ref, err := parseReference(s); err == nil {
+			return wrong("names no registry", ref.name)
+		}
+		return wrong("names no registry", "one, such as docker.io or reg.example:5000/team")
+	}
+	if !hasPath {
+		path = "x" // the grammar has no name for a registry alone
+	}
+	named, err := grammar.WithName(registry + "/" + path)
+	if err != nil || grammar.Domain(named) != registry {
+		return wrong("is not a registry, nor a registry and a path", "one such as docker.io or reg.example:5000/team")
+	}
+	if rest, ok := strings.CutPrefix(s, "index.docker.io"); ok && (rest == "" || rest[0] == '/') {
+		return "docker.io" + rest, nil
+	}
+	return s, nil
+}
+
+// wildcard covers the hosts below a domain.
+type wildcard struct {
+	domain string
+	deep   bool // one label or more, written **.domain; otherwise exactly one, written *.domain
+}
+
+// parseWildcard reads *.domain or **.domain.
+func parseWildcard(s string) (wildcard, error) {
+	stars, domain, _ := strings.Cut(s, ".")
+	if stars != "*" && stars != "**" {
+		return wildcard{}, fmt.Errorf("%s is not a wildcard: write *.gcr.io for one label, **.gcr.io for one or more",
+			quotedImage(s))
+	}
+	if strings.ContainsAny(domain, "/:") {
+		return wildcard{}, fmt.Errorf("%s is not a wildcard: it covers whole registries, so it has no path and no port",
+			quotedImage(s))
+	}
+	if _, err := parsePlace("x." + domain); err != nil {
+		return wildcard{}, fmt.Errorf("%s is not a wildcard: %q is not the name of a domain in lower case",
+			quotedImage(s), domain)
+	}
+	return wildcard{domain, stars == "**"}, nil
+}
+
+// String returns the wildcard as it is written.
+func (w wildcard) String() string {
+	if w.deep {
+		return "**." + w.domain
+	}
+	return "*." + w.domain
+}
+
+// wildcards yields every wildcard that covers a registry, the longest first; of two that are equally long, the one
+// for a single label. A registry with a port is covered by none.
+func wildcards(registry string) iter.Seq[wildcard] {
+	return func(yield func(wildcard) bool) {
+		_, domain, found := strings.Cut(registry, ".")
+		if !found || strings.Contains(registry, ":") || !yield(wildcard{domain, false}) {
+			return
+		}
+		for found && yield(wildcard{domain, true}) {
+			_, domain, found = strings.Cut(domain, ".")
+		}
+	}
+}
