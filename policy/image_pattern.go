@@ -22,7 +22,7 @@ type imagePattern struct {
 func (p *imagePattern) UnmarshalText(text []byte) error {
 	s := string(text)
 	above, beneath := strings.CutSuffix(s, "/*")
-	if !beneath && nameEnd(s) < len(s) && strings.Contains(s, "/") {
+	if hasVersion(s) && !beneath {
 		return p.unmarshalImage(s)
 	}
 	if strings.Contains(above, "*") {
@@ -41,7 +41,7 @@ func (p *imagePattern) unmarshalImage(s string) error {
 	if err != nil {
 		return fmt.Errorf("%s is not an image: %w", quotedImage(s), err)
 	}
-	if first, _, _ := strings.Cut(s, "/"); !isRegistry(first) {
+	if first, _, hasPath := strings.Cut(s, "/"); !hasPath || !isRegistry(first) {
 		return fmt.Errorf("%s names no registry: write %s", quotedImage(s), ref)
 	}
 	*p = imagePattern{name: ref.name, version: ref.version()}

@@ -92,7 +92,7 @@ func (d *document) compile() (*Policy, strict.Errors) {
 	errs := d.uniqueNames()
 	table, mirrorErrs := compileMirrors(d.Mirrors)
 	errs = append(errs, mirrorErrs...)
-	pods := rulesOf(d.Pods, func(e *podsEntry) rule[Pod] { return rule[Pod]{e.ruleHeader, e.checks(table)} })
+	pods := rulesOf(d.Pods, func(e *podsEntry) rule[judgedPod] { return rule[judgedPod]{e.ruleHeader, e.checks(table)} })
 	ings := rulesOf(d.Ingresses, func(e *ingressesEntry) rule[Ingress] { return rule[Ingress]{e.ruleHeader, e.checks()} })
 	svcs := rulesOf(d.Services, func(e *servicesEntry) rule[Service] { return rule[Service]{e.ruleHeader, e.checks()} })
 	return &Policy{mirrors: table, pods: pods, ingresses: ings, services: svcs}, errs

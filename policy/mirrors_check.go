@@ -50,7 +50,8 @@ func (t *mirrorTable) collisions() strict.Errors {
 	known := newLandings(t.routes)
 	for _, r := range t.routes {
 		for other, from := range known.beside(r) {
-			if from == r.source.place || other.spares(from) || t.diverted(from, other.source) {
+			toldThere := other.end() == r.end() && other.order > r.order
+			if toldThere || from == r.source.place || other.spares(from) || t.diverted(from, other.source) {
 				continue
 			}
 			errs = append(errs, r.Pos.Errorf("images of %s would land on those of %s, which %s puts at %s as well: give each a "+

@@ -19,7 +19,7 @@ package policy
 type Policy struct {
 	hash      string
 	mirrors   *mirrorTable
-	pods      ruleset[Pod]
+	pods      ruleset[judgedPod]
 	ingresses ruleset[Ingress]
 	services  ruleset[Service]
 }
@@ -45,7 +45,7 @@ func (p *Policy) JudgePod(a Attributes, pod, old *Pod) []Finding {
 	if !touches(a, pod) {
 		return nil
 	}
-	return judge(&p.pods, a, pod, old)
+	return judge(&p.pods, a, newJudgedPod(a, pod), newJudgedPod(a, old))
 }
 
 // JudgeIngress judges an Ingress. old is the Ingress before an update, nil otherwise.
@@ -59,7 +59,9 @@ func (p *Policy) JudgeService(a Attributes, svc, old *Service) []Finding {
 }
 
 // ExplainPod says of every pods rule whether it looks at the Pod.
-func (p *Policy) ExplainPod(a Attributes, pod *Pod) []RuleTrace { return explain(&p.pods, a, pod) }
+func (p *Policy) ExplainPod(a Attributes, pod *Pod) []RuleTrace {
+	return explain(&p.pods, a, newJudgedPod(a, pod))
+}
 
 // ExplainIngress says of every ingresses rule whether it looks at the Ingress.
 func (p *Policy) ExplainIngress(a Attributes, ing *Ingress) []RuleTrace {

@@ -21,7 +21,7 @@ func parsePlace(s string) (string, error) {
 	if rest, ok := strings.CutSuffix(s, "/"); ok {
 		return wrong("ends with a slash", rest)
 	}
-	if strings.Contains(s, "@") || strings.Contains(path, ":") {
+	if hasVersion(s) {
 		return wrong("has a tag or digest", s[:nameEnd(s)])
 	}
 	if lower := strings.ToLower(s); lower != s {
@@ -46,6 +46,12 @@ func parsePlace(s string) (string, error) {
 	return s, nil
 }
 
+// hasVersion tells whether a tag or digest stands behind a place. Without a path, digits behind a colon are a port.
+func hasVersion(s string) bool {
+	version := s[nameEnd(s):]
+	return version != "" && (strings.Contains(s, "/") || strings.Trim(version[1:], "0123456789") != "")
+}
+
 // wildcard covers the hosts below a domain.
 type wildcard struct {
 	domain string
@@ -54,8 +60,8 @@ type wildcard struct {
 
 // parseWildcard reads *.domain or **.domain.
 func parseWildcard(s string) (wildcard, error) {
-	stars, domain, _ := strings.Cut(s, ".")
-	if stars != "*" && stars != "**" {
+	stars, domain, found := strings.Cut(s, ".")
+	if !found || stars != "*" && stars != "**" {
 		return wildcard{}, fmt.Errorf("%s is not a wildcard: write *.gcr.io for one label, **.gcr.io for one or more",
 			quotedImage(s))
 	}

@@ -1,0 +1,18 @@
+package policy
+
+// digestRequired is images.digest: required. An image passes when it is pinned by a digest, with a tag before it or
+// without: a tag can be moved to other content, a digest cannot. What is not an image reference does not pass.
+type digestRequired struct{}
+
+func (digestRequired) id() string { return "images.digest" }
+
+func (digestRequired) fault(img *judgedImage, _ *subject) string {
+	switch {
+	case img.err != nil:
+		return img.malformed("has no digest")
+	case img.ref.digest() != "":
+		return ""
+	default:
+		return "has no digest; write " + img.Ref + "@sha256:<digest>"
+	}
+}

@@ -1,0 +1,53 @@
+package policy
+
+// fromMirrors is images.from: mirrors. An image passes when
+//
+//   - it stands at the mirror of an entry in force, whatever the entry's mode or match: the content is the mirror's; or
+//   - the entry that covers it excludes it, by images, namespaces or podLabels: so it was meant to be pulled as it is; or
+//   - it is covered by the rule's allowed.
+//
+// What is not an image reference does not pass. The sentence names the image's mirror where it has one, otherwise the
+// places that pass.
+type fromMirrors struct {
+	mirrors *mirrorTable
+	allowed imageSet
+	pass    string // the rest of the sentence about an image that has no mirror
+}
+
+func newFromMirrors(t *mirrorTable, allowed []imagePattern) fromMirrors {
+	var known []string
+	seen := map[string]bool{}
+	for _, m := range t.mirrors {
+		if place := m.Mirror.String(); !seen[place] {
+			seen[place] = true
+			known = append(known, place)
+		}
+	}
+	for _, p := range allowed {
+		known = append(known, p.String())
+	}
+	c := fromMirrors{mirrors: t, allowed: newImageSet(allowed), pass: "; allowed are " + listing(known)}
+	if len(known) == 0 {
+		c.pass = ", and the policy has no mirrors in force"
+	}
+	return c
+}
+
+func (c fromMirrors) id() string { return "images.from" }
+
+func (c fromMirrors) fault(img *judgedImage, s *subject) string {
+	if img.err != nil {
+		return img.malformed("is not pulled from a mirror")
+	}
+	if _, ok := c.allowed.find(img.ref); ok {
+		return ""
+	}
+	switch out := c.mirrors.decide(img.ref, s); out.Outcome {
+	case AtMirror, Excluded:
+		return ""
+	case Rewritten, WouldRewrite:
+		return "is not pulled from a mirror; write " + out.To
+	default:
+		return "is not pulled from a mirror" + c.pass
+	}
+}
