@@ -1,0 +1,375 @@
+package policy
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	grammar "github.com/distribution/reference"
+	"github.com/google/go-cmp/cmp"
+)
+
+const hubText = `
+mirrors:
+- {name: hub, mode: enforce, sources: [docker.io], mirror: m.example/hub}
+- {name: quay, mode: warn, sources: [quay.io], mirror: m.example/quay}
+`
+
+// outcomes tells what becomes of each image, a line each.
+func outcomes(rw Rewriting) []string {
+	var lines []string
+	for _, out := range rw.Images {
+		line := out.Image.Path() + " " + out.Outcome.String()
+		if out.To != "" {
+			line += ": " + out.To
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// everywhere is a Pod with an image in every place that has one.
+func everywhere() *Pod {
+	return &Pod{Images: []Image{
+		{Containers, 0, "app", "nginx:1"},
+		{Containers, 1, "side", "quay.io/x/y"},
+		{InitContainers, 0, "init", "busybox"},
+		{EphemeralContainers, 0, "debug", "alpine"},
+		{Volumes, 2, "data", "acme/model:7"},
+	}}
+}
+
+func TestRewriteEveryPlace(t *testing.T) {
+	rw := imagePolicy(t, hubText).RewritePod(createPod, everywhere(), nil)
+	want := []string{
+		"spec.containers[0].image rewritten: m.example/hub/library/nginx:1",
+		"spec.containers[1].image would be rewritten: m.example/quay/x/y",
+		"spec.initContainers[0].image rewritten: m.example/hub/library/busybox",
+		"spec.ephemeralContainers[0].image rewritten: m.example/hub/library/alpine",
+		"spec.volumes[2].image.reference rewritten: m.example/hub/acme/model:7",
+	}
+	if diff := cmp.Diff(want, outcomes(rw)); diff != "" {
+		t.Error(diff)
+	}
+	const record = `{"containers/app":"nginx:1","ephemeralContainers/debug":"alpine","initContainers/init":"busybox",` +
+		`"volumes/data":"acme/model:7"}`
+	if rw.Record != record || !rw.Changes() {
+		t.Errorf("record %s, changes %t", rw.Record, rw.Changes())
+	}
+}
+
+// Only what an update changes is rewritten; a list that is reordered changes nothing.
+func TestRewriteUpdate(t *testing.T) {
+	p := imagePolicy(t, hubText)
+	update := Attributes{Operation: Update, Namespace: "default", Resource: "pods"}
+	old := everywhere()
+	pod := &Pod{Images: []Image{
+		{Containers, 0, "side", "quay.io/x/y"},
+		{Containers, 1, "app", "nginx:2"},
+		{Containers, 2, "init", "busybox"}, // moved from initContainers
+		{InitContainers, 0, "new", "busybox"},
+		{EphemeralContainers, 0, "debug", "alpine"},
+		{EphemeralContainers, 1, "debug2", "alpine"},
+		{Volumes, 0, "data", "acme/model:7"},
+		{Volumes, 1, "bad", "acme/model:"},
+	}}
+	want := []string{
+		"spec.containers[0].image unchanged",
+		"spec.containers[1].image rewritten: m.example/hub/library/nginx:2",
+		"spec.containers[2].image rewritten: m.example/hub/library/busybox",
+		"spec.initContainers[0].image rewritten: m.example/hub/library/busybox",
+		"spec.ephemeralContainers[0].image unchanged",
+		"spec.ephemeralContainers[1].image rewritten: m.example/hub/library/alpine",
+		"spec.volumes[0].image.reference unchanged",
+		"spec.volumes[1].image.reference malformed",
+	}
+	if diff := cmp.Diff(want, outcomes(p.RewritePod(update, pod, old))); diff != "" {
+		t.Error(diff)
+	}
+	rw := p.RewritePod(update, everywhere(), old)
+	if rw.Changes() || rw.Record != "" {
+		t.Errorf("an update that changes no image: %v, record %q", outcomes(rw), rw.Record)
+	}
+	if why := rw.Images[0].Why(); why != "unchanged by this update" {
+		t.Error(why)
+	}
+}
+
+func TestRewriteNotConcerned(t *testing.T) {
+	p := imagePolicy(t, hubText)
+	static := imagePod("nginx")
+	static.Annotations = map[string]string{mirrorPodAnnotation: ""}
+	resize, ephemeral := createPod, createPod
+	resize.Subresource, ephemeral.Subresource = "resize", "ephemeralcontainers"
+	for _, test := range []struct {
+		a    Attributes
+		pod  *Pod
+		want Outcome
+	}{
+		{createPod, static, Ignored},
+		{resize, imagePod("nginx"), Ignored},
+		{ephemeral, imagePod("nginx"), Rewritten},
+	} {
+		out := p.RewritePod(test.a, test.pod, nil).Images[0]
+		if out.Outcome != test.want {
+			t.Errorf("got %s, want %s", out.Outcome, test.want)
+		}
+		const why = "not looked at: it belongs to the mirror Pod of a static Pod, or the request cannot change it"
+		if out.Outcome == Ignored && out.Why() != why {
+			t.Error(out.Why())
+		}
+	}
+}
+
+// An empty policy rewrites nothing.
+func TestRewriteEmptyPolicy(t *testing.T) {
+	p, err := Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rw := p.RewritePod(createPod, everywhere(), nil)
+	if rw.Changes() || rw.Record != "" || len(rw.Images) != 5 || rw.Images[0].Why() != "no source covers docker.io/library/nginx" {
+		t.Errorf("%+v", rw)
+	}
+}
+
+func TestRecord(t *testing.T) {
+	const at, sidecar = "m.example/hub/library/nginx:1", "busybox"
+	for _, test := range []struct{ name, earlier, want string }{
+		{"none", "", `{"containers/b":"busybox"}`},
+		{"of an earlier round", `{"containers/a":"nginx:1"}`, `{"containers/a":"nginx:1","containers/b":"busybox"}`},
+		{"of another image", `{"containers/a":"nginx:2"}`, `{"containers/b":"busybox"}`},
+		{"of another place", `{"initContainers/a":"nginx:1"}`, `{"containers/b":"busybox"}`},
+		{"that is believed by nobody", `{"containers/b":"evil.example/x"}`, `{"containers/b":"busybox"}`},
+		{"with more", `{"containers/a":"docker.io/nginx:1","x":"y"}`, `{"containers/a":"docker.io/nginx:1","containers/b":"busybox"}`},
+		{"malformed", `{"containers/a":"nginx:1"`, `{"containers/b":"busybox"}`},
+		{"of other types", `{"containers/a":["nginx:1"]}`, `{"containers/b":"busybox"}`},
+		{"malformed image", `{"containers/a":"NGINX"}`, `{"containers/b":"busybox"}`},
+		{"too long", `{"containers/a":"nginx:1","x":"` + strings.Repeat("y", maxRecord) + `"}`, `{"containers/b":"busybox"}`},
+	} {
+		pod := imagePod(at, sidecar)
+		if test.earlier != "" {
+			pod.Annotations = map[string]string{OriginalsAnnotation: test.earlier}
+		}
+		if got := imagePolicy(t, hubText).RewritePod(createPod, pod, nil).Record; got != test.want {
+			t.Errorf("%s: got %s, want %s", test.name, got, test.want)
+		}
+	}
+}
+
+// The API server refuses an object whose annotations are too large: the record must not be what tips the scale.
+func TestRecordHasNoRoom(t *testing.T) {
+	p := imagePolicy(t, hubText)
+	record := len(`{"containers/a":"nginx"}`)
+	for room, want := range map[int]bool{record: true, record - 1: false} {
+		pod := imagePod("nginx")
+		pod.Annotations = map[string]string{
+			"k":                 strings.Repeat("v", maxAnnotations-len(OriginalsAnnotation)-len("k")-room),
+			OriginalsAnnotation: "this one is replaced",
+		}
+		if rw := p.RewritePod(createPod, pod, nil); !rw.Changes() || (rw.Record != "") != want {
+			t.Errorf("room for %d bytes: record %q", room, rw.Record)
+		}
+	}
+	pod := imagePod()
+	for i := range maxRecord / 10 {
+		pod.Images = append(pod.Images, Image{Containers, i, fmt.Sprint(i), "nginx"})
+	}
+	if rw := p.RewritePod(createPod, pod, nil); !rw.Changes() || rw.Record != "" {
+		t.Errorf("a record of %d bytes", len(rw.Record))
+	}
+}
+
+// fuzzText covers sources of every kind.
+const fuzzText = `
+mirrors:
+- {name: hub, mode: enforce, sources: [docker.io], mirror: m.example/docker.io}
+- {name: team, mode: enforce, sources: [docker.io/team], mirror: "m.example:5000/team"}
+- {name: wild, mode: enforce, sources: ["*.gcr.io", "**.pkg.dev"], mirror: "m.example/{registry}"}
+- {name: port, mode: enforce, sources: ["reg.example:5000"], mirror: n.example}
+- {name: one, mode: enforce, sources: [quay.io/one], mirror: o.example/one/deep}
+`
+
+// Whatever an image is: what it is rewritten to is read by the ecosystem's own parser as the same tag, the same digest
+// and the same end of the path, and rewriting it again changes nothing.
+func FuzzRewrite(f *testing.F) {
+	for _, seed := range []string{
+		"nginx", "nginx:1.25", "team/x@" + digest256, "eu.gcr.io/a/b:1@" + digest256, "a.b.pkg.dev/x", "reg.example:5000/x",
+		"quay.io/one:2", "INDEX.docker.io/x", "docker.io/team", "m.example/docker.io/x", "", "a b", "localhost:5000", "[::1]:5000/x",
+		"x/" + strings.Repeat("y/", 120) + "z", "nginx@" + digest512, "Foo/bar", "docker.io/docker.io/docker.io", "n.example:1",
+	} {
+		f.Add(seed)
+	}
+	p := imagePolicy(f, fuzzText)
+	f.Fuzz(func(t *testing.T, image string) {
+		out := rewriteOne(p, image)
+		if (out.Outcome == Rewritten) != (out.To != "") {
+			t.Fatalf("%q: %+v", image, out)
+		}
+		if out.Outcome != Rewritten {
+			return
+		}
+		before, err := grammar.ParseNormalizedNamed(image)
+		if err != nil {
+			t.Fatalf("%q does not parse and is rewritten to %s", image, out.To)
+		}
+		after, err := grammar.ParseNormalizedNamed(out.To)
+		if err != nil || after.String() != out.To {
+			t.Fatalf("%q is rewritten to %s, which is read as %v, %v", image, out.To, after, err)
+		}
+		if got, want := versionOf(after), versionOf(before); got != want {
+			t.Errorf("%q: %s became %s", image, want, got)
+		}
+		last := func(n grammar.Named) string { return n.Name()[strings.LastIndexByte(n.Name(), '/')+1:] }
+		if last(before) != last(after) && out.Entry != "team" && out.Entry != "one" {
+			t.Errorf("%q is rewritten to %s", image, out.To)
+		}
+		if again := rewriteOne(p, out.To); again.Outcome != AtMirror {
+			t.Errorf("%q is rewritten to %s, and this is %s %s", image, out.To, again.Outcome, again.To)
+		}
+	})
+}
+
+// versionOf is the tag and digest that the parser sees.
+func versionOf(n grammar.Named) string {
+	var s string
+	if tagged, ok := n.(grammar.Tagged); ok {
+		s = ":" + tagged.Tag()
+	}
+	if digested, ok := n.(grammar.Digested); ok {
+		s += "@" + digested.Digest().String()
+	}
+	return s
+}
+
+// randomWords draws names from few segments, so that sources, mirrors and images often meet.
+type randomWords struct{ *rand.Rand }
+
+func (r randomWords) pick(words ...string) string { return words[r.IntN(len(words))] }
+
+func (r randomWords) place() string {
+	s := r.pick("docker.io", "gcr.io", "eu.gcr.io", "a.eu.gcr.io", "m.example", "n.example:5000", "localhost")
+	for range r.IntN(4) {
+		s += "/" + r.pick("a", "b", "library", "eu.gcr.io", "gcr.io", "docker.io")
+	}
+	return s
+}
+
+func (r randomWords) entry(i int) string {
+	source, mirror := r.place(), r.place()
+	if r.IntN(4) == 0 {
+		source, mirror = r.pick("'*.gcr.io'", "'**.gcr.io'", "'*.example'", "'**.io'"), mirror+"/{registry}"
+	}
+	if r.IntN(4) == 0 {
+		source += ", " + r.place()
+	}
+	var more []string
+	if r.IntN(3) == 0 {
+		more = append(more, "exclude: {images: ["+r.place()+", "+r.place()+"]}")
+	}
+	if r.IntN(3) == 0 {
+		more = append(more, "match: {namespaces: ["+r.pick("default", "def*", "other")+"]}")
+	}
+	return mirrorText(fmt.Sprint("e", i), source, mirror, more...)
+}
+
+// For any policy that loads: what is rewritten stays as it is, and two images that are not of one entry, and are not
+// the same image, never land on one name.
+func TestRewriteProperties(t *testing.T) {
+	r := randomWords{rand.New(rand.NewPCG(1, 2))}
+	loaded, rewritten := 0, 0
+	for range 20_000 {
+		text := "mirrors:\n"
+		for i := range 1 + r.IntN(4) {
+			text += r.entry(i)
+		}
+		p, err := loadImagePolicy(text)
+		if err != nil {
+			continue
+		}
+		loaded++
+		landed := map[string]ImageOutcome{}
+		for range 20 {
+			image := r.place() + "/" + r.pick("a", "b", "x", "x:1")
+			out := rewriteOne(p, image)
+			if out.Outcome != Rewritten {
+				continue
+			}
+			rewritten++
+			if again := rewriteOne(p, out.To); again.Outcome != AtMirror {
+				t.Fatalf("%s → %s → %s %s\n%s", image, out.To, again.Outcome, again.To, text)
+			}
+			if other, ok := landed[out.To]; ok && other.Entry != out.Entry && !sameImage(image, other.Image.Ref) {
+				t.Fatalf("%s and %s both land on %s\n%s", image, other.Image.Ref, out.To, text)
+			}
+			landed[out.To] = out
+		}
+	}
+	if loaded < 1000 || rewritten < 1000 {
+		t.Errorf("only %d policies loaded and %d images were rewritten: this proves little", loaded, rewritten)
+	}
+}
+
+func sameImage(a, b string) bool {
+	x, errX := parseReference(a)
+	y, errY := parseReference(b)
+	return errX == nil && errY == nil && x == y
+}
+
+// manyMirrors is a policy of n entries, each with a source and a namespace of its own; images of docker.io and of
+// registry-0.example are covered.
+func manyMirrors(n int) string {
+	var b strings.Builder
+	b.WriteString("mirrors:\n- {name: wild, mode: enforce, sources: ['*.gcr.io'], mirror: 'm.example/{registry}'}\n")
+	for i := range n - 1 {
+		switch i % 3 {
+		case 0:
+			fmt.Fprintf(&b, "- {name: e%d, mode: enforce, sources: [registry-%[1]d.example], mirror: m.example/r/%[1]d}\n", i)
+		case 1:
+			fmt.Fprintf(&b, "- {name: e%d, mode: enforce, sources: [ghcr.io/team-%[1]d], mirror: m.example/g/%[1]d}\n", i)
+		case 2:
+			fmt.Fprintf(&b, "- {name: e%d, mode: enforce, sources: [docker.io], mirror: m.example/h/%[1]d, "+
+				"match: {namespaces: [team-%[1]d-*]}}\n", i)
+		}
+	}
+	return b.String()
+}
+
+// What an image costs must not depend on the number of mirrors.
+func BenchmarkRewritePod(b *testing.B) {
+	pod := imagePod("registry-0.example/a/b:1", "docker.io/library/nginx:1.25@"+digest256, "ghcr.io/other/app:1", "eu.gcr.io/a/b/c")
+	for _, n := range []int{10, 1_000, 10_000} {
+		b.Run(fmt.Sprint("mirrors=", n), func(b *testing.B) {
+			p := imagePolicy(b, manyMirrors(n))
+			a := Attributes{Operation: Create, Namespace: "team-2-blue"}
+			if rw := p.RewritePod(a, pod, nil); rw.Images[0].Outcome != Rewritten || rw.Images[1].Outcome != Rewritten {
+				b.Fatal(outcomes(rw))
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				p.RewritePod(a, pod, nil)
+			}
+		})
+	}
+}
+
+// How long a policy takes to load is what a change of the ConfigMap costs.
+func BenchmarkCompileMirrors(b *testing.B) {
+	for _, n := range []int{10, 1_000, 10_000} {
+		b.Run(fmt.Sprint("mirrors=", n), func(b *testing.B) {
+			entries := make([]mirrorEntry, n)
+			for i := range entries {
+				entries[i].Name, entries[i].Mode = entryName(fmt.Sprint(i)), Enforce
+				entries[i].Sources = []source{{place: fmt.Sprintf("registry-%d.example", i)}}
+				entries[i].Mirror.place = fmt.Sprintf("m.example/%d", i)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, errs := compileMirrors(entries); errs != nil {
+					b.Fatal(errs)
+				}
+			}
+		})
+	}
+}
