@@ -1,0 +1,289 @@
+package policy
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+)
+
+// podsRule is a policy of hubText's mirrors and one pods entry with the given images block.
+func podsRule(t testing.TB, images string, more ...string) *Policy {
+	t.Helper()
+	return imagePolicy(t, hubText+"pods:\n- name: r\n  mode: enforce\n  images: "+images+"\n  "+strings.Join(more, "\n  ")+"\n")
+}
+
+// imageCase is an image and what a rule says of it after "r/…: spec.containers[0].image: "; empty when it passes.
+type imageCase struct{ rule, image, want string }
+
+func testImages(t *testing.T, check string, cases []imageCase) {
+	t.Helper()
+	for _, c := range cases {
+		findings := podsRule(t, c.rule).JudgePod(createPod, imagePod(c.image), nil)
+		var got []string
+		for _, f := range findings {
+			got = append(got, strings.TrimPrefix(f.String(), "r/"+check+": spec.containers[0].image: "))
+		}
+		if strings.Join(got, "\n") != c.want {
+			t.Errorf("%s: %s\ngot  %s\nwant %s", c.rule, c.image, strings.Join(got, "\n"), c.want)
+		}
+	}
+}
+
+func TestPodsErrors(t *testing.T) {
+	for images, want := range map[string]string{
+		"{}":               `p:6:11: pods[0].images: checks nothing: write at least one of from, allowed, denied, deniedTags, digest`,
+		"{denied: []}":     `p:6:20: pods[0].images.denied: [] denies nothing: leave the field out`,
+		"{deniedTags: []}": `p:6:24: pods[0].images.deniedTags: [] denies nothing: leave the field out`,
+		"{from: mirror}":   `p:6:18: pods[0].images.from: "mirror" is not known here: write mirrors, or leave the field out`,
+		"{digest: yes}":    `p:6:20: pods[0].images.digest: "yes" is not known here: write required, or leave the field out`,
+		"{allowed: ~}":     `p:6:21: pods[0].images.allowed: null is not a value: leave the field out to leave it unchecked, or write [] so that nothing passes`,
+		"{allow: [x]}":     `p:6:12: pods[0].images.allow: unknown field; did you mean allowed?`,
+		"{denied: [nginx]}": `p:6:21: pods[0].images.denied[0]: "nginx" names no registry: ` +
+			`write docker.io/library/nginx`,
+		"{digest: required}\n  exclude: {groups: [x]}": `p:7:12: pods[0].exclude: groups has no meaning here: Pods are created by controllers, not by people; use namespaces or podLabels`,
+		"{digest: required}\n  match: {images: [a.example]}": `p:7:10: pods[0].match: images has no meaning in match: ` +
+			`which images an entry looks at is said by its own fields`,
+	} {
+		_, err := loadImagePolicy("pods:\n- name: r\n  mode: enforce\n  images: " + images + "\n")
+		if err == nil {
+			t.Errorf("%s: no error", images)
+		} else if diff := cmp.Diff(want, err.Error()); diff != "" {
+			t.Errorf("%s: %s", images, diff)
+		}
+	}
+	if _, err := loadImagePolicy("pods:\n- {name: r, mode: audit}\n"); err == nil || err.Error() != "p:4:3: pods[0]: images is required" {
+		t.Errorf("got %v", err)
+	}
+}
+
+// All findings come at once: in the order of the checks, then in that of the images.
+func TestPodsFindings(t *testing.T) {
+	p := podsRule(t, "{from: mirrors, denied: [quay.io/evil], deniedTags: [latest], digest: required}", "message: ask the platform team")
+	pod := &Pod{Images: []Image{
+		{Containers, 0, "a", "m.example/hub/library/nginx@" + digest256},
+		{InitContainers, 1, "b", "quay.io/evil/x"},
+		{Volumes, 2, "c", "quay.io/data"},
+	}}
+	var got []string
+	for _, f := range p.JudgePod(createPod, pod, nil) {
+		got = append(got, f.String()+" → "+f.Value)
+	}
+	want := []string{
+		`r/images.from: spec.initContainers[1].image: "quay.io/evil/x" is not pulled from a mirror; write m.example/quay/evil/x (ask the platform team) → quay.io/evil/x`,
+		`r/images.from: spec.volumes[2].image.reference: "quay.io/data" is not pulled from a mirror; write m.example/quay/data (ask the platform team) → quay.io/data`,
+		`r/images.denied: spec.initContainers[1].image: "quay.io/evil/x" is denied by quay.io/evil (ask the platform team) → quay.io/evil/x`,
+		`r/images.deniedTags: spec.initContainers[1].image: "quay.io/evil/x" has neither tag nor digest, which means latest, and that is denied (ask the platform team) → quay.io/evil/x`,
+		`r/images.deniedTags: spec.volumes[2].image.reference: "quay.io/data" has neither tag nor digest, which means latest, and that is denied (ask the platform team) → quay.io/data`,
+		`r/images.digest: spec.initContainers[1].image: "quay.io/evil/x" has no digest; write quay.io/evil/x@sha256:<digest> (ask the platform team) → quay.io/evil/x`,
+		`r/images.digest: spec.volumes[2].image.reference: "quay.io/data" has no digest; write quay.io/data@sha256:<digest> (ask the platform team) → quay.io/data`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestPodsSelectors(t *testing.T) {
+	p := podsRule(t, "{digest: required}", "match: {namespaces: [team-*]}",
+		"exclude: {images: [docker.io/acme], podLabels: [keep=yes]}")
+	for _, test := range []struct {
+		namespace, label, image string
+		findings                int
+	}{
+		{"team-a", "", "nginx", 1},
+		{"default", "", "nginx", 0},
+		{"team-a", "yes", "nginx", 0},
+		{"team-a", "", "acme/x", 0},
+		{"team-a", "", "acme-evil/x", 1},
+	} {
+		pod := imagePod(test.image)
+		pod.Labels = map[string]string{"keep": test.label}
+		a := createPod
+		a.Namespace = test.namespace
+		if got := len(p.JudgePod(a, pod, nil)); got != test.findings {
+			t.Errorf("%+v: got %d", test, got)
+		}
+		if traces := p.ExplainPod(a, pod); len(traces) != 1 || traces[0].Findings != test.findings {
+			t.Errorf("%+v: %+v", test, traces)
+		}
+	}
+}
+
+// An update answers only for what it brings, and the same image written otherwise is not new.
+func TestPodsRatchet(t *testing.T) {
+	p := podsRule(t, "{from: mirrors, deniedTags: [latest], digest: required}")
+	update := Attributes{Operation: Update, Namespace: "default"}
+	for _, test := range []struct {
+		name     string
+		old, now []string
+		news     int // findings that are new
+		all      int
+	}{
+		{"nothing changed", []string{"nginx:1"}, []string{"nginx:1"}, 0, 2},
+		{"reordered", []string{"nginx:1", "redis:2"}, []string{"redis:2", "nginx:1"}, 0, 4},
+		{"written otherwise", []string{"nginx:1"}, []string{"docker.io/library/nginx:1"}, 0, 2},
+		{"one more of the same", []string{"nginx:1"}, []string{"nginx:1", "nginx:1"}, 0, 4},
+		{"exchanged for another", []string{"nginx:1"}, []string{"nginx:2"}, 2, 2},
+		{"another fault on top", []string{"nginx:1"}, []string{"nginx"}, 3, 3},
+		{"mended by half", []string{"nginx"}, []string{"m.example/hub/library/nginx"}, 2, 2},
+		{"malformed before", []string{"Nginx"}, []string{"Nginx"}, 0, 2},
+		{"malformed now", []string{"nginx:1"}, []string{"Nginx"}, 2, 2},
+	} {
+		news := 0
+		findings := p.JudgePod(update, imagePod(test.now...), imagePod(test.old...))
+		for _, f := range findings {
+			if f.Denies() {
+				news++
+			}
+		}
+		if news != test.news || len(findings) != test.all {
+			t.Errorf("%s: %d of %d are new, want %d of %d", test.name, news, len(findings), test.news, test.all)
+		}
+	}
+}
+
+// Mirror Pods are never judged, nor subresources that cannot change an image.
+func TestPodsNotConcerned(t *testing.T) {
+	p := podsRule(t, "{allowed: []}")
+	static := imagePod("nginx")
+	static.Annotations = map[string]string{mirrorPodAnnotation: "x"}
+	status := createPod
+	status.Subresource = "status"
+	if f := p.JudgePod(createPod, static, nil); f != nil {
+		t.Error(f)
+	}
+	if f := p.JudgePod(status, imagePod("nginx"), nil); f != nil {
+		t.Error(f)
+	}
+}
+
+// No registry, and no path, passes because its name begins as that of an allowed one does.
+func TestPodsNameThatMerelyBeginsAlike(t *testing.T) {
+	for _, place := range []string{"ghcr.io/acme", "ghcr.io", "m.example/hub", "m.example", "m.example:5000", "localhost", "docker.io/library"} {
+		rules := map[string]*Policy{
+			"allowed": podsRule(t, "{allowed: ['"+place+"']}"),
+			"beneath": podsRule(t, "{allowed: ['"+place+"/*']}"),
+		}
+		if place == "m.example/hub" {
+			rules["from"] = podsRule(t, "{from: mirrors}")
+		}
+		for name, p := range rules {
+			if f := p.JudgePod(createPod, imagePod(place+"/a", place+"/a/b:1"), nil); len(f) != 0 {
+				t.Errorf("%s %s: %v", name, place, f)
+			}
+			for _, more := range []string{"-evil", "evil", ".evil", ".evil.example", "0", "_x", "__x", ":5000", ":50001", "-/x", "@x", "%2f", "\\", "?"} {
+				for _, rest := range []string{"/a", "/a/b:1", "/a@" + digest256} {
+					image := place + more + rest
+					if f := p.JudgePod(createPod, imagePod(image), nil); len(f) == 0 {
+						t.Errorf("%s %s lets %s pass", name, place, image)
+					}
+				}
+			}
+		}
+	}
+}
+
+// Every directory of testdata/pods holds a policy.yaml and Pods that it judges, after they have been rewritten. What
+// it says of one stands at the top of the manifest, a line each after "# want: ", and what becomes of its images
+// after "# image: ". A case is added by adding a file.
+func TestPodManifests(t *testing.T) {
+	manifests, err := filepath.Glob("testdata/pods/*/*.yaml")
+	if err != nil || len(manifests) == 0 {
+		t.Fatalf("no manifests: %v", err)
+	}
+	for _, path := range manifests {
+		if filepath.Base(path) != "policy.yaml" {
+			t.Run(strings.TrimPrefix(path, "testdata/pods/"), func(t *testing.T) { testPodManifest(t, path) })
+		}
+	}
+}
+
+func testPodManifest(t *testing.T, path string) {
+	policyPath := filepath.Join(filepath.Dir(path), "policy.yaml")
+	p, err := Load(File{policyPath, podFile(t, policyPath)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := podFile(t, path)
+	pod := readPod(t, text)
+	var images, got []string
+	for i, out := range p.RewritePod(createPod, pod, nil).Images {
+		images = append(images, out.Image.Path()+": "+out.Why())
+		if out.Outcome == Rewritten {
+			pod.Images[i].Ref = out.To
+		}
+	}
+	for _, f := range p.JudgePod(createPod, pod, nil) {
+		got = append(got, f.String())
+	}
+	if diff := cmp.Diff(expected(text, "# image: "), images); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(expected(text, "# want: "), got); diff != "" {
+		t.Error(diff)
+	}
+	if bad := strings.HasPrefix(filepath.Base(path), "bad"); bad != (len(got) > 0) {
+		t.Errorf("the name of the file says otherwise: %d findings", len(got))
+	}
+}
+
+func podFile(t testing.TB, path string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// expected returns what stands behind a mark in the lines of a manifest.
+func expected(manifest []byte, mark string) []string {
+	var want []string
+	for line := range strings.Lines(string(manifest)) {
+		if s, found := strings.CutPrefix(line, mark); found {
+			want = append(want, strings.TrimSuffix(s, "\n"))
+		}
+	}
+	return want
+}
+
+// podManifest is as much of a Pod's manifest as the tests need.
+type podManifest struct {
+	Metadata struct {
+		Name, Namespace     string
+		Labels, Annotations map[string]string
+	}
+	Spec struct {
+		Containers, InitContainers, EphemeralContainers []struct{ Name, Image string }
+		Volumes                                         []struct {
+			Name  string
+			Image *struct{ Reference string }
+		}
+	}
+}
+
+func readPod(t testing.TB, manifest []byte) *Pod {
+	t.Helper()
+	var in podManifest
+	if err := yaml.Unmarshal(manifest, &in); err != nil {
+		t.Fatal(err)
+	}
+	m := in.Metadata
+	out := &Pod{Meta: Meta{Name: m.Name, Namespace: m.Namespace, Labels: m.Labels, Annotations: m.Annotations}}
+	for place, list := range [][]struct{ Name, Image string }{
+		Containers: in.Spec.Containers, InitContainers: in.Spec.InitContainers, EphemeralContainers: in.Spec.EphemeralContainers,
+	} {
+		for i, c := range list {
+			out.Images = append(out.Images, Image{Place(place), i, c.Name, c.Image})
+		}
+	}
+	for i, v := range in.Spec.Volumes {
+		if v.Image != nil {
+			out.Images = append(out.Images, Image{Volumes, i, v.Name, v.Image.Reference})
+		}
+	}
+	return out
+}
