@@ -94,7 +94,7 @@ func newLandings(routes []*route) landings {
 	all := landings{}
 	for _, r := range routes {
 		e := r.end()
-		// Entries that differ only in their match lead the same images to the same names.
+		// Entries that differ only in their match lead the same images to the same names: one speaks for all of them.
 		if known[way{r.source, e}] {
 			continue
 		}

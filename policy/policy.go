@@ -6,7 +6,9 @@
 //
 //	load.go        files → entries (strictly decoded) → Policy
 //	object.go      what is judged: Pod, Ingress, Service
-//	mirrors.go     rewriting: which mirror an image is pulled from
+//	reference.go   what an image means               image_*.go    patterns for images, what becomes of one
+//	mirrors.go     which mirror an image is pulled from, and mirrors_check.go: what entries may not do to each other
+//	rewrite.go     rewriting the images of a Pod
 //	pods.go        judging the images of Pods        pod_*.go      one check each
 //	ingresses.go   judging Ingresses                 ingress_*.go  one check each
 //	services.go    judging Services                  service_*.go  one check each
