@@ -191,8 +191,17 @@ mirrors:
 - {name: one, mode: enforce, sources: [quay.io/one], mirror: o.example/one/deep}
 `
 
-// Whatever an image is: what it is rewritten to is read by the ecosystem's own parser as the same tag, the same digest
-// and the same end of the path, and rewriting it again changes nothing.
+// fuzzTargets says for each entry of fuzzText what becomes of a name, in terms of the parser's domain and path.
+var fuzzTargets = map[string]func(domain, path string) string{
+	"hub":  func(_, path string) string { return "m.example/docker.io/" + path },
+	"team": func(_, path string) string { return "m.example:5000/" + path },
+	"wild": func(domain, path string) string { return "m.example/" + domain + "/" + path },
+	"port": func(_, path string) string { return "n.example/" + path },
+	"one":  func(_, path string) string { return "o.example/one/deep" + strings.TrimPrefix(path, "one") },
+}
+
+// Whatever an image is: what it is rewritten to is read by the ecosystem's own parser as the place that the policy
+// says, with the same tag and the same digest, and rewriting it again changes nothing.
 func FuzzRewrite(f *testing.F) {
 	for _, seed := range []string{
 		"nginx", "nginx:1.25", "team/x@" + digest256, "eu.gcr.io/a/b:1@" + digest256, "a.b.pkg.dev/x", "reg.example:5000/x",
@@ -214,6 +223,11 @@ func FuzzRewrite(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%q does not parse and is rewritten to %s", image, out.To)
 		}
+		if domain := grammar.Domain(before); strings.ToLower(domain) != domain {
+			if before, err = grammar.ParseNormalizedNamed(strings.ToLower(domain) + image[len(domain):]); err != nil {
+				t.Fatal(err)
+			}
+		}
 		after, err := grammar.ParseNormalizedNamed(out.To)
 		if err != nil || after.String() != out.To {
 			t.Fatalf("%q is rewritten to %s, which is read as %v, %v", image, out.To, after, err)
@@ -221,9 +235,8 @@ func FuzzRewrite(f *testing.F) {
 		if got, want := versionOf(after), versionOf(before); got != want {
 			t.Errorf("%q: %s became %s", image, want, got)
 		}
-		last := func(n grammar.Named) string { return n.Name()[strings.LastIndexByte(n.Name(), '/')+1:] }
-		if last(before) != last(after) && out.Entry != "team" && out.Entry != "one" {
-			t.Errorf("%q is rewritten to %s", image, out.To)
+		if want := fuzzTargets[out.Entry](grammar.Domain(before), grammar.Path(before)); after.Name() != want {
+			t.Errorf("%q is rewritten to %s, want %s", image, after.Name(), want)
 		}
 		if again := rewriteOne(p, out.To); again.Outcome != AtMirror {
 			t.Errorf("%q is rewritten to %s, and this is %s %s", image, out.To, again.Outcome, again.To)
@@ -279,7 +292,7 @@ func (r randomWords) entry(i int) string {
 func TestRewriteProperties(t *testing.T) {
 	r := randomWords{rand.New(rand.NewPCG(1, 2))}
 	loaded, rewritten := 0, 0
-	for range 20_000 {
+	for range 5_000 {
 		text := "mirrors:\n"
 		for i := range 1 + r.IntN(4) {
 			text += r.entry(i)
@@ -306,7 +319,7 @@ func TestRewriteProperties(t *testing.T) {
 			landed[out.To] = out
 		}
 	}
-	if loaded < 1000 || rewritten < 1000 {
+	if loaded < 500 || rewritten < 500 {
 		t.Errorf("only %d policies loaded and %d images were rewritten: this proves little", loaded, rewritten)
 	}
 }
