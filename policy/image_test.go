@@ -35,7 +35,7 @@ func rewriteOne(p *Policy, image string) ImageOutcome {
 	return p.RewritePod(createPod, imagePod(image), nil).Images[0]
 }
 
-// entry writes a mirrors entry in mode enforce, with further fields in one line each.
+// mirrorText writes a mirrors entry in mode enforce, with further fields in one line each.
 func mirrorText(name, sources, mirror string, more ...string) string {
 	return "- name: " + name + "\n  sources: [" + sources + "]\n  mirror: " + mirror + "\n  mode: enforce\n  " +
 		strings.Join(more, "\n  ") + "\n"

@@ -190,15 +190,43 @@ func TestPodsNameThatMerelyBeginsAlike(t *testing.T) {
 // it says of one stands at the top of the manifest, a line each after "# want: ", and what becomes of its images
 // after "# image: ". A case is added by adding a file.
 func TestPodManifests(t *testing.T) {
-	manifests, err := filepath.Glob("testdata/pods/*/*.yaml")
-	if err != nil || len(manifests) == 0 {
-		t.Fatalf("no manifests: %v", err)
-	}
-	for _, path := range manifests {
+	for _, path := range podFiles(t, "testdata/pods/*/*.yaml") {
 		if filepath.Base(path) != "policy.yaml" {
 			t.Run(strings.TrimPrefix(path, "testdata/pods/"), func(t *testing.T) { testPodManifest(t, path) })
 		}
 	}
+}
+
+// Every file of testdata/mirrors/refused is a policy that is not loaded; why stands at its top, a line each after
+// "# want: ". The others are Pods and a policy.yaml as in testdata/pods, to show what becomes of images.
+func TestMirrorManifests(t *testing.T) {
+	for _, path := range podFiles(t, "testdata/mirrors/*/*.yaml") {
+		t.Run(strings.TrimPrefix(path, "testdata/mirrors/"), func(t *testing.T) {
+			switch {
+			case filepath.Base(path) == "policy.yaml":
+			case filepath.Base(filepath.Dir(path)) == "refused":
+				var got []string
+				text := podFile(t, path)
+				if _, err := Load(File{"policy.yaml", text}); err != nil {
+					got = strings.Split(err.Error(), "\n")
+				}
+				if diff := cmp.Diff(expected(text, "# want: "), got); diff != "" {
+					t.Error(diff)
+				}
+			default:
+				testPodManifest(t, path)
+			}
+		})
+	}
+}
+
+func podFiles(t *testing.T, pattern string) []string {
+	t.Helper()
+	paths, err := filepath.Glob(pattern)
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no files %s: %v", pattern, err)
+	}
+	return paths
 }
 
 func testPodManifest(t *testing.T, path string) {
@@ -209,14 +237,16 @@ func testPodManifest(t *testing.T, path string) {
 	}
 	text := podFile(t, path)
 	pod := readPod(t, text)
+	a := createPod
+	a.Namespace = pod.Namespace
 	var images, got []string
-	for i, out := range p.RewritePod(createPod, pod, nil).Images {
+	for i, out := range p.RewritePod(a, pod, nil).Images {
 		images = append(images, out.Image.Path()+": "+out.Why())
 		if out.Outcome == Rewritten {
 			pod.Images[i].Ref = out.To
 		}
 	}
-	for _, f := range p.JudgePod(createPod, pod, nil) {
+	for _, f := range p.JudgePod(a, pod, nil) {
 		got = append(got, f.String())
 	}
 	if diff := cmp.Diff(expected(text, "# image: "), images); diff != "" {

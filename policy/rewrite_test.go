@@ -292,7 +292,7 @@ func (r randomWords) entry(i int) string {
 func TestRewriteProperties(t *testing.T) {
 	r := randomWords{rand.New(rand.NewPCG(1, 2))}
 	loaded, rewritten := 0, 0
-	for range 5_000 {
+	for range 2_500 {
 		text := "mirrors:\n"
 		for i := range 1 + r.IntN(4) {
 			text += r.entry(i)
@@ -319,7 +319,8 @@ func TestRewriteProperties(t *testing.T) {
 			landed[out.To] = out
 		}
 	}
-	if loaded < 500 || rewritten < 500 {
+	t.Logf("%d policies, %d images", loaded, rewritten)
+	if loaded < 300 || rewritten < 300 {
 		t.Errorf("only %d policies loaded and %d images were rewritten: this proves little", loaded, rewritten)
 	}
 }
