@@ -1,0 +1,154 @@
+// Package reviewtest makes AdmissionReviews for tests and benchmarks, byte for byte as kube-apiserver sends them: its own
+// types and their field order, defaults filled in, managedFields and options included. The same call always gives the
+// same bytes, so that figures of different days can be compared.
+package reviewtest
+
+import (
+	"encoding/json"
+	"fmt"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// UID is the uid of every review that this package makes.
+const UID = "705ab4f5-6393-11e8-b7cc-42010a800002"
+
+// Body is a review to measure with.
+type Body struct {
+	Name     string // as benchmarks print it
+	Resource string // pods, services or ingresses
+	Data     []byte
+}
+
+// Bodies returns the reviews that costs are told in: Pods of 2.7, 13 and 97 KB, a Service, and Ingresses with 10 and
+// 500 hosts. All are creations.
+func Bodies() []Body {
+	return []Body{
+		{"pod-small", "pods", Create(Pod(1, 0))},
+		{"pod-typical", "pods", Create(Pod(5, 2))},
+		{"pod-large", "pods", Create(Pod(20, 18))},
+		{"service", "services", Create(Service())},
+		{"ingress-10", "ingresses", Create(Ingress(10))},
+		{"ingress-500", "ingresses", Create(Ingress(500))},
+	}
+}
+
+// Object is what a review can be made of: a *Pod and a *Service of core/v1, an *Ingress of networking/v1.
+type Object interface {
+	runtime.Object
+	metav1.Object
+}
+
+// Create returns the review of a creation of obj.
+func Create(obj Object) []byte { return encode(request(admissionv1.Create, obj, nil)) }
+
+// Update returns the review of an update that turns old into obj.
+func Update(obj, old Object) []byte { return encode(request(admissionv1.Update, obj, old)) }
+
+// Delete returns the review of a deletion of old, whose object is null.
+func Delete(old Object) []byte { return encode(request(admissionv1.Delete, nil, old)) }
+
+// request fills in what kube-apiserver's CreateV1AdmissionReview does.
+func request(op admissionv1.Operation, obj, old Object) *admissionv1.AdmissionRequest {
+	subject := obj
+	if subject == nil {
+		subject = old
+	}
+	kind, resource := identify(subject)
+	dryRun := false
+	return &admissionv1.AdmissionRequest{
+		UID:             UID,
+		Kind:            kind,
+		Resource:        resource,
+		RequestKind:     &kind,
+		RequestResource: &resource,
+		Name:            subject.GetName(),
+		Namespace:       subject.GetNamespace(),
+		Operation:       op,
+		UserInfo: authenticationv1.UserInfo{
+			Username: "system:serviceaccount:kube-system:replicaset-controller",
+			UID:      "7b719e78-9f29-4b3f-9c41-6d7a3e0c2f4a",
+			Groups:   []string{"system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated"},
+			Extra: map[string]authenticationv1.ExtraValue{
+				"authentication.kubernetes.io/credential-id": {"JTI=5f0fd0f1-7a42-4b5e-a4b3-4e6a3f0a8c11"},
+			},
+		},
+		Object:    raw(obj),
+		OldObject: raw(old),
+		DryRun:    &dryRun,
+		Options:   options(op),
+	}
+}
+
+func identify(obj Object) (metav1.GroupVersionKind, metav1.GroupVersionResource) {
+	switch obj.(type) {
+	case *corev1.Pod:
+		return gvk("", "Pod"), gvr("", "pods")
+	case *corev1.Service:
+		return gvk("", "Service"), gvr("", "services")
+	case *networkingv1.Ingress:
+		return gvk("networking.k8s.io", "Ingress"), gvr("networking.k8s.io", "ingresses")
+	}
+	panic(fmt.Sprintf("reviewtest: no review is made of a %T", obj))
+}
+
+func gvk(group, kind string) metav1.GroupVersionKind {
+	return metav1.GroupVersionKind{Group: group, Version: "v1", Kind: kind}
+}
+
+func gvr(group, resource string) metav1.GroupVersionResource {
+	return metav1.GroupVersionResource{Group: group, Version: "v1", Resource: resource}
+}
+
+func options(op admissionv1.Operation) runtime.RawExtension {
+	meta := metav1.TypeMeta{APIVersion: "meta.k8s.io/v1"}
+	switch op {
+	case admissionv1.Create:
+		meta.Kind = "CreateOptions"
+		return runtime.RawExtension{Raw: marshal(metav1.CreateOptions{TypeMeta: meta, FieldManager: "kube-controller-manager"})}
+	case admissionv1.Update:
+		meta.Kind = "UpdateOptions"
+		return runtime.RawExtension{Raw: marshal(metav1.UpdateOptions{TypeMeta: meta, FieldManager: "kube-controller-manager"})}
+	default:
+		meta.Kind = "DeleteOptions"
+		return runtime.RawExtension{Raw: marshal(metav1.DeleteOptions{TypeMeta: meta})}
+	}
+}
+
+func raw(obj Object) runtime.RawExtension {
+	if obj == nil {
+		return runtime.RawExtension{}
+	}
+	return runtime.RawExtension{Raw: marshal(obj)}
+}
+
+func encode(r *admissionv1.AdmissionRequest) []byte {
+	review := admissionv1.AdmissionReview{
+		TypeMeta: metav1.TypeMeta{Kind: "AdmissionReview", APIVersion: "admission.k8s.io/v1"},
+		Request:  r,
+	}
+	return append(marshal(review), '\n') // the API server's serializer ends every document with a newline
+}
+
+func marshal(v any) []byte {
+	data, err := json.Marshal(v)
+	if err != nil {
+		panic("reviewtest: " + err.Error())
+	}
+	return data
+}
+
+func meta(name, namespace string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{
+		Name:              name,
+		Namespace:         namespace,
+		UID:               "0e2f1f4e-5d1c-4b6a-8f0c-3f1c5e7a9b11",
+		CreationTimestamp: created(),
+		Labels:            map[string]string{"app.kubernetes.io/name": "shop", "app.kubernetes.io/part-of": "store"},
+	}
+}
