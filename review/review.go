@@ -1,8 +1,23 @@
 // Package review is the wire: AdmissionReview bytes in, AdmissionReview bytes out, and the JSON of the objects between
 // them turned into what package policy judges. It reads only the fields that decide and checks all the rest to be JSON.
+//
+// A body is gone through once, and no Kubernetes type is involved: a field that is newer than Evergate costs nothing and
+// is never lost, because answers carry patches of single fields.
+//
+//	review.go                            the review around the object
+//	object.go, pod.go, ingress.go, …     the objects
+//	reader.go, value.go                  JSON
+//	error.go                             whose fault it is
+//	answer.go, patch.go                  the answer
 package review
 
 import "github.com/evergate/evergate/policy"
+
+// What a review says of itself, and its answer too. There is no other version since Kubernetes 1.22.
+const (
+	reviewVersion = "admission.k8s.io/v1"
+	reviewKind    = "AdmissionReview"
+)
 
 // Request is the request of an admission.k8s.io/v1 AdmissionReview.
 type Request[T any] struct {
@@ -13,40 +28,181 @@ type Request[T any] struct {
 	Old    *T // nil on CREATE
 }
 
-// DecodePod reads a review of a v1 Pod.
-func DecodePod(body []byte) (*Request[policy.Pod], error) { return nil, nil }
-
-// DecodeIngress reads a review of a networking.k8s.io/v1 Ingress.
-func DecodeIngress(body []byte) (*Request[policy.Ingress], error) { return nil, nil }
-
-// DecodeService reads a review of a v1 Service.
-func DecodeService(body []byte) (*Request[policy.Service], error) { return nil, nil }
-
-// ParsePod reads a v1 Pod from its JSON.
-func ParsePod(object []byte) (*policy.Pod, error) { return nil, nil }
-
-// ParseIngress reads a networking.k8s.io/v1 Ingress from its JSON.
-func ParseIngress(object []byte) (*policy.Ingress, error) { return nil, nil }
-
-// ParseService reads a v1 Service from its JSON.
-func ParseService(object []byte) (*policy.Service, error) { return nil, nil }
-
-// Answer is what a review is answered with.
-type Answer struct {
-	UID              string
-	Allowed          bool
-	Message          string // why not; only when Allowed is false
-	Warnings         []string
-	AuditAnnotations map[string]string
-	Patch            []Operation // empty: no patch is sent
+// DecodePod reads a review of a v1 Pod. The error is an *Error or a *ContentError. A request to create or update comes
+// with its Object, one to update also with Old.
+func DecodePod(body []byte) (*Request[policy.Pod], error) {
+	return decode(body, resource{"", "v1", "pods"}, (*reader).pod)
 }
 
-// Operation is one operation of a JSON Patch (RFC 6902).
-type Operation struct {
-	Op    string `json:"op"`
-	Path  string `json:"path"`
-	Value any    `json:"value"`
+// DecodeIngress reads a review of a networking.k8s.io/v1 Ingress, as DecodePod does.
+func DecodeIngress(body []byte) (*Request[policy.Ingress], error) {
+	return decode(body, resource{"networking.k8s.io", "v1", "ingresses"}, (*reader).ingress)
 }
 
-// Encode returns the AdmissionReview that carries the answer. All fields of the protocol are filled in here.
-func (a Answer) Encode() []byte { return nil }
+// DecodeService reads a review of a v1 Service, as DecodePod does.
+func DecodeService(body []byte) (*Request[policy.Service], error) {
+	return decode(body, resource{"", "v1", "services"}, (*reader).service)
+}
+
+// UID finds the uid of a review in the first bytes of its body, so that a review that is too large to be read can still
+// be answered: kube-apiserver writes it before anything of the object, within the first 200 bytes.
+func UID(prefix []byte) (uid string, ok bool) {
+	r := newReader(prefix)
+	for name := range r.members {
+		if string(name) != "request" {
+			continue
+		}
+		for name := range r.members {
+			if string(name) == "uid" {
+				uid = r.string()
+				return uid, uid != ""
+			}
+		}
+	}
+	return "", false
+}
+
+func decode[T any](body []byte, want resource, object func(*reader, *T)) (*Request[T], error) {
+	r := newReader(body)
+	req := envelope(r, want, object)
+	r.end()
+	if r.err != nil {
+		return nil, reviewError(body, r.err)
+	}
+	return req, nil
+}
+
+// envelope reads an AdmissionReview.
+func envelope[T any](r *reader, want resource, object func(*reader, *T)) *Request[T] {
+	var version, kind string
+	var req *Request[T]
+	for field := range r.fields {
+		switch string(field) {
+		case "apiVersion":
+			version = r.string()
+			r.checkVersion(version)
+		case "kind":
+			kind = r.string()
+			r.checkKind(kind)
+		case "request":
+			req = optional(r, func(r *reader, req *Request[T]) { request(r, req, want, object) })
+		}
+	}
+	r.checkVersion(version)
+	r.checkKind(kind)
+	if req == nil {
+		r.fail(badRequest("request is missing"))
+	}
+	return req
+}
+
+func (r *reader) checkVersion(version string) {
+	switch version {
+	case reviewVersion:
+	case "":
+		r.fail(badRequest("apiVersion is missing, want %s", reviewVersion))
+	case "admission.k8s.io/v1beta1":
+		r.fail(badRequest("apiVersion is %s, want %s: set admissionReviewVersions: [v1] in the webhook configuration",
+			version, reviewVersion))
+	default:
+		r.fail(badRequest("apiVersion is %q, want %s", version, reviewVersion))
+	}
+}
+
+func (r *reader) checkKind(kind string) {
+	switch kind {
+	case reviewKind:
+	case "":
+		r.fail(badRequest("kind is missing, want %s", reviewKind))
+	default:
+		r.fail(badRequest("kind is %q, want %s", kind, reviewKind))
+	}
+}
+
+// request reads an AdmissionRequest.
+func request[T any](r *reader, req *Request[T], want resource, object func(*reader, *T)) {
+	var of resource
+	for field := range r.fields {
+		switch string(field) {
+		case "uid":
+			req.UID = r.string()
+		case "resource":
+			of = r.resource()
+			r.checkResource(of, want)
+		case "subResource":
+			req.Subresource = r.string()
+		case "name":
+			req.Name = r.string()
+		case "namespace":
+			req.Namespace = r.string()
+		case "operation":
+			req.Operation = policy.Operation(r.string())
+		case "userInfo":
+			r.userInfo(&req.Attributes)
+		case "object":
+			req.Object = optional(r, object)
+		case "oldObject":
+			req.Old = optional(r, object)
+		case "dryRun":
+			req.DryRun = r.bool()
+		}
+	}
+	req.Resource = of.name
+	r.checkResource(of, want)
+	switch creates, updates := req.Operation == policy.Create, req.Operation == policy.Update; {
+	case req.UID == "":
+		r.fail(badRequest("request.uid is missing"))
+	case req.Operation == "":
+		r.fail(badRequest("request.operation is missing"))
+	case (creates || updates) && req.Object == nil:
+		r.fail(badRequest("request.object is missing: operation %s has one", req.Operation))
+	case updates && req.Old == nil:
+		r.fail(badRequest("request.oldObject is missing: operation %s has one", req.Operation))
+	}
+}
+
+func (r *reader) userInfo(a *policy.Attributes) {
+	for field := range r.fields {
+		switch string(field) {
+		case "username":
+			a.User = r.string()
+		case "groups":
+			a.Groups = r.strings()
+		}
+	}
+}
+
+// resource is a GroupVersionResource.
+type resource struct{ group, version, name string }
+
+// String is as kubectl writes it: pods.v1, ingresses.v1.networking.k8s.io.
+func (g resource) String() string {
+	if g.group == "" {
+		return g.name + "." + g.version
+	}
+	return g.name + "." + g.version + "." + g.group
+}
+
+func (r *reader) resource() (g resource) {
+	for field := range r.fields {
+		switch string(field) {
+		case "group":
+			g.group = r.string()
+		case "version":
+			g.version = r.string()
+		case "resource":
+			g.name = r.string()
+		}
+	}
+	return g
+}
+
+func (r *reader) checkResource(got, want resource) {
+	switch got {
+	case want:
+	case resource{}:
+		r.fail(badRequest("request.resource is missing, want %s", want))
+	default:
+		r.fail(badRequest("request.resource is %s, want %s", got, want))
+	}
+}

@@ -6,6 +6,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
+// manager is who writes every object of this package.
+const manager = "kube-controller-manager"
+
 // manage fills in the managedFields of an object that one manager has written: they make up half of what the API server
 // sends, and a decoder has to get past them.
 func manage(obj Object, apiVersion string) {
@@ -25,7 +28,7 @@ func manage(obj Object, apiVersion string) {
 		}
 	}
 	obj.SetManagedFields([]metav1.ManagedFieldsEntry{{
-		Manager:    "kube-controller-manager",
+		Manager:    manager,
 		Operation:  metav1.ManagedFieldsOperationUpdate,
 		APIVersion: apiVersion,
 		Time:       &at,
@@ -60,7 +63,8 @@ func mergeKeys(item any) map[string]any {
 	if !ok {
 		return nil
 	}
-	for _, names := range [][]string{{"mountPath"}, {"containerPort", "protocol"}, {"port", "protocol"}, {"uid"}, {"name"}} {
+	candidates := [][]string{{"mountPath"}, {"containerPort", "protocol"}, {"port", "protocol"}, {"uid"}, {"name"}}
+	for _, names := range candidates {
 		keys := map[string]any{}
 		for _, name := range names {
 			if value, ok := fields[name]; ok {

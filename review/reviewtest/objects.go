@@ -84,10 +84,13 @@ func container(i, env int) corev1.Container {
 		})
 	}
 	c.Args = []string{"--listen=:8080", "--config=/etc/shop/config.yaml", "--log-level=info"}
-	c.Ports = []corev1.ContainerPort{{Name: fmt.Sprintf("http-%02d", i), ContainerPort: int32(8080 + i), Protocol: corev1.ProtocolTCP}}
+	c.Ports = []corev1.ContainerPort{{
+		Name: fmt.Sprintf("http-%02d", i), ContainerPort: int32(8080 + i), Protocol: corev1.ProtocolTCP,
+	}}
+	cpu, memory := resource.MustParse("100m"), resource.MustParse("256Mi")
 	c.Resources = corev1.ResourceRequirements{
-		Limits:   corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("256Mi")},
-		Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m"), corev1.ResourceMemory: resource.MustParse("256Mi")},
+		Limits:   corev1.ResourceList{corev1.ResourceMemory: memory},
+		Requests: corev1.ResourceList{corev1.ResourceCPU: cpu, corev1.ResourceMemory: memory},
 	}
 	c.LivenessProbe, c.ReadinessProbe = probe("/livez"), probe("/readyz")
 	c.SecurityContext = &corev1.SecurityContext{
@@ -100,7 +103,9 @@ func container(i, env int) corev1.Container {
 
 func probe(path string) *corev1.Probe {
 	return &corev1.Probe{
-		ProbeHandler:   corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: path, Port: intstr.FromString("http"), Scheme: corev1.URISchemeHTTP}},
+		ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{
+			Path: path, Port: intstr.FromString("http"), Scheme: corev1.URISchemeHTTP,
+		}},
 		TimeoutSeconds: 1, PeriodSeconds: 10, SuccessThreshold: 1, FailureThreshold: 3,
 	}
 }

@@ -1,6 +1,6 @@
-// Package reviewtest makes AdmissionReviews for tests and benchmarks, byte for byte as kube-apiserver sends them: its own
-// types and their field order, defaults filled in, managedFields and options included. The same call always gives the
-// same bytes, so that figures of different days can be compared.
+// Package reviewtest makes AdmissionReviews for tests and benchmarks as kube-apiserver sends them: its own types and
+// their field order, defaults filled in, managedFields and options included. The same call always gives the same bytes,
+// so that figures of different days can be compared.
 package reviewtest
 
 import (
@@ -110,10 +110,10 @@ func options(op admissionv1.Operation) runtime.RawExtension {
 	switch op {
 	case admissionv1.Create:
 		meta.Kind = "CreateOptions"
-		return runtime.RawExtension{Raw: marshal(metav1.CreateOptions{TypeMeta: meta, FieldManager: "kube-controller-manager"})}
+		return runtime.RawExtension{Raw: marshal(metav1.CreateOptions{TypeMeta: meta, FieldManager: manager})}
 	case admissionv1.Update:
 		meta.Kind = "UpdateOptions"
-		return runtime.RawExtension{Raw: marshal(metav1.UpdateOptions{TypeMeta: meta, FieldManager: "kube-controller-manager"})}
+		return runtime.RawExtension{Raw: marshal(metav1.UpdateOptions{TypeMeta: meta, FieldManager: manager})}
 	default:
 		meta.Kind = "DeleteOptions"
 		return runtime.RawExtension{Raw: marshal(metav1.DeleteOptions{TypeMeta: meta})}

@@ -1,0 +1,113 @@
+package review
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Error says what the caller did wrong: it sent something that is not a review, or not one of this endpoint. It is
+// answered with a plain HTTP status, which kube-apiserver counts as a failed call.
+type Error struct {
+	Status int // of the HTTP answer
+	Msg    string
+}
+
+func (e *Error) Error() string { return e.Msg }
+
+func badRequest(format string, args ...any) *Error {
+	return &Error{http.StatusBadRequest, fmt.Sprintf(format, args...)}
+}
+
+// ContentError says what is wrong with an object that was sent as it should be. Whoever wrote the object must not be
+// able to make the call fail, since failurePolicy might then let it in: it is answered as a denial.
+type ContentError struct {
+	UID string // of the review; empty when an object was parsed alone
+	Msg string // names the field
+}
+
+func (e *ContentError) Error() string { return e.Msg }
+
+// maxDepth is how deep jsontext, like encoding/json and so the API server, lets objects and lists be nested.
+const maxDepth = 10_000
+
+// fieldError is a value of the wrong type or a field that stands twice.
+type fieldError struct {
+	path string // from the root of the text, as users write it: request.object.spec.containers[0].image
+	msg  string
+}
+
+func (e *fieldError) Error() string {
+	if e.path == "" {
+		return e.msg
+	}
+	return e.path + ": " + e.msg
+}
+
+// reviewError turns what the reader found in a review into an Error or a ContentError.
+func reviewError(body []byte, err error) error {
+	content, ok := contentOf(err)
+	if !ok {
+		return callerError(err)
+	}
+	uid, ok := UID(body)
+	if !ok {
+		return badRequest("%s", content)
+	}
+	return &ContentError{UID: uid, Msg: content}
+}
+
+// contentOf returns the sentence for an error that the content of an object can cause.
+func contentOf(err error) (string, bool) {
+	if tooDeep(err) {
+		return fmt.Sprintf("the object is nested more than %d levels deep", maxDepth), true
+	}
+	var field *fieldError
+	if errors.As(err, &field) {
+		if path, ok := strings.CutPrefix(field.path, "request.object."); ok {
+			return path + ": " + field.msg, true
+		}
+		if path, ok := strings.CutPrefix(field.path, "request."); ok && strings.HasPrefix(path, "oldObject.") {
+			return path + ": " + field.msg, true
+		}
+	}
+	return "", false
+}
+
+// objectError turns what the reader found in an object that came without a review into an Error or a ContentError.
+func objectError(err error) error {
+	if content, ok := contentOf(err); ok {
+		return &ContentError{Msg: content}
+	}
+	var field *fieldError
+	if errors.As(err, &field) {
+		return &ContentError{Msg: field.Error()}
+	}
+	return callerError(err)
+}
+
+// callerError turns an error that is not about content into an Error.
+func callerError(err error) *Error {
+	var protocol *Error
+	var syntax *jsontext.SyntacticError
+	switch {
+	case errors.As(err, &protocol):
+		return protocol
+	case errors.Is(err, io.EOF):
+		return badRequest("empty, want JSON")
+	case errors.As(err, &syntax):
+		return badRequest("not JSON: byte %d: %v", syntax.ByteOffset, syntax.Err)
+	}
+	return badRequest("%v", err)
+}
+
+// tooDeep recognises the decoder's refusal to go deeper by where it happened, since it has no name in its API: each
+// level is one element of the pointer.
+func tooDeep(err error) bool {
+	var syntax *jsontext.SyntacticError
+	return errors.As(err, &syntax) && strings.Count(string(syntax.JSONPointer), "/") >= maxDepth
+}

@@ -1,0 +1,82 @@
+package review
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/evergate/evergate/policy"
+)
+
+func (r *reader) pod(p *policy.Pod) {
+	for field := range r.fields {
+		switch string(field) {
+		case "metadata":
+			r.meta(&p.Meta)
+		case "spec":
+			p.Images = r.podSpec()
+		}
+	}
+}
+
+// podSpec returns the images of a Pod, whatever the order of its fields.
+func (r *reader) podSpec() (images []policy.Image) {
+	for field := range r.fields {
+		switch string(field) {
+		case "containers":
+			images = r.containers(images, policy.Containers)
+		case "initContainers":
+			images = r.containers(images, policy.InitContainers)
+		case "ephemeralContainers":
+			images = r.containers(images, policy.EphemeralContainers)
+		case "volumes":
+			images = r.volumes(images)
+		}
+	}
+	slices.SortStableFunc(images, func(a, b policy.Image) int { return cmp.Compare(a.Place, b.Place) })
+	return images
+}
+
+func (r *reader) containers(images []policy.Image, place policy.Place) []policy.Image {
+	for i := range r.items {
+		image := policy.Image{Place: place, Index: i}
+		for field := range r.fields {
+			switch string(field) {
+			case "name":
+				image.Name = r.string()
+			case "image":
+				image.Ref = r.string()
+			}
+		}
+		images = append(images, image)
+	}
+	return images
+}
+
+func (r *reader) volumes(images []policy.Image) []policy.Image {
+	for i := range r.items {
+		image := policy.Image{Place: policy.Volumes, Index: i}
+		var ref *string
+		for field := range r.fields {
+			switch string(field) {
+			case "name":
+				image.Name = r.string()
+			case "image":
+				ref = optional(r, (*reader).imageSource)
+			}
+		}
+		if ref != nil {
+			image.Ref = *ref
+			images = append(images, image)
+		}
+	}
+	return images
+}
+
+// imageSource reads the part of a volume that makes it an image volume.
+func (r *reader) imageSource(ref *string) {
+	for field := range r.fields {
+		if string(field) == "reference" {
+			*ref = r.string()
+		}
+	}
+}

@@ -1,0 +1,50 @@
+package review
+
+import "github.com/evergate/evergate/policy"
+
+func (r *reader) service(s *policy.Service) {
+	for field := range r.fields {
+		switch string(field) {
+		case "metadata":
+			r.meta(&s.Meta)
+		case "spec":
+			r.serviceSpec(s)
+		}
+	}
+}
+
+func (r *reader) serviceSpec(s *policy.Service) {
+	for field := range r.fields {
+		switch string(field) {
+		case "type":
+			s.Type = r.string()
+		case "ports":
+			s.Ports = list(r, (*reader).servicePort)
+		case "externalIPs":
+			s.ExternalIPs = r.strings()
+		case "externalName":
+			s.ExternalName = r.string()
+		case "loadBalancerClass":
+			s.LoadBalancerClass = r.optionalString()
+		case "loadBalancerSourceRanges":
+			s.LoadBalancerSourceRanges = r.strings()
+		case "allocateLoadBalancerNodePorts":
+			s.AllocateLoadBalancerNodePorts = r.optionalBool()
+		case "healthCheckNodePort":
+			s.HealthCheckNodePort = r.int32()
+		}
+	}
+}
+
+func (r *reader) servicePort(p *policy.ServicePort) {
+	for field := range r.fields {
+		switch string(field) {
+		case "name":
+			p.Name = r.string()
+		case "port":
+			p.Port = r.int32()
+		case "nodePort":
+			p.NodePort = r.int32()
+		}
+	}
+}

@@ -1,0 +1,167 @@
+package review
+
+import (
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// null says whether a null comes next, and reads it if so.
+func (r *reader) null() bool {
+	return r.err == nil && r.dec.PeekKind() == 'n' && r.token()
+}
+
+// present reads over an object and says whether there is one; null is none.
+func (r *reader) present() bool { return r.value('{') != nil }
+
+// string reads a string; null is the empty one.
+func (r *reader) string() string {
+	raw := r.value('"')
+	switch {
+	case raw == nil:
+		return ""
+	case plain(raw):
+		return r.text(raw[1 : len(raw)-1])
+	default:
+		return r.text(unquote(raw))
+	}
+}
+
+// text copies bytes into a string. Short strings, which most are, share blocks of memory: they are needed together and
+// as long as one another, and one allocation each would be half of all that decoding does.
+func (r *reader) text(b []byte) string {
+	const blockSize = 512 // holds the strings of a small Pod
+	if len(b) > blockSize/4 {
+		return string(b)
+	}
+	if r.block.Cap()-r.block.Len() < len(b) {
+		r.block.Reset() // lets go of the block; the strings in it stay
+		r.block.Grow(blockSize)
+	}
+	start := r.block.Len()
+	r.block.Write(b)
+	return r.block.String()[start:]
+}
+
+// optionalString reads a string; null is nil.
+func (r *reader) optionalString() *string {
+	if r.null() {
+		return nil
+	}
+	return new(r.string())
+}
+
+// bool reads true or false; null is false.
+func (r *reader) bool() bool {
+	raw := r.value('t')
+	return raw != nil && raw[0] == 't'
+}
+
+// optionalBool reads true or false; null is nil.
+func (r *reader) optionalBool() *bool {
+	if r.null() {
+		return nil
+	}
+	return new(r.bool())
+}
+
+// int32 reads a whole number, written without fraction and exponent as the API server demands; null is 0.
+func (r *reader) int32() int32 {
+	raw := r.value('0')
+	if raw == nil {
+		return 0
+	}
+	n, err := strconv.ParseInt(string(raw), 10, 32)
+	if err != nil {
+		r.reject("want a whole number of 32 bits, got " + string(raw[:min(len(raw), 20)]))
+	}
+	return int32(n)
+}
+
+// strings reads a list of strings.
+func (r *reader) strings() []string {
+	var list []string
+	for range r.items {
+		list = append(list, r.string())
+	}
+	return list
+}
+
+// stringMap reads a map of strings to strings; null is nil, and an empty map is not.
+func (r *reader) stringMap() map[string]string {
+	if r.null() {
+		return nil
+	}
+	m := map[string]string{}
+	for name := range r.members {
+		r.count()
+		if _, again := m[string(name)]; again {
+			r.reject("stands twice")
+		}
+		m[r.text(name)] = r.string()
+	}
+	return m
+}
+
+// optional reads an object; null is nil.
+func optional[T any](r *reader, read func(*reader, *T)) *T {
+	if r.null() {
+		return nil
+	}
+	v := new(T)
+	read(r, v)
+	return v
+}
+
+// list reads a list of objects.
+func list[T any](r *reader, read func(*reader, *T)) (values []T) {
+	var zero T
+	for i := range r.items {
+		values = append(values, zero)
+		read(r, &values[i])
+	}
+	return values
+}
+
+// value reads a value of the given kind, where 't' stands for both booleans. It returns nil for null.
+func (r *reader) value(want jsontext.Kind) jsontext.Value {
+	if r.err != nil {
+		return nil
+	}
+	got := r.dec.PeekKind()
+	if got == 'f' {
+		got = 't'
+	}
+	raw, err := r.dec.ReadValue()
+	switch {
+	case err != nil:
+		r.fail(err)
+	case got == want:
+		return raw
+	case got != 'n':
+		r.reject("want " + nouns[want] + ", got " + nouns[got])
+	}
+	return nil
+}
+
+var nouns = map[jsontext.Kind]string{
+	jsontext.KindString: "a string", jsontext.KindNumber: "a number", jsontext.KindTrue: "true or false",
+	jsontext.KindBeginObject: "an object", jsontext.KindBeginArray: "a list",
+}
+
+// plain says that a JSON string stands for exactly the bytes between its quotes.
+func plain(raw []byte) bool {
+	for _, c := range raw {
+		if c == '\\' || c >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// unquote returns what a JSON string stands for, with U+FFFD for each byte that is not UTF-8.
+func unquote(raw []byte) []byte {
+	text, _ := jsontext.AppendUnquote(nil, raw) // the error tells only of those bytes: raw has been checked
+	return text
+}
