@@ -50,8 +50,9 @@ func (r *reader) end() {
 	if r.err != nil {
 		return
 	}
+	end := r.dec.InputOffset()
 	if _, err := r.dec.ReadToken(); !errors.Is(err, io.EOF) {
-		r.fail(badRequest("something follows the end of the JSON at byte %d", r.dec.InputOffset()))
+		r.fail(badRequest("something follows the end of the JSON at byte %d", end))
 	}
 }
 

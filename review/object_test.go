@@ -1,0 +1,141 @@
+package review
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/evergate/evergate/policy"
+)
+
+func TestParsePod(t *testing.T) {
+	for name, test := range map[string]struct {
+		object string
+		want   policy.Pod
+	}{
+		"empty": {`{}`, policy.Pod{}},
+		"null everywhere": {
+			`{"metadata":{"name":null,"labels":null,"annotations":null,"ownerReferences":null},"spec":{"containers":null,
+			"initContainers":[null,{"name":null,"image":null}],"volumes":[null,{"image":null},{"image":{"reference":null}}]}}`,
+			policy.Pod{Images: []policy.Image{
+				{Place: policy.InitContainers, Index: 0}, {Place: policy.InitContainers, Index: 1}, {Place: policy.Volumes, Index: 2},
+			}},
+		},
+		"null metadata and spec": {`{"metadata":null,"spec":null}`, policy.Pod{}},
+		"every place, in our order": {
+			`{"spec":{"volumes":[{"name":"data","emptyDir":{}},{"image":{"pullPolicy":"Always","reference":"v"},"name":"model"}],
+			"ephemeralContainers":[{"image":"e","name":"debug"}],"initContainers":[{"name":"init","image":"i"}],
+			"new":[{"image":"no"}],"containers":[{"name":"a","image":"c0"},{"name":"b","env":[{"image":"no"}],"image":"c1"}]}}`,
+			policy.Pod{Images: []policy.Image{
+				{Place: policy.Containers, Index: 0, Name: "a", Ref: "c0"},
+				{Place: policy.Containers, Index: 1, Name: "b", Ref: "c1"},
+				{Place: policy.InitContainers, Index: 0, Name: "init", Ref: "i"},
+				{Place: policy.EphemeralContainers, Index: 0, Name: "debug", Ref: "e"},
+				{Place: policy.Volumes, Index: 1, Name: "model", Ref: "v"},
+			}},
+		},
+		"metadata": {
+			`{"metadata":{"name":"a","generateName":"a-","namespace":"n","labels":{},"annotations":{},"ownerReferences":[
+			{"kind":"Node","name":"x"},{"kind":"Job","name":"j","controller":true},{"kind":"Job","name":"k","controller":true}]}}`,
+			policy.Pod{Meta: policy.Meta{
+				Name: "a", GenerateName: "a-", Namespace: "n", Labels: map[string]string{}, Annotations: map[string]string{}, Owner: "Job/j",
+			}},
+		},
+		"escapes": {
+			`{"metadata":{"annotations":{"\u0061\"b":"\u003c\n\ud83d\ude00é"}},"spec":{"containers":[{"im\u0061ge":"\u0061/b"}]}}`,
+			policy.Pod{
+				Meta:   policy.Meta{Annotations: map[string]string{`a"b`: "<\n😀é"}},
+				Images: []policy.Image{{Ref: "a/b"}},
+			},
+		},
+		"not UTF-8":           {"{\"metadata\":{\"name\":\"a\xff\xfeb\",\"namespace\":\"\\ud800\"}}", policy.Pod{Meta: policy.Meta{Name: "a\ufffd\ufffdb", Namespace: "\ufffd"}}},
+		"case":                {`{"Metadata":{"name":"x"},"metadata":{"Name":"x"},"spec":{"Containers":[{}],"containers":[{"Image":"x"}]}}`, policy.Pod{Images: []policy.Image{{}}}},
+		"unknown field twice": {`{"new":1,"new":2,"spec":{"new":1,"new":2}}`, policy.Pod{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := ParsePod([]byte(test.object))
+			if err != nil {
+				t.Fatal(err)
+			}
+			// No EquateEmpty: whether annotations are there decides what the patch looks like.
+			if diff := cmp.Diff(&test.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestParseIngress(t *testing.T) {
+	got, err := ParseIngress([]byte(`{"kind":"Ingress","metadata":{"name":"web"},"spec":{"ingressClassName":"","defaultBackend":{"service":{"name":"x"}},
+		"rules":[{"host":"a.example","http":{"paths":[{"path":"/","pathType":"Prefix","backend":{"path":"no"}},{}]}},{"http":null},null],
+		"tls":[{"hosts":["a.example",null],"secretName":"s"},{}]},"status":{"rules":[{"host":"no"}]}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &policy.Ingress{
+		Meta:           policy.Meta{Name: "web"},
+		ClassName:      new(""),
+		DefaultBackend: true,
+		Rules: []policy.IngressRule{
+			{Host: "a.example", Paths: []policy.IngressPath{{Path: "/", Type: "Prefix"}, {}}}, {}, {},
+		},
+		TLS: []policy.IngressTLS{{Hosts: []string{"a.example", ""}, SecretName: "s"}, {}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	got, err = ParseIngress([]byte(`{"spec":{"ingressClassName":null,"defaultBackend":null,"rules":null,"tls":null}}`))
+	if diff := cmp.Diff(&policy.Ingress{}, got); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+}
+
+func TestParseService(t *testing.T) {
+	got, err := ParseService([]byte(`{"metadata":{"name":"web"},"spec":{"type":"LoadBalancer","ports":[
+		{"name":"http","port":80,"nodePort":30080,"targetPort":"x"},{"port":-0},{"port":-2147483648,"nodePort":2147483647}],
+		"externalIPs":["10.0.0.1"],"externalName":"a.example","loadBalancerClass":"x/y","loadBalancerSourceRanges":["10.0.0.0/8"],
+		"allocateLoadBalancerNodePorts":false,"healthCheckNodePort":31000}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &policy.Service{
+		Meta:                          policy.Meta{Name: "web"},
+		Type:                          "LoadBalancer",
+		Ports:                         []policy.ServicePort{{Name: "http", Port: 80, NodePort: 30080}, {}, {Port: -2147483648, NodePort: 2147483647}},
+		ExternalIPs:                   []string{"10.0.0.1"},
+		ExternalName:                  "a.example",
+		LoadBalancerClass:             new("x/y"),
+		LoadBalancerSourceRanges:      []string{"10.0.0.0/8"},
+		AllocateLoadBalancerNodePorts: new(false),
+		HealthCheckNodePort:           31000,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	got, err = ParseService([]byte(`{"spec":{"loadBalancerClass":null,"allocateLoadBalancerNodePorts":null,"ports":[null,{"port":null}]}}`))
+	if diff := cmp.Diff(&policy.Service{Ports: make([]policy.ServicePort, 2)}, got, cmpopts.EquateEmpty()); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+}
+
+func TestParseErrors(t *testing.T) {
+	_, err := ParsePod([]byte(`{"spec":{"containers":[{"image":5}]}}`))
+	wantContentError(t, err, "", "spec.containers[0].image: want a string, got a number")
+	_, err = ParseService([]byte(`[]`))
+	wantContentError(t, err, "", "want an object, got a list")
+
+	for text, want := range map[string]string{
+		``:              `empty, want JSON`,
+		`{"spec":`:      `not JSON: byte 8: unexpected EOF`,
+		`{} {}`:         `something follows the end of the JSON at byte 2`,
+		"kind: Ingress": `not JSON: byte 0: invalid character 'k' at start of value`,
+	} {
+		_, err := ParseIngress([]byte(text))
+		var protocol *Error
+		if !errors.As(err, &protocol) || protocol.Msg != want {
+			t.Errorf("%s: got %T %v, want %s", text, err, err, want)
+		}
+	}
+}

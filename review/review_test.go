@@ -1,0 +1,337 @@
+package review
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/review/reviewtest"
+)
+
+// creation is the review of a creation of a Pod, Ingress or Service, as short as it may be.
+func creation(resource, object string) string {
+	group := ""
+	if resource == "ingresses" {
+		group = "networking.k8s.io"
+	}
+	return fmt.Sprintf(`{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u-1",`+
+		`"resource":{"group":%q,"version":"v1","resource":%q},"operation":"CREATE","object":%s}}`, group, resource, object)
+}
+
+func TestDecodePod(t *testing.T) {
+	req, err := DecodePod(reviewtest.Update(reviewtest.Pod(2, 1), reviewtest.Pod(1, 0)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &Request[policy.Pod]{
+		UID: reviewtest.UID,
+		Attributes: policy.Attributes{
+			Operation: policy.Update,
+			Namespace: "team-shop",
+			Resource:  "pods",
+			User:      "system:serviceaccount:kube-system:replicaset-controller",
+			Groups:    []string{"system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated"},
+		},
+		Object: &policy.Pod{
+			Meta: policy.Meta{
+				GenerateName: "shop-5d4f8c7b9-",
+				Namespace:    "team-shop",
+				Labels:       map[string]string{"app.kubernetes.io/name": "shop", "pod-template-hash": "5d4f8c7b9"},
+				Annotations:  map[string]string{"prometheus.io/scrape": "true", "prometheus.io/port": "8080"},
+				Owner:        "ReplicaSet/shop-5d4f8c7b9",
+			},
+			Images: []policy.Image{
+				{Place: policy.Containers, Index: 0, Name: "app-00", Ref: "docker.io/acme/shop-00:v1.0.0"},
+				{Place: policy.Containers, Index: 1, Name: "app-01", Ref: "docker.io/acme/shop-01:v1.1.0"},
+			},
+		},
+		Old: &policy.Pod{
+			Meta: policy.Meta{Name: "shop", Namespace: "team-shop", Labels: map[string]string{"app.kubernetes.io/name": "shop"}},
+			Images: []policy.Image{
+				{Place: policy.Containers, Index: 0, Name: "app-00", Ref: "docker.io/acme/shop-00:v1.0.0"},
+			},
+		},
+	}
+	if diff := cmp.Diff(want, req); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestDecodeAttributes(t *testing.T) {
+	req, err := DecodePod([]byte(`{"request": {"oldObject": null, "object": {}, "dryRun": true,
+		"userInfo": {"groups": ["devs", null], "username": "alice", "extra": {"username": ["bob"]}},
+		"operation": "CREATE", "namespace": "shop", "name": "web", "subResource": "ephemeralcontainers",
+		"resource": {"resource": "pods", "version": "v1"}, "uid": "u-1", "UID": "another", "Name": "another"},
+		"response": {"uid": "another"}, "kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1"} ` + "\r\n\t"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &Request[policy.Pod]{
+		UID: "u-1",
+		Attributes: policy.Attributes{
+			Operation: policy.Create, Namespace: "shop", Name: "web", Resource: "pods", Subresource: "ephemeralcontainers",
+			User: "alice", Groups: []string{"devs", ""},
+		},
+		DryRun: true,
+		Object: &policy.Pod{},
+	}
+	if diff := cmp.Diff(want, req); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestDecodeDelete(t *testing.T) {
+	req, err := DecodeService(reviewtest.Delete(reviewtest.Service()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if req.Operation != "DELETE" || req.Object != nil || req.Old == nil {
+		t.Errorf("operation %s, object %v, old %v", req.Operation, req.Object, req.Old)
+	}
+}
+
+// What the caller did wrong gets a plain HTTP status.
+func TestDecodeErrors(t *testing.T) {
+	const head = `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1"`
+	request := func(fields string) string { return head + `,"request":{` + fields + `}}` }
+	const pods = `"resource":{"group":"","version":"v1","resource":"pods"}`
+	for name, test := range map[string]struct{ body, want string }{
+		"empty":             {"", `empty, want JSON`},
+		"blank":             {" \n", `empty, want JSON`},
+		"not JSON":          {`kind: AdmissionReview`, `not JSON: byte 0: invalid character 'k' at start of value`},
+		"truncated":         {head + `,"request":{"uid":"u-1"`, `not JSON: byte 83: unexpected EOF`},
+		"broken object":     {creation("pods", `{"spec":{"x":[1,}}`), `not JSON: byte 187: invalid character '}' at start of value`},
+		"broken number":     {creation("pods", `{"spec":{"x":01}}`), `not JSON: byte 185: invalid character '1' after object value (expecting ',' or '}')`},
+		"garbage after it":  {creation("pods", `{}`) + "x", `something follows the end of the JSON at byte 175`},
+		"two reviews":       {creation("pods", `{}`) + creation("pods", `{}`), `something follows the end of the JSON at byte 175`},
+		"a list":            {`[]`, `want an object, got a list`},
+		"null":              {`null`, `apiVersion is missing, want admission.k8s.io/v1`},
+		"no version":        {`{"kind":"AdmissionReview"}`, `apiVersion is missing, want admission.k8s.io/v1`},
+		"v1beta1":           {`{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1beta1","request":{}}`, `apiVersion is admission.k8s.io/v1beta1, want admission.k8s.io/v1: set admissionReviewVersions: [v1] in the webhook configuration`},
+		"another version":   {`{"apiVersion":"v1","kind":"Pod"}`, `apiVersion is "v1", want admission.k8s.io/v1`},
+		"no kind":           {`{"apiVersion":"admission.k8s.io/v1"}`, `kind is missing, want AdmissionReview`},
+		"another kind":      {`{"apiVersion":"admission.k8s.io/v1","kind":"Pod"}`, `kind is "Pod", want AdmissionReview`},
+		"no request":        {head + `}`, `request is missing`},
+		"null request":      {head + `,"request":null}`, `request is missing`},
+		"request a string":  {head + `,"request":"x"}`, `request: want an object, got a string`},
+		"two requests":      {head + `,"request":null,"request":null}`, `request: stands twice`},
+		"no uid":            {request(pods + `,"operation":"CREATE","object":{}`), `request.uid is missing`},
+		"uid a number":      {request(`"uid":5`), `request.uid: want a string, got a number`},
+		"two uids":          {request(`"uid":"u-1","uid":"u-2",` + pods), `request.uid: stands twice`},
+		"no resource":       {request(`"uid":"u-1"`), `request.resource is missing, want pods.v1`},
+		"another resource":  {request(`"uid":"u-1","resource":{"group":"apps","version":"v1","resource":"deployments"}`), `request.resource is deployments.v1.apps, want pods.v1`},
+		"another version 2": {request(`"uid":"u-1","resource":{"group":"","version":"v2","resource":"pods"}`), `request.resource is pods.v2, want pods.v1`},
+		"no operation":      {request(`"uid":"u-1",` + pods), `request.operation is missing`},
+		"create no object":  {request(`"uid":"u-1","operation":"CREATE","object":null,` + pods), `request.object is missing: operation CREATE has one`},
+		"update no object":  {request(`"uid":"u-1","operation":"UPDATE","oldObject":{},` + pods), `request.object is missing: operation UPDATE has one`},
+		"update no old":     {request(`"uid":"u-1","operation":"UPDATE","object":{},` + pods), `request.oldObject is missing: operation UPDATE has one`},
+		"object a number":   {creation("pods", `5`), `request.object: want an object, got a number`},
+		"groups a string":   {request(`"uid":"u-1","userInfo":{"groups":"devs"}`), `request.userInfo.groups: want a list, got a string`},
+		"dryRun a string":   {request(`"dryRun":"no"`), `request.dryRun: want true or false, got a string`},
+		"uid unknown":       {request(`"object":{"metadata":{"name":5}},"uid":5`), `metadata.name: want a string, got a number`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			req, err := DecodePod([]byte(test.body))
+			var protocol *Error
+			if req != nil || !errors.As(err, &protocol) {
+				t.Fatalf("got %v, %T %v; want an *Error", req, err, err)
+			}
+			if diff := cmp.Diff(&Error{400, test.want}, protocol); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestDecodeAnotherResource(t *testing.T) {
+	for want, decode := range map[string]func([]byte) error{
+		"request.resource is services.v1, want ingresses.v1.networking.k8s.io": func(b []byte) error { _, err := DecodeIngress(b); return err },
+		"request.resource is services.v1, want pods.v1":                        func(b []byte) error { _, err := DecodePod(b); return err },
+	} {
+		if err := decode([]byte(creation("services", `{}`))); err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+	if _, err := DecodeService([]byte(creation("ingresses", `{}`))); err == nil ||
+		err.Error() != "request.resource is ingresses.v1.networking.k8s.io, want services.v1" {
+		t.Error(err)
+	}
+}
+
+// What an object's content causes is a denial with the uid of the review.
+func TestDecodeContentErrors(t *testing.T) {
+	decoders := map[string]func([]byte) error{
+		"pods":      func(b []byte) error { _, err := DecodePod(b); return err },
+		"ingresses": func(b []byte) error { _, err := DecodeIngress(b); return err },
+		"services":  func(b []byte) error { _, err := DecodeService(b); return err },
+	}
+	for name, test := range map[string]struct{ resource, object, want string }{
+		"image a number":  {"pods", `{"spec":{"containers":[{"image":"a"},{"image":5}]}}`, `spec.containers[1].image: want a string, got a number`},
+		"image an object": {"pods", `{"spec":{"initContainers":[{"image":{}}]}}`, `spec.initContainers[0].image: want a string, got an object`},
+		"two images":      {"pods", `{"spec":{"containers":[{"image":"a","image":"b"}]}}`, `spec.containers[0].image: stands twice`},
+		"the same twice":  {"pods", `{"spec":{"containers":[{"image":"a","x":1,"image":"a"}]}}`, `spec.containers[0].image: stands twice`},
+		"null and image":  {"pods", `{"spec":{"containers":[{"image":null,"\u0069mage":"b"}]}}`, `spec.containers[0].image: stands twice`},
+		"two specs":       {"pods", `{"spec":{},"metadata":{},"spec":{"containers":[]}}`, `spec: stands twice`},
+		"two labels":      {"pods", `{"metadata":{"labels":{"x.io/a":"1","b":"2","x.io/a":"1"}}}`, `metadata.labels[x.io/a]: stands twice`},
+		"label a boolean": {"pods", `{"metadata":{"labels":{"a":true}}}`, `metadata.labels.a: want a string, got true or false`},
+		"annotations":     {"pods", `{"metadata":{"annotations":["a"]}}`, `metadata.annotations: want an object, got a list`},
+		"containers":      {"pods", `{"spec":{"containers":{"image":"a"}}}`, `spec.containers: want a list, got an object`},
+		"container":       {"pods", `{"spec":{"ephemeralContainers":["a"]}}`, `spec.ephemeralContainers[0]: want an object, got a string`},
+		"image volume":    {"pods", `{"spec":{"volumes":[{"image":"a"}]}}`, `spec.volumes[0].image: want an object, got a string`},
+		"reference":       {"pods", `{"spec":{"volumes":[{"image":{"reference":[]}}]}}`, `spec.volumes[0].image.reference: want a string, got a list`},
+		"controller":      {"pods", `{"metadata":{"ownerReferences":[{"controller":"true"}]}}`, `metadata.ownerReferences[0].controller: want true or false, got a string`},
+		"class":           {"ingresses", `{"spec":{"ingressClassName":1}}`, `spec.ingressClassName: want a string, got a number`},
+		"backend":         {"ingresses", `{"spec":{"defaultBackend":"x"}}`, `spec.defaultBackend: want an object, got a string`},
+		"two backends":    {"ingresses", `{"spec":{"defaultBackend":{},"defaultBackend":null}}`, `spec.defaultBackend: stands twice`},
+		"path":            {"ingresses", `{"spec":{"rules":[{"http":{"paths":[{},{"path":1}]}}]}}`, `spec.rules[0].http.paths[1].path: want a string, got a number`},
+		"port too large":  {"services", `{"spec":{"ports":[{"port":2147483648}]}}`, `spec.ports[0].port: want a whole number of 32 bits, got 2147483648`},
+		"port a fraction": {"services", `{"spec":{"ports":[{"nodePort":80.0}]}}`, `spec.ports[0].nodePort: want a whole number of 32 bits, got 80.0`},
+		"port a power":    {"services", `{"spec":{"healthCheckNodePort":1e1000000000000000000000}}`, `spec.healthCheckNodePort: want a whole number of 32 bits, got 1e100000000000000000`},
+		"port a string":   {"services", `{"spec":{"ports":[{"port":"80"}]}}`, `spec.ports[0].port: want a number, got a string`},
+		"allocate":        {"services", `{"spec":{"allocateLoadBalancerNodePorts":0}}`, `spec.allocateLoadBalancerNodePorts: want true or false, got a number`},
+		"external IPs":    {"services", `{"spec":{"externalIPs":[["10.0.0.1"]]}}`, `spec.externalIPs[0]: want a string, got a list`},
+		"too many":        {"services", `{"spec":{"ports":[` + strings.Repeat("{},", maxKept) + `{}]}}`, `spec.ports[99999]: too large: more than 100000 list elements and map entries`},
+		"too many labels": {"services", `{"metadata":{"labels":{` + manyLabels() + `}}}`, `metadata.labels.l100000: too large: more than 100000 list elements and map entries`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			wantContentError(t, decoders[test.resource]([]byte(creation(test.resource, test.object))), "u-1", test.want)
+
+			old := strings.Replace(creation(test.resource, test.object), `"object"`, `"object":{},"oldObject"`, 1)
+			wantContentError(t, decoders[test.resource]([]byte(old)), "u-1", "oldObject."+test.want)
+		})
+	}
+}
+
+func manyLabels() string {
+	var b strings.Builder
+	for i := range maxKept + 1 {
+		fmt.Fprintf(&b, `"l%d":"",`, i)
+	}
+	return strings.TrimSuffix(b.String(), ",")
+}
+
+func wantContentError(t *testing.T, err error, uid, msg string) {
+	t.Helper()
+	var content *ContentError
+	if !errors.As(err, &content) {
+		t.Fatalf("got %T %v, want a *ContentError", err, err)
+	}
+	if diff := cmp.Diff(&ContentError{uid, msg}, content); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Where the uid comes after the object, it is found all the same.
+func TestContentErrorBeforeUID(t *testing.T) {
+	_, err := DecodePod([]byte(`{"request":{"object":{"spec":{"containers":{}}},"uid":"u-1"}}`))
+	wantContentError(t, err, "u-1", "spec.containers: want a list, got an object")
+}
+
+// The deepest object that passes, and the one that does not, wherever its depth lies.
+func TestDecodeDepth(t *testing.T) {
+	const deep = `the object is nested more than 10000 levels deep`
+	for name, test := range map[string]struct {
+		open, shut string
+		levels     int // of the review around what is repeated
+	}{
+		"managedFields":     {`{"metadata":{"managedFields":[{"fieldsV1":%s}]}}`, `{"f:a":%s}`, 6},
+		"an unknown field":  {`{"spec":{"containers":[{"image":"a","new":%s}]}}`, `[%s]`, 6},
+		"an unknown object": {`{"new":%s}`, `{"f:a/~b":%s}`, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			open, shut, _ := strings.Cut(test.shut, "%s")
+			nested := func(n int) []byte {
+				value := strings.Repeat(open, n) + "1" + strings.Repeat(shut, n)
+				return []byte(creation("pods", strings.Replace(test.open, "%s", value, 1)))
+			}
+			if _, err := DecodePod(nested(maxDepth - test.levels)); err != nil {
+				t.Errorf("at the limit: %v", err)
+			}
+			_, err := DecodePod(nested(maxDepth - test.levels + 1))
+			wantContentError(t, err, "u-1", deep)
+			_, err = DecodePod(nested(300 * maxDepth))
+			wantContentError(t, err, "u-1", deep)
+		})
+	}
+}
+
+// A Pod that fits etcd is six times as large when the API server has escaped it: it is judged like every other.
+func TestDecodeEscaped(t *testing.T) {
+	const size = 1_300_000
+	pod := reviewtest.Pod(1, 0)
+	pod.Annotations = map[string]string{"example.com/angles": strings.Repeat("<", size)}
+	body := reviewtest.Create(pod)
+	if len(body) < 6*size {
+		t.Fatalf("the body has %d bytes: it is not escaped", len(body))
+	}
+	req, err := DecodePod(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := req.Object.Annotations["example.com/angles"]; got != strings.Repeat("<", size) {
+		t.Errorf("the annotation has %d bytes, want %d", len(got), size)
+	}
+	if len(req.Object.Images) != 1 || req.Object.Images[0].Ref != "docker.io/acme/shop-00:v1.0.0" {
+		t.Errorf("images: %+v", req.Object.Images)
+	}
+}
+
+func TestUID(t *testing.T) {
+	body := string(reviewtest.Create(reviewtest.Pod(1, 0)))
+	for name, test := range map[string]struct{ prefix, want string }{
+		"whole":           {body, reviewtest.UID},
+		"first 200 bytes": {body[:200], reviewtest.UID},
+		"cut in the uid":  {body[:90], ""},
+		"cut after it":    {body[:strings.Index(body, reviewtest.UID)+len(reviewtest.UID)+1], reviewtest.UID},
+		"before the kind": {`{"request":{"x":[{"uid":"no"}],"uid":"u\u002d1"`, "u-1"},
+		"not in request":  {`{"uid":"no","response":{"uid":"no"}}`, ""},
+		"a number":        {`{"request":{"uid":5}}`, ""},
+		"null":            {`{"request":{"uid":null}}`, ""},
+		"null request":    {`{"request":null}`, ""},
+		"a list":          {`[{"request":{"uid":"no"}}]`, ""},
+		"not JSON":        {`{"request":{x:1,"uid":"no"}}`, ""},
+		"empty":           {``, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			uid, ok := UID([]byte(test.prefix))
+			if uid != test.want || ok != (test.want != "") {
+				t.Errorf("got %q, %v; want %q", uid, ok, test.want)
+			}
+		})
+	}
+}
+
+func ExampleDecodePod() {
+	body := []byte(`{
+		"apiVersion": "admission.k8s.io/v1",
+		"kind": "AdmissionReview",
+		"request": {
+			"uid": "705ab4f5",
+			"resource": {"group": "", "version": "v1", "resource": "pods"},
+			"namespace": "shop",
+			"operation": "CREATE",
+			"object": {"metadata": {"name": "web"}, "spec": {"containers": [{"name": "app", "image": "nginx:1.29"}]}}
+		}
+	}`)
+	req, err := DecodePod(body)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	pod := req.Object
+	answer := Answer{UID: req.UID, Allowed: true}
+	answer.Patch = PatchPod(pod, policy.Rewriting{
+		Images: []policy.ImageOutcome{{
+			Image: pod.Images[0], Outcome: policy.Rewritten, To: "mirror.corp.example/docker.io/library/nginx:1.29",
+		}},
+	}, true)
+	fmt.Println(pod.Images[0].Path(), "is", pod.Images[0].Ref)
+	fmt.Println(answer.Patch[0].Op, answer.Patch[0].Path, answer.Patch[0].Value)
+	// Output:
+	// spec.containers[0].image is nginx:1.29
+	// replace /spec/containers/0/image mirror.corp.example/docker.io/library/nginx:1.29
+}
