@@ -31,17 +31,17 @@ type Request[T any] struct {
 // DecodePod reads a review of a v1 Pod. The error is an *Error or a *ContentError. A request to create or update comes
 // with its Object, one to update also with Old.
 func DecodePod(body []byte) (*Request[policy.Pod], error) {
-	return decode(body, resource{"", "v1", "pods"}, (*reader).pod)
+	return decode(body, pods, (*reader).pod)
 }
 
 // DecodeIngress reads a review of a networking.k8s.io/v1 Ingress, as DecodePod does.
 func DecodeIngress(body []byte) (*Request[policy.Ingress], error) {
-	return decode(body, resource{"networking.k8s.io", "v1", "ingresses"}, (*reader).ingress)
+	return decode(body, ingresses, (*reader).ingress)
 }
 
 // DecodeService reads a review of a v1 Service, as DecodePod does.
 func DecodeService(body []byte) (*Request[policy.Service], error) {
-	return decode(body, resource{"", "v1", "services"}, (*reader).service)
+	return decode(body, services, (*reader).service)
 }
 
 // UID finds the uid of a review in the first bytes of its body, so that a review that is too large to be read can still
@@ -174,6 +174,13 @@ func (r *reader) userInfo(a *policy.Attributes) {
 
 // resource is a GroupVersionResource.
 type resource struct{ group, version, name string }
+
+// The resources that reviews are decoded for.
+var (
+	pods      = resource{"", "v1", "pods"}
+	ingresses = resource{"networking.k8s.io", "v1", "ingresses"}
+	services  = resource{"", "v1", "services"}
+)
 
 // String is as kubectl writes it: pods.v1, ingresses.v1.networking.k8s.io.
 func (g resource) String() string {

@@ -1,0 +1,221 @@
+package review
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	admissionv1 "k8s.io/api/admission/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/json"
+
+	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/review/reviewtest"
+)
+
+// The decoder must read what the API server reads. These targets decode the same bytes with Kubernetes' own types and its
+// own JSON decoder, and compare every field that decides.
+
+func FuzzDecodePod(f *testing.F) {
+	seed(f, reviewtest.Update(reviewtest.Pod(2, 1), reviewtest.Pod(1, 0)), "pods",
+		`{"metadata":{"annotations":{"a":"\u00e9\ud800"},"ownerReferences":[{"kind":"Job","name":"a","controller":true}]}}`,
+		`{"spec":{"volumes":[null,{"name":"m","image":{"reference":"r"}}],"initContainers":[{"image":null},{"im\u0061ge":"a"}]}}`,
+		`{"spec":{"ephemeralContainers":[{"name":"e","image":"i","targetContainerName":"t"}],"containers":[{"image":"a","Image":"b"}]}}`,
+	)
+	f.Fuzz(func(t *testing.T, body []byte) { compare(t, body, DecodePod, pods, typedPod) })
+}
+
+func FuzzDecodeIngress(f *testing.F) {
+	seed(f, reviewtest.Update(reviewtest.Ingress(2), reviewtest.Ingress(1)), "ingresses",
+		`{"spec":{"ingressClassName":"a","defaultBackend":{"resource":null},"tls":[{"hosts":[null,"h"]}]}}`,
+		`{"spec":{"defaultBackend":null,"rules":[null,{"host":"h","http":{"paths":[{"pathType":"Exact"},null]}}]}}`,
+	)
+	f.Fuzz(func(t *testing.T, body []byte) { compare(t, body, DecodeIngress, ingresses, typedIngress) })
+}
+
+func FuzzDecodeService(f *testing.F) {
+	seed(f, reviewtest.Update(reviewtest.Service(), reviewtest.Service()), "services",
+		`{"spec":{"type":"NodePort","ports":[{"port":-0},{"nodePort":2147483647}],"allocateLoadBalancerNodePorts":false}}`,
+		`{"spec":{"externalIPs":["::1"],"externalName":"\n","loadBalancerClass":null,"healthCheckNodePort":1e2}}`,
+	)
+	f.Fuzz(func(t *testing.T, body []byte) { compare(t, body, DecodeService, services, typedService) })
+}
+
+// FuzzUID looks for the uid in every part of a body: it must be that of the whole, or none.
+func FuzzUID(f *testing.F) {
+	f.Add(reviewtest.Create(reviewtest.Service()), 200)
+	f.Fuzz(func(t *testing.T, body []byte, cut int) {
+		part, ok := UID(body[:max(0, min(cut, len(body)))])
+		if whole, _ := UID(body); ok && part != whole {
+			t.Errorf("%q in the first %d bytes, %q in all", part, cut, whole)
+		}
+	})
+}
+
+func seed(f *testing.F, body []byte, resource string, objects ...string) {
+	f.Add(body)
+	for _, object := range objects {
+		f.Add([]byte(creation(resource, object)))
+	}
+	f.Add([]byte(creation(resource, `null`)))
+	f.Add([]byte(creation(resource, `{"metadata":{"name":"a","name":"b"}}`)))
+}
+
+// compare decodes body in both ways and says whether both take it. We may take what the typed decoder refuses: it also
+// looks at fields that decide nothing.
+func compare[T any](
+	t *testing.T, body []byte, decode func([]byte) (*Request[T], error), of resource, typed func([]byte) (*T, error),
+) bool {
+	want, wantErr := typedRequest(body, of, typed)
+	got, err := decode(body)
+	if wantErr != nil {
+		return false
+	}
+	if err != nil {
+		t.Errorf("the typed decoder takes it, ours does not: %v", err)
+		return false
+	}
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("typed (-), ours (+):\n%s", diff)
+	}
+	if want, got := annotated(want.Object), annotated(got.Object); want != got {
+		t.Errorf("annotations are there: typed %v, ours %v", want, got)
+	}
+	return true
+}
+
+// annotated says whether an object has annotations, be it none: EquateEmpty does not see that difference.
+func annotated(object any) bool {
+	pod, ok := object.(*policy.Pod)
+	return ok && pod != nil && pod.Annotations != nil
+}
+
+// unmarshal is how the API server decodes. A name that stands twice is an error, an unknown field is none.
+func unmarshal(data []byte, v any) error {
+	strict, err := json.UnmarshalStrict(data, v)
+	if err != nil {
+		return err
+	}
+	for _, err := range strict {
+		if strings.Contains(err.Error(), "duplicate field") {
+			return err
+		}
+	}
+	return nil
+}
+
+func typedRequest[T any](body []byte, want resource, typed func([]byte) (*T, error)) (*Request[T], error) {
+	var review admissionv1.AdmissionReview
+	if err := unmarshal(body, &review); err != nil {
+		return nil, err
+	}
+	r := review.Request
+	if review.APIVersion != reviewVersion || review.Kind != reviewKind || r == nil || r.UID == "" || r.Operation == "" ||
+		(resource{r.Resource.Group, r.Resource.Version, r.Resource.Resource}) != want {
+		return nil, badRequest("not our review")
+	}
+	req := &Request[T]{
+		UID: string(r.UID),
+		Attributes: policy.Attributes{
+			Operation: policy.Operation(r.Operation), Namespace: r.Namespace, Name: r.Name,
+			Resource: r.Resource.Resource, Subresource: r.SubResource,
+			User: r.UserInfo.Username, Groups: r.UserInfo.Groups,
+		},
+		DryRun: r.DryRun != nil && *r.DryRun,
+	}
+	for _, o := range []struct {
+		raw  []byte
+		into **T
+	}{{r.Object.Raw, &req.Object}, {r.OldObject.Raw, &req.Old}} {
+		if o.raw == nil || string(o.raw) == "null" {
+			continue
+		}
+		object, err := typed(o.raw)
+		if err != nil {
+			return nil, err
+		}
+		*o.into = object
+	}
+	if (req.Operation == policy.Create || req.Operation == policy.Update) && req.Object == nil ||
+		req.Operation == policy.Update && req.Old == nil {
+		return nil, badRequest("not our review")
+	}
+	return req, nil
+}
+
+func typedMeta(m metav1.ObjectMeta) policy.Meta {
+	meta := policy.Meta{
+		Name: m.Name, GenerateName: m.GenerateName, Namespace: m.Namespace, Labels: m.Labels, Annotations: m.Annotations,
+	}
+	if owner := metav1.GetControllerOfNoCopy(&m); owner != nil {
+		meta.Owner = owner.Kind + "/" + owner.Name
+	}
+	return meta
+}
+
+func typedPod(raw []byte) (*policy.Pod, error) {
+	var p corev1.Pod
+	err := unmarshal(raw, &p)
+	pod := &policy.Pod{Meta: typedMeta(p.ObjectMeta)}
+	add := func(place policy.Place, i int, name, ref string) {
+		pod.Images = append(pod.Images, policy.Image{Place: place, Index: i, Name: name, Ref: ref})
+	}
+	for i, c := range p.Spec.Containers {
+		add(policy.Containers, i, c.Name, c.Image)
+	}
+	for i, c := range p.Spec.InitContainers {
+		add(policy.InitContainers, i, c.Name, c.Image)
+	}
+	for i, c := range p.Spec.EphemeralContainers {
+		add(policy.EphemeralContainers, i, c.Name, c.Image)
+	}
+	for i, v := range p.Spec.Volumes {
+		if v.Image != nil {
+			add(policy.Volumes, i, v.Name, v.Image.Reference)
+		}
+	}
+	return pod, err
+}
+
+func typedIngress(raw []byte) (*policy.Ingress, error) {
+	var in networkingv1.Ingress
+	err := unmarshal(raw, &in)
+	ing := &policy.Ingress{
+		Meta: typedMeta(in.ObjectMeta), ClassName: in.Spec.IngressClassName, DefaultBackend: in.Spec.DefaultBackend != nil,
+	}
+	for _, r := range in.Spec.Rules {
+		rule := policy.IngressRule{Host: r.Host}
+		if r.HTTP != nil {
+			for _, p := range r.HTTP.Paths {
+				path := policy.IngressPath{Path: p.Path}
+				if p.PathType != nil {
+					path.Type = string(*p.PathType)
+				}
+				rule.Paths = append(rule.Paths, path)
+			}
+		}
+		ing.Rules = append(ing.Rules, rule)
+	}
+	for _, tls := range in.Spec.TLS {
+		ing.TLS = append(ing.TLS, policy.IngressTLS{Hosts: tls.Hosts, SecretName: tls.SecretName})
+	}
+	return ing, err
+}
+
+func typedService(raw []byte) (*policy.Service, error) {
+	var in corev1.Service
+	err := unmarshal(raw, &in)
+	s := in.Spec
+	svc := &policy.Service{
+		Meta: typedMeta(in.ObjectMeta), Type: string(s.Type), ExternalIPs: s.ExternalIPs, ExternalName: s.ExternalName,
+		LoadBalancerClass: s.LoadBalancerClass, LoadBalancerSourceRanges: s.LoadBalancerSourceRanges,
+		AllocateLoadBalancerNodePorts: s.AllocateLoadBalancerNodePorts, HealthCheckNodePort: s.HealthCheckNodePort,
+	}
+	for _, p := range s.Ports {
+		svc.Ports = append(svc.Ports, policy.ServicePort{Name: p.Name, Port: p.Port, NodePort: p.NodePort})
+	}
+	return svc, err
+}

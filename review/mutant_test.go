@@ -1,0 +1,130 @@
+package review
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/evergate/evergate/review/reviewtest"
+)
+
+// TestDecodeMutants compares decoders on reviews that are almost right: fuzzers, which change bytes, seldom get past the
+// syntax of JSON.
+func TestDecodeMutants(t *testing.T) {
+	pod := reviewtest.Pod(2, 1)
+	pod.Annotations[`a"b`] = "<é>"
+	pod.Spec.InitContainers = []corev1.Container{{Name: "init", Image: "busybox"}}
+	pod.Spec.EphemeralContainers = []corev1.EphemeralContainer{{
+		EphemeralContainerCommon: corev1.EphemeralContainerCommon{Name: "debug", Image: "busybox"},
+	}}
+	pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{
+		Name: "model", VolumeSource: corev1.VolumeSource{Image: &corev1.ImageVolumeSource{Reference: "acme/model:1"}},
+	})
+	ing := reviewtest.Ingress(2)
+	ing.Spec.DefaultBackend = ing.Spec.Rules[0].HTTP.Paths[0].Backend.DeepCopy()
+	svc := reviewtest.Service()
+	svc.Spec.ExternalIPs, svc.Spec.ExternalName = []string{"192.0.2.1"}, "a.example"
+
+	t.Run("pod", func(t *testing.T) {
+		mutate(t, reviewtest.Update(pod, reviewtest.Pod(1, 0)), func(t *testing.T, b []byte) bool {
+			return compare(t, b, DecodePod, pods, typedPod)
+		})
+	})
+	t.Run("ingress", func(t *testing.T) {
+		mutate(t, reviewtest.Update(ing, reviewtest.Ingress(1)), func(t *testing.T, b []byte) bool {
+			return compare(t, b, DecodeIngress, ingresses, typedIngress)
+		})
+	})
+	t.Run("service", func(t *testing.T) {
+		mutate(t, reviewtest.Update(svc, reviewtest.Service()), func(t *testing.T, b []byte) bool {
+			return compare(t, b, DecodeService, services, typedService)
+		})
+	})
+}
+
+// mutate calls compare, which says whether both decoders took the body, with thousands of variants of body. They are
+// the same every time.
+func mutate(t *testing.T, body []byte, compare func(*testing.T, []byte) bool) {
+	var tree any
+	if err := json.Unmarshal(body, &tree); err != nil {
+		t.Fatal(err)
+	}
+	const variants = 3000
+	taken := 0
+	for i := range variants {
+		m := mutant{rand.New(rand.NewPCG(1, uint64(i)))}
+		variant := m.value(tree)
+		if compare(t, []byte(variant)) {
+			taken++
+		}
+		if t.Failed() {
+			t.Fatalf("variant %d: %s", i, variant)
+		}
+	}
+	if taken < variants/4 || taken > variants*9/10 {
+		t.Errorf("both decoders took %d of %d variants: too few or too many to tell anything", taken, variants)
+	}
+}
+
+// mutant writes a tree as JSON, with a mistake now and then.
+type mutant struct{ *rand.Rand }
+
+// sometimes is true about once in so many calls.
+func (m mutant) sometimes(in int) bool { return m.IntN(in) == 0 }
+
+func (m mutant) value(v any) string {
+	if m.sometimes(400) {
+		odd := []string{`null`, `true`, `5`, `-1.5`, `1e3`, `99999999999`, `""`, `"\ud83d\ude00\ud800"`, "\"\xff\"", `[]`, `{}`, `[null]`, `[{}]`, `{"a":"b"}`}
+		return odd[m.IntN(len(odd))]
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		return m.object(v)
+	case []any:
+		items := make([]string, len(v))
+		for i, item := range v {
+			items[i] = m.value(item)
+		}
+		return "[" + strings.Join(items, ", ") + "]"
+	case string:
+		return m.quote(v)
+	default:
+		text, _ := json.Marshal(v)
+		return string(text)
+	}
+}
+
+// object writes the fields in any order; a few stand twice, are left out or are written in another case.
+func (m mutant) object(fields map[string]any) string {
+	names := slices.Sorted(maps.Keys(fields))
+	m.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+	var members []string
+	for _, name := range names {
+		member := m.quote(name) + ": " + m.value(fields[name])
+		switch {
+		case m.sometimes(1000):
+			members = append(members, member, member)
+		case m.sometimes(400):
+		case m.sometimes(400):
+			members = append(members, m.quote(strings.ToUpper(name))+":1", member)
+		default:
+			members = append(members, member)
+		}
+	}
+	return "{" + strings.Join(members, ",\n") + "}"
+}
+
+// quote writes a string, now and then with a character escaped that need not be.
+func (m mutant) quote(s string) string {
+	quoted, _ := json.Marshal(s)
+	if len(s) == 0 || s[0] >= 0x80 || s[0] == '"' || s[0] == '<' || !m.sometimes(20) {
+		return string(quoted)
+	}
+	return fmt.Sprintf(`"\u%04x%s`, s[0], quoted[2:])
+}
