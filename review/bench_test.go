@@ -1,0 +1,62 @@
+package review
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/review/reviewtest"
+)
+
+// BenchmarkDecode measures decoding, and beside it what jsontext takes only to check the same bytes.
+func BenchmarkDecode(b *testing.B) {
+	decoders := map[string]func([]byte) error{
+		"pods":      func(body []byte) error { _, err := DecodePod(body); return err },
+		"ingresses": func(body []byte) error { _, err := DecodeIngress(body); return err },
+		"services":  func(body []byte) error { _, err := DecodeService(body); return err },
+	}
+	check := func(body []byte) error { return jsontext.NewDecoder(bytes.NewBuffer(body)).SkipValue() }
+	for _, body := range reviewtest.Bodies() {
+		b.Run(body.Name, func(b *testing.B) { benchmark(b, body.Data, decoders[body.Resource]) })
+		b.Run(body.Name+"/check", func(b *testing.B) { benchmark(b, body.Data, check) })
+	}
+}
+
+func benchmark(b *testing.B, body []byte, decode func([]byte) error) {
+	b.ReportAllocs()
+	b.SetBytes(int64(len(body)))
+	for b.Loop() {
+		if err := decode(body); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkEncode measures the answers, with patches for one, five and twenty images.
+func BenchmarkEncode(b *testing.B) {
+	answers := map[string]Answer{
+		"allowed": {UID: reviewtest.UID, Allowed: true},
+		"denied":  {UID: reviewtest.UID, Message: "team-hosts/hosts.allowed: spec.rules[0].host: \"a.example\" is not allowed"},
+	}
+	for _, containers := range []int{1, 5, 20} {
+		var pod policy.Pod
+		for i := range containers {
+			pod.Images = append(pod.Images, policy.Image{Index: i, Ref: fmt.Sprintf("docker.io/acme/shop-%02d:v1.%d.0", i, i)})
+		}
+		answers[fmt.Sprintf("patch-%d", containers)] = Answer{
+			UID: reviewtest.UID, Allowed: true, Patch: PatchPod(&pod, rewriting(&pod, "{}"), true),
+			AuditAnnotations: map[string]string{"policy": "0123456789ab"},
+		}
+	}
+	for _, name := range []string{"allowed", "denied", "patch-1", "patch-5", "patch-20"} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				answers[name].Encode()
+			}
+		})
+	}
+}

@@ -1,0 +1,145 @@
+package review
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+
+	"github.com/evergate/evergate/policy"
+)
+
+// rewriting sends every image to a mirror except those that are there.
+func rewriting(pod *policy.Pod, record string) policy.Rewriting {
+	rw := policy.Rewriting{Record: record}
+	for _, image := range pod.Images {
+		outcome := policy.ImageOutcome{Image: image, Outcome: policy.AtMirror}
+		if !strings.HasPrefix(image.Ref, "m/") {
+			outcome.Outcome, outcome.To = policy.Rewritten, "m/"+image.Ref
+		}
+		rw.Images = append(rw.Images, outcome)
+	}
+	return rw
+}
+
+func TestPatchPod(t *testing.T) {
+	replace := func(path, value string) Operation { return Operation{"replace", path, value} }
+	for name, test := range map[string]struct {
+		pod        string
+		recordable bool
+		want       []Operation
+	}{
+		"nothing changes": {`{"spec":{"containers":[{"image":"m/a"}]}}`, true, nil},
+		"no image":        {`{"metadata":{"annotations":{}}}`, true, nil},
+		"every place": {
+			`{"metadata":{"annotations":{}},"spec":{"containers":[{"image":"m/a"},{"image":"b"}],"initContainers":[{"image":"c"}],
+			"ephemeralContainers":[{"image":"d"}],"volumes":[{"emptyDir":{}},{"image":{"reference":"e"}}]}}`, true,
+			[]Operation{
+				replace("/spec/containers/1/image", "m/b"), replace("/spec/initContainers/0/image", "m/c"),
+				replace("/spec/ephemeralContainers/0/image", "m/d"), replace("/spec/volumes/1/image/reference", "m/e"),
+				{"add", "/metadata/annotations/evergate.dev~1original-images", "{}"},
+			},
+		},
+		"no annotations": {
+			`{"metadata":{},"spec":{"containers":[{"image":"a"}]}}`, true,
+			[]Operation{
+				replace("/spec/containers/0/image", "m/a"),
+				{"add", "/metadata/annotations", map[string]string{"evergate.dev/original-images": "{}"}},
+			},
+		},
+		"null annotations": {
+			`{"metadata":{"annotations":null},"spec":{"containers":[{"image":"a"}]}}`, true,
+			[]Operation{
+				replace("/spec/containers/0/image", "m/a"),
+				{"add", "/metadata/annotations", map[string]string{"evergate.dev/original-images": "{}"}},
+			},
+		},
+		"metadata cannot change": {
+			`{"spec":{"ephemeralContainers":[{"image":"a"}]}}`, false,
+			[]Operation{replace("/spec/ephemeralContainers/0/image", "m/a")},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod, err := ParsePod([]byte(test.pod))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, PatchPod(pod, rewriting(pod, "{}"), test.recordable)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// A Pod of a Kubernetes that is newer than Evergate keeps everything that Evergate does not know, to the letter.
+func TestPatchKeepsUnknownFields(t *testing.T) {
+	const pod = `{
+		"apiVersion": "v1", "kind": "Pod", "newAtTheTop": {"a": [1, 2.50, 1e400, 12345678901234567890]},
+		"metadata": {"name": "web", %s "newMetadata": null, "managedFields": [{"fieldsV1": {"k:{\"name\":\"a\"}": {".": {}}}}]},
+		"spec": {
+			"newSpec": {"containers": [{"image": "nginx"}]},
+			"containers": [
+				{"name": "a", "image": %q, "newContainer": {"image": "nginx", "deep": [[[{}]]]}},
+				{"name": "b", "image": "m/b", "newContainer": "\u0000\ud83d\ude00"},
+				{"newFirst": 0, "image": %q, "name": "c"}
+			],
+			"newContainers": [{"image": "nginx"}],
+			"volumes": [{"name": "v", "newSource": {}}, {"name": "w", "image": {"reference": %q, "newImage": true}}]
+		}
+	}`
+	for name, test := range map[string]struct{ before, after string }{
+		"annotations": {
+			`"annotations": {"x.io/a": "<b>", "evergate.dev/original-images": "forged"},`,
+			`"annotations": {"x.io/a": "<b>", "evergate.dev/original-images": "{\"containers/a\":\"nginx\"}"},`,
+		},
+		"none": {``, `"annotations": {"evergate.dev/original-images": "{\"containers/a\":\"nginx\"}"},`},
+		"null": {`"annotations": null,`, `"annotations": {"evergate.dev/original-images": "{\"containers/a\":\"nginx\"}"},`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := []byte(fmt.Sprintf(pod, test.before, "nginx", "quay.io/c:1", "acme/model"))
+			after := fmt.Sprintf(pod, test.after, "m/nginx", "m/quay.io/c:1", "m/acme/model")
+			parsed, err := ParsePod(before)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rw := rewriting(parsed, `{"containers/a":"nginx"}`)
+			got := apply(t, before, Answer{Allowed: true, Patch: PatchPod(parsed, rw, true)})
+			if diff := cmp.Diff(decodeExactly(t, []byte(after)), decodeExactly(t, got)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// apply does with an answer what kube-apiserver does: it takes the patch out of it and applies it with this library.
+func apply(t *testing.T, object []byte, answer Answer) []byte {
+	t.Helper()
+	var review struct{ Response struct{ Patch []byte } }
+	if err := json.Unmarshal(answer.Encode(), &review); err != nil {
+		t.Fatal(err)
+	}
+	patch, err := jsonpatch.DecodePatch(review.Response.Patch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	patched, err := patch.Apply(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return patched
+}
+
+// decodeExactly keeps numbers as they are written.
+func decodeExactly(t *testing.T, data []byte) (v any) {
+	t.Helper()
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	if err := dec.Decode(&v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
