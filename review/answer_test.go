@@ -26,6 +26,7 @@ func TestEncode(t *testing.T) {
 			Answer{UID: "u-1", Message: "hosts/hosts.allowed: \"a\" is no host\nof yours"},
 			head + `"allowed":false,"status":{"status":"Failure","message":"hosts/hosts.allowed: \"a\" is no host\nof yours","reason":"Forbidden","code":403}}}`,
 		},
+		"denied without a word":     {Answer{UID: "u-1"}, head + `"allowed":false,"status":{"status":"Failure","message":"","reason":"Forbidden","code":403}}}`},
 		"message of an allowed one": {Answer{UID: "u-1", Allowed: true, Message: "x"}, head + `"allowed":true}}`},
 		"patch": {
 			Answer{UID: "u-1", Allowed: true, Patch: patch},
