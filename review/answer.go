@@ -45,7 +45,8 @@ type response struct {
 	Warnings         []string          `json:"warnings,omitempty"`
 }
 
-// status is a metav1.Status. Without code and reason kubectl would report a bad request instead of a forbidden one.
+// status is a metav1.Status. Without a code the API server would answer the user with 400, and without the reason
+// clients could not tell a denial from other errors.
 type status struct {
 	Status  string `json:"status"`
 	Message string `json:"message"`

@@ -13,7 +13,8 @@ package review
 
 import "github.com/evergate/evergate/policy"
 
-// What a review says of itself, and its answer too. There is no other version since Kubernetes 1.22.
+// What a review says of itself, and its answer too. The only other version, v1beta1, is needed by no API server since
+// Kubernetes 1.16, which brought this one.
 const (
 	reviewVersion = "admission.k8s.io/v1"
 	reviewKind    = "AdmissionReview"

@@ -29,7 +29,7 @@ func (r *reader) string() string {
 }
 
 // text copies bytes into a string. Short strings, which most are, share blocks of memory: they are needed together and
-// as long as one another, and one allocation each would be half of all that decoding does.
+// as long as one another, and an allocation for each would double the allocations of a review.
 func (r *reader) text(b []byte) string {
 	const blockSize = 512 // holds the strings of a small Pod
 	if len(b) > blockSize/4 {

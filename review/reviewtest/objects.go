@@ -11,9 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// Pod returns a Pod as it reaches mutating webhooks: defaulted, completed by the admission plugins that come before them,
-// without uid, creation time and status yet. It has so many containers and so many environment variables in each. With
-// none, it is as bare as kubectl run makes it; otherwise a ReplicaSet owns it.
+// Pod returns a Pod as it reaches mutating webhooks: defaulted, completed by the admission plugins that come first, and
+// without uid, creation time and status yet. It has so many containers, and so many environment variables in each: with
+// none it is as bare as kubectl run makes it, otherwise a ReplicaSet owns it.
 func Pod(containers, env int) *corev1.Pod {
 	p := &corev1.Pod{
 		TypeMeta: metav1.TypeMeta{Kind: "Pod", APIVersion: "v1"},
