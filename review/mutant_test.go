@@ -55,7 +55,7 @@ func mutate(t *testing.T, body []byte, compare func(*testing.T, []byte) bool) {
 	if err := json.Unmarshal(body, &tree); err != nil {
 		t.Fatal(err)
 	}
-	const variants = 3000
+	const variants = 1000
 	taken := 0
 	for i := range variants {
 		m := mutant{rand.New(rand.NewPCG(1, uint64(i)))}
