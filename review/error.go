@@ -66,8 +66,7 @@ func contentOf(err error) (string, bool) {
 	if tooDeep(err) {
 		return fmt.Sprintf("the object is nested more than %d levels deep", maxDepth), true
 	}
-	var field *fieldError
-	if errors.As(err, &field) {
+	if field, ok := errors.AsType[*fieldError](err); ok {
 		if path, ok := strings.CutPrefix(field.path, "request.object."); ok {
 			return path + ": " + field.msg, true
 		}
@@ -83,8 +82,7 @@ func objectError(err error) error {
 	if content, ok := contentOf(err); ok {
 		return &ContentError{Msg: content}
 	}
-	var field *fieldError
-	if errors.As(err, &field) {
+	if field, ok := errors.AsType[*fieldError](err); ok {
 		return &ContentError{Msg: field.Error()}
 	}
 	return callerError(err)
@@ -92,15 +90,14 @@ func objectError(err error) error {
 
 // callerError turns an error that is not about content into an Error.
 func callerError(err error) *Error {
-	var protocol *Error
-	var syntax *jsontext.SyntacticError
-	switch {
-	case errors.As(err, &protocol):
+	if protocol, ok := errors.AsType[*Error](err); ok {
 		return protocol
-	case errors.Is(err, io.EOF):
-		return badRequest("empty, want JSON")
-	case errors.As(err, &syntax):
+	}
+	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		return badRequest("not JSON: byte %d: %v", syntax.ByteOffset, syntax.Err)
+	}
+	if errors.Is(err, io.EOF) {
+		return badRequest("empty, want JSON")
 	}
 	return badRequest("%v", err)
 }
@@ -108,6 +105,6 @@ func callerError(err error) *Error {
 // tooDeep recognises the decoder's refusal to go deeper by where it happened, since it has no name in its API: each
 // level is one element of the pointer.
 func tooDeep(err error) bool {
-	var syntax *jsontext.SyntacticError
-	return errors.As(err, &syntax) && strings.Count(string(syntax.JSONPointer), "/") >= maxDepth
+	syntax, ok := errors.AsType[*jsontext.SyntacticError](err)
+	return ok && strings.Count(string(syntax.JSONPointer), "/") >= maxDepth
 }
