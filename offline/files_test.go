@@ -1,0 +1,262 @@
+package offline
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// listed reads all of the input, objects and errors in the order in which they come, as text.
+func listed(paths []string, stdin string) []string {
+	var got []string
+	for object, err := range Read(paths, strings.NewReader(stdin)) {
+		if err != nil {
+			got = append(got, "error: "+err.Error())
+			continue
+		}
+		got = append(got, object.Origin.String()+": "+object.APIVersion+" "+object.String())
+	}
+	return got
+}
+
+func TestReadText(t *testing.T) {
+	tests := []struct {
+		name, in string
+		want     []string
+	}{
+		{
+			"YAML documents",
+			"# a comment\napiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: ns}\n---\n\n---\n# nothing\n---\n" +
+				"kind: Service\napiVersion: v1\nmetadata:\n  name: b\n",
+			[]string{"stdin:2: v1 Pod ns/a", "stdin:10: v1 Service b"},
+		},
+		{
+			"markers with something behind them",
+			"--- # first\n{apiVersion: v1, kind: Pod}\n--- {apiVersion: v1, kind: Service}\n...\n" +
+				"# comment\napiVersion: v1\nkind: Secret\n",
+			[]string{"stdin:2: v1 Pod", "stdin:3: v1 Service", "stdin:6: v1 Secret"},
+		},
+		{
+			"a marker in the last line, without its end", "apiVersion: v1\nkind: Pod\n---",
+			[]string{"stdin:1: v1 Pod"},
+		},
+		{
+			"directives, Windows line ends and a byte order mark",
+			"\ufeff%YAML 1.1\r\n---\r\napiVersion: v1\r\nkind: Pod\r\n---\r\n",
+			[]string{"stdin:3: v1 Pod"},
+		},
+		{
+			"three dashes within a text are no marker",
+			"apiVersion: v1\nkind: ConfigMap\ndata:\n  a: |\n    ---\n    b\n----: x\n",
+			[]string{"stdin:1: v1 ConfigMap"},
+		},
+		{
+			"a YAML List", "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Pod, metadata: {name: a}}\n" +
+				"- {kind: Pod}\n- {apiVersion: v1, kind: Pod, metadata: {generateName: b-}}\n",
+			[]string{
+				"stdin:1: item 1: v1 Pod a", "error: stdin:1: item 2: Pod has no apiVersion: write it beside kind, as in apiVersion: v1",
+				"stdin:1: item 3: v1 Pod b-",
+			},
+		},
+		{
+			"bad YAML leaves out its document",
+			"apiVersion: v1\nkind: Pod\n---\nkind: Pod\nmetadata: {name: a\n---\na: 1\nb: 2\na: 3\n---\n" +
+				"apiVersion: v1\nkind: Service\n",
+			[]string{
+				"stdin:1: v1 Pod",
+				"error: stdin:5: document 2: not YAML: did not find expected ',' or '}'",
+				`error: stdin:9: document 3: not YAML: key "a" already set in map`,
+				"stdin:11: v1 Service",
+			},
+		},
+		{
+			"what is no object", "just text\n---\n[1, 2]\n---\nname: x\n---\nkind: Pod\n---\napiVersion: 5\nkind: Pod\n---\n" +
+				"apiVersion: v1\nkind: Pod\nmetadata: [a]\n",
+			[]string{
+				"error: stdin:1: a string is not a Kubernetes object",
+				"error: stdin:3: document 2: a list is not a Kubernetes object: make it the items of a v1 List",
+				"error: stdin:5: document 3: no kind: a Kubernetes object says what it is, as in kind: Pod",
+				"error: stdin:7: document 4: Pod has no apiVersion: write it beside kind, as in apiVersion: v1",
+				"error: stdin:9: document 5: apiVersion is a number, which cannot be: a string belongs there",
+				"error: stdin:12: document 6: metadata is a list, which cannot be: an object belongs there",
+			},
+		},
+		{
+			"JSON objects, one after the other",
+			"\n{\"apiVersion\": \"v1\",\n \"kind\": \"Pod\"}\n\n{\"kind\": \"Service\", \"apiVersion\": \"v1\"}{}\n",
+			[]string{
+				"stdin:2: v1 Pod", "stdin:5: v1 Service",
+				"error: stdin:5: document 3: no kind: a Kubernetes object says what it is, as in kind: Pod",
+			},
+		},
+		{
+			"a List as kubectl prints it", "{\n\"apiVersion\": \"v1\",\n\"items\": [\n" +
+				"{\"apiVersion\": \"v1\", \"kind\": \"Pod\", \"metadata\": {\"name\": \"a\"}},\n" +
+				"{\"kind\": 5},\n" +
+				"{\"metadata\": {\"name\": \"c\"}},\n" +
+				"{\"apiVersion\": \"v1\", \"kind\": \"Service\", \"metadata\": {\"name\": \"b\"}}\n" +
+				"],\n\"kind\": \"List\",\n\"metadata\": {}}\n",
+			[]string{
+				"stdin:4: item 1: v1 Pod a", "error: stdin:5: item 2: kind is a number, which cannot be: a string belongs there",
+				"error: stdin:6: item 3: no kind: a Kubernetes object says what it is, as in kind: Pod",
+				"stdin:7: item 4: v1 Service b",
+			},
+		},
+		{
+			"a list as the API answers it",
+			`{"kind": "PodList", "apiVersion": "v1", "items": [{"metadata": {"name": "a"}}, {"metadata": null}]}`,
+			[]string{"stdin:1: item 1: v1 Pod a", "stdin:1: item 2: v1 Pod"},
+		},
+		{
+			"lists of nothing",
+			`{"kind": "List", "apiVersion": "v1", "items": []} {"kind": "PodList", "apiVersion": "v1", "items": null}` +
+				` {"kind": "List", "apiVersion": "v1"}`,
+			nil,
+		},
+		{
+			"a kind that only sounds like a list",
+			`{"apiVersion": "corp.example/v1", "kind": "AllowList", "metadata": {"name": "a"}}`,
+			[]string{"stdin:1: corp.example/v1 AllowList a"},
+		},
+		{
+			"a List in a List",
+			`{"kind": "List", "apiVersion": "v1", "items": [{"kind": "List", "apiVersion": "v1", "items": []}]}`,
+			[]string{"error: stdin:1: item 1: a List within a List: write its items into the outer one"},
+		},
+		{
+			"items of what is no list", `{"apiVersion": "v1", "items": [], "kind": "Pod"}`,
+			[]string{`error: stdin:1: it has items, but its kind is "Pod": a list is of kind List, PodList …`},
+		},
+		{
+			"JSON that breaks off", "{\"apiVersion\": \"v1\", \"kind\": \"Pod\"}\n{\"kind\":\n\"P",
+			[]string{"stdin:1: v1 Pod", "error: stdin:3: document 2: the JSON breaks off: was all of it written?"},
+		},
+		{
+			"a field twice", `{"apiVersion": "v1", "kind": "Pod", "spec": {"a": 1, "a": 2}}`,
+			[]string{"error: stdin:1: the field spec.a stands there twice: keep one"},
+		},
+		{
+			"a template that nobody has filled in", "{{ .Values }}",
+			[]string{"error: stdin:1: not JSON: object member name must be a string"},
+		},
+		{"nothing", "", []string{"error: stdin: no object in it"}},
+		{"nothing but comments", "# a\n---\n# b\n", []string{"error: stdin: no object in it"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, listed([]string{Stdin}, tt.in)); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestReadPaths(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	const pod = "apiVersion: v1\nkind: Pod\n"
+	for name, text := range map[string]string{
+		"d/b.yaml":             pod,
+		"d/a.json":             `{"apiVersion": "v1", "kind": "Service"}`,
+		"d/sub/c.yml":          `{apiVersion: v1, kind: Secret}`, // YAML that begins like JSON
+		"d/sub/README.md":      "not read",
+		"d/.hidden/x.yaml":     "not read",
+		"d/.x.yaml":            "not read",
+		"d/placeholder.yaml":   "# to come\n",
+		"d/kustomization.yaml": "resources: [b.yaml]\n",
+		"none/notes.txt":       "",
+		"empty":                "",
+		"manifest":             pod, // named itself, so whatever it ends in
+	} {
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("d", "link"); err != nil {
+		t.Fatal(err)
+	}
+	got := listed([]string{"manifest", "d", "-", "link/sub", "none", "empty", "absent"}, pod)
+	want := []string{
+		"manifest:1: v1 Pod",
+		"d/a.json:1: v1 Service",
+		"d/b.yaml:1: v1 Pod",
+		"d/kustomization.yaml:1: kustomize.config.k8s.io/v1beta1 Kustomization",
+		"d/sub/c.yml:1: v1 Secret",
+		"stdin:1: v1 Pod",
+		"link/sub/c.yml:1: v1 Secret",
+		"error: none: no *.yaml, *.yml or *.json file in this directory",
+		"error: empty: no object in it",
+		"error: absent: no such file or directory",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	for range Read([]string{"link"}, nil) {
+		return // a reader may stop at any object
+	}
+	t.Error("a symbolic link to a directory is not followed")
+}
+
+// endless is a List that never ends, as a List that is longer than memory looks to its reader.
+type endless struct{ begun bool }
+
+func (e *endless) Read(p []byte) (int, error) {
+	if !e.begun {
+		e.begun = true
+		return copy(p, `{"apiVersion": "v1", "items": [{"apiVersion": "v1", "kind": "Pod"}`), nil
+	}
+	return copy(p, ",\n"+`{"apiVersion": "v1", "kind": "Pod"}`), nil
+}
+
+func TestReadStreamsLists(t *testing.T) {
+	last := Object{}
+	for object, err := range Read([]string{Stdin}, &endless{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if last = object; object.Item == 50_000 {
+			break
+		}
+	}
+	if last.Item != 50_000 || last.Line != 50_000 {
+		t.Errorf("stopped at %s", last.Origin)
+	}
+}
+
+type failing struct{ io.Reader }
+
+func (f failing) Read(p []byte) (int, error) {
+	if n, err := f.Reader.Read(p); err == nil {
+		return n, nil
+	}
+	return 0, errors.New("the disk is on fire")
+}
+
+func TestReadTellsWhatItCannotRead(t *testing.T) {
+	for _, text := range []string{"apiVersion: v1\n", `{"apiVersion": "v1",`} {
+		var errs []error
+		for _, err := range Read([]string{Stdin}, failing{strings.NewReader(text)}) {
+			errs = append(errs, err)
+		}
+		if len(errs) != 1 || errs[0] == nil || !strings.Contains(errs[0].Error(), "the disk is on fire") {
+			t.Errorf("%q: %v", text, errs)
+		}
+	}
+}
+
+func TestReadBoundsYAML(t *testing.T) {
+	text := "a:\n" + strings.Repeat(strings.Repeat("#", 1<<20-1)+"\n", 32)
+	got := listed([]string{Stdin}, text)
+	want := []string{"error: stdin:1: longer than 32 MiB: write it as JSON, which is read piece by piece"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}

@@ -1,0 +1,203 @@
+package offline
+
+import (
+	"errors"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// jsonStream reads the objects of JSON text: one after the other, and those of a List one by one, so that a List of a
+// whole cluster never stands in memory.
+type jsonStream struct {
+	dec    *jsontext.Decoder
+	at     Origin                 // of what is being read; Document counts those begun
+	lineOf func(offset int64) int // of a byte of the input
+
+	// The document that is being read.
+	open    bool
+	begin   Origin
+	head    typeMeta
+	members []byte // its JSON so far, but for the items of a List
+	list    bool   // it has items
+	inItems bool
+}
+
+func newJSONStream(r io.Reader, at Origin) *jsonStream {
+	lines := &lineReader{r: r, line: 1}
+	return &jsonStream{dec: jsontext.NewDecoder(lines), at: at, lineOf: lines.lineOf}
+}
+
+func (s *jsonStream) documents() int { return s.at.Document }
+
+// next returns the next object, or io.EOF. An error leaves out one object; or all that follows, when it is not JSON.
+func (s *jsonStream) next() (Object, error) {
+	for {
+		var object Object
+		var found bool
+		var err error
+		switch {
+		case s.inItems:
+			object, found, err = s.item()
+		case s.open:
+			object, found, err = s.member()
+		default:
+			err = s.document()
+		}
+		if found || err != nil {
+			return object, err
+		}
+	}
+}
+
+// document begins the next document.
+func (s *jsonStream) document() error {
+	kind := s.dec.PeekKind()
+	_, err := s.dec.ReadToken()
+	if err == io.EOF { //nolint:errorlint // io.EOF itself is the end; io.ErrUnexpectedEOF wraps nothing
+		return io.EOF
+	}
+	s.at.Document, s.at.Item = s.at.Document+1, 0
+	if err != nil {
+		return s.broken(err)
+	}
+	s.at.Line = s.lineOf(s.dec.InputOffset() - 1)
+	switch kind {
+	case '{':
+	case '[':
+		return s.broken(errors.New("a list is not a Kubernetes object: make it the items of a v1 List"))
+	default:
+		return s.broken(errors.New(kindWord(kind) + " is not a Kubernetes object"))
+	}
+	s.open, s.begin, s.head, s.members, s.list = true, s.at, typeMeta{}, []byte{'{'}, false
+	return nil
+}
+
+// member reads one member of the document, or its end: then the document is an object, unless it was a List.
+func (s *jsonStream) member() (object Object, found bool, err error) {
+	token, err := s.dec.ReadToken()
+	if err != nil {
+		return Object{}, false, s.broken(err)
+	}
+	if token.Kind() == '}' {
+		return s.end()
+	}
+	name := token.String()
+	if items := s.dec.PeekKind(); name == "items" && s.mayBeList(items) {
+		_, err := s.dec.ReadToken()
+		s.list, s.inItems = true, items == '['
+		return Object{}, false, err
+	}
+	value, err := s.dec.ReadValue()
+	if err != nil {
+		return Object{}, false, s.broken(err)
+	}
+	switch {
+	case value.Kind() != '"':
+	case name == "kind":
+		s.head.Kind = unquote(value)
+	case name == "apiVersion":
+		s.head.APIVersion = unquote(value)
+	}
+	s.members, _ = jsontext.AppendQuote(s.members, name) // the decoder has refused invalid UTF-8
+	s.members = append(append(append(s.members, ':'), value...), ',')
+	return Object{}, false, nil
+}
+
+// mayBeList says whether the member items makes the document a List. The kind of what kubectl prints stands behind it.
+func (s *jsonStream) mayBeList(items jsontext.Kind) bool {
+	return items == '[' && s.head.Kind == "" || (items == '[' || items == 'n') && isList(s.head.Kind)
+}
+
+// end ends the document.
+func (s *jsonStream) end() (object Object, found bool, err error) {
+	s.open = false
+	switch {
+	case !s.list && s.head == typeMeta{"v1", "List"}: // of no items
+		return Object{}, false, nil
+	case !s.list:
+		object, err = newObject(s.begin, append(s.members[:max(1, len(s.members)-1)], '}'), typeMeta{})
+		return object, err == nil, err
+	case !isList(s.head.Kind):
+		return Object{}, false, s.begin.errorf("it has items, but its kind is %q: a list is of kind List, PodList …",
+			s.head.Kind)
+	}
+	return Object{}, false, nil
+}
+
+// item reads one item of a List, or the end of its items.
+func (s *jsonStream) item() (object Object, found bool, err error) {
+	if s.dec.PeekKind() == ']' {
+		_, err := s.dec.ReadToken()
+		s.inItems, s.at.Item = false, 0
+		return Object{}, false, err
+	}
+	value, err := s.dec.ReadValue()
+	s.at.Item++
+	if err != nil {
+		return Object{}, false, s.broken(err)
+	}
+	s.at.Line = s.lineOf(s.dec.InputOffset() - int64(len(value)))
+	object, err = newObject(s.at, value.Clone(), s.head.item())
+	if err == nil && isList(object.Kind) {
+		if items, _ := member(value, "items"); items != nil {
+			err = s.at.errorf("a %s within a List: write its items into the outer one", object.Kind)
+		}
+	}
+	return object, err == nil, err
+}
+
+// broken ends the stream: nothing that follows JSON which cannot be read can be trusted.
+func (s *jsonStream) broken(err error) error {
+	at := s.at
+	if syntactic, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		at.Line = s.lineOf(syntactic.ByteOffset)
+	}
+	*s = *newJSONStream(strings.NewReader(""), s.at)
+	return &InputError{at, errors.New(describe(err))}
+}
+
+// isList says whether a kind is that of lists: List, PodList.
+func isList(kind string) bool { return strings.HasSuffix(kind, "List") }
+
+// item is what the items of such a list are, where they do not say it themselves: those of kubectl's List do.
+func (t typeMeta) item() typeMeta {
+	if kind := strings.TrimSuffix(t.Kind, "List"); kind != "" && kind != t.Kind {
+		return typeMeta{t.APIVersion, kind}
+	}
+	return typeMeta{}
+}
+
+func unquote(value jsontext.Value) string {
+	text, _ := jsontext.AppendUnquote(nil, value) // the decoder has checked it
+	return string(text)
+}
+
+// lineReader counts lines. It remembers only the line ends that lie after the last place it was asked for.
+type lineReader struct {
+	r        io.Reader
+	read     int64
+	line     int // of the last place asked for
+	newlines []int64
+}
+
+func (l *lineReader) Read(p []byte) (int, error) {
+	n, err := l.r.Read(p)
+	for i, c := range p[:n] {
+		if c == '\n' {
+			l.newlines = append(l.newlines, l.read+int64(i))
+		}
+	}
+	l.read += int64(n)
+	return n, err
+}
+
+// lineOf returns the line of a byte that lies no earlier than the one asked for before.
+func (l *lineReader) lineOf(offset int64) int {
+	n, _ := slices.BinarySearch(l.newlines, offset)
+	l.line += n
+	l.newlines = slices.Delete(l.newlines, 0, n)
+	return l.line
+}

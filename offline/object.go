@@ -1,0 +1,183 @@
+package offline
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Object is a Kubernetes object of the input: found, not yet understood.
+type Object struct {
+	Origin
+	APIVersion string
+	Kind       string
+	Namespace  string // as written; may be empty
+	Name       string // or generateName
+	JSON       jsontext.Value
+}
+
+// typeMeta is what says which kind of object a piece of JSON is.
+type typeMeta struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+}
+
+// newObject finds out what value is. A value that does not say so itself, as the items of a PodList do not, is what
+// fallback says.
+func newObject(at Origin, value jsontext.Value, fallback typeMeta) (Object, error) {
+	head := struct {
+		typeMeta
+		Metadata struct {
+			Name         string `json:"name"`
+			GenerateName string `json:"generateName"`
+			Namespace    string `json:"namespace"`
+		} `json:"metadata"`
+	}{}
+	if err := json.Unmarshal(value, &head); err != nil {
+		return Object{}, &InputError{at, errors.New(describe(err))}
+	}
+	if head.typeMeta == (typeMeta{}) {
+		head.typeMeta = fallback
+	}
+	if head.Kind == "" && isKustomization(at.File) {
+		head.typeMeta = typeMeta{"kustomize.config.k8s.io/v1beta1", "Kustomization"}
+	}
+	switch {
+	case head.Kind == "":
+		return Object{}, at.errorf("no kind: a Kubernetes object says what it is, as in kind: Pod")
+	case head.APIVersion == "":
+		return Object{}, at.errorf("%s has no apiVersion: write it beside kind, as in apiVersion: v1", head.Kind)
+	}
+	name := head.Metadata.Name
+	if name == "" {
+		name = head.Metadata.GenerateName
+	}
+	return Object{at, head.APIVersion, head.Kind, head.Metadata.Namespace, name, value}, nil
+}
+
+// isKustomization says whether a file is kustomize's own, in which kind and apiVersion may be left out.
+func isKustomization(file string) bool {
+	name := filepath.Base(file)
+	return name == "kustomization.yaml" || name == "kustomization.yml"
+}
+
+// String names the object as kubectl's users do: Deployment team-a/web.
+func (o Object) String() string { return reference(o.Kind, o.Namespace, o.Name) }
+
+// reference names an object; namespace and name may be empty.
+func reference(kind, namespace, name string) string {
+	switch {
+	case name == "" && namespace == "":
+		return printable(kind)
+	case name == "":
+		return printable(kind) + " in " + printable(namespace)
+	default:
+		return printable(kind) + " " + qualifiedName(namespace, name)
+	}
+}
+
+func qualifiedName(namespace, name string) string {
+	if namespace == "" {
+		return printable(name)
+	}
+	return printable(namespace) + "/" + printable(name)
+}
+
+// group is the API group of the object: "" for v1, "apps" for apps/v1.
+func (o Object) group() string {
+	group, _, ok := strings.Cut(o.APIVersion, "/")
+	if !ok {
+		return ""
+	}
+	return group
+}
+
+// field returns the value at path, and nil where there is none on the way there: an absent field, a null.
+func field(value jsontext.Value, path ...string) (jsontext.Value, error) {
+	for _, name := range path {
+		var err error
+		if value, err = member(value, name); err != nil || value == nil {
+			return nil, err
+		}
+	}
+	return value, nil
+}
+
+// member returns the member of a JSON object, nil when it is absent or null.
+func member(value jsontext.Value, name string) (jsontext.Value, error) {
+	dec := jsontext.NewDecoder(bytes.NewReader(value))
+	if dec.PeekKind() != '{' {
+		return nil, errors.New("an object is expected where " + name + " is looked for")
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return nil, err
+	}
+	for dec.PeekKind() == '"' {
+		token, err := dec.ReadToken()
+		if err != nil {
+			return nil, err
+		}
+		if token.String() != name {
+			if err := dec.SkipValue(); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		found, err := dec.ReadValue()
+		if err != nil || found.Kind() == 'n' {
+			return nil, err
+		}
+		return found.Clone(), nil
+	}
+	_, err := dec.ReadToken() // the closing brace, or what is wrong in its place
+	return nil, err
+}
+
+// describe is what is wrong with JSON, in words for people who wrote YAML.
+func describe(err error) string {
+	if semantic, ok := errors.AsType[*json.SemanticError](err); ok {
+		wanted := "an object"
+		if semantic.GoType.Kind() == reflect.String {
+			wanted = "a string"
+		}
+		return fmt.Sprintf("%s is %s, which cannot be: %s belongs there",
+			dotted(semantic.JSONPointer), kindWord(semantic.JSONKind), wanted)
+	}
+	syntactic, ok := errors.AsType[*jsontext.SyntacticError](err)
+	switch {
+	case !ok:
+		return err.Error()
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return "the JSON breaks off: was all of it written?"
+	case errors.Is(err, jsontext.ErrDuplicateName):
+		return "the field " + dotted(syntactic.JSONPointer) + " stands there twice: keep one"
+	}
+	return "not JSON: " + syntactic.Err.Error()
+}
+
+// dotted writes a JSON Pointer as Kubernetes writes fields: spec.template.
+func dotted(p jsontext.Pointer) string { return strings.Join(slices.Collect(p.Tokens()), ".") }
+
+func kindWord(k jsontext.Kind) string {
+	switch k {
+	case '{':
+		return "an object"
+	case '[':
+		return "a list"
+	case '"':
+		return "a string"
+	case '0':
+		return "a number"
+	case 't', 'f':
+		return "a boolean"
+	}
+	return "null"
+}

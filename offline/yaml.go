@@ -1,0 +1,141 @@
+package offline
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+)
+
+// maxYAML bounds one YAML document, in bytes. YAML is decoded as a tree, which takes about fifty times its text. 32 MiB
+// is far more than any one object that a cluster stores (1.5 MiB), and a longer List can be had as JSON, which is
+// streamed.
+const maxYAML = 32 << 20
+
+// yamlStream reads the objects of YAML text: one a document, or those of a List.
+type yamlStream struct {
+	split    yamlSplitter
+	at       Origin
+	document *jsonStream // that is being read
+}
+
+func newYAMLStream(r io.Reader, at Origin) *yamlStream {
+	return &yamlStream{yamlSplitter{r: bufio.NewReader(r)}, at, newJSONStream(strings.NewReader(""), at)}
+}
+
+func (s *yamlStream) documents() int { return s.at.Document }
+
+// next returns the next object, or io.EOF. An error leaves out one document or item.
+func (s *yamlStream) next() (Object, error) {
+	for {
+		object, err := s.document.next()
+		if err != io.EOF { //nolint:errorlint // next promises io.EOF itself
+			return object, err
+		}
+		doc, err := s.split.next()
+		if err == io.EOF { //nolint:errorlint // likewise
+			return Object{}, err
+		}
+		s.at.Document, s.at.Line = s.at.Document+1, doc.line
+		if err != nil {
+			return Object{}, s.at.fileError(err)
+		}
+		data, err := yaml.YAMLToJSONStrict(doc.text)
+		if err != nil {
+			return Object{}, s.at.yamlError(err)
+		}
+		s.document = newJSONStream(bytes.NewReader(data), s.at)
+		s.document.at.Document-- // it counts the document itself
+		s.document.lineOf = func(int64) int { return doc.line }
+	}
+}
+
+// yamlErrorLine finds the first line that an error of the YAML library speaks of, and what it says of it.
+var yamlErrorLine = regexp.MustCompile(`line (\d+): (.*)`)
+
+// yamlError is an error of the YAML library, which counts lines from the beginning of the document.
+func (o Origin) yamlError(err error) error {
+	message := strings.TrimPrefix(err.Error(), "yaml: ")
+	if m := yamlErrorLine.FindStringSubmatch(message); m != nil {
+		n, _ := strconv.Atoi(m[1]) // digits, says the pattern
+		o.Line, message = o.Line+n-1, m[2]
+	}
+	return o.errorf("not YAML: %s", message)
+}
+
+// yamlSplitter cuts a YAML file into its documents. A line that begins with --- begins a document and belongs to it,
+// since content may stand behind it; a line that begins with ... ends one.
+type yamlSplitter struct {
+	r    *bufio.Reader
+	read int          // lines
+	doc  yamlDocument // that is being read
+	end  bool
+}
+
+type yamlDocument struct {
+	text []byte
+	line int // of the file, at which the text begins
+}
+
+// next returns the next document that has content, or io.EOF.
+func (s *yamlSplitter) next() (yamlDocument, error) {
+	for !s.end {
+		line, err := s.r.ReadBytes('\n')
+		s.end = err != nil
+		if err != nil && err != io.EOF { //nolint:errorlint // readers return io.EOF itself
+			return s.take(nil), err
+		}
+		s.read++
+		switch {
+		case s.read == 1:
+			s.doc = yamlDocument{bytes.TrimPrefix(line, []byte("\ufeff")), 1}
+		case isMarker(line, "---"), isMarker(line, "..."):
+			if doc := s.take(line); len(doc.text) > 0 {
+				return doc, nil
+			}
+		case len(s.doc.text)+len(line) > maxYAML:
+			s.end = true
+			return s.take(nil), errors.New("longer than 32 MiB: write it as JSON, which is read piece by piece")
+		default:
+			s.doc.text = append(s.doc.text, line...)
+		}
+	}
+	if doc := s.take(nil); len(doc.text) > 0 {
+		return doc, nil
+	}
+	return yamlDocument{}, io.EOF
+}
+
+// take returns the document that has been read, and begins another with a line.
+func (s *yamlSplitter) take(line []byte) yamlDocument {
+	doc := s.doc
+	s.doc = yamlDocument{line, s.read}
+	return doc.trim()
+}
+
+// isMarker says whether a line is a marker of documents: alone, or with something behind it.
+func isMarker(line []byte, marker string) bool {
+	rest, ok := bytes.CutPrefix(line, []byte(marker))
+	return ok && (len(rest) == 0 || bytes.IndexByte([]byte(" \t\r\n"), rest[0]) >= 0)
+}
+
+// trim returns d without the lines before its content: blank ones, comments, directives, markers. Templates leave
+// documents of nothing else.
+func (d yamlDocument) trim() yamlDocument {
+	for len(d.text) > 0 {
+		line, rest, _ := bytes.Cut(d.text, []byte{'\n'})
+		if isMarker(line, "---") || isMarker(line, "...") {
+			line = line[3:]
+		}
+		if line = bytes.TrimSpace(line); len(line) > 0 && line[0] != '#' && line[0] != '%' {
+			break
+		}
+		d.text, d.line = rest, d.line+1
+	}
+	return d
+}
