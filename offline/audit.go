@@ -1,0 +1,98 @@
+package offline
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/evergate/evergate/policy"
+)
+
+// hasEnded says whether an object is a Pod all of whose containers have ended for good.
+func hasEnded(o Object) bool {
+	if o.Kind != "Pod" {
+		return false
+	}
+	phase, err := field(o.JSON, "status", "phase")
+	return err == nil && (string(phase) == `"Succeeded"` || string(phase) == `"Failed"`)
+}
+
+// isMirrorPod says whether the policy leaves all images of a Pod alone, because a node's own manifest decides them.
+func (v verdict) isMirrorPod() bool {
+	return len(v.images) > 0 && v.images[0].Outcome == policy.Ignored
+}
+
+// owner is who to talk to about a Pod: its controller as kind and name, and, where that is a ReplicaSet of a Deployment,
+// the Deployment; the Pod itself when it has none.
+func owner(pod *policy.Pod) (kind, name string) {
+	kind, name, owned := strings.Cut(pod.Owner, "/")
+	if !owned {
+		return "Pod", pod.Name
+	}
+	// The Deployment controller names ReplicaSets after the Deployment and this label.
+	if hash := pod.Labels["pod-template-hash"]; kind == "ReplicaSet" && hash != "" {
+		if deployment, ok := strings.CutSuffix(name, "-"+hash); ok {
+			return "Deployment", deployment
+		}
+	}
+	return kind, name
+}
+
+// owners merges the results of an audit: all Pods of one owner into one.
+type owners map[ownerKey]*shared
+
+type ownerKey struct{ namespace, kind, name string }
+
+// shared is the result of an owner, and what it holds already: Pods of one owner mostly have the same to say.
+type shared struct {
+	Result
+	findings map[Finding]bool
+	images   map[Image]bool
+	rules    map[Rule]bool
+}
+
+// add merges a result; one with nothing to say is dropped, so that what is kept grows with what is wrong.
+func (os owners) add(r Result) {
+	if len(r.Findings)+len(r.Images)+len(r.Rules) == 0 {
+		return
+	}
+	key := ownerKey{r.Namespace, r.Kind, r.Name}
+	s := os[key]
+	if s == nil {
+		s = &shared{
+			Result:   Result{Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, Verdict: Allowed},
+			findings: map[Finding]bool{}, images: map[Image]bool{}, rules: map[Rule]bool{},
+		}
+		os[key] = s
+	}
+	s.Pods += r.Pods
+	if r.Verdict == Denied {
+		s.Verdict = Denied
+	}
+	s.Findings = appendNew(s.Findings, r.Findings, s.findings)
+	s.Images = appendNew(s.Images, r.Images, s.images)
+	s.Rules = appendNew(s.Rules, r.Rules, s.rules)
+}
+
+// appendNew appends those values that have not been seen.
+func appendNew[T comparable](to, values []T, seen map[T]bool) []T {
+	for _, v := range values {
+		if !seen[v] {
+			seen[v] = true
+			to = append(to, v)
+		}
+	}
+	return to
+}
+
+// results returns what was merged by namespace, kind and name.
+func (os owners) results() []Result {
+	results := make([]Result, 0, len(os))
+	for _, s := range os {
+		results = append(results, s.Result)
+	}
+	slices.SortFunc(results, func(a, b Result) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
+	})
+	return results
+}

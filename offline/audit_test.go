@@ -1,0 +1,46 @@
+package offline
+
+import (
+	"testing"
+
+	"github.com/evergate/evergate/policy"
+)
+
+func TestOwner(t *testing.T) {
+	hash := map[string]string{"pod-template-hash": "6d4f8c9b7d"}
+	for _, tt := range []struct {
+		pod  policy.Meta
+		want string
+	}{
+		{policy.Meta{Name: "a"}, "Pod a"},
+		{policy.Meta{Name: "a", Owner: "StatefulSet/db"}, "StatefulSet db"},
+		{policy.Meta{Name: "a", Owner: "ReplicaSet/web-6d4f8c9b7d", Labels: hash}, "Deployment web"},
+		{policy.Meta{Name: "a", Owner: "ReplicaSet/web-6d4f8c9b7d"}, "ReplicaSet web-6d4f8c9b7d"},
+		{policy.Meta{Name: "a", Owner: "ReplicaSet/bare", Labels: hash}, "ReplicaSet bare"},
+		{policy.Meta{Name: "a", Owner: "Job/x-6d4f8c9b7d", Labels: hash}, "Job x-6d4f8c9b7d"},
+	} {
+		kind, name := owner(&policy.Pod{Meta: tt.pod})
+		if got := kind + " " + name; got != tt.want {
+			t.Errorf("%+v: %s, want %s", tt.pod, got, tt.want)
+		}
+	}
+}
+
+func TestHasEnded(t *testing.T) {
+	for text, want := range map[string]bool{
+		`{"status": {"phase": "Succeeded"}}`: true,
+		`{"status": {"phase": "Failed"}}`:    true,
+		`{"status": {"phase": "Running"}}`:   false,
+		`{"status": {"phase": "Unknown"}}`:   false, // its node is out of reach: it may run
+		`{"status": {"phase": 5}}`:           false,
+		`{"status": null}`:                   false,
+		`{"spec": {}}`:                       false,
+	} {
+		if got := hasEnded(Object{Kind: "Pod", JSON: []byte(text)}); got != want {
+			t.Errorf("%s: %t", text, got)
+		}
+	}
+	if hasEnded(Object{Kind: "Service", JSON: []byte(`{"status": {"phase": "Failed"}}`)}) {
+		t.Error("a Service does not end")
+	}
+}

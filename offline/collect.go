@@ -1,0 +1,161 @@
+package offline
+
+import "github.com/evergate/evergate/policy"
+
+// skippedNames is how many names of skipped objects of one kind are kept: enough to recognise them by.
+const skippedNames = 5
+
+// collector makes a report out of verdicts.
+type collector struct {
+	*Report
+	explain bool
+	skips   map[skipKey]int // where in Report.Skipped
+	owners  owners
+}
+
+type skipKey struct{ kind, why string }
+
+func newCollector(o *Options) *collector {
+	return &collector{
+		Report: &Report{
+			Policy:     Policy{o.Policy.Hash(), o.Policy.Counts()},
+			AsExisting: o.AsExisting,
+			Verdict:    Allowed,
+			Results:    []Result{},
+		},
+		explain: o.Explain,
+		skips:   map[skipKey]int{},
+		owners:  owners{},
+	}
+}
+
+// fail reports what could not be read or understood.
+func (c *collector) fail(err error) {
+	c.Summary.Errors++
+	c.Verdict = Invalid
+	c.Errors = append(c.Errors, err.Error())
+}
+
+// skip reports an object that is not judged.
+func (c *collector) skip(o Object, why string) {
+	c.Summary.Skipped++
+	key := skipKey{o.qualified(), why}
+	i, ok := c.skips[key]
+	if !ok {
+		i = len(c.Skipped)
+		c.skips[key] = i
+		c.Skipped = append(c.Skipped, Skipped{Kind: key.kind, Why: why})
+	}
+	s := &c.Skipped[i]
+	s.Count++
+	if len(s.Names) < skippedNames {
+		s.Names = append(s.Names, qualifiedName(o.Namespace, o.Name))
+	}
+}
+
+// add reports what the policy says of an object.
+func (c *collector) add(o Object, k kind, v verdict) {
+	r := Result{Verdict: Allowed, Kind: o.Kind, Namespace: v.attributes.Namespace, Name: o.Name}
+	for _, f := range v.findings {
+		r.tell(newFinding(f, k.prefix()))
+	}
+	for i := range v.images {
+		image := newImage(&v.images[i], k.prefix(), c.AsExisting)
+		if c.explain || image.Effect != "" || image.To != "" {
+			r.Images = append(r.Images, image)
+		}
+	}
+	for _, t := range v.rules {
+		r.Rules = append(r.Rules, Rule{t.Rule, t.Mode.String(), t.Applies, t.Why, t.Findings})
+	}
+	c.count(&r)
+	if !c.AsExisting {
+		r.Source, r.Operation = o.Origin.String(), v.attributes.Operation
+		c.Results = append(c.Results, r)
+		return
+	}
+	if v.pod != nil {
+		r.Kind, r.Name = owner(v.pod)
+		r.Pods = 1
+	}
+	c.owners.add(r)
+}
+
+// count adds a result to the summary.
+func (c *collector) count(r *Result) {
+	c.Summary.Judged++
+	switch {
+	case r.Verdict == Denied:
+		c.Summary.Denied++
+		if c.Verdict == Allowed {
+			c.Verdict = Denied
+		}
+	case r.warns():
+		c.Summary.Warned++
+	}
+	for _, image := range r.Images {
+		switch image.Outcome {
+		case policy.Rewritten.String():
+			c.Summary.Rewritten++
+		case Outside:
+			c.Summary.Outside++
+		}
+	}
+}
+
+// report ends the collection.
+func (c *collector) report() *Report {
+	if c.AsExisting {
+		c.Results = c.owners.results()
+	}
+	return c.Report
+}
+
+// warns says whether a user is warned of anything.
+func (r *Result) warns() bool {
+	for _, f := range r.Findings {
+		if f.Effect == Warning {
+			return true
+		}
+	}
+	for _, i := range r.Images {
+		if i.Effect == Warning {
+			return true
+		}
+	}
+	return false
+}
+
+// newFinding turns what a policy says of a Pod into what it says of the object at prefix in which the Pod is written.
+func newFinding(f policy.Finding, prefix string) Finding {
+	effect := Audited
+	switch {
+	case f.Denies():
+		effect = Denial
+	case f.Mode >= policy.Warn:
+		effect = Warning
+	}
+	path := f.Path
+	if path != "" {
+		path = prefix + path
+	}
+	return Finding{effect, f.ID(), f.Mode.String(), path, f.Reason, f.Note, f.Existed}
+}
+
+// newImage does the same for an image. One that exists is not rewritten any more: it is outside of its mirror.
+func newImage(o *policy.ImageOutcome, prefix string, exists bool) Image {
+	image := Image{
+		Path: prefix + o.Image.Path(), Image: o.Image.Ref, Outcome: o.Outcome.String(), Entry: o.Entry, To: o.To, Why: o.Why(),
+	}
+	if o.Entry != "" {
+		image.Mode = o.Mode.String()
+	}
+	switch {
+	case exists && o.To != "":
+		image.Outcome = Outside
+		image.Why = "mirrors entry " + o.Entry + " has it at " + o.To
+	case o.Outcome == policy.Malformed, o.Outcome == policy.WouldRewrite && o.Mode == policy.Warn:
+		image.Effect = Warning
+	}
+	return image
+}

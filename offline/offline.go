@@ -1,0 +1,126 @@
+// Package offline asks a policy about manifests, without a server and without a cluster: what would be rewritten, denied
+// and warned of if they were applied, and why. It decides with the same code that answers kube-apiserver.
+//
+//	files.go  json.go  yaml.go   text → objects, one by one
+//	kinds.go                     which objects are judged, and where workloads keep their Pod template
+//	offline.go                   object → request, as kube-apiserver would send it
+//	judge.go                     request → what the policy says
+//	audit.go                     what is particular to objects that exist already
+//	collect.go                   verdicts → report
+//	report.go  write.go  text.go what is handed on, to programs and to people
+package offline
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/evergate/evergate/policy"
+)
+
+// Options says what is asked, and as whom.
+type Options struct {
+	Policy *policy.Policy
+
+	// An object that Old has is updated, any other created; with Operation UPDATE it is an error that Old has it not.
+	// Pods of a template are created whatever becomes of the workload: its controller makes new ones.
+	Old       *Index // may be nil
+	Operation policy.Operation
+
+	Namespace string // of objects that name none
+	User      string // who asks, for rules that match by user
+	Groups    []string
+
+	// AsExisting judges objects that a cluster holds already. Images are then what runs, and are not rewritten first;
+	// the report holds only what there is something to say of, by namespace and owner. Left out and counted are Pods
+	// that have ended, since they pull nothing any more, and mirror Pods of static Pods, which no webhook can help.
+	// Pod templates are skipped: what runs are the Pods.
+	AsExisting bool
+
+	Reviews bool // the input holds AdmissionReviews, which say all of the above themselves
+	Explain bool // say of every image and rule why it applies or does not
+}
+
+// Review judges objects. Those that cannot be read or understood are told in the report, beside all others.
+func Review(o Options, objects iter.Seq2[Object, error]) *Report {
+	c := newCollector(&o)
+	for object, err := range objects {
+		switch {
+		case err != nil:
+		case o.Reviews:
+			err = o.admissionReview(object, c)
+		default:
+			err = o.manifest(object, c)
+		}
+		if err != nil {
+			c.fail(err)
+		}
+	}
+	return c.report()
+}
+
+// manifest judges one object as if it were applied, or as it exists.
+func (o *Options) manifest(object Object, c *collector) error {
+	k, err := kindOf(object)
+	if err != nil {
+		return err
+	}
+	switch {
+	case object.Kind == "AdmissionReview":
+		return object.errorf("this is a review, not a manifest: add --admission-review")
+	case k.judge == nil:
+		c.skip(object, "not judged")
+		return nil
+	case o.AsExisting && k.template != nil:
+		c.skip(object, "its Pods are judged instead")
+		return nil
+	case o.AsExisting && hasEnded(object):
+		c.Summary.EndedPods++
+		return nil
+	}
+	v, err := o.apply(object, k)
+	if err != nil {
+		return &InputError{object.Origin, fmt.Errorf("%s: %w", object, err)}
+	}
+	if o.AsExisting && v.isMirrorPod() {
+		c.Summary.MirrorPods++
+		return nil
+	}
+	c.add(object, k, v)
+	return nil
+}
+
+// apply judges what kube-apiserver would send to the webhook if the object were applied.
+func (o *Options) apply(object Object, k kind) (verdict, error) {
+	if object.Namespace == "" {
+		object.Namespace = o.Namespace
+	}
+	a := policy.Attributes{
+		Operation: policy.Create, Namespace: object.Namespace, Name: object.Name, User: o.User, Groups: o.Groups,
+	}
+	if k.template != nil {
+		template, err := field(object.JSON, k.template...)
+		if err == nil && template == nil {
+			err = errors.New("it has no " + k.prefix() + "spec, so that there is no Pod to judge")
+		}
+		if err != nil {
+			return verdict{}, err
+		}
+		a.Name = "" // the controller lets the API server choose one
+		v, err := k.judge.manifest(o, a, template, nil)
+		if err != nil {
+			return verdict{}, fmt.Errorf("%s: %w", strings.Join(k.template, "."), err)
+		}
+		return v, nil
+	}
+	old, found := o.Old.find(object)
+	switch {
+	case found:
+		a.Operation = policy.Update
+	case o.Operation == policy.Update:
+		return verdict{}, errors.New("to judge an update, --old must hold the object as it was: it has none of this " +
+			"kind, namespace and name")
+	}
+	return k.judge.manifest(o, a, object.JSON, old.JSON)
+}

@@ -1,0 +1,132 @@
+package offline
+
+import "github.com/evergate/evergate/policy"
+
+// Report is what a policy says of the input. Its JSON is an interface: fields are added, never renamed.
+type Report struct {
+	Policy     Policy    `json:"policy"`
+	AsExisting bool      `json:"asExisting,omitempty"`
+	Verdict    Verdict   `json:"verdict"` // of all: invalid before denied before allowed
+	Summary    Summary   `json:"summary"`
+	Results    []Result  `json:"results"`           // in the order of the input; by namespace, kind and name with asExisting
+	Skipped    []Skipped `json:"skipped,omitempty"` // what was not judged, by kind
+	Errors     []string  `json:"errors,omitempty"`  // what could not be understood
+}
+
+// ExitCode is what a command ends with: 0 when all is allowed, 1 when something is denied, 2 when some of the input
+// could not be understood.
+func (r *Report) ExitCode() int {
+	switch r.Verdict {
+	case Allowed:
+		return 0
+	case Denied:
+		return 1
+	default:
+		return 2
+	}
+}
+
+// Policy says which policy judged.
+type Policy struct {
+	Hash string `json:"hash"`
+	policy.Counts
+}
+
+// Verdict is the outcome for one object, or for all of them.
+type Verdict string
+
+// The verdicts.
+const (
+	Allowed Verdict = "allowed"
+	Denied  Verdict = "denied"
+	Invalid Verdict = "invalid" // some of the input could not be understood
+)
+
+// Summary counts objects and images.
+type Summary struct {
+	Judged     int `json:"judged"`     // objects
+	Denied     int `json:"denied"`     // of them
+	Warned     int `json:"warned"`     // of them: allowed with a warning
+	Rewritten  int `json:"rewritten"`  // images; none with asExisting
+	Outside    int `json:"outside"`    // images that run from elsewhere than their mirror; only with asExisting
+	Skipped    int `json:"skipped"`    // objects
+	EndedPods  int `json:"endedPods"`  // left out; only with asExisting
+	MirrorPods int `json:"mirrorPods"` // likewise
+	Errors     int `json:"errors"`
+}
+
+// Result is what is said of one object; with asExisting of all Pods of one owner that have something said of them.
+type Result struct {
+	Kind      string           `json:"kind"`
+	Namespace string           `json:"namespace,omitempty"`
+	Name      string           `json:"name,omitempty"`
+	Source    string           `json:"source,omitempty"`    // file, line and item; absent with asExisting
+	Operation policy.Operation `json:"operation,omitempty"` // absent with asExisting
+	Pods      int              `json:"pods,omitempty"`      // only with asExisting: how many of the owner
+	Verdict   Verdict          `json:"verdict"`
+	Findings  []Finding        `json:"findings,omitempty"`
+	Images    []Image          `json:"images,omitempty"` // those that something happens to, or all of them with explain
+	Rules     []Rule           `json:"rules,omitempty"`  // only with explain
+}
+
+// Finding is what one rule says of one field.
+type Finding struct {
+	Effect  Effect `json:"effect"`
+	ID      string `json:"id"` // rule/check
+	Mode    string `json:"mode"`
+	Path    string `json:"path,omitempty"`
+	Message string `json:"message"`           // what was found and what would pass
+	Note    string `json:"note,omitempty"`    // the rule's own message
+	Existed bool   `json:"existed,omitempty"` // before the update: so it only warns
+}
+
+// Outside is the outcome of an image that runs, with asExisting, from elsewhere than the mirror that the policy has
+// for it.
+const Outside = "outside"
+
+// Effect is what a finding or an image brings about in a cluster.
+type Effect string
+
+// The effects.
+const (
+	Denial  Effect = "denied"  // the request
+	Warning Effect = "warning" // shown to the user
+	Audited Effect = "audit"   // seen only in audit annotations and metrics
+)
+
+// Image is what becomes of one image.
+type Image struct {
+	Path    string `json:"path"`
+	Image   string `json:"image"`            // as written
+	Outcome string `json:"outcome"`          // in the words of policy.Outcome, or outside
+	Effect  Effect `json:"effect,omitempty"` // warning, where the user is warned
+	Entry   string `json:"entry,omitempty"`  // of mirrors, that decided
+	Mode    string `json:"mode,omitempty"`   // of that entry
+	To      string `json:"to,omitempty"`     // where it is, or would be, pulled from
+	Why     string `json:"why"`
+}
+
+// Rule says whether a rule looked at the object.
+type Rule struct {
+	Rule     string `json:"rule"`
+	Mode     string `json:"mode"`
+	Applies  bool   `json:"applies"`
+	Why      string `json:"why"`
+	Findings int    `json:"findings"`
+}
+
+// tell adds a finding.
+func (r *Result) tell(f Finding) {
+	r.Findings = append(r.Findings, f)
+	if f.Effect == Denial {
+		r.Verdict = Denied
+	}
+}
+
+// Skipped are objects of one kind that were not judged.
+type Skipped struct {
+	Kind  string   `json:"kind"`
+	Why   string   `json:"why"`
+	Count int      `json:"count"`
+	Names []string `json:"names"` // the first of them
+}
