@@ -1,0 +1,104 @@
+package cmd
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"runtime/debug"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
+)
+
+// TestFlagsAndVariables checks what must hold for the flags of every command, also of those to come.
+func TestFlagsAndVariables(t *testing.T) {
+	eachFlag(newRootCommand(nil), func(f *pflag.Flag) {
+		if f.Name != strings.ToLower(f.Name) || strings.ContainsAny(f.Name, "_.") {
+			t.Errorf("--%s is not kebab-case", f.Name)
+		}
+		if ofService.MatchString(variable(f.Name)) {
+			t.Errorf("--%s: Kubernetes itself sets %s for a Service called evergate", f.Name, variable(f.Name))
+		}
+		if !strings.Contains(f.Usage, variable(f.Name)) {
+			t.Errorf("--%s: its help does not name %s", f.Name, variable(f.Name))
+		}
+		if f.Value.Type() == "stringSlice" {
+			t.Errorf("--%s: a list is a stringArray, so that a value may hold a comma", f.Name)
+		}
+	})
+}
+
+func TestVariablesOfServices(t *testing.T) {
+	for name, want := range map[string]bool{
+		"EVERGATE_SERVICE_HOST":            true,
+		"EVERGATE_SERVICE_PORT":            true,
+		"EVERGATE_SERVICE_PORT_HTTPS":      true,
+		"EVERGATE_PORT":                    true,
+		"EVERGATE_PORT_443_TCP":            true,
+		"EVERGATE_PORT_443_TCP_ADDR":       true,
+		"EVERGATE_WEBHOOK_OPS_PORT_80_UDP": true,
+		"EVERGATE_PORTAL":                  false,
+		"EVERGATE_POLICY":                  false,
+		"EVERGATE_PORT_NAME":               false,
+	} {
+		if got := ofService.MatchString(name); got != want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
+func TestVersion(t *testing.T) {
+	recorded := &debug.BuildInfo{GoVersion: "go1.26.8", Main: debug.Module{Version: "v1.2.3"}, Settings: []debug.BuildSetting{
+		{Key: "vcs.revision", Value: "abc"}, {Key: "vcs.time", Value: "2026-01-02T03:04:05Z"}, {Key: "vcs.modified", Value: "true"},
+	}}
+	linked := buildVersion{Version: "v2.0.0", Commit: "def", Date: "2027-01-01T00:00:00Z"}
+	for _, tt := range []struct {
+		name   string
+		info   *debug.BuildInfo
+		linked buildVersion
+		want   string
+	}{
+		{"recorded", recorded, buildVersion{}, "evergate v1.2.3, commit abc with changes, 2026-01-02T03:04:05Z, go1.26.8\n"},
+		{"linked", recorded, linked, "evergate v2.0.0, commit def, 2027-01-01T00:00:00Z, go1.26.8\n"},
+		{"neither", nil, buildVersion{}, "evergate unknown\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var text bytes.Buffer
+			if err := tt.linked.with(tt.info).write(&text, "text"); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, text.String()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+
+	var stdout, stderr bytes.Buffer
+	if code := Run(t.Context(), []string{"version", "-o", "json"}, nil, nil, &stdout, &stderr); code != 0 {
+		t.Fatal(code, stderr.String())
+	}
+	var got buildVersion
+	if err := json.Unmarshal(stdout.Bytes(), &got); err != nil || got.Version == "" || got.Go == "" {
+		t.Errorf("%v: %s", err, stdout.String())
+	}
+}
+
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+// TestReportThatCannotBeWritten checks that a lost report is never taken for one that allows.
+func TestReportThatCannotBeWritten(t *testing.T) {
+	t.Chdir("testdata")
+	var stderr bytes.Buffer
+	args := []string{"review", "--policy", "policy.yaml", "-f", "services.yaml"}
+	if code := Run(context.Background(), args, nil, nil, full{}, &stderr); code != exitUsage {
+		t.Errorf("exit code %d", code)
+	}
+	if want := "evergate: cannot write the report: no space left on device\n"; stderr.String() != want {
+		t.Errorf("%q, want %q", stderr.String(), want)
+	}
+}

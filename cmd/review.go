@@ -1,0 +1,146 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/evergate/evergate/offline"
+	"github.com/evergate/evergate/policy"
+)
+
+// reviewFlags are the flags of evergate review.
+type reviewFlags struct {
+	policy     string
+	files      []string
+	old        []string
+	operation  string
+	namespace  string
+	user       string
+	groups     []string
+	asExisting bool
+	reviews    bool
+	explain    bool
+	output     offline.Format
+}
+
+func newReviewCommand() *cobra.Command {
+	f := reviewFlags{output: offline.Text}
+	c := &cobra.Command{
+		Use:   "review --policy POLICY -f FILE",
+		Short: "Say what a policy would rewrite, deny and warn of, without a cluster",
+		Long: `Review judges manifests by a policy, with the code that answers kube-apiserver: what would be rewritten, denied and
+warned of if they were applied. It reads YAML of any number of documents, JSON, and Lists as kubectl prints them.
+Pods, Ingresses and Services are judged; of Deployments, StatefulSets, DaemonSets, ReplicaSets,
+ReplicationControllers, Jobs, CronJobs and PodTemplates the Pods that they would create. Labels that only a controller
+adds are not known. Other objects are skipped, and said to be.
+
+With --as-existing it judges what a cluster holds already: what would be denied now, and what runs from outside the
+mirrors, by namespace and owner. All namespaces of the input are judged, whether they have opted in or not. Pods that
+have ended and mirror Pods of static Pods are left out.
+
+Exit codes: 0 all is allowed, 1 something is denied, 2 bad flags, a bad policy, or input that is not understood.`,
+		Example: `  evergate review --policy policy.yaml -f deploy/
+  helm template chart | evergate review --policy policy.yaml -f - --explain
+  kubectl get pods,ingresses,services -A -o json | evergate review --policy policy.yaml -f - --as-existing`,
+		Args: noArgs("name manifests with -f"),
+		RunE: func(c *cobra.Command, _ []string) error {
+			return f.run(c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr())
+		},
+	}
+	flags := c.Flags()
+	flags.SortFlags = false
+	flags.StringVarP(&f.policy, "policy", "p", "", "`file` or directory of the policy")
+	flags.StringArrayVarP(&f.files, "filename", "f", nil, "`file` or directory of manifests, or - (stdin); can be repeated")
+	flags.StringArrayVar(&f.old, "old", nil, "`file` or directory of the objects as they were; can be repeated")
+	flags.StringVar(&f.operation, "operation", "", "CREATE or UPDATE (default: UPDATE for what --old has, else CREATE)")
+	flags.StringVarP(&f.namespace, "namespace", "n", "default", "namespace of objects that name none")
+	flags.StringVar(&f.user, "user", "", "who applies the manifests")
+	flags.StringArrayVar(&f.groups, "group", nil, "a group that the user is in; can be repeated")
+	flags.BoolVar(&f.asExisting, "as-existing", false, "judge objects as they exist in a cluster")
+	flags.BoolVar(&f.reviews, "admission-review", false, "the input is reviews, as kube-apiserver sends them")
+	flags.BoolVar(&f.explain, "explain", false, "say for each image and rule why it applies or not")
+	flags.VarP(&f.output, "output", "o", "how to write the report: text, json or yaml")
+	return c
+}
+
+func (f *reviewFlags) run(stdin io.Reader, stdout, stderr io.Writer) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	options, err := f.options(stdin)
+	if err != nil {
+		return err
+	}
+	report := offline.Review(options, offline.Read(f.files, stdin))
+	if err := report.Write(stdout, f.output); err != nil {
+		return fmt.Errorf("cannot write the report: %w", err)
+	}
+	for _, line := range report.Errors {
+		printError(stderr, errors.New(line))
+	}
+	if code := report.ExitCode(); code != exitOK {
+		return &exitError{code: code}
+	}
+	return nil
+}
+
+// check refuses flags that contradict each other, rather than to judge something else than was meant.
+func (f *reviewFlags) check() error {
+	update := f.operation == string(policy.Update)
+	stdins := 0
+	for _, name := range slices.Concat(f.files, f.old) {
+		if name == offline.Stdin {
+			stdins++
+		}
+	}
+	for _, mistake := range []struct {
+		made bool
+		what string
+	}{
+		{f.policy == "", "which policy? name its file or directory with --policy"},
+		{len(f.files) == 0, "review what? name manifests with -f FILE, -f DIRECTORY or -f - for stdin"},
+		{stdins > 1, "- (stdin) can be read only once: write what else there is into a file"},
+		{
+			f.operation != "" && f.operation != string(policy.Create) && !update,
+			fmt.Sprintf("--operation %q is not judged by any webhook of Evergate: write CREATE or UPDATE", f.operation),
+		},
+		{update && len(f.old) == 0, "--operation UPDATE needs the objects as they were: name them with --old"},
+		{
+			f.operation == string(policy.Create) && len(f.old) > 0,
+			"--operation CREATE knows no object as it was: leave out --old, or --operation",
+		},
+		{
+			f.asExisting && (len(f.old) > 0 || f.operation != "" || f.reviews),
+			"--as-existing judges objects as they are: leave out --old, --operation and --admission-review",
+		},
+		{
+			f.reviews && (len(f.old) > 0 || f.operation != "" || f.user != "" || len(f.groups) > 0),
+			"with --admission-review the reviews say who does what: leave out --old, --operation, --user and --group",
+		},
+	} {
+		if mistake.made {
+			return errors.New(mistake.what)
+		}
+	}
+	return nil
+}
+
+func (f *reviewFlags) options(stdin io.Reader) (offline.Options, error) {
+	p, err := loadPolicy(f.policy)
+	if err != nil {
+		return offline.Options{}, err
+	}
+	old, err := offline.NewIndex(offline.Read(f.old, stdin), f.namespace)
+	if err != nil {
+		return offline.Options{}, fmt.Errorf("--old: %w", err)
+	}
+	return offline.Options{
+		Policy: p, Old: old, Operation: policy.Operation(f.operation),
+		Namespace: f.namespace, User: f.user, Groups: f.groups,
+		AsExisting: f.asExisting, Reviews: f.reviews, Explain: f.explain,
+	}, nil
+}

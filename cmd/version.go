@@ -1,0 +1,79 @@
+package cmd
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"github.com/evergate/evergate/offline"
+)
+
+// Set by the linker for releases: -X github.com/evergate/evergate/cmd.version=v1.2.3, likewise commit and date. What is
+// not set comes from what the go command records.
+var version, commit, date string
+
+// buildVersion says which build this is.
+type buildVersion struct {
+	Version string `json:"version"`
+	Commit  string `json:"commit,omitempty"`
+	Date    string `json:"date,omitempty"`  // of the commit, or of the release: RFC 3339
+	Dirty   bool   `json:"dirty,omitempty"` // built with changes that are not in the commit
+	Go      string `json:"go,omitempty"`
+}
+
+func newVersionCommand() *cobra.Command {
+	output := offline.Text
+	c := &cobra.Command{
+		Use:   "version",
+		Short: "Say which build of Evergate this is",
+		Args:  noArgs("leave it out"),
+		RunE: func(c *cobra.Command, _ []string) error {
+			info, _ := debug.ReadBuildInfo() // nil, but for binaries built without modules
+			linked := buildVersion{Version: version, Commit: commit, Date: date}
+			return linked.with(info).write(c.OutOrStdout(), output)
+		},
+	}
+	c.Flags().VarP(&output, "output", "o", "how to write it: text, json or yaml")
+	return c
+}
+
+// with fills what the linker has not set from what the go command has recorded; info may be nil.
+func (v buildVersion) with(info *debug.BuildInfo) buildVersion {
+	if info != nil {
+		recorded := map[string]string{}
+		for _, s := range info.Settings {
+			recorded[s.Key] = s.Value
+		}
+		v.Dirty = v.Commit == "" && recorded["vcs.modified"] == "true"
+		v.Version = cmp.Or(v.Version, info.Main.Version)
+		v.Commit = cmp.Or(v.Commit, recorded["vcs.revision"])
+		v.Date = cmp.Or(v.Date, recorded["vcs.time"])
+		v.Go = info.GoVersion
+	}
+	v.Version = cmp.Or(v.Version, "unknown")
+	return v
+}
+
+func (v buildVersion) write(w io.Writer, f offline.Format) error {
+	if f != offline.Text {
+		return offline.Encode(w, f, v)
+	}
+	line := "evergate " + v.Version
+	if v.Commit != "" {
+		line += ", commit " + v.Commit
+		if v.Dirty {
+			line += " with changes"
+		}
+	}
+	if v.Date != "" {
+		line += ", " + v.Date
+	}
+	if v.Go != "" {
+		line += ", " + v.Go
+	}
+	_, err := fmt.Fprintln(w, line)
+	return err
+}
