@@ -1,0 +1,142 @@
+package examples_test
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/evergate/evergate/examples"
+	"github.com/evergate/evergate/offline"
+	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/review"
+)
+
+var update = flag.Bool("update", false, "write the .want files anew")
+
+// TestManifests checks what is said of each manifest beside it, and that the good ones pass.
+func TestManifests(t *testing.T) {
+	t.Chdir("..") // so that the commands in the files work as they stand there
+	hardened := load(t, "examples/policies/hardened.yaml")
+	for _, file := range glob(t, "examples/manifests/*.yaml") {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			report := offline.Review(offline.Options{Policy: hardened, Namespace: "default"}, offline.Read([]string{file}, nil))
+			if want := strings.Contains(file, "-good"); (report.Verdict == offline.Allowed) != want {
+				t.Errorf("verdict %s", report.Verdict)
+			}
+			var text bytes.Buffer
+			text.WriteString("$ evergate review --policy examples/policies/hardened.yaml -f " + filepath.ToSlash(file) + "\n")
+			if err := report.Write(&text, offline.Text); err != nil {
+				t.Fatal(err)
+			}
+			golden(t, strings.TrimSuffix(file, ".yaml")+".want", text.Bytes())
+		})
+	}
+}
+
+func TestReviews(t *testing.T) {
+	dev, err := policy.Load(policy.File{Name: "dev.yaml", Data: examples.DevPolicy()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod, err := review.DecodePod(examples.PodReview())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rw := dev.RewritePod(pod.Attributes, pod.Object, nil); !rw.Changes() {
+		t.Error("the Pod's images are not rewritten")
+	}
+	if findings := dev.JudgePod(pod.Attributes, pod.Object, nil); len(findings) > 0 {
+		t.Errorf("the Pod is denied: %v", findings)
+	}
+	ing, err := review.DecodeIngress(examples.IngressReview())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if findings := dev.JudgeIngress(ing.Attributes, ing.Object, nil); len(findings) == 0 {
+		t.Error("the Ingress is not denied")
+	}
+	svc, err := review.DecodeService(examples.ServiceReview())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if findings := dev.JudgeService(svc.Attributes, svc.Object, nil); len(findings) > 0 {
+		t.Errorf("the Service is denied: %v", findings)
+	}
+}
+
+// TestPolicies checks that the examples show every field that a policy file can have.
+func TestPolicies(t *testing.T) {
+	var all []byte
+	for _, file := range glob(t, "policies/*.yaml") {
+		load(t, file)
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, data...)
+	}
+	tag := regexp.MustCompile("`yaml:\"([a-zA-Z]+)[,\"]")
+	fields := map[string]bool{}
+	for _, file := range glob(t, "../policy/*.go") {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range tag.FindAllSubmatch(source, -1) {
+			fields[string(m[1])] = true
+		}
+	}
+	if len(fields) < 30 {
+		t.Fatalf("found only %d fields in the sources of package policy: %v", len(fields), fields)
+	}
+	for field := range fields {
+		if !regexp.MustCompile(`(?m)(^|[ {])`+field+`: `).Match(all) && !bytes.Contains(all, []byte(field+":\n")) {
+			t.Errorf("no example has the field %s", field)
+		}
+	}
+}
+
+func load(t *testing.T, file string) *policy.Policy {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := policy.Load(policy.File{Name: filepath.Base(file), Data: data})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func glob(t *testing.T, pattern string) []string {
+	t.Helper()
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no file %s (%v)", pattern, err)
+	}
+	return files
+}
+
+func golden(t *testing.T, file string, got []byte) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s differs (-want +got); go test ./examples -update writes it anew:\n%s", file, diff)
+	}
+}
