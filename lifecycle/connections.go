@@ -1,0 +1,160 @@
+package lifecycle
+
+import (
+	"container/list"
+	"context"
+	"crypto/tls"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// connections are the open connections of one server: how many there are, how old each is, and which has to go when
+// there are too many. It hears of them through the ConnContext and ConnState hooks of the http.Server.
+//
+// With max connections open, each new one costs an old one, so that honest callers get in while a hostile peer holds
+// connections by the thousand. The first to go is the one that has gone longest without completing its first request:
+// an honest caller completes one within milliseconds of dialling, a peer that says nothing never does. Then the one
+// that has been idle longest: callers reuse the one that they used last, so it is the least likely to be chosen. If all
+// are busy answering, the new one goes.
+type connections struct {
+	maxAge time.Duration // 0: none is ever old
+	max    int           // 0: no bound
+	shed   func()        // told of each connection that had to go
+
+	mu     sync.Mutex
+	open   map[net.Conn]*connection
+	silent list.List     // *connection that have completed no request, oldest first
+	idle   list.List     // *connection between requests, longest idle first
+	none   chan struct{} // closed when none is open any more; nil while nobody waits
+}
+
+// connection is an open connection.
+type connection struct {
+	net.Conn
+	retireAt time.Time // zero: never
+	in       *list.List
+	place    *list.Element // in that list; nil while it answers a request that is not its first
+}
+
+// old says whether the connection has reached its age, so that its next answer should be its last.
+func (c *connection) old(now time.Time) bool { return !c.retireAt.IsZero() && now.After(c.retireAt) }
+
+// move puts the connection at the end of a list, or takes it out of the one that it is in if that is nil.
+func (c *connection) move(to *list.List) {
+	if c.in != nil {
+		c.in.Remove(c.place)
+	}
+	if c.in, c.place = to, nil; to != nil {
+		c.place = to.PushBack(c)
+	}
+}
+
+// close cuts the connection without a word. A tls.Conn would wait for a peer that does not read to take its alert.
+func (c *connection) close() {
+	conn := c.Conn
+	if t, ok := conn.(*tls.Conn); ok {
+		conn = t.NetConn()
+	}
+	_ = conn.Close()
+}
+
+type connectionKey struct{}
+
+// connectionOf returns the connection that a request came in on; nil if none was accepted for it.
+func connectionOf(ctx context.Context) *connection {
+	c, _ := ctx.Value(connectionKey{}).(*connection)
+	return c
+}
+
+// accept takes note of a new connection. It is the server's ConnContext, which is called before any other hook.
+func (cs *connections) accept(ctx context.Context, conn net.Conn) context.Context {
+	c := &connection{Conn: conn}
+	if cs.maxAge > 0 {
+		// The jitter keeps connections that were opened together, as after a roll-out, from being retired together.
+		c.retireAt = time.Now().Add(time.Duration(float64(cs.maxAge) * (0.9 + 0.2*rand.Float64())))
+	}
+	if victim := cs.add(c); victim != nil {
+		victim.close()
+		cs.shed()
+	}
+	return context.WithValue(ctx, connectionKey{}, c)
+}
+
+// add counts a connection and returns the one that has to go for it, which is not counted any more; nil if none has to.
+func (cs *connections) add(c *connection) (victim *connection) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	if cs.max > 0 && len(cs.open) >= cs.max {
+		oldest := cs.silent.Front()
+		if oldest == nil {
+			oldest = cs.idle.Front()
+		}
+		if oldest == nil {
+			return c
+		}
+		victim = oldest.Value.(*connection)
+		defer cs.remove(victim) // last, so that a drain does not see a moment without any
+	}
+	if cs.open == nil {
+		cs.open = make(map[net.Conn]*connection)
+	}
+	cs.open[c.Conn] = c
+	c.move(&cs.silent)
+	return victim
+}
+
+// changed follows a connection through its states. It is the server's ConnState.
+func (cs *connections) changed(conn net.Conn, state http.ConnState) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	c := cs.open[conn]
+	if c == nil {
+		return // shed already
+	}
+	switch state {
+	case http.StateActive:
+		if c.in == &cs.idle {
+			c.move(nil)
+		}
+	case http.StateIdle:
+		c.move(&cs.idle)
+	case http.StateClosed, http.StateHijacked:
+		cs.remove(c)
+	}
+}
+
+func (cs *connections) remove(c *connection) {
+	c.move(nil)
+	delete(cs.open, c.Conn)
+	if len(cs.open) == 0 && cs.none != nil {
+		close(cs.none)
+		cs.none = nil
+	}
+}
+
+func (cs *connections) count() int {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	return len(cs.open)
+}
+
+// waitNone returns when no connection is open, or when ctx is done.
+func (cs *connections) waitNone(ctx context.Context) {
+	cs.mu.Lock()
+	if len(cs.open) == 0 {
+		cs.mu.Unlock()
+		return
+	}
+	if cs.none == nil {
+		cs.none = make(chan struct{})
+	}
+	none := cs.none
+	cs.mu.Unlock()
+	select {
+	case <-none:
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,42 @@
+// Package lifecycle is the life of the serving process: its phases, their order, and what callers notice of each. It is
+// there so that not one call is lost while a replica starts, is replaced, or hangs.
+//
+// A life with the default times, of a replica that is rolled:
+//
+//	T0          Run is called             starting    the ops port answers; the serving port is not bound
+//	T0+0.3s     policy, certificate there listening   the serving port is bound; reviews get 503, Retry-After: 1
+//	T0+0.4s     the self-probe succeeded  ready       reviews are answered; the watchdog repeats the probe
+//	...
+//	T1          SIGTERM                   draining    readiness is false; every answer says Connection: close; the
+//	                                                  listener stays open and new connections are served
+//	T1+10s      DrainDelay is over                    endpoints have propagated: from here the drain may end
+//	T1+10..30s  no connection is open, or stopping    the listener is closed (Shutdown); what is being answered is
+//	            DrainTimeout is over                  answered
+//	  +0..15s   all is answered, or                   what is still open after ShutdownTimeout is cut (exit code 4)
+//	            ShutdownTimeout is over
+//	  +0..5s    the ops port is closed    stopped     telemetry is flushed; Run returns
+//
+// What waits for what:
+//
+//	 Open ──────────► listening ──► self-probe ──► ready      signal ──┐      signal ──► Run returns at once,
+//	(policy,          (serving)     (repeated        │       (first)   │     (second)   in whatever phase
+//	 certificate,                    until it        └───────┬─────────┘
+//	 socket)                         succeeds)               ▼
+//	                                                     draining ──► Connection: close on every answer
+//	                                              ┌──────────┴───────────┐
+//	                                              ▼                      ▼
+//	                                         DrainDelay             DrainTimeout
+//	                                              ▼                      │
+//	                                     no connection is open           │
+//	                                              └─── whichever first ──┤
+//	                                                                     ▼
+//	          stopped ◄── OnStop hooks ◄── ops port closed ◄── stopping: Shutdown, then Close
+//
+// Whatever ends a process early takes the rest of the same way: a process that is told to stop before it was ready has
+// nobody to say goodbye to and goes straight to stopping; one whose listener failed drains the connections that it has.
+//
+// Why a drain and not Shutdown alone: kube-apiserver keeps idle connections to a Pod that terminates, goes on using
+// them (kubernetes issue 127335), and never repeats a POST that met a closed one. Shutdown, and SetKeepAlivesEnabled,
+// close idle connections at once, and with them the review that is on its way. An answer that says Connection: close
+// retires the connection with the caller's consent instead.
+package lifecycle

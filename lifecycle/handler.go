@@ -1,0 +1,75 @@
+package lifecycle
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// wrap is the outermost handler of the serving port.
+//
+// Before the process is ready it answers reviews with 503, Retry-After and Connection: close: kube-apiserver's client
+// repeats such a call, within its deadline, and on a new connection, so that it reaches another replica.
+//
+// Every answer of a process that is not ready, and the next answer on a connection that has reached its age, says
+// Connection: close. That is decided when the answer begins, not when the request came: a review that was under way
+// when the signal came says goodbye too.
+func (p *Process) wrap(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		a := &answer{ResponseWriter: w, process: p, conn: connectionOf(r.Context())}
+		exempt := p.Exempt != nil && p.Exempt(r)
+		if now := p.phase(); now < ready && !exempt {
+			a.Header().Set("Retry-After", "1")
+			a.Header().Set("Connection", "close")
+			http.Error(a, fmt.Sprintf("not ready: %s", now), http.StatusServiceUnavailable)
+			return
+		}
+		next.ServeHTTP(a, r)
+		a.begin(http.StatusOK) // a handler that wrote nothing
+		if !exempt && a.status/100 == 2 {
+			p.answered.Add(1)
+		}
+	})
+}
+
+// lastOn says whether the answer that begins now should be the last one on its connection.
+func (p *Process) lastOn(c *connection) bool {
+	return p.phase() != ready || c != nil && c.old(time.Now())
+}
+
+// answer is a ResponseWriter that says Connection: close where it is the last one on its connection.
+type answer struct {
+	http.ResponseWriter
+	process *Process
+	conn    *connection
+	status  int // 0 until it has begun
+}
+
+func (a *answer) begin(status int) {
+	if a.status != 0 || status < http.StatusOK { // 1xx announces an answer and is none
+		return
+	}
+	a.status = status
+	if a.process.lastOn(a.conn) {
+		a.Header().Set("Connection", "close")
+	}
+}
+
+func (a *answer) WriteHeader(status int) {
+	a.begin(status)
+	a.ResponseWriter.WriteHeader(status)
+}
+
+func (a *answer) Write(b []byte) (int, error) {
+	a.begin(http.StatusOK)
+	return a.ResponseWriter.Write(b)
+}
+
+// FlushError begins the answer like Write. http.ResponseController asks for it before it looks into Unwrap.
+func (a *answer) FlushError() error {
+	a.begin(http.StatusOK)
+	return http.NewResponseController(a.ResponseWriter).Flush()
+}
+
+// Unwrap is for http.ResponseController.
+func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }

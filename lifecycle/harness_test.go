@@ -1,0 +1,292 @@
+package lifecycle
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// pipeListener is a listener in memory: its connections are net.Pipes, which a fake clock can wait for.
+type pipeListener struct {
+	conns  chan net.Conn
+	closed chan struct{}
+	once   sync.Once
+}
+
+func newPipeListener() *pipeListener {
+	return &pipeListener{conns: make(chan net.Conn), closed: make(chan struct{})}
+}
+
+func (l *pipeListener) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.conns:
+		return c, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (l *pipeListener) Close() error {
+	l.once.Do(func() { close(l.closed) })
+	return nil
+}
+
+func (l *pipeListener) Addr() net.Addr { return pipeAddr{} }
+
+func (l *pipeListener) dial(ctx context.Context) (net.Conn, error) {
+	client, server := net.Pipe()
+	select {
+	case l.conns <- server:
+		return client, nil
+	case <-l.closed:
+		return nil, errors.New("connection refused")
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+type pipeAddr struct{}
+
+func (pipeAddr) Network() string { return "pipe" }
+func (pipeAddr) String() string  { return "pipe" }
+
+// client is a caller that keeps its connections, until the end of the test at most.
+func (l *pipeListener) client(t *testing.T) *http.Client {
+	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return l.dial(ctx) }}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport}
+}
+
+// records is a log and an observer.
+type records struct {
+	mu      sync.Mutex
+	log     bytes.Buffer
+	lasted  map[string]time.Duration // by phase
+	probes  []string                 // verdicts
+	shed    int
+	observe func(from, to string)
+}
+
+func (r *records) Write(b []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.log.Write(b)
+}
+
+func (r *records) text() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.log.String()
+}
+
+// phase returns how long a phase lasted.
+func (r *records) phase(name string) time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.lasted[name]
+}
+
+func (r *records) verdicts() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]string(nil), r.probes...)
+}
+
+func (r *records) PhaseChanged(from, to string, lasted time.Duration, _ int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.lasted == nil {
+		r.lasted = make(map[string]time.Duration)
+	}
+	r.lasted[from] = lasted
+	if r.observe != nil {
+		r.observe(from, to)
+	}
+}
+
+func (r *records) SelfProbed(verdict string, _ time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.probes = append(r.probes, verdict)
+}
+
+func (r *records) ConnectionShed() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.shed++
+}
+
+func (r *records) logger() *slog.Logger {
+	return slog.New(slog.NewTextHandler(r, &slog.HandlerOptions{
+		Level: slog.LevelDebug,
+		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey {
+				return slog.Attr{}
+			}
+			return a
+		},
+	}))
+}
+
+// world is a process with everything around it that it meets.
+type world struct {
+	*Process
+	records records
+	reviews *pipeListener
+	ops     *pipeListener
+	signals chan os.Signal
+	result  chan error
+	reached chan struct{} // told of each request for /slow and /stuck
+	slowly  chan struct{} // closed to have them answered
+}
+
+// newWorld returns a process with the default times, a probe that succeeds, and a handler that answers /review and /echo
+// at once, /slow when told to or when its context is done, and /stuck only when told to.
+func newWorld(t *testing.T) *world {
+	w := &world{
+		reviews: newPipeListener(), ops: newPipeListener(), signals: make(chan os.Signal), result: make(chan error, 1),
+		slowly: make(chan struct{}), reached: make(chan struct{}, 100),
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("/review", func(http.ResponseWriter, *http.Request) {})
+	mux.HandleFunc("/echo", func(rw http.ResponseWriter, r *http.Request) { _, _ = io.Copy(rw, r.Body) })
+	mux.HandleFunc("/slow", func(rw http.ResponseWriter, r *http.Request) {
+		w.reached <- struct{}{}
+		select {
+		case <-w.slowly:
+		case <-r.Context().Done():
+		}
+	})
+	mux.HandleFunc("/stuck", func(http.ResponseWriter, *http.Request) {
+		w.reached <- struct{}{}
+		<-w.slowly
+	})
+	health := http.NewServeMux()
+	health.HandleFunc("/readyz", func(rw http.ResponseWriter, _ *http.Request) { report(rw, w.Ready()) })
+	health.HandleFunc("/livez", func(rw http.ResponseWriter, _ *http.Request) { report(rw, w.Live()) })
+	mux.Handle("/readyz", health)
+	w.Process = &Process{
+		Open:             func(context.Context) (net.Listener, error) { return w.reviews, nil },
+		Handler:          mux,
+		Exempt:           func(r *http.Request) bool { return r.URL.Path == "/readyz" },
+		Probe:            func(context.Context) error { return nil },
+		OpsListener:      w.ops,
+		OpsHandler:       health,
+		DrainDelay:       DefaultDrainDelay,
+		DrainTimeout:     DefaultDrainTimeout,
+		ShutdownTimeout:  DefaultShutdownTimeout,
+		MaxConnectionAge: DefaultMaxConnectionAge,
+		MaxConnections:   DefaultMaxConnections,
+		Log:              w.records.logger(),
+		Observer:         &w.records,
+	}
+	return w
+}
+
+func report(rw http.ResponseWriter, err error) {
+	if err != nil {
+		http.Error(rw, err.Error(), http.StatusServiceUnavailable)
+	}
+}
+
+// run starts the process and returns when it has nothing to do but wait.
+func (w *world) run(t *testing.T) {
+	go func() { w.result <- w.Run(t.Context(), w.signals) }()
+	synctest.Wait()
+}
+
+// signal sends SIGTERM and returns when the process has acted on it.
+func (w *world) signal() {
+	w.signals <- syscall.SIGTERM
+	synctest.Wait()
+}
+
+// elapse lets d go by on the fake clock, and what happens in that time happen.
+func elapse(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
+}
+
+// call makes a call and returns its answer in short: the status, then what of Connection, Retry-After and the body
+// there is.
+func call(c *http.Client, path string) string {
+	resp, err := c.Post("http://evergate"+path, "application/json", nil)
+	if err != nil {
+		return err.Error()
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return err.Error()
+	}
+	s := fmt.Sprint(resp.StatusCode)
+	if resp.Close {
+		s += " close"
+	}
+	if after := resp.Header.Get("Retry-After"); after != "" {
+		s += " retry-after=" + after
+	}
+	if len(body) > 0 {
+		s += " " + string(bytes.TrimSpace(body))
+	}
+	return s
+}
+
+func checkCall(t *testing.T, c *http.Client, path, want string) {
+	t.Helper()
+	if got := call(c, path); got != want {
+		t.Errorf("%s: got %q, want %q", path, got, want)
+	}
+}
+
+// checkEnd waits for the end of the process and checks how it ended: its exit code and the sentence, if any.
+func (w *world) checkEnd(t *testing.T, code int, sentence string) {
+	t.Helper()
+	checkExit(t, <-w.result, code, sentence)
+}
+
+func checkExit(t *testing.T, err error, code int, sentence string) {
+	t.Helper()
+	var gotCode int
+	var got string
+	if err != nil {
+		var e *ExitError
+		if !errors.As(err, &e) {
+			t.Fatalf("Run returned %T %v, want an *ExitError", err, err)
+		}
+		gotCode, got = e.Code, e.Error()
+	}
+	if gotCode != code || got != sentence {
+		t.Errorf("ended with code %d %q, want code %d %q", gotCode, got, code, sentence)
+	}
+}
+
+func checkPhase(t *testing.T, w *world, name string, lasted time.Duration) {
+	t.Helper()
+	if got := w.records.phase(name); got != lasted {
+		t.Errorf("%s lasted %s, want %s", name, got, lasted)
+	}
+}
+
+func checkError(t *testing.T, what string, err error, want string) {
+	t.Helper()
+	got := ""
+	if err != nil {
+		got = cmp.Or(err.Error(), "an error without words")
+	}
+	if got != want {
+		t.Errorf("%s: got %q, want %q", what, got, want)
+	}
+}

@@ -1,0 +1,39 @@
+package lifecycle
+
+import (
+	"log/slog"
+	"time"
+)
+
+// phase is where a process stands in its life. Phases are entered in this order; a process that was never ready skips
+// draining.
+type phase int32
+
+const (
+	starting  phase = iota // what reviews need is being loaded
+	listening              // the socket is bound and served
+	ready                  // the self-probe succeeded
+	draining               // told to stop; still serving, saying goodbye
+	stopping               // Shutdown was called
+	stopped                // all answered, telemetry flushed
+)
+
+func (p phase) String() string {
+	return [...]string{"starting", "listening", "ready", "draining", "stopping", "stopped"}[p]
+}
+
+func (p *Process) phase() phase { return phase(p.current.Load()) }
+
+// enter begins the next phase and tells of it: one log line, one observation. Only the goroutine of Process.live calls
+// it.
+func (p *Process) enter(next phase, attrs ...any) {
+	now, last := time.Now(), p.phase()
+	p.current.Store(int32(next)) // before anything is told: readiness is false first
+	lasted, open := now.Sub(p.since), p.OpenConnections()
+	p.since = now
+	p.Log.Info("phase changed", append([]any{
+		slog.String("from", last.String()), slog.String("to", next.String()),
+		slog.String("lasted", lasted.Round(time.Millisecond).String()), slog.Int("open_connections", open),
+	}, attrs...)...)
+	p.Observer.PhaseChanged(last.String(), next.String(), lasted, open)
+}

@@ -1,0 +1,128 @@
+package lifecycle
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+)
+
+// Defaults of the times and bounds that are flags. A Process takes its fields as they are: zero is zero.
+const (
+	// DefaultDrainDelay covers the way of an endpoint's removal to every node's kube-proxy: seconds on a large cluster.
+	DefaultDrainDelay = 10 * time.Second
+
+	// DefaultDrainTimeout is what a roll-out may wait for one replica. kube-apiserver keeps a connection that it does
+	// not use for 90 s, so a quiet cluster reaches this bound; 95 s lets the client close even those.
+	DefaultDrainTimeout = 30 * time.Second
+
+	// DefaultShutdownTimeout is above the 6 s for which a fresh connection without a request holds up Shutdown, and
+	// above the timeoutSeconds of any webhook that ought to be in use.
+	DefaultShutdownTimeout = 15 * time.Second
+
+	// DefaultMaxConnectionAge spreads callers over the replicas of a scale-up within minutes, for one more handshake
+	// per connection in that time.
+	DefaultMaxConnectionAge = 5 * time.Minute
+
+	// DefaultMaxConnections is far above what honest callers open and far below what hurts. Seven API servers that
+	// keep 25 idle connections to each of five paths hold 875, and the rest is for reviews under way.
+	// A TLS connection holds about 20 KiB while idle and 40 KiB with a header that never ends, as measured, so that all of
+	// them hold 80 to 160 MiB.
+	DefaultMaxConnections = 4096
+)
+
+// Process is one life of the server. Fill in its fields, hand Ready and Live to the handlers, and call Run, once.
+type Process struct {
+	// Open waits for what reviews need (policy, certificate) and binds the socket that they come in on. Its context is
+	// done when the process is told to stop. An error ends Run with exit code 1, or its own if it is an ExitError.
+	Open func(context.Context) (net.Listener, error)
+
+	// TLS is how the socket is secured. Its NextProtos are reduced to http/1.1. Nil serves plain HTTP, for tests.
+	TLS *tls.Config
+
+	// Handler answers reviews, and health probes that come in on the same socket.
+	Handler http.Handler
+
+	// Exempt says which requests Handler answers even before the process is ready: health probes, and the reviews of
+	// the self-probe. All others get 503 until then. Nil exempts none.
+	Exempt func(*http.Request) bool
+
+	// Probe makes a review of its own through the socket and returns nil if it was answered rightly; ErrBusy if it was
+	// turned away for load; an error whose Timeout method says true if no answer came before its context was done; else
+	// what was wrong. Each call dials anew and closes its connection: one that it kept would hold up the drain.
+	Probe func(context.Context) error
+
+	// OpsListener and OpsHandler serve the ops port (health, metrics) from starting to the end.
+	OpsListener net.Listener
+	OpsHandler  http.Handler
+
+	// OnStop is called in order when all is answered, to flush telemetry. What it returns is logged.
+	OnStop []func(context.Context) error
+
+	DrainDelay      time.Duration // the least that a drain lasts
+	DrainTimeout    time.Duration // the most; no less than DrainDelay
+	ShutdownTimeout time.Duration // after the drain, for reviews under way
+	KeepReady       bool          // while draining, readiness stays as it was instead of falling at once
+
+	MaxConnectionAge time.Duration // after it, ±10 %, a connection's next answer retires it; 0: never
+	MaxConnections   int           // open on the serving port at one time; 0: no bound
+
+	Log      *slog.Logger // nil discards
+	Observer Observer     // nil for none
+
+	current  atomic.Int32 // the phase
+	since    time.Time    // when it was entered; of the goroutine of live
+	conns    connections  // of the serving port
+	answered atomic.Int64 // reviews answered with 2xx
+	watchdog watchdog
+}
+
+// Observer hears what metrics are made of. Its methods are called from several goroutines and must not block.
+type Observer interface {
+	// PhaseChanged tells that the phase from is over, how long it lasted, and how many connections were open.
+	PhaseChanged(from, to string, lasted time.Duration, open int)
+
+	// SelfProbed tells of each self-probe: ok, busy, wrong or hung.
+	SelfProbed(verdict string, took time.Duration)
+
+	// ConnectionShed tells that a connection was closed because MaxConnections were open.
+	ConnectionShed()
+}
+
+type noObserver struct{}
+
+func (noObserver) PhaseChanged(string, string, time.Duration, int) {}
+func (noObserver) SelfProbed(string, time.Duration)                {}
+func (noObserver) ConnectionShed()                                 {}
+
+// Ready returns nil if the process wants reviews, else why not. It is what /readyz answers.
+func (p *Process) Ready() error {
+	switch now := p.phase(); {
+	case now == ready, now == draining && p.KeepReady:
+		return p.watchdog.ready()
+	default:
+		return fmt.Errorf("not ready: %s", now)
+	}
+}
+
+// Live returns an error if the process hangs and must be restarted. It is what /livez answers. Only a self-probe that
+// is not answered, several times in a row, makes it fall, and only while ready: a wrong answer, a bad certificate or
+// load is nothing that a restart would mend.
+func (p *Process) Live() error {
+	if p.phase() != ready {
+		return nil
+	}
+	return p.watchdog.live()
+}
+
+// OpenConnections returns how many connections are open on the serving port.
+func (p *Process) OpenConnections() int { return p.conns.count() }
+
+// ErrBusy is what a Probe returns, or wraps, when its review was turned away for load. A busy process is neither
+// hung nor wrong: to restart it, or to send its callers to the others, would make the load worse.
+var ErrBusy = errors.New("busy")
