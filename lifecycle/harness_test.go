@@ -201,9 +201,22 @@ func report(rw http.ResponseWriter, err error) {
 	}
 }
 
-// run starts the process and returns when it has nothing to do but wait.
+// run starts the process and returns when it has nothing to do but wait. At the end of the test its context ends, and a
+// process whose end the test has not checked itself must drain.
 func (w *world) run(t *testing.T) {
-	go func() { w.result <- w.Run(t.Context(), w.signals) }()
+	ended := make(chan struct{})
+	go func() {
+		w.result <- w.Run(t.Context(), w.signals)
+		close(ended)
+	}()
+	t.Cleanup(func() {
+		<-ended
+		select {
+		case err := <-w.result:
+			checkExit(t, err, 0, "")
+		default:
+		}
+	})
 	synctest.Wait()
 }
 
@@ -219,10 +232,12 @@ func elapse(d time.Duration) {
 	synctest.Wait()
 }
 
-// call makes a call and returns its answer in short: the status, then what of Connection, Retry-After and the body
+func call(c *http.Client, path string) string { return post(c, "http://evergate"+path) }
+
+// post makes a call and returns its answer in short: the status, then what of Connection, Retry-After and the body
 // there is.
-func call(c *http.Client, path string) string {
-	resp, err := c.Post("http://evergate"+path, "application/json", nil)
+func post(c *http.Client, url string) string {
+	resp, err := c.Post(url, "application/json", nil)
 	if err != nil {
 		return err.Error()
 	}

@@ -125,6 +125,7 @@ func (p *Process) shutdown(ctx context.Context, s *http.Server) error {
 	defer cancel()
 	switch err := s.Shutdown(ctx); {
 	case err == nil:
+		p.conns.waitNone(ctx) // those that Shutdown closed are gone in a moment, not at once
 		return nil
 	case !errors.Is(err, ctx.Err()): // all is answered, only closing the listener failed
 		p.Log.Warn("the listener was not closed cleanly", slog.Any("error", err))

@@ -1,0 +1,157 @@
+package lifecycle
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// crowd is a process with a bound of three connections, and peers of it.
+type crowd struct {
+	*world
+	t *testing.T
+}
+
+func newCrowd(t *testing.T) crowd {
+	w := newWorld(t)
+	w.MaxConnections = 3
+	w.run(t)
+	return crowd{w, t}
+}
+
+// silent opens a connection that says nothing and returns a channel that tells when it is closed.
+func (c crowd) silent() <-chan time.Time {
+	conn, err := c.reviews.dial(c.t.Context())
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	synctest.Wait()
+	return goesAway(conn)
+}
+
+// caller returns a client that has made a call on a connection that it keeps.
+func (c crowd) caller() *http.Client {
+	client := c.reviews.client(c.t)
+	checkCall(c.t, client, "/review", "200")
+	return client
+}
+
+func (c crowd) checkGone(what string, gone <-chan time.Time, want bool) {
+	c.t.Helper()
+	synctest.Wait()
+	if got := len(gone) == 1; got != want {
+		c.t.Errorf("%s: gone is %t, want %t", what, got, want)
+	}
+}
+
+func (c crowd) end(shed int) {
+	c.t.Helper()
+	if n := c.OpenConnections(); n > 3 {
+		c.t.Errorf("%d connections are open, want at most 3", n)
+	}
+	if c.records.shed != shed {
+		c.t.Errorf("%d connections were shed, want %d", c.records.shed, shed)
+	}
+}
+
+func TestOldestSilentConnectionGoesFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t)
+		honest := c.caller()
+		first, second := c.silent(), c.silent()
+		third := c.silent()
+		c.checkGone("the first silent one", first, true)
+		c.checkGone("the second silent one", second, false)
+		for range 1000 {
+			c.silent()
+		}
+		c.checkGone("the third silent one", third, true)
+		before := c.OpenConnections()
+		checkCall(t, honest, "/review", "200")
+		if after := c.OpenConnections(); after != before {
+			t.Errorf("the honest caller had to dial anew: %d connections were open, now %d", before, after)
+		}
+		checkCall(t, c.caller(), "/review", "200") // a new one gets in
+		c.end(1002)
+	})
+}
+
+// A first request that never ends is as silent as none.
+func TestUnfinishedRequestGoesFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t)
+		c.caller()
+		conn, err := c.reviews.dial(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprint(conn, "POST /echo HTTP/1.1\r\nHost: evergate\r\nContent-Length: 9\r\n\r\n")
+		gone := goesAway(conn)
+		newer := c.silent()
+		c.checkGone("the unfinished one", gone, false)
+		c.silent()
+		c.checkGone("the unfinished one", gone, true)
+		c.checkGone("the newer one", newer, false)
+		c.end(1)
+	})
+}
+
+func TestLongestIdleConnectionGoesSecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t)
+		a, b, busy := c.caller(), c.caller(), c.caller()
+		checkCall(t, a, "/review", "200") // so b is idle for longer
+		go call(busy, "/slow")
+		<-c.reached
+		gone := c.silent()
+		checkCall(t, a, "/review", "200")
+		c.checkGone("the newcomer", gone, false)
+		checkCall(t, b, "/review", "200") // anew, and the silent one has to go
+		c.checkGone("the newcomer", gone, true)
+		c.end(2)
+	})
+}
+
+func TestNewConnectionGoesLast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t)
+		answers := make(chan string)
+		for range 3 {
+			busy := c.caller()
+			go func() { answers <- call(busy, "/slow") }()
+			<-c.reached
+		}
+		c.checkGone("the newcomer", c.silent(), true)
+		close(c.slowly)
+		for range 3 {
+			if got := <-answers; got != "200" {
+				t.Errorf("who was there got %q, want 200", got)
+			}
+		}
+		c.slowly = make(chan struct{})
+		c.end(1)
+	})
+}
+
+// The ops port has a bound of its own.
+func TestOpsConnectionsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.run(t)
+		var first net.Conn
+		for i := range maxOpsConnections + 1 {
+			conn, err := w.ops.dial(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if i == 0 {
+				first = conn
+			}
+		}
+		<-goesAway(first)
+		checkCall(t, w.ops.client(t), "/livez", "200")
+	})
+}

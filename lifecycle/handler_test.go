@@ -1,0 +1,150 @@
+package lifecycle
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestBeforeReady(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		succeed := make(chan struct{})
+		w.Probe = func(ctx context.Context) error {
+			select {
+			case <-succeed:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		w.run(t)
+		c := w.reviews.client(t)
+		checkCall(t, c, "/review", "503 close retry-after=1 not ready: listening")
+		checkCall(t, c, "/nowhere", "503 close retry-after=1 not ready: listening")
+		checkCall(t, c, "/readyz", "503 close not ready: listening") // of the handler: no Retry-After
+		if n := w.answered.Load(); n != 0 {
+			t.Errorf("%d reviews count as answered, want 0", n)
+		}
+		close(succeed)
+		synctest.Wait()
+		checkCall(t, c, "/review", "200")
+		checkCall(t, c, "/readyz", "200")
+		checkCall(t, c, "/nowhere", "404 404 page not found")
+		if n := w.answered.Load(); n != 1 {
+			t.Errorf("%d reviews count as answered, want 1: neither probes nor refusals", n)
+		}
+	})
+}
+
+// However a handler begins its answer, it says goodbye.
+func TestGoodbyeHoweverAnswered(t *testing.T) {
+	for name, handler := range map[string]http.HandlerFunc{
+		"nothing written": func(http.ResponseWriter, *http.Request) {},
+		"header":          func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) },
+		"body":            func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "ok") },
+		"flush":           func(w http.ResponseWriter, _ *http.Request) { _ = http.NewResponseController(w).Flush() },
+		"early hints": func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusEarlyHints)
+			w.WriteHeader(http.StatusOK)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				begun := make(chan struct{})
+				w.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+					begun <- struct{}{}
+					<-begun
+					handler(rw, r)
+				})
+				w.run(t)
+				c := w.reviews.client(t)
+				closed := make(chan bool)
+				go func() {
+					resp, err := c.Get("http://evergate/")
+					if err != nil {
+						t.Error(err)
+					}
+					_ = resp.Body.Close()
+					closed <- resp.Close
+				}()
+				<-begun
+				w.signal() // while the handler is under way
+				begun <- struct{}{}
+				if !<-closed {
+					t.Error("the answer does not say Connection: close")
+				}
+			})
+		})
+	}
+}
+
+// net/http must not answer OPTIONS * by itself.
+func TestOptionsStar(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.run(t)
+		w.signal()
+		conn, err := w.reviews.dial(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		go fmt.Fprint(conn, "OPTIONS * HTTP/1.1\r\nHost: evergate\r\n\r\n")
+		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !resp.Close {
+			t.Error("OPTIONS * was answered without Connection: close")
+		}
+	})
+}
+
+// A connection is retired by an answer after its age, ±10 %, and never cut.
+func TestConnectionAge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.run(t)
+		ages := make(map[time.Duration]bool)
+		for range 20 {
+			c, dialled := w.reviews.client(t), time.Now()
+			for {
+				answer := call(c, "/review")
+				if answer == "200 close" {
+					break
+				}
+				if answer != "200" {
+					t.Fatal(answer)
+				}
+				elapse(time.Second)
+			}
+			age := time.Since(dialled)
+			ages[age] = true
+			if age < 270*time.Second || age > 331*time.Second {
+				t.Errorf("retired after %s, want 5m ±10 %%", age)
+			}
+			checkCall(t, c, "/review", "200") // on a new one
+		}
+		if len(ages) == 1 {
+			t.Error("all connections were retired at the same age")
+		}
+	})
+}
+
+func TestConnectionsOfAnyAge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.MaxConnectionAge = 0
+		w.run(t)
+		c := w.reviews.client(t)
+		for range 100 {
+			checkCall(t, c, "/review", "200")
+			elapse(time.Minute)
+		}
+	})
+}

@@ -1,0 +1,113 @@
+package lifecycle
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// goesAway returns a channel that tells when the other side closes a connection.
+func goesAway(conn net.Conn) <-chan time.Time {
+	gone := make(chan time.Time, 1)
+	go func() {
+		_, _ = io.Copy(io.Discard, conn)
+		gone <- time.Now()
+	}()
+	return gone
+}
+
+// kube-apiserver closes a connection that it does not use after 90 s. Evergate must not be the first, whether the
+// connection has carried a request or was dialled ahead.
+func TestUnusedConnectionIsKept(t *testing.T) {
+	for name, first := range map[string]string{"after a request": "GET /review HTTP/1.1\r\nHost: evergate\r\n\r\n", "before any": ""} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				w.run(t)
+				conn, err := w.reviews.dial(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				start, gone := time.Now(), goesAway(conn)
+				fmt.Fprint(conn, first)
+				if kept := (<-gone).Sub(start); kept != 3*time.Minute {
+					t.Errorf("an unused connection was cut after %s, want 3m", kept)
+				}
+			})
+		})
+	}
+}
+
+// The first request on a connection that was dialled ahead has as much time as any other.
+func TestLateFirstRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.run(t)
+		conn, err := w.reviews.dial(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		elapse(89 * time.Second)
+		fmt.Fprint(conn, "POST /echo HTTP/1.1\r\nHost: evergate\r\nContent-Length: 4\r\n\r\n12")
+		elapse(20 * time.Second)
+		go fmt.Fprint(conn, "34")
+		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if body, err := io.ReadAll(resp.Body); string(body) != "1234" {
+			t.Errorf("got %q, %v, want the body", body, err)
+		}
+		_ = conn.Close()
+	})
+}
+
+// Peers that say less than they promised, or more than they may, are let go in bounded time.
+func TestHostilePeers(t *testing.T) {
+	for name, tt := range map[string]struct {
+		sends string
+		want  time.Duration
+	}{
+		"a header that never ends":                 {"POST /echo HTTP/1.1\r\nHost: evergate\r\nA: b", 3 * time.Minute},
+		"a body that is never sent":                {"POST /echo HTTP/1.1\r\nHost: evergate\r\nContent-Length: 9\r\n\r\n", bodyTimeout},
+		"a body that is never sent, of no handler": {"POST / HTTP/1.1\r\nHost: evergate\r\nContent-Length: 9\r\n\r\n", bodyTimeout},
+		"headers without end": {
+			"GET / HTTP/1.1\r\nHost: evergate\r\nA: " + strings.Repeat("b", maxHeaderBytes+4096), 500 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				w.run(t)
+				conn, err := w.reviews.dial(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				start, gone := time.Now(), goesAway(conn)
+				go func() { _, _ = fmt.Fprint(conn, tt.sends) }()
+				if held := (<-gone).Sub(start); held > tt.want {
+					t.Errorf("held for %s, want at most %s", held, tt.want)
+				}
+			})
+		})
+	}
+}
+
+func TestErrorLog(t *testing.T) {
+	for line, want := range map[string]string{
+		"http: TLS handshake error from 10.0.0.1:4711: EOF": `level=DEBUG msg="http: TLS handshake error from 10.0.0.1:4711: EOF"`,
+		"http: panic serving 10.0.0.1:4711: oops":           `level=ERROR msg="http: panic serving 10.0.0.1:4711: oops"`,
+		"http: Accept error: too many open files":           `level=WARN msg="http: Accept error: too many open files"`,
+	} {
+		var r records
+		newErrorLog(r.logger()).Print(line)
+		if got := strings.TrimSpace(r.text()); got != want {
+			t.Errorf("got %s\nwant %s", got, want)
+		}
+	}
+}
