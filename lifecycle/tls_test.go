@@ -1,0 +1,210 @@
+package lifecycle
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// pki is a serving certificate and who trusts it.
+type pki struct {
+	server, client *tls.Config
+}
+
+func newPKI(t *testing.T) pki {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), DNSNames: []string{"evergate.evergate.svc"},
+		NotAfter: time.Now().Add(time.Hour), BasicConstraintsValid: true, IsCA: true,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leaf, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AddCert(leaf)
+	certificate := tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+	return pki{
+		server: &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS13},
+		client: &tls.Config{RootCAs: roots, ServerName: "evergate.evergate.svc"},
+	}
+}
+
+// replica is a process on real sockets.
+type replica struct {
+	*Process
+	addr    string
+	signals chan os.Signal
+	result  chan error
+	ready   chan struct{}
+	records records
+}
+
+// startReplica starts a process with a self-probe over TLS and returns when it is ready.
+func startReplica(t *testing.T, keys pki) *replica {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &replica{
+		addr: listener.Addr().String(), signals: make(chan os.Signal), result: make(chan error, 1), ready: make(chan struct{}),
+	}
+	r.records.observe = func(_, to string) {
+		if to == "ready" {
+			close(r.ready)
+		}
+	}
+	r.Process = &Process{
+		Open:    func(context.Context) (net.Listener, error) { return listener, nil },
+		TLS:     keys.server,
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Proto) }),
+		Exempt:  func(r *http.Request) bool { return r.Header.Get("Canary") != "" },
+		Probe: func(ctx context.Context) error {
+			c := &http.Client{Transport: &http.Transport{TLSClientConfig: keys.client, DisableKeepAlives: true}}
+			request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+listener.Addr().String(), nil)
+			if err != nil {
+				return err
+			}
+			request.Header.Set("Canary", "yes")
+			resp, err := c.Do(request)
+			if err != nil {
+				return err
+			}
+			return resp.Body.Close()
+		},
+		DrainTimeout: time.Hour, ShutdownTimeout: time.Hour, // the drain must end by itself
+		Log: r.records.logger(), Observer: &r.records,
+	}
+	go func() { r.result <- r.Run(context.Background(), r.signals) }()
+	select {
+	case <-r.ready:
+	case err := <-r.result:
+		t.Fatalf("Run returned %v before it was ready:\n%s", err, r.records.text())
+	}
+	return r
+}
+
+// terminate drains the replica and waits for its end.
+func (r *replica) terminate(t *testing.T) {
+	t.Helper()
+	r.signals <- syscall.SIGTERM
+	checkExit(t, <-r.result, 0, "")
+}
+
+// Callers that keep their connections go on as fast as they can while replica after replica is replaced. None of their
+// calls may fail, though every connection of theirs ends on each replica.
+func TestRollOut(t *testing.T) {
+	const callers, rollOuts = 8, 10
+	keys := newPKI(t)
+	current := startReplica(t, keys)
+	var endpoint atomic.Pointer[string] // what the Service's address leads to
+	endpoint.Store(&current.addr)
+
+	var wg sync.WaitGroup
+	done, called := make(chan struct{}), make(chan struct{})
+	var calls atomic.Int64
+	for range callers {
+		transport := &http.Transport{
+			TLSClientConfig: keys.client,
+			// A client dials ahead, and keeps what it did not need in the end: kube-apiserver for 90 s.
+			IdleConnTimeout: 50 * time.Millisecond,
+			DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+				return new(net.Dialer).DialContext(ctx, network, *endpoint.Load())
+			},
+		}
+		t.Cleanup(transport.CloseIdleConnections)
+		client := &http.Client{Transport: transport}
+		wg.Go(func() {
+			for {
+				switch got := post(client, "https://evergate.evergate.svc/"); got {
+				case "200 HTTP/1.1", "200 close HTTP/1.1":
+				default:
+					t.Errorf("a call failed: %s", got)
+				}
+				calls.Add(1)
+				select {
+				case called <- struct{}{}:
+				case <-done:
+					return
+				default:
+				}
+			}
+		})
+	}
+	for range rollOuts {
+		for range 10 * callers { // each has its connections by now
+			<-called
+		}
+		next := startReplica(t, keys)
+		endpoint.Store(&next.addr)
+		current.terminate(t)
+		current = next
+	}
+	close(done)
+	wg.Wait()
+	current.terminate(t)
+	t.Logf("%d calls over %d roll-outs", calls.Load(), rollOuts)
+}
+
+// A client that offers HTTP/2 gets HTTP/1.1, and one that speaks no TLS is told so without a line in the log.
+func TestHTTP1Only(t *testing.T) {
+	keys := newPKI(t)
+	r := startReplica(t, keys)
+	offers := keys.client.Clone()
+	offers.NextProtos = []string{"h2", "http/1.1"}
+	conn, err := tls.Dial("tcp", r.addr, offers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := conn.ConnectionState().NegotiatedProtocol; got != "http/1.1" {
+		t.Errorf("negotiated %q, want http/1.1", got)
+	}
+	_ = conn.Close()
+	only := keys.client.Clone()
+	only.NextProtos = []string{"h2"}
+	if conn, err := tls.Dial("tcp", r.addr, only); err == nil {
+		_ = conn.Close()
+		t.Error("a client that speaks HTTP/2 only was let in")
+	}
+	r.terminate(t)
+}
+
+// A socket that is taken is a failure to start.
+func TestAddressInUse(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	p := &Process{Open: func(ctx context.Context) (net.Listener, error) {
+		return new(net.ListenConfig).Listen(ctx, "tcp", taken.Addr().String())
+	}}
+	err = p.Run(t.Context(), nil)
+	checkExit(t, err, ExitFailed, fmt.Sprintf("start: listen tcp %s: bind: address already in use", taken.Addr()))
+	if !errors.Is(err, syscall.EADDRINUSE) {
+		t.Error("the cause is lost")
+	}
+}
