@@ -35,8 +35,15 @@ func (c crowd) silent() <-chan time.Time {
 // caller returns a client that has made a call on a connection that it keeps.
 func (c crowd) caller() *http.Client {
 	client := c.reviews.client(c.t)
-	checkCall(c.t, client, "/review", "200")
+	c.call(client)
 	return client
+}
+
+// call makes a call and returns when its connection is idle, which is a little after the answer.
+func (c crowd) call(client *http.Client) {
+	c.t.Helper()
+	checkCall(c.t, client, "/review", "200")
+	synctest.Wait()
 }
 
 func (c crowd) checkGone(what string, gone <-chan time.Time, want bool) {
@@ -70,11 +77,11 @@ func TestOldestSilentConnectionGoesFirst(t *testing.T) {
 		}
 		c.checkGone("the third silent one", third, true)
 		before := c.OpenConnections()
-		checkCall(t, honest, "/review", "200")
+		c.call(honest)
 		if after := c.OpenConnections(); after != before {
 			t.Errorf("the honest caller had to dial anew: %d connections were open, now %d", before, after)
 		}
-		checkCall(t, c.caller(), "/review", "200") // a new one gets in
+		c.call(c.caller()) // a new one gets in
 		c.end(1002)
 	})
 }
@@ -103,14 +110,15 @@ func TestLongestIdleConnectionGoesSecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t)
 		a, b, busy := c.caller(), c.caller(), c.caller()
-		checkCall(t, a, "/review", "200") // so b is idle for longer
+		c.call(a) // so b is idle for longer
 		go call(busy, "/slow")
 		<-c.reached
 		gone := c.silent()
-		checkCall(t, a, "/review", "200")
+		c.call(a)
 		c.checkGone("the newcomer", gone, false)
-		checkCall(t, b, "/review", "200") // anew, and the silent one has to go
+		c.call(b) // anew, and the silent one has to go
 		c.checkGone("the newcomer", gone, true)
+		close(c.slowly)
 		c.end(2)
 	})
 }
@@ -131,7 +139,6 @@ func TestNewConnectionGoesLast(t *testing.T) {
 				t.Errorf("who was there got %q, want 200", got)
 			}
 		}
-		c.slowly = make(chan struct{})
 		c.end(1)
 	})
 }

@@ -43,40 +43,31 @@ func TestBeforeReady(t *testing.T) {
 
 // However a handler begins its answer, it says goodbye.
 func TestGoodbyeHoweverAnswered(t *testing.T) {
-	for name, handler := range map[string]http.HandlerFunc{
-		"nothing written": func(http.ResponseWriter, *http.Request) {},
-		"header":          func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) },
-		"body":            func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "ok") },
-		"flush":           func(w http.ResponseWriter, _ *http.Request) { _ = http.NewResponseController(w).Flush() },
-		"early hints": func(w http.ResponseWriter, _ *http.Request) {
-			w.WriteHeader(http.StatusEarlyHints)
-			w.WriteHeader(http.StatusOK)
+	for name, answer := range map[string]func(rw http.ResponseWriter, signal func()){
+		"nothing written": func(_ http.ResponseWriter, signal func()) { signal() },
+		"header":          func(rw http.ResponseWriter, signal func()) { signal(); rw.WriteHeader(http.StatusTeapot) },
+		"body":            func(rw http.ResponseWriter, signal func()) { signal(); fmt.Fprint(rw, "ok") },
+		"flush": func(rw http.ResponseWriter, signal func()) {
+			signal()
+			_ = http.NewResponseController(rw).Flush()
+		},
+		"early hints": func(rw http.ResponseWriter, signal func()) {
+			rw.WriteHeader(http.StatusEarlyHints)
+			signal()
+			rw.WriteHeader(http.StatusOK)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t)
-				begun := make(chan struct{})
-				w.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-					begun <- struct{}{}
-					<-begun
-					handler(rw, r)
-				})
+				w.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { answer(rw, w.signal) })
 				w.run(t)
-				c := w.reviews.client(t)
-				closed := make(chan bool)
-				go func() {
-					resp, err := c.Get("http://evergate/")
-					if err != nil {
-						t.Error(err)
-					}
-					_ = resp.Body.Close()
-					closed <- resp.Close
-				}()
-				<-begun
-				w.signal() // while the handler is under way
-				begun <- struct{}{}
-				if !<-closed {
+				resp, err := w.reviews.client(t).Get("http://evergate/")
+				if err != nil {
+					t.Fatal(err)
+				}
+				_ = resp.Body.Close()
+				if !resp.Close {
 					t.Error("the answer does not say Connection: close")
 				}
 			})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"os"
+	"strings"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -297,6 +298,9 @@ func TestStoppedBeforeReady(t *testing.T) {
 				w.checkEnd(t, 0, "")
 				if took := time.Since(asked); took != 0 {
 					t.Errorf("stopped after %s, want at once", took)
+				}
+				if log := w.records.text(); strings.Contains(log, "canceled") {
+					t.Errorf("to be told to stop is no failure of the self-probe:\n%s", log)
 				}
 			})
 		})

@@ -70,7 +70,8 @@ func startReplica(t *testing.T, keys pki) *replica {
 		t.Fatal(err)
 	}
 	r := &replica{
-		addr: listener.Addr().String(), signals: make(chan os.Signal), result: make(chan error, 1), ready: make(chan struct{}),
+		addr:    listener.Addr().String(),
+		signals: make(chan os.Signal), result: make(chan error, 1), ready: make(chan struct{}),
 	}
 	r.records.observe = func(_, to string) {
 		if to == "ready" {
@@ -169,7 +170,7 @@ func TestRollOut(t *testing.T) {
 	t.Logf("%d calls over %d roll-outs", calls.Load(), rollOuts)
 }
 
-// A client that offers HTTP/2 gets HTTP/1.1, and one that speaks no TLS is told so without a line in the log.
+// A client that offers HTTP/2 as well gets HTTP/1.1, and one that offers nothing else is refused.
 func TestHTTP1Only(t *testing.T) {
 	keys := newPKI(t)
 	r := startReplica(t, keys)

@@ -20,16 +20,18 @@ func (timeoutError) Timeout() bool { return true }
 
 func TestWatchdog(t *testing.T) {
 	var (
-		noReview = fmt.Errorf("POST /validate/pods: %w", context.DeadlineExceeded)
-		load     = fmt.Errorf("POST /validate/pods: 429: %w", ErrBusy)
-		expired  = errors.New("tls: failed to verify certificate: x509: certificate has expired")
-		uid      = errors.New("POST /mutate/pods: another uid")
+		late    = fmt.Errorf("POST /validate/pods: %w", context.DeadlineExceeded)
+		load    = fmt.Errorf("POST /validate/pods: 429: %w", ErrBusy)
+		expired = errors.New("tls: failed to verify certificate: x509: certificate has expired")
+		uid     = errors.New("POST /mutate/pods: another uid")
 	)
 	const (
-		notLive = "hung: the self-probe got no answer %d times in a row, nor did any review"
-		isHung  = "not ready: the self-probe failed %d times in a row: POST /validate/pods: context deadline exceeded"
-		isWrong = "not ready: the self-probe failed %d times in a row: tls: failed to verify certificate: " +
-			"x509: certificate has expired"
+		dead3    = "hung: the self-probe got no answer 3 times in a row, nor did any review"
+		dead4    = "hung: the self-probe got no answer 4 times in a row, nor did any review"
+		hung3    = "not ready: the self-probe failed 3 times in a row: POST /validate/pods: context deadline exceeded"
+		hung4    = "not ready: the self-probe failed 4 times in a row: POST /validate/pods: context deadline exceeded"
+		expired3 = "not ready: the self-probe failed 3 times in a row: " +
+			"tls: failed to verify certificate: x509: certificate has expired"
 	)
 	for name, tt := range map[string]struct {
 		probes      []error // after the first, which succeeded
@@ -38,21 +40,21 @@ func TestWatchdog(t *testing.T) {
 		live, ready string
 	}{
 		"all is well":               {[]error{nil, nil, nil}, false, "ok ok ok", "", ""},
-		"one slow probe":            {[]error{noReview}, false, "hung", "", ""},
-		"two are not enough":        {[]error{noReview, noReview}, false, "hung hung", "", ""},
-		"hung":                      {[]error{noReview, noReview, noReview}, false, "hung hung hung", fmt.Sprintf(notLive, 3), fmt.Sprintf(isHung, 3)},
-		"hung for longer":           {[]error{noReview, noReview, noReview, noReview}, false, "hung hung hung hung", fmt.Sprintf(notLive, 4), fmt.Sprintf(isHung, 4)},
+		"one slow probe":            {[]error{late}, false, "hung", "", ""},
+		"two are not enough":        {[]error{late, late}, false, "hung hung", "", ""},
+		"hung":                      {[]error{late, late, late}, false, "hung hung hung", dead3, hung3},
+		"hung for longer":           {[]error{late, late, late, late}, false, "hung hung hung hung", dead4, hung4},
 		"hung in the handshake":     {[]error{timeoutError{}, timeoutError{}}, false, "hung hung", "", ""},
-		"hung, then well":           {[]error{noReview, noReview, noReview, nil}, false, "hung hung hung ok", "", ""},
-		"not in a row":              {[]error{noReview, noReview, nil, noReview}, false, "hung hung ok hung", "", ""},
+		"hung, then well":           {[]error{late, late, late, nil}, false, "hung hung hung ok", "", ""},
+		"not in a row":              {[]error{late, late, nil, late}, false, "hung hung ok hung", "", ""},
 		"busy":                      {[]error{load, load, load, load}, false, "busy busy busy busy", "", ""},
-		"busy, not in time":         {[]error{noReview, noReview, noReview}, true, "busy busy busy", "", ""},
-		"a bad certificate":         {[]error{expired, expired, expired}, false, "wrong wrong wrong", "", fmt.Sprintf(isWrong, 3)},
+		"busy, not in time":         {[]error{late, late, late}, true, "busy busy busy", "", ""},
+		"a bad certificate":         {[]error{expired, expired, expired}, false, "wrong wrong wrong", "", expired3},
 		"one wrong answer":          {[]error{uid}, false, "wrong", "", ""},
 		"a certificate mended":      {[]error{expired, expired, expired, nil}, false, "wrong wrong wrong ok", "", ""},
-		"wrong, under load":         {[]error{expired, expired, expired}, true, "wrong wrong wrong", "", fmt.Sprintf(isWrong, 3)},
-		"wrong breaks a hang":       {[]error{noReview, noReview, expired, noReview}, false, "hung hung wrong hung", "", fmt.Sprintf(isHung, 4)},
-		"both together are unready": {[]error{noReview, noReview, expired}, false, "hung hung wrong", "", fmt.Sprintf(isWrong, 3)},
+		"wrong, under load":         {[]error{expired, expired, expired}, true, "wrong wrong wrong", "", expired3},
+		"wrong breaks a hang":       {[]error{late, late, expired, late}, false, "hung hung wrong hung", "", hung4},
+		"both together are unready": {[]error{late, late, expired}, false, "hung hung wrong", "", expired3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
