@@ -3,7 +3,6 @@ package lifecycle
 import (
 	"fmt"
 	"net/http"
-	"time"
 )
 
 // wrap is the outermost handler of the serving port.
@@ -30,11 +29,6 @@ func (p *Process) wrap(next http.Handler) http.Handler {
 			p.answered.Add(1)
 		}
 	})
-}
-
-// lastOn says whether the answer that begins now should be the last one on its connection.
-func (p *Process) lastOn(c *connection) bool {
-	return p.phase() != ready || c != nil && c.old(time.Now())
 }
 
 // answer is a ResponseWriter that says Connection: close where it is the last one on its connection.
