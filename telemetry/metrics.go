@@ -1,0 +1,117 @@
+// Package telemetry is what Evergate tells of itself: metrics for Prometheus.
+//
+// Whatever a caller can choose never becomes a label value: not a namespace, a user, an image or a host. What labels
+// carry comes from the code or from the policy, so that the number of series is known when the policy is.
+package telemetry
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+// Metrics holds the instruments of one process. All its methods may be called by any number of goroutines.
+type Metrics struct {
+	reviews  *prometheus.CounterVec
+	duration *prometheus.HistogramVec
+	inFlight prometheus.Gauge
+	bytes    prometheus.Gauge
+	rejected *prometheus.CounterVec
+	findings *prometheus.CounterVec
+	images   *prometheus.CounterVec
+	policy   policyMetrics
+}
+
+// reviewSeconds are the bounds of the review duration histogram. Deciding takes well below a millisecond, so the
+// first four bounds tell a healthy process from one that waits for a core. Then come two per decade; the last three
+// are what the API server waits for: timeoutSeconds as the kit sets it, as it is by default, and at most.
+var reviewSeconds = []float64{100e-6, 250e-6, 500e-6, 1e-3, 2.5e-3, 5e-3, 10e-3, 25e-3, 50e-3, 0.1, 0.25, 0.5, 1, 3, 10, 30}
+
+// NewMetrics registers all instruments with reg. It panics when one of them is registered already: that is a mistake
+// in the wiring, which no later moment can mend.
+func NewMetrics(reg prometheus.Registerer) *Metrics {
+	f := promauto.With(reg)
+	return &Metrics{
+		reviews: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "evergate_reviews_total",
+			Help: "Reviews by the path they came in on, the operation they are about and what became of them.",
+		}, []string{"path", "operation", "outcome"}),
+		duration: f.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "evergate_review_duration_seconds",
+			Help:    "Time from a review's header to its answer, with the reading of its body and any waiting.",
+			Buckets: reviewSeconds,
+		}, []string{"path"}),
+		inFlight: f.NewGauge(prometheus.GaugeOpts{
+			Name: "evergate_reviews_in_flight",
+			Help: "Reviews that are being decoded or decided now.",
+		}),
+		bytes: f.NewGauge(prometheus.GaugeOpts{
+			Name: "evergate_body_bytes_in_flight",
+			Help: "Bytes reserved now for the bodies of reviews.",
+		}),
+		rejected: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "evergate_reviews_rejected_total",
+			Help: "Reviews that were not started, by reason.",
+		}, []string{"reason"}),
+		findings: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "evergate_findings_total",
+			Help: "What rules found; existed says that the object had it before the update, so that it did not deny.",
+		}, []string{"rule", "check", "mode", "existed"}),
+		images: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "evergate_images_total",
+			Help: "Images of Pods by the mirrors entry that decided and by what became of them.",
+		}, []string{"entry", "outcome"}),
+		policy: newPolicyMetrics(f),
+	}
+}
+
+// Rejected counts a review that was not started. reason is one of a few fixed words.
+func (m *Metrics) Rejected(reason string) { m.rejected.WithLabelValues(reason).Inc() }
+
+// ReviewsInFlight is the gauge of reviews that are being decoded or decided.
+func (m *Metrics) ReviewsInFlight() prometheus.Gauge { return m.inFlight }
+
+// BodyBytesInFlight is the gauge of bytes that are reserved for bodies.
+func (m *Metrics) BodyBytesInFlight() prometheus.Gauge { return m.bytes }
+
+// Found counts one finding. All but existed come from the policy.
+func (m *Metrics) Found(rule, check, mode string, existed bool) {
+	m.findings.WithLabelValues(rule, check, mode, strconv.FormatBool(existed)).Inc()
+}
+
+// Image counts one image of a Pod. entry is the mirrors entry that decided, empty where none did; outcome is one of
+// a few fixed words.
+func (m *Metrics) Image(entry, outcome string) { m.images.WithLabelValues(entry, outcome).Inc() }
+
+// Endpoint holds the series of one path, so that a review does not look them up by their labels.
+type Endpoint struct {
+	reviews  *prometheus.CounterVec
+	duration prometheus.Observer
+}
+
+// Endpoint returns the series of a path, which must be one that the server routes.
+func (m *Metrics) Endpoint(path string) Endpoint {
+	return Endpoint{
+		reviews:  m.reviews.MustCurryWith(prometheus.Labels{"path": path}),
+		duration: m.duration.WithLabelValues(path),
+	}
+}
+
+// Reviewed counts a review and how long it took. operation is as the review says; what is none of Kubernetes'
+// operations is counted as "other", and as "unknown" when the review was not understood.
+func (e Endpoint) Reviewed(operation, outcome string, took time.Duration) {
+	e.reviews.WithLabelValues(operationLabel(operation), outcome).Inc()
+	e.duration.Observe(took.Seconds())
+}
+
+func operationLabel(operation string) string {
+	switch operation {
+	case "CREATE", "UPDATE", "DELETE", "CONNECT":
+		return operation
+	case "":
+		return "unknown"
+	}
+	return "other"
+}

@@ -1,0 +1,31 @@
+package telemetry
+
+import (
+	"log/slog"
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// NewRegistry returns a registry that holds what every Go process tells: runtime, process and build.
+func NewRegistry() *prometheus.Registry {
+	reg := prometheus.NewRegistry()
+	reg.MustRegister(
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		collectors.NewBuildInfoCollector(),
+	)
+	return reg
+}
+
+// Scrape serves what g gathers, as OpenMetrics to those who ask for it. What cannot be gathered is logged and left
+// out: half of the figures are worth more during an outage than none.
+func Scrape(g prometheus.Gatherer, log *slog.Logger) http.Handler {
+	return promhttp.HandlerFor(g, promhttp.HandlerOpts{
+		EnableOpenMetrics: true,
+		ErrorHandling:     promhttp.ContinueOnError,
+		ErrorLog:          slog.NewLogLogger(log.With("component", "metrics").Handler(), slog.LevelError),
+	})
+}
