@@ -1,0 +1,87 @@
+package handlers
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/evergate/evergate/review"
+)
+
+// httpError is an answer that is not a review: what the caller did wrong, or why it is not served now. To
+// kube-apiserver each of them is a failed call, about which failurePolicy decides.
+type httpError struct {
+	status int
+	msg    string // one sentence
+	reason string // in metrics, of a review that was not started
+	allow  []string
+	close  bool // the connection is not to be used again
+}
+
+func (e *httpError) Error() string { return e.msg }
+
+// panicError is a panic while a review was decoded or decided.
+type panicError struct {
+	value any
+	stack []byte
+	uid   string // empty when not known
+}
+
+func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
+
+// asHTTPError says how an error is told to the caller.
+func asHTTPError(err error) *httpError {
+	if e, ok := errors.AsType[*httpError](err); ok {
+		return e
+	}
+	if e, ok := errors.AsType[*review.Error](err); ok {
+		return &httpError{status: e.Status, msg: e.Msg}
+	}
+	return &httpError{status: http.StatusInternalServerError, msg: "this review met a defect of Evergate, which is in its log"}
+}
+
+// writeError is the one place in which such an answer is written.
+//
+// kube-apiserver tries again when 429 or 5xx comes with Retry-After (client-go, rest/with_retry.go). That helps when
+// a moment later, or another replica, may serve the review. It does not help against a panic: the same review would
+// meet it on every replica, up to eleven times.
+func writeError(w http.ResponseWriter, err error) {
+	e := asHTTPError(err)
+	h := w.Header()
+	if e.status == http.StatusTooManyRequests || e.status == http.StatusServiceUnavailable {
+		h.Set("Retry-After", "1") // second: the least that can be said and is not "at once"
+	}
+	if e.allow != nil {
+		h.Set("Allow", strings.Join(e.allow, ", "))
+	}
+	if e.close {
+		h.Set("Connection", "close")
+	}
+	http.Error(w, e.msg, e.status)
+}
+
+func notFound(r *http.Request) *httpError {
+	return &httpError{status: http.StatusNotFound, msg: fmt.Sprintf("nothing is served at %q", r.URL.Path)}
+}
+
+// methodNotAllowed names the methods that routes has for the path of r. A method that nobody has heard of also comes
+// here when there is no such path.
+func methodNotAllowed(routes chi.Routes, r *http.Request) *httpError {
+	var allow []string
+	for _, m := range []string{http.MethodGet, http.MethodPost} {
+		if routes.Match(chi.NewRouteContext(), m, r.URL.Path) {
+			allow = append(allow, m)
+		}
+	}
+	if allow == nil {
+		return notFound(r)
+	}
+	return &httpError{
+		status: http.StatusMethodNotAllowed,
+		msg:    fmt.Sprintf("%s is not served at %s: send %s", r.Method, r.URL.Path, strings.Join(allow, " or ")),
+		allow:  allow,
+	}
+}

@@ -1,0 +1,104 @@
+package handlers
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/semaphore"
+)
+
+// gate bounds what is in progress at one time: reviews that are decided, or bytes that are held. Who finds it full
+// waits in line, first come, first served, as long as its patience lasts; who finds the line full goes away at once.
+// Nobody who has gone is let in, so that no work is done for callers that no longer wait for it.
+type gate struct {
+	name    string // in metrics and sentences
+	room    *semaphore.Weighted
+	line    int64 // how many may wait
+	waiting atomic.Int64
+	inside  prometheus.Gauge
+}
+
+func newGate(name string, room int64, line int, inside prometheus.Gauge) *gate {
+	return &gate{name: name, room: semaphore.NewWeighted(room), line: int64(line), inside: inside}
+}
+
+// enter waits until there is room for n, at most until patience is over. ctx ends when the caller has gone, or when
+// its time is up. An error is an *httpError; without one the caller must leave.
+func (g *gate) enter(ctx context.Context, patience time.Time, n int64) error {
+	if !g.room.TryAcquire(n) {
+		if err := g.wait(ctx, patience, n); err != nil {
+			return err
+		}
+	}
+	if ctx.Err() != nil {
+		g.room.Release(n)
+		return g.turnAway(ctx)
+	}
+	g.inside.Add(float64(n))
+	return nil
+}
+
+// leave gives back what enter took.
+func (g *gate) leave(n int64) {
+	g.inside.Sub(float64(n))
+	g.room.Release(n)
+}
+
+func (g *gate) wait(ctx context.Context, patience time.Time, n int64) error {
+	defer g.waiting.Add(-1)
+	if g.waiting.Add(1) > g.line {
+		return g.overloaded("line_full")
+	}
+	waiting, cancel := context.WithDeadline(ctx, patience)
+	defer cancel()
+	if g.room.Acquire(waiting, n) != nil {
+		return g.turnAway(ctx)
+	}
+	return nil
+}
+
+// turnAway says why somebody who waited is not let in.
+func (g *gate) turnAway(ctx context.Context) error {
+	if errors.Is(ctx.Err(), context.Canceled) {
+		// Nobody will read this, unless the server itself has ended the request.
+		return &httpError{
+			status: http.StatusServiceUnavailable, reason: "caller_gone", close: true,
+			msg: "the caller has gone",
+		}
+	}
+	return g.overloaded("waited")
+}
+
+// overloaded is 429, and leaves the connection open: the handshake of a new one costs as much as ten small reviews,
+// which is the last thing that an overloaded server needs.
+func (g *gate) overloaded(why string) error {
+	return &httpError{
+		status: http.StatusTooManyRequests, reason: g.name + "_" + why,
+		msg: "overloaded: no room for more " + g.name,
+	}
+}
+
+// share is what one review holds of a gate.
+type share struct {
+	gate *gate
+	n    int64
+}
+
+// grow makes the share n, waiting for what it has less than that.
+func (s *share) grow(ctx context.Context, patience time.Time, n int64) error {
+	if err := s.gate.enter(ctx, patience, n-s.n); err != nil {
+		return err
+	}
+	s.n = n
+	return nil
+}
+
+// release gives the share back.
+func (s *share) release() {
+	s.gate.leave(s.n)
+	s.n = 0
+}
