@@ -1,0 +1,271 @@
+package handlers
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/review"
+)
+
+const testHash = "0123456789ab"
+
+func findingOf(mode policy.Mode, tweak ...func(*policy.Finding)) policy.Finding {
+	f := policy.Finding{
+		Rule: "team-hosts", Check: "hosts.allowed", Mode: mode, Path: "spec.rules[0].host",
+		Reason: `"shop.example.com" is not allowed; allowed is *.apps.corp.example`,
+	}
+	for _, t := range tweak {
+		t(&f)
+	}
+	return f
+}
+
+func existed(f *policy.Finding)               { f.Existed = true }
+func check(name string) func(*policy.Finding) { return func(f *policy.Finding) { f.Check = name } }
+func note(text string) func(*policy.Finding)  { return func(f *policy.Finding) { f.Note = text } }
+
+func image(o policy.Outcome, mode policy.Mode) policy.ImageOutcome {
+	img := policy.ImageOutcome{
+		Image:   policy.Image{Place: policy.Containers, Index: 1, Name: "app", Ref: "nginx:1.25"},
+		Outcome: o,
+	}
+	switch o {
+	case policy.Rewritten, policy.WouldRewrite:
+		img.Entry, img.Mode, img.To = "hub", mode, "mirror.corp.example/docker.io/library/nginx:1.25"
+	case policy.Malformed:
+		img.Image.Ref, img.Detail = "nginx:1:25", "invalid reference format"
+	}
+	return img
+}
+
+func repeat(n int, f policy.Finding) []policy.Finding {
+	var all []policy.Finding
+	for i := range n {
+		f.Path = fmt.Sprintf("spec.rules[%d].host", i)
+		all = append(all, f)
+	}
+	return all
+}
+
+func TestDenial(t *testing.T) {
+	many := repeat(12, findingOf(policy.Enforce))
+	tests := []struct {
+		name string
+		v    verdict
+		want string // empty when allowed
+	}{
+		{"nothing found", verdict{}, ""},
+		{"found in mode warn", verdict{findings: []policy.Finding{findingOf(policy.Warn)}}, ""},
+		{"found in mode audit", verdict{findings: []policy.Finding{findingOf(policy.Audit)}}, ""},
+		{"existed before the update", verdict{findings: []policy.Finding{findingOf(policy.Enforce, existed)}}, ""},
+		{
+			"one",
+			verdict{findings: []policy.Finding{findingOf(policy.Enforce, note("ask #platform"))}},
+			`team-hosts/hosts.allowed: spec.rules[0].host: "shop.example.com" is not allowed; allowed is *.apps.corp.example ` +
+				`(ask #platform) [policy 0123456789ab]`,
+		},
+		{
+			"one beside others that do not deny",
+			verdict{findings: []policy.Finding{
+				findingOf(policy.Warn), findingOf(policy.Enforce, existed), findingOf(policy.Enforce, check("tls.required")),
+			}},
+			`team-hosts/tls.required: spec.rules[0].host: "shop.example.com" is not allowed; allowed is *.apps.corp.example ` +
+				`[policy 0123456789ab]`,
+		},
+		{
+			"two",
+			verdict{findings: many[:2]},
+			`2 findings:
+- team-hosts/hosts.allowed: spec.rules[0].host: "shop.example.com" is not allowed; allowed is *.apps.corp.example
+- team-hosts/hosts.allowed: spec.rules[1].host: "shop.example.com" is not allowed; allowed is *.apps.corp.example
+[policy 0123456789ab]`,
+		},
+		{
+			"twelve",
+			verdict{findings: many},
+			`12 findings, the first 10:
+- team-hosts/hosts.allowed: spec.rules[0].host: "shop.example.com" is not allowed; allowed is *.apps.corp.example
+- team-hosts/hosts.allowed: spec.rules[1].host: "shop.example.com" is not allowed; allowed is *.apps.corp.example
+- team-hosts/hosts.allowed: spec.rules[2].host: "shop.example.com" is not allowed; allowed is *.apps.corp.example
+- team-hosts/hosts.allowed: spec.rules[3].host: "shop.example.com" is not allowed; allowed is *.apps.corp.example
+- team-hosts/hosts.allowed: spec.rules[4].host: "shop.example.com" is not allowed; allowed is *.apps.corp.example
+- team-hosts/hosts.allowed: spec.rules[5].host: "shop.example.com" is not allowed; allowed is *.apps.corp.example
+- team-hosts/hosts.allowed: spec.rules[6].host: "shop.example.com" is not allowed; allowed is *.apps.corp.example
+- team-hosts/hosts.allowed: spec.rules[7].host: "shop.example.com" is not allowed; allowed is *.apps.corp.example
+- team-hosts/hosts.allowed: spec.rules[8].host: "shop.example.com" is not allowed; allowed is *.apps.corp.example
+- team-hosts/hosts.allowed: spec.rules[9].host: "shop.example.com" is not allowed; allowed is *.apps.corp.example
+[policy 0123456789ab]`,
+		},
+		{
+			"what could not be judged",
+			verdict{unjudged: "the object is nested more than 10000 levels deep"},
+			"the object is nested more than 10000 levels deep [policy 0123456789ab]",
+		},
+		{
+			"a sentence with an annotation of 256 KiB in it",
+			verdict{findings: []policy.Finding{{
+				Rule: "snippets", Check: "annotations.denied", Mode: policy.Enforce, Reason: strings.Repeat("é", 128<<10),
+			}}},
+			"snippets/annotations.denied: " + strings.Repeat("é", (maxSentence-len("snippets/annotations.denied: ")-len("…"))/2) +
+				"… [policy 0123456789ab]",
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.v.policy = testHash
+			a := tt.v.answer()
+			if diff := cmp.Diff(tt.want, a.Message); diff != "" {
+				t.Errorf("message (-want +got):\n%s", diff)
+			}
+			if a.Allowed != (tt.want == "") {
+				t.Errorf("allowed: %t", a.Allowed)
+			}
+		})
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	sentence := `team-hosts/hosts.allowed: spec.rules[0].host: "shop.example.com" is not allowed; allowed is *.apps.corp.example`
+	tests := []struct {
+		name string
+		v    verdict
+		want []string
+	}{
+		{"nothing", verdict{}, nil},
+		{
+			"findings by mode",
+			verdict{findings: []policy.Finding{findingOf(policy.Audit), findingOf(policy.Warn), findingOf(policy.Enforce)}},
+			[]string{"[warn 0123456789ab] " + sentence},
+		},
+		{
+			"findings that existed",
+			verdict{findings: []policy.Finding{
+				findingOf(policy.Audit, existed), findingOf(policy.Warn, existed), findingOf(policy.Enforce, existed),
+			}},
+			[]string{
+				"[warn 0123456789ab] " + sentence + "; existed before this update",
+				"[enforce 0123456789ab] " + sentence + "; existed before this update",
+			},
+		},
+		{
+			"images",
+			verdict{rewriting: policy.Rewriting{Images: []policy.ImageOutcome{
+				image(policy.NoMirror, 0), image(policy.Rewritten, policy.Enforce), image(policy.WouldRewrite, policy.Audit),
+				image(policy.WouldRewrite, policy.Warn), image(policy.AtMirror, 0), image(policy.Excluded, 0),
+				image(policy.Unchanged, 0), image(policy.Malformed, 0), image(policy.Ignored, 0),
+			}}},
+			[]string{
+				"[warn 0123456789ab] hub: spec.containers[1].image: nginx:1.25 would be pulled from mirror.corp.example/docker.io/library/nginx:1.25",
+				`[0123456789ab] spec.containers[1].image: "nginx:1:25" is not an image reference: invalid reference format`,
+			},
+		},
+		{
+			"an ephemeral container, whose original is recorded nowhere else",
+			verdict{
+				request:   policy.Attributes{Subresource: "ephemeralcontainers"},
+				rewriting: policy.Rewriting{Images: []policy.ImageOutcome{image(policy.Rewritten, policy.Enforce)}},
+			},
+			[]string{
+				"[enforce 0123456789ab] hub: spec.containers[1].image: nginx:1.25 is pulled from mirror.corp.example/docker.io/library/nginx:1.25",
+			},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.v.policy = testHash
+			if diff := cmp.Diff(tt.want, tt.v.answer().Warnings); diff != "" {
+				t.Errorf("warnings (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestWarningsAreFew(t *testing.T) {
+	v := verdict{
+		policy:    testHash,
+		rewriting: policy.Rewriting{Images: []policy.ImageOutcome{image(policy.Malformed, 0)}},
+		findings:  repeat(500, findingOf(policy.Warn)),
+	}
+	got := v.answer().Warnings
+	if len(got) != 11 {
+		t.Fatalf("%d warnings, want 10 and a count", len(got))
+	}
+	if want := "[0123456789ab] and 491 more"; got[10] != want {
+		t.Errorf("the last is %q, want %q", got[10], want)
+	}
+}
+
+func TestAuditAnnotations(t *testing.T) {
+	tests := []struct {
+		name string
+		v    verdict
+		want map[string]string
+	}{
+		{"nothing but the policy", verdict{}, map[string]string{"policy": testHash}},
+		{
+			"findings",
+			verdict{findings: append(repeat(3, findingOf(policy.Enforce)),
+				findingOf(policy.Enforce, existed), findingOf(policy.Audit, check("tls.required")))},
+			map[string]string{
+				"policy":   testHash,
+				"findings": "team-hosts/hosts.allowed (enforce, 3), team-hosts/hosts.allowed (enforce, existed), team-hosts/tls.required (audit)",
+			},
+		},
+		{
+			"images",
+			verdict{rewriting: policy.Rewriting{Images: []policy.ImageOutcome{
+				image(policy.NoMirror, 0), image(policy.Rewritten, policy.Enforce), image(policy.WouldRewrite, policy.Audit),
+			}}},
+			map[string]string{
+				"policy": testHash,
+				"images": "containers/app: nginx:1.25 -> mirror.corp.example/docker.io/library/nginx:1.25 (hub, enforce), " +
+					"containers/app: nginx:1.25 -> mirror.corp.example/docker.io/library/nginx:1.25 (hub, audit)",
+			},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.v.policy = testHash
+			if diff := cmp.Diff(tt.want, tt.v.answer().AuditAnnotations); diff != "" {
+				t.Errorf("audit annotations (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAuditAnnotationsAreShort(t *testing.T) {
+	v := verdict{policy: testHash}
+	for range 100 {
+		v.rewriting.Images = append(v.rewriting.Images, image(policy.Rewritten, policy.Enforce))
+	}
+	got := v.answer().AuditAnnotations["images"]
+	if len(got) > maxAnnotation {
+		t.Errorf("%d bytes", len(got))
+	}
+	each := len("containers/app: nginx:1.25 -> mirror.corp.example/docker.io/library/nginx:1.25 (hub, enforce), ")
+	if want := fmt.Sprintf(", and %d more", 100-(maxAnnotation-restBytes)/each); !strings.HasSuffix(got, want) {
+		t.Errorf("ends with %q, want %q", got[len(got)-20:], want)
+	}
+
+	v.rewriting.Images = v.rewriting.Images[:1]
+	v.rewriting.Images[0].To = strings.Repeat("x", maxAnnotation)
+	if got, want := v.answer().AuditAnnotations["images"], "1 that are too long to be told"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// A denied request is not patched: the API server would refuse an answer that says both.
+func TestDenialHasNoPatch(t *testing.T) {
+	v := verdict{policy: testHash, unjudged: "x", patch: newPatch()}
+	if a := v.answer(); a.Patch != nil {
+		t.Errorf("patch %v", a.Patch)
+	}
+}
+
+func newPatch() []review.Operation {
+	return []review.Operation{{Op: "replace", Path: "/spec/containers/0/image", Value: "x"}}
+}

@@ -1,0 +1,103 @@
+package handlers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/evergate/evergate/review"
+)
+
+const (
+	// firstBytes is how much of a body is read before more is reserved for it, and of a body that is over the limit,
+	// how much is searched for its uid: kube-apiserver writes kind, apiVersion and request.uid first, in 150 bytes.
+	firstBytes = 4 << 10
+	// growth is how many times as much is reserved as has arrived. Three steps reach 256 KiB, so that nearly every
+	// review is copied twice at most, and a peer that has announced 20 MiB and sent 5 KiB holds 32 KiB.
+	growth = 8
+	// maxDiscardBytes is how long a body may be to be read to its end for the sake of an answer. Beyond, it is
+	// nothing that kube-apiserver sends, and reading it would be work for an attacker.
+	maxDiscardBytes = 64 << 20
+)
+
+// checkHeader refuses what can be refused without looking at the body.
+func checkHeader(r *http.Request) error {
+	mediaType, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	switch {
+	case err != nil || mediaType != "application/json":
+		return &httpError{
+			status: http.StatusUnsupportedMediaType,
+			msg:    fmt.Sprintf("Content-Type is %q: send application/json", r.Header.Get("Content-Type")),
+		}
+	case r.ContentLength < 0:
+		return &httpError{
+			status: http.StatusLengthRequired,
+			msg:    "there is no Content-Length: send it, so that memory can be reserved for the body",
+		}
+	case r.ContentLength > maxDiscardBytes:
+		return &httpError{
+			status: http.StatusRequestEntityTooLarge, close: true,
+			msg: fmt.Sprintf("the body has %s: a review has at most %s", mebibytes(r.ContentLength), mebibytes(maxReviewBytes)),
+		}
+	}
+	return nil
+}
+
+// readBody reads the body of r into memory that held has been given for it. It reserves more only as bytes arrive:
+// a peer reserves little by announcing much.
+func readBody(ctx context.Context, r *http.Request, patience time.Time, held *share) ([]byte, error) {
+	var body []byte
+	for len(body) < int(r.ContentLength) {
+		size := min(r.ContentLength, max(firstBytes, growth*int64(len(body))))
+		if err := held.grow(ctx, patience, size); err != nil {
+			return nil, err
+		}
+		have := len(body)
+		body = append(make([]byte, 0, size), body...)[:size]
+		if n, err := io.ReadFull(r.Body, body[have:]); err != nil {
+			return nil, bodyError(err, int64(have+n), r.ContentLength)
+		}
+	}
+	return body, nil
+}
+
+// skipBody reads a body that is over the limit to its end, so that the caller reads the answer, and returns its uid.
+func skipBody(r *http.Request) (uid string, err error) {
+	first := make([]byte, firstBytes)
+	n, err := io.ReadFull(r.Body, first)
+	if err != nil {
+		return "", bodyError(err, int64(n), r.ContentLength)
+	}
+	rest, err := io.Copy(io.Discard, r.Body)
+	if err != nil {
+		return "", bodyError(err, int64(n)+rest, r.ContentLength)
+	}
+	uid, ok := review.UID(first)
+	if !ok {
+		return "", &httpError{
+			status: http.StatusRequestEntityTooLarge,
+			msg: fmt.Sprintf("the body has %s, at most %s are read, and request.uid is not in its first %d bytes",
+				mebibytes(r.ContentLength), mebibytes(maxReviewBytes), firstBytes),
+		}
+	}
+	return uid, nil
+}
+
+// bodyError says that a body ended too early. What is left of the connection is not worth keeping.
+func bodyError(err error, got, want int64) error {
+	e := &httpError{status: http.StatusBadRequest, close: true}
+	if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {
+		e.status = http.StatusRequestTimeout
+		e.msg = fmt.Sprintf("time is up, and %d of %d bytes of the body have arrived", got, want)
+		return e
+	}
+	e.msg = fmt.Sprintf("the body ended after %d of %d bytes", got, want)
+	return e
+}
+
+func mebibytes(n int64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }

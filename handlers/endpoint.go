@@ -1,0 +1,169 @@
+package handlers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"time"
+
+	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/review"
+	"github.com/evergate/evergate/telemetry"
+)
+
+// server is what all endpoints share.
+type server struct {
+	policies Policies
+	bodies   *gate // bytes of bodies
+	reviews  *gate // reviews that are decoded and decided
+	metrics  *telemetry.Metrics
+	log      *slog.Logger
+}
+
+func newServer(cfg Config) *server {
+	limits := cfg.Limits.withDefaults()
+	return &server{
+		policies: cfg.Policies,
+		bodies:   newGate("body_bytes", limits.BodyBytes, limits.Line, cfg.Metrics.BodyBytesInFlight()),
+		reviews:  newGate("reviews", int64(limits.Reviews), limits.Line, cfg.Metrics.ReviewsInFlight()),
+		metrics:  cfg.Metrics,
+		log:      cfg.Log,
+	}
+}
+
+// endpoint answers the reviews that come in on one path.
+type endpoint struct {
+	*server
+	reviewing
+	series telemetry.Endpoint
+}
+
+func (s *server) endpoint(r reviewing) *endpoint {
+	return &endpoint{server: s, reviewing: r, series: s.metrics.Endpoint(r.path)}
+}
+
+// ServeHTTP implements http.Handler.
+func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	start := time.Now()
+	v, err := e.review(w, r, start)
+	if err != nil {
+		writeError(w, err)
+	} else {
+		writeAnswer(w, v.encoded)
+	}
+	e.observe(r, v, err, time.Since(start))
+}
+
+// review is the way of one review: limits, body, decision. What it was given room for is given back before the
+// answer is written, since a slow reader needs none of it.
+func (e *endpoint) review(w http.ResponseWriter, r *http.Request, start time.Time) (*verdict, error) {
+	if err := checkHeader(r); err != nil {
+		return nil, err
+	}
+	t := timesOf(r, start)
+	ctx, cancel := context.WithDeadline(r.Context(), t.deadline)
+	defer cancel()
+	// A context does not end the reading of a body, this does. A writer that knows no deadlines is one of a test.
+	_ = http.NewResponseController(w).SetReadDeadline(t.deadline)
+
+	if r.ContentLength > maxReviewBytes {
+		return e.tooLarge(r)
+	}
+	held := share{gate: e.bodies}
+	defer held.release()
+	body, err := readBody(ctx, r, t.patience, &held)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.reviews.enter(ctx, t.patience, 1); err != nil {
+		return nil, err
+	}
+	defer e.reviews.leave(1)
+	return e.decide(body)
+}
+
+// decide takes the policy, once, and judges the review in body by it.
+func (e *endpoint) decide(body []byte) (v *verdict, err error) {
+	defer func() {
+		switch p := recover(); p {
+		case nil:
+		case http.ErrAbortHandler:
+			panic(p)
+		default:
+			uid, _ := review.UID(body[:min(len(body), firstBytes)])
+			v, err = nil, &panicError{value: p, stack: debug.Stack(), uid: uid}
+		}
+	}()
+	p := e.policies.Current()
+	v, err = e.judge(p, body)
+	if content, ok := errors.AsType[*review.ContentError](err); ok {
+		v, err = e.cannotJudge(p, content.UID, content.Msg), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	v.encoded = v.answer().Encode()
+	return v, nil
+}
+
+// tooLarge decides on a review that is not read because of its size. The object's author chose the size, so it is
+// denied rather than failed: where a failed call lets the object in, size would be a way around the policy.
+func (e *endpoint) tooLarge(r *http.Request) (*verdict, error) {
+	uid, err := skipBody(r)
+	if err != nil {
+		return nil, err
+	}
+	v := e.cannotJudge(e.policies.Current(), uid, fmt.Sprintf("the review of this object has %s, at most %s are judged: "+
+		"make the object smaller", mebibytes(r.ContentLength), mebibytes(maxReviewBytes)))
+	v.encoded = v.answer().Encode()
+	return v, nil
+}
+
+// cannotJudge decides on an object that cannot be judged because of its own content: denied, unless the policy would
+// not have looked at it.
+func (e *endpoint) cannotJudge(p *policy.Policy, uid, why string) *verdict {
+	v := &verdict{uid: uid, policy: p.Hash()}
+	if e.entries(p.Counts()) > 0 {
+		v.unjudged = why
+	}
+	return v
+}
+
+func writeAnswer(w http.ResponseWriter, answer []byte) {
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Content-Length", strconv.Itoa(len(answer)))
+	_, _ = w.Write(answer) // it fails when the caller has gone, and then there is nobody to tell
+}
+
+// times are the limits in time of one review.
+type times struct {
+	patience time.Time // until then it may wait for its turn
+	deadline time.Time // from then on nobody waits for the answer
+}
+
+const (
+	// defaultTimeout and maxTimeout are the default and the bound of timeoutSeconds in a webhook configuration.
+	defaultTimeout = 10 * time.Second
+	maxTimeout     = 30 * time.Second
+)
+
+// timesOf reads ?timeout=, the time that kube-apiserver has left, rounded up to whole seconds. The deadline is a tenth
+// earlier, at least 100 ms, for the way back and for what was rounded up. A review that has waited for a third has
+// two thirds left to be decided in; one that has waited longer is better off with a 429, since the API server then
+// tries again within the same deadline and may reach another replica.
+func timesOf(r *http.Request, start time.Time) times {
+	d, err := time.ParseDuration(r.URL.Query().Get("timeout"))
+	if err != nil || d <= 0 {
+		d = defaultTimeout
+	}
+	d = min(d, maxTimeout)
+	return times{
+		patience: start.Add(d / 3),
+		deadline: start.Add(d - max(d/10, 100*time.Millisecond)),
+	}
+}

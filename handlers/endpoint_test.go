@@ -1,0 +1,461 @@
+package handlers
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/review"
+)
+
+// fakeJudge is a judge that a test watches and holds up.
+type fakeJudge struct {
+	started chan struct{} // one for each review that is judged
+	proceed chan struct{} // one lets one of them go on
+}
+
+func newFakeJudge() fakeJudge {
+	return fakeJudge{make(chan struct{}, 100), make(chan struct{}, 100)}
+}
+
+func (j fakeJudge) judge(*policy.Policy, []byte) (*verdict, error) {
+	j.started <- struct{}{}
+	<-j.proceed
+	return &verdict{uid: "1"}, nil
+}
+
+// fake returns an endpoint, at /fake, that asks judge, and the handler that serves it and the probes.
+func (f *fixture) fake(judge judge) (*server, http.Handler) {
+	s := newServer(f.Config)
+	return s, serving(f.Config, s, []reviewing{{"/fake", judge, func(policy.Counts) int { return 1 }}})
+}
+
+func panics(*policy.Policy, []byte) (*verdict, error) { panic("index out of range [7]") }
+
+func TestPanic(t *testing.T) {
+	f := newFixture(t, "")
+	_, h := f.fake(panics)
+	s := startTLS(t, h)
+	body := `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"705ab4f5","object":{"secret":"s3cret"}}}`
+	got := send(t, s.Client(), post(t.Context(), t, s.URL+"/fake", body))
+
+	if got.status != 500 || got.body != "this review met a defect of Evergate, which is in its log\n" {
+		t.Errorf("answered %d %q", got.status, got.body)
+	}
+	if got.header.Get("Retry-After") != "" {
+		t.Error("the answer asks the API server to carry the review to the next replica")
+	}
+	log := f.log.String()
+	for _, want := range []string{`level=ERROR msg="panic while judging" path=/fake uid=705ab4f5 panic="index out of range [7]" stack="goroutine `, "handlers.panics"} {
+		if !strings.Contains(log, want) {
+			t.Errorf("the log has no %q:\n%s", want, log)
+		}
+	}
+	if strings.Contains(log, "s3cret") {
+		t.Errorf("the log shows the object:\n%s", log)
+	}
+	want := map[string]float64{"operation=unknown outcome=panicked path=/fake": 1}
+	if diff := cmp.Diff(want, f.series(t, "evergate_reviews_total")); diff != "" {
+		t.Errorf("counted (-want +got):\n%s", diff)
+	}
+	for _, name := range []string{"evergate_reviews_in_flight", "evergate_body_bytes_in_flight"} {
+		if diff := cmp.Diff(map[string]float64{"": 0}, f.series(t, name)); diff != "" {
+			t.Errorf("%s after the panic (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestAbortHandlerIsPassedOn(t *testing.T) {
+	f := newFixture(t, "")
+	_, h := f.fake(func(*policy.Policy, []byte) (*verdict, error) { panic(http.ErrAbortHandler) })
+	defer func() {
+		if p := recover(); p != http.ErrAbortHandler {
+			t.Errorf("recovered %v, want http.ErrAbortHandler", p)
+		}
+	}()
+	h.ServeHTTP(httptest.NewRecorder(), post(t.Context(), t, "/fake", "{}"))
+	t.Error("the handler returned")
+}
+
+func TestContentIsDeniedNotFailed(t *testing.T) {
+	broken := func(*policy.Policy, []byte) (*verdict, error) {
+		return nil, &review.ContentError{UID: "705ab4f5", Msg: "spec.containers[0].image: is a number, want a string"}
+	}
+	tests := []struct {
+		name     string
+		entries  int
+		denied   bool
+		response string
+	}{
+		{"a policy that looks at such objects", 1, true, "spec.containers[0].image: is a number, want a string"},
+		{"a policy that does not", 0, false, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			f := newFixture(t, "")
+			s := newServer(f.Config)
+			e := s.endpoint(reviewing{"/fake", broken, func(policy.Counts) int { return tt.entries }})
+			v, err := e.decide([]byte("{}"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			a := v.answer()
+			if a.UID != "705ab4f5" || a.Allowed == tt.denied {
+				t.Errorf("answer %+v", a)
+			}
+			if tt.denied && a.Message != tt.response+" [policy "+v.policy+"]" {
+				t.Errorf("message %q", a.Message)
+			}
+		})
+	}
+}
+
+// zeros is a body of any length.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = '0'
+	}
+	return len(p), nil
+}
+
+func TestTooLarge(t *testing.T) {
+	const prefix = `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"705ab4f5","object":"`
+	tests := []struct {
+		name   string
+		prefix string
+		size   int64
+		status int
+		body   string // a part of it
+		close  bool
+	}{
+		{
+			"25 MiB", prefix, 25 << 20, 200,
+			"the review of this object has 25.0 MiB, at most 20.0 MiB are judged: make the object smaller [policy ", false,
+		},
+		{
+			"25 MiB without a uid", "", 25 << 20, 413,
+			"the body has 25.0 MiB, at most 20.0 MiB are read, and request.uid is not in its first 4096 bytes\n", false,
+		},
+		{"65 MiB", prefix, 65 << 20, 413, "the body has 65.0 MiB: a review has at most 20.0 MiB\n", true},
+	}
+	f := newFixture(t, "")
+	_, h := f.fake(func(*policy.Policy, []byte) (*verdict, error) {
+		t.Error("the body was judged")
+		return nil, errors.New("judged")
+	})
+	s := startTLS(t, h)
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			body := io.LimitReader(io.MultiReader(strings.NewReader(tt.prefix), zeros{}), tt.size)
+			req := post(t.Context(), t, s.URL+"/fake", "")
+			req.Body, req.ContentLength = io.NopCloser(body), tt.size
+			got := send(t, s.Client(), req)
+			if got.status != tt.status || !strings.Contains(got.body, tt.body) {
+				t.Errorf("answered %d %s, want %d %s", got.status, got.body, tt.status, tt.body)
+			}
+			if closed := got.header.Get("Connection") == "close"; closed != tt.close {
+				t.Errorf("connection closed: %t, want %t", closed, tt.close)
+			}
+			if tt.status == 200 && (!strings.Contains(got.body, `"uid":"705ab4f5"`) || !strings.Contains(got.body, `"allowed":false`)) {
+				t.Errorf("not a denial of the review: %s", got.body)
+			}
+		})
+	}
+	if n := f.series(t, "evergate_reviews_total")["operation=unknown outcome=unjudged path=/fake"]; n != 1 {
+		t.Errorf("%v reviews were counted as unjudged, want 1", n)
+	}
+}
+
+func TestOverload(t *testing.T) {
+	f := newFixture(t, "")
+	f.Limits.Reviews = 1
+	judge := newFakeJudge()
+	server, h := f.fake(judge.judge)
+	s := startTLS(t, h)
+
+	first := make(chan answered)
+	go func() { first <- send(t, s.Client(), post(t.Context(), t, s.URL+"/fake?timeout=30s", "{}")) }()
+	<-judge.started
+
+	// The API server tries again after a second, over the same connection.
+	got := send(t, s.Client(), post(t.Context(), t, s.URL+"/fake?timeout=1s", "{}"))
+	if got.status != 429 || got.body != "overloaded: no room for more reviews\n" {
+		t.Errorf("answered %d %q", got.status, got.body)
+	}
+	if got.header.Get("Retry-After") != "1" || got.header.Get("Connection") != "" {
+		t.Errorf("answered with the header %v", got.header)
+	}
+
+	for _, path := range []string{"/livez", "/readyz"} {
+		if got := send(t, s.Client(), get(t, s.URL+path)); got.status != 200 {
+			t.Errorf("%s while no review is let in: %d %s", path, got.status, got.body)
+		}
+	}
+
+	second := make(chan answered)
+	go func() { second <- send(t, s.Client(), post(t.Context(), t, s.URL+"/fake?timeout=30s", "{}")) }()
+	await(t, func() bool { return server.reviews.waiting.Load() == 1 })
+	judge.proceed <- struct{}{}
+	judge.proceed <- struct{}{}
+	if got := <-first; got.status != 200 {
+		t.Errorf("the first: %d %s", got.status, got.body)
+	}
+	if got := <-second; got.status != 200 {
+		t.Errorf("the one that waited: %d %s", got.status, got.body)
+	}
+	want := map[string]float64{"reason=reviews_waited": 1}
+	if diff := cmp.Diff(want, f.series(t, "evergate_reviews_rejected_total")); diff != "" {
+		t.Errorf("rejected (-want +got):\n%s", diff)
+	}
+	if log := f.log.String(); log != "" {
+		t.Errorf("overload was logged:\n%s", log)
+	}
+}
+
+// await waits for what another goroutine is about to do.
+func await(t testing.TB, done func() bool) {
+	t.Helper()
+	for !done() {
+		if t.Context().Err() != nil {
+			t.Fatal("the test ended first")
+		}
+		runtime.Gosched()
+	}
+}
+
+func TestNoWorkForCallersThatAreGone(t *testing.T) {
+	f := newFixture(t, "")
+	f.Limits.Reviews = 1
+	judge := newFakeJudge()
+	server, h := f.fake(judge.judge)
+	s := startTLS(t, h)
+
+	first := make(chan answered)
+	go func() { first <- send(t, s.Client(), post(t.Context(), t, s.URL+"/fake?timeout=30s", "{}")) }()
+	<-judge.started
+
+	ctx, hangUp := context.WithCancel(t.Context())
+	gone := make(chan error)
+	go func() {
+		_, err := s.Client().Do(post(ctx, t, s.URL+"/fake?timeout=30s", "{}")) //nolint:bodyclose // there is none
+		gone <- err
+	}()
+	await(t, func() bool { return server.reviews.waiting.Load() == 1 })
+	hangUp()
+	<-gone
+	await(t, func() bool { return server.reviews.waiting.Load() == 0 })
+
+	judge.proceed <- struct{}{}
+	<-first
+	if len(judge.started) != 0 {
+		t.Error("the review of a caller that had gone was judged")
+	}
+	await(t, func() bool { return f.series(t, "evergate_reviews_rejected_total")["reason=caller_gone"] == 1 })
+}
+
+// raw sends bytes as they are, and returns a connection from which the answer can be read.
+func raw(t *testing.T, s *httptest.Server, text string) net.Conn {
+	t.Helper()
+	conn, err := tls.Dial("tcp", s.Listener.Addr().String(), s.Client().Transport.(*http.Transport).TLSClientConfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	if _, err := io.WriteString(conn, text); err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+func TestSlowBody(t *testing.T) {
+	t.Parallel() // it waits for nine tenths of a second
+	f := newFixture(t, "")
+	f.Limits.Reviews = 1
+	judge := newFakeJudge()
+	server, h := f.fake(judge.judge)
+	s := startTLS(t, h)
+
+	conn := raw(t, s, "POST /fake?timeout=1s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 20971520\r\n\r\n{")
+	await(t, func() bool { return f.series(t, "evergate_body_bytes_in_flight")[""] > 0 })
+	if n := f.series(t, "evergate_body_bytes_in_flight")[""]; n != firstBytes {
+		t.Errorf("a peer that has sent one byte of twenty million holds %v bytes, want %d", n, firstBytes)
+	}
+
+	// Others are served meanwhile: who is only sending is not among the reviews that are decided.
+	judge.proceed <- struct{}{}
+	if got := send(t, s.Client(), post(t.Context(), t, s.URL+"/fake?timeout=30s", "{}")); got.status != 200 {
+		t.Errorf("another review: %d %s", got.status, got.body)
+	}
+
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, _ := io.ReadAll(resp.Body)
+	if want := "time is up, and 1 of 20971520 bytes of the body have arrived\n"; resp.StatusCode != 408 || string(body) != want || !resp.Close {
+		t.Errorf("answered %s %q, close: %t", resp.Status, body, resp.Close)
+	}
+	await(t, func() bool { return f.series(t, "evergate_body_bytes_in_flight")[""] == 0 })
+	if server.reviews.waiting.Load() != 0 {
+		t.Error("somebody still waits")
+	}
+}
+
+func TestBodyThatEndsEarly(t *testing.T) {
+	f := newFixture(t, "")
+	judge := newFakeJudge()
+	_, h := f.fake(judge.judge)
+	s := startTLS(t, h)
+	conn := raw(t, s, "POST /fake HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{}").(*tls.Conn)
+	if err := conn.CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if body, _ := io.ReadAll(resp.Body); resp.StatusCode != 400 || string(body) != "the body ended after 2 of 100 bytes\n" || !resp.Close {
+		t.Errorf("answered %s %q, close: %t", resp.Status, body, resp.Close)
+	}
+	if len(judge.started) != 0 {
+		t.Error("half of a review was judged")
+	}
+}
+
+func TestBodyIsPaidForAsItArrives(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := testGate(64<<20, 1)
+		held := share{gate: g}
+		reader, writer := io.Pipe()
+		const length = 300 << 10
+		r := &http.Request{Body: reader, ContentLength: length}
+		read := make(chan []byte, 1)
+		go func() {
+			body, err := readBody(t.Context(), r, time.Now().Add(time.Minute), &held)
+			if err != nil {
+				t.Error(err)
+			}
+			read <- body
+		}()
+		text := strings.Repeat("0123456789abcde\n", length/16)
+		sent := 0
+		for _, step := range []struct{ sent, held int }{
+			{0, 4 << 10}, {4<<10 - 1, 4 << 10}, {4 << 10, 32 << 10}, {32 << 10, 256 << 10}, {256 << 10, length}, {length, length},
+		} {
+			if _, err := io.WriteString(writer, text[sent:step.sent]); err != nil {
+				t.Fatal(err)
+			}
+			sent = step.sent
+			synctest.Wait()
+			if held.n != int64(step.held) {
+				t.Errorf("%d bytes are held after %d have arrived, want %d", held.n, step.sent, step.held)
+			}
+		}
+		if body := <-read; string(body) != text {
+			t.Errorf("what was read is not what was sent")
+		}
+	})
+}
+
+func TestBodyBytesAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := testGate(10<<10, 10)
+		mustEnter(t, g, 8<<10)
+		read := func() error {
+			held := share{gate: g}
+			defer held.release()
+			r := &http.Request{Body: io.NopCloser(strings.NewReader(strings.Repeat("x", 3<<10))), ContentLength: 3 << 10}
+			_, err := readBody(t.Context(), r, time.Now().Add(patience), &held)
+			return err
+		}
+		if err := read(); err == nil || asHTTPError(err).status != http.StatusTooManyRequests {
+			t.Errorf("a body for which there is no room: %v", err)
+		}
+		g.leave(8 << 10)
+		if err := read(); err != nil {
+			t.Errorf("and once there is: %v", err)
+		}
+		mustEnter(t, g, 10<<10) // everything was given back
+	})
+}
+
+func TestTimes(t *testing.T) {
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for _, tt := range []struct {
+		query              string
+		patience, deadline time.Duration
+	}{
+		{"?timeout=3s", time.Second, 2700 * time.Millisecond},
+		{"?timeout=1s", time.Second / 3, 900 * time.Millisecond},
+		{"?timeout=500ms", time.Second / 6, 400 * time.Millisecond},
+		{"?timeout=10s", 10 * time.Second / 3, 9 * time.Second},
+		{"?timeout=30s", 10 * time.Second, 27 * time.Second},
+		{"?timeout=1h", 10 * time.Second, 27 * time.Second}, // the API server has no such thing
+		{"", 10 * time.Second / 3, 9 * time.Second},
+		{"?timeout=", 10 * time.Second / 3, 9 * time.Second},
+		{"?timeout=soon", 10 * time.Second / 3, 9 * time.Second},
+		{"?timeout=0s", 10 * time.Second / 3, 9 * time.Second},
+		{"?timeout=-3s", 10 * time.Second / 3, 9 * time.Second},
+	} {
+		got := timesOf(httptest.NewRequest(http.MethodPost, "/mutate/pods"+tt.query, nil), start)
+		if p, d := got.patience.Sub(start), got.deadline.Sub(start); p != tt.patience || d != tt.deadline {
+			t.Errorf("%q: waits %v of %v, want %v of %v", tt.query, p, d, tt.patience, tt.deadline)
+		}
+	}
+}
+
+// The number of series depends on the policy alone, whatever callers send.
+func TestLabelsAreBounded(t *testing.T) {
+	f := newFixture(t, "")
+	f.Log = slog.New(slog.DiscardHandler)
+	n := 0
+	_, h := f.fake(func(*policy.Policy, []byte) (*verdict, error) {
+		n++
+		ref := fmt.Sprintf("registry-%d.example/image:%d", n, n)
+		return &verdict{
+			uid: fmt.Sprint(n),
+			request: policy.Attributes{
+				Operation: policy.Operation(fmt.Sprintf("OPERATION-%d", n)), Namespace: fmt.Sprintf("ns-%d", n),
+				Name: ref, User: ref, Resource: ref, Subresource: ref,
+			},
+			rewriting: policy.Rewriting{Images: []policy.ImageOutcome{
+				{Image: policy.Image{Name: ref, Ref: ref}, Outcome: policy.Rewritten, Entry: "hub", To: "mirror.example/" + ref},
+				{Image: policy.Image{Name: ref, Ref: ref}, Outcome: policy.Malformed, Detail: ref},
+			}},
+			findings: []policy.Finding{{Rule: "only-mirrors", Check: "images.from", Mode: policy.Warn, Path: ref, Value: ref, Reason: ref}},
+		}, nil
+	})
+	const reviews = 10_000
+	for range reviews {
+		h.ServeHTTP(httptest.NewRecorder(), post(t.Context(), t, "/fake", "{}"))
+	}
+	for name, want := range map[string]map[string]float64{
+		"evergate_reviews_total":           {"operation=other outcome=allowed path=/fake": reviews},
+		"evergate_review_duration_seconds": {"path=/fake": reviews},
+		"evergate_findings_total":          {"check=images.from existed=false mode=warn rule=only-mirrors": reviews},
+		"evergate_images_total":            {"entry=hub outcome=rewritten": reviews, "entry= outcome=malformed": reviews},
+	} {
+		if diff := cmp.Diff(want, f.series(t, name)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}

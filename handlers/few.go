@@ -1,0 +1,68 @@
+package handlers
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// few keeps the first sentences of many, and counts them all.
+type few struct {
+	kept  []string
+	total int
+}
+
+// room counts one more and says whether it is to be kept, so that a sentence nobody reads is never made.
+func (f *few) room() bool {
+	f.total++
+	return f.total <= shown
+}
+
+func (f *few) add(s string) { f.kept = append(f.kept, s) }
+
+// more is how many were counted and not kept.
+func (f *few) more() int { return max(0, f.total-shown) }
+
+// listing is a list in one line that is never longer than maxAnnotation: what no longer fits is counted.
+type listing struct {
+	text strings.Builder
+	more int
+}
+
+// restBytes is room for ", and N more", whatever N.
+const restBytes = 32
+
+func (l *listing) add(s string) {
+	if l.more > 0 || l.text.Len()+len(s)+2 > maxAnnotation-restBytes {
+		l.more++
+		return
+	}
+	if l.text.Len() > 0 {
+		l.text.WriteString(", ")
+	}
+	l.text.WriteString(s)
+}
+
+// String returns the list.
+func (l *listing) String() string {
+	switch {
+	case l.more == 0:
+		return l.text.String()
+	case l.text.Len() == 0:
+		return strconv.Itoa(l.more) + " that are too long to be told"
+	}
+	return l.text.String() + ", and " + strconv.Itoa(l.more) + " more"
+}
+
+// cut shortens s to at most n bytes, never within a rune.
+func cut(s string, n int) string {
+	const ellipsis = "…"
+	if len(s) <= n {
+		return s
+	}
+	n -= len(ellipsis)
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + ellipsis
+}

@@ -1,0 +1,111 @@
+// Package handlers is Evergate's HTTP: what kube-apiserver, kubelet, Prometheus and people ask of it.
+//
+// The way of a review through it:
+//
+//	handlers.go   the routes, and what they need
+//	endpoint.go   one review: limits → body → decode → decide → answer; all HTTP is there
+//	gate.go       overload: how many are decided at once, how many bytes are held, who waits and for how long
+//	body.go       reading the body into memory that was reserved for it
+//	judge.go      what the paths differ in: the object that is decoded and what is asked about it
+//	answer.go     findings and rewritten images turned into message, warnings and audit annotations
+//	errors.go     every answer that is not a review
+//	observe.go    what logs and metrics tell of a review
+//	probes.go     /livez, /readyz, /policy
+package handlers
+
+import (
+	"log/slog"
+	"net/http"
+	"runtime"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/telemetry"
+)
+
+// Config is what the handlers need. All fields are required unless they say otherwise.
+type Config struct {
+	// Policies holds the policy that decides. It is asked once for each review.
+	Policies Policies
+	// PolicyStatus returns what /policy shows, as JSON: hash, age, files, and what was refused last.
+	PolicyStatus func() any
+	// Ready and Live say why /readyz and /livez answer 503; nil is 200.
+	Ready, Live func() error
+	// Metrics counts reviews; Scrape serves /metrics.
+	Metrics *telemetry.Metrics
+	Scrape  http.Handler
+	// Log gets a line for each denial, each warned of review, and each failure; for every review at level debug.
+	Log *slog.Logger
+	// Limits bounds what is in progress. Its zero value stands for the defaults.
+	Limits Limits
+}
+
+// Policies holds the policy that decides. Current must be cheap, never nil, and safe for any number of goroutines.
+type Policies interface {
+	Current() *policy.Policy
+}
+
+// Limits bounds what the process has in progress, so that it slows nobody down whom it can still serve, and holds
+// no more memory than it was given. A zero field stands for its default.
+type Limits struct {
+	// Reviews is how many reviews are decoded and decided at once. Both are nothing but computing, so more than there
+	// are cores only take turns. The default is twice GOMAXPROCS: one that the kernel has put aside holds up nobody.
+	Reviews int
+	// BodyBytes is how many bytes of bodies are held at once. The default is 64 MiB: three of the largest reviews, or
+	// six hundred Pods of 100 KiB; with what decoding allocates and the garbage collector's headroom, a heap of 200 MiB.
+	BodyBytes int64
+	// Line is how many may wait for one of the two. The default is 2,048: a kube-apiserver works on at most 600
+	// requests at once unless told otherwise (400 reading, 200 writing), so three of them never fill the line.
+	Line int
+}
+
+// A review may have this many bytes. An object that fits etcd (1.5 MiB) can be six times as long in a review, since
+// Go writes < as \u003c, and an update carries the old one too: 18 MiB, and a margin for the rest of the review.
+const maxReviewBytes = 20 << 20
+
+func (l Limits) withDefaults() Limits {
+	if l.Reviews <= 0 {
+		l.Reviews = 2 * runtime.GOMAXPROCS(0)
+	}
+	if l.BodyBytes <= 0 {
+		l.BodyBytes = 64 << 20
+	}
+	l.BodyBytes = max(l.BodyBytes, maxReviewBytes) // otherwise the largest review would wait for ever
+	if l.Line <= 0 {
+		l.Line = 2048
+	}
+	return l
+}
+
+// Serving returns the handler of the port that kube-apiserver calls: reviews and probes.
+func Serving(cfg Config) http.Handler {
+	return serving(cfg, newServer(cfg), reviews())
+}
+
+func serving(cfg Config, s *server, kinds []reviewing) http.Handler {
+	r := router()
+	for _, kind := range kinds {
+		r.Method(http.MethodPost, kind.path, s.endpoint(kind))
+	}
+	r.Get("/livez", probe(cfg.Live))
+	r.Get("/readyz", probe(cfg.Ready))
+	return r
+}
+
+// Ops returns the handler of the port for operators: probes, metrics, and what is loaded.
+func Ops(cfg Config) http.Handler {
+	r := router()
+	r.Get("/livez", probe(cfg.Live))
+	r.Get("/readyz", probe(cfg.Ready))
+	r.Method(http.MethodGet, "/metrics", cfg.Scrape)
+	r.Get("/policy", policyPage(cfg.PolicyStatus))
+	return r
+}
+
+func router() chi.Router {
+	r := chi.NewRouter()
+	r.NotFound(func(w http.ResponseWriter, req *http.Request) { writeError(w, notFound(req)) })
+	r.MethodNotAllowed(func(w http.ResponseWriter, req *http.Request) { writeError(w, methodNotAllowed(r, req)) })
+	return r
+}

@@ -1,0 +1,216 @@
+package handlers
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/telemetry"
+)
+
+// fixture is a configuration with everything in it observable.
+type fixture struct {
+	Config
+	registry *prometheus.Registry
+	log      *logBuffer
+}
+
+func newFixture(t testing.TB, policyText string) *fixture {
+	t.Helper()
+	reg := prometheus.NewRegistry()
+	log := &logBuffer{}
+	ok := func() error { return nil }
+	return &fixture{
+		Config: Config{
+			Policies:     fixed{loadPolicy(t, policyText)},
+			PolicyStatus: func() any { return map[string]string{"hash": "0123456789ab"} },
+			Ready:        ok,
+			Live:         ok,
+			Metrics:      telemetry.NewMetrics(reg),
+			Scrape:       telemetry.Scrape(reg, slog.New(slog.DiscardHandler)),
+			Log:          log.logger(slog.LevelInfo),
+		},
+		registry: reg,
+		log:      log,
+	}
+}
+
+type fixed struct{ p *policy.Policy }
+
+func (f fixed) Current() *policy.Policy { return f.p }
+
+func loadPolicy(t testing.TB, text string) *policy.Policy {
+	t.Helper()
+	var files []policy.File
+	if text != "" {
+		files = append(files, policy.File{Name: "test.yaml", Data: []byte("apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n" + text)})
+	}
+	p, err := policy.Load(files...)
+	if err != nil {
+		t.Fatalf("the test's policy: %v", err)
+	}
+	return p
+}
+
+// logBuffer keeps what is logged, without time.
+type logBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *logBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *logBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
+func (b *logBuffer) logger(level slog.Level) *slog.Logger {
+	return slog.New(slog.NewTextHandler(b, &slog.HandlerOptions{
+		Level: level,
+		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey {
+				return slog.Attr{}
+			}
+			return a
+		},
+	}))
+}
+
+// series returns the counters and gauges under a name, by their labels as {a="1",b="2"}.
+func (f *fixture) series(t testing.TB, name string) map[string]float64 {
+	t.Helper()
+	families, err := f.registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]float64{}
+	for _, family := range families {
+		if family.GetName() != name {
+			continue
+		}
+		for _, m := range family.GetMetric() {
+			var labels []string
+			for _, l := range m.GetLabel() {
+				labels = append(labels, l.GetName()+"="+l.GetValue())
+			}
+			got[strings.Join(labels, " ")] = m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
+		}
+	}
+	return got
+}
+
+// startTLS serves h on a TLS listener of its own.
+func startTLS(t testing.TB, h http.Handler) *httptest.Server {
+	t.Helper()
+	s := httptest.NewUnstartedServer(h)
+	s.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	return s
+}
+
+// answered is what a client got.
+type answered struct {
+	status int
+	header http.Header
+	body   string
+}
+
+func send(t testing.TB, client *http.Client, req *http.Request) answered {
+	t.Helper()
+	resp, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp.Close {
+		resp.Header.Set("Connection", "close") // the client's transport takes it out
+	}
+	return answered{resp.StatusCode, resp.Header, string(body)}
+}
+
+func get(t testing.TB, url string) *http.Request {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return req
+}
+
+func post(ctx context.Context, t testing.TB, url, body string) *http.Request {
+	t.Helper()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	return req
+}
+
+func TestProbes(t *testing.T) {
+	f := newFixture(t, "")
+	var live, ready error
+	f.Live = func() error { return live }
+	f.Ready = func() error { return ready }
+	for name, h := range map[string]http.Handler{"serving": Serving(f.Config), "ops": Ops(f.Config)} {
+		t.Run(name, func(t *testing.T) {
+			s := startTLS(t, h)
+			check := func(path string, status int, body string) {
+				t.Helper()
+				got := send(t, s.Client(), get(t, s.URL+path))
+				if got.status != status || got.body != body {
+					t.Errorf("%s: %d %q, want %d %q", path, got.status, got.body, status, body)
+				}
+			}
+			live, ready = nil, nil
+			check("/livez", 200, "ok\n")
+			check("/readyz", 200, "ok\n")
+			live, ready = errors.New("the self-probe hangs"), errors.New("draining")
+			check("/livez", 503, "the self-probe hangs\n")
+			check("/readyz", 503, "draining\n")
+		})
+	}
+}
+
+func TestOps(t *testing.T) {
+	f := newFixture(t, "")
+	f.Metrics.PolicyLoaded("0123456789ab", policy.Counts{Pods: 2})
+	s := startTLS(t, Ops(f.Config))
+
+	got := send(t, s.Client(), get(t, s.URL+"/policy"))
+	if diff := cmp.Diff("{\n  \"hash\": \"0123456789ab\"\n}\n", got.body); diff != "" {
+		t.Errorf("/policy (-want +got):\n%s", diff)
+	}
+	if ct := got.header.Get("Content-Type"); ct != "application/json" {
+		t.Errorf("/policy has Content-Type %q", ct)
+	}
+
+	req := get(t, s.URL+"/metrics")
+	req.Header.Set("Accept", "application/openmetrics-text; version=1.0.0")
+	got = send(t, s.Client(), req)
+	if !strings.Contains(got.body, "evergate_policy_info{hash=\"0123456789ab\"} 1.0\n") || !strings.HasSuffix(got.body, "# EOF\n") {
+		t.Errorf("/metrics is not OpenMetrics with the policy's hash:\n%s", got.body)
+	}
+}

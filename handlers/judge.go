@@ -1,0 +1,105 @@
+package handlers
+
+import (
+	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/review"
+)
+
+// reviewing is what one path differs in from the others.
+type reviewing struct {
+	path    string
+	judge   judge
+	entries func(policy.Counts) int // how many entries of a policy concern it
+}
+
+// reviews lists the paths. There is one for each webhook of the kit, so that each is scoped, traced and counted apart,
+// and has connections of its own in the API server. The second chance to rewrite a Pod is the same in all but that.
+func reviews() []reviewing {
+	mirrors := func(c policy.Counts) int { return c.Mirrors }
+	return []reviewing{
+		{"/mutate/pods", judging(review.DecodePod, rewritePod), mirrors},
+		{"/mutate/pods/again", judging(review.DecodePod, rewritePod), mirrors},
+		{
+			"/validate/pods", judging(review.DecodePod, finding((*policy.Policy).JudgePod)),
+			func(c policy.Counts) int { return c.Pods },
+		},
+		{
+			"/validate/ingresses", judging(review.DecodeIngress, finding((*policy.Policy).JudgeIngress)),
+			func(c policy.Counts) int { return c.Ingresses },
+		},
+		{
+			"/validate/services", judging(review.DecodeService, finding((*policy.Policy).JudgeService)),
+			func(c policy.Counts) int { return c.Services },
+		},
+	}
+}
+
+// judge decodes a review and decides it. Its error is a *review.Error, for what the caller did wrong, or a
+// *review.ContentError, for what the object's content causes.
+type judge func(p *policy.Policy, body []byte) (*verdict, error)
+
+// verdict is what was decided about one review, and all that answer, log and metrics are made of. It belongs to
+// its review alone.
+type verdict struct {
+	uid     string
+	request policy.Attributes
+	dryRun  bool
+	policy  string // hash of the policy that decided
+
+	findings  []policy.Finding
+	rewriting policy.Rewriting
+	patch     []review.Operation
+	unjudged  string // why the object could not be judged; empty when it was
+
+	encoded []byte // the answer as it is sent
+}
+
+// judging composes a judge of a kind of object. Operations that bring no object are allowed: what is deleted or
+// connected to was judged when it came.
+func judging[T any](
+	decode func([]byte) (*review.Request[T], error),
+	decide func(*policy.Policy, *review.Request[T], *verdict),
+) judge {
+	return func(p *policy.Policy, body []byte) (*verdict, error) {
+		r, err := decode(body)
+		if err != nil {
+			return nil, err
+		}
+		v := &verdict{uid: r.UID, request: r.Attributes, dryRun: r.DryRun, policy: p.Hash()}
+		if r.Object != nil && (r.Operation == policy.Create || r.Operation == policy.Update) {
+			decide(p, r, v)
+		}
+		return v, nil
+	}
+}
+
+// rewritePod decides where the images of a Pod are pulled from.
+func rewritePod(p *policy.Policy, r *review.Request[policy.Pod], v *verdict) {
+	v.rewriting = p.RewritePod(r.Attributes, r.Object, r.Old)
+	if v.rewriting.Changes() {
+		// The ephemeralcontainers subresource changes no metadata, so the originals are not recorded there.
+		v.patch = review.PatchPod(r.Object, v.rewriting, r.Subresource == "")
+	}
+}
+
+// finding decides by the findings of a policy about an object.
+func finding[T any](
+	find func(p *policy.Policy, a policy.Attributes, obj, old *T) []policy.Finding,
+) func(*policy.Policy, *review.Request[T], *verdict) {
+	return func(p *policy.Policy, r *review.Request[T], v *verdict) {
+		v.findings = find(p, r.Attributes, r.Object, r.Old)
+	}
+}
+
+// denies says whether the request is refused.
+func (v *verdict) denies() bool {
+	if v.unjudged != "" {
+		return true
+	}
+	for i := range v.findings {
+		if v.findings[i].Denies() {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,162 @@
+package handlers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/evergate/evergate/policy"
+)
+
+// What became of a review, in metrics.
+const (
+	allowed   = "allowed"
+	rewritten = "rewritten"
+	denied    = "denied"
+	unjudged  = "unjudged" // denied, because its content could not be judged
+	invalid   = "invalid"  // the caller did something wrong: 4xx
+	rejected  = "rejected" // not started: 429, 503
+	panicked  = "panicked"
+)
+
+func outcome(v *verdict, err error) string {
+	switch {
+	case err == nil && v.unjudged != "":
+		return unjudged
+	case err == nil && v.denies():
+		return denied
+	case err == nil && len(v.patch) > 0:
+		return rewritten
+	case err == nil:
+		return allowed
+	}
+	switch e := asHTTPError(err); {
+	case e.reason != "":
+		return rejected
+	case e.status == http.StatusInternalServerError:
+		return panicked
+	}
+	return invalid
+}
+
+// observe tells metrics and log of a review that was answered. Namespaces, names, users and images are for the log
+// alone: as labels they would let any user of the cluster make any number of series.
+func (e *endpoint) observe(r *http.Request, v *verdict, err error, took time.Duration) {
+	o := outcome(v, err)
+	if err != nil {
+		e.series.Reviewed("", o, took)
+		e.observeError(r, err)
+		return
+	}
+	e.series.Reviewed(string(v.request.Operation), o, took)
+	for i := range v.findings {
+		f := &v.findings[i]
+		e.metrics.Found(f.Rule, f.Check, f.Mode.String(), f.Existed)
+	}
+	for i := range v.rewriting.Images {
+		img := &v.rewriting.Images[i]
+		e.metrics.Image(img.Entry, imageOutcome(img.Outcome))
+	}
+	e.logVerdict(r.Context(), v, o)
+}
+
+func (e *endpoint) observeError(r *http.Request, err error) {
+	if p, ok := errors.AsType[*panicError](err); ok {
+		e.log.LogAttrs(r.Context(), slog.LevelError, "panic while judging", slog.String("path", e.path),
+			slog.String("uid", p.uid), slog.String("panic", fmt.Sprint(p.value)), slog.String("stack", string(p.stack)))
+		return
+	}
+	h := asHTTPError(err)
+	level := slog.LevelWarn // kube-apiserver hides the body of most answers that are not 200, so the log is where it is read
+	if h.reason != "" {
+		e.metrics.Rejected(h.reason)
+		level = slog.LevelDebug // an overloaded process has better things to do than write
+	}
+	e.log.LogAttrs(r.Context(), level, "not a review that could be answered", slog.String("path", e.path),
+		slog.Int("status", h.status), slog.String("reason", h.msg), slog.String("remote", r.RemoteAddr))
+}
+
+// logVerdict writes a line for each review that was denied or warned of, and for others at level debug.
+func (e *endpoint) logVerdict(ctx context.Context, v *verdict, outcome string) {
+	level, msg := slog.LevelDebug, outcome
+	switch {
+	case v.denies():
+		level, msg = slog.LevelInfo, "denied"
+	case v.warns():
+		level, msg = slog.LevelInfo, "warned"
+	}
+	if !e.log.Enabled(ctx, level) {
+		return
+	}
+	attrs := []slog.Attr{
+		slog.String("path", e.path),
+		slog.String("uid", v.uid),
+		slog.String("operation", string(v.request.Operation)),
+		slog.String("namespace", v.request.Namespace),
+		slog.String("name", v.request.Name),
+		slog.String("user", v.request.User),
+		slog.Any("rules", v.rules()),
+		slog.String("policy", v.policy),
+	}
+	if v.unjudged != "" {
+		attrs = append(attrs, slog.String("reason", v.unjudged))
+	}
+	if v.dryRun {
+		attrs = append(attrs, slog.Bool("dryRun", true))
+	}
+	e.log.LogAttrs(ctx, level, msg, attrs...)
+}
+
+// warns says whether the answer carries a warning.
+func (v *verdict) warns() bool {
+	return slices.ContainsFunc(v.findings, func(f policy.Finding) bool { return warnsOf(&f) }) ||
+		slices.ContainsFunc(v.rewriting.Images, func(img policy.ImageOutcome) bool { return v.warnsOf(&img) })
+}
+
+// rules names the checks that denied or warned and the mirrors entries that did, each once.
+func (v *verdict) rules() []string {
+	var ids []string
+	add := func(id string) {
+		if id != "" && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	for i := range v.rewriting.Images {
+		if img := &v.rewriting.Images[i]; v.warnsOf(img) {
+			add(img.Entry)
+		}
+	}
+	for i := range v.findings {
+		if f := &v.findings[i]; f.Denies() || warnsOf(f) {
+			add(f.ID())
+		}
+	}
+	return ids
+}
+
+// imageOutcome is the label value of an outcome. It is kept apart from the words for users, which may change.
+func imageOutcome(o policy.Outcome) string {
+	switch o {
+	case policy.NoMirror:
+		return "no_mirror"
+	case policy.Rewritten:
+		return "rewritten"
+	case policy.WouldRewrite:
+		return "would_rewrite"
+	case policy.AtMirror:
+		return "at_mirror"
+	case policy.Excluded:
+		return "excluded"
+	case policy.Unchanged:
+		return "unchanged"
+	case policy.Malformed:
+		return "malformed"
+	case policy.Ignored:
+		return "ignored"
+	}
+	return "other"
+}

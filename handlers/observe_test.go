@@ -1,0 +1,111 @@
+package handlers
+
+import (
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/review"
+)
+
+func TestLog(t *testing.T) {
+	request := policy.Attributes{Operation: policy.Create, Namespace: "team-a", Name: "shop", User: "jane"}
+	tests := []struct {
+		name  string
+		level slog.Level
+		v     *verdict
+		err   error
+		want  string
+	}{
+		{name: "allowed", v: &verdict{}},
+		{
+			name: "allowed, at level debug", level: slog.LevelDebug, v: &verdict{},
+			want: `level=DEBUG msg=allowed path=/fake uid=7 operation=CREATE namespace=team-a name=shop user=jane rules=[] policy=0123456789ab`,
+		},
+		{name: "found in mode audit", v: &verdict{findings: []policy.Finding{findingOf(policy.Audit)}}},
+		{
+			name: "denied",
+			v: &verdict{findings: []policy.Finding{
+				findingOf(policy.Enforce), findingOf(policy.Enforce), findingOf(policy.Audit, check("hosts.max")),
+				findingOf(policy.Warn, check("tls.required")),
+			}},
+			want: `level=INFO msg=denied path=/fake uid=7 operation=CREATE namespace=team-a name=shop user=jane ` +
+				`rules="[team-hosts/hosts.allowed team-hosts/tls.required]" policy=0123456789ab`,
+		},
+		{
+			name: "warned of findings, as a dry run",
+			v:    &verdict{dryRun: true, findings: []policy.Finding{findingOf(policy.Enforce, existed)}},
+			want: `level=INFO msg=warned path=/fake uid=7 operation=CREATE namespace=team-a name=shop user=jane ` +
+				`rules=[team-hosts/hosts.allowed] policy=0123456789ab dryRun=true`,
+		},
+		{
+			name: "warned of images",
+			v: &verdict{rewriting: policy.Rewriting{Images: []policy.ImageOutcome{
+				image(policy.WouldRewrite, policy.Warn), image(policy.Malformed, 0),
+			}}},
+			want: `level=INFO msg=warned path=/fake uid=7 operation=CREATE namespace=team-a name=shop user=jane rules=[hub] policy=0123456789ab`,
+		},
+		{
+			name: "not judged", v: &verdict{unjudged: "the object is too deep"},
+			want: `level=INFO msg=denied path=/fake uid=7 operation=CREATE namespace=team-a name=shop user=jane ` +
+				`rules=[] policy=0123456789ab reason="the object is too deep"`,
+		},
+		{
+			name: "not a review", err: &review.Error{Status: 400, Msg: "request.uid is missing"},
+			want: `level=WARN msg="not a review that could be answered" path=/fake status=400 reason="request.uid is missing" remote=192.0.2.1:1234`,
+		},
+		{name: "overloaded", err: &httpError{status: 429, reason: "reviews_waited", msg: "overloaded"}},
+		{
+			name: "panic", err: &panicError{value: errors.New("nil map"), stack: []byte("goroutine 1"), uid: "7"},
+			want: `level=ERROR msg="panic while judging" path=/fake uid=7 panic="nil map" stack="goroutine 1"`,
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			f := newFixture(t, "")
+			f.Log = f.log.logger(tt.level)
+			if tt.v != nil {
+				tt.v.uid, tt.v.request, tt.v.policy = "7", request, testHash
+			}
+			s := newServer(f.Config)
+			e := s.endpoint(reviewing{path: "/fake"})
+			e.observe(httptest.NewRequest(http.MethodPost, "/fake", nil), tt.v, tt.err, 0)
+			want := tt.want
+			if want != "" {
+				want += "\n"
+			}
+			if diff := cmp.Diff(want, f.log.String()); diff != "" {
+				t.Errorf("log (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestOutcomes(t *testing.T) {
+	tests := []struct {
+		want string
+		v    *verdict
+		err  error
+	}{
+		{want: "allowed", v: &verdict{}},
+		{want: "allowed", v: &verdict{findings: []policy.Finding{findingOf(policy.Warn)}}},
+		{want: "rewritten", v: &verdict{patch: newPatch()}},
+		{want: "denied", v: &verdict{findings: []policy.Finding{findingOf(policy.Enforce)}}},
+		{want: "unjudged", v: &verdict{unjudged: "x"}},
+		{want: "invalid", err: &review.Error{Status: 400}},
+		{want: "invalid", err: &httpError{status: 413}},
+		{want: "rejected", err: &httpError{status: 429, reason: "reviews_waited"}},
+		{want: "rejected", err: &httpError{status: 503, reason: "caller_gone"}},
+		{want: "panicked", err: &panicError{}},
+	}
+	for _, tt := range tests {
+		if got := outcome(tt.v, tt.err); got != tt.want {
+			t.Errorf("%+v, %v: %s, want %s", tt.v, tt.err, got, tt.want)
+		}
+	}
+}
