@@ -1,10 +1,10 @@
 package telemetry
 
 import (
-	"time"
-
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/evergate/evergate/policy"
 )
 
 // policyMetrics tell which policy decides. Age is left to the reader: time() - evergate_policy_loaded_timestamp_seconds.
@@ -12,8 +12,9 @@ type policyMetrics struct {
 	info    *prometheus.GaugeVec
 	loaded  prometheus.Gauge
 	entries *prometheus.GaugeVec
-	reloads *prometheus.CounterVec
+	loads   *prometheus.CounterVec
 	current prometheus.Gauge
+	hash    string // that info shows
 }
 
 func newPolicyMetrics(f promauto.Factory) policyMetrics {
@@ -30,7 +31,7 @@ func newPolicyMetrics(f promauto.Factory) policyMetrics {
 			Name: "evergate_policy_entries",
 			Help: "Entries of the policy that decides, by kind, those that are off left out.",
 		}, []string{"kind"}),
-		reloads: f.NewCounterVec(prometheus.CounterOpts{
+		loads: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "evergate_policy_loads_total",
 			Help: "Policies loaded and policies refused, the first one included.",
 		}, []string{"result"}),
@@ -41,21 +42,26 @@ func newPolicyMetrics(f promauto.Factory) policyMetrics {
 	}
 }
 
-// PolicyLoaded tells that another policy decides from now on: its hash and the number of its entries by kind.
-func (m *Metrics) PolicyLoaded(hash string, entries map[string]int, at time.Time) {
+// PolicyLoaded tells which policy decides from now on. It implements policystore.Observer, which calls it from one
+// goroutine at a time.
+func (m *Metrics) PolicyLoaded(hash string, counts policy.Counts) {
 	p := &m.policy
-	p.info.Reset() // the hash of a former policy would otherwise stay for ever
-	p.info.WithLabelValues(hash).Set(1)
-	p.loaded.Set(float64(at.UnixMilli()) / 1000)
-	for kind, n := range entries {
-		p.entries.WithLabelValues(kind).Set(float64(n))
+	if hash != p.hash { // the same policy may be loaded again, and is no younger for it
+		p.hash = hash
+		p.info.Reset() // the hash of a former policy would otherwise stay for ever
+		p.info.WithLabelValues(hash).Set(1)
+		p.loaded.SetToCurrentTime()
 	}
-	p.reloads.WithLabelValues("loaded").Inc()
+	p.entries.WithLabelValues("mirrors").Set(float64(counts.Mirrors))
+	p.entries.WithLabelValues("pods").Set(float64(counts.Pods))
+	p.entries.WithLabelValues("ingresses").Set(float64(counts.Ingresses))
+	p.entries.WithLabelValues("services").Set(float64(counts.Services))
+	p.loads.WithLabelValues("loaded").Inc()
 	p.current.Set(1)
 }
 
 // PolicyRefused tells that policy files could not be loaded and that the policy before them goes on deciding.
 func (m *Metrics) PolicyRefused() {
-	m.policy.reloads.WithLabelValues("refused").Inc()
+	m.policy.loads.WithLabelValues("refused").Inc()
 	m.policy.current.Set(0)
 }
