@@ -16,7 +16,9 @@ func testGate(room int64, line int) *gate {
 // patience is how long the tests' reviews wait, in the fake time of a synctest bubble.
 const patience = time.Second
 
-func enter(ctx context.Context, g *gate, n int64) error { return g.enter(ctx, time.Now().Add(patience), n) }
+func enter(ctx context.Context, g *gate, n int64) error {
+	return g.enter(ctx, time.Now().Add(patience), n)
+}
 
 func mustEnter(t *testing.T, g *gate, n int64) {
 	t.Helper()
@@ -69,8 +71,10 @@ func TestGateTurnsAway(t *testing.T) {
 		msg    string
 	}{
 		{
-			name:  "patience is over",
-			given: func(t *testing.T, _ *gate) (context.Context, context.CancelFunc) { return context.WithCancel(t.Context()) },
+			name: "patience is over",
+			given: func(t *testing.T, _ *gate) (context.Context, context.CancelFunc) {
+				return context.WithCancel(t.Context())
+			},
 			after: patience, status: 429, reason: "reviews_waited", msg: "overloaded: no room for more reviews",
 		},
 		{

@@ -11,6 +11,7 @@
 //	errors.go     every answer that is not a review
 //	observe.go    what logs and metrics tell of a review
 //	probes.go     /livez, /readyz, /policy
+//	canary.go     the process's own reviews, by which it knows that it serves
 package handlers
 
 import (
@@ -32,6 +33,8 @@ type Config struct {
 	PolicyStatus func() any
 	// Ready and Live say why /readyz and /livez answer 503; nil is 200.
 	Ready, Live func() error
+	// Canary is the process's own caller; nil for none.
+	Canary *Canary
 	// Metrics counts reviews; Scrape serves /metrics.
 	Metrics *telemetry.Metrics
 	Scrape  http.Handler
@@ -80,7 +83,11 @@ func (l Limits) withDefaults() Limits {
 
 // Serving returns the handler of the port that kube-apiserver calls: reviews and probes.
 func Serving(cfg Config) http.Handler {
-	return serving(cfg, newServer(cfg), reviews())
+	routes := serving(cfg, newServer(cfg), reviews())
+	if cfg.Canary == nil {
+		return routes
+	}
+	return cfg.Canary.divert(routes)
 }
 
 func serving(cfg Config, s *server, kinds []reviewing) http.Handler {

@@ -1,0 +1,149 @@
+package handlers
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func newCanary(t testing.TB) *Canary {
+	t.Helper()
+	c, err := NewCanary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestCanary(t *testing.T) {
+	f := newFixture(t, "")
+	f.Limits.Reviews = 1
+	f.Canary = newCanary(t)
+	busy := newServer(f.Config)
+	if err := busy.reviews.enter(t.Context(), time.Now(), 1); err != nil {
+		t.Fatal(err)
+	}
+	s := startTLS(t, f.Canary.divert(serving(f.Config, busy, reviews())))
+
+	if err := f.Canary.Check(t.Context(), s.Client(), s.URL); err != nil {
+		t.Errorf("a server that is busy and well: %v", err)
+	}
+	if diff := cmp.Diff(map[string]float64{}, f.series(t, "evergate_reviews_total")); diff != "" {
+		t.Errorf("the canary was counted (-want +got):\n%s", diff)
+	}
+	if log := f.log.String(); log != "" {
+		t.Errorf("the canary was logged:\n%s", log)
+	}
+}
+
+func TestCanaryKnowsItself(t *testing.T) {
+	f := newFixture(t, "")
+	f.Canary = newCanary(t)
+	s := startTLS(t, Serving(f.Config))
+	err := newCanary(t).Check(t.Context(), s.Client(), s.URL) // that of another process
+	if want := `canary review to /mutate/pods: the answer has a patch of type "" and 0 bytes`; err == nil || err.Error() != want {
+		t.Errorf("a stranger's canary: %v, want %s", err, want)
+	}
+	want := map[string]float64{"operation=CREATE outcome=allowed path=/mutate/pods": 1}
+	if diff := cmp.Diff(want, f.series(t, "evergate_reviews_total")); diff != "" {
+		t.Errorf("counted (-want +got):\n%s", diff)
+	}
+}
+
+func TestCanaryRefusesWrongAnswers(t *testing.T) {
+	const uid = "705ab4f5"
+	deny, patch := canaryReview{}, canaryReview{patch: true}
+	tests := []struct {
+		name   string
+		review canaryReview
+		body   string
+		want   string
+	}{
+		{"a denial", deny, `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"uid":"705ab4f5","allowed":false}}`, ""},
+		{
+			"a patch", patch, `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview",
+				"response":{"uid":"705ab4f5","allowed":true,"patch":"W10=","patchType":"JSONPatch"}}`, "",
+		},
+		{"no JSON", deny, `<html>`, "the answer is not JSON: invalid character '<' looking for beginning of value"},
+		{
+			"another version", deny, `{"apiVersion":"admission.k8s.io/v1beta1","kind":"AdmissionReview","response":{"uid":"705ab4f5"}}`,
+			"the answer is a admission.k8s.io/v1beta1 AdmissionReview, not an admission.k8s.io/v1 AdmissionReview",
+		},
+		{"no response", deny, `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}`, "the answer has no response"},
+		{
+			"another's uid", deny, `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"uid":"8"}}`,
+			`the answer is for the uid "8", not for "705ab4f5"`,
+		},
+		{
+			"allowed", deny, `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"uid":"705ab4f5","allowed":true}}`,
+			"the answer says allowed: true",
+		},
+		{
+			"allowed and not patched", patch, `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"uid":"705ab4f5","allowed":true}}`,
+			`the answer has a patch of type "" and 0 bytes`,
+		},
+		{
+			"a patch without its type", patch, `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview",
+				"response":{"uid":"705ab4f5","allowed":true,"patch":"W10="}}`,
+			`the answer has a patch of type "" and 4 bytes`,
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := ""
+			if err := tt.review.verify(uid, []byte(tt.body)); err != nil {
+				got = err.Error()
+			}
+			if got != tt.want {
+				t.Errorf("%q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestCanaryTellsHangsFromOtherErrors(t *testing.T) {
+	tests := []struct {
+		name    string
+		handler http.HandlerFunc
+		hangs   bool
+		want    string
+	}{
+		{
+			"busy", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "overloaded", 429) }, false,
+			"canary review to /mutate/pods: 429 Too Many Requests: overloaded",
+		},
+		{
+			"hung", func(_ http.ResponseWriter, r *http.Request) {
+				_, _ = io.Copy(io.Discard, r.Body) // otherwise net/http does not notice that the caller goes
+				<-r.Context().Done()
+			}, true, "",
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := startTLS(t, tt.handler)
+			ctx := t.Context()
+			if tt.hangs {
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithTimeout(ctx, 50*time.Millisecond)
+				defer cancel()
+			}
+			err := newCanary(t).Check(ctx, s.Client(), s.URL)
+			if err == nil {
+				t.Fatal("no error")
+			}
+			if timeout, ok := errors.AsType[net.Error](err); (ok && timeout.Timeout()) != tt.hangs {
+				t.Errorf("%v is a timeout: want %t", err, tt.hangs)
+			}
+			if tt.want != "" && err.Error() != tt.want {
+				t.Errorf("%q, want %q", err, tt.want)
+			}
+		})
+	}
+}
