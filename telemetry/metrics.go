@@ -12,7 +12,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// Metrics holds the instruments of one process. All its methods may be called by any number of goroutines.
+// Metrics holds the instruments of one process. It is what policystore, lifecycle and certs call an Observer. Unless a
+// method says otherwise, any number of goroutines may call it.
 type Metrics struct {
 	reviews  *prometheus.CounterVec
 	duration *prometheus.HistogramVec
@@ -21,7 +22,10 @@ type Metrics struct {
 	rejected *prometheus.CounterVec
 	findings *prometheus.CounterVec
 	images   *prometheus.CounterVec
-	policy   policyMetrics
+
+	policy       policyMetrics
+	lifecycle    lifecycleMetrics
+	certificates certificateMetrics
 }
 
 // reviewSeconds are the bounds of the review duration histogram. Deciding takes well below a millisecond, so the
@@ -63,7 +67,9 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 			Name: "evergate_images_total",
 			Help: "Images of Pods by the mirrors entry that decided and by what became of them.",
 		}, []string{"entry", "outcome"}),
-		policy: newPolicyMetrics(f),
+		policy:       newPolicyMetrics(f),
+		lifecycle:    newLifecycleMetrics(f),
+		certificates: newCertificateMetrics(f),
 	}
 }
 

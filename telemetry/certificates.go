@@ -1,0 +1,40 @@
+package telemetry
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/evergate/evergate/certs"
+)
+
+// certificateMetrics tell when certificates end, so that somebody is told before they do.
+type certificateMetrics struct {
+	notAfter *prometheus.GaugeVec
+	loads    *prometheus.CounterVec
+}
+
+func newCertificateMetrics(f promauto.Factory) certificateMetrics {
+	return certificateMetrics{
+		notAfter: f.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "evergate_certificate_not_after_timestamp_seconds",
+			Help: "When the certificate in force expires, in seconds since 1970.",
+		}, []string{"use"}),
+		loads: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "evergate_certificate_loads_total",
+			Help: "Certificates loaded and certificates refused, the first one included.",
+		}, []string{"use", "result"}),
+	}
+}
+
+// CertificateLoaded tells that a certificate comes into force.
+func (m *Metrics) CertificateLoaded(use certs.Use, notAfter time.Time) {
+	m.certificates.notAfter.WithLabelValues(string(use)).Set(float64(notAfter.Unix()))
+	m.certificates.loads.WithLabelValues(string(use), "loaded").Inc()
+}
+
+// CertificateRefused tells that files hold no certificate that can be used.
+func (m *Metrics) CertificateRefused(use certs.Use) {
+	m.certificates.loads.WithLabelValues(string(use), "refused").Inc()
+}

@@ -1,0 +1,66 @@
+package telemetry
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+// lifecycleMetrics tell how the process comes and goes.
+type lifecycleMetrics struct {
+	phase     *prometheus.GaugeVec
+	lasted    *prometheus.GaugeVec
+	open      *prometheus.GaugeVec
+	probes    *prometheus.CounterVec
+	probeTime prometheus.Histogram
+	shed      prometheus.Counter
+}
+
+func newLifecycleMetrics(f promauto.Factory) lifecycleMetrics {
+	return lifecycleMetrics{
+		phase: f.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "evergate_phase",
+			Help: "1 for the phase that the process is in, 0 for those that are over.",
+		}, []string{"phase"}),
+		lasted: f.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "evergate_phase_duration_seconds",
+			Help: "How long a phase lasted that is over.",
+		}, []string{"phase"}),
+		open: f.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "evergate_phase_open_connections",
+			Help: "How many connections were open when a phase ended.",
+		}, []string{"phase"}),
+		probes: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "evergate_self_probes_total",
+			Help: "Self-probes through the real listener, by what they showed.",
+		}, []string{"verdict"}),
+		probeTime: f.NewHistogram(prometheus.HistogramOpts{
+			Name:    "evergate_self_probe_duration_seconds",
+			Help:    "How long self-probes took, with their TLS handshake.",
+			Buckets: reviewSeconds,
+		}),
+		shed: f.NewCounter(prometheus.CounterOpts{
+			Name: "evergate_connections_shed_total",
+			Help: "Connections that were closed because too many were open.",
+		}),
+	}
+}
+
+// PhaseChanged tells that the phase from is over, how long it lasted, and how many connections were open at its end.
+func (m *Metrics) PhaseChanged(from, to string, lasted time.Duration, open int) {
+	l := &m.lifecycle
+	l.lasted.WithLabelValues(from).Set(lasted.Seconds())
+	l.open.WithLabelValues(from).Set(float64(open))
+	l.phase.WithLabelValues(from).Set(0)
+	l.phase.WithLabelValues(to).Set(1)
+}
+
+// SelfProbed counts a self-probe. verdict is one of a few fixed words.
+func (m *Metrics) SelfProbed(verdict string, took time.Duration) {
+	m.lifecycle.probes.WithLabelValues(verdict).Inc()
+	m.lifecycle.probeTime.Observe(took.Seconds())
+}
+
+// ConnectionShed counts a connection that was closed because too many were open.
+func (m *Metrics) ConnectionShed() { m.lifecycle.shed.Inc() }

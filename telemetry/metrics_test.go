@@ -1,0 +1,144 @@
+package telemetry_test
+
+import (
+	"io"
+	"log/slog"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+
+	"github.com/evergate/evergate/certs"
+	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/policystore"
+	"github.com/evergate/evergate/telemetry"
+)
+
+var (
+	_ policystore.Observer = (*telemetry.Metrics)(nil)
+	_ certs.Observer       = (*telemetry.Metrics)(nil)
+)
+
+// used returns a registry in which each instrument has been used once.
+func used() *prometheus.Registry {
+	reg := prometheus.NewRegistry()
+	m := telemetry.NewMetrics(reg)
+	m.Endpoint("/mutate/pods").Reviewed("CREATE", "rewritten", 200*time.Microsecond)
+	m.Rejected("reviews_waited")
+	m.ReviewsInFlight().Add(2)
+	m.BodyBytesInFlight().Add(4096)
+	m.Found("team-hosts", "hosts.allowed", "enforce", false)
+	m.Image("hub", "rewritten")
+	m.PolicyLoaded("aaaaaaaaaaaa", policy.Counts{Mirrors: 1})
+	m.PolicyLoaded("0123456789ab", policy.Counts{Mirrors: 3, Ingresses: 2})
+	m.PolicyRefused()
+	m.PhaseChanged("listening", "ready", 150*time.Millisecond, 7)
+	m.SelfProbed("ok", time.Millisecond)
+	m.ConnectionShed()
+	m.CertificateLoaded(certs.Serving, time.Unix(1_800_000_000, 0))
+	m.CertificateRefused(certs.ClientCA)
+	return reg
+}
+
+func scrape(t *testing.T, g prometheus.Gatherer) string {
+	t.Helper()
+	w := httptest.NewRecorder()
+	telemetry.Scrape(g, slog.New(slog.DiscardHandler)).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	text, err := io.ReadAll(w.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestMetrics(t *testing.T) {
+	text := scrape(t, used())
+	for _, want := range []string{
+		`evergate_reviews_total{operation="CREATE",outcome="rewritten",path="/mutate/pods"} 1`,
+		`evergate_review_duration_seconds_bucket{path="/mutate/pods",le="0.0001"} 0`,
+		`evergate_review_duration_seconds_bucket{path="/mutate/pods",le="0.00025"} 1`,
+		`evergate_review_duration_seconds_bucket{path="/mutate/pods",le="30"} 1`,
+		`evergate_reviews_rejected_total{reason="reviews_waited"} 1`,
+		`evergate_reviews_in_flight 2`,
+		`evergate_body_bytes_in_flight 4096`,
+		`evergate_findings_total{check="hosts.allowed",existed="false",mode="enforce",rule="team-hosts"} 1`,
+		`evergate_images_total{entry="hub",outcome="rewritten"} 1`,
+		`evergate_policy_info{hash="0123456789ab"} 1`,
+		`evergate_policy_entries{kind="mirrors"} 3`,
+		`evergate_policy_entries{kind="services"} 0`,
+		`evergate_policy_loads_total{result="loaded"} 2`,
+		`evergate_policy_loads_total{result="refused"} 1`,
+		`evergate_policy_last_load_successful 0`,
+		`evergate_phase{phase="listening"} 0`,
+		`evergate_phase{phase="ready"} 1`,
+		`evergate_phase_duration_seconds{phase="listening"} 0.15`,
+		`evergate_phase_open_connections{phase="listening"} 7`,
+		`evergate_self_probes_total{verdict="ok"} 1`,
+		`evergate_connections_shed_total 1`,
+		`evergate_certificate_not_after_timestamp_seconds{use="serving"} 1.8e+09`,
+		`evergate_certificate_loads_total{result="refused",use="client-ca"} 1`,
+	} {
+		if !strings.Contains(text, want+"\n") {
+			t.Errorf("there is no line %s", want)
+		}
+	}
+	if strings.Contains(text, "aaaaaaaaaaaa") {
+		t.Error("a former policy is still shown")
+	}
+	if t.Failed() {
+		t.Log(text)
+	}
+}
+
+// An age that a reload of the same policy resets would hide that nothing has changed for a year.
+func TestPolicyIsNoYoungerForBeingLoadedAgain(t *testing.T) {
+	reg := prometheus.NewRegistry()
+	m := telemetry.NewMetrics(reg)
+	m.PolicyLoaded("0123456789ab", policy.Counts{})
+	loaded := func() string {
+		_, after, _ := strings.Cut(scrape(t, reg), "\nevergate_policy_loaded_timestamp_seconds ")
+		line, _, _ := strings.Cut(after, "\n")
+		return line
+	}
+	before := loaded()
+	m.PolicyLoaded("0123456789ab", policy.Counts{})
+	if after := loaded(); before == "" || after != before {
+		t.Errorf("loaded at %q, and after loading it again at %q", before, after)
+	}
+}
+
+func TestOperationsAreBounded(t *testing.T) {
+	reg := prometheus.NewRegistry()
+	e := telemetry.NewMetrics(reg).Endpoint("/mutate/pods")
+	for operation, want := range map[string]string{
+		"CREATE": "CREATE", "UPDATE": "UPDATE", "DELETE": "DELETE", "CONNECT": "CONNECT", "": "unknown", "create": "other", "x\x00": "other",
+	} {
+		e.Reviewed(operation, "allowed", 0)
+		if line := `{operation="` + want + `",outcome="allowed",path="/mutate/pods"}`; !strings.Contains(scrape(t, reg), line) {
+			t.Errorf("%q is not counted as %s", operation, want)
+		}
+	}
+}
+
+// The names follow Prometheus' own conventions, as promtool check metrics has them.
+func TestNames(t *testing.T) {
+	problems, err := promlint.New(strings.NewReader(scrape(t, used()))).Lint()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		t.Errorf("%s: %s", p.Metric, p.Text)
+	}
+}
+
+func TestRegistryTellsOfTheProcess(t *testing.T) {
+	text := scrape(t, telemetry.NewRegistry())
+	for _, want := range []string{"go_goroutines ", "process_resident_memory_bytes ", "go_build_info{"} {
+		if !strings.Contains(text, "\n"+want) {
+			t.Errorf("there is no %s", want)
+		}
+	}
+}
