@@ -27,12 +27,12 @@ const (
 
 // checkHeader refuses what can be refused without looking at the body.
 func checkHeader(r *http.Request) error {
-	mediaType, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	contentType := r.Header.Get("Content-Type")
 	switch {
-	case err != nil || mediaType != "application/json":
+	case !isJSON(contentType):
 		return &httpError{
 			status: http.StatusUnsupportedMediaType,
-			msg:    fmt.Sprintf("Content-Type is %q: send application/json", r.Header.Get("Content-Type")),
+			msg:    fmt.Sprintf("Content-Type is %q: send application/json", contentType),
 		}
 	case r.ContentLength < 0:
 		return &httpError{
@@ -46,6 +46,15 @@ func checkHeader(r *http.Request) error {
 		}
 	}
 	return nil
+}
+
+func isJSON(contentType string) bool {
+	const want = "application/json"
+	if contentType == want {
+		return true // as kube-apiserver writes it
+	}
+	mediaType, _, err := mime.ParseMediaType(contentType)
+	return err == nil && mediaType == want
 }
 
 // readBody reads the body of r into memory that held has been given for it. It reserves more only as bytes arrive:

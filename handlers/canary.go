@@ -77,7 +77,7 @@ func (c *Canary) divert(next http.Handler) http.Handler {
 	}
 	own := serving(cfg, newServer(cfg), reviews())
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if c.sent(r) {
+		if c.Sent(r) {
 			own.ServeHTTP(w, r)
 			return
 		}
@@ -85,7 +85,8 @@ func (c *Canary) divert(next http.Handler) http.Handler {
 	})
 }
 
-func (c *Canary) sent(r *http.Request) bool {
+// Sent says whether r comes from this canary. Only what holds its secret does.
+func (c *Canary) Sent(r *http.Request) bool {
 	secret := r.Header.Get(canaryHeader)
 	return secret != "" && subtle.ConstantTimeCompare([]byte(secret), []byte(c.secret)) == 1
 }

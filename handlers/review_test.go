@@ -1,0 +1,268 @@
+package handlers
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// testPolicy has an entry of each kind.
+const testPolicy = `
+mirrors:
+- {name: hub, sources: [docker.io], mirror: mirror.corp.example/docker.io, mode: enforce}
+- {name: quay, sources: [quay.io], mirror: mirror.corp.example/quay.io, mode: warn}
+pods:
+- {name: only-mirrors, mode: enforce, images: {from: mirrors}}
+ingresses:
+- {name: team-hosts, mode: enforce, hosts: {allowed: ["*.apps.corp.example"]}}
+services:
+- {name: no-public-entry, mode: warn, types: {allowed: [ClusterIP]}}
+`
+
+// reviewOf writes a review as kube-apiserver does. old may be empty.
+func reviewOf(group, resource, operation, object, old string) string {
+	if old == "" {
+		old = "null"
+	}
+	return `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"705ab4f5",` +
+		`"resource":{"group":"` + group + `","version":"v1","resource":"` + resource + `"},` +
+		`"name":"shop","namespace":"team-a","operation":"` + operation + `","userInfo":{"username":"jane"},` +
+		`"object":` + object + `,"oldObject":` + old + `,"dryRun":false}}`
+}
+
+func podOf(image string) string {
+	return `{"metadata":{"name":"shop"},"spec":{"containers":[{"name":"app","image":"` + image + `"}]}}`
+}
+
+func ingressOf(host string) string {
+	return `{"metadata":{"name":"shop"},"spec":{"rules":[{"host":"` + host + `"}]}}`
+}
+
+// wire is an answer as kube-apiserver reads it.
+type wire struct {
+	APIVersion, Kind string
+	Response         wireResponse
+}
+
+type wireResponse struct {
+	UID              string
+	Allowed          bool
+	Status           *struct{ Code int }
+	Patch            []byte
+	PatchType        string
+	Warnings         []string
+	AuditAnnotations map[string]string
+}
+
+func TestReviews(t *testing.T) {
+	f := newFixture(t, testPolicy)
+	s := startTLS(t, Serving(f.Config))
+	hash := f.Policies.Current().Hash()
+	tests := []struct {
+		name, path, body string
+		outcome          string
+		patch            string
+		warnings         []string
+		audit            map[string]string // beside the policy
+	}{
+		{
+			name: "a Pod is rewritten", path: "/mutate/pods", body: reviewOf("", "pods", "CREATE", podOf("nginx:1.25"), ""),
+			outcome: rewritten,
+			patch: `[{"op":"replace","path":"/spec/containers/0/image","value":"mirror.corp.example/docker.io/library/nginx:1.25"},` +
+				`{"op":"add","path":"/metadata/annotations","value":{"evergate.dev/original-images":"{\"containers/app\":\"nginx:1.25\"}"}}]`,
+			audit: map[string]string{
+				"images": "containers/app: nginx:1.25 -> mirror.corp.example/docker.io/library/nginx:1.25 (hub, enforce)",
+			},
+		},
+		{
+			name: "by the second chance too", path: "/mutate/pods/again", body: reviewOf("", "pods", "CREATE", podOf("quay.io/a/b"), ""),
+			outcome: allowed,
+			warnings: []string{
+				"[warn " + hash + "] quay: spec.containers[0].image: quay.io/a/b would be pulled from mirror.corp.example/quay.io/a/b",
+			},
+			audit: map[string]string{"images": "containers/app: quay.io/a/b -> mirror.corp.example/quay.io/a/b (quay, warn)"},
+		},
+		{
+			name: "a Pod at a mirror passes", path: "/validate/pods", outcome: allowed,
+			body: reviewOf("", "pods", "CREATE", podOf("mirror.corp.example/docker.io/library/nginx:1.25"), ""),
+		},
+		{
+			name: "a Pod elsewhere does not", path: "/validate/pods", body: reviewOf("", "pods", "CREATE", podOf("nginx:1.25"), ""),
+			outcome: denied, audit: map[string]string{"findings": "only-mirrors/images.from (enforce)"},
+		},
+		{
+			name: "an Ingress", path: "/validate/ingresses",
+			body:    reviewOf("networking.k8s.io", "ingresses", "CREATE", ingressOf("shop.example.com"), ""),
+			outcome: denied, audit: map[string]string{"findings": "team-hosts/hosts.allowed (enforce)"},
+		},
+		{
+			name: "an Ingress that is older than the policy", path: "/validate/ingresses",
+			body:    reviewOf("networking.k8s.io", "ingresses", "UPDATE", ingressOf("x.y"), ingressOf("x.y")),
+			outcome: allowed, audit: map[string]string{"findings": "team-hosts/hosts.allowed (enforce, existed)"},
+			warnings: []string{"[enforce " + hash + "] team-hosts/hosts.allowed: spec.rules[0].host: …; existed before this update"},
+		},
+		{
+			name: "a Service", path: "/validate/services", outcome: allowed,
+			body:     reviewOf("", "services", "CREATE", `{"spec":{"type":"NodePort"}}`, ""),
+			audit:    map[string]string{"findings": "no-public-entry/types.allowed (warn)"},
+			warnings: []string{"[warn " + hash + "] no-public-entry/types.allowed: spec.type: …"},
+		},
+		{
+			name: "a deletion", path: "/validate/services", outcome: allowed,
+			body: reviewOf("", "services", "DELETE", "null", `{"spec":{"type":"NodePort"}}`),
+		},
+		{
+			name: "an image that is a number", path: "/mutate/pods", outcome: unjudged,
+			body: reviewOf("", "pods", "CREATE", `{"spec":{"containers":[{"name":"app","image":5}]}}`, ""),
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := send(t, s.Client(), post(t.Context(), t, s.URL+tt.path+"?timeout=3s", tt.body))
+			var a wire
+			if err := json.Unmarshal([]byte(got.body), &a); err != nil || got.status != 200 || got.header.Get("Content-Type") != "application/json" {
+				t.Fatalf("answered %d %s (%v)", got.status, got.body, err)
+			}
+			denies := tt.outcome == denied || tt.outcome == unjudged
+			if a.APIVersion != "admission.k8s.io/v1" || a.Kind != "AdmissionReview" || a.Response.UID != "705ab4f5" || a.Response.Allowed == denies {
+				t.Errorf("answered %s", got.body)
+			}
+			if denies && (a.Response.Status == nil || a.Response.Status.Code != http.StatusForbidden || !strings.Contains(got.body, "[policy "+hash+"]")) {
+				t.Errorf("a denial without code 403 or the policy's hash: %s", got.body)
+			}
+			if diff := cmp.Diff(tt.patch, string(a.Response.Patch)); diff != "" || (a.Response.PatchType == "JSONPatch") != (tt.patch != "") {
+				t.Errorf("patch of type %q (-want +got):\n%s", a.Response.PatchType, diff)
+			}
+			if diff := cmp.Diff(tt.warnings, shorten(a.Response.Warnings, tt.warnings)); diff != "" {
+				t.Errorf("warnings (-want +got):\n%s", diff)
+			}
+			audit := map[string]string{"policy": hash}
+			for k, v := range tt.audit {
+				audit[k] = v
+			}
+			if diff := cmp.Diff(audit, a.Response.AuditAnnotations); diff != "" {
+				t.Errorf("audit annotations (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// shorten replaces by … what the warnings that are wanted leave out: sentences that are another package's.
+func shorten(got, want []string) []string {
+	for i := range min(len(got), len(want)) {
+		head, tail, cut := strings.Cut(want[i], "…")
+		if cut && strings.HasPrefix(got[i], head) && strings.HasSuffix(got[i], tail) {
+			got[i] = want[i]
+		}
+	}
+	return got
+}
+
+// All answers that are not a review, over the wire.
+func TestRefusals(t *testing.T) {
+	f := newFixture(t, testPolicy)
+	s := startTLS(t, Serving(f.Config))
+	pod := reviewOf("", "pods", "CREATE", podOf("nginx"), "")
+	plain := func(r *http.Request) { r.Header.Set("Content-Type", "text/plain") }
+	tests := []struct {
+		name   string
+		method string
+		path   string
+		body   string
+		tweak  func(*http.Request)
+		status int
+		want   string
+		allow  string
+	}{
+		{name: "a review read", method: "GET", path: "/mutate/pods", status: 405, want: "GET is not served at /mutate/pods: send POST", allow: "POST"},
+		{name: "a review put", method: "PUT", path: "/validate/services", body: pod, status: 405, want: "PUT is not served at /validate/services: send POST", allow: "POST"},
+		{name: "a probe posted", path: "/readyz", status: 405, want: "POST is not served at /readyz: send GET", allow: "GET"},
+		{name: "an unheard-of method", method: "BREW", path: "/mutate/pods", status: 405, want: "BREW is not served at /mutate/pods: send POST", allow: "POST"},
+		{name: "an unheard-of method to nowhere", method: "BREW", path: "/coffee", status: 404, want: `nothing is served at "/coffee"`},
+		{name: "nowhere", path: "/mutate", body: pod, status: 404, want: `nothing is served at "/mutate"`},
+		{name: "a slash too many", path: "/mutate/pods/", body: pod, status: 404, want: `nothing is served at "/mutate/pods/"`},
+		{name: "the operators' pages", method: "GET", path: "/metrics", status: 404, want: `nothing is served at "/metrics"`},
+		{name: "another type", path: "/mutate/pods", body: pod, tweak: plain, status: 415, want: `Content-Type is "text/plain": send application/json`},
+		{
+			name: "no type", path: "/mutate/pods", body: pod, tweak: func(r *http.Request) { r.Header.Del("Content-Type") },
+			status: 415, want: `Content-Type is "": send application/json`,
+		},
+		{
+			name: "no length", path: "/mutate/pods", body: pod, tweak: func(r *http.Request) { r.ContentLength = -1 },
+			status: 411, want: "there is no Content-Length: send it, so that memory can be reserved for the body",
+		},
+		{name: "no body", path: "/mutate/pods", status: 400, want: "empty, want JSON"},
+		{name: "not JSON", path: "/mutate/pods", body: "kind: AdmissionReview", status: 400, want: "not JSON: …"},
+		{name: "half a review", path: "/mutate/pods", body: pod[:len(pod)/2], status: 400, want: "not JSON: …"},
+		{name: "more than a review", path: "/mutate/pods", body: pod + "{}", status: 400, want: "something follows the end of the JSON at byte …"},
+		{name: "another kind", path: "/mutate/pods", body: `{"apiVersion":"admission.k8s.io/v1","kind":"Pod"}`, status: 400, want: `kind is "Pod", want AdmissionReview`},
+		{
+			name: "an old version", path: "/mutate/pods", body: `{"apiVersion":"admission.k8s.io/v1beta1","kind":"AdmissionReview"}`, status: 400,
+			want: "apiVersion is admission.k8s.io/v1beta1, want admission.k8s.io/v1: set admissionReviewVersions: [v1] in the webhook configuration",
+		},
+		{
+			name: "an object for another path", path: "/validate/ingresses", body: pod, status: 400,
+			want: "request.resource is pods.v1, want ingresses.v1.networking.k8s.io",
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			req := post(t.Context(), t, s.URL+tt.path, tt.body)
+			if tt.method != "" {
+				req.Method = tt.method
+			}
+			if tt.tweak != nil {
+				tt.tweak(req)
+			}
+			got := send(t, s.Client(), req)
+			if got.status != tt.status || shorten([]string{got.body}, []string{tt.want + "\n"})[0] != tt.want+"\n" {
+				t.Errorf("answered %d %q, want %d %q", got.status, got.body, tt.status, tt.want)
+			}
+			if ct := got.header.Get("Content-Type"); ct != "text/plain; charset=utf-8" {
+				t.Errorf("Content-Type %q", ct)
+			}
+			if got.header.Get("Allow") != tt.allow || got.header.Get("Retry-After") != "" {
+				t.Errorf("Allow %q, want %q; Retry-After %q, want none", got.header.Get("Allow"), tt.allow, got.header.Get("Retry-After"))
+			}
+		})
+	}
+}
+
+// A type with parameters is still JSON, as other clients than kube-apiserver write it.
+func TestContentTypeWithCharset(t *testing.T) {
+	f := newFixture(t, "")
+	s := startTLS(t, Serving(f.Config))
+	req := post(t.Context(), t, s.URL+"/mutate/pods", reviewOf("", "pods", "CREATE", podOf("nginx"), ""))
+	req.Header.Set("Content-Type", "Application/JSON; charset=utf-8")
+	if got := send(t, s.Client(), req); got.status != 200 {
+		t.Errorf("answered %d %s", got.status, got.body)
+	}
+}
+
+// The empty policy denies nothing, also not what it could not have judged.
+func TestEmptyPolicyAllowsAll(t *testing.T) {
+	f := newFixture(t, "")
+	s := startTLS(t, Serving(f.Config))
+	for _, object := range []string{podOf("nginx"), podOf("::"), `{"spec":{"containers":[{"image":5}]}}`, strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000)} {
+		for _, path := range []string{"/mutate/pods", "/validate/pods"} {
+			got := send(t, s.Client(), post(t.Context(), t, s.URL+path, reviewOf("", "pods", "CREATE", object, "")))
+			if got.status != 200 || !strings.Contains(got.body, `"allowed":true`) || strings.Contains(got.body, "patch") {
+				t.Errorf("%s: answered %d %s", path, got.status, got.body)
+			}
+		}
+	}
+}
+
+// 1.3 MiB of < are 7.8 MiB in a review, where Go writes < as \u003c. Such a Pod is judged.
+func TestLargeObjectIsJudged(t *testing.T) {
+	f := newFixture(t, testPolicy)
+	s := startTLS(t, Serving(f.Config))
+	pod := `{"metadata":{"annotations":{"x":"` + strings.Repeat(`\u003c`, 1300<<10) + `"}},"spec":{"containers":[{"name":"app","image":"nginx"}]}}`
+	got := send(t, s.Client(), post(t.Context(), t, s.URL+"/validate/pods", reviewOf("", "pods", "CREATE", pod, "")))
+	if got.status != 200 || !strings.Contains(got.body, `"allowed":false`) || !strings.Contains(got.body, "only-mirrors/images.from") {
+		t.Errorf("answered %d %s", got.status, got.body)
+	}
+}
