@@ -63,6 +63,7 @@ func printError(stderr io.Writer, err error) {
 
 func newRootCommand(env environment) *cobra.Command {
 	root := newGroup("evergate", "A Kubernetes admission webhook that rewrites images and validates Ingresses and Services",
+		newServeCommand(),
 		newReviewCommand(),
 		newPolicyCommand(),
 		newVersionCommand(),

@@ -65,15 +65,18 @@ func NewCanary() (*Canary, error) {
 // Current implements Policies.
 func (c *Canary) Current() *policy.Policy { return c.policy }
 
-// divert returns next for everybody else, and the same routes with a server of their own for the canary.
-func (c *Canary) divert(next http.Handler) http.Handler {
+// divert returns next for everybody else, and the same routes with a server of their own for the canary, which must be an
+// accepted caller like all others.
+func (c *Canary) divert(next http.Handler, authenticate func(http.Handler) http.Handler) http.Handler {
 	ok := func() error { return nil }
 	cfg := Config{
-		Policies: c,
-		Ready:    ok,
-		Live:     ok,
-		Metrics:  telemetry.NewMetrics(prometheus.NewRegistry()),
-		Log:      slog.New(slog.DiscardHandler),
+		Policies:     c,
+		Authenticate: authenticate,
+
+		Ready:   ok,
+		Live:    ok,
+		Metrics: telemetry.NewMetrics(prometheus.NewRegistry()),
+		Log:     slog.New(slog.DiscardHandler),
 	}
 	own := serving(cfg, newServer(cfg), reviews())
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

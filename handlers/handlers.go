@@ -33,6 +33,8 @@ type Config struct {
 	PolicyStatus func() any
 	// Ready and Live say why /readyz and /livez answer 503; nil is 200.
 	Ready, Live func() error
+	// Authenticate lets only accepted callers have their reviews judged; nil lets everybody. It does not concern probes.
+	Authenticate func(http.Handler) http.Handler
 	// Canary is the process's own caller; nil for none.
 	Canary *Canary
 	// Metrics counts reviews; Scrape serves /metrics.
@@ -87,13 +89,17 @@ func Serving(cfg Config) http.Handler {
 	if cfg.Canary == nil {
 		return routes
 	}
-	return cfg.Canary.divert(routes)
+	return cfg.Canary.divert(routes, cfg.Authenticate)
 }
 
 func serving(cfg Config, s *server, kinds []reviewing) http.Handler {
 	r := router()
+	authenticate := cfg.Authenticate
+	if authenticate == nil {
+		authenticate = func(next http.Handler) http.Handler { return next }
+	}
 	for _, kind := range kinds {
-		r.Method(http.MethodPost, kind.path, s.endpoint(kind))
+		r.Method(http.MethodPost, kind.path, authenticate(s.endpoint(kind)))
 	}
 	r.Get("/livez", probe(cfg.Live))
 	r.Get("/readyz", probe(cfg.Ready))

@@ -28,3 +28,6 @@ func policyPage(status func() any) http.HandlerFunc {
 		_ = enc.Encode(status()) // it fails when the caller has gone
 	}
 }
+
+// IsProbe says whether r asks for the health of the process, which is answered whatever state it is in.
+func IsProbe(r *http.Request) bool { return r.URL.Path == "/livez" || r.URL.Path == "/readyz" }

@@ -1,0 +1,199 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/evergate/evergate/certs"
+	"github.com/evergate/evergate/examples"
+	"github.com/evergate/evergate/handlers"
+	"github.com/evergate/evergate/lifecycle"
+	"github.com/evergate/evergate/policystore"
+	"github.com/evergate/evergate/telemetry"
+)
+
+// server is the wiring of one serving process.
+type server struct {
+	flags   serveFlags
+	log     *slog.Logger
+	metrics *telemetry.Metrics
+
+	policies *policystore.Store
+	source   *certs.Source
+	clients  *certs.ClientAuth // nil: callers are not authenticated
+	canary   *handlers.Canary
+	process  *lifecycle.Process
+
+	address string // of the serving port; known when it is bound
+}
+
+// serve runs the server until it is told to stop. What went wrong is its last log line; what is wrong with flags and
+// policy is returned, to be printed as every command does.
+func serve(ctx context.Context, f serveFlags, stdout, stderr io.Writer) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // ends what follows files
+	registry := telemetry.NewRegistry()
+	s := &server{flags: f, log: f.log.logger(stderr), metrics: telemetry.NewMetrics(registry)}
+	if err := s.load(ctx); err != nil {
+		return err
+	}
+	if f.dev {
+		if err := s.prepareDev(stdout); err != nil {
+			return err
+		}
+	}
+	config := s.handlers()
+	config.Scrape = telemetry.Scrape(registry, s.log)
+	s.process.Handler, s.process.OpsHandler = handlers.Serving(config), handlers.Ops(config)
+
+	ops, err := new(net.ListenConfig).Listen(ctx, "tcp", f.opsListen)
+	if err != nil {
+		return &exitError{lifecycle.ExitFailed, fmt.Errorf("--ops-listen: %w", err)}
+	}
+	s.process.OpsListener = ops
+	s.log.Info("ops port bound", "address", ops.Addr().String())
+
+	// Two: one to drain, one to give up.
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
+	defer signal.Stop(signals)
+	return s.exit(s.process.Run(ctx, signals))
+}
+
+// load makes everything that the process consists of. The policy is loaded, and nothing is served yet. What follows
+// files does so until life ends, so that a drain too is served with a certificate that is good.
+func (s *server) load(life context.Context) (err error) {
+	f := &s.flags
+	if s.policies, err = s.openPolicy(); err != nil {
+		if _, bad := errors.AsType[*policystore.InvalidError](err); bad {
+			return err
+		}
+		return &exitError{lifecycle.ExitFailed, err}
+	}
+	s.source = certs.NewSource(certs.Files{Cert: f.tlsCert, Key: f.tlsKey, CA: f.tlsCA, ServerName: f.serviceName}, s.log, s.metrics)
+	if f.clientCAFile != "" {
+		if s.clients, err = certs.NewClientAuth(f.clientCAFile, f.clientNames, s.log, s.metrics); err != nil {
+			return err
+		}
+	}
+	if s.canary, err = handlers.NewCanary(); err != nil {
+		return err
+	}
+	s.process = &lifecycle.Process{
+		Open:   func(ctx context.Context) (net.Listener, error) { return s.open(ctx, life) },
+		Probe:  s.probe,
+		Exempt: func(r *http.Request) bool { return handlers.IsProbe(r) || s.canary.Sent(r) },
+
+		DrainDelay:       f.drainDelay,
+		DrainTimeout:     f.drainTimeout,
+		ShutdownTimeout:  f.shutdownTimeout,
+		KeepReady:        f.drainReadiness == "keep",
+		MaxConnectionAge: f.maxConnectionAge,
+		MaxConnections:   f.maxConnections,
+
+		Log:      s.log,
+		Observer: s.metrics,
+	}
+	return nil
+}
+
+// openPolicy opens the policy that --policy names, which for --dev is the example where it names none.
+func (s *server) openPolicy() (*policystore.Store, error) {
+	if s.flags.dev && s.flags.policy == "" {
+		return policystore.FromBytes("examples/policies/dev.yaml", examples.DevPolicy(), s.log, s.metrics)
+	}
+	return policystore.Open(s.flags.policy, s.log, s.metrics)
+}
+
+func (s *server) handlers() handlers.Config {
+	config := handlers.Config{
+		Policies:     s.policies,
+		PolicyStatus: func() any { return s.policies.Status() },
+		Ready:        s.ready,
+		Live:         s.process.Live,
+		Canary:       s.canary,
+		Metrics:      s.metrics,
+		Log:          s.log,
+		Limits:       s.flags.limits,
+	}
+	if s.clients != nil {
+		config.Authenticate = s.clients.Require
+	}
+	return config
+}
+
+// ready is readiness as a whole: the process wants reviews, and callers will trust its certificate.
+func (s *server) ready() error {
+	if err := s.process.Ready(); err != nil {
+		return err
+	}
+	return s.source.Err()
+}
+
+// open waits for the certificates, follows the files from then on, and binds the serving port.
+func (s *server) open(ctx, life context.Context) (net.Listener, error) {
+	if err := s.waitForCertificates(ctx); err != nil {
+		return nil, err
+	}
+	minVersion, err := certs.ParseTLSVersion(s.flags.tlsMinVersion)
+	if err != nil {
+		return nil, err
+	}
+	s.process.TLS = certs.ServerConfig(s.source, minVersion, s.clients)
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", s.flags.listen)
+	if err != nil {
+		return nil, fmt.Errorf("--listen: %w", err)
+	}
+	s.address = l.Addr().String()
+	go s.policies.Run(life, s.flags.reloadInterval)
+	go s.source.Run(life, s.flags.reloadInterval)
+	if s.clients != nil {
+		go s.clients.Run(life, s.flags.reloadInterval)
+	}
+	return l, nil
+}
+
+func (s *server) waitForCertificates(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, s.flags.startupTimeout)
+	defer cancel()
+	if err := s.source.Wait(ctx); err != nil {
+		return err
+	}
+	if s.clients == nil {
+		return nil
+	}
+	return s.clients.Wait(ctx)
+}
+
+// probe has the canary's reviews answered through the real listener, by a connection of its own. Where the listener
+// is on all addresses, dialling "all addresses" means this machine.
+func (s *server) probe(ctx context.Context) error {
+	client := &http.Client{Transport: &http.Transport{
+		TLSClientConfig:     s.source.ProbeConfig(s.clients),
+		TLSHandshakeTimeout: 10 * time.Second, // as kube-apiserver's client has it
+	}}
+	return s.canary.Check(ctx, client, "https://"+s.address)
+}
+
+// exit logs why the process ends, as its last line, and returns the exit code.
+func (s *server) exit(err error) error {
+	if err == nil {
+		s.log.Info("exit", "code", 0)
+		return nil
+	}
+	code := lifecycle.ExitFailed
+	if e, ok := errors.AsType[*lifecycle.ExitError](err); ok {
+		code = e.Code
+	}
+	s.log.Error("exit", "code", code, "error", err)
+	return &exitError{code: code}
+}
