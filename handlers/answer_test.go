@@ -258,6 +258,17 @@ func TestAuditAnnotationsAreShort(t *testing.T) {
 	}
 }
 
+// A listing keeps its order: what came first is told, not what is short.
+func TestListingKeepsItsOrder(t *testing.T) {
+	var l listing
+	for _, s := range []string{"first", strings.Repeat("x", maxAnnotation), "last"} {
+		l.add(s)
+	}
+	if got, want := l.String(), "first, and 2 more"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // A denied request is not patched: the API server would refuse an answer that says both.
 func TestDenialHasNoPatch(t *testing.T) {
 	v := verdict{policy: testHash, unjudged: "x", patch: newPatch()}

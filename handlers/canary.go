@@ -90,8 +90,7 @@ func (c *Canary) divert(next http.Handler, authenticate func(http.Handler) http.
 
 // Sent says whether r comes from this canary. Only what holds its secret does.
 func (c *Canary) Sent(r *http.Request) bool {
-	secret := r.Header.Get(canaryHeader)
-	return secret != "" && subtle.ConstantTimeCompare([]byte(secret), []byte(c.secret)) == 1
+	return subtle.ConstantTimeCompare([]byte(r.Header.Get(canaryHeader)), []byte(c.secret)) == 1
 }
 
 // canaryReview is one review of the canary and what tells the right answer from others.
@@ -141,7 +140,8 @@ func (c *Canary) Check(ctx context.Context, client *http.Client, baseURL string)
 
 func (c *Canary) check(ctx context.Context, client *http.Client, baseURL string, r canaryReview) error {
 	uid := rand.Text()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, baseURL+r.path, strings.NewReader(fmt.Sprintf(r.review, uid)))
+	body := strings.NewReader(fmt.Sprintf(r.review, uid))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, baseURL+r.path, body)
 	if err != nil {
 		return err
 	}
@@ -152,14 +152,14 @@ func (c *Canary) check(ctx context.Context, client *http.Client, baseURL string,
 		return err
 	}
 	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxCanaryAnswer))
+	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxCanaryAnswer))
 	if err != nil {
 		return err
 	}
 	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s: %s", resp.Status, bytes.TrimSpace(body))
+		return fmt.Errorf("%s: %s", resp.Status, bytes.TrimSpace(answer))
 	}
-	return r.verify(uid, body)
+	return r.verify(uid, answer)
 }
 
 // maxCanaryAnswer is many times the length of the right answers.

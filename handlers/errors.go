@@ -40,7 +40,10 @@ func asHTTPError(err error) *httpError {
 	if e, ok := errors.AsType[*review.Error](err); ok {
 		return &httpError{status: e.Status, msg: e.Msg}
 	}
-	return &httpError{status: http.StatusInternalServerError, msg: "this review met a defect of Evergate, which is in its log"}
+	return &httpError{
+		status: http.StatusInternalServerError,
+		msg:    "this review met a defect of Evergate, which is in its log",
+	}
 }
 
 // writeError is the one place in which such an answer is written.

@@ -168,3 +168,12 @@ func TestGateForgetsThoseWhoWaited(t *testing.T) {
 		mustEnter(t, g, 1)
 	})
 }
+
+func TestLimitsHaveDefaults(t *testing.T) {
+	if l := (Limits{}).withDefaults(); l.Reviews < 2 || l.BodyBytes != 64<<20 || l.Line != 2048 {
+		t.Errorf("defaults: %+v", l)
+	}
+	if l := (Limits{Reviews: 1, BodyBytes: 1, Line: 1}).withDefaults(); l != (Limits{Reviews: 1, BodyBytes: maxReviewBytes, Line: 1}) {
+		t.Errorf("with too little for the largest review: %+v", l)
+	}
+}

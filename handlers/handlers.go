@@ -8,6 +8,7 @@
 //	body.go       reading the body into memory that was reserved for it
 //	judge.go      what the paths differ in: the object that is decoded and what is asked about it
 //	answer.go     findings and rewritten images turned into message, warnings and audit annotations
+//	few.go        the first ten of many, and how many more there are
 //	errors.go     every answer that is not a review
 //	observe.go    what logs and metrics tell of a review
 //	probes.go     /livez, /readyz, /policy

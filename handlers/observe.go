@@ -71,13 +71,13 @@ func (e *endpoint) observeError(r *http.Request, err error) {
 		return
 	}
 	h := asHTTPError(err)
-	level := slog.LevelWarn // kube-apiserver hides the body of most answers that are not 200, so the log is where it is read
+	level := slog.LevelWarn // kube-apiserver hides the text of most answers other than 200: here it is read
 	if h.reason != "" {
 		e.metrics.Rejected(h.reason)
 		level = slog.LevelDebug // an overloaded process has better things to do than write
 	}
 	e.log.LogAttrs(r.Context(), level, "not a review that could be answered", slog.String("path", e.path),
-		slog.Int("status", h.status), slog.String("reason", h.msg), slog.String("remote", r.RemoteAddr))
+		slog.Int("status", h.status), slog.String("reason", err.Error()), slog.String("remote", r.RemoteAddr))
 }
 
 // logVerdict writes a line for each review that was denied or warned of, and for others at level debug.

@@ -115,6 +115,10 @@ func TestReviews(t *testing.T) {
 			body: reviewOf("", "services", "DELETE", "null", `{"spec":{"type":"NodePort"}}`),
 		},
 		{
+			name: "an operation that changes nothing", path: "/validate/services", outcome: allowed,
+			body: reviewOf("", "services", "CONNECT", `{"spec":{"type":"NodePort"}}`, ""),
+		},
+		{
 			name: "an image that is a number", path: "/mutate/pods", outcome: unjudged,
 			body: reviewOf("", "pods", "CREATE", `{"spec":{"containers":[{"name":"app","image":5}]}}`, ""),
 		},

@@ -29,9 +29,11 @@ type Metrics struct {
 }
 
 // reviewSeconds are the bounds of the review duration histogram. Deciding takes well below a millisecond, so the
-// first four bounds tell a healthy process from one that waits for a core. Then come two per decade; the last three
+// first four bounds tell a healthy process from one that waits for a core. Then come three per decade; the last three
 // are what the API server waits for: timeoutSeconds as the kit sets it, as it is by default, and at most.
-var reviewSeconds = []float64{100e-6, 250e-6, 500e-6, 1e-3, 2.5e-3, 5e-3, 10e-3, 25e-3, 50e-3, 0.1, 0.25, 0.5, 1, 3, 10, 30}
+var reviewSeconds = []float64{
+	100e-6, 250e-6, 500e-6, 1e-3, 2.5e-3, 5e-3, 10e-3, 25e-3, 50e-3, 0.1, 0.25, 0.5, 1, 3, 10, 30,
+}
 
 // NewMetrics registers all instruments with reg. It panics when one of them is registered already: that is a mistake
 // in the wiring, which no later moment can mend.

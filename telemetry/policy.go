@@ -7,7 +7,7 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// policyMetrics tell which policy decides. Age is left to the reader: time() - evergate_policy_loaded_timestamp_seconds.
+// policyMetrics tell which policy decides. Its age is time() - evergate_policy_loaded_timestamp_seconds.
 type policyMetrics struct {
 	info    *prometheus.GaugeVec
 	loaded  prometheus.Gauge
