@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
 	"github.com/evergate/evergate/certs"
+	"github.com/evergate/evergate/lifecycle"
 	"github.com/evergate/evergate/policy"
 	"github.com/evergate/evergate/policystore"
 	"github.com/evergate/evergate/telemetry"
@@ -20,6 +21,7 @@ import (
 var (
 	_ policystore.Observer = (*telemetry.Metrics)(nil)
 	_ certs.Observer       = (*telemetry.Metrics)(nil)
+	_ lifecycle.Observer   = (*telemetry.Metrics)(nil)
 )
 
 // used returns a registry in which each instrument has been used once.
