@@ -1,0 +1,23 @@
+#!/bin/sh
+# Asks the server that "evergate serve --dev" started about a Pod, an Ingress and a Service, as kube-apiserver would.
+# The patch of the Pod is shown decoded.
+set -eu
+cd "$(dirname "$0")/.."
+server=${EVERGATE_DEV:-https://127.0.0.1:8443}
+ca=${EVERGATE_DEV_CA:-${TMPDIR:-/tmp}/evergate-dev-ca.crt}
+[ -r "$ca" ] || { echo "no CA at $ca: start the server first, with make run" >&2; exit 1; }
+
+ask() { # ask PATH REVIEW
+  echo "POST $1 < $2"
+  answer=$(curl --silent --show-error --fail-with-body --cacert "$ca" -H 'Content-Type: application/json' -d "@$2" "$server$1?timeout=3s")
+  echo "$answer"
+  case $answer in *'"patch":"'*)
+    patch=${answer#*'"patch":"'}
+    echo "the patch: $(printf %s "${patch%%'"'*}" | base64 -d)" ;;
+  esac
+  echo
+}
+
+ask /mutate/pods examples/reviews/pod.json
+ask /validate/ingresses examples/reviews/ingress.json
+ask /validate/services examples/reviews/service.json
