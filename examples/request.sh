@@ -10,10 +10,10 @@ ca=${EVERGATE_DEV_CA:-${TMPDIR:-/tmp}/evergate-dev-ca.crt}
 ask() { # ask PATH REVIEW
   echo "POST $1 < $2"
   answer=$(curl --silent --show-error --fail-with-body --cacert "$ca" -H 'Content-Type: application/json' -d "@$2" "$server$1?timeout=3s")
-  echo "$answer"
+  printf "%s\n" "$answer"
   case $answer in *'"patch":"'*)
     patch=${answer#*'"patch":"'}
-    echo "the patch: $(printf %s "${patch%%'"'*}" | base64 -d)" ;;
+    printf 'the patch: %s\n' "$(printf %s "${patch%%'"'*}" | base64 -d)" ;;
   esac
   echo
 }

@@ -79,7 +79,7 @@ func (c *Client) SetCABundle(pem []byte) { c.bundle.Store(&pem) }
 func (c *Client) dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	c.dials.Add(1)
 	if addr == clusterIP {
-		addr = c.service.pick()
+		addr = c.service.Pick()
 	}
 	var d net.Dialer
 	return d.DialContext(ctx, network, addr)
@@ -104,7 +104,7 @@ type resolver struct {
 func (r resolver) ResolveEndpoint(string, string, int32) (*url.URL, error) {
 	host := clusterIP
 	if r.routing == Endpoints {
-		host = r.service.pick()
+		host = r.service.Pick()
 	}
 	return &url.URL{Scheme: "https", Host: host}, nil
 }

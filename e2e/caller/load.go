@@ -14,7 +14,8 @@ type Load struct {
 	client *Client
 	cancel context.CancelFunc
 	done   sync.WaitGroup
-	made   atomic.Int64
+	begun  atomic.Int64
+	made   atomic.Int64 // begun and answered
 
 	mu      sync.Mutex
 	reasons map[string]int
@@ -26,15 +27,15 @@ type waiter struct {
 	reached chan struct{}
 }
 
-// Start lets n callers call f over and over. An error of f is a failed call.
-func Start(ctx context.Context, c *Client, n int, f func(ctx context.Context, caller int) error) *Load {
+// Start lets n callers make call after call. call makes the i-th call of the load; its error is a failed call.
+func Start(ctx context.Context, c *Client, n int, call func(ctx context.Context, i int64) error) *Load {
 	ctx, cancel := context.WithCancel(ctx)
 	l := &Load{client: c, cancel: cancel, reasons: map[string]int{}}
-	for i := range n {
+	for range n {
 		l.done.Go(func() {
 			for ctx.Err() == nil {
 				// A call that has begun is finished: it is cut neither by Stop nor counted as a failure by it.
-				l.record(f(context.WithoutCancel(ctx), i))
+				l.record(call(context.WithoutCancel(ctx), l.begun.Add(1)))
 			}
 		})
 	}

@@ -24,8 +24,8 @@ func (s *Service) DNSName() string { return s.Name + "." + s.Namespace + ".svc" 
 // Set replaces the endpoints. Connections that exist are not touched, as kube-proxy does not touch them.
 func (s *Service) Set(endpoints ...string) { s.endpoints.Store(&endpoints) }
 
-// pick chooses an endpoint at random, as kube-proxy does for each new connection.
-func (s *Service) pick() string {
+// Pick chooses an endpoint at random, as kube-proxy does for each new connection.
+func (s *Service) Pick() string {
 	all := *s.endpoints.Load()
 	if len(all) == 0 {
 		return "127.0.0.1:1" // nobody listens: refused, as a Service without endpoints refuses

@@ -18,8 +18,8 @@ import (
 
 // Process is one running evergate.
 type Process struct {
-	Addr string // of the serving port; known when Start returns
-	Ops  string // of the ops port
+	Addr string // of the serving port; known when it is ready
+	Ops  string // of the ops port, likewise
 
 	cmd  *exec.Cmd
 	done chan struct{}
@@ -37,8 +37,8 @@ type Entry map[string]any
 // Is says whether the line's message is msg.
 func (e Entry) Is(msg string) bool { return e["msg"] == msg }
 
-// Start runs the binary until ctx ends or it is told to stop, and returns when it is ready for reviews. The listeners
-// are on loopback, on ports that the kernel chooses.
+// Start runs the binary until ctx ends or it is told to stop. The listeners are on loopback, on ports that the kernel
+// chooses.
 func Start(ctx context.Context, binary string, args ...string) (*Process, error) {
 	args = append([]string{"serve", "--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0", "--log-format", "json"}, args...)
 	p := &Process{cmd: exec.CommandContext(ctx, binary, args...), done: make(chan struct{})}
@@ -50,15 +50,29 @@ func Start(ctx context.Context, binary string, args ...string) (*Process, error)
 		return nil, err
 	}
 	go p.follow(logs)
-	if _, err := p.Await(ctx, func(e Entry) bool { return e.Is("phase") && e["phase"] == "ready" }); err != nil {
-		return nil, fmt.Errorf("%w; its log:\n%s", err, p.Log())
-	}
-	listening, err := p.Await(ctx, func(e Entry) bool { return e["serving"] != nil && e["ops"] != nil })
-	if err != nil {
-		return nil, err
-	}
-	p.Addr, p.Ops = listening["serving"].(string), listening["ops"].(string)
 	return p, nil
+}
+
+// AwaitReady waits until the process is ready for reviews, and then knows its addresses.
+func (p *Process) AwaitReady(ctx context.Context) error {
+	if _, err := p.AwaitPhase(ctx, "ready"); err != nil {
+		return fmt.Errorf("%w; its log:\n%s", err, p.Log())
+	}
+	listening, err := p.AwaitPhase(ctx, "listening")
+	if err != nil {
+		return err
+	}
+	ops, err := p.Await(ctx, func(e Entry) bool { return e.Is("ops port bound") })
+	if err != nil {
+		return err
+	}
+	p.Addr, p.Ops = fmt.Sprint(listening["address"]), fmt.Sprint(ops["address"])
+	return nil
+}
+
+// AwaitPhase waits until the process has entered a phase of its life.
+func (p *Process) AwaitPhase(ctx context.Context, phase string) (Entry, error) {
+	return p.Await(ctx, func(e Entry) bool { return e.Is("phase changed") && e["to"] == phase })
 }
 
 // follow reads the log until the process has closed it, and then waits for the process.

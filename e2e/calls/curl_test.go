@@ -1,0 +1,158 @@
+package calls
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/evergate/evergate/e2e/caller"
+)
+
+// How often the server is replaced, and how long it serves in between: 20 s is what gatekeeper's issue 3776 has. CI
+// makes it short; EVERGATE_CURL_PERIOD=20s EVERGATE_CURL_RESTARTS=… is the original.
+const (
+	curlRestarts = 5
+	curlPeriod   = 2 * time.Second
+)
+
+// The loop that found gatekeeper's lost calls (issue 3776): curl without retries, a connection and a process for each
+// call, as fast as it goes, while the server is replaced again and again.
+func TestCurlLoop(t *testing.T) {
+	curl, err := exec.LookPath("curl")
+	if err != nil {
+		t.Skip("curl is not installed")
+	}
+	c := newCluster(t, product(t), quickDrain, drainCap)
+	old := c.start()
+	c.service.Set(old.Addr)
+	loop := startCurl(t, curl, c, forward(t, c.service))
+	restarts, period := curlLoopLength(t)
+	for range restarts {
+		<-time.After(period)
+		next := c.start()
+		c.service.Set(next.Addr)
+		must(t, old.Terminate())
+		if code := old.Wait(); code != 0 {
+			t.Errorf("exit code %d, want 0", code)
+		}
+		old = next
+	}
+	calls, failures := loop.stop()
+	t.Logf("calls %d, failures %d, restarts %d, one each %s", calls, len(failures), restarts, period)
+	if calls < int64(restarts) {
+		t.Error("hardly a call was made")
+	}
+	if len(failures) > 0 {
+		t.Errorf("calls were lost, the first: %s", failures[0])
+	}
+}
+
+func curlLoopLength(t *testing.T) (restarts int, period time.Duration) {
+	t.Helper()
+	restarts, period = curlRestarts, curlPeriod
+	if s := os.Getenv("EVERGATE_CURL_PERIOD"); s != "" {
+		var err error
+		period, err = time.ParseDuration(s)
+		must(t, err)
+	}
+	if s := os.Getenv("EVERGATE_CURL_RESTARTS"); s != "" {
+		_, err := fmt.Sscan(s, &restarts)
+		must(t, err)
+	}
+	return restarts, period
+}
+
+// curlLoop is curl, called over and over.
+type curlLoop struct {
+	cancel context.CancelFunc
+	done   sync.WaitGroup
+	calls  atomic.Int64
+
+	mu       sync.Mutex
+	failures []string
+}
+
+// startCurl calls through the address, as the Service's name, with two callers.
+func startCurl(t *testing.T, curl string, c *cluster, address string) *curlLoop {
+	t.Helper()
+	dir := t.TempDir()
+	ca, body := filepath.Join(dir, "ca.crt"), filepath.Join(dir, "review.json")
+	review, err := json.Marshal(podReview("nginx:1.25"))
+	must(t, err)
+	must(t, os.WriteFile(ca, c.ca.PEM, 0o600))
+	must(t, os.WriteFile(body, review, 0o600))
+	ctx, cancel := context.WithCancel(t.Context())
+	loop := &curlLoop{cancel: cancel}
+	for range 2 {
+		loop.done.Go(func() {
+			for ctx.Err() == nil {
+				out, err := exec.Command(curl, "--retry", "0", "--silent", "--show-error", "--fail", "--max-time", "3", "--cacert", ca,
+					"--connect-to", "::"+address, "-H", "Content-Type: application/json", "--data", "@"+body,
+					"https://"+c.service.DNSName()+"/mutate/pods?timeout=3s").CombinedOutput()
+				loop.record(out, err)
+			}
+		})
+	}
+	t.Cleanup(cancel)
+	return loop
+}
+
+func (l *curlLoop) record(out []byte, err error) {
+	l.calls.Add(1)
+	if err != nil {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.failures = append(l.failures, fmt.Sprintf("%v: %s", err, out))
+	}
+}
+
+func (l *curlLoop) stop() (calls int64, failures []string) {
+	l.cancel()
+	l.done.Wait()
+	return l.calls.Load(), l.failures
+}
+
+// forward is the Service as curl sees it: an address that leads each new connection to an endpoint, and leaves it there.
+func forward(t *testing.T, service *caller.Service) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	t.Cleanup(func() { listener.Close() })
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go relay(conn, service.Pick())
+		}
+	}()
+	return listener.Addr().String()
+}
+
+// relay copies both ways until both have ended.
+func relay(client net.Conn, address string) {
+	defer client.Close()
+	server, err := net.Dial("tcp", address)
+	if err != nil {
+		return
+	}
+	defer server.Close()
+	var both sync.WaitGroup
+	for _, way := range [][2]net.Conn{{client, server}, {server, client}} {
+		both.Go(func() {
+			_, _ = io.Copy(way[1], way[0])
+			_ = way[1].(*net.TCPConn).CloseWrite()
+		})
+	}
+	both.Wait()
+}
