@@ -10,18 +10,17 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/evergate/evergate/e2e/caller"
 )
 
-// How often the server is replaced, and how long it serves in between: 20 s is what gatekeeper's issue 3776 has. CI
-// makes it short; EVERGATE_CURL_PERIOD=20s EVERGATE_CURL_RESTARTS=… is the original.
+// How often the server is replaced, and after how many calls. EVERGATE_CURL_PERIOD=20s EVERGATE_CURL_RESTARTS=… makes it
+// the original, which has a restart every 20 s.
 const (
 	curlRestarts = 5
-	curlPeriod   = 2 * time.Second
+	curlCalls    = 200
 )
 
 // The loop that found gatekeeper's lost calls (issue 3776): curl without retries, a connection and a process for each
@@ -37,7 +36,7 @@ func TestCurlLoop(t *testing.T) {
 	loop := startCurl(t, curl, c, forward(t, c.service))
 	restarts, period := curlLoopLength(t)
 	for range restarts {
-		<-time.After(period)
+		await(t, "curl", loop.between(period))
 		next := c.start()
 		c.service.Set(next.Addr)
 		must(t, old.Terminate())
@@ -47,8 +46,8 @@ func TestCurlLoop(t *testing.T) {
 		old = next
 	}
 	calls, failures := loop.stop()
-	t.Logf("calls %d, failures %d, restarts %d, one each %s", calls, len(failures), restarts, period)
-	if calls < int64(restarts) {
+	t.Logf("calls %d, failures %d, restarts %d", calls, len(failures), restarts)
+	if calls < restarts {
 		t.Error("hardly a call was made")
 	}
 	if len(failures) > 0 {
@@ -56,9 +55,10 @@ func TestCurlLoop(t *testing.T) {
 	}
 }
 
+// curlLoopLength returns how many restarts there are and, where that is asked for, the time between them.
 func curlLoopLength(t *testing.T) (restarts int, period time.Duration) {
 	t.Helper()
-	restarts, period = curlRestarts, curlPeriod
+	restarts = curlRestarts
 	if s := os.Getenv("EVERGATE_CURL_PERIOD"); s != "" {
 		var err error
 		period, err = time.ParseDuration(s)
@@ -75,10 +75,12 @@ func curlLoopLength(t *testing.T) (restarts int, period time.Duration) {
 type curlLoop struct {
 	cancel context.CancelFunc
 	done   sync.WaitGroup
-	calls  atomic.Int64
 
 	mu       sync.Mutex
+	calls    int
 	failures []string
+	at       int           // when so many calls are made,
+	reached  chan struct{} // this is closed
 }
 
 // startCurl calls through the address, as the Service's name, with two callers.
@@ -107,18 +109,35 @@ func startCurl(t *testing.T, curl string, c *cluster, address string) *curlLoop 
 }
 
 func (l *curlLoop) record(out []byte, err error) {
-	l.calls.Add(1)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.calls++
 	if err != nil {
-		l.mu.Lock()
-		defer l.mu.Unlock()
 		l.failures = append(l.failures, fmt.Sprintf("%v: %s", err, out))
+	}
+	if l.reached != nil && l.calls >= l.at {
+		close(l.reached)
+		l.reached = nil
 	}
 }
 
-func (l *curlLoop) stop() (calls int64, failures []string) {
+// between returns a channel that is closed when it is time for the next restart: after a period, or after some calls.
+func (l *curlLoop) between(period time.Duration) <-chan struct{} {
+	reached := make(chan struct{})
+	if period > 0 {
+		time.AfterFunc(period, func() { close(reached) })
+		return reached
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.at, l.reached = l.calls+curlCalls, reached
+	return reached
+}
+
+func (l *curlLoop) stop() (calls int, failures []string) {
 	l.cancel()
 	l.done.Wait()
-	return l.calls.Load(), l.failures
+	return l.calls, l.failures
 }
 
 // forward is the Service as curl sees it: an address that leads each new connection to an endpoint, and leaves it there.
