@@ -86,5 +86,5 @@ Try, from the root of the repository:
   %[5]s -d @examples/reviews/ingress.json https://%[1]s/validate/ingresses
 
 Ctrl-C ends it.
-`, s.address, s.flags.devCA, policy, s.process.OpsListener.Addr(), curl) //nolint:errcheck // a greeting
+`, s.address, s.flags.devCA, policy, s.process.OpsListener.Addr(), curl)
 }

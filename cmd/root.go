@@ -57,7 +57,7 @@ func Run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, s
 // printError writes each line of an error, so that each can be found and understood alone.
 func printError(stderr io.Writer, err error) {
 	for line := range strings.Lines(err.Error()) {
-		fmt.Fprintf(stderr, "evergate: %s\n", strings.TrimSpace(line)) //nolint:errcheck // there is nobody left to tell
+		fmt.Fprintf(stderr, "evergate: %s\n", strings.TrimSpace(line))
 	}
 }
 

@@ -95,7 +95,7 @@ func readFile(name string) iter.Seq2[Object, error] {
 			yield(Object{}, Origin{File: name}.fileError(err))
 			return
 		}
-		defer file.Close() //nolint:errcheck // it was only read
+		defer file.Close()
 		for object, err := range readStream(name, file) {
 			if !yield(object, err) {
 				return

@@ -87,7 +87,7 @@ func (s *yamlSplitter) next() (yamlDocument, error) {
 	for !s.end {
 		line, err := s.r.ReadBytes('\n')
 		s.end = err != nil
-		if err != nil && err != io.EOF { //nolint:errorlint // readers return io.EOF itself
+		if err != nil && err != io.EOF {
 			return s.take(nil), err
 		}
 		s.read++

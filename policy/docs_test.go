@@ -90,8 +90,7 @@ func taggedFields(t reflect.Type) func(yield func(string, reflect.Type) bool) {
 		if t.Kind() != reflect.Struct {
 			return
 		}
-		for i := range t.NumField() {
-			f := t.Field(i)
+		for f := range t.Fields() {
 			name, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
 			switch {
 			case f.Type == reflect.TypeFor[strict.Pos]() || name == "-":

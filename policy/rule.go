@@ -39,7 +39,7 @@ func (n *entryName) UnmarshalText(text []byte) error {
 	}
 	for _, c := range text {
 		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '.' {
-			return fmt.Errorf("%q is not a name: use lower case letters, digits, - and .", text)
+			return fmt.Errorf("%q is not a name: use only lower case letters, digits, dots and hyphens", text)
 		}
 	}
 	*n = entryName(text)

@@ -172,8 +172,7 @@ func (e entry) read() ([]byte, error) {
 // failed names the file as users know it. The resolved path in err differs between versions of a volume, which would
 // make one lasting trouble look like a new one after each update.
 func failed(path string, err error) error {
-	var of *fs.PathError
-	if errors.As(err, &of) {
+	if of, ok := errors.AsType[*fs.PathError](err); ok {
 		err = of.Err
 	}
 	return fmt.Errorf("%s: %w", path, err)

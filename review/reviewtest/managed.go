@@ -33,7 +33,7 @@ func manage(obj Object, apiVersion string) {
 		APIVersion: apiVersion,
 		Time:       &at,
 		FieldsType: "FieldsV1",
-		FieldsV1:   &metav1.FieldsV1{Raw: marshal(fields(tree))},
+		FieldsV1:   metav1.NewFieldsV1(string(marshal(fields(tree)))),
 	}})
 }
 

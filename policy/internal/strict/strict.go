@@ -57,7 +57,7 @@ func (d *decoder) value(n *yaml.Node, path string, v reflect.Value) {
 		d.fail(n, path, "null is not a value: leave the field out to leave it unchecked, or write %s", example(v.Type()))
 		return
 	}
-	if u, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
+	if u, ok := reflect.TypeAssert[encoding.TextUnmarshaler](v.Addr()); ok {
 		d.text(n, path, u)
 		return
 	}
@@ -168,7 +168,7 @@ func (d *decoder) structure(n *yaml.Node, path string, v reflect.Value) {
 	if len(d.errs) > before {
 		return
 	}
-	if val, ok := v.Addr().Interface().(Validator); ok {
+	if val, ok := reflect.TypeAssert[Validator](v.Addr()); ok {
 		d.validation(n, path, seen, val.Validate())
 	}
 }
