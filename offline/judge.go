@@ -82,7 +82,7 @@ func askPod(o *Options, r *review.Request[policy.Pod], v *verdict) {
 	}
 	v.pod = r.Object
 	v.findings = o.Policy.JudgePod(r.Attributes, final, r.Old)
-	if o.Explain && !v.isMirrorPod() { // of which no rule is asked
+	if o.Explain {
 		v.rules = o.Policy.ExplainPod(r.Attributes, final)
 	}
 }

@@ -152,11 +152,23 @@ func TestPodsNotConcerned(t *testing.T) {
 	static.Annotations = map[string]string{mirrorPodAnnotation: "x"}
 	status := createPod
 	status.Subresource = "status"
-	if f := p.JudgePod(createPod, static, nil); f != nil {
-		t.Error(f)
-	}
-	if f := p.JudgePod(status, imagePod("nginx"), nil); f != nil {
-		t.Error(f)
+	want := []RuleTrace{{
+		Rule: "r", Mode: Enforce,
+		Why: "not asked: it is the mirror Pod of a static Pod, or the request cannot change an image",
+	}}
+	for name, test := range map[string]struct {
+		attributes Attributes
+		pod        *Pod
+	}{
+		"mirror Pod":  {createPod, static},
+		"subresource": {status, imagePod("nginx")},
+	} {
+		if f := p.JudgePod(test.attributes, test.pod, nil); f != nil {
+			t.Errorf("%s: judged: %v", name, f)
+		}
+		if diff := cmp.Diff(want, p.ExplainPod(test.attributes, test.pod)); diff != "" {
+			t.Errorf("%s: explained: %s", name, diff)
+		}
 	}
 }
 

@@ -62,6 +62,9 @@ func (p *Policy) JudgeService(a Attributes, svc, old *Service) []Finding {
 
 // ExplainPod says of every pods rule whether it looks at the Pod.
 func (p *Policy) ExplainPod(a Attributes, pod *Pod) []RuleTrace {
+	if !touches(a, pod) {
+		return p.pods.unasked("not asked: it is the mirror Pod of a static Pod, or the request cannot change an image")
+	}
 	return explain(&p.pods, a, newJudgedPod(a, pod))
 }
 

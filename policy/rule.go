@@ -116,7 +116,7 @@ type RuleTrace struct {
 	Rule     string
 	Mode     Mode
 	Applies  bool
-	Why      string // "applies", or what kept it from applying
+	Why      string // "applies", or what keeps it from applying
 	Findings int    // how many it had; 0 when it does not apply
 }
 
@@ -126,8 +126,8 @@ func explain[T any, P object[T]](s *ruleset[T], a Attributes, obj *T) []RuleTrac
 	for i := range s.rules {
 		rule := &s.rules[i]
 		sk := rule.skips(&sub)
-		t := RuleTrace{Rule: string(rule.Name), Mode: rule.Mode, Applies: sk.dimension == "", Why: sk.String()}
-		if t.Applies {
+		t := rule.trace(sk.String())
+		if t.Applies = sk.dimension == ""; t.Applies {
 			var r report
 			rule.ask(obj, &r)
 			t.Findings = len(r.findings)
@@ -135,4 +135,17 @@ func explain[T any, P object[T]](s *ruleset[T], a Attributes, obj *T) []RuleTrac
 		traces[i] = t
 	}
 	return traces
+}
+
+// unasked are the traces of an object that no rule is asked about.
+func (s *ruleset[T]) unasked(why string) []RuleTrace {
+	traces := make([]RuleTrace, len(s.rules))
+	for i := range s.rules {
+		traces[i] = s.rules[i].trace(why)
+	}
+	return traces
+}
+
+func (h *header) trace(why string) RuleTrace {
+	return RuleTrace{Rule: string(h.Name), Mode: h.Mode, Why: why}
 }
