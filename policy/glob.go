@@ -1,19 +1,34 @@
 package policy
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"strings"
+	"unicode"
 )
 
 // glob is a pattern in which every * stands for any run of characters, also an empty one. Nothing else is special.
 type glob string
 
-// UnmarshalText refuses the empty pattern, which would match nothing but look like a default.
+// UnmarshalText refuses the empty pattern, which would match nothing but look like a default, and control characters:
+// a pattern stands in sentences as it is written, and the API server drops a warning that holds one.
 func (g *glob) UnmarshalText(text []byte) error {
 	if len(text) == 0 {
 		return errors.New(`an empty pattern matches nothing: write "*" for everything`)
 	}
+	if err := refuseControl(text, "pattern"); err != nil {
+		return err
+	}
 	*g = glob(text)
+	return nil
+}
+
+// refuseControl returns an error for a text of a policy file that holds a control character; what is what it would be.
+func refuseControl(text []byte, what string) error {
+	if bytes.ContainsFunc(text, unicode.IsControl) {
+		return fmt.Errorf("%q holds a control character, which no %s can", text, what)
+	}
 	return nil
 }
 

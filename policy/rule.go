@@ -1,8 +1,10 @@
 package policy
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"unicode"
 
 	"github.com/evergate/evergate/policy/internal/strict"
 )
@@ -49,7 +51,19 @@ func (n *entryName) UnmarshalText(text []byte) error {
 // ruleHeader is the header of the entries that judge: pods, ingresses, services.
 type ruleHeader struct {
 	header
-	Message string `yaml:"message"` // added to each finding in brackets: whom to ask, where to read on
+	Message note `yaml:"message"` // added to each finding in brackets: whom to ask, where to read on
+}
+
+// note is text that stands in sentences as it is written: one line, and nothing in it that a terminal would obey.
+type note string
+
+// UnmarshalText refuses control characters, for which the API server drops a warning.
+func (n *note) UnmarshalText(text []byte) error {
+	if bytes.ContainsFunc(text, unicode.IsControl) {
+		return errors.New("a message is one line without control characters: YAML makes one of several that stand after >-")
+	}
+	*n = note(text)
+	return nil
 }
 
 // check is one question that a rule asks of an object. Its type's doc comment is its specification.
@@ -78,7 +92,7 @@ type report struct {
 }
 
 func (r *report) add(f Finding) {
-	f.Rule, f.Mode, f.Note = string(r.rule.Name), r.rule.Mode, r.rule.Message
+	f.Rule, f.Mode, f.Note = string(r.rule.Name), r.rule.Mode, string(r.rule.Message)
 	r.findings = append(r.findings, f)
 }
 

@@ -30,6 +30,9 @@ func (l *labelPattern) UnmarshalText(text []byte) error {
 	if key == "" || strings.Contains(key, "*") {
 		return fmt.Errorf("%q is not a label: write key or key=value", text)
 	}
+	if err := refuseControl(text, "pattern"); err != nil {
+		return err
+	}
 	*l = labelPattern{key, glob(value), !has}
 	return nil
 }

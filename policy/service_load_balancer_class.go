@@ -1,10 +1,9 @@
 package policy
 
 import (
+	"errors"
 	"fmt"
 	"slices"
-
-	"github.com/evergate/evergate/policy/internal/strict"
 )
 
 // loadBalancerClassRules is the field loadBalancerClass: {required: true, allowed: [example.com/internal]}.
@@ -12,7 +11,19 @@ type loadBalancerClassRules struct {
 	// Required: a LoadBalancer must name a class; the cluster's default is not good enough.
 	Required bool `yaml:"required"`
 	// Allowed lists the classes that pass, compared exactly; a Service that names none passes. [] denies all.
-	Allowed []string `yaml:"allowed"`
+	Allowed []loadBalancerClass `yaml:"allowed"`
+}
+
+// loadBalancerClass is a value of spec.loadBalancerClass.
+type loadBalancerClass string
+
+// UnmarshalText refuses what cannot be a class.
+func (c *loadBalancerClass) UnmarshalText(text []byte) error {
+	if len(text) == 0 {
+		return errors.New(`"" is not a class: a Service without one passes unless required is true`)
+	}
+	*c = loadBalancerClass(text)
+	return refuseControl(text, "class")
 }
 
 // Validate implements strict.Validator.
@@ -22,8 +33,6 @@ func (b *loadBalancerClassRules) Validate() error {
 		return errNoCheck("required: true or allowed")
 	case b.Required && b.Allowed != nil && len(b.Allowed) == 0:
 		return errNothingPasses("a class")
-	case slices.Contains(b.Allowed, ""):
-		return strict.Fieldf("allowed", `"" is not a class: a Service without one passes unless required is true`)
 	}
 	return nil
 }
@@ -41,7 +50,7 @@ func (b *loadBalancerClassRules) checks() []check[Service] {
 
 // loadBalancerClassRequired (loadBalancerClass.required) finds a Service of type LoadBalancer without
 // spec.loadBalancerClass: the cluster's default implementation takes it. It holds what is allowed, for the sentence.
-type loadBalancerClassRequired []string
+type loadBalancerClassRequired []loadBalancerClass
 
 func (c loadBalancerClassRequired) find(svc *Service, r *report) {
 	if svc.typ() != loadBalancer || svc.LoadBalancerClass != nil && *svc.LoadBalancerClass != "" {
@@ -56,10 +65,13 @@ func (c loadBalancerClassRequired) find(svc *Service, r *report) {
 }
 
 // loadBalancerClassAllowed (loadBalancerClass.allowed) finds a spec.loadBalancerClass that is not listed.
-type loadBalancerClassAllowed []string
+type loadBalancerClassAllowed []loadBalancerClass
 
 func (c loadBalancerClassAllowed) find(svc *Service, r *report) {
-	if svc.LoadBalancerClass == nil || *svc.LoadBalancerClass == "" || slices.Contains(c, *svc.LoadBalancerClass) {
+	if svc.LoadBalancerClass == nil || *svc.LoadBalancerClass == "" {
+		return
+	}
+	if slices.Contains(c, loadBalancerClass(*svc.LoadBalancerClass)) {
 		return
 	}
 	r.add(Finding{

@@ -72,7 +72,7 @@ func TestLoadBalancerErrors(t *testing.T) {
 	testServicesErrors(t, map[string]string{
 		"loadBalancerClass: {required: false}":                                  "loadBalancerClass: checks nothing: write required: true or allowed",
 		"loadBalancerClass: {required: true, allowed: []}":                      "loadBalancerClass: requires a class and allows none, so that no LoadBalancer passes: say that with types: {denied: [LoadBalancer]}",
-		`loadBalancerClass: {allowed: [""]}`:                                    `loadBalancerClass.allowed: "" is not a class: a Service without one passes unless required is true`,
+		`loadBalancerClass: {allowed: [""]}`:                                    `loadBalancerClass.allowed[0]: "" is not a class: a Service without one passes unless required is true`,
 		"loadBalancerSourceRanges: {required: true, allowed: []}":               "loadBalancerSourceRanges: requires a range and allows none, so that no LoadBalancer passes: say that with types: {denied: [LoadBalancer]}",
 		"annotations: {requiredForLoadBalancer: []}":                            "annotations.requiredForLoadBalancer: [] checks nothing: leave the field out",
 		"annotations: {denied: []}":                                             "annotations.denied: [] checks nothing: leave the field out",
