@@ -74,6 +74,7 @@ func TestImagesAllowed(t *testing.T) {
 
 func TestImagesDenied(t *testing.T) {
 	const rule = "{denied: [quay.io/evil, 'docker.io/library/nginx:1', 'ghcr.io/x@" + digest256 + "']}"
+	const hub = "{denied: [docker.io/evil]}"
 	testImages(t, "images.denied", []imageCase{
 		{rule, "quay.io/evil/x:1", `"quay.io/evil/x:1" is denied by quay.io/evil`},
 		{rule, "QUAY.io/evil", `"QUAY.io/evil" is denied by quay.io/evil`},
@@ -87,6 +88,17 @@ func TestImagesDenied(t *testing.T) {
 		{rule, "ghcr.io/x:9@" + digest256, `"ghcr.io/x:9@` + digest256 + `" is denied by ghcr.io/x@` + digest256},
 		{rule, "ghcr.io/x:9", ""},
 		{rule, "Nginx", ""},
+		{rule, "registry-1.docker.io/library/nginx:1", `"registry-1.docker.io/library/nginx:1" is denied by docker.io/library/nginx:1`},
+		{rule, "registry.hub.docker.com/library/nginx:1", `"registry.hub.docker.com/library/nginx:1" is denied by docker.io/library/nginx:1`},
+		{rule, "index.docker.io:443/library/nginx:1", `"index.docker.io:443/library/nginx:1" is denied by docker.io/library/nginx:1`},
+		{hub, "evil", `"evil" is denied by docker.io/evil`},
+		{hub, "docker.io/library/evil:1", `"docker.io/library/evil:1" is denied by docker.io/evil`},
+		{hub, "registry-1.docker.io:443/library/evil", `"registry-1.docker.io:443/library/evil" is denied by docker.io/evil`},
+		{hub, "evil/x", `"evil/x" is denied by docker.io/evil`},
+		{hub, "registry-1.docker.io/evil/x", `"registry-1.docker.io/evil/x" is denied by docker.io/evil`},
+		{hub, "evils", ""},
+		{hub, "docker.io/not/evil", ""},
+		{hub, "ghcr.io/library/evil", ""},
 	})
 }
 
