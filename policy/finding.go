@@ -18,6 +18,8 @@ type Finding struct {
 	Count int
 	// Range is set by checks of address ranges: a range inside one that offended before is not new.
 	Range netip.Prefix
+	// Idle says that what offends has no effect where it stands: should it come into effect, that is new.
+	Idle bool
 
 	// Existed says that the object had this finding before the update: it warns, but never denies.
 	Existed bool
@@ -62,11 +64,15 @@ type ledger struct {
 	ranges map[rangeKey]struct{}
 }
 
-type findingKey struct{ rule, check, value string }
+type findingKey struct {
+	rule, check, value string
+	idle               bool
+}
 
 type rangeKey struct {
 	rule, check string
 	prefix      netip.Prefix
+	idle        bool
 }
 
 func newLedger(findings []Finding) ledger {
@@ -75,36 +81,40 @@ func newLedger(findings []Finding) ledger {
 		f := &findings[i]
 		switch {
 		case f.Count > 0:
-			k := findingKey{f.Rule, f.Check, f.Value}
+			k := findingKey{f.Rule, f.Check, f.Value, f.Idle}
 			l.counts[k] = max(l.counts[k], f.Count)
 		case f.Range.IsValid():
-			l.ranges[rangeKey{f.Rule, f.Check, f.Range.Masked()}] = struct{}{}
+			l.ranges[rangeKey{f.Rule, f.Check, f.Range.Masked(), f.Idle}] = struct{}{}
 		default:
-			l.values[findingKey{f.Rule, f.Check, f.Value}] = struct{}{}
+			l.values[findingKey{f.Rule, f.Check, f.Value, f.Idle}] = struct{}{}
 		}
 	}
 	return l
 }
 
-func (l ledger) covers(f *Finding) bool {
+// covers says whether a finding was there before. What was in effect may become idle, but not the reverse.
+func (l ledger) covers(f *Finding) bool { return l.has(f, false) || f.Idle && l.has(f, true) }
+
+func (l ledger) has(f *Finding, idle bool) bool {
+	key := findingKey{f.Rule, f.Check, f.Value, idle}
 	switch {
 	case f.Count > 0:
-		return l.counts[findingKey{f.Rule, f.Check, f.Value}] >= f.Count
+		return l.counts[key] >= f.Count
 	case f.Range.IsValid():
-		return l.coversRange(f)
+		return l.hasRange(f, idle)
 	default:
-		_, ok := l.values[findingKey{f.Rule, f.Check, f.Value}]
+		_, ok := l.values[key]
 		return ok
 	}
 }
 
-func (l ledger) coversRange(f *Finding) bool {
+func (l ledger) hasRange(f *Finding, idle bool) bool {
 	for bits := f.Range.Bits(); bits >= 0; bits-- {
 		wider, err := f.Range.Addr().Prefix(bits)
 		if err != nil {
 			return false
 		}
-		if _, ok := l.ranges[rangeKey{f.Rule, f.Check, wider}]; ok {
+		if _, ok := l.ranges[rangeKey{f.Rule, f.Check, wider, idle}]; ok {
 			return true
 		}
 	}

@@ -37,6 +37,13 @@ func TestRatchetServices(t *testing.T) {
 		}
 		return s
 	}
+	hidden := func(field, annotation string) Service {
+		s := annotated(sourceRangesAnnotation, annotation)
+		if s.Type = "LoadBalancer"; field != "" {
+			s.LoadBalancerSourceRanges = []string{field}
+		}
+		return s
+	}
 	const (
 		noIPs     = "externalIPs: {allowed: []}"
 		ownRanges = "loadBalancerSourceRanges: {allowed: [192.168.0.0/16]}"
@@ -58,6 +65,10 @@ func TestRatchetServices(t *testing.T) {
 		"node port: moved":      {noNode, ports(ServicePort{Port: 80, NodePort: 30001}), ports(ServicePort{Port: 443, NodePort: 30001}), nil, []string{"nodePorts.allowed 30001"}},
 		"node port: another":    {noNode, ports(ServicePort{NodePort: 30001}), ports(ServicePort{NodePort: 30002}), []string{"nodePorts.allowed 30002"}, nil},
 		"node port: other type": {noNode, Service{Type: "LoadBalancer", Ports: []ServicePort{{NodePort: 30001}}}, ports(ServicePort{NodePort: 30001}), nil, []string{"nodePorts.allowed 30001"}},
+		"node port: for health checks": {noNode, Service{Type: "LoadBalancer", HealthCheckNodePort: 30001}, ports(ServicePort{NodePort: 30001}),
+			[]string{"nodePorts.allowed 30001"}, nil},
+		"node port: health checks on": {noNode, Service{Type: "LoadBalancer", HealthCheckNodePort: 30001},
+			Service{Type: "LoadBalancer", HealthCheckNodePort: 30001}, nil, []string{"nodePorts.allowed health checks 30001"}},
 		"allocation: absent is true": {"allocateLoadBalancerNodePorts: deny", Service{Type: "LoadBalancer"},
 			Service{Type: "LoadBalancer", AllocateLoadBalancerNodePorts: new(true)}, nil, []string{"allocateLoadBalancerNodePorts true"}},
 		"allocation: switched on": {"allocateLoadBalancerNodePorts: deny", Service{Type: "LoadBalancer", AllocateLoadBalancerNodePorts: new(false)},
@@ -79,13 +90,23 @@ func TestRatchetServices(t *testing.T) {
 		"range: other family":            {ownRanges, ranges("0.0.0.0/0"), ranges("::/0"), []string{"loadBalancerSourceRanges.allowed ::/0"}, nil},
 		"range: same but for spare bits": {ownRanges, ranges("10.0.0.0/8"), ranges("10.9.9.9/8"), nil, []string{"loadBalancerSourceRanges.allowed 10.0.0.0/8"}},
 		"range: into the annotation":     {ownRanges, ranges("10.0.0.0/8"), annotated(sourceRangesAnnotation, "10.0.0.0/9"), nil, []string{"loadBalancerSourceRanges.allowed 10.0.0.0/9"}},
-		"range: added":                   {ownRanges, ranges("10.0.0.0/8"), ranges("11.0.0.0/8", "10.0.0.0/8"), []string{"loadBalancerSourceRanges.allowed 11.0.0.0/8"}, []string{"loadBalancerSourceRanges.allowed 10.0.0.0/8"}},
-		"name: other spelling":           {"externalNames: {}", named("localhost"), named("LOCALHOST."), nil, []string{"externalNames localhost"}},
-		"name: another":                  {"externalNames: {}", named("localhost"), named("a.localhost"), []string{"externalNames a.localhost"}, nil},
-		"name: comes into effect":        {"externalNames: {}", Service{ExternalName: "localhost"}, named("localhost"), []string{"externalNames localhost"}, nil},
-		"annotation: unchanged":          {denied, annotated("x/a", "1"), annotated("x/a", "1", "y/b", "2"), nil, []string{"annotations.denied x/a=1"}},
-		"annotation: other value":        {denied, annotated("x/a", "1"), annotated("x/a", "2"), []string{"annotations.denied x/a=2"}, nil},
-		"annotation: other key":          {denied, annotated("x/a", "1"), annotated("x/b", "1"), []string{"annotations.denied x/b=1"}, nil},
+		"range: no longer hidden": {ownRanges, hidden("192.168.0.0/16", "0.0.0.0/0"), hidden("", "0.0.0.0/0"),
+			[]string{"loadBalancerSourceRanges.allowed 0.0.0.0/0"}, nil},
+		"range: out of hiding": {ownRanges, hidden("192.168.0.0/16", "0.0.0.0/0"), ranges("0.0.0.0/0"),
+			[]string{"loadBalancerSourceRanges.allowed 0.0.0.0/0"}, nil},
+		"range: as hidden as ever": {ownRanges, hidden("192.168.0.0/16", "0.0.0.0/0"), hidden("192.168.1.0/24", "0.0.0.0/0"),
+			nil, []string{"loadBalancerSourceRanges.allowed 0.0.0.0/0"}},
+		"range: mended by half": {ownRanges, hidden("", "0.0.0.0/0"), hidden("192.168.0.0/16", "0.0.0.0/0"),
+			nil, []string{"loadBalancerSourceRanges.allowed 0.0.0.0/0"}},
+		"range: malformed and no longer hidden": {ownRanges, hidden("192.168.0.0/16", "all"), hidden("", "all"),
+			[]string{"loadBalancerSourceRanges.allowed all"}, nil},
+		"range: added":            {ownRanges, ranges("10.0.0.0/8"), ranges("11.0.0.0/8", "10.0.0.0/8"), []string{"loadBalancerSourceRanges.allowed 11.0.0.0/8"}, []string{"loadBalancerSourceRanges.allowed 10.0.0.0/8"}},
+		"name: other spelling":    {"externalNames: {}", named("localhost"), named("LOCALHOST."), nil, []string{"externalNames localhost"}},
+		"name: another":           {"externalNames: {}", named("localhost"), named("a.localhost"), []string{"externalNames a.localhost"}, nil},
+		"name: comes into effect": {"externalNames: {}", Service{ExternalName: "localhost"}, named("localhost"), []string{"externalNames localhost"}, nil},
+		"annotation: unchanged":   {denied, annotated("x/a", "1"), annotated("x/a", "1", "y/b", "2"), nil, []string{"annotations.denied x/a=1"}},
+		"annotation: other value": {denied, annotated("x/a", "1"), annotated("x/a", "2"), []string{"annotations.denied x/a=2"}, nil},
+		"annotation: other key":   {denied, annotated("x/a", "1"), annotated("x/b", "1"), []string{"annotations.denied x/b=1"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := mustLoad(t, servicesRule(test.rule))

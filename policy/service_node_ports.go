@@ -29,17 +29,18 @@ type nodePortsAllowed struct{ ranges portRanges }
 
 func (c nodePortsAllowed) find(svc *Service, r *report) {
 	for i, p := range svc.Ports {
-		c.judge(fmt.Sprintf("spec.ports[%d].nodePort", i), p.NodePort, portMend(svc.typ()), r)
+		c.judge(fmt.Sprintf("spec.ports[%d].nodePort", i), "", p.NodePort, portMend(svc.typ()), r)
 	}
-	c.judge("spec.healthCheckNodePort", svc.HealthCheckNodePort, "set spec.externalTrafficPolicy to Cluster", r)
+	c.judge("spec.healthCheckNodePort", "health checks ", svc.HealthCheckNodePort, "set spec.externalTrafficPolicy to Cluster", r)
 }
 
-// judge adds a finding for a node port that does not pass. mend says how to have none.
-func (c nodePortsAllowed) judge(path string, port int32, mend string, r *report) {
+// judge adds a finding for a node port that does not pass. use tells its identity apart from that of a port with the
+// same number that is used otherwise, mend says how to have none.
+func (c nodePortsAllowed) judge(path, use string, port int32, mend string, r *report) {
 	if port == 0 || c.ranges.contains(port) {
 		return
 	}
-	f := Finding{Check: "nodePorts.allowed", Path: path, Value: strconv.Itoa(int(port))}
+	f := Finding{Check: "nodePorts.allowed", Path: path, Value: use + strconv.Itoa(int(port))}
 	const origin = "; if you did not write it, the API server allocated it: "
 	if len(c.ranges) == 0 {
 		f.Reason = fmt.Sprintf("node port %d is not allowed%s%s", port, origin, mend)

@@ -42,18 +42,23 @@ func (b *sourceRangeRules) checks() []check[Service] {
 }
 
 // sourceRange is one range as it is written, and where.
-type sourceRange struct{ path, text string }
+type sourceRange struct {
+	path, text string
+	hidden     bool // stands in the annotation, behind the field
+}
 
 // sourceRanges lists the ranges of a Service: those of the field, and those of the annotation also where the field
 // hides it from the cloud provider, since removing the field would bring it to light. Spaces around a range do not count.
 func (s *Service) sourceRanges() []sourceRange {
 	var all []sourceRange
 	for i, text := range s.LoadBalancerSourceRanges {
-		all = append(all, sourceRange{fmt.Sprintf("spec.loadBalancerSourceRanges[%d]", i), strings.TrimSpace(text)})
+		path := fmt.Sprintf("spec.loadBalancerSourceRanges[%d]", i)
+		all = append(all, sourceRange{path: path, text: strings.TrimSpace(text)})
 	}
+	hidden := len(all) > 0
 	if list := strings.TrimSpace(s.Annotations[sourceRangesAnnotation]); list != "" {
 		for text := range strings.SplitSeq(list, ",") {
-			all = append(all, sourceRange{annotationPath(sourceRangesAnnotation), strings.TrimSpace(text)})
+			all = append(all, sourceRange{annotationPath(sourceRangesAnnotation), strings.TrimSpace(text), hidden})
 		}
 	}
 	return all
@@ -77,7 +82,8 @@ func (sourceRangesRequired) find(svc *Service, r *report) {
 
 // sourceRangesAllowed (loadBalancerSourceRanges.allowed) finds each range that is not wholly allowed, in
 // spec.loadBalancerSourceRanges and in the annotation service.beta.kubernetes.io/load-balancer-source-ranges. A range
-// inside one that offended before an update is no news. What is no range to everybody (10.0.0.010/8, a zone) is found.
+// inside one that offended before an update is no news, unless that one stood behind the field and had no effect. What
+// is no range to everybody (10.0.0.010/8, a zone) is found.
 type sourceRangesAllowed struct {
 	ranges  cidrSet
 	passing string
@@ -85,7 +91,7 @@ type sourceRangesAllowed struct {
 
 func (c sourceRangesAllowed) find(svc *Service, r *report) {
 	for _, s := range svc.sourceRanges() {
-		f := Finding{Check: "loadBalancerSourceRanges.allowed", Path: s.path}
+		f := Finding{Check: "loadBalancerSourceRanges.allowed", Path: s.path, Idle: s.hidden}
 		p, err := parseRange(s.text)
 		if err == nil && !strings.Contains(s.text, "/") {
 			err = errors.New("no length such as /24")
