@@ -1,6 +1,9 @@
 package policy
 
-import "net/netip"
+import (
+	"net/netip"
+	"strconv"
+)
 
 // Finding is what one rule says of one place in one object.
 type Finding struct {
@@ -44,17 +47,55 @@ func (f Finding) String() string {
 	return s
 }
 
-// ratchet marks the findings that the object had before the update. An update is answerable only for what it brings:
-// were it denied for an old violation too, nobody could remove a finalizer from, or mend by steps, an object that is
-// older than the policy.
-func ratchet(findings, old []Finding) {
-	if len(findings) == 0 || len(old) == 0 {
-		return
+// maxFindings is how many findings of one check on one object are kept, old ones and new ones apart: more than anybody
+// reads, and enough for the largest Ingress that means something. An object of a few megabytes can have hundreds of
+// thousands, and one takes about half a kilobyte.
+const maxFindings = 1000
+
+// findings are those of one object. Those that it had before the update are marked: were an update denied for an old
+// violation too, nobody could remove a finalizer from, or mend by steps, an object that is older than the policy.
+type findings struct {
+	before func() ledger // what the object had before the update; nil when it is new
+	kept   []Finding
+	groups map[findingGroup]*groupSize
+}
+
+// findingGroup is what of the findings of one object is counted apart.
+type findingGroup struct {
+	rule, check string
+	existed     bool
+}
+
+// groupSize is how many findings a group has, and where in the list the last one is that was kept.
+type groupSize struct{ n, last int }
+
+func (fs *findings) add(f Finding) {
+	if fs.before != nil {
+		f.Existed = fs.before().covers(&f)
 	}
-	before := newLedger(old)
-	for i := range findings {
-		findings[i].Existed = before.covers(&findings[i])
+	if fs.groups == nil {
+		fs.groups = map[findingGroup]*groupSize{}
 	}
+	group := findingGroup{f.Rule, f.Check, f.Existed}
+	size := fs.groups[group]
+	if size == nil {
+		size = &groupSize{}
+		fs.groups[group] = size
+	}
+	if size.n++; size.n <= maxFindings {
+		size.last = len(fs.kept)
+		fs.kept = append(fs.kept, f)
+	}
+}
+
+// list returns what is kept. The last of a group that has more says how many.
+func (fs *findings) list() []Finding {
+	for _, size := range fs.groups {
+		if more := size.n - maxFindings; more > 0 {
+			fs.kept[size.last].Reason += "; and " + strconv.Itoa(more) + " more like this"
+		}
+	}
+	return fs.kept
 }
 
 // ledger holds the findings of an old object for lookups in constant time: an object may hold thousands.
@@ -75,21 +116,20 @@ type rangeKey struct {
 	idle        bool
 }
 
-func newLedger(findings []Finding) ledger {
-	l := ledger{map[findingKey]struct{}{}, map[findingKey]int{}, map[rangeKey]struct{}{}}
-	for i := range findings {
-		f := &findings[i]
-		switch {
-		case f.Count > 0:
-			k := findingKey{f.Rule, f.Check, f.Value, f.Idle}
-			l.counts[k] = max(l.counts[k], f.Count)
-		case f.Range.IsValid():
-			l.ranges[rangeKey{f.Rule, f.Check, f.Range.Masked(), f.Idle}] = struct{}{}
-		default:
-			l.values[findingKey{f.Rule, f.Check, f.Value, f.Idle}] = struct{}{}
-		}
+func newLedger() ledger {
+	return ledger{map[findingKey]struct{}{}, map[findingKey]int{}, map[rangeKey]struct{}{}}
+}
+
+func (l ledger) add(f Finding) {
+	key := findingKey{f.Rule, f.Check, f.Value, f.Idle}
+	switch {
+	case f.Count > 0:
+		l.counts[key] = max(l.counts[key], f.Count)
+	case f.Range.IsValid():
+		l.ranges[rangeKey{f.Rule, f.Check, f.Range.Masked(), f.Idle}] = struct{}{}
+	default:
+		l.values[key] = struct{}{}
 	}
-	return l
 }
 
 // covers says whether a finding was there before. What was in effect may become idle, but not the reverse.

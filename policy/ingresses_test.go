@@ -95,7 +95,7 @@ func TestIngressOfManyHosts(t *testing.T) {
 	}
 	p := mustLoadIngressRule(t, "hosts: {allowed: [ok.example], denied: [bad.example], wildcards: deny, max: 1}\n  tls: {coversHosts: true}")
 	findings := p.JudgeIngress(updating, ing, ing)
-	if want := 2*n + 1; len(findings) != want {
+	if want := 2*maxFindings + 1; len(findings) != want { // hosts.allowed, tls.coversHosts; hosts.max
 		t.Errorf("%d findings, want %d", len(findings), want)
 	}
 	for _, f := range findings {

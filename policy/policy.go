@@ -42,7 +42,9 @@ func (p *Policy) Counts() Counts {
 	return Counts{p.mirrors.len(), len(p.pods.rules), len(p.ingresses.rules), len(p.services.rules)}
 }
 
-// JudgePod judges the images of a Pod as they will be pulled. old is the Pod before an update, nil otherwise.
+// JudgePod judges the images of a Pod as they will be pulled. old is the Pod before an update, nil otherwise. Of one
+// check's findings at most a thousand new ones and a thousand old ones are returned; the last says how many more there
+// are. The same goes for the other kinds.
 func (p *Policy) JudgePod(a Attributes, pod, old *Pod) []Finding {
 	if !touches(a, pod) {
 		return nil

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"net/netip"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -149,12 +150,58 @@ func TestRatchet(t *testing.T) {
 		"a range of another check":       {[]Finding{{Rule: "r", Check: "d", Range: netip.MustParsePrefix("::/0")}}, prefix("::1/128"), false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			findings := []Finding{test.finding}
-			ratchet(findings, test.old)
-			if findings[0].Existed != test.existed {
-				t.Errorf("existed: got %v, want %v", findings[0].Existed, test.existed)
+			before := newLedger()
+			for _, f := range test.old {
+				before.add(f)
+			}
+			if got := before.covers(&test.finding); got != test.existed {
+				t.Errorf("existed: got %v, want %v", got, test.existed)
 			}
 		})
+	}
+}
+
+// However many findings there are, what is kept is bounded, and a new one does not drown in old ones.
+func TestFindingsAreBounded(t *testing.T) {
+	const n = 5 * maxFindings
+	p := mustLoad(t, servicesRule("ports: {allowed: []}"))
+	service := func(ports ...int32) *Service {
+		svc := &Service{}
+		for _, port := range ports {
+			svc.Ports = append(svc.Ports, ServicePort{Port: port})
+		}
+		return svc
+	}
+	old := make([]int32, n)
+	for i := range old {
+		old[i] = int32(i + 1)
+	}
+
+	created := p.JudgeService(Attributes{Operation: Create}, service(old...), nil)
+	if len(created) != maxFindings {
+		t.Fatalf("%d findings are kept, want %d", len(created), maxFindings)
+	}
+	const first = "r/ports.allowed: spec.ports[0].port: 1 is not allowed; the policy allows none"
+	const last = "r/ports.allowed: spec.ports[999].port: 1000 is not allowed; the policy allows none; and 4000 more like this"
+	if got := created[0].String(); got != first {
+		t.Errorf("the first: %s", got)
+	}
+	if got := created[maxFindings-1].String(); got != last {
+		t.Errorf("the last: %s", got)
+	}
+
+	// What stood there after the first thousand existed too.
+	reversed := slices.Clone(old)
+	slices.Reverse(reversed)
+	for _, f := range p.JudgeService(Attributes{Operation: Update}, service(reversed...), service(old...)) {
+		if f.Denies() {
+			t.Fatalf("nothing was brought, but %s", f)
+		}
+	}
+	updated := p.JudgeService(Attributes{Operation: Update}, service(append(old, n+1)...), service(old...))
+	const brought = "r/ports.allowed: spec.ports[5000].port: 5001 is not allowed; the policy allows none"
+	if got := updated[len(updated)-1]; len(updated) != maxFindings+1 || !got.Denies() || got.String() != brought {
+		t.Errorf("%d findings, the last: %s, denies %t", len(updated), got, got.Denies())
 	}
 }
 

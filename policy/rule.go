@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"sync"
 	"unicode"
 
 	"github.com/evergate/evergate/policy/internal/strict"
@@ -85,15 +86,15 @@ func (ru *rule[T]) ask(obj *T, r *report) {
 	}
 }
 
-// report collects what the checks of one rule find. Checks fill Check, Path, Reason and Value (or Count, or Range).
+// report takes what the checks of one rule find. Checks fill Check, Path, Reason and Value (or Count, or Range).
 type report struct {
-	rule     *ruleHeader
-	findings []Finding
+	rule *ruleHeader
+	tell func(Finding)
 }
 
 func (r *report) add(f Finding) {
 	f.Rule, f.Mode, f.Note = string(r.rule.Name), r.rule.Mode, string(r.rule.Message)
-	r.findings = append(r.findings, f)
+	r.tell(f)
 }
 
 // object is what every judged type is: something with metadata.
@@ -107,22 +108,28 @@ func (m *Meta) meta() *Meta { return m }
 // judge asks every rule about obj. An update (old is not nil) is answerable only for what it brings.
 func judge[T any, P object[T]](s *ruleset[T], a Attributes, obj, old *T) []Finding {
 	candidates := s.index.candidates(a.Namespace)
-	findings := judgeOne[T, P](s, candidates, a, obj)
-	if old != nil && len(findings) > 0 {
-		ratchet(findings, judgeOne[T, P](s, candidates, a, old))
+	var found findings
+	if old != nil {
+		// Most updates have no finding, and then nobody need know what was there before.
+		found.before = sync.OnceValue(func() ledger {
+			before := newLedger()
+			askAll[T, P](s, candidates, a, old, before.add)
+			return before
+		})
 	}
-	return findings
+	askAll[T, P](s, candidates, a, obj, found.add)
+	return found.list()
 }
 
-func judgeOne[T any, P object[T]](s *ruleset[T], candidates []int, a Attributes, obj *T) []Finding {
+// askAll asks those of the candidates that look at obj, and tells what they find.
+func askAll[T any, P object[T]](s *ruleset[T], candidates []int, a Attributes, obj *T, tell func(Finding)) {
 	sub := newSubject(a, P(obj).meta())
-	var r report
+	r := report{tell: tell}
 	for _, i := range candidates {
 		if rule := &s.rules[i]; rule.skips(&sub).dimension == "" {
 			rule.ask(obj, &r)
 		}
 	}
-	return r.findings
 }
 
 // RuleTrace says of one rule whether it looked at an object, for review --explain.
@@ -142,9 +149,7 @@ func explain[T any, P object[T]](s *ruleset[T], a Attributes, obj *T) []RuleTrac
 		sk := rule.skips(&sub)
 		t := rule.trace(sk.String())
 		if t.Applies = sk.dimension == ""; t.Applies {
-			var r report
-			rule.ask(obj, &r)
-			t.Findings = len(r.findings)
+			rule.ask(obj, &report{tell: func(Finding) { t.Findings++ }})
 		}
 		traces[i] = t
 	}
