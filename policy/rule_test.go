@@ -54,7 +54,7 @@ services:
 `)
 	a := Attributes{Operation: Create, Namespace: "team-a", User: "system:admin"}
 	want := []RuleTrace{
-		{Rule: "other", Mode: Enforce, Why: "not matched: match.namespaces does not cover team-a"},
+		{Rule: "other", Mode: Enforce, Why: `not matched: match.namespaces does not cover "team-a"`},
 		{Rule: "two", Mode: Warn, Applies: true, Why: "applies", Findings: 2},
 		{Rule: "free", Mode: Enforce, Why: "excluded: exclude.users has system:*"},
 		{Rule: "fine", Mode: Audit, Applies: true, Why: "applies"},

@@ -77,7 +77,7 @@ func (s skip) String() string {
 	case s.value == "":
 		return fmt.Sprintf("not matched by match.%s", s.dimension)
 	}
-	return fmt.Sprintf("not matched: match.%s does not cover %s", s.dimension, s.value)
+	return fmt.Sprintf("not matched: match.%s does not cover %s", s.dimension, quoted(s.value))
 }
 
 // misses returns the first dimension of a match that s does not meet.

@@ -31,10 +31,10 @@ func TestMatch(t *testing.T) {
 		"empty":             {&selector{}, "applies"},
 		"one element of it": {&selector{Namespaces: []glob{"x", "team-*"}}, "applies"},
 		"all dimensions":    {&selector{Namespaces: []glob{"team-a"}, Users: []glob{"j*"}, Groups: []glob{"devs"}, PodLabels: label("app=web-*")}, "applies"},
-		"no namespace":      {&selector{Namespaces: []glob{}}, "not matched: match.namespaces does not cover team-a"},
-		"namespace":         {&selector{Namespaces: []glob{"x"}, Users: []glob{"x"}}, "not matched: match.namespaces does not cover team-a"},
-		"user":              {&selector{Namespaces: []glob{"*"}, Users: []glob{"joe"}}, "not matched: match.users does not cover jane"},
-		"groups":            {&selector{Groups: []glob{"ops", "dev"}}, "not matched: match.groups does not cover devs, system:authenticated"},
+		"no namespace":      {&selector{Namespaces: []glob{}}, `not matched: match.namespaces does not cover "team-a"`},
+		"namespace":         {&selector{Namespaces: []glob{"x"}, Users: []glob{"x"}}, `not matched: match.namespaces does not cover "team-a"`},
+		"user":              {&selector{Namespaces: []glob{"*"}, Users: []glob{"joe"}}, `not matched: match.users does not cover "jane"`},
+		"groups":            {&selector{Groups: []glob{"ops", "dev"}}, `not matched: match.groups does not cover "devs, system:authenticated"`},
 		"labels":            {&selector{PodLabels: label("app=db")}, "not matched by match.podLabels"},
 		"label key":         {&selector{PodLabels: label("app")}, "applies"},
 		"absent label":      {&selector{PodLabels: label("tier")}, "not matched by match.podLabels"},
@@ -49,6 +49,10 @@ func TestMatch(t *testing.T) {
 	}
 	if got := (&selector{Users: []glob{"x"}}).misses(&subject{}).String(); got != "not matched by match.users" {
 		t.Errorf("nobody: %s", got)
+	}
+	hostile := &selector{Namespaces: []glob{"x"}}
+	if got := hostile.misses(&subject{namespace: "\x1b[2J"}).String(); got != `not matched: match.namespaces does not cover "\x1b[2J"` {
+		t.Errorf("what a terminal obeys: %s", got)
 	}
 }
 
