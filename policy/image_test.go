@@ -1,23 +1,6 @@
 package policy
 
-import (
-	"strings"
-	"testing"
-)
-
-// imagePolicy loads a policy of mirrors and pods entries, without the lines that every policy begins with.
-func imagePolicy(t testing.TB, text string) *Policy {
-	t.Helper()
-	p, err := loadImagePolicy(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
-
-func loadImagePolicy(text string) (*Policy, error) {
-	return Load(File{"p", []byte("apiVersion: " + APIVersion + "\nkind: " + Kind + "\n" + text)})
-}
+import "strings"
 
 // imagePod is a Pod with one container for each image.
 func imagePod(images ...string) *Pod {

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"os"
 	"testing"
 
 	"sigs.k8s.io/yaml"
@@ -10,28 +9,14 @@ import (
 // mustLoadIngressRule loads a policy of one ingresses entry r with these fields, in lines indented by two but the first.
 func mustLoadIngressRule(t testing.TB, text string) *Policy {
 	t.Helper()
-	p, err := loadIngressRule(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return mustLoad(t, ingressRule(text))
 }
 
-func loadIngressRule(text string) (*Policy, error) {
-	return Load(File{"p.yaml", []byte("apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\ningresses:\n" +
-		"- name: r\n  mode: enforce\n  " + text + "\n")})
+func ingressRule(text string) string {
+	return "ingresses:\n- name: r\n  mode: enforce\n  " + text + "\n"
 }
 
 var creating = Attributes{Operation: Create, Namespace: "team-a", Resource: "ingresses"}
-
-// ingressSentences are what users read of findings.
-func ingressSentences(findings []Finding) []string {
-	var s []string
-	for _, f := range findings {
-		s = append(s, f.String())
-	}
-	return s
-}
 
 // ingressManifest is as much of networking.k8s.io/v1 as the tests' manifests use.
 type ingressManifest struct {
@@ -60,12 +45,8 @@ type ingressManifest struct {
 
 func readIngress(t *testing.T, file string) *Ingress {
 	t.Helper()
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var m ingressManifest
-	if err := yaml.Unmarshal(data, &m); err != nil {
+	if err := yaml.Unmarshal(readFile(t, file), &m); err != nil {
 		t.Fatalf("%s: %v", file, err)
 	}
 	ing := &Ingress{

@@ -62,7 +62,7 @@ func TestIngressRuleErrors(t *testing.T) {
 		"defaultBackend: deny\n  match: {podLabels: [app]}": `ingresses[0].match: podLabels has no meaning here: only entries of mirrors and pods look at Pods`,
 	} {
 		t.Run(rule, func(t *testing.T) {
-			_, err := loadIngressRule(rule)
+			_, err := Load(policyFile("p.yaml", ingressRule(rule)))
 			if err == nil {
 				t.Fatal("no error")
 			}

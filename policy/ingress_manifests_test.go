@@ -16,21 +16,10 @@ var update = flag.Bool("update", false, "write the sentences of testdata/ingress
 // read stands at the top of a manifest, a sentence a line after "# want: "; good ones have none. A case is added by
 // adding a file, and its sentences by go test -update.
 func TestIngressManifests(t *testing.T) {
-	policies, err := filepath.Glob("testdata/ingresses/*/policy.yaml")
-	if err != nil || len(policies) == 0 {
-		t.Fatalf("no policies: %v", err)
-	}
-	for _, file := range policies {
+	for _, file := range testdata(t, "ingresses/*/policy.yaml") {
 		dir := filepath.Dir(file)
 		t.Run(filepath.Base(dir), func(t *testing.T) {
-			data, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			p, err := Load(File{file, data})
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := mustLoadBeside(t, file)
 			good, _ := filepath.Glob(filepath.Join(dir, "good*.yaml"))
 			bad, _ := filepath.Glob(filepath.Join(dir, "bad*.yaml"))
 			if len(good) == 0 || len(bad) == 0 {
@@ -50,7 +39,7 @@ func judgeManifest(t *testing.T, p *Policy, file string) {
 			t.Errorf("finding of %s in the directory of %s", f.Check, check)
 		}
 	}
-	got := ingressSentences(findings)
+	got := sentences(findings)
 	want, body := splitManifest(t, file)
 	if *update {
 		writeManifest(t, file, got, body)
@@ -59,21 +48,13 @@ func judgeManifest(t *testing.T, p *Policy, file string) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("sentences (-want +got):\n%s", diff)
 	}
-	if isBad := strings.HasPrefix(filepath.Base(file), "bad"); isBad != (len(got) > 0) {
-		t.Errorf("the name of the file says otherwise: %d findings", len(got))
-	}
+	checkName(t, file, got)
 }
-
-const wantMark = "# want: "
 
 // splitManifest splits a manifest into the sentences at its top, and the rest.
 func splitManifest(t *testing.T, file string) (want []string, body string) {
 	t.Helper()
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	body = string(data)
+	body = string(readFile(t, file))
 	for strings.HasPrefix(body, wantMark) {
 		var line string
 		line, body, _ = strings.Cut(body, "\n")

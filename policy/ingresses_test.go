@@ -49,7 +49,7 @@ func TestIngressSentences(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := ingressSentences(mustLoadIngressRule(t, test.rule).JudgeIngress(creating, test.ing, nil))
+			got := sentences(mustLoadIngressRule(t, test.rule).JudgeIngress(creating, test.ing, nil))
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Error(diff)
 			}

@@ -15,11 +15,7 @@ import (
 // Each testdata/load/*.bad.yaml is a policy that does not load. What is said of it stands in the file, a line each after
 // "# want: " and at the end, where it moves no line number. A case is added by adding a file.
 func TestLoadErrors(t *testing.T) {
-	paths, err := filepath.Glob("testdata/load/*.bad.yaml")
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("no files: %v", err)
-	}
-	for _, path := range paths {
+	for _, path := range testdata(t, "load/*.bad.yaml") {
 		name := filepath.Base(path)
 		t.Run(name, func(t *testing.T) {
 			data := readFile(t, path)
@@ -27,7 +23,7 @@ func TestLoadErrors(t *testing.T) {
 			if err == nil {
 				t.Fatal("no error")
 			}
-			if diff := cmp.Diff(wanted(data), strings.Split(err.Error(), "\n")); diff != "" {
+			if diff := cmp.Diff(marked(data, wantMark), strings.Split(err.Error(), "\n")); diff != "" {
 				t.Error(diff)
 			}
 		})

@@ -10,7 +10,7 @@ import (
 
 // Each sentence about rewriting in the policy reference has its line here.
 func TestRewriteImage(t *testing.T) {
-	p := imagePolicy(t, "mirrors:\n"+
+	p := mustLoad(t, "mirrors:\n"+
 		mirrorText("hub", "docker.io", "m.example/docker.io")+
 		mirrorText("hub-team", "docker.io/team", "m.example/team")+
 		mirrorText("hub-one", "docker.io/team/one", "m.example/one", "exclude: {images: ['docker.io/team/one:keep']}")+
@@ -82,7 +82,7 @@ func TestRewriteImage(t *testing.T) {
 
 // A mirror whose host stands alone would be read as a path on docker.io: better no patch than such a one.
 func TestRewriteToNothingBelowTheMirror(t *testing.T) {
-	p := imagePolicy(t, "mirrors:\n"+mirrorText("one", "ghcr.io/acme/app", "m.example"))
+	p := mustLoad(t, "mirrors:\n"+mirrorText("one", "ghcr.io/acme/app", "m.example"))
 	out := rewriteOne(p, "ghcr.io/acme/app:1")
 	want := "cannot be rewritten by mirrors entry one: its mirror would be m.example:1, which is read as docker.io/library/m.example:1"
 	if got := out.Why(); got != want || out.Outcome != Malformed {
@@ -94,7 +94,7 @@ func TestRewriteToNothingBelowTheMirror(t *testing.T) {
 }
 
 func TestMirrorMatch(t *testing.T) {
-	p := imagePolicy(t, "mirrors:\n"+
+	p := mustLoad(t, "mirrors:\n"+
 		mirrorText("all", "docker.io", "m.example/all")+
 		mirrorText("teams", "docker.io", "m.example/teams", "match: {namespaces: [team-*, squad]}",
 			"exclude: {namespaces: [team-platform], podLabels: [keep=yes]}")+
@@ -173,7 +173,7 @@ func TestMirrorErrors(t *testing.T) {
 func checkMirrorErrors(t *testing.T, text, want string) {
 	t.Helper()
 	var got string
-	if _, err := loadImagePolicy("mirrors:\n" + text); err != nil {
+	if _, err := Load(policyFile("p", "mirrors:\n"+text)); err != nil {
 		got = err.Error()
 	}
 	if diff := cmp.Diff(strings.TrimSpace(want), got); diff != "" {

@@ -29,7 +29,7 @@ func TestImagesFrom(t *testing.T) {
 
 // What the covering entry excludes was meant to be pulled as it is.
 func TestImagesFromExcluded(t *testing.T) {
-	p := imagePolicy(t, "mirrors:\n"+
+	p := mustLoad(t, "mirrors:\n"+
 		mirrorText("hub", "docker.io", "m.example/hub", "exclude: {images: [docker.io/acme], namespaces: [free], podLabels: [keep]}")+
 		"pods:\n- {name: r, mode: enforce, images: {from: mirrors}}\n")
 	for _, test := range []struct {
@@ -52,7 +52,7 @@ func TestImagesFromExcluded(t *testing.T) {
 }
 
 func TestImagesFromNowhere(t *testing.T) {
-	p := imagePolicy(t, "pods:\n- {name: r, mode: enforce, images: {from: mirrors}}\n")
+	p := mustLoad(t, "pods:\n- {name: r, mode: enforce, images: {from: mirrors}}\n")
 	const want = `r/images.from: spec.containers[0].image: "nginx" is not pulled from a mirror, and the policy has no mirrors in force`
 	if f := p.JudgePod(createPod, imagePod("nginx"), nil); len(f) != 1 || f[0].String() != want {
 		t.Error(f)

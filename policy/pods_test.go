@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,7 +12,7 @@ import (
 // podsRule is a policy of hubText's mirrors and one pods entry with the given images block.
 func podsRule(t testing.TB, images string, more ...string) *Policy {
 	t.Helper()
-	return imagePolicy(t, hubText+"pods:\n- name: r\n  mode: enforce\n  images: "+images+"\n  "+strings.Join(more, "\n  ")+"\n")
+	return mustLoad(t, hubText+"pods:\n- name: r\n  mode: enforce\n  images: "+images+"\n  "+strings.Join(more, "\n  ")+"\n")
 }
 
 // imageCase is an image and what a rule says of it after "r/…: spec.containers[0].image: "; empty when it passes.
@@ -48,14 +47,14 @@ func TestPodsErrors(t *testing.T) {
 		"{digest: required}\n  match: {images: [a.example]}": `p:7:10: pods[0].match: images has no meaning in match: ` +
 			`which images an entry looks at is said by its own fields`,
 	} {
-		_, err := loadImagePolicy("pods:\n- name: r\n  mode: enforce\n  images: " + images + "\n")
+		_, err := Load(policyFile("p", "pods:\n- name: r\n  mode: enforce\n  images: "+images+"\n"))
 		if err == nil {
 			t.Errorf("%s: no error", images)
 		} else if diff := cmp.Diff(want, err.Error()); diff != "" {
 			t.Errorf("%s: %s", images, diff)
 		}
 	}
-	if _, err := loadImagePolicy("pods:\n- {name: r, mode: audit}\n"); err == nil || err.Error() != "p:4:3: pods[0]: images is required" {
+	if _, err := Load(policyFile("p", "pods:\n- {name: r, mode: audit}\n")); err == nil || err.Error() != "p:4:3: pods[0]: images is required" {
 		t.Errorf("got %v", err)
 	}
 }
@@ -202,7 +201,7 @@ func TestPodsNameThatMerelyBeginsAlike(t *testing.T) {
 // it says of one stands at the top of the manifest, a line each after "# want: ", and what becomes of its images
 // after "# image: ". A case is added by adding a file.
 func TestPodManifests(t *testing.T) {
-	for _, path := range podFiles(t, "testdata/pods/*/*.yaml") {
+	for _, path := range testdata(t, "pods/*/*.yaml") {
 		if filepath.Base(path) != "policy.yaml" {
 			t.Run(strings.TrimPrefix(path, "testdata/pods/"), func(t *testing.T) { testPodManifest(t, path) })
 		}
@@ -212,17 +211,17 @@ func TestPodManifests(t *testing.T) {
 // Every file of testdata/mirrors/refused is a policy that is not loaded; why stands at its top, a line each after
 // "# want: ". The others are Pods and a policy.yaml as in testdata/pods, to show what becomes of images.
 func TestMirrorManifests(t *testing.T) {
-	for _, path := range podFiles(t, "testdata/mirrors/*/*.yaml") {
+	for _, path := range testdata(t, "mirrors/*/*.yaml") {
 		t.Run(strings.TrimPrefix(path, "testdata/mirrors/"), func(t *testing.T) {
 			switch {
 			case filepath.Base(path) == "policy.yaml":
 			case filepath.Base(filepath.Dir(path)) == "refused":
 				var got []string
-				text := podFile(t, path)
+				text := readFile(t, path)
 				if _, err := Load(File{"policy.yaml", text}); err != nil {
 					got = strings.Split(err.Error(), "\n")
 				}
-				if diff := cmp.Diff(expected(text, "# want: "), got); diff != "" {
+				if diff := cmp.Diff(marked(text, wantMark), got); diff != "" {
 					t.Error(diff)
 				}
 			default:
@@ -232,64 +231,26 @@ func TestMirrorManifests(t *testing.T) {
 	}
 }
 
-func podFiles(t *testing.T, pattern string) []string {
-	t.Helper()
-	paths, err := filepath.Glob(pattern)
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("no files %s: %v", pattern, err)
-	}
-	return paths
-}
-
 func testPodManifest(t *testing.T, path string) {
-	policyPath := filepath.Join(filepath.Dir(path), "policy.yaml")
-	p, err := Load(File{policyPath, podFile(t, policyPath)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := podFile(t, path)
+	p, text := mustLoadBeside(t, path), readFile(t, path)
 	pod := readPod(t, text)
 	a := createPod
 	a.Namespace = pod.Namespace
-	var images, got []string
+	var images []string
 	for i, out := range p.RewritePod(a, pod, nil).Images {
 		images = append(images, out.Image.Path()+": "+out.Why())
 		if out.Outcome == Rewritten {
 			pod.Images[i].Ref = out.To
 		}
 	}
-	for _, f := range p.JudgePod(a, pod, nil) {
-		got = append(got, f.String())
-	}
-	if diff := cmp.Diff(expected(text, "# image: "), images); diff != "" {
+	got := sentences(p.JudgePod(a, pod, nil))
+	if diff := cmp.Diff(marked(text, "# image: "), images); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(expected(text, "# want: "), got); diff != "" {
+	if diff := cmp.Diff(marked(text, wantMark), got); diff != "" {
 		t.Error(diff)
 	}
-	if bad := strings.HasPrefix(filepath.Base(path), "bad"); bad != (len(got) > 0) {
-		t.Errorf("the name of the file says otherwise: %d findings", len(got))
-	}
-}
-
-func podFile(t testing.TB, path string) []byte {
-	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
-}
-
-// expected returns what stands behind a mark in the lines of a manifest.
-func expected(manifest []byte, mark string) []string {
-	var want []string
-	for line := range strings.Lines(string(manifest)) {
-		if s, found := strings.CutPrefix(line, mark); found {
-			want = append(want, strings.TrimSuffix(s, "\n"))
-		}
-	}
-	return want
+	checkName(t, path, got)
 }
 
 // podManifest is as much of a Pod's manifest as the tests need.

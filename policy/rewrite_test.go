@@ -41,7 +41,7 @@ func everywhere() *Pod {
 }
 
 func TestRewriteEveryPlace(t *testing.T) {
-	rw := imagePolicy(t, hubText).RewritePod(createPod, everywhere(), nil)
+	rw := mustLoad(t, hubText).RewritePod(createPod, everywhere(), nil)
 	want := []string{
 		"spec.containers[0].image rewritten: m.example/hub/library/nginx:1",
 		"spec.containers[1].image would be rewritten: m.example/quay/x/y",
@@ -61,7 +61,7 @@ func TestRewriteEveryPlace(t *testing.T) {
 
 // Only what an update changes is rewritten; a list that is reordered changes nothing.
 func TestRewriteUpdate(t *testing.T) {
-	p := imagePolicy(t, hubText)
+	p := mustLoad(t, hubText)
 	update := Attributes{Operation: Update, Namespace: "default", Resource: "pods"}
 	old := everywhere()
 	pod := &Pod{Images: []Image{
@@ -97,7 +97,7 @@ func TestRewriteUpdate(t *testing.T) {
 }
 
 func TestRewriteNotConcerned(t *testing.T) {
-	p := imagePolicy(t, hubText)
+	p := mustLoad(t, hubText)
 	static := imagePod("nginx")
 	static.Annotations = map[string]string{mirrorPodAnnotation: ""}
 	resize, ephemeral := createPod, createPod
@@ -152,7 +152,7 @@ func TestRecord(t *testing.T) {
 		if test.earlier != "" {
 			pod.Annotations = map[string]string{OriginalsAnnotation: test.earlier}
 		}
-		if got := imagePolicy(t, hubText).RewritePod(createPod, pod, nil).Record; got != test.want {
+		if got := mustLoad(t, hubText).RewritePod(createPod, pod, nil).Record; got != test.want {
 			t.Errorf("%s: got %s, want %s", test.name, got, test.want)
 		}
 	}
@@ -160,7 +160,7 @@ func TestRecord(t *testing.T) {
 
 // The API server refuses an object whose annotations are too large: the record must not be what tips the scale.
 func TestRecordHasNoRoom(t *testing.T) {
-	p := imagePolicy(t, hubText)
+	p := mustLoad(t, hubText)
 	record := len(`{"containers/a":"nginx"}`)
 	for room, want := range map[int]bool{record: true, record - 1: false} {
 		pod := imagePod("nginx")
@@ -210,7 +210,7 @@ func FuzzRewrite(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
-	p := imagePolicy(f, fuzzText)
+	p := mustLoad(f, fuzzText)
 	f.Fuzz(func(t *testing.T, image string) {
 		out := rewriteOne(p, image)
 		if (out.Outcome == Rewritten) != (out.To != "") {
@@ -297,7 +297,7 @@ func TestRewriteProperties(t *testing.T) {
 		for i := range 1 + r.IntN(4) {
 			text += r.entry(i)
 		}
-		p, err := loadImagePolicy(text)
+		p, err := Load(policyFile("p", text))
 		if err != nil {
 			continue
 		}
@@ -355,7 +355,7 @@ func BenchmarkRewritePod(b *testing.B) {
 	pod := imagePod("registry-0.example/a/b:1", "docker.io/library/nginx:1.25@"+digest256, "ghcr.io/other/app:1", "eu.gcr.io/a/b/c")
 	for _, n := range []int{10, 1_000, 10_000} {
 		b.Run(fmt.Sprint("mirrors=", n), func(b *testing.B) {
-			p := imagePolicy(b, manyMirrors(n))
+			p := mustLoad(b, manyMirrors(n))
 			a := Attributes{Operation: Create, Namespace: "team-2-blue"}
 			if rw := p.RewritePod(a, pod, nil); rw.Images[0].Outcome != Rewritten || rw.Images[1].Outcome != Rewritten {
 				b.Fatal(outcomes(rw))

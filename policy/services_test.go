@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,20 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 )
-
-// mustLoad loads a policy from the text that follows apiVersion and kind.
-func mustLoad(t testing.TB, text string) *Policy {
-	t.Helper()
-	p, err := Load(policyFile("policy.yaml", text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
-
-func policyFile(name, text string) File {
-	return File{name, []byte("apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n" + text)}
-}
 
 // servicesRule is a policy of one services entry with the given fields, which stand in one line.
 func servicesRule(fields string) string {
@@ -51,14 +36,6 @@ func testServices(t *testing.T, cases []serviceCase) {
 	}
 }
 
-func sentences(findings []Finding) []string {
-	var s []string
-	for _, f := range findings {
-		s = append(s, f.String())
-	}
-	return s
-}
-
 // Each text is one line of a rule; the error stands without file and line, which is 5:3 and what follows.
 func testServicesErrors(t *testing.T, cases map[string]string) {
 	t.Helper()
@@ -79,50 +56,19 @@ func testServicesErrors(t *testing.T, cases map[string]string) {
 // Every directory of testdata/services holds a policy.yaml and manifests that it judges. What it says of one stands at
 // the top of the manifest, a line each after "# want: ". A case is added by adding a file.
 func TestServiceManifests(t *testing.T) {
-	manifests, err := filepath.Glob("testdata/services/*/*.yaml")
-	if err != nil || len(manifests) == 0 {
-		t.Fatalf("no manifests: %v", err)
-	}
-	for _, path := range manifests {
+	for _, path := range testdata(t, "services/*/*.yaml") {
 		if filepath.Base(path) == "policy.yaml" {
 			continue
 		}
 		t.Run(strings.TrimPrefix(path, "testdata/services/"), func(t *testing.T) {
-			policyPath := filepath.Join(filepath.Dir(path), "policy.yaml")
-			p, err := Load(File{policyPath, readFile(t, policyPath)})
-			if err != nil {
-				t.Fatal(err)
-			}
-			text := readFile(t, path)
+			p, text := mustLoadBeside(t, path), readFile(t, path)
 			got := sentences(p.JudgeService(Attributes{Operation: Create}, readService(t, text), nil))
-			if diff := cmp.Diff(wanted(text), got); diff != "" {
+			if diff := cmp.Diff(marked(text, wantMark), got); diff != "" {
 				t.Error(diff)
 			}
-			if bad := strings.HasPrefix(filepath.Base(path), "bad"); bad != (len(got) > 0) {
-				t.Errorf("the name of the file says otherwise: %d findings", len(got))
-			}
+			checkName(t, path, got)
 		})
 	}
-}
-
-func readFile(t testing.TB, path string) []byte {
-	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
-}
-
-// wanted returns what stands after "# want: " in the lines of a manifest.
-func wanted(manifest []byte) []string {
-	var want []string
-	for line := range strings.Lines(string(manifest)) {
-		if s, found := strings.CutPrefix(line, "# want: "); found {
-			want = append(want, strings.TrimSuffix(s, "\n"))
-		}
-	}
-	return want
 }
 
 // readService reads a manifest with Kubernetes' own types.

@@ -1,0 +1,84 @@
+package policy
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// mustLoad loads a policy from the text that follows apiVersion and kind.
+func mustLoad(t testing.TB, text string) *Policy {
+	t.Helper()
+	p, err := Load(policyFile("policy.yaml", text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func policyFile(name, text string) File {
+	return File{name, []byte("apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n" + text)}
+}
+
+// mustLoadBeside loads the policy.yaml that stands in the directory of a manifest.
+func mustLoadBeside(t testing.TB, manifest string) *Policy {
+	t.Helper()
+	path := filepath.Join(filepath.Dir(manifest), "policy.yaml")
+	p, err := Load(File{path, readFile(t, path)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func readFile(t testing.TB, path string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// testdata returns the files that a pattern finds, of which there must be some.
+func testdata(t testing.TB, pattern string) []string {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join("testdata", pattern))
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no files testdata/%s: %v", pattern, err)
+	}
+	return paths
+}
+
+// wantMark stands in manifests before what users shall read of them, a sentence a line.
+const wantMark = "# want: "
+
+// marked returns what stands behind a mark in the lines of a file.
+func marked(text []byte, mark string) []string {
+	var found []string
+	for line := range strings.Lines(string(text)) {
+		if s, ok := strings.CutPrefix(line, mark); ok {
+			found = append(found, strings.TrimSuffix(s, "\n"))
+		}
+	}
+	return found
+}
+
+// checkName compares the name of a manifest, which begins with bad where a policy has something to say of it, with what
+// it says.
+func checkName(t *testing.T, path string, said []string) {
+	t.Helper()
+	if bad := strings.HasPrefix(filepath.Base(path), "bad"); bad != (len(said) > 0) {
+		t.Errorf("the name of the file says otherwise: %d findings", len(said))
+	}
+}
+
+// sentences are what users read of findings.
+func sentences(findings []Finding) []string {
+	var s []string
+	for _, f := range findings {
+		s = append(s, f.String())
+	}
+	return s
+}
