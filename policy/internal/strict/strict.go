@@ -3,7 +3,7 @@
 // a misspelt field, the nearest one that exists.
 //
 // Struct fields are named by their yaml tag; "required" after the name makes a field mandatory; an embedded struct
-// shares the fields of the one around it. A pointer, slice or map stays nil when its field is absent, and an empty list
+// shares the fields of the one around it. A pointer or slice stays nil when its field is absent, and an empty list
 // in the file becomes an empty slice, so that the two can be told apart. Scalars with rules of their own implement
 // encoding.TextUnmarshaler; a struct with rules between its fields implements Validator; a field of type Pos is
 // filled with the place where its struct begins.
@@ -69,8 +69,6 @@ func (d *decoder) value(n *yaml.Node, path string, v reflect.Value) {
 		d.structure(n, path, v)
 	case reflect.Slice:
 		d.list(n, path, v)
-	case reflect.Map:
-		d.mapping(n, path, v)
 	default:
 		d.scalar(n, path, v)
 	}
@@ -97,7 +95,7 @@ func (d *decoder) scalar(n *yaml.Node, path string, v reflect.Value) {
 		if d.want(n, path, "true or false", yaml.ScalarNode, "!!bool") {
 			d.boolean(n, path, v)
 		}
-	case reflect.Int, reflect.Int32, reflect.Int64:
+	case reflect.Int:
 		if !d.want(n, path, "a whole number", yaml.ScalarNode, "!!int") {
 			return
 		}
@@ -129,18 +127,6 @@ func (d *decoder) list(n *yaml.Node, path string, v reflect.Value) {
 	v.Set(reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content)))
 	for i, item := range n.Content {
 		d.value(item, fmt.Sprintf("%s[%d]", path, i), v.Index(i))
-	}
-}
-
-func (d *decoder) mapping(n *yaml.Node, path string, v reflect.Value) {
-	if !d.want(n, path, "a mapping", yaml.MappingNode, "") {
-		return
-	}
-	v.Set(reflect.MakeMapWithSize(v.Type(), len(n.Content)/2))
-	for key, value := range d.entries(n, path) {
-		item := reflect.New(v.Type().Elem()).Elem()
-		d.value(value, join(path, key.Value), item)
-		v.SetMapIndex(reflect.ValueOf(key.Value).Convert(v.Type().Key()), item)
 	}
 }
 
@@ -243,7 +229,7 @@ func example(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Slice:
 		return "[] so that nothing passes"
-	case reflect.Struct, reflect.Map:
+	case reflect.Struct:
 		return "its fields"
 	case reflect.Pointer:
 		return example(t.Elem())
