@@ -39,7 +39,7 @@ func TestPodsErrors(t *testing.T) {
 		"{deniedTags: []}": `p:6:24: pods[0].images.deniedTags: [] denies nothing: leave the field out`,
 		"{from: mirror}":   `p:6:18: pods[0].images.from: "mirror" is not known here: write mirrors, or leave the field out`,
 		"{digest: yes}":    `p:6:20: pods[0].images.digest: "yes" is not known here: write required, or leave the field out`,
-		"{allowed: ~}":     `p:6:21: pods[0].images.allowed: null is not a value: leave the field out to leave it unchecked, or write [] so that nothing passes`,
+		"{allowed: ~}":     `p:6:21: pods[0].images.allowed: null is not a value: leave the field out to leave it unchecked, or write a list (the empty one is [])`,
 		"{allow: [x]}":     `p:6:12: pods[0].images.allow: unknown field; did you mean allowed?`,
 		"{denied: [nginx]}": `p:6:21: pods[0].images.denied[0]: "nginx" names no registry: ` +
 			`write docker.io/library/nginx`,

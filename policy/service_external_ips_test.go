@@ -43,6 +43,6 @@ func TestCIDRErrors(t *testing.T) {
 		"externalIPs: {allowed: [10.0.0.010]}":            `externalIPs.allowed[0]: "10.0.0.010" is not an address range: IPv4 field has octet with leading zero` + write,
 		`externalIPs: {allowed: ["fe80::%eth0/64"]}`:      `externalIPs.allowed[0]: "fe80::%eth0/64" is not an address range: IPv6 zones cannot be present in a prefix` + write,
 		"externalIPs: {allowed: 10.0.0.0/8}":              `externalIPs.allowed: want a list, got "10.0.0.0/8"`,
-		"externalIPs: {allowed: null}":                    "externalIPs.allowed: null is not a value: leave the field out to leave it unchecked, or write [] so that nothing passes",
+		"externalIPs: {allowed: null}":                    "externalIPs.allowed: null is not a value: leave the field out to leave it unchecked, or write a list (the empty one is [])",
 	})
 }

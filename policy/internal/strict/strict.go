@@ -228,7 +228,7 @@ func describe(n *yaml.Node) string {
 func example(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Slice:
-		return "[] so that nothing passes"
+		return "a list (the empty one is [])"
 	case reflect.Struct:
 		return "its fields"
 	case reflect.Pointer:

@@ -90,7 +90,7 @@ func TestDecodeErrors(t *testing.T) {
 		"unknown":           {"name: n\nzebra: red", `a.yaml:2:1: zebra: unknown field; known here: name, colour, tags, on, limits, allowed`},
 		"twice":             {"name: n\nname: m", `a.yaml:2:1: name: stands twice, first in line 1`},
 		"missing":           {"colour: red", `a.yaml:1:1: name is required`},
-		"null list":         {"name: n\ntags:", `a.yaml:2:6: tags: null is not a value: leave the field out to leave it unchecked, or write [] so that nothing passes`},
+		"null list":         {"name: n\ntags:", `a.yaml:2:6: tags: null is not a value: leave the field out to leave it unchecked, or write a list (the empty one is [])`},
 		"null struct":       {"name: n\nlimits: ~", `a.yaml:2:9: limits: null is not a value: leave the field out to leave it unchecked, or write its fields`},
 		"number as string":  {"name: 12", `a.yaml:1:7: name: want a string, got 12: put it in quotes`},
 		"string as bool":    {"name: n\non: yes", `a.yaml:2:5: on: want true or false, got "yes"`},
