@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"strconv"
 	"strings"
 
 	grammar "github.com/distribution/reference"
@@ -116,9 +115,4 @@ func isRegistry(segment string) bool {
 const shownImage = 256
 
 // quotedImage returns an image as it was written, fit for a sentence: in quotes, on one line, of bounded length.
-func quotedImage(image string) string {
-	if len(image) > shownImage {
-		return strconv.Quote(image[:shownImage]) + "…"
-	}
-	return strconv.Quote(image)
-}
+func quotedImage(image string) string { return quotedUpTo(shownImage, image) }
