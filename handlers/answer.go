@@ -39,8 +39,8 @@ func (v *verdict) answer() review.Answer {
 // denial is why the request is refused: one finding on one line, several on one line each, then the policy's hash.
 func (v *verdict) denial() string {
 	suffix := "[policy " + v.policy + "]"
-	if v.unjudged != "" {
-		return v.unjudged + " " + suffix
+	if v.unjudged.why != "" {
+		return cut(v.unjudged.why, maxSentence) + " " + suffix
 	}
 	var lines few
 	for i := range v.findings {
@@ -61,6 +61,9 @@ func (v *verdict) denial() string {
 // warnings are for the user who is not refused. Mode and policy stand first, since kube-apiserver may cut the end.
 func (v *verdict) warnings() []string {
 	var lines few
+	if v.unjudged.mode == policy.Warn && lines.room() {
+		lines.add(v.tag(policy.Warn) + "not judged: " + v.unjudged.why)
+	}
 	for i := range v.rewriting.Images {
 		if img := &v.rewriting.Images[i]; v.warnsOf(img) && lines.room() {
 			lines.add(v.imageWarning(img))
@@ -122,6 +125,7 @@ const (
 	auditPolicy   = "policy"   // hash of the policy that decided
 	auditFindings = "findings" // team-hosts/hosts.allowed (enforce), other/tls.required (warn, existed, 3)
 	auditImages   = "images"   // containers/app: nginx -> mirror.corp.example/library/nginx (hub, enforce)
+	auditUnjudged = "unjudged" // spec.containers[0].image: want a string, got a number (warn)
 )
 
 // annotations are what the audit log tells of a review, also of one that was allowed without a word: by which policy.
@@ -132,6 +136,9 @@ func (v *verdict) annotations() map[string]string {
 	}
 	if s := v.auditImages(); s != "" {
 		a[auditImages] = s
+	}
+	if u := v.unjudged; u.why != "" {
+		a[auditUnjudged] = cut(u.why, maxSentence) + " (" + u.mode.String() + ")"
 	}
 	return a
 }

@@ -102,9 +102,15 @@ func TestDenial(t *testing.T) {
 		},
 		{
 			"what could not be judged",
-			verdict{unjudged: "the object is nested more than 10000 levels deep"},
+			verdict{unjudged: unreadable{"the object is nested more than 10000 levels deep", policy.Enforce}},
 			"the object is nested more than 10000 levels deep [policy 0123456789ab]",
 		},
+		{
+			"what could not be judged, for a field with a name of 128 KiB",
+			verdict{unjudged: unreadable{strings.Repeat("x", 128<<10), policy.Enforce}},
+			strings.Repeat("x", maxSentence-len("…")) + "… [policy 0123456789ab]",
+		},
+		{"what could not be judged, where nothing is enforced", verdict{unjudged: unreadable{"too deep", policy.Warn}}, ""},
 		{
 			"a sentence with an annotation of 256 KiB in it",
 			verdict{findings: []policy.Finding{{
@@ -136,6 +142,13 @@ func TestWarnings(t *testing.T) {
 		want []string
 	}{
 		{"nothing", verdict{}, nil},
+		{"not judged in mode enforce, which denies", verdict{unjudged: unreadable{"too deep", policy.Enforce}}, nil},
+		{
+			"not judged in mode warn",
+			verdict{unjudged: unreadable{"too deep", policy.Warn}},
+			[]string{"[warn 0123456789ab] not judged: too deep"},
+		},
+		{"not judged in mode audit", verdict{unjudged: unreadable{"too deep", policy.Audit}}, nil},
 		{
 			"findings by mode",
 			verdict{findings: []policy.Finding{findingOf(policy.Audit), findingOf(policy.Warn), findingOf(policy.Enforce)}},
@@ -207,6 +220,16 @@ func TestAuditAnnotations(t *testing.T) {
 	}{
 		{"nothing but the policy", verdict{}, map[string]string{"policy": testHash}},
 		{
+			"what could not be judged",
+			verdict{unjudged: unreadable{"too deep", policy.Audit}},
+			map[string]string{"policy": testHash, "unjudged": "too deep (audit)"},
+		},
+		{
+			"what could not be judged, at length",
+			verdict{unjudged: unreadable{strings.Repeat("x", 128<<10), policy.Enforce}},
+			map[string]string{"policy": testHash, "unjudged": strings.Repeat("x", maxSentence-len("…")) + "… (enforce)"},
+		},
+		{
 			"findings",
 			verdict{findings: append(repeat(3, findingOf(policy.Enforce)),
 				findingOf(policy.Enforce, existed), findingOf(policy.Audit, check("tls.required")))},
@@ -271,7 +294,7 @@ func TestListingKeepsItsOrder(t *testing.T) {
 
 // A denied request is not patched: the API server would refuse an answer that says both.
 func TestDenialHasNoPatch(t *testing.T) {
-	v := verdict{policy: testHash, unjudged: "x", patch: newPatch()}
+	v := verdict{policy: testHash, unjudged: unreadable{"x", policy.Enforce}, patch: newPatch()}
 	if a := v.answer(); a.Patch != nil {
 		t.Errorf("patch %v", a.Patch)
 	}

@@ -111,7 +111,7 @@ func (e *endpoint) decide(body []byte) (v *verdict, err error) {
 }
 
 // tooLarge decides on a review that is not read because of its size. The object's author chose the size, so it is
-// denied rather than failed: where a failed call lets the object in, size would be a way around the policy.
+// answered rather than failed: where a failed call lets the object in, size would be a way around the policy.
 func (e *endpoint) tooLarge(r *http.Request) (*verdict, error) {
 	uid, err := skipBody(r)
 	if err != nil {
@@ -123,12 +123,15 @@ func (e *endpoint) tooLarge(r *http.Request) (*verdict, error) {
 	return v, nil
 }
 
-// cannotJudge decides on an object that cannot be judged because of its own content: denied, unless the policy would
-// not have looked at it.
+// cannotJudge decides on an object that cannot be judged because of its own content, by the strictest entry that might
+// have matched it: a policy in which nothing is enforced yet denies nothing, and says what it would have denied.
+//
+// An update is no exception, although the object may have been as it is before. What cannot be read cannot be compared,
+// so an object that once got in like this could be changed into anything. It can still be mended, or deleted.
 func (e *endpoint) cannotJudge(p *policy.Policy, uid, why string) *verdict {
 	v := &verdict{uid: uid, policy: p.Hash()}
-	if e.entries(p.Counts()) > 0 {
-		v.unjudged = why
+	if mode := e.mode(p.Strictest()); mode != policy.Off {
+		v.unjudged = unreadable{why, mode}
 	}
 	return v
 }

@@ -42,7 +42,7 @@ func (j fakeJudge) judge(*policy.Policy, []byte) (*verdict, error) {
 // fake returns an endpoint, at /fake, that asks judge, and the handler that serves it and the probes.
 func (f *fixture) fake(judge judge) (*server, http.Handler) {
 	s := newServer(f.Config)
-	return s, serving(f.Config, s, []reviewing{{"/fake", judge, func(policy.Counts) int { return 1 }}})
+	return s, serving(f.Config, s, []reviewing{{"/fake", judge, func(policy.Modes) policy.Mode { return policy.Enforce }}})
 }
 
 func panics(*policy.Policy, []byte) (*verdict, error) { panic("index out of range [7]") }
@@ -92,36 +92,50 @@ func TestAbortHandlerIsPassedOn(t *testing.T) {
 	t.Error("the handler returned")
 }
 
-func TestContentIsDeniedNotFailed(t *testing.T) {
+// What an object's author can cause is answered, never failed, and is followed by the strictest that the policy does.
+func TestContentIsAnsweredNotFailed(t *testing.T) {
+	const why = "spec.containers[0].image: want a string, got a number"
 	broken := func(*policy.Policy, []byte) (*verdict, error) {
-		return nil, &review.ContentError{UID: "705ab4f5", Msg: "spec.containers[0].image: is a number, want a string"}
+		return nil, &review.ContentError{UID: "705ab4f5", Msg: why}
 	}
-	tests := []struct {
-		name     string
-		entries  int
-		denied   bool
-		response string
-	}{
-		{"a policy that looks at such objects", 1, true, "spec.containers[0].image: is a number, want a string"},
-		{"a policy that does not", 0, false, ""},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
+	for _, mode := range []policy.Mode{policy.Off, policy.Audit, policy.Warn, policy.Enforce} {
+		t.Run(mode.String(), func(t *testing.T) {
 			f := newFixture(t, "")
-			s := newServer(f.Config)
-			e := s.endpoint(reviewing{"/fake", broken, func(policy.Counts) int { return tt.entries }})
+			e := newServer(f.Config).endpoint(reviewing{"/fake", broken, func(policy.Modes) policy.Mode { return mode }})
 			v, err := e.decide([]byte("{}"))
 			if err != nil {
 				t.Fatal(err)
 			}
-			a := v.answer()
-			if a.UID != "705ab4f5" || a.Allowed == tt.denied {
-				t.Errorf("answer %+v", a)
+			want := review.Answer{UID: "705ab4f5", Allowed: true, AuditAnnotations: map[string]string{"policy": v.policy}}
+			if mode != policy.Off {
+				want.AuditAnnotations["unjudged"] = why + " (" + mode.String() + ")"
 			}
-			if tt.denied && a.Message != tt.response+" [policy "+v.policy+"]" {
-				t.Errorf("message %q", a.Message)
+			switch mode {
+			case policy.Warn:
+				want.Warnings = []string{"[warn " + v.policy + "] not judged: " + why}
+			case policy.Enforce:
+				want.Allowed, want.Message = false, why+" [policy "+v.policy+"]"
+			}
+			if diff := cmp.Diff(want, v.answer()); diff != "" {
+				t.Errorf("answer (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// Each path asks for the mode of the entries that concern it, and of no others.
+func TestModesOfPaths(t *testing.T) {
+	modes := policy.Modes{Mirrors: policy.Off, Pods: policy.Audit, Ingresses: policy.Warn, Services: policy.Enforce}
+	got := map[string]policy.Mode{}
+	for _, r := range reviews() {
+		got[r.path] = r.mode(modes)
+	}
+	want := map[string]policy.Mode{
+		"/mutate/pods": policy.Off, "/mutate/pods/again": policy.Off, "/validate/pods": policy.Audit,
+		"/validate/ingresses": policy.Warn, "/validate/services": policy.Enforce,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("modes (-want +got):\n%s", diff)
 	}
 }
 

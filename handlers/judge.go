@@ -7,29 +7,29 @@ import (
 
 // reviewing is what one path differs in from the others.
 type reviewing struct {
-	path    string
-	judge   judge
-	entries func(policy.Counts) int // how many entries of a policy concern it
+	path  string
+	judge judge
+	mode  func(policy.Modes) policy.Mode // of the entries that concern it, the strictest
 }
 
 // reviews lists the paths. There is one for each webhook of the kit, so that each is scoped, traced and counted apart,
 // and has connections of its own in the API server. The second chance to rewrite a Pod is the same in all but that.
 func reviews() []reviewing {
-	mirrors := func(c policy.Counts) int { return c.Mirrors }
+	mirrors := func(m policy.Modes) policy.Mode { return m.Mirrors }
 	return []reviewing{
 		{"/mutate/pods", judging(review.DecodePod, rewritePod), mirrors},
 		{"/mutate/pods/again", judging(review.DecodePod, rewritePod), mirrors},
 		{
 			"/validate/pods", judging(review.DecodePod, finding((*policy.Policy).JudgePod)),
-			func(c policy.Counts) int { return c.Pods },
+			func(m policy.Modes) policy.Mode { return m.Pods },
 		},
 		{
 			"/validate/ingresses", judging(review.DecodeIngress, finding((*policy.Policy).JudgeIngress)),
-			func(c policy.Counts) int { return c.Ingresses },
+			func(m policy.Modes) policy.Mode { return m.Ingresses },
 		},
 		{
 			"/validate/services", judging(review.DecodeService, finding((*policy.Policy).JudgeService)),
-			func(c policy.Counts) int { return c.Services },
+			func(m policy.Modes) policy.Mode { return m.Services },
 		},
 	}
 }
@@ -49,9 +49,16 @@ type verdict struct {
 	findings  []policy.Finding
 	rewriting policy.Rewriting
 	patch     []review.Operation
-	unjudged  string // why the object could not be judged; empty when it was
+	unjudged  unreadable // zero when the object was judged
 
 	encoded []byte // the answer as it is sent
+}
+
+// unreadable is what is wrong with an object that cannot be judged because of its own content: its size, its depth, a
+// value of the wrong type.
+type unreadable struct {
+	why  string
+	mode policy.Mode // what is done about it: denied only in mode enforce, like a finding
 }
 
 // judging composes a judge of a kind of object. Operations that bring no object are allowed: what is deleted or
@@ -93,7 +100,7 @@ func finding[T any](
 
 // denies says whether the request is refused.
 func (v *verdict) denies() bool {
-	if v.unjudged != "" {
+	if v.unjudged.mode == policy.Enforce {
 		return true
 	}
 	for i := range v.findings {

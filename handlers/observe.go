@@ -17,7 +17,7 @@ const (
 	allowed   = "allowed"
 	rewritten = "rewritten"
 	denied    = "denied"
-	unjudged  = "unjudged" // denied, because its content could not be judged
+	unjudged  = "unjudged" // its content could not be judged: denied in mode enforce, else let in
 	invalid   = "invalid"  // the caller did something wrong: 4xx
 	rejected  = "rejected" // not started: 429, 503
 	panicked  = "panicked"
@@ -25,7 +25,7 @@ const (
 
 func outcome(v *verdict, err error) string {
 	switch {
-	case err == nil && v.unjudged != "":
+	case err == nil && v.unjudged.why != "":
 		return unjudged
 	case err == nil && v.denies():
 		return denied
@@ -102,8 +102,8 @@ func (e *endpoint) logVerdict(ctx context.Context, v *verdict, outcome string) {
 		slog.Any("rules", v.rules()),
 		slog.String("policy", v.policy),
 	}
-	if v.unjudged != "" {
-		attrs = append(attrs, slog.String("reason", v.unjudged))
+	if v.unjudged.why != "" {
+		attrs = append(attrs, slog.String("reason", cut(v.unjudged.why, maxSentence)))
 	}
 	if v.dryRun {
 		attrs = append(attrs, slog.Bool("dryRun", true))
@@ -113,7 +113,8 @@ func (e *endpoint) logVerdict(ctx context.Context, v *verdict, outcome string) {
 
 // warns says whether the answer carries a warning.
 func (v *verdict) warns() bool {
-	return slices.ContainsFunc(v.findings, func(f policy.Finding) bool { return warnsOf(&f) }) ||
+	return v.unjudged.mode == policy.Warn ||
+		slices.ContainsFunc(v.findings, func(f policy.Finding) bool { return warnsOf(&f) }) ||
 		slices.ContainsFunc(v.rewriting.Images, func(img policy.ImageOutcome) bool { return v.warnsOf(&img) })
 }
 

@@ -51,10 +51,16 @@ func TestLog(t *testing.T) {
 			want: `level=INFO msg=warned path=/fake uid=7 operation=CREATE namespace=team-a name=shop user=jane rules=[hub] policy=0123456789ab`,
 		},
 		{
-			name: "not judged", v: &verdict{unjudged: "the object is too deep"},
+			name: "not judged", v: &verdict{unjudged: unreadable{"the object is too deep", policy.Enforce}},
 			want: `level=INFO msg=denied path=/fake uid=7 operation=CREATE namespace=team-a name=shop user=jane ` +
 				`rules=[] policy=0123456789ab reason="the object is too deep"`,
 		},
+		{
+			name: "not judged in mode warn", v: &verdict{unjudged: unreadable{"the object is too deep", policy.Warn}},
+			want: `level=INFO msg=warned path=/fake uid=7 operation=CREATE namespace=team-a name=shop user=jane ` +
+				`rules=[] policy=0123456789ab reason="the object is too deep"`,
+		},
+		{name: "not judged in mode audit", v: &verdict{unjudged: unreadable{"the object is too deep", policy.Audit}}},
 		{
 			name: "not a review", err: &review.Error{Status: 400, Msg: "request.uid is missing"},
 			want: `level=WARN msg="not a review that could be answered" path=/fake status=400 reason="request.uid is missing" remote=192.0.2.1:1234`,
@@ -96,7 +102,8 @@ func TestOutcomes(t *testing.T) {
 		{want: "allowed", v: &verdict{findings: []policy.Finding{findingOf(policy.Warn)}}},
 		{want: "rewritten", v: &verdict{patch: newPatch()}},
 		{want: "denied", v: &verdict{findings: []policy.Finding{findingOf(policy.Enforce)}}},
-		{want: "unjudged", v: &verdict{unjudged: "x"}},
+		{want: "unjudged", v: &verdict{unjudged: unreadable{"x", policy.Enforce}}},
+		{want: "unjudged", v: &verdict{unjudged: unreadable{"x", policy.Audit}}},
 		{want: "invalid", err: &review.Error{Status: 400}},
 		{want: "invalid", err: &httpError{status: 413}},
 		{want: "rejected", err: &httpError{status: 429, reason: "reviews_waited"}},

@@ -120,7 +120,8 @@ func TestReviews(t *testing.T) {
 		},
 		{
 			name: "an image that is a number", path: "/mutate/pods", outcome: unjudged,
-			body: reviewOf("", "pods", "CREATE", `{"spec":{"containers":[{"name":"app","image":5}]}}`, ""),
+			body:  reviewOf("", "pods", "CREATE", `{"spec":{"containers":[{"name":"app","image":5}]}}`, ""),
+			audit: map[string]string{"unjudged": "spec.containers[0].image: want a string, got a number (enforce)"},
 		},
 	}
 	for _, tt := range tests {

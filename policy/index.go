@@ -8,14 +8,16 @@ import (
 // ruleset is the rules of one kind, in the order of the policy, with an index by namespace. A platform team writes a
 // rule or more for each of its tenants: an object shall not pay for those of the others.
 type ruleset[T any] struct {
-	rules []rule[T]
-	index ruleIndex
+	rules     []rule[T]
+	index     ruleIndex
+	strictest Mode // of the rules; Off when there are none
 }
 
 func newRuleset[T any](rules []rule[T]) ruleset[T] {
-	s := ruleset[T]{rules, ruleIndex{names: map[string][]int{}, prefixes: map[string][]int{}}}
+	s := ruleset[T]{rules: rules, index: ruleIndex{names: map[string][]int{}, prefixes: map[string][]int{}}}
 	for i := range rules {
 		s.index.add(i, rules[i].Match)
+		s.strictest = max(s.strictest, rules[i].Mode)
 	}
 	return s
 }

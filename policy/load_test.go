@@ -151,3 +151,37 @@ func TestLoadDuplicateNames(t *testing.T) {
 		t.Errorf("every kind shares the names: %s", diff)
 	}
 }
+
+// The strictest mode is that of each kind alone, and entries that are off count for nothing.
+func TestStrictest(t *testing.T) {
+	for _, tt := range []struct {
+		name, policy string
+		want         Modes
+	}{
+		{name: "empty"},
+		{
+			name: "of each kind",
+			policy: `
+mirrors:
+- {name: a, mode: off, sources: [docker.io], mirror: mirror.example/hub}
+- {name: b, mode: warn, sources: [ghcr.io], mirror: mirror.example/ghcr}
+- {name: c, mode: audit, sources: [quay.io], mirror: mirror.example/quay}
+pods:
+- {name: d, mode: audit, images: {deniedTags: [latest]}}
+ingresses:
+- {name: e, mode: off, hosts: {required: true}}
+services:
+- {name: f, mode: warn, types: {allowed: []}}
+- {name: g, mode: enforce, types: {allowed: []}}
+- {name: h, mode: audit, types: {allowed: []}}
+`,
+			want: Modes{Mirrors: Warn, Pods: Audit, Ingresses: Off, Services: Enforce},
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, mustLoad(t, tt.policy).Strictest()); diff != "" {
+				t.Errorf("modes (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

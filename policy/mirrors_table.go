@@ -12,10 +12,11 @@ import (
 // mirrorTable finds the route of an image. What that costs depends on the length of the image's name, not on how many
 // routes there are.
 type mirrorTable struct {
-	mirrors []*mirror
-	routes  []*route
-	origins map[source]*origin
-	ends    map[end]*mirror // of entries that share an end, the first
+	mirrors   []*mirror
+	routes    []*route
+	origins   map[source]*origin
+	ends      map[end]*mirror // of entries that share an end, the first
+	strictest Mode            // of the mirrors; Off when there are none
 }
 
 // compileMirrors builds the table of the entries that are in force, and says what is wrong between them.
@@ -40,6 +41,7 @@ func (t *mirrorTable) len() int { return len(t.mirrors) }
 func (t *mirrorTable) add(e *mirrorEntry) strict.Errors {
 	m := newMirror(e, len(t.mirrors))
 	t.mirrors = append(t.mirrors, m)
+	t.strictest = max(t.strictest, e.Mode)
 	var errs strict.Errors
 	for _, s := range e.Sources {
 		r := newRoute(m, s)

@@ -42,6 +42,17 @@ func (p *Policy) Counts() Counts {
 	return Counts{p.mirrors.len(), len(p.pods.rules), len(p.ingresses.rules), len(p.services.rules)}
 }
 
+// Modes is the strictest mode among the entries of each kind; Off where there are none.
+type Modes struct {
+	Mirrors, Pods, Ingresses, Services Mode
+}
+
+// Strictest returns the most that a policy does about objects of each kind. Where an object cannot be read, that is all
+// there is to decide by: nobody knows which entries would have matched it.
+func (p *Policy) Strictest() Modes {
+	return Modes{p.mirrors.strictest, p.pods.strictest, p.ingresses.strictest, p.services.strictest}
+}
+
 // JudgePod judges the images of a Pod as they will be pulled. old is the Pod before an update, nil otherwise. Of one
 // check's findings at most a thousand new ones and a thousand old ones are returned; the last says how many more there
 // are. The same goes for the other kinds.
