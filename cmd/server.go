@@ -31,6 +31,7 @@ type server struct {
 	source   *certs.Source
 	clients  *certs.ClientAuth // nil: callers are not authenticated
 	canary   *handlers.Canary
+	overdue  handlers.Overdue
 	process  *lifecycle.Process
 
 	address string // of the serving port; known when it is bound
@@ -119,8 +120,9 @@ func (s *server) handlers() handlers.Config {
 		Policies:     s.policies,
 		PolicyStatus: func() any { return s.policies.Status() },
 		Ready:        s.ready,
-		Live:         s.process.Live,
+		Live:         s.live,
 		Canary:       s.canary,
+		Overdue:      &s.overdue,
 		Metrics:      s.metrics,
 		Log:          s.log,
 		Limits:       s.flags.limits,
@@ -137,6 +139,14 @@ func (s *server) ready() error {
 		return err
 	}
 	return s.source.Err()
+}
+
+// live is liveness as a whole: the process answers, and no review has got stuck in it where others do not notice.
+func (s *server) live() error {
+	if err := s.process.Live(); err != nil {
+		return err
+	}
+	return s.overdue.Err()
 }
 
 // open waits for the certificates, follows the files from then on, and binds the serving port.

@@ -66,8 +66,8 @@ func NewCanary() (*Canary, error) {
 func (c *Canary) Current() *policy.Policy { return c.policy }
 
 // divert returns next for everybody else, and the same routes with a server of their own for the canary, which must be an
-// accepted caller like all others.
-func (c *Canary) divert(next http.Handler, authenticate func(http.Handler) http.Handler) http.Handler {
+// accepted caller like all others. Its reviews that never come back are counted with those of others.
+func (c *Canary) divert(next http.Handler, authenticate func(http.Handler) http.Handler, overdue *Overdue) http.Handler {
 	ok := func() error { return nil }
 	cfg := Config{
 		Policies:     c,
@@ -75,6 +75,7 @@ func (c *Canary) divert(next http.Handler, authenticate func(http.Handler) http.
 
 		Ready:   ok,
 		Live:    ok,
+		Overdue: overdue,
 		Metrics: telemetry.NewMetrics(prometheus.NewRegistry()),
 		Log:     slog.New(slog.DiscardHandler),
 	}

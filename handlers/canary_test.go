@@ -29,7 +29,7 @@ func TestCanary(t *testing.T) {
 	if err := busy.reviews.enter(t.Context(), time.Now(), 1); err != nil {
 		t.Fatal(err)
 	}
-	s := startTLS(t, f.Canary.divert(serving(f.Config, busy, reviews()), nil))
+	s := startTLS(t, f.Canary.divert(serving(f.Config, busy, reviews()), nil, nil))
 
 	if err := f.Canary.Check(t.Context(), s.Client(), s.URL); err != nil {
 		t.Errorf("a server that is busy and well: %v", err)

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,6 +21,7 @@ type server struct {
 	policies Policies
 	bodies   *gate // bytes of bodies
 	reviews  *gate // reviews that are decoded and decided
+	overdue  *Overdue
 	metrics  *telemetry.Metrics
 	log      *slog.Logger
 }
@@ -30,6 +32,7 @@ func newServer(cfg Config) *server {
 		policies: cfg.Policies,
 		bodies:   newGate("body_bytes", limits.BodyBytes, limits.Line, cfg.Metrics.BodyBytesInFlight()),
 		reviews:  newGate("reviews", int64(limits.Reviews), limits.Line, cfg.Metrics.ReviewsInFlight()),
+		overdue:  cmp.Or(cfg.Overdue, new(Overdue)),
 		metrics:  cfg.Metrics,
 		log:      cfg.Log,
 	}
@@ -94,10 +97,10 @@ func (e *endpoint) decide(body []byte) (v *verdict, err error) {
 		case http.ErrAbortHandler:
 			panic(p)
 		default:
-			uid, _ := review.UID(body[:min(len(body), firstBytes)])
-			v, err = nil, &panicError{value: p, stack: debug.Stack(), uid: uid}
+			v, err = nil, &panicError{value: p, stack: debug.Stack(), uid: uidOf(body)}
 		}
 	}()
+	defer e.overdue.watch(func() { e.reportOverdue(body) })()
 	p := e.policies.Current()
 	v, err = e.judge(p, body)
 	if content, ok := errors.AsType[*review.ContentError](err); ok {

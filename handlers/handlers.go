@@ -4,6 +4,7 @@
 //
 //	handlers.go   the routes, and what they need
 //	endpoint.go   one review: limits → body → decode → decide → answer; all HTTP is there
+//	overdue.go    a review that never comes back from being decided
 //	gate.go       overload: how many are decided at once, how many bytes are held, who waits and for how long
 //	body.go       reading the body into memory that was reserved for it
 //	judge.go      what the paths differ in: the object that is decoded and what is asked about it
@@ -38,6 +39,8 @@ type Config struct {
 	Authenticate func(http.Handler) http.Handler
 	// Canary is the process's own caller; nil for none.
 	Canary *Canary
+	// Overdue counts the reviews that never come back, for Live to ask. Nil counts for nobody.
+	Overdue *Overdue
 	// Metrics counts reviews; Scrape serves /metrics.
 	Metrics *telemetry.Metrics
 	Scrape  http.Handler
@@ -90,7 +93,7 @@ func Serving(cfg Config) http.Handler {
 	if cfg.Canary == nil {
 		return routes
 	}
-	return cfg.Canary.divert(routes, cfg.Authenticate)
+	return cfg.Canary.divert(routes, cfg.Authenticate, cfg.Overdue)
 }
 
 func serving(cfg Config, s *server, kinds []reviewing) http.Handler {

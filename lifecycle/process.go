@@ -112,7 +112,8 @@ func (p *Process) Ready() error {
 
 // Live returns an error if the process hangs and must be restarted. It is what /livez answers. Only a self-probe that
 // is not answered, several times in a row, makes it fall, and only while ready: a wrong answer, a bad certificate or
-// load is nothing that a restart would mend.
+// load is nothing that a restart would mend. A review that never comes back, while others do, is not seen from here: it
+// is for the Handler to know, and to be asked beside Live.
 func (p *Process) Live() error {
 	if p.phase() != ready {
 		return nil
