@@ -34,7 +34,7 @@ func newServer(cfg Config) *server {
 		reviews:  newGate("reviews", int64(limits.Reviews), limits.Line, cfg.Metrics.ReviewsInFlight()),
 		overdue:  cmp.Or(cfg.Overdue, new(Overdue)),
 		metrics:  cfg.Metrics,
-		log:      cfg.Log,
+		log:      cfg.Metrics.Throttle(cfg.Log),
 	}
 }
 

@@ -44,7 +44,8 @@ type Config struct {
 	// Metrics counts reviews; Scrape serves /metrics.
 	Metrics *telemetry.Metrics
 	Scrape  http.Handler
-	// Log gets a line for each denial, each warned of review, and each failure; for every review at level debug.
+	// Log gets a line for each denial, each warned of review, and each failure, as long as there are not too many; for
+	// every review at level debug.
 	Log *slog.Logger
 	// Limits bounds what is in progress. Its zero value stands for the defaults.
 	Limits Limits

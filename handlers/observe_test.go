@@ -5,7 +5,10 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -90,6 +93,35 @@ func TestLog(t *testing.T) {
 			}
 		})
 	}
+}
+
+// However many are denied, the log stays readable, and says what it does not show.
+func TestLogOfAFlood(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, "")
+		e := newServer(f.Config).endpoint(reviewing{path: "/fake"})
+		v := &verdict{findings: []policy.Finding{findingOf(policy.Enforce)}}
+		deny := func() { e.observe(httptest.NewRequest(http.MethodPost, "/fake", nil), v, nil, 0) }
+		for range 1000 {
+			deny()
+		}
+		if n := strings.Count(f.log.String(), "msg=denied"); n != 100 {
+			t.Errorf("%d lines of 1000 denials at once", n)
+		}
+		e.observe(httptest.NewRequest(http.MethodPost, "/fake", nil), nil, &panicError{value: "nil map"}, 0)
+		if !strings.Contains(f.log.String(), `panic="nil map"`) {
+			t.Error("the denials hide a panic")
+		}
+		elapse(time.Second)
+		deny()
+		if want := `level=INFO msg="log lines were left out" lines=900` + "\nlevel=INFO msg=denied "; !strings.Contains(f.log.String(), want) {
+			t.Errorf("the log has no %q", want)
+		}
+		want := map[string]float64{"level=info": 900, "level=warn": 0, "level=error": 0}
+		if diff := cmp.Diff(want, f.series(t, "evergate_log_lines_dropped_total")); diff != "" {
+			t.Errorf("dropped (-want +got):\n%s", diff)
+		}
+	})
 }
 
 func TestOutcomes(t *testing.T) {

@@ -1,4 +1,4 @@
-// Package telemetry is what Evergate tells of itself: metrics for Prometheus.
+// Package telemetry is what Evergate tells of itself: metrics for Prometheus, and how much it logs.
 //
 // Whatever a caller can choose never becomes a label value: not a namespace, a user, an image or a host. What labels
 // carry comes from the code or from the policy, so that the number of series is known when the policy is.
@@ -22,6 +22,8 @@ type Metrics struct {
 	rejected *prometheus.CounterVec
 	findings *prometheus.CounterVec
 	images   *prometheus.CounterVec
+
+	linesDropped *prometheus.CounterVec
 
 	policy       policyMetrics
 	lifecycle    lifecycleMetrics
@@ -69,6 +71,10 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 			Name: "evergate_images_total",
 			Help: "Images of Pods by the mirrors entry that decided and by what became of them.",
 		}, []string{"entry", "outcome"}),
+		linesDropped: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "evergate_log_lines_dropped_total",
+			Help: "Log lines about reviews that were left out because there were too many, by level.",
+		}, []string{"level"}),
 		policy:       newPolicyMetrics(f),
 		lifecycle:    newLifecycleMetrics(f),
 		certificates: newCertificateMetrics(f),

@@ -1,0 +1,122 @@
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+const (
+	// linesPerSecond is what one replica may write for long. A denial is 300 bytes: at this rate a gigabyte a day, which
+	// log pipelines stand and nobody has read to the end.
+	linesPerSecond = 50
+	// linesAtOnce is what it may write in one go: a Deployment that is scaled to a hundred Pods is told of in full.
+	linesAtOnce = 100
+	// tellEvery is how often lines that were left out are told of while there are more of them.
+	tellEvery = time.Second
+)
+
+// Throttle returns a logger that writes what log does, but no more lines than disks and people can take: callers
+// choose how many reviews are denied. What is left out is counted, and told of by one line when lines come through again.
+// Each level has an allowance of its own, so that denials never hide an error. Level debug has no limit: whoever sets it
+// asks for everything. Lines are left out, never made to wait.
+func (m *Metrics) Throttle(log *slog.Logger) *slog.Logger {
+	return slog.New(&throttle{next: log.Handler(), allowances: newAllowances(m.linesDropped)})
+}
+
+// throttle is a slog.Handler. Those that WithAttrs and WithGroup make of it share its allowances.
+type throttle struct {
+	next slog.Handler
+	*allowances
+}
+
+// Enabled implements slog.Handler.
+func (t *throttle) Enabled(ctx context.Context, l slog.Level) bool { return t.next.Enabled(ctx, l) }
+
+// Handle implements slog.Handler.
+func (t *throttle) Handle(ctx context.Context, r slog.Record) error {
+	a := t.of(r.Level)
+	if a == nil {
+		return t.next.Handle(ctx, r)
+	}
+	ok, lost := a.take(r.Time)
+	if !ok {
+		return nil
+	}
+	var told error
+	if lost > 0 {
+		line := slog.NewRecord(r.Time, r.Level, "log lines were left out", 0)
+		line.AddAttrs(slog.Int("lines", lost))
+		told = t.next.Handle(ctx, line)
+	}
+	return errors.Join(told, t.next.Handle(ctx, r))
+}
+
+// WithAttrs implements slog.Handler.
+func (t *throttle) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return &throttle{t.next.WithAttrs(attrs), t.allowances}
+}
+
+// WithGroup implements slog.Handler.
+func (t *throttle) WithGroup(name string) slog.Handler {
+	return &throttle{t.next.WithGroup(name), t.allowances}
+}
+
+// allowances are those of the levels.
+type allowances struct{ info, warn, err allowance }
+
+func newAllowances(dropped *prometheus.CounterVec) *allowances {
+	of := func(l slog.Level) allowance {
+		return allowance{dropped: dropped.WithLabelValues(strings.ToLower(l.String()))}
+	}
+	return &allowances{of(slog.LevelInfo), of(slog.LevelWarn), of(slog.LevelError)}
+}
+
+// of returns the allowance of a level; nil where there is no limit.
+func (a *allowances) of(l slog.Level) *allowance {
+	switch {
+	case l >= slog.LevelError:
+		return &a.err
+	case l >= slog.LevelWarn:
+		return &a.warn
+	case l >= slog.LevelInfo:
+		return &a.info
+	}
+	return nil
+}
+
+// allowance is a token bucket: one token a line. It goes by the times of the lines.
+type allowance struct {
+	dropped prometheus.Counter
+
+	mu     sync.Mutex
+	tokens float64
+	at     time.Time // the latest line; until the first one the bucket is full
+	lost   int       // lines left out since that was told
+	told   time.Time
+}
+
+// take says whether a line of that time is written, and of how many it has to tell that were not.
+func (a *allowance) take(now time.Time) (ok bool, lost int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if passed := now.Sub(a.at); passed > 0 { // lines of several goroutines come in any order
+		a.tokens = min(linesAtOnce, a.tokens+passed.Seconds()*linesPerSecond)
+		a.at = now
+	}
+	if a.tokens < 1 {
+		a.lost++
+		a.dropped.Inc()
+		return false, 0
+	}
+	a.tokens--
+	if a.lost > 0 && now.Sub(a.told) >= tellEvery {
+		lost, a.lost, a.told = a.lost, 0, now
+	}
+	return true, lost
+}
