@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -145,6 +146,38 @@ func TestOutcomes(t *testing.T) {
 	for _, tt := range tests {
 		if got := outcome(tt.v, tt.err); got != tt.want {
 			t.Errorf("%+v, %v: %s, want %s", tt.v, tt.err, got, tt.want)
+		}
+	}
+}
+
+// docs/metrics.md explains every word that reviews, images and rejections are counted by.
+func TestDocumentedWords(t *testing.T) {
+	page, err := os.ReadFile("../docs/metrics.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	words := map[string][]string{
+		"`outcome` | `evergate_reviews_total`": {allowed, rewritten, denied, unjudged, invalid, rejected, panicked},
+	}
+	for o := policy.Outcome(0); imageOutcome(o) != "other"; o++ {
+		words["`outcome` | `evergate_images_total`"] = append(words["`outcome` | `evergate_images_total`"], imageOutcome(o))
+	}
+	for _, r := range reviews() {
+		words["`path` | `evergate_reviews_total`"] = append(words["`path` | `evergate_reviews_total`"], r.path)
+	}
+	s := newServer(newFixture(t, "").Config)
+	reasons := []string{"caller_gone"}
+	for _, g := range []*gate{s.reviews, s.bodies} {
+		reasons = append(reasons, g.name+"_waited", g.name+"_line_full")
+	}
+	words["`reason` | `evergate_reviews_rejected_total`"] = reasons
+	for label, values := range words {
+		_, row, _ := strings.Cut(string(page), "\n| "+label+" |")
+		row, _, _ = strings.Cut(row, "\n")
+		for _, v := range values {
+			if !strings.Contains(row, "`"+v+"`") {
+				t.Errorf("the row of %s does not explain %s", label, v)
+			}
 		}
 	}
 }

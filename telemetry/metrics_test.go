@@ -40,6 +40,7 @@ func used() *prometheus.Registry {
 	m.PhaseChanged("listening", "ready", 150*time.Millisecond, 7)
 	m.SelfProbed("ok", time.Millisecond)
 	m.ConnectionShed()
+	m.Throttle(slog.New(slog.DiscardHandler))
 	m.CertificateLoaded(certs.Serving, time.Unix(1_800_000_000, 0))
 	m.CertificateRefused(certs.ClientCA)
 	return reg

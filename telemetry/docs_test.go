@@ -1,0 +1,173 @@
+package telemetry_test
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/evergate/evergate/telemetry"
+)
+
+var update = flag.Bool("update", false, "write the table of docs/metrics.md anew")
+
+const (
+	page      = "../docs/metrics.md"
+	tableFrom = "<!-- go test ./telemetry -update writes this table -->\n"
+	tableTo   = "<!-- end of table -->\n"
+)
+
+// instrument is what there is to say of a metric.
+type instrument struct {
+	name, kind, help string
+	labels           []string
+	bounds           []string // of the buckets of a histogram
+}
+
+// instruments returns those that g gathers, by name.
+func instruments(t *testing.T, g prometheus.Gatherer) []instrument {
+	t.Helper()
+	families, err := g.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []instrument
+	for _, f := range families {
+		i := instrument{name: f.GetName(), kind: strings.ToLower(f.GetType().String()), help: f.GetHelp()}
+		m := f.GetMetric()[0]
+		for _, l := range m.GetLabel() {
+			i.labels = append(i.labels, "`"+l.GetName()+"`")
+		}
+		for _, b := range m.GetHistogram().GetBucket() {
+			i.bounds = append(i.bounds, strconv.FormatFloat(b.GetUpperBound(), 'f', -1, 64))
+		}
+		all = append(all, i)
+	}
+	return all
+}
+
+// The table of docs/metrics.md is made from the instruments themselves, and the rest of the page is held to it.
+func TestDocumentedMetrics(t *testing.T) {
+	all := instruments(t, used())
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, _ := strings.Cut(string(text), tableFrom)
+	table, after, ok := strings.Cut(rest, tableTo)
+	if !ok {
+		t.Fatalf("%s has no table between\n%s and\n%s", page, tableFrom, tableTo)
+	}
+	want := metricsTable(all)
+	if *update {
+		if err := os.WriteFile(page, []byte(before+tableFrom+want+tableTo+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if diff := cmp.Diff(want, table); diff != "" {
+		t.Errorf("go test ./telemetry -update writes the table of %s anew (-want +got):\n%s", page, diff)
+	}
+	checkLabels(t, all, after)
+	checkNames(t, all, before+after)
+}
+
+// metricsTable has a row for each metric. The buckets of the histograms stand below it.
+func metricsTable(all []instrument) string {
+	var table, buckets strings.Builder
+	table.WriteString("| metric | type | labels | meaning |\n| --- | --- | --- | --- |\n")
+	for _, i := range all {
+		fmt.Fprintf(&table, "| `%s` | %s | %s | %s |\n", i.name, i.kind, strings.Join(i.labels, ", "), i.help)
+		if i.bounds != nil {
+			fmt.Fprintf(&buckets, "\nBuckets of `%s`, in seconds: %s.\n", i.name, strings.Join(i.bounds, ", "))
+		}
+	}
+	return table.String() + buckets.String()
+}
+
+var labelRow = regexp.MustCompile("(?m)^\\| (`[a-z_]+`) \\| `(evergate_[a-z_]+)` \\|")
+
+// checkLabels demands that the page says of each label of each metric what its values are, and of no other.
+func checkLabels(t *testing.T, all []instrument, text string) {
+	t.Helper()
+	var got, want []string
+	for _, m := range labelRow.FindAllStringSubmatch(text, -1) {
+		got = append(got, m[2]+" "+m[1])
+	}
+	for _, i := range all {
+		for _, l := range i.labels {
+			want = append(want, i.name+" "+l)
+		}
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("labels that %s explains (-want +got):\n%s", page, diff)
+	}
+}
+
+// checkNames demands that the page, in its queries too, speaks only of metrics that exist.
+func checkNames(t *testing.T, all []instrument, text string) {
+	t.Helper()
+	known := map[string]bool{}
+	for _, i := range all {
+		known[i.name] = true
+		if i.bounds != nil {
+			known[i.name+"_bucket"], known[i.name+"_count"], known[i.name+"_sum"] = true, true, true
+		}
+	}
+	for _, name := range regexp.MustCompile(`\bevergate_[a-z_]+`).FindAllString(text, -1) {
+		if !known[name] {
+			t.Errorf("%s speaks of %s, which does not exist", page, name)
+		}
+	}
+}
+
+// registered keeps what is registered, so that it can be asked for what it describes.
+type registered struct {
+	prometheus.Registerer
+	collectors []prometheus.Collector
+}
+
+func (r *registered) Register(c prometheus.Collector) error {
+	r.collectors = append(r.collectors, c)
+	return r.Registerer.Register(c)
+}
+
+func (r *registered) MustRegister(all ...prometheus.Collector) {
+	for _, c := range all {
+		if err := r.Register(c); err != nil {
+			panic(err)
+		}
+	}
+}
+
+var descName = regexp.MustCompile(`fqName: "([^"]+)"`)
+
+// What used leaves out would be missing from the page and from all that is checked of names.
+func TestEveryInstrumentIsUsed(t *testing.T) {
+	reg := &registered{Registerer: prometheus.NewRegistry()}
+	telemetry.NewMetrics(reg)
+	want := map[string]bool{}
+	for _, c := range reg.collectors {
+		descs := make(chan *prometheus.Desc, 10)
+		c.Describe(descs)
+		close(descs)
+		for d := range descs {
+			want[descName.FindStringSubmatch(d.String())[1]] = true
+		}
+	}
+	got := map[string]bool{}
+	for _, i := range instruments(t, used()) {
+		got[i.name] = true
+	}
+	if len(want) == 0 || !maps.Equal(want, got) {
+		t.Errorf("metrics (-registered +used):\n%s", cmp.Diff(want, got))
+	}
+}
