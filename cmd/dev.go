@@ -31,7 +31,7 @@ func (f *serveFlags) completeDev(flags *pflag.FlagSet) {
 		f.drainDelay = 0 // no endpoint has to propagate, and Ctrl-C should be quick
 	}
 	if !flags.Changed("drain-timeout") {
-		f.drainTimeout = time.Second
+		f.drainTimeout = f.drainDelay + time.Second
 	}
 	if f.devCA == "" {
 		f.devCA = filepath.Join(os.TempDir(), "evergate-dev-ca.crt")
