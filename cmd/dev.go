@@ -75,7 +75,7 @@ func (s *server) announce(w io.Writer) {
 		policy = "the example examples/policies/dev.yaml; --policy FILE for your own"
 	}
 	curl := fmt.Sprintf("curl --cacert %s -H 'Content-Type: application/json'", s.flags.devCA)
-	fmt.Fprintf(w, `
+	_, _ = fmt.Fprintf(w, `
 Evergate serves admission reviews on https://%[1]s
   CA        %[2]s
   policy    %[3]s

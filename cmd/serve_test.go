@@ -286,7 +286,7 @@ func TestServeWaitsForItsCertificate(t *testing.T) {
 }
 
 func TestServeFailsToStart(t *testing.T) {
-	taken, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a listener of a test
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

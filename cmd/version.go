@@ -13,7 +13,7 @@ import (
 
 // Set by the linker for releases: -X github.com/evergate/evergate/cmd.version=v1.2.3, likewise commit and date. What is
 // not set comes from what the go command records.
-var version, commit, date string
+var version, commit, date string //nolint:gochecknoglobals // the linker can set nothing else
 
 // buildVersion says which build this is.
 type buildVersion struct {

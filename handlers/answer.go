@@ -103,8 +103,9 @@ func (v *verdict) warnsOf(img *policy.ImageOutcome) bool {
 		return v.request.Subresource != ""
 	case policy.Malformed:
 		return true
+	default:
+		return false
 	}
-	return false
 }
 
 func (v *verdict) imageWarning(img *policy.ImageOutcome) string {
@@ -114,8 +115,10 @@ func (v *verdict) imageWarning(img *policy.ImageOutcome) string {
 		return v.tag(img.Mode) + img.Entry + ": " + place + " would be pulled from " + img.To
 	case policy.Rewritten:
 		return v.tag(img.Mode) + img.Entry + ": " + place + " is pulled from " + img.To
+	default:
+		return fmt.Sprintf("[%s] %s: %q is not an image reference: %s",
+			v.policy, img.Image.Path(), img.Image.Ref, img.Detail)
 	}
-	return fmt.Sprintf("[%s] %s: %q is not an image reference: %s", v.policy, img.Image.Path(), img.Image.Ref, img.Detail)
 }
 
 func (v *verdict) tag(m policy.Mode) string { return "[" + m.String() + " " + v.policy + "] " }

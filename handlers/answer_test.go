@@ -38,6 +38,7 @@ func image(o policy.Outcome, mode policy.Mode) policy.ImageOutcome {
 		img.Entry, img.Mode, img.To = "hub", mode, "mirror.corp.example/docker.io/library/nginx:1.25"
 	case policy.Malformed:
 		img.Image.Ref, img.Detail = "nginx:1:25", "invalid reference format"
+	default:
 	}
 	return img
 }

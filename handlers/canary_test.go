@@ -115,7 +115,7 @@ func TestCanaryTellsHangsFromOtherErrors(t *testing.T) {
 		want    string
 	}{
 		{
-			"busy", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "overloaded", 429) }, false,
+			"busy", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "overloaded", http.StatusTooManyRequests) }, false,
 			"canary review to /mutate/pods: 429 Too Many Requests: overloaded",
 		},
 		{

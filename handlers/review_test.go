@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -145,9 +146,7 @@ func TestReviews(t *testing.T) {
 				t.Errorf("warnings (-want +got):\n%s", diff)
 			}
 			audit := map[string]string{"policy": hash}
-			for k, v := range tt.audit {
-				audit[k] = v
-			}
+			maps.Copy(audit, tt.audit)
 			if diff := cmp.Diff(audit, a.Response.AuditAnnotations); diff != "" {
 				t.Errorf("audit annotations (-want +got):\n%s", diff)
 			}

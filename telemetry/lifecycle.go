@@ -38,7 +38,7 @@ func newLifecycleMetrics(f promauto.Factory) lifecycleMetrics {
 		probeTime: f.NewHistogram(prometheus.HistogramOpts{
 			Name:    "evergate_self_probe_duration_seconds",
 			Help:    "How long self-probes took, with their TLS handshake.",
-			Buckets: reviewSeconds,
+			Buckets: reviewSeconds(),
 		}),
 		shed: f.NewCounter(prometheus.CounterOpts{
 			Name: "evergate_connections_shed_total",

@@ -30,11 +30,11 @@ type Metrics struct {
 	certificates certificateMetrics
 }
 
-// reviewSeconds are the bounds of the review duration histogram. Deciding takes well below a millisecond, so the
+// reviewSeconds returns the bounds of the review duration histogram. Deciding takes well below a millisecond, so the
 // first four bounds tell a healthy process from one that waits for a core. Then come three per decade; the last three
 // are what the API server waits for: timeoutSeconds as the kit sets it, as it is by default, and at most.
-var reviewSeconds = []float64{
-	100e-6, 250e-6, 500e-6, 1e-3, 2.5e-3, 5e-3, 10e-3, 25e-3, 50e-3, 0.1, 0.25, 0.5, 1, 3, 10, 30,
+func reviewSeconds() []float64 {
+	return []float64{100e-6, 250e-6, 500e-6, 1e-3, 2.5e-3, 5e-3, 10e-3, 25e-3, 50e-3, 0.1, 0.25, 0.5, 1, 3, 10, 30}
 }
 
 // NewMetrics registers all instruments with reg. It panics when one of them is registered already: that is a mistake
@@ -49,7 +49,7 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		duration: f.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "evergate_review_duration_seconds",
 			Help:    "Time from a review's header to its answer, with the reading of its body and any waiting.",
-			Buckets: reviewSeconds,
+			Buckets: reviewSeconds(),
 		}, []string{"path"}),
 		inFlight: f.NewGauge(prometheus.GaugeOpts{
 			Name: "evergate_reviews_in_flight",

@@ -3,6 +3,7 @@ package telemetry_test
 import (
 	"io"
 	"log/slog"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -49,7 +50,7 @@ func used() *prometheus.Registry {
 func scrape(t *testing.T, g prometheus.Gatherer) string {
 	t.Helper()
 	w := httptest.NewRecorder()
-	telemetry.Scrape(g, slog.New(slog.DiscardHandler)).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	telemetry.Scrape(g, slog.New(slog.DiscardHandler)).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	text, err := io.ReadAll(w.Body)
 	if err != nil {
 		t.Fatal(err)
