@@ -251,6 +251,10 @@ func TestServeByVariables(t *testing.T) {
 	}
 	s.stop()
 	s.await(t, s.stderr, `"to":"draining"`)
+	ops := s.await(t, s.stderr, `"msg":"ops port bound","address":"([^"]+)"`)
+	if status, answer := call(t, http.DefaultClient, "http://"+ops+"/readyz", nil); status != 200 {
+		t.Errorf("/readyz of a drain that keeps it: %d %s", status, answer)
+	}
 	if _, err := raw.WriteTo(conn); err != nil {
 		t.Fatal(err)
 	}

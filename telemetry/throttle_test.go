@@ -107,10 +107,15 @@ func TestThrottle(t *testing.T) {
 		},
 		{
 			"the flood is over", time.Hour,
-			func() { write(h, 100, slog.LevelInfo, "denied") },
-			[]string{"1 × INFO log lines were left out lines=950", "100 × INFO denied"},
+			func() { write(h, 99, slog.LevelInfo, "denied") },
+			[]string{"1 × INFO log lines were left out lines=950", "99 × INFO denied"},
 		},
-		{"a line that is late", -time.Minute, func() { write(h, 1, slog.LevelInfo, "denied") }, nil},
+		{
+			"a line that is late", -time.Minute,
+			func() { write(h, 1, slog.LevelInfo, "denied") },
+			[]string{"1 × INFO denied"},
+		},
+		{"after which no time has passed", time.Minute, func() { write(h, 1, slog.LevelInfo, "denied") }, nil},
 	} {
 		now = now.Add(step.after)
 		step.do()
