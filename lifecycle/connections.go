@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"container/list"
 	"context"
 	"crypto/tls"
@@ -12,31 +13,34 @@ import (
 )
 
 // connections are the open connections of one server: how many there are, how old each is, and which has to go when
-// there are too many. It hears of them through the ConnContext and ConnState hooks of the http.Server.
+// there are too many. It hears of them through the ConnContext and ConnState hooks of the http.Server, and of requests
+// that have arrived through its handler.
 //
-// With max connections open, each new one costs an old one, so that honest callers get in while a hostile peer holds
-// connections by the thousand. The first to go is the one that has gone longest without completing its first request:
-// an honest caller completes one within milliseconds of dialling, a peer that says nothing never does. Then the one
-// that has been idle longest: callers reuse the one that they used last, so it is the least likely to be chosen. If all
-// are busy answering, the new one goes.
+// With max connections open, each new one costs an old one, so that honest callers, and kubelet's probes, get in while a
+// hostile peer holds connections by the thousand. The first to go is the one whose request has been awaited longest: an
+// honest caller sends a request, with its body, within milliseconds of dialling, a peer that means ill never does. Then
+// the one that has been idle longest: callers reuse the one that they used last, so it is the least likely to be chosen.
+// Then the one whose answer is longest overdue: that of an honest caller is bound in time, and its caller about to
+// leave; that of a peer that does not read lasts as long as it can.
 type connections struct {
 	maxAge time.Duration // 0: none is ever old
 	max    int           // 0: no bound
 	shed   func()        // told of each connection that had to go
 
-	mu     sync.Mutex
-	open   map[net.Conn]*connection
-	silent list.List     // *connection that have completed no request, oldest first
-	idle   list.List     // *connection between requests, longest idle first
-	none   chan struct{} // closed when none is open any more; nil while nobody waits
+	mu      sync.Mutex
+	open    map[net.Conn]*connection
+	awaited list.List     // *connection whose request has not wholly arrived, longest awaited first
+	idle    list.List     // *connection between requests, longest idle first
+	busy    list.List     // *connection whose request is being answered, longest first
+	none    chan struct{} // closed when none is open any more; nil while nobody waits
 }
 
 // connection is an open connection.
 type connection struct {
 	net.Conn
-	retireAt time.Time // zero: never
-	in       *list.List
-	place    *list.Element // in that list; nil while it answers a request that is not its first
+	retireAt time.Time  // zero: never
+	in       *list.List // nil when it is not open any more
+	place    *list.Element
 }
 
 // old says whether the connection has reached its age, so that its next answer should be its last.
@@ -88,22 +92,21 @@ func (cs *connections) add(c *connection) (victim *connection) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	if cs.max > 0 && len(cs.open) >= cs.max {
-		oldest := cs.silent.Front()
-		if oldest == nil {
-			oldest = cs.idle.Front()
-		}
-		if oldest == nil {
-			return c
-		}
-		victim = oldest.Value.(*connection)
+		victim = cs.dispensable()
 		defer cs.remove(victim) // last, so that a drain does not see a moment without any
 	}
 	if cs.open == nil {
 		cs.open = make(map[net.Conn]*connection)
 	}
 	cs.open[c.Conn] = c
-	c.move(&cs.silent)
+	c.move(&cs.awaited)
 	return victim
+}
+
+// dispensable returns the connection that has to go first. There must be one.
+func (cs *connections) dispensable() *connection {
+	first := cmp.Or(cs.awaited.Front(), cs.idle.Front(), cs.busy.Front())
+	return first.Value.(*connection)
 }
 
 // changed follows a connection through its states. It is the server's ConnState.
@@ -115,14 +118,23 @@ func (cs *connections) changed(conn net.Conn, state http.ConnState) {
 		return // shed already
 	}
 	switch state {
-	case http.StateActive:
+	case http.StateActive: // the header of a request is there, its body may follow
 		if c.in == &cs.idle {
-			c.move(nil)
+			c.move(&cs.awaited)
 		}
 	case http.StateIdle:
 		c.move(&cs.idle)
 	case http.StateClosed, http.StateHijacked:
 		cs.remove(c)
+	}
+}
+
+// arrived takes note that a request has wholly arrived.
+func (cs *connections) arrived(c *connection) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	if c.in == &cs.awaited { // it may have been shed meanwhile
+		c.move(&cs.busy)
 	}
 }
 

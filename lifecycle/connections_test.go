@@ -86,24 +86,62 @@ func TestOldestSilentConnectionGoesFirst(t *testing.T) {
 	})
 }
 
-// A first request that never ends is as silent as none.
+// A request that never ends is as silent as none, the first on its connection or a later one.
 func TestUnfinishedRequestGoesFirst(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newCrowd(t)
-		c.caller()
-		conn, err := c.reviews.dial(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		fmt.Fprint(conn, "POST /echo HTTP/1.1\r\nHost: evergate\r\nContent-Length: 9\r\n\r\n")
-		gone := goesAway(conn)
-		newer := c.silent()
-		c.checkGone("the unfinished one", gone, false)
-		c.silent()
-		c.checkGone("the unfinished one", gone, true)
-		c.checkGone("the newer one", newer, false)
-		c.end(1)
-	})
+	const whole, unfinished = "GET /review HTTP/1.1\r\nHost: evergate\r\n\r\n",
+		"POST /echo HTTP/1.1\r\nHost: evergate\r\nContent-Length: 9\r\n\r\n1234"
+	for name, requests := range map[string]string{
+		"first": unfinished,
+		"later": whole + unfinished,
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newCrowd(t)
+				honest := c.caller()
+				conn, err := c.reviews.dial(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				gone := goesAway(conn)
+				fmt.Fprint(conn, requests)
+				synctest.Wait()
+				newer := c.silent()
+				c.checkGone("the unfinished one", gone, false)
+				c.silent()
+				c.checkGone("the unfinished one", gone, true)
+				c.checkGone("the newer one", newer, false)
+				before := c.OpenConnections()
+				c.call(honest)
+				if after := c.OpenConnections(); after != before {
+					t.Errorf("the honest caller had to dial anew: %d connections were open, now %d", before, after)
+				}
+				c.end(1)
+			})
+		})
+	}
+}
+
+// What has wholly arrived is answered, though it is the first on its connection, and other connections are idle.
+func TestFirstRequestIsAnswered(t *testing.T) {
+	for name, body := range map[string]string{"without a body": "", "with a body": "1234"} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newCrowd(t)
+				answer := make(chan string)
+				go func() { answer <- post(c.reviews.client(t), "http://evergate/slow", body) }()
+				<-c.reached
+				c.caller()
+				for range 10 {
+					c.silent()
+				}
+				close(c.slowly)
+				if got := <-answer; got != "200" {
+					t.Errorf("got %q, want 200", got)
+				}
+				c.end(9)
+			})
+		})
+	}
 }
 
 func TestLongestIdleConnectionGoesSecond(t *testing.T) {
@@ -123,20 +161,22 @@ func TestLongestIdleConnectionGoesSecond(t *testing.T) {
 	})
 }
 
-func TestNewConnectionGoesLast(t *testing.T) {
+// Whoever is new gets in, though all others are being answered: it may be the probe that shows why they are.
+func TestLongestBusyConnectionGoesLast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t)
-		answers := make(chan string)
-		for range 3 {
+		var answers [3]chan string
+		for i := range answers {
+			answers[i] = make(chan string, 1)
 			busy := c.caller()
-			go func() { answers <- call(busy, "/slow") }()
+			go func() { answers[i] <- call(busy, "/slow") }()
 			<-c.reached
 		}
-		c.checkGone("the newcomer", c.silent(), true)
+		c.caller()
 		close(c.slowly)
-		for range 3 {
-			if got := <-answers; got != "200" {
-				t.Errorf("who was there got %q, want 200", got)
+		for i, want := range []string{`Post "http://evergate/slow": EOF`, "200", "200"} {
+			if got := <-answers[i]; got != want {
+				t.Errorf("caller %d got %q, want %q", i, got, want)
 			}
 		}
 		c.end(1)

@@ -96,6 +96,26 @@ func TestOptionsStar(t *testing.T) {
 	})
 }
 
+// A request without a body has no deadline by which it must have been read: net/http would take one that passes for a
+// caller that has gone, and from then on cancel every request on the connection.
+func TestNoBodyNoReadDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/long" {
+				<-time.After(bodyTimeout + time.Second)
+			}
+			if err := r.Context().Err(); err != nil {
+				fmt.Fprint(rw, err)
+			}
+		})
+		w.run(t)
+		c := w.reviews.client(t)
+		checkCall(t, c, "/long", "200")
+		checkCall(t, c, "/review", "200")
+	})
+}
+
 // A connection is retired by an answer after its age, ±10 %, and never cut.
 func TestConnectionAge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

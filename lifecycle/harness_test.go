@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -163,6 +164,7 @@ func newWorld(t *testing.T) *world {
 	mux.HandleFunc("/review", func(http.ResponseWriter, *http.Request) {})
 	mux.HandleFunc("/echo", func(rw http.ResponseWriter, r *http.Request) { _, _ = io.Copy(rw, r.Body) })
 	mux.HandleFunc("/slow", func(rw http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
 		w.reached <- struct{}{}
 		select {
 		case <-w.slowly:
@@ -232,17 +234,17 @@ func elapse(d time.Duration) {
 	synctest.Wait()
 }
 
-func call(c *http.Client, path string) string { return post(c, "http://evergate"+path) }
+func call(c *http.Client, path string) string { return post(c, "http://evergate"+path, "") }
 
 // post makes a call and returns its answer in short: the status, then what of Connection, Retry-After and the body
 // there is.
-func post(c *http.Client, url string) string {
-	resp, err := c.Post(url, "application/json", nil)
+func post(c *http.Client, url, body string) string {
+	resp, err := c.Post(url, "application/json", strings.NewReader(body))
 	if err != nil {
 		return err.Error()
 	}
 	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
+	text, err := io.ReadAll(resp.Body)
 	if err != nil {
 		return err.Error()
 	}
@@ -253,8 +255,8 @@ func post(c *http.Client, url string) string {
 	if after := resp.Header.Get("Retry-After"); after != "" {
 		s += " retry-after=" + after
 	}
-	if len(body) > 0 {
-		s += " " + string(bytes.TrimSpace(body))
+	if len(text) > 0 {
+		s += " " + string(bytes.TrimSpace(text))
 	}
 	return s
 }

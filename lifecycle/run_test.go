@@ -212,11 +212,12 @@ func TestShutdownWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.run(t)
+		w.signal()
+		elapse(DefaultDrainDelay - time.Second)
 		slow := make(chan string)
 		go func() { slow <- call(w.reviews.client(t), "/slow") }()
 		<-w.reached
-		w.signal()
-		elapse(DefaultDrainTimeout + DefaultShutdownTimeout - time.Second)
+		elapse(DefaultDrainTimeout - DefaultDrainDelay + DefaultShutdownTimeout)
 		if _, err := w.reviews.dial(t.Context()); err == nil {
 			t.Error("the listener is open while stopping")
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log"
 	"log/slog"
 	"net"
@@ -45,7 +46,7 @@ const (
 // kube-apiserver does not offer HTTP/2 to a Service, where one dead connection would take all calls with it.
 func newServer(h http.Handler, conns *connections, log *slog.Logger) *http.Server {
 	s := &http.Server{
-		Handler:           boundBody(h),
+		Handler:           receive(h, conns),
 		ReadHeaderTimeout: idleTimeout,
 		WriteTimeout:      writeTimeout,
 		IdleTimeout:       idleTimeout,
@@ -62,14 +63,36 @@ func newServer(h http.Handler, conns *connections, log *slog.Logger) *http.Serve
 	return s
 }
 
-// boundBody gives each request bodyTimeout for its body, whether a handler reads it or net/http discards it. Handlers
-// may set an earlier deadline.
-func boundBody(next http.Handler) http.Handler {
+// receive gives each request bodyTimeout for its body, whether a handler reads it or net/http discards it, and tells
+// conns when it has arrived. Handlers may set an earlier deadline.
+func receive(next http.Handler, conns *connections) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c := connectionOf(r.Context())
+		if r.Body == http.NoBody {
+			conns.arrived(c)
+			next.ServeHTTP(w, r)
+			return
+		}
 		// An error says that the connection is gone, which the first read will say again.
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout))
-		next.ServeHTTP(w, r)
+		received := *r // net/http has use for its own body after the answer
+		received.Body = &body{r.Body, func() { conns.arrived(c) }}
+		next.ServeHTTP(w, &received)
 	})
+}
+
+// body is the body of a request. It calls arrived when a read meets its end, which may be more than once.
+type body struct {
+	io.ReadCloser
+	arrived func()
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err == io.EOF {
+		b.arrived()
+	}
+	return n, err
 }
 
 // serve serves a listener until s is shut down, and calls failed if it ends for another reason.

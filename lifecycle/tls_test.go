@@ -140,7 +140,7 @@ func TestRollOut(t *testing.T) {
 		client := &http.Client{Transport: transport}
 		wg.Go(func() {
 			for {
-				switch got := post(client, "https://evergate.evergate.svc/"); got {
+				switch got := post(client, "https://evergate.evergate.svc/", ""); got {
 				case "200 HTTP/1.1", "200 close HTTP/1.1":
 				default:
 					t.Errorf("a call failed: %s", got)
