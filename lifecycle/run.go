@@ -14,6 +14,10 @@ import (
 // reached at all takes far less, and the node waits.
 const stopTimeout = 5 * time.Second
 
+// opsStopTimeout is the part of stopTimeout in which who still reads metrics may finish. A scrape takes some
+// milliseconds; a connection without a request would hold up Shutdown for 5 s, and nothing would be left for telemetry.
+const opsStopTimeout = time.Second
+
 // Run lives through all phases and returns when the process should exit: nil after a drain in which every caller was
 // answered, else an *ExitError.
 //
@@ -140,7 +144,9 @@ func (p *Process) shutdown(ctx context.Context, s *http.Server) error {
 func (p *Process) finish(ctx context.Context, ops *http.Server) {
 	ctx, cancel := context.WithTimeout(ctx, stopTimeout)
 	defer cancel()
-	if ops.Shutdown(ctx) != nil {
+	scraped, cancelScrape := context.WithTimeout(ctx, opsStopTimeout)
+	defer cancelScrape()
+	if ops.Shutdown(scraped) != nil {
 		_ = ops.Close() // whoever still reads metrics is no caller
 	}
 	for _, stop := range p.OnStop {

@@ -189,6 +189,31 @@ func TestOpsPortIsLast(t *testing.T) {
 	})
 }
 
+// Who is on the ops port leaves most of the time to the telemetry that has to be flushed.
+func TestOpsPortDoesNotHoldUpTelemetry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		var left time.Duration
+		w.OnStop = append(w.OnStop, func(ctx context.Context) error {
+			end, _ := ctx.Deadline()
+			left = time.Until(end)
+			return ctx.Err()
+		})
+		w.run(t)
+		w.signal()
+		elapse(DefaultDrainDelay - time.Nanosecond)
+		silent, err := w.ops.dial(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer silent.Close()
+		w.checkEnd(t, 0, "")
+		if want := stopTimeout - opsStopTimeout; left != want {
+			t.Errorf("telemetry had %s, want %s", left, want)
+		}
+	})
+}
+
 func TestShutdownDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
