@@ -34,13 +34,13 @@ func commonName(name string) edit {
 	return func(c *x509.Certificate) { c.Subject = pkix.Name{CommonName: name} }
 }
 
-func newCA(t *testing.T, name string, parent *tls.Certificate) *tls.Certificate {
+func newCA(t *testing.T, name string, parent *tls.Certificate, edits ...edit) *tls.Certificate {
 	t.Helper()
-	return sign(t, parent, commonName(name), func(c *x509.Certificate) {
+	return sign(t, parent, append([]edit{commonName(name), func(c *x509.Certificate) {
 		c.IsCA, c.BasicConstraintsValid, c.KeyUsage = true, true, x509.KeyUsageCertSign
 		c.DNSNames, c.ExtKeyUsage = nil, nil
 		c.NotAfter = time.Now().Add(3650 * day)
-	})
+	}}, edits...)...)
 }
 
 // sign makes a serving certificate for the Service as cert-manager does, but for the edits.

@@ -16,17 +16,16 @@ import (
 // pair is a serving certificate with its key, and the CAs that it was found to chain to.
 type pair struct {
 	cert  *tls.Certificate
-	roots *x509.CertPool // nil: not known
+	cas   []*x509.Certificate
+	roots *x509.CertPool // of cas; nil: not known
 }
 
 // verify says why a caller that asks for serverName would reject chain, the leaf first.
 func (p *pair) verify(chain []*x509.Certificate, serverName string, now time.Time) error {
 	leaf := chain[0]
-	switch {
-	case now.After(leaf.NotAfter):
-		return fmt.Errorf("the certificate expired at %s", stamp(leaf.NotAfter))
-	case now.Before(leaf.NotBefore):
-		return fmt.Errorf("the certificate is not valid before %s", stamp(leaf.NotBefore))
+	switch reason := outOfDate(leaf, now); {
+	case reason != "":
+		return fmt.Errorf("the certificate %s", reason)
 	case !forServers(leaf):
 		return errors.New("the certificate is not for servers: its extended key usages lack server authentication")
 	case serverName != "" && leaf.VerifyHostname(serverName) != nil:
@@ -36,10 +35,27 @@ func (p *pair) verify(chain []*x509.Certificate, serverName string, now time.Tim
 		return nil
 	}
 	_, err := leaf.Verify(x509.VerifyOptions{Roots: p.roots, Intermediates: pool(chain[1:]), CurrentTime: now})
-	if err != nil {
-		return fmt.Errorf("the certificate does not chain to its CA: %w", err)
+	if err == nil {
+		return nil
 	}
-	return nil
+	// Package x509 would tell the current time, and so let one lasting trouble look like another at each poll.
+	for _, ca := range slices.Concat(chain[1:], p.cas) {
+		if reason := outOfDate(ca, now); reason != "" {
+			return fmt.Errorf("the certificate does not chain to its CA: %s %s", ca.Subject, reason)
+		}
+	}
+	return fmt.Errorf("the certificate does not chain to its CA: %w", err)
+}
+
+// outOfDate says why nobody accepts c now because of its dates; it returns "" if there is no reason.
+func outOfDate(c *x509.Certificate, now time.Time) string {
+	switch {
+	case now.After(c.NotAfter):
+		return "expired at " + stamp(c.NotAfter)
+	case now.Before(c.NotBefore):
+		return "is not valid before " + stamp(c.NotBefore)
+	}
+	return ""
 }
 
 // forServers says whether a TLS client takes leaf for a server's. One without extended key usages is good for all.

@@ -151,11 +151,10 @@ func (s *Source) build(files []reload.File) (*pair, error) {
 	}
 	p := &pair{cert: &cert}
 	if ca := pem[s.files.CA]; ca != nil {
-		cas, err := parseCAs(ca)
-		if err != nil {
+		if p.cas, err = parseCAs(ca); err != nil {
 			return nil, fmt.Errorf("%s: %w", s.files.CA, err)
 		}
-		p.roots = pool(cas)
+		p.roots = pool(p.cas)
 	}
 	chain, err := parseChain(cert.Certificate)
 	if err != nil {

@@ -213,6 +213,26 @@ func TestExpiry(t *testing.T) {
 	})
 }
 
+// A CA that has expired is told once, not at every poll.
+func TestExpiredCA(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		volume := atomicdir.New(t)
+		until := time.Now().Add(time.Hour)
+		ca := newCA(t, "ca", nil, dates(time.Now(), until))
+		first, second := sign(t, ca), sign(t, ca)
+		volume.Write(secret(t, first, ca))
+		s, lines := newVolumeSource(t, volume, nil)
+		run(t, s)
+		lines.Take()
+		pass(2 * time.Hour)
+		volume.Write(secret(t, second, ca))
+		pass(time.Hour)
+		expectLog(t, lines, volume, `level=ERROR msg="serving certificate refused: the last good one stays in force" `+
+			`error="the certificate does not chain to its CA: CN=ca expired at `+stamp(until)+`" not_after=`+
+			stamp(first.Leaf.NotAfter))
+	})
+}
+
 // The issuer's clock is ahead: the certificate is taken when its time has come, though the files do not change.
 func TestNotValidYet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
