@@ -7,6 +7,7 @@
 package certs
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -24,8 +25,8 @@ type Files struct {
 	Cert string // PEM: the certificate, then its intermediates
 	Key  string // PEM
 
-	// CA holds the PEM of the CAs that the certificate must chain to. It may be empty, and the file may be absent: not
-	// every issuer tells its CA. Then nobody checks the chain before the API server does.
+	// CA holds the PEM of the CAs that the certificate must chain to. It may be empty, and the file may be absent or
+	// blank: not every issuer tells its CA. Then nobody checks the chain before the API server does.
 	CA string
 
 	// ServerName is the DNS name that callers ask for, <service>.<namespace>.svc. The certificate must cover it. Empty
@@ -150,7 +151,7 @@ func (s *Source) build(files []reload.File) (*pair, error) {
 		return nil, fmt.Errorf("%s and %s are not a key pair: %w", s.files.Cert, s.files.Key, err)
 	}
 	p := &pair{cert: &cert}
-	if ca := pem[s.files.CA]; ca != nil {
+	if ca := bytes.TrimSpace(pem[s.files.CA]); len(ca) > 0 {
 		if p.cas, err = parseCAs(ca); err != nil {
 			return nil, fmt.Errorf("%s: %w", s.files.CA, err)
 		}

@@ -36,6 +36,7 @@ func TestRefusals(t *testing.T) {
 		"no certificate":  {change: map[string]string{"tls.crt": ""}, want: "missing: SECRET/tls.crt"},
 		"another's key":   {change: map[string]string{"tls.key": keyText(t, ca)}, want: "SECRET/tls.crt and SECRET/tls.key are not a key pair: tls: private key does not match public key"},
 		"not PEM":         {change: map[string]string{"tls.crt": "x"}, want: "SECRET/tls.crt and SECRET/tls.key are not a key pair: tls: failed to find any PEM data in certificate input"},
+		"blank CA":        {change: map[string]string{"ca.crt": "\n"}},
 		"CA not PEM":      {change: map[string]string{"ca.crt": "x"}, want: "SECRET/ca.crt: there is no PEM certificate in it"},
 		"CA cut short":    {change: map[string]string{"ca.crt": string(certPEM(ca)) + string(certPEM(other))[:200]}, want: "SECRET/ca.crt: 2 PEM certificates begin in it and 1 are whole"},
 		"two CAs":         {change: map[string]string{"ca.crt": string(certPEM(other)) + string(certPEM(ca))}},
