@@ -30,16 +30,17 @@ type ClientAuth struct {
 	observer Observer
 	value    reload.Value[trust]
 	probe    tls.Certificate
+	born     time.Time // of the monotonic clock
 
 	refusals atomic.Int64 // not logged yet
-	quiet    atomic.Int64 // no refusal is logged before this time, in nanoseconds since 1970
+	quiet    atomic.Int64 // no refusal is logged for so many nanoseconds since born
 }
 
 // NewClientAuth accepts callers whose certificate is signed by a CA in caFile, a PEM bundle, and bears one of names as
 // its common name, DNS name or URI. No names means that every certificate of those CAs is accepted. Nothing is read
 // before Wait. A nil observer is not told.
 func NewClientAuth(caFile string, names []string, log *slog.Logger, observer Observer) (*ClientAuth, error) {
-	a := &ClientAuth{caFile: caFile, names: slices.Clone(names), log: log, observer: orNobody(observer)}
+	a := &ClientAuth{caFile: caFile, names: slices.Clone(names), log: log, observer: orNobody(observer), born: time.Now()}
 	a.value = reload.Value[trust]{
 		Read:  func() ([]reload.File, error) { return reload.ReadFiles(caFile) },
 		Build: a.build, Loaded: a.loaded, Refused: a.refused,
@@ -130,7 +131,7 @@ const complainInterval = time.Minute
 // be read here alone.
 func (a *ClientAuth) complain(r *http.Request, status int, why string) {
 	a.refusals.Add(1)
-	now, quiet := time.Now().UnixNano(), a.quiet.Load()
+	now, quiet := int64(time.Since(a.born)), a.quiet.Load()
 	if now < quiet || !a.quiet.CompareAndSwap(quiet, now+int64(complainInterval)) {
 		return
 	}
