@@ -63,6 +63,10 @@ func serve(ctx context.Context, f serveFlags, stdout, stderr io.Writer) error {
 	s.process.OpsListener = ops
 	s.log.Info("ops port bound", "address", ops.Addr().String())
 
+	// Whoever reads the log or the greeting may go, as a journal or a container runtime that is restarted does: package
+	// os would end the process at the next line, and with it the reviews under way.
+	signal.Ignore(syscall.SIGPIPE)
+
 	// Two: one to drain, one to give up.
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
