@@ -3,10 +3,12 @@ package cmd
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -15,6 +17,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
+
+	"github.com/evergate/evergate/certs"
 )
 
 // argsVariable holds what TestMain runs as evergate, in place of the tests.
@@ -70,24 +75,43 @@ func (p process) ready(t *testing.T) (address string) {
 	return ""
 }
 
-// Whoever reads the log may go: the process serves, and drains, without it.
-func TestNobodyReadsTheLog(t *testing.T) {
+// startDev starts evergate serve --dev and returns when it is ready, with where it serves reviews and how to call it.
+func startDev(t *testing.T, args ...string) (p process, address string, client *tls.Config) {
+	t.Helper()
 	ca := filepath.Join(t.TempDir(), "ca.crt")
-	p := start(t, "serve", "--dev", "--dev-ca", ca, "--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0")
-	url := "https://" + p.ready(t) + "/validate/pods"
-	if err := p.log.Close(); err != nil {
-		t.Fatal(err)
-	}
+	p = start(t, append([]string{
+		"serve", "--dev", "--dev-ca", ca, "--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0",
+	}, args...)...)
+	address = p.ready(t)
 	pem, err := os.ReadFile(ca)
 	if err != nil {
 		t.Fatal(err)
 	}
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(pem)
-	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}}
-	defer client.CloseIdleConnections()
+	return p, address, &tls.Config{RootCAs: roots, ServerName: "localhost"}
+}
+
+// terminate drains the process, which must end well.
+func (p process) terminate(t *testing.T) {
+	t.Helper()
+	if err := p.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Wait(); err != nil {
+		t.Errorf("it ended with %v", err)
+	}
+}
+
+// Whoever reads the log may go: the process serves, and drains, without it.
+func TestNobodyReadsTheLog(t *testing.T) {
+	p, address, config := startDev(t)
+	if err := p.log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: config}}
 	for range 3 { // each is logged
-		resp, err := client.Post(url, "text/plain", bytes.NewReader(nil))
+		resp, err := client.Post("https://"+address+"/validate/pods", "text/plain", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,10 +120,71 @@ func TestNobodyReadsTheLog(t *testing.T) {
 			t.Errorf("status %d", resp.StatusCode)
 		}
 	}
-	if err := p.Process.Signal(syscall.SIGTERM); err != nil {
+	client.CloseIdleConnections()
+	p.terminate(t)
+}
+
+// However a review is addressed, it is not judged for a caller without a certificate.
+func TestNoWayAroundClientAuthentication(t *testing.T) {
+	review, err := os.ReadFile("../examples/reviews/pod.json")
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Wait(); err != nil {
-		t.Errorf("it ended with %v", err)
+	anyCA := filepath.Join(t.TempDir(), "clients.crt")
+	dev, err := certs.NewDev(nil, time.Now())
+	if err != nil {
+		t.Fatal(err)
 	}
+	if err := dev.WriteCA(anyCA); err != nil {
+		t.Fatal(err)
+	}
+	p, address, config := startDev(t, "--client-ca-file", anyCA)
+	for request, want := range map[string]int{
+		"GET /readyz": 200, // no review
+		"GET /livez":  200,
+
+		"POST /mutate/pods":                                     401,
+		"POST /mutate/pods?x=/readyz":                           401,
+		"POST https://localhost/mutate/pods":                    401,
+		"POST /mutate/pods\r\nEvergate-Canary: ":                401,
+		"POST /mutate/pods\r\nEvergate-Canary: AAAAAAAAAAAAAAA": 401,
+		"POST /mutate/pods/":                                    404,
+		"POST //mutate/pods":                                    404,
+		"POST /Mutate/Pods":                                     404,
+		"POST /%6dutate/pods":                                   404,
+		"POST /mutate%2fpods":                                   404,
+		"POST /readyz/../mutate/pods":                           404,
+		"POST /readyz%2f..%2fmutate/pods":                       404,
+		"POST /mutate/pods;/readyz":                             404,
+		"POST *":                                                404,
+		"POST /readyz":                                          405,
+		"GET /mutate/pods\r\nX-HTTP-Method-Override: POST":      405,
+		"OPTIONS *":                                             404,
+		"CONNECT localhost:443":                                 404,
+		"BREW /mutate/pods":                                     405,
+	} {
+		t.Run(request, func(t *testing.T) {
+			conn, err := tls.Dial("tcp", address, config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			line, header, _ := strings.Cut(request, "\r\n")
+			fmt.Fprintf(conn, "%s HTTP/1.1\r\nHost: localhost\r\n%s\r\nContent-Type: application/json\r\n"+
+				"Content-Length: %d\r\n\r\n%s", line, cmp.Or(header, "X: y"), len(review), review)
+			resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			body, err := io.ReadAll(resp.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if resp.StatusCode != want || bytes.Contains(body, []byte("AdmissionReview")) {
+				t.Errorf("got %s %s, want %d", resp.Status, body, want)
+			}
+		})
+	}
+	p.terminate(t)
 }
