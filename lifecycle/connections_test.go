@@ -24,10 +24,7 @@ func newCrowd(t *testing.T) crowd {
 
 // silent opens a connection that says nothing and returns a channel that tells when it is closed.
 func (c crowd) silent() <-chan time.Time {
-	conn, err := c.reviews.dial(c.t.Context())
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	conn := c.reviews.mustDial(c.t)
 	synctest.Wait()
 	return goesAway(conn)
 }
@@ -98,10 +95,7 @@ func TestUnfinishedRequestGoesFirst(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := newCrowd(t)
 				honest := c.caller()
-				conn, err := c.reviews.dial(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
+				conn := c.reviews.mustDial(t)
 				gone := goesAway(conn)
 				fmt.Fprint(conn, requests)
 				synctest.Wait()
@@ -190,10 +184,7 @@ func TestOpsConnectionsAreBounded(t *testing.T) {
 		w.run(t)
 		var first net.Conn
 		for i := range maxOpsConnections + 1 {
-			conn, err := w.ops.dial(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			conn := w.ops.mustDial(t)
 			if i == 0 {
 				first = conn
 			}

@@ -81,10 +81,7 @@ func TestOptionsStar(t *testing.T) {
 		w := newWorld(t)
 		w.run(t)
 		w.signal()
-		conn, err := w.reviews.dial(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		conn := w.reviews.mustDial(t)
 		go fmt.Fprint(conn, "OPTIONS * HTTP/1.1\r\nHost: evergate\r\n\r\n")
 		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 		if err != nil {

@@ -58,6 +58,16 @@ func (l *pipeListener) dial(ctx context.Context) (net.Conn, error) {
 	}
 }
 
+// mustDial opens a connection that the listener must accept.
+func (l *pipeListener) mustDial(t *testing.T) net.Conn {
+	t.Helper()
+	conn, err := l.dial(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
 type pipeAddr struct{}
 
 func (pipeAddr) Network() string { return "pipe" }

@@ -85,10 +85,7 @@ func TestDrainLasts(t *testing.T) {
 				w.DrainDelay, w.DrainTimeout = tt.delay, tt.timeout
 				w.run(t)
 				if tt.leaves > 0 {
-					conn, err := w.reviews.dial(t.Context())
-					if err != nil {
-						t.Fatal(err)
-					}
+					conn := w.reviews.mustDial(t)
 					elapse(time.Minute)
 					time.AfterFunc(tt.leaves, func() { _ = conn.Close() })
 				}
@@ -202,10 +199,7 @@ func TestOpsPortDoesNotHoldUpTelemetry(t *testing.T) {
 		w.run(t)
 		w.signal()
 		elapse(DefaultDrainDelay - time.Nanosecond)
-		silent, err := w.ops.dial(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		silent := w.ops.mustDial(t)
 		defer silent.Close()
 		w.checkEnd(t, 0, "")
 		if want := stopTimeout - opsStopTimeout; left != want {

@@ -33,10 +33,7 @@ func TestUnusedConnectionIsKept(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t)
 				w.run(t)
-				conn, err := w.reviews.dial(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
+				conn := w.reviews.mustDial(t)
 				start, gone := time.Now(), goesAway(conn)
 				fmt.Fprint(conn, first)
 				if kept := (<-gone).Sub(start); kept != 3*time.Minute {
@@ -52,10 +49,7 @@ func TestLateFirstRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.run(t)
-		conn, err := w.reviews.dial(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		conn := w.reviews.mustDial(t)
 		elapse(89 * time.Second)
 		fmt.Fprint(conn, "POST /echo HTTP/1.1\r\nHost: evergate\r\nContent-Length: 4\r\n\r\n12")
 		elapse(20 * time.Second)
@@ -86,10 +80,7 @@ func TestHostilePeers(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t)
 				w.run(t)
-				conn, err := w.reviews.dial(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
+				conn := w.reviews.mustDial(t)
 				start, gone := time.Now(), goesAway(conn)
 				go fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: evergate\r\n%s", tt.path, tt.header)
 				if held := (<-gone).Sub(start); held > tt.want {
