@@ -1,10 +1,11 @@
 package lifecycle
 
 import (
-	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -75,22 +76,46 @@ func TestGoodbyeHoweverAnswered(t *testing.T) {
 	}
 }
 
-// net/http must not answer OPTIONS * by itself.
-func TestOptionsStar(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		w.run(t)
-		w.signal()
-		conn := w.reviews.mustDial(t)
-		go fmt.Fprint(conn, "OPTIONS * HTTP/1.1\r\nHost: evergate\r\n\r\n")
-		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !resp.Close {
-			t.Error("OPTIONS * was answered without Connection: close")
-		}
-	})
+// Whatever is asked, also where net/http itself answers, is answered once and with goodbye.
+func TestGoodbyeWhateverIsAsked(t *testing.T) {
+	for name, tt := range map[string]struct{ request, want string }{
+		"HEAD":                 {"HEAD /review HTTP/1.1\r\nHost: evergate\r\n\r\n", "HTTP/1.1 200 OK"},
+		"OPTIONS *":            {"OPTIONS * HTTP/1.1\r\nHost: evergate\r\n\r\n", "HTTP/1.1 400 Bad Request"},
+		"HTTP/1.0, kept alive": {"GET /review HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", "HTTP/1.0 200 OK"},
+		"HTTP/2 asked for":     {"GET /review HTTP/1.1\r\nHost: evergate\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n", "HTTP/1.1 200 OK"},
+		"HTTP/2 presumed":      {"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "HTTP/1.1 400 Bad Request"},
+		"pipelined": {strings.Repeat("GET /review HTTP/1.1\r\nHost: evergate\r\n\r\n", 2),
+			"HTTP/1.1 200 OK"},
+		"100-continue, read": {"POST /echo HTTP/1.1\r\nHost: evergate\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\nok",
+			"HTTP/1.1 200 OK"},
+		"100-continue, not read": {"POST /review HTTP/1.1\r\nHost: evergate\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\nok",
+			"HTTP/1.1 200 OK"},
+		"another expectation": {"POST /echo HTTP/1.1\r\nHost: evergate\r\nExpect: 102-wait\r\nContent-Length: 2\r\n\r\nok",
+			"HTTP/1.1 417 Expectation Failed"},
+		"in chunks": {"POST /echo HTTP/1.1\r\nHost: evergate\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
+			"HTTP/1.1 200 OK"},
+		"no HTTP": {"hello\r\n\r\n", "HTTP/1.1 400 Bad Request"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				w.run(t)
+				w.signal()
+				conn := w.reviews.mustDial(t)
+				defer conn.Close()
+				go fmt.Fprint(conn, tt.request)
+				all, err := io.ReadAll(conn) // to the end of the connection
+				if err != nil {
+					t.Fatal(err)
+				}
+				got := strings.TrimPrefix(string(all), "HTTP/1.1 100 Continue\r\n\r\n")
+				status, header, _ := strings.Cut(got, "\r\n")
+				if status != tt.want || strings.Count(header, "Connection: close\r\n") != 1 || strings.Contains(header, "HTTP/1.") {
+					t.Errorf("got %q, want one answer %q that says Connection: close", all, tt.want)
+				}
+			})
+		})
+	}
 }
 
 // A request without a body has no deadline by which it must have been read: net/http would take one that passes for a
