@@ -17,9 +17,10 @@ const (
 	// firstBytes is how much of a body is read before more is reserved for it, and of a body that is over the limit,
 	// how much is searched for its uid: kube-apiserver writes kind, apiVersion and request.uid first, in 150 bytes.
 	firstBytes = 4 << 10
-	// growth is how many times as much is reserved as has arrived. Three steps reach 256 KiB, so that nearly every
-	// review is copied twice at most, and a peer that has announced 20 MiB and sent 5 KiB holds 32 KiB.
-	growth = 8
+	// growth is how many times as much is reserved as has arrived, up to mostBytes. Three steps reach that, so that
+	// nearly every review is copied twice at most, and a peer that has announced 20 MiB and sent 5 KiB holds 32 KiB.
+	growth    = 8
+	mostBytes = 256 << 10
 	// maxDiscardBytes is how long a body may be to be read to its end for the sake of an answer. Beyond, it is
 	// nothing that kube-apiserver sends, and reading it would be work for an attacker.
 	maxDiscardBytes = 64 << 20
@@ -58,21 +59,28 @@ func isJSON(contentType string) bool {
 }
 
 // readBody reads the body of r into memory that held has been given for it. It reserves more only as bytes arrive:
-// a peer reserves little by announcing much.
+// a peer reserves little by announcing much. One that has sent mostBytes is given all that it has announced: those who
+// wait for room hold little of it, so that somebody always has all that he needs and comes to an end.
 func readBody(ctx context.Context, r *http.Request, patience time.Time, held *share) ([]byte, error) {
 	var body []byte
 	for len(body) < int(r.ContentLength) {
-		size := min(r.ContentLength, max(firstBytes, growth*int64(len(body))))
+		size := r.ContentLength
+		if have := int64(len(body)); have < mostBytes {
+			size = min(size, max(firstBytes, growth*have))
+		}
 		if err := held.grow(ctx, patience, size); err != nil {
 			return nil, err
 		}
 		have := len(body)
 		body = append(make([]byte, 0, size), body...)[:size]
 		if n, err := io.ReadFull(r.Body, body[have:]); err != nil {
+			if err := held.arrived(); err != nil {
+				return nil, err
+			}
 			return nil, bodyError(err, int64(have+n), r.ContentLength)
 		}
 	}
-	return body, nil
+	return body, held.arrived()
 }
 
 // skipBody reads a body that is over the limit to its end, so that the caller reads the answer, and returns its uid.

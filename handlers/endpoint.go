@@ -19,7 +19,7 @@ import (
 // server is what all endpoints share.
 type server struct {
 	policies Policies
-	bodies   *gate // bytes of bodies
+	bodies   *budget
 	reviews  *gate // reviews that are decoded and decided
 	overdue  *Overdue
 	metrics  *telemetry.Metrics
@@ -30,8 +30,8 @@ func newServer(cfg Config) *server {
 	limits := cfg.Limits.withDefaults()
 	return &server{
 		policies: cfg.Policies,
-		bodies:   newGate("body_bytes", limits.BodyBytes, limits.Line, cfg.Metrics.BodyBytesInFlight()),
-		reviews:  newGate("reviews", int64(limits.Reviews), limits.Line, cfg.Metrics.ReviewsInFlight()),
+		bodies:   newBudget(limits.BodyBytes, limits.Line, cfg.Metrics.BodyBytesInFlight()),
+		reviews:  newGate(reviewsAtOnce, int64(limits.Reviews), limits.Line, cfg.Metrics.ReviewsInFlight()),
 		overdue:  cmp.Or(cfg.Overdue, new(Overdue)),
 		metrics:  cfg.Metrics,
 		log:      cfg.Metrics.Throttle(cfg.Log),
@@ -68,17 +68,22 @@ func (e *endpoint) review(w http.ResponseWriter, r *http.Request, start time.Tim
 		return nil, err
 	}
 	t := timesOf(r, start)
-	ctx, cancel := context.WithDeadline(r.Context(), t.deadline)
+	ctx, cut := context.WithCancelCause(r.Context())
+	ctx, cancel := context.WithDeadline(ctx, t.deadline)
 	defer cancel()
 	// A context does not end the reading of a body, this does. A writer that knows no deadlines is one of a test.
-	_ = http.NewResponseController(w).SetReadDeadline(t.deadline)
+	connection := http.NewResponseController(w)
+	_ = connection.SetReadDeadline(t.deadline)
 
 	if r.ContentLength > maxReviewBytes {
 		return e.tooLarge(r)
 	}
-	held := share{gate: e.bodies}
+	held := e.bodies.share(func(why error) {
+		cut(why)
+		_ = connection.SetReadDeadline(time.Now())
+	})
 	defer held.release()
-	body, err := readBody(ctx, r, t.patience, &held)
+	body, err := readBody(ctx, r, t.patience, held)
 	if err != nil {
 		return nil, err
 	}

@@ -374,14 +374,13 @@ func TestBodyThatEndsEarly(t *testing.T) {
 
 func TestBodyIsPaidForAsItArrives(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := testGate(64<<20, 1)
-		held := share{gate: g}
+		held := testBudget(64<<20, 1).share(nil)
 		reader, writer := io.Pipe()
-		const length = 300 << 10
+		const length = 3 << 20
 		r := &http.Request{Body: reader, ContentLength: length}
 		read := make(chan []byte, 1)
 		go func() {
-			body, err := readBody(t.Context(), r, time.Now().Add(time.Minute), &held)
+			body, err := readBody(t.Context(), r, time.Now().Add(time.Minute), held)
 			if err != nil {
 				t.Error(err)
 			}
@@ -409,23 +408,23 @@ func TestBodyIsPaidForAsItArrives(t *testing.T) {
 
 func TestBodyBytesAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := testGate(10<<10, 10)
-		mustEnter(t, g, 8<<10)
+		b := testBudget(10<<10, 10)
+		decided := arrived(t, b, 8<<10)
 		read := func() error {
-			held := share{gate: g}
+			held := b.share(nil)
 			defer held.release()
 			r := &http.Request{Body: io.NopCloser(strings.NewReader(strings.Repeat("x", 3<<10))), ContentLength: 3 << 10}
-			_, err := readBody(t.Context(), r, time.Now().Add(patience), &held)
+			_, err := readBody(t.Context(), r, time.Now().Add(patience), held)
 			return err
 		}
 		if err := read(); err == nil || asHTTPError(err).status != http.StatusTooManyRequests {
 			t.Errorf("a body for which there is no room: %v", err)
 		}
-		g.leave(8 << 10)
+		decided.release()
 		if err := read(); err != nil {
 			t.Errorf("and once there is: %v", err)
 		}
-		mustEnter(t, g, 10<<10) // everything was given back
+		arrived(t, b, 10<<10) // everything was given back
 	})
 }
 

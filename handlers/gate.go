@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// gate bounds what is in progress at one time: reviews that are decided, or bytes that are held. Who finds it full
+// gate bounds how many reviews are decided at one time. Who finds it full
 // waits in line, first come, first served, as long as its patience lasts; who finds the line full goes away at once.
 // Nobody who has gone is let in, so that no work is done for callers that no longer wait for it.
 type gate struct {
@@ -36,7 +36,7 @@ func (g *gate) enter(ctx context.Context, patience time.Time, n int64) error {
 	}
 	if ctx.Err() != nil {
 		g.room.Release(n)
-		return g.turnAway(ctx)
+		return turnedAway(ctx, g.name)
 	}
 	g.inside.Add(float64(n))
 	return nil
@@ -51,18 +51,27 @@ func (g *gate) leave(n int64) {
 func (g *gate) wait(ctx context.Context, patience time.Time, n int64) error {
 	defer g.waiting.Add(-1)
 	if g.waiting.Add(1) > g.line {
-		return g.overloaded("line_full")
+		return overloaded(g.name, "line_full")
 	}
 	waiting, cancel := context.WithDeadline(ctx, patience)
 	defer cancel()
 	if g.room.Acquire(waiting, n) != nil {
-		return g.turnAway(ctx)
+		return turnedAway(ctx, g.name)
 	}
 	return nil
 }
 
-// turnAway says why somebody who waited is not let in.
-func (g *gate) turnAway(ctx context.Context) error {
+// What a process can run out of, in metrics and sentences.
+const (
+	bodyBytes     = "body_bytes"
+	reviewsAtOnce = "reviews"
+)
+
+// turnedAway says why somebody who waited for one of them is not let in, though nobody refused it.
+func turnedAway(ctx context.Context, what string) error {
+	if cause, ok := errors.AsType[*httpError](context.Cause(ctx)); ok {
+		return cause
+	}
 	if errors.Is(ctx.Err(), context.Canceled) {
 		// Nobody will read this, unless the server itself has ended the request.
 		return &httpError{
@@ -70,35 +79,14 @@ func (g *gate) turnAway(ctx context.Context) error {
 			msg: "the caller has gone",
 		}
 	}
-	return g.overloaded("waited")
+	return overloaded(what, "waited")
 }
 
 // overloaded is 429, and leaves the connection open: the handshake of a new one costs as much as ten small reviews,
 // which is the last thing that an overloaded server needs.
-func (g *gate) overloaded(why string) error {
+func overloaded(what, why string) error {
 	return &httpError{
-		status: http.StatusTooManyRequests, reason: g.name + "_" + why,
-		msg: "overloaded: no room for more " + g.name,
+		status: http.StatusTooManyRequests, reason: what + "_" + why,
+		msg: "overloaded: no room for more " + what,
 	}
-}
-
-// share is what one review holds of a gate.
-type share struct {
-	gate *gate
-	n    int64
-}
-
-// grow makes the share n, waiting for what it has less than that.
-func (s *share) grow(ctx context.Context, patience time.Time, n int64) error {
-	if err := s.gate.enter(ctx, patience, n-s.n); err != nil {
-		return err
-	}
-	s.n = n
-	return nil
-}
-
-// release gives the share back.
-func (s *share) release() {
-	s.gate.leave(s.n)
-	s.n = 0
 }

@@ -5,7 +5,8 @@
 //	handlers.go   the routes, and what they need
 //	endpoint.go   one review: limits → body → decode → decide → answer; all HTTP is there
 //	overdue.go    a review that never comes back from being decided
-//	gate.go       overload: how many are decided at once, how many bytes are held, who waits and for how long
+//	gate.go       overload: how many are decided at once, who waits and for how long
+//	budget.go     overload: how many bytes of bodies are held, and which make room for others
 //	body.go       reading the body into memory that was reserved for it
 //	judge.go      what the paths differ in: the object that is decoded and what is asked about it
 //	answer.go     findings and rewritten images turned into message, warnings and audit annotations
