@@ -29,11 +29,13 @@ const (
 	// per connection in that time.
 	DefaultMaxConnectionAge = 5 * time.Minute
 
-	// DefaultMaxConnections is far above what honest callers open and far below what hurts. Seven API servers that
-	// keep 25 idle connections to each of five paths hold 875, and the rest is for reviews under way.
-	// A TLS connection holds about 20 KiB while idle and 40 KiB with a header that never ends, as measured, so that all of
-	// them hold 80 to 160 MiB.
-	DefaultMaxConnections = 4096
+	// DefaultMaxConnections is far above what honest callers open and below what hurts. Seven API servers that keep 25
+	// idle connections to each of five paths hold 875, and the rest is for reviews under way.
+	//
+	// A TLS connection costs 50 KiB of resident memory, idle or not (16 KiB of them stack, which the handshake has grown,
+	// and a third garbage), and 125 KiB with a header that has come to its limit and does not end. So all of them cost
+	// 100 to 250 MiB, or less where GOMEMLIMIT asks for it.
+	DefaultMaxConnections = 2048
 )
 
 // Process is one life of the server. Fill in its fields, hand Ready and Live to the handlers, and call Run, once.
