@@ -44,13 +44,20 @@ type Client struct {
 	calls, failures, roundTrips, dials atomic.Int64
 }
 
-// New makes a client of svc that verifies against caBundle and gives each call the timeout, as timeoutSeconds does.
+// New makes a client of svc that verifies against caBundle and gives each call the timeout, as timeoutSeconds does. It
+// calls anonymously, as kube-apiserver does unless it is told otherwise.
 func New(svc *Service, caBundle []byte, routing Routing, timeout time.Duration) (*Client, error) {
+	return NewAuthenticated(svc, caBundle, routing, timeout, "")
+}
+
+// NewAuthenticated is New with the kubeconfig file that an --admission-control-config-file names: it calls as the user
+// in it whose name is the DNS name of the Service.
+func NewAuthenticated(svc *Service, caBundle []byte, routing Routing, timeout time.Duration, kubeconfig string) (*Client, error) {
 	manager, err := webhook.NewClientManager([]schema.GroupVersion{admissionv1.SchemeGroupVersion}, admissionv1.AddToScheme)
 	if err != nil {
 		return nil, err
 	}
-	auth, err := webhook.NewDefaultAuthenticationInfoResolver("")
+	auth, err := webhook.NewDefaultAuthenticationInfoResolver(kubeconfig)
 	if err != nil {
 		return nil, err
 	}
