@@ -40,3 +40,9 @@ func (p *Process) Memory() (Memory, error) {
 	}
 	return m, nil
 }
+
+// Files counts what the process has open: files, sockets, connections.
+func (p *Process) Files() (int, error) {
+	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", p.PID()))
+	return len(entries), err
+}

@@ -1,0 +1,270 @@
+package calls
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/evergate/evergate/e2e/caller"
+	"github.com/evergate/evergate/e2e/hostile"
+	"github.com/evergate/evergate/e2e/process"
+)
+
+const (
+	// memoryLimit is the GOMEMLIMIT that these processes run with. What is alive at most stays well below it, so that
+	// the garbage collector can keep to it:
+	//
+	//	140 MiB  2,048 connections (lifecycle.DefaultMaxConnections), 70 KiB each: stack, TLS, a header at its limit
+	//	 64 MiB  bodies (handlers.Limits)
+	//	 80 MiB  what decoding the largest reviews allocates, four at a time on two cores
+	memoryLimit = 400 << 20
+
+	// memoryBound is the most resident memory that a process may take, whatever is done to it. GOMEMLIMIT does not count
+	// the pages of the binary; 20 MiB is what a process takes that has nothing to do. The rest of a container of
+	// 512 MiB is for what the kernel keeps in sockets, which counts as the container's too.
+	memoryBound = memoryLimit + 20<<20
+
+	maxConnections = 2048                // lifecycle.DefaultMaxConnections
+	maxFiles       = maxConnections + 64 // and listeners, the ops port, honest callers between two connections
+
+	crowd         = 2500 // peers: more than maxConnections
+	honestCallers = 4
+)
+
+// Peers that mean harm, each kind against a process of its own, which honest callers call all the while. Not one of
+// the honest calls fails, and the process keeps to its bounds.
+func TestHostilePeers(t *testing.T) {
+	const (
+		// Each answer retires its connection, so that honest callers have to get in anew with every call.
+		anew = "--max-connection-age=1ms"
+		// Honest callers, and peers that have had an answer, keep their connections.
+		keep = "--max-connection-age=5m"
+	)
+	for _, test := range []struct {
+		name   string
+		age    string
+		attack func(context.Context, *siege)
+	}{
+		{"slow headers", anew, slowHeaders},
+		{"headers that stop at the limit", anew, stoppedHeaders},
+		{"endless headers", anew, endlessHeaders},
+		{"slow bodies", anew, slowBodies},
+		{"a few large bodies that stop", anew, stoppedBodies},
+		{"ten thousand that say nothing", anew, silence},
+		{"ten thousand TLS connections", keep, tenThousand},
+		{"half a TLS hello", anew, halfHello},
+		{"plain HTTP", anew, plainHTTP},
+		{"TLS 1.0", anew, oldTLS},
+		{"25 MiB", anew, tooLarge},
+		{"19 MiB, many at once", anew, large},
+		{"garbage after the JSON", anew, garbage},
+		{"answers that nobody reads", keep, unread},
+		{"all at once", anew, together},
+	} {
+		t.Run(test.name, func(t *testing.T) { besiege(t, test.attack, test.age) })
+	}
+}
+
+// siege is one process, its honest callers, and what is done to it.
+type siege struct {
+	*testing.T
+	server *process.Process
+	load   *caller.Load
+	behind sync.WaitGroup // peers that are still opening connections
+}
+
+// besiege starts a process and its honest callers, and judges what an attack has done to them. Peers that the attack
+// leaves behind stay until the honest callers have been served among them.
+func besiege(t *testing.T, attack func(context.Context, *siege), args ...string) {
+	t.Helper()
+	t.Setenv("GOMEMLIMIT", strconv.Itoa(memoryLimit))
+	c := newCluster(t, product(t), args...)
+	s := &siege{T: t, server: c.start()}
+	c.service.Set(s.server.Addr)
+	s.load = c.load(c.client(caller.ClusterIP), honestCallers)
+	s.honest(50)
+
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	attack(ctx, s)
+	s.honest(300)
+	files, err := s.server.Files()
+	must(t, err)
+	end()
+	s.behind.Wait()
+	s.honest(50)
+	memory, err := s.server.Memory()
+	must(t, err)
+	report := s.load.Stop()
+	t.Logf("peak memory %d MiB, open files %d", memory.Peak>>20, files)
+	noneLost(t, report)
+	if memory.Peak > memoryBound {
+		t.Errorf("the process took %d MiB, its bound is %d MiB", memory.Peak>>20, memoryBound>>20)
+	}
+	if files > maxFiles {
+		t.Errorf("the process had %d files open, its bound is %d", files, maxFiles)
+	}
+}
+
+// honest waits until n more honest calls have ended.
+func (s *siege) honest(n int64) {
+	s.Helper()
+	await(s.T, "honest callers", s.load.After(n))
+}
+
+// peers opens n TLS connections that say something and stay until ctx ends.
+func (s *siege) peers(ctx context.Context, n int, text string) *hostile.Peers {
+	s.Helper()
+	p, err := hostile.OpenTLS(ctx, s.server.Addr, n, say(text))
+	must(s.T, err)
+	return p
+}
+
+// peersThatWait is peers for those who say more than the server hears, so that they come to no end by themselves.
+func (s *siege) peersThatWait(ctx context.Context, n int, text string) {
+	s.behind.Go(func() {
+		if _, err := hostile.OpenTLS(ctx, s.server.Addr, n, say(text)); err != nil && ctx.Err() == nil {
+			s.Error(err)
+		}
+	})
+}
+
+func say(text string) func(net.Conn) error {
+	return func(c net.Conn) error {
+		_, err := io.WriteString(c, text)
+		return err
+	}
+}
+
+// each makes n requests and expects the same end of all of them.
+func (s *siege) each(n int, want string, request func() string) {
+	s.Helper()
+	for end, times := range hostile.Each(n, 16, request) {
+		if !strings.Contains(end, want) {
+			s.Errorf("%d of %d ended with %.300s, want %s", times, n, end, want)
+		}
+	}
+}
+
+// ask returns the answer to a request, byte for byte as it is given, in one line.
+func (s *siege) ask(ctx context.Context, header string, body []byte) string {
+	answer, err := hostile.Ask(ctx, s.server.Addr, io.MultiReader(strings.NewReader(header), bytes.NewReader(body)))
+	if err != nil {
+		return err.Error()
+	}
+	return fmt.Sprintf("%d %s", answer.Status, answer.Body)
+}
+
+const openHeader = "POST /validate/pods HTTP/1.1\r\nHost: evergate\r\nX-Slow: "
+
+func slowHeaders(ctx context.Context, s *siege) {
+	peers := s.peers(ctx, crowd, openHeader)
+	for range 5 {
+		s.honest(50)
+		peers.Say("x")
+	}
+}
+
+func stoppedHeaders(ctx context.Context, s *siege) {
+	// net/http allows 4 KiB more than it is told.
+	s.peers(ctx, crowd, openHeader+strings.Repeat("x", 19<<10))
+}
+
+func endlessHeaders(ctx context.Context, s *siege) {
+	endless := bytes.Repeat([]byte("X-Endless: for ever and ever\r\n"), 4000)
+	s.each(500, "431 ", func() string { return s.ask(ctx, "GET /livez HTTP/1.1\r\nHost: evergate\r\n", endless) })
+}
+
+// Each of them comes to hold 32 KiB, all together more than all bodies may.
+func slowBodies(ctx context.Context, s *siege) {
+	peers := s.peers(ctx, crowd, hostile.Post("/validate/pods", 1<<20)+strings.Repeat(" ", 5<<10))
+	for range 5 {
+		s.honest(50)
+		peers.Say(strings.Repeat(" ", 1<<10))
+	}
+}
+
+// Four of them would hold what all bodies may.
+func stoppedBodies(ctx context.Context, s *siege) {
+	s.peersThatWait(ctx, 16, hostile.Post("/validate/pods", 20<<20)+strings.Repeat(" ", 3<<20))
+	s.honest(1000)
+}
+
+func silence(ctx context.Context, s *siege) {
+	_, err := hostile.Open(ctx, s.server.Addr, 10_000, say(""))
+	must(s.T, err)
+}
+
+func halfHello(ctx context.Context, s *siege) {
+	_, err := hostile.Open(ctx, s.server.Addr, crowd, say("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"))
+	must(s.T, err)
+}
+
+func plainHTTP(ctx context.Context, s *siege) {
+	s.each(500, "400 Client sent an HTTP request to an HTTPS server.", func() string {
+		answer, err := hostile.AskPlain(ctx, s.server.Addr, strings.NewReader("GET /livez HTTP/1.1\r\nHost: evergate\r\n\r\n"))
+		return fmt.Sprint(answer.Status, " ", answer.Body, err)
+	})
+}
+
+func oldTLS(ctx context.Context, s *siege) {
+	s.each(500, "protocol version not supported", func() string {
+		return fmt.Sprint(hostile.Handshake(ctx, s.server.Addr, tls.VersionTLS10))
+	})
+}
+
+func tooLarge(ctx context.Context, s *siege) {
+	body := podOf(25 << 20)
+	s.each(48, "the review of this object has 25.0 MiB, at most 20.0 MiB are judged: make the object smaller", func() string {
+		return s.ask(ctx, hostile.Post("/mutate/pods", len(body)), body)
+	})
+}
+
+func large(ctx context.Context, s *siege) {
+	body := podOf(19 << 20)
+	s.each(48, `200 {"apiVersion":"admission.k8s.io/v1"`, func() string {
+		return s.ask(ctx, hostile.Post("/mutate/pods", len(body)), body)
+	})
+}
+
+func garbage(ctx context.Context, s *siege) {
+	body := append(podOf(0), "garbage"...)
+	s.each(500, "400 ", func() string { return s.ask(ctx, hostile.Post("/mutate/pods", len(body)), body) })
+}
+
+// They go on asking until the server, which waits for them to read, does not take any more.
+func unread(ctx context.Context, s *siege) {
+	s.peersThatWait(ctx, 200, strings.Repeat("GET /livez HTTP/1.1\r\nHost: evergate\r\n\r\n", 50_000))
+	s.honest(1000)
+}
+
+// The second half have had an answer and lie idle, as an API server's do.
+func tenThousand(ctx context.Context, s *siege) {
+	s.peers(ctx, 5_000, "")
+	s.peers(ctx, 5_000, "GET /livez HTTP/1.1\r\nHost: evergate\r\n\r\n")
+}
+
+// What costs most memory of each kind.
+func together(ctx context.Context, s *siege) {
+	stoppedHeaders(ctx, s)
+	large(ctx, s)
+	stoppedBodies(ctx, s)
+}
+
+// podOf is the review of a Pod with an annotation of a size.
+func podOf(annotation int) []byte {
+	return fmt.Appendf(nil, `{"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": {
+		"uid": "705ab4f5", "kind": {"group": "", "version": "v1", "kind": "Pod"},
+		"resource": {"group": "", "version": "v1", "resource": "pods"},
+		"namespace": "team-a", "operation": "CREATE", "userInfo": {},
+		"object": {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web", "annotations": {"large": "%s"}},
+			"spec": {"containers": [{"name": "web", "image": "nginx"}]}},
+		"oldObject": null, "dryRun": false}}`, bytes.Repeat([]byte("x"), annotation))
+}

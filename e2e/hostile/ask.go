@@ -1,0 +1,91 @@
+package hostile
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+)
+
+// Answer is what a peer was answered.
+type Answer struct {
+	Status int
+	Body   string
+}
+
+// Ask sends a request, byte for byte as it stands, on a TLS connection of its own, and returns the answer. It goes on
+// sending while it reads: a server may answer before it has heard everything.
+func Ask(ctx context.Context, addr string, request io.Reader) (Answer, error) {
+	conn, err := dial(ctx, addr, 0)
+	if err != nil {
+		return Answer{}, err
+	}
+	return ask(ctx, tls.Client(conn, anyServer()), request)
+}
+
+// AskPlain is Ask without TLS.
+func AskPlain(ctx context.Context, addr string, request io.Reader) (Answer, error) {
+	conn, err := dial(ctx, addr, 0)
+	if err != nil {
+		return Answer{}, err
+	}
+	return ask(ctx, conn, request)
+}
+
+func ask(ctx context.Context, conn net.Conn, request io.Reader) (Answer, error) {
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+	go func() { _, _ = io.Copy(conn, request) }() // ends with the connection
+	return readAnswer(conn)
+}
+
+func readAnswer(r io.Reader) (Answer, error) {
+	resp, err := http.ReadResponse(bufio.NewReader(r), nil)
+	if err != nil {
+		return Answer{}, fmt.Errorf("read the answer: %w", err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return Answer{}, fmt.Errorf("read the answer's body: %w", err)
+	}
+	return Answer{resp.StatusCode, string(body)}, nil
+}
+
+// Handshake tries a TLS handshake with one version and returns why the server refused; nil if it did not.
+func Handshake(ctx context.Context, addr string, version uint16) error {
+	conn, err := dial(ctx, addr, 0)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	config := anyServer()
+	config.MinVersion, config.MaxVersion = version, version
+	return tls.Client(conn, config).HandshakeContext(ctx)
+}
+
+// anyServer is the TLS of somebody who does not care who answers.
+func anyServer() *tls.Config { return &tls.Config{InsecureSkipVerify: true} } //nolint:gosec // it says so
+
+// Each calls f n times, some at one time, and returns how often it ended in each way.
+func Each(n, atOnce int, f func() string) map[string]int {
+	var mu sync.Mutex
+	ends := map[string]int{}
+	together(n, atOnce, func(int) {
+		end := f()
+		mu.Lock()
+		defer mu.Unlock()
+		ends[end]++
+	})
+	return ends
+}
+
+// Post is a request of a review to path, whose header announces length bytes of JSON.
+func Post(path string, length int) string {
+	return fmt.Sprintf("POST %s?timeout=30s HTTP/1.1\r\nHost: evergate\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n",
+		path, length)
+}
