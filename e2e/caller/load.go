@@ -107,7 +107,7 @@ func reason(err error) string {
 		}
 	}
 	var b strings.Builder
-	for _, word := range strings.FieldsSeq(s) {
+	for word := range strings.FieldsSeq(s) {
 		if strings.Contains(word, "->") {
 			word = "…"
 		}
