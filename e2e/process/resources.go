@@ -5,7 +5,9 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
+	"time"
 )
 
 // Memory is what the kernel says of a process's resident memory, in bytes.
@@ -45,4 +47,23 @@ func (p *Process) Memory() (Memory, error) {
 func (p *Process) Files() (int, error) {
 	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", p.PID()))
 	return len(entries), err
+}
+
+// CPU is the processor time that the process has used.
+func (p *Process) CPU() (time.Duration, error) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.PID()))
+	if err != nil {
+		return 0, fmt.Errorf("read the processor time of the process: %w", err)
+	}
+	fields := strings.Fields(string(data)) // the second is the name of the binary, which has no spaces
+	const utime, stime = 13, 14
+	var ticks int64
+	for _, f := range []int{utime, stime} {
+		n, err := strconv.ParseInt(fields[f], 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("read the processor time of the process: %w", err)
+		}
+		ticks += n
+	}
+	return time.Duration(ticks) * time.Second / 100, nil // USER_HZ is 100 on every Linux that Go runs on
 }
