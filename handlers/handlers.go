@@ -64,7 +64,7 @@ type Limits struct {
 	// are cores only take turns. The default is twice GOMAXPROCS: one that the kernel has put aside holds up nobody.
 	Reviews int
 	// BodyBytes is how many bytes of bodies are held at once. The default is 64 MiB: three of the largest reviews, or
-	// six hundred Pods of 100 KiB; with what decoding allocates and the garbage collector's headroom, a heap of 200 MiB.
+	// six hundred Pods of 100 KiB; with what decoding allocates and garbage, 250 MiB of memory.
 	BodyBytes int64
 	// Line is how many may wait for one of the two. The default is 2,048: a kube-apiserver works on at most 600
 	// requests at once unless told otherwise (400 reading, 200 writing), so three of them never fill the line.

@@ -199,10 +199,14 @@ func TestReadPaths(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
+	followed := false
 	for range Read([]string{"link"}, nil) {
-		return // a reader may stop at any object
+		followed = true
+		break // a reader may stop at any object
 	}
-	t.Error("a symbolic link to a directory is not followed")
+	if !followed {
+		t.Error("a symbolic link to a directory is not followed")
+	}
 }
 
 // endless is a List that never ends, as a List that is longer than memory looks to its reader.

@@ -133,7 +133,7 @@ func (s *Summary) text(exists bool) string {
 		counted{s.MirrorPods, plural(s.MirrorPods, "mirror Pod")},
 		counted{s.EndedPods, plural(s.EndedPods, "Pod") + " that ended"},
 	)
-	text := ""
+	var text strings.Builder
 	for _, part := range []struct{ before, tally string }{
 		{": ", verdicts},
 		{"; ", images},
@@ -141,10 +141,10 @@ func (s *Summary) text(exists bool) string {
 		{"; ", tally(counted{s.Errors, plural(s.Errors, "error") + " in the input"})},
 	} {
 		if part.tally != "" {
-			text += part.before + part.tally
+			text.WriteString(part.before + part.tally)
 		}
 	}
-	return text
+	return text.String()
 }
 
 // counted is a number and what there are so many of.

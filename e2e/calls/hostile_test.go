@@ -241,8 +241,8 @@ func garbage(ctx context.Context, s *siege) {
 
 // They go on asking until the server, which waits for them to read, does not take any more.
 func unread(ctx context.Context, s *siege) {
-	s.peersThatWait(ctx, 100, strings.Repeat("GET /livez HTTP/1.1\r\nHost: evergate\r\n\r\n", 20_000))
-	s.honest(1000)
+	s.peersThatWait(ctx, 40, strings.Repeat("GET /livez HTTP/1.1\r\nHost: evergate\r\n\r\n", 20_000))
+	s.honest(300)
 }
 
 // The second half have had an answer and lie idle, as an API server's do.
