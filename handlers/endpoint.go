@@ -58,6 +58,8 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	} else {
 		writeAnswer(w, v.encoded)
 	}
+	// The answer goes out before it is told of: a log that is not read must not withhold it.
+	_ = http.NewResponseController(w).Flush() // a writer that cannot flush is one of a test
 	e.observe(r, v, err, time.Since(start))
 }
 
@@ -69,6 +71,7 @@ func (e *endpoint) review(w http.ResponseWriter, r *http.Request, start time.Tim
 	}
 	t := timesOf(r, start)
 	ctx, cut := context.WithCancelCause(r.Context())
+	defer cut(nil)
 	ctx, cancel := context.WithDeadline(ctx, t.deadline)
 	defer cancel()
 	// A context does not end the reading of a body, this does. A writer that knows no deadlines is one of a test.

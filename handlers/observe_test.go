@@ -165,10 +165,9 @@ func TestDocumentedWords(t *testing.T) {
 	for _, r := range reviews() {
 		words["`path` | `evergate_reviews_total`"] = append(words["`path` | `evergate_reviews_total`"], r.path)
 	}
-	s := newServer(newFixture(t, "").Config)
-	reasons := []string{"caller_gone"}
-	for _, g := range []*gate{s.reviews, s.bodies} {
-		reasons = append(reasons, g.name+"_waited", g.name+"_line_full")
+	reasons := []string{"caller_gone", bodyBytes + "_cut_off"}
+	for _, what := range []string{reviewsAtOnce, bodyBytes} {
+		reasons = append(reasons, what+"_waited", what+"_line_full")
 	}
 	words["`reason` | `evergate_reviews_rejected_total`"] = reasons
 	for label, values := range words {
