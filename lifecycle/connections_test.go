@@ -16,7 +16,7 @@ type crowd struct {
 }
 
 func newCrowd(t *testing.T) crowd {
-	w := newWorld(t)
+	w := newWorld()
 	w.MaxConnections = 3
 	w.run(t)
 	return crowd{w, t}
@@ -180,7 +180,7 @@ func TestLongestBusyConnectionGoesLast(t *testing.T) {
 // The ops port has a bound of its own.
 func TestOpsConnectionsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newWorld()
 		w.run(t)
 		var first net.Conn
 		for i := range maxOpsConnections + 1 {

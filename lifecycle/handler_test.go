@@ -13,7 +13,7 @@ import (
 
 func TestBeforeReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newWorld()
 		succeed := make(chan struct{})
 		w.Probe = func(ctx context.Context) error {
 			select {
@@ -60,8 +60,8 @@ func TestGoodbyeHoweverAnswered(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t)
-				w.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { answer(rw, w.signal) })
+				w := newWorld()
+				w.Handler = http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { answer(rw, w.signal) })
 				w.run(t)
 				resp, err := w.reviews.client(t).Get("http://evergate/")
 				if err != nil {
@@ -98,7 +98,7 @@ func TestGoodbyeWhateverIsAsked(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t)
+				w := newWorld()
 				w.run(t)
 				w.signal()
 				conn := w.reviews.mustDial(t)
@@ -122,7 +122,7 @@ func TestGoodbyeWhateverIsAsked(t *testing.T) {
 // caller that has gone, and from then on cancel every request on the connection.
 func TestNoBodyNoReadDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newWorld()
 		w.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/long" {
 				<-time.After(bodyTimeout + time.Second)
@@ -141,7 +141,7 @@ func TestNoBodyNoReadDeadline(t *testing.T) {
 // A connection is retired by an answer after its age, ±10 %, and never cut.
 func TestConnectionAge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newWorld()
 		w.run(t)
 		ages := make(map[time.Duration]bool)
 		for range 20 {
@@ -171,7 +171,7 @@ func TestConnectionAge(t *testing.T) {
 
 func TestConnectionsOfAnyAge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newWorld()
 		w.MaxConnectionAge = 0
 		w.run(t)
 		c := w.reviews.client(t)

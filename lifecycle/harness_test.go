@@ -165,7 +165,7 @@ type world struct {
 
 // newWorld returns a process with the default times, a probe that succeeds, and a handler that answers /review and /echo
 // at once, /slow when told to or when its context is done, and /stuck only when told to.
-func newWorld(t *testing.T) *world {
+func newWorld() *world {
 	w := &world{
 		reviews: newPipeListener(), ops: newPipeListener(), signals: make(chan os.Signal), result: make(chan error, 1),
 		slowly: make(chan struct{}), reached: make(chan struct{}, 100),
@@ -173,7 +173,7 @@ func newWorld(t *testing.T) *world {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/review", func(http.ResponseWriter, *http.Request) {})
 	mux.HandleFunc("/echo", func(rw http.ResponseWriter, r *http.Request) { _, _ = io.Copy(rw, r.Body) })
-	mux.HandleFunc("/slow", func(rw http.ResponseWriter, r *http.Request) {
+	mux.HandleFunc("/slow", func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		w.reached <- struct{}{}
 		select {

@@ -43,7 +43,7 @@ func (p *Process) Run(ctx context.Context, signals <-chan os.Signal) error {
 		}
 	}()
 	result := make(chan error, 1)
-	go func() { result <- p.live(asked, ask, forced) }()
+	go func() { result <- p.live(asked, forced, ask) }()
 	select {
 	case err := <-result:
 		return err
@@ -65,19 +65,19 @@ func (p *Process) prepare() {
 }
 
 // live goes through the phases. It unwinds without waiting for anybody when forced is done.
-func (p *Process) live(asked context.Context, ask context.CancelCauseFunc, forced context.Context) error {
+func (p *Process) live(asked, forced context.Context, ask context.CancelCauseFunc) error {
 	ops := newServer(p.OpsHandler, &connections{max: maxOpsConnections, shed: func() {}}, p.Log)
 	if p.OpsListener != nil {
 		go serve(ops, p.OpsListener, ask)
 	}
-	err := p.serveReviews(asked, ask, forced)
+	err := p.serveReviews(asked, forced, ask)
 	p.finish(forced, ops)
 	p.enter(stopped)
 	return err
 }
 
 // serveReviews serves the reviews of a whole life, from starting to the end of stopping.
-func (p *Process) serveReviews(asked context.Context, ask context.CancelCauseFunc, forced context.Context) error {
+func (p *Process) serveReviews(asked, forced context.Context, ask context.CancelCauseFunc) error {
 	listener, err := p.Open(asked)
 	switch {
 	case err != nil && asked.Err() == nil:

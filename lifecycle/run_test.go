@@ -17,7 +17,7 @@ import (
 // A whole life, told by its log.
 func TestPhases(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newWorld()
 		open := w.Open
 		w.Open = func(ctx context.Context) (net.Listener, error) {
 			<-time.After(300 * time.Millisecond) // the certificate is not there yet
@@ -81,7 +81,7 @@ func TestDrainLasts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t)
+				w := newWorld()
 				w.DrainDelay, w.DrainTimeout = tt.delay, tt.timeout
 				w.run(t)
 				if tt.leaves > 0 {
@@ -100,7 +100,7 @@ func TestDrainLasts(t *testing.T) {
 
 func TestDrainSaysGoodbye(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newWorld()
 		w.run(t)
 		kept, busy := w.reviews.client(t), w.reviews.client(t)
 		checkCall(t, kept, "/review", "200")
@@ -138,7 +138,7 @@ func TestKeepReady(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t)
+				w := newWorld()
 				w.KeepReady = tt.keep
 				w.run(t)
 				w.signal()
@@ -153,7 +153,7 @@ func TestKeepReady(t *testing.T) {
 // The ops port answers from the first moment to the last review, and then telemetry is flushed, for five seconds at most.
 func TestOpsPortIsLast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newWorld()
 		opened := make(chan struct{})
 		w.Open = func(context.Context) (net.Listener, error) { <-opened; return w.reviews, nil }
 		var flushed time.Duration
@@ -189,7 +189,7 @@ func TestOpsPortIsLast(t *testing.T) {
 // Who is on the ops port leaves most of the time to the telemetry that has to be flushed.
 func TestOpsPortDoesNotHoldUpTelemetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newWorld()
 		var left time.Duration
 		w.OnStop = append(w.OnStop, func(ctx context.Context) error {
 			end, _ := ctx.Deadline()
@@ -210,7 +210,7 @@ func TestOpsPortDoesNotHoldUpTelemetry(t *testing.T) {
 
 func TestShutdownDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newWorld()
 		w.run(t)
 		slow := make(chan string)
 		go func() { slow <- call(w.reviews.client(t), "/stuck") }()
@@ -229,7 +229,7 @@ func TestShutdownDeadline(t *testing.T) {
 // An answer that comes before the shutdown deadline is no loss.
 func TestShutdownWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newWorld()
 		w.run(t)
 		w.signal()
 		elapse(DefaultDrainDelay - time.Second)
@@ -268,7 +268,7 @@ func TestSecondSignal(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w, released := newWorld(t), make(chan struct{})
+				w, released := newWorld(), make(chan struct{})
 				defer close(released)
 				tt.prepare(w, released)
 				w.run(t)
@@ -304,7 +304,7 @@ func TestStoppedBeforeReady(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t)
+				w := newWorld()
 				w.records.observe = func(from, to string) {
 					if from == tt.never || to == tt.never {
 						t.Errorf("went from %s to %s", from, to)
@@ -329,7 +329,7 @@ func TestStoppedBeforeReady(t *testing.T) {
 
 func TestEndOfContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newWorld()
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() { w.result <- w.Run(ctx, w.signals) }()
 		synctest.Wait()
@@ -369,7 +369,7 @@ func TestFailures(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t)
+				w := newWorld()
 				tt.prepare(w)
 				w.run(t)
 				w.checkEnd(t, tt.code, tt.sentence)

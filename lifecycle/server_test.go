@@ -31,7 +31,7 @@ func TestUnusedConnectionIsKept(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t)
+				w := newWorld()
 				w.run(t)
 				conn := w.reviews.mustDial(t)
 				start, gone := time.Now(), goesAway(conn)
@@ -47,7 +47,7 @@ func TestUnusedConnectionIsKept(t *testing.T) {
 // The first request on a connection that was dialled ahead has as much time as any other.
 func TestLateFirstRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newWorld()
 		w.run(t)
 		conn := w.reviews.mustDial(t)
 		elapse(89 * time.Second)
@@ -58,6 +58,7 @@ func TestLateFirstRequest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		defer resp.Body.Close()
 		if body, err := io.ReadAll(resp.Body); string(body) != "1234" {
 			t.Errorf("got %q, %v, want the body", body, err)
 		}
@@ -78,7 +79,7 @@ func TestHostilePeers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t)
+				w := newWorld()
 				w.run(t)
 				conn := w.reviews.mustDial(t)
 				start, gone := time.Now(), goesAway(conn)

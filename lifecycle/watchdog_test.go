@@ -58,7 +58,7 @@ func TestWatchdog(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t)
+				w := newWorld()
 				answers, done := append([]error{nil}, tt.probes...), make(chan struct{})
 				w.Probe = func(context.Context) (err error) {
 					if tt.answering && w.phase() == ready {
@@ -89,7 +89,7 @@ func TestWatchdog(t *testing.T) {
 // A probe that ignores its context is a hang, and holds up neither the watchdog nor the drain.
 func TestStuckProbe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w, released := newWorld(t), make(chan struct{})
+		w, released := newWorld(), make(chan struct{})
 		defer close(released)
 		w.Probe = func(context.Context) error {
 			if w.phase() == ready {
@@ -111,7 +111,7 @@ func TestStuckProbe(t *testing.T) {
 
 func TestWatchdogLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newWorld()
 		answers := []error{nil, errors.New("another uid"), nil, nil}
 		w.Probe = func(context.Context) (err error) {
 			err, answers = answers[0], answers[1:]
