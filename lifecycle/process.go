@@ -34,7 +34,7 @@ const (
 	//
 	// A TLS connection costs 50 KiB of resident memory, idle or not (16 KiB of them stack, which the handshake has grown,
 	// and a third garbage), and 125 KiB with a header that has come to its limit and does not end. So all of them cost
-	// 100 to 250 MiB, or less where GOMEMLIMIT asks for it.
+	// 100 to 250 MiB.
 	DefaultMaxConnections = 2048
 )
 
