@@ -53,14 +53,15 @@ func (s *server) endpoint(r reviewing) *endpoint {
 func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
 	v, err := e.review(w, r, start)
+	e.count(v, err, time.Since(start))
 	if err != nil {
 		writeError(w, err)
 	} else {
 		writeAnswer(w, v.encoded)
 	}
-	// The answer goes out before it is told of: a log that is not read must not withhold it.
+	// The answer goes out before it is logged: a log that nobody reads must not withhold it.
 	_ = http.NewResponseController(w).Flush() // a writer that cannot flush is one of a test
-	e.observe(r, v, err, time.Since(start))
+	e.tell(r, v, err)
 }
 
 // review is the way of one review: limits, body, decision. What it was given room for is given back before the

@@ -43,13 +43,15 @@ func outcome(v *verdict, err error) string {
 	return invalid
 }
 
-// observe tells metrics and log of a review that was answered. Namespaces, names, users and images are for the log
+// count tells the metrics of a review that is about to be answered. Namespaces, names, users and images are for the log
 // alone: as labels they would let any user of the cluster make any number of series.
-func (e *endpoint) observe(r *http.Request, v *verdict, err error, took time.Duration) {
+func (e *endpoint) count(v *verdict, err error, took time.Duration) {
 	o := outcome(v, err)
 	if err != nil {
 		e.series.Reviewed("", o, took)
-		e.observeError(r, err)
+		if reason := asHTTPError(err).reason; reason != "" {
+			e.metrics.Rejected(reason)
+		}
 		return
 	}
 	e.series.Reviewed(string(v.request.Operation), o, took)
@@ -61,10 +63,18 @@ func (e *endpoint) observe(r *http.Request, v *verdict, err error, took time.Dur
 		img := &v.rewriting.Images[i]
 		e.metrics.Image(img.Entry, imageOutcome(img.Outcome))
 	}
-	e.logVerdict(r.Context(), v, o)
 }
 
-func (e *endpoint) observeError(r *http.Request, err error) {
+// tell logs a review that was answered.
+func (e *endpoint) tell(r *http.Request, v *verdict, err error) {
+	if err != nil {
+		e.logError(r, err)
+		return
+	}
+	e.logVerdict(r.Context(), v, outcome(v, nil))
+}
+
+func (e *endpoint) logError(r *http.Request, err error) {
 	if p, ok := errors.AsType[*panicError](err); ok {
 		e.log.LogAttrs(r.Context(), slog.LevelError, "panic while judging", slog.String("path", e.path),
 			slog.String("uid", p.uid), slog.String("panic", fmt.Sprint(p.value)), slog.String("stack", string(p.stack)))
@@ -73,7 +83,6 @@ func (e *endpoint) observeError(r *http.Request, err error) {
 	h := asHTTPError(err)
 	level := slog.LevelWarn // kube-apiserver hides the text of most answers other than 200: here it is read
 	if h.reason != "" {
-		e.metrics.Rejected(h.reason)
 		level = slog.LevelDebug // an overloaded process has better things to do than write
 	}
 	e.log.LogAttrs(r.Context(), level, "not a review that could be answered", slog.String("path", e.path),

@@ -84,7 +84,7 @@ func TestLog(t *testing.T) {
 			}
 			s := newServer(f.Config)
 			e := s.endpoint(reviewing{path: "/fake"})
-			e.observe(httptest.NewRequest(http.MethodPost, "/fake", nil), tt.v, tt.err, 0)
+			e.tell(httptest.NewRequest(http.MethodPost, "/fake", nil), tt.v, tt.err)
 			want := tt.want
 			if want != "" {
 				want += "\n"
@@ -102,14 +102,14 @@ func TestLogOfAFlood(t *testing.T) {
 		f := newFixture(t, "")
 		e := newServer(f.Config).endpoint(reviewing{path: "/fake"})
 		v := &verdict{findings: []policy.Finding{findingOf(policy.Enforce)}}
-		deny := func() { e.observe(httptest.NewRequest(http.MethodPost, "/fake", nil), v, nil, 0) }
+		deny := func() { e.tell(httptest.NewRequest(http.MethodPost, "/fake", nil), v, nil) }
 		for range 1000 {
 			deny()
 		}
 		if n := strings.Count(f.log.String(), "msg=denied"); n != 100 {
 			t.Errorf("%d lines of 1000 denials at once", n)
 		}
-		e.observe(httptest.NewRequest(http.MethodPost, "/fake", nil), nil, &panicError{value: "nil map"}, 0)
+		e.tell(httptest.NewRequest(http.MethodPost, "/fake", nil), nil, &panicError{value: "nil map"})
 		if !strings.Contains(f.log.String(), `panic="nil map"`) {
 			t.Error("the denials hide a panic")
 		}
