@@ -38,6 +38,16 @@ func compileMirrors(entries []mirrorEntry) (*mirrorTable, strict.Errors) {
 // len returns how many entries are in force.
 func (t *mirrorTable) len() int { return len(t.mirrors) }
 
+// places lists the mirrors, each once, in the order of their names.
+func (t *mirrorTable) places() []string {
+	var places []string
+	for _, m := range t.mirrors {
+		places = append(places, m.Mirror.place)
+	}
+	slices.Sort(places)
+	return slices.Compact(places)
+}
+
 func (t *mirrorTable) add(e *mirrorEntry) strict.Errors {
 	m := newMirror(e, len(t.mirrors))
 	t.mirrors = append(t.mirrors, m)

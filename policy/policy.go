@@ -42,6 +42,10 @@ func (p *Policy) Counts() Counts {
 	return Counts{p.mirrors.len(), len(p.pods.rules), len(p.ingresses.rules), len(p.services.rules)}
 }
 
+// MirrorPlaces lists the places that images are rewritten to, each once: a registry, or a registry and a path, such as
+// mirror.example/docker.io; of mirrors that end with {registry}, the place above it.
+func (p *Policy) MirrorPlaces() []string { return p.mirrors.places() }
+
 // Modes is the strictest mode among the entries of each kind; Off where there are none.
 type Modes struct {
 	Mirrors, Pods, Ingresses, Services Mode
