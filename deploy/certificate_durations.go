@@ -1,0 +1,54 @@
+package deploy
+
+import (
+	"time"
+
+	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
+)
+
+// minRenewBefore is how long a renewal may fail before callers notice: a long weekend.
+const minRenewBefore = 72 * time.Hour
+
+// certificateDurations: the serving Certificate is renewed 72 h or more before it expires, and not all the time; and the CA
+// is renewed before any certificate that it signs could outlive it.
+func certificateDurations() check {
+	return check{
+		id: "certificate-durations", severity: Error,
+		finds: "durations of Certificates that leave no time for a renewal, or let a certificate outlive its CA",
+		why: "an expired certificate fails every call; and when the CA is renewed later than the last certificate it signed expires, " +
+			"that one loses its CA while it is served",
+		mend: "leaf: duration 2160h, renewBefore 720h; CA: duration 87600h, renewBefore above the duration of the leaf",
+		run: func(c *cluster, r *reporter) {
+			for crt := range c.servingCertificates {
+				switch lifetime, before := durations(crt); {
+				case before >= lifetime:
+					r.error(c.ref(crt), "renewBefore %s is not below duration %s", hours(before), hours(lifetime))
+				case before < minRenewBefore:
+					r.warning(c.ref(crt), "it is renewed %s before it expires, and a renewal may fail for longer", hours(before))
+				}
+			}
+			for ca, leaf := range c.caCertificates {
+				_, before := durations(ca)
+				if lifetime, _ := durations(leaf); before < lifetime {
+					r.error(c.ref(ca), "it is renewed %s before it expires, and %s, which it signs, lives %s", hours(before), c.ref(leaf),
+						hours(lifetime))
+				}
+			}
+		},
+	}
+}
+
+// durations returns how long a Certificate is valid, and how long before its end it is renewed.
+func durations(crt *certmanagerv1.Certificate) (lifetime, before time.Duration) {
+	lifetime = certmanagerv1.DefaultCertificateDuration
+	if crt.Spec.Duration != nil {
+		lifetime = crt.Spec.Duration.Duration
+	}
+	switch {
+	case crt.Spec.RenewBefore != nil:
+		return lifetime, crt.Spec.RenewBefore.Duration
+	case crt.Spec.RenewBeforePercentage != nil:
+		return lifetime, lifetime * time.Duration(*crt.Spec.RenewBeforePercentage) / 100
+	}
+	return lifetime, lifetime / 3 // cert-manager's default
+}

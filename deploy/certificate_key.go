@@ -1,0 +1,27 @@
+package deploy
+
+import certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
+
+// certificateKey: the key of the serving Certificate is ECDSA P-256.
+func certificateKey() check {
+	return check{
+		id: "certificate-key", severity: Warning,
+		finds: "a serving Certificate whose key is not ECDSA P-256",
+		why: "the API server resumes no TLS session: each new connection is a full handshake, which costs ten times as much with RSA, " +
+			"and all come at once when a replica goes; not every client takes Ed25519",
+		mend: "set privateKey: {algorithm: ECDSA, size: 256}",
+		run: func(c *cluster, r *reporter) {
+			for crt := range c.servingCertificates {
+				algorithm, size := certmanagerv1.RSAKeyAlgorithm, 0 // cert-manager's default
+				if key := crt.Spec.PrivateKey; key != nil && key.Algorithm != "" {
+					algorithm, size = key.Algorithm, key.Size
+				}
+				if algorithm != certmanagerv1.ECDSAKeyAlgorithm {
+					r.warning(c.ref(crt), "its key is %s", algorithm)
+				} else if size != 0 && size != 256 {
+					r.warning(c.ref(crt), "its key is ECDSA P-%d", size)
+				}
+			}
+		},
+	}
+}

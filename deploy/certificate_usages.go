@@ -1,0 +1,45 @@
+package deploy
+
+import (
+	"slices"
+
+	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
+)
+
+// certificateUsages: the serving Certificate asks for the usage server auth, or for no extended usage, which means any;
+// and it is no CA.
+func certificateUsages() check {
+	return check{
+		id: "certificate-usages", severity: Error,
+		finds: "a serving Certificate that is not for servers, or is a CA",
+		why: "clients refuse a certificate whose extended usages lack server auth; one that may sign others makes the key in every " +
+			"Pod a key to all that trusts the CA",
+		mend: "set usages: [server auth], and leave isCA out",
+		run: func(c *cluster, r *reporter) {
+			for crt := range c.servingCertificates {
+				if !forServers(crt.Spec.Usages) {
+					r.error(c.ref(crt), "its usages lack server auth")
+				}
+				if crt.Spec.IsCA {
+					r.error(c.ref(crt), "isCA is true")
+				}
+			}
+		},
+	}
+}
+
+// forServers says whether a certificate with these usages is one for servers.
+func forServers(usages []certmanagerv1.KeyUsage) bool {
+	isServer := func(u certmanagerv1.KeyUsage) bool {
+		return u == certmanagerv1.UsageServerAuth || u == certmanagerv1.UsageAny
+	}
+	isOther := func(u certmanagerv1.KeyUsage) bool {
+		return slices.Contains([]certmanagerv1.KeyUsage{
+			certmanagerv1.UsageClientAuth, certmanagerv1.UsageCodeSigning, certmanagerv1.UsageEmailProtection,
+			certmanagerv1.UsageSMIME, certmanagerv1.UsageIPsecEndSystem, certmanagerv1.UsageIPsecTunnel,
+			certmanagerv1.UsageIPsecUser, certmanagerv1.UsageTimestamping, certmanagerv1.UsageOCSPSigning,
+			certmanagerv1.UsageMicrosoftSGC, certmanagerv1.UsageNetscapeSGC,
+		}, u)
+	}
+	return slices.ContainsFunc(usages, isServer) || !slices.ContainsFunc(usages, isOther)
+}

@@ -1,0 +1,58 @@
+package deploy
+
+import "fmt"
+
+// check is one thing that is looked for. Its fields are what docs/preflight.md says of it.
+type check struct {
+	id       string
+	severity Severity // the worst that it reports
+	live     bool     // it needs what only a live cluster knows
+	finds    string   // what it finds
+	why      string   // that breaks clusters
+	mend     string
+	run      func(*cluster, *reporter)
+}
+
+// reporter takes what one check finds.
+type reporter struct {
+	check    *check
+	findings []Finding
+}
+
+func (r *reporter) error(at ref, format string, args ...any)   { r.add(Error, at, format, args) }
+func (r *reporter) warning(at ref, format string, args ...any) { r.add(Warning, at, format, args) }
+func (r *reporter) info(at ref, format string, args ...any)    { r.add(Info, at, format, args) }
+
+func (r *reporter) add(s Severity, at ref, format string, args []any) {
+	r.findings = append(r.findings, Finding{
+		ID: r.check.id, Severity: s,
+		Object: at.String(), Source: at.source, Message: fmt.Sprintf(format, args...),
+		Why: r.check.why, Mend: r.check.mend,
+	})
+}
+
+// ref names an object, or a part of one, in findings.
+type ref struct {
+	kind, namespace, name string
+	part                  string // such as: webhook pods.evergate.dev
+	source                string
+}
+
+// String is how kubectl's users name objects: Deployment evergate-system/evergate, container evergate.
+func (r ref) String() string {
+	s := r.kind + " "
+	if r.namespace != "" {
+		s += r.namespace + "/"
+	}
+	s += r.name
+	if r.part != "" {
+		s += ", " + r.part
+	}
+	return s
+}
+
+// in names a part of what r names.
+func (r ref) in(format string, args ...any) ref {
+	r.part = fmt.Sprintf(format, args...)
+	return r
+}

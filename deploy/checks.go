@@ -1,0 +1,67 @@
+package deploy
+
+// checks returns all checks, in the order in which they report. A new check is a file of its own, a line here, a bad
+// manifest in testdata and, by go test -update, its section in docs/preflight.md.
+func checks() []check {
+	return []check{
+		// Webhooks: what they match.
+		wildcardRule(),
+		noNamespaceSelector(),
+		protectedNamespace(),
+		scope(),
+		unconditionalUpdate(),
+		policyGuard(),
+		otherEverything(),
+		otherDeadlock(),
+		// Webhooks: how they are called.
+		hookPath(),
+		timeout(),
+		sideEffects(),
+		matchPolicy(),
+		mutation(),
+		literalCABundle(),
+		caInjector(),
+		// The way to the Pods.
+		serviceMissing(),
+		serviceTarget(),
+		networkPolicy(),
+		// The Deployment.
+		deploymentMissing(),
+		serveFlags(),
+		gracePeriod(),
+		preStop(),
+		singleReplica(),
+		rollout(),
+		disruptionBudget(),
+		surge(),
+		spread(),
+		readiness(),
+		liveness(),
+		imageTag(),
+		subPath(),
+		criticalQuota(),
+		// Certificates.
+		certificateMissing(),
+		certificateNames(),
+		certificateUsages(),
+		certificateKey(),
+		certificateDurations(),
+		caRotation(),
+		selfSignedLeaf(),
+		privateKey(),
+		// Rights.
+		rbac(),
+		accountToken(),
+		optInGuard(),
+		// The policy.
+		policyInvalid(),
+		secondChance(),
+		mirrorNamespace(),
+		// A live cluster.
+		servedChain(),
+		certificateExpiry(),
+		endpoints(),
+		placement(),
+		coverage(),
+	}
+}

@@ -1,0 +1,184 @@
+package deploy
+
+import (
+	"cmp"
+	"crypto/x509"
+	"slices"
+	"time"
+
+	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// optInLabel is borne by the namespaces that Evergate looks at.
+const (
+	optInLabel = "evergate.dev/admission"
+	optInValue = "enabled"
+)
+
+// cluster is an Inventory as the checks look at it: what belongs to Evergate, and how it hangs together.
+type cluster struct {
+	*Inventory
+	now       time.Time
+	served    []*x509.Certificate // by the Service now; nil when nobody has dialled
+	namespace string              // that Evergate runs in
+	all       []*hook             // of everybody
+	hooks     []*hook             // of Evergate
+	servers   []*server
+	live      bool
+}
+
+func newCluster(inv *Inventory, o Options) (*cluster, error) {
+	c := &cluster{Inventory: inv, now: o.Now, served: o.Served, all: newHooks(inv)}
+	for _, h := range c.all {
+		if !h.ours {
+			continue
+		}
+		c.hooks = append(c.hooks, h)
+		c.live = c.live || live(h.config)
+		if c.namespace == "" && h.ClientConfig.Service != nil {
+			c.namespace = h.ClientConfig.Service.Namespace
+		}
+	}
+	if len(c.hooks) == 0 {
+		return nil, errNothing
+	}
+	c.servers = newServers(inv, c.namespace)
+	return c, nil
+}
+
+// configs yields the webhook configurations of Evergate.
+func (c *cluster) configs(yield func(object) bool) {
+	for i, h := range c.hooks {
+		if (i == 0 || c.hooks[i-1].config != h.config) && !yield(h.config) {
+			return
+		}
+	}
+}
+
+// service returns the Service that a webhook calls, or nil.
+func (c *cluster) service(h *hook) *corev1.Service {
+	s := h.ClientConfig.Service
+	if s == nil {
+		return nil
+	}
+	return find(c.Services, s.Namespace, s.Name)
+}
+
+// dnsName is the name that the API server asks a webhook's Service for, and that its certificate has to cover.
+func (h *hook) dnsName() string {
+	return h.ClientConfig.Service.Name + "." + h.ClientConfig.Service.Namespace + ".svc"
+}
+
+// serviceNames lists the DNS names that Evergate's webhooks call, each once.
+func (c *cluster) serviceNames() []string {
+	var names []string
+	for _, h := range c.hooks {
+		if h.ClientConfig.Service != nil && !slices.Contains(names, h.dnsName()) {
+			names = append(names, h.dnsName())
+		}
+	}
+	return names
+}
+
+// namespaceLabels returns the labels of a namespace: those in the inventory, and the one that the API server sets.
+func (inv *Inventory) namespaceLabels(name string) map[string]string {
+	set := map[string]string{}
+	if ns := find(inv.Namespaces, "", name); ns != nil {
+		for key, value := range ns.Labels {
+			set[key] = value
+		}
+	}
+	set[corev1.LabelMetadataName] = name
+	return set
+}
+
+// protected lists the namespaces that Evergate must never look at: the control plane's and the nodes', cert-manager's,
+// which has to renew our certificate while we are down, and our own.
+func (c *cluster) protected() []string {
+	names := []string{metav1.NamespaceSystem, metav1.NamespacePublic, corev1.NamespaceNodeLease}
+	for _, name := range append(c.certManagerNamespaces(), c.namespace) {
+		if name != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// certManagerNamespaces lists where cert-manager runs; where nothing is known of it, where its manifests put it.
+func (c *cluster) certManagerNamespaces() []string {
+	var names []string
+	for _, d := range c.Deployments {
+		if d.Labels[labelName] == "cert-manager" {
+			names = append(names, d.Namespace)
+		}
+	}
+	if len(names) == 0 {
+		return []string{"cert-manager"}
+	}
+	return names
+}
+
+// certificate returns the Certificate that issues a Secret, or nil.
+func (c *cluster) certificate(namespace, secret string) *certmanagerv1.Certificate {
+	for _, crt := range c.Certificates {
+		if crt.Namespace == namespace && crt.Spec.SecretName == secret {
+			return crt
+		}
+	}
+	return nil
+}
+
+// issuerSpec returns the issuer of a Certificate; ok is false when the inventory does not have it.
+func (c *cluster) issuerSpec(crt *certmanagerv1.Certificate) (spec certmanagerv1.IssuerSpec, ok bool) {
+	if crt.Spec.IssuerRef.Kind == certmanagerv1.ClusterIssuerKind {
+		if issuer := find(c.ClusterIssuers, "", crt.Spec.IssuerRef.Name); issuer != nil {
+			return issuer.Spec, true
+		}
+		return spec, false
+	}
+	if issuer := find(c.Issuers, crt.Namespace, crt.Spec.IssuerRef.Name); issuer != nil {
+		return issuer.Spec, true
+	}
+	return spec, false
+}
+
+// servingCertificates yields the Certificates that Evergate serves with.
+func (c *cluster) servingCertificates(yield func(*certmanagerv1.Certificate) bool) {
+	seen := map[*certmanagerv1.Certificate]bool{}
+	for _, s := range c.servers {
+		crt := c.certificate(s.Namespace, s.tlsSecret())
+		if crt != nil && !seen[crt] && !yield(crt) {
+			return
+		}
+		seen[crt] = true
+	}
+}
+
+// caCertificates yields the Certificates of the CAs that issue those that Evergate serves with.
+func (c *cluster) caCertificates(yield func(ca, leaf *certmanagerv1.Certificate) bool) {
+	for leaf := range c.servingCertificates {
+		issuer, ok := c.issuerSpec(leaf)
+		if !ok || issuer.CA == nil {
+			continue
+		}
+		for _, crt := range c.Certificates {
+			sameNamespace := crt.Namespace == leaf.Namespace || leaf.Spec.IssuerRef.Kind == certmanagerv1.ClusterIssuerKind
+			if sameNamespace && crt.Spec.SecretName == issuer.CA.SecretName && !yield(crt, leaf) {
+				return
+			}
+		}
+	}
+}
+
+// mayHaveIssuer says whether the issuer of a Certificate exists. In manifests, a ClusterIssuer need not stand.
+func (c *cluster) mayHaveIssuer(crt *certmanagerv1.Certificate) bool {
+	_, ok := c.issuerSpec(crt)
+	return ok || !live(crt) && crt.Spec.IssuerRef.Kind == certmanagerv1.ClusterIssuerKind
+}
+
+// issuerName names the issuer of a Certificate.
+func issuerName(crt *certmanagerv1.Certificate) string {
+	return cmp.Or(crt.Spec.IssuerRef.Kind, certmanagerv1.IssuerKind) + " " + crt.Spec.IssuerRef.Name
+}

@@ -1,0 +1,41 @@
+// Package deploy finds what would break a cluster, in the manifests that install Evergate or in a cluster that runs it.
+//
+// The way through it:
+//
+//	manifest.go      JSON → objects of Kubernetes' and cert-manager's types (strictly decoded) → Inventory
+//	cluster.go       what belongs to Evergate, and how it hangs together
+//	hook.go          a webhook, mutating or validating
+//	server.go        a Deployment that runs evergate serve; flags.go its flags
+//	checks.go        all checks, in the order in which they report
+//	webhook_*.go, service*.go, deployment*.go, certificate*.go, live_*.go …   one check each
+//	finding.go       what a check says; text.go how people read it
+//
+// Checks are pure functions of the Inventory, the time and the certificates that were served: what asks the network is
+// Dial alone. docs/preflight.md lists every check.
+package deploy
+
+import (
+	"crypto/x509"
+	"time"
+)
+
+// Options are what the objects do not say.
+type Options struct {
+	Now    time.Time           // for which certificates are judged
+	Served []*x509.Certificate // the chain that the Service serves, leaf first, as Dial returns it; nil: not known
+}
+
+// Check runs all checks. The error says that there is nothing to check: no webhook of Evergate is in the inventory.
+func Check(inv *Inventory, o Options) (*Report, error) {
+	c, err := newCluster(inv, o)
+	if err != nil {
+		return nil, err
+	}
+	findings := []Finding{}
+	for _, check := range checks() {
+		r := reporter{check: &check}
+		check.run(c, &r)
+		findings = append(findings, r.findings...)
+	}
+	return newReport(inv.Len(), findings), nil
+}

@@ -1,0 +1,63 @@
+package deploy
+
+import (
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// disruptionBudget: exactly one PodDisruptionBudget selects the Pods, and lets some but not all of them be evicted. It
+// lets Pods that are not ready be evicted always.
+func disruptionBudget() check {
+	return check{
+		id: "disruption-budget", severity: Error,
+		finds: "a PodDisruptionBudget that is missing, contradicts replicas, or holds drains up",
+		why: "without one, a drain of several nodes takes all replicas at once; one that lets none go holds up every drain, and so " +
+			"upgrades of nodes, for ever; and of a Pod that two select the API server refuses the eviction",
+		mend: "have one PodDisruptionBudget with maxUnavailable: 1 and unhealthyPodEvictionPolicy: AlwaysAllow",
+		run: func(c *cluster, r *reporter) {
+			for _, s := range c.servers {
+				switch {
+				case s.replicas() < 2: // no number of one replica may be kept and be drained: single-replica
+				case len(s.budgets) == 0:
+					r.warning(s.ref, "no PodDisruptionBudget selects its Pods")
+				case len(s.budgets) > 1:
+					r.error(c.ref(s.budgets[1]), "its Pods are selected by %s too", c.ref(s.budgets[0]))
+				default:
+					s.checkBudget(c.ref(s.budgets[0]), &s.budgets[0].Spec, r)
+				}
+			}
+		},
+	}
+}
+
+func (s *server) checkBudget(at ref, b *policyv1.PodDisruptionBudgetSpec, r *reporter) {
+	replicas := s.replicas()
+	mayGo := replicas
+	switch {
+	case b.MaxUnavailable != nil:
+		mayGo = scaled(b.MaxUnavailable, replicas, true) // as the API server rounds both
+	case b.MinAvailable != nil:
+		mayGo = replicas - scaled(b.MinAvailable, replicas, true)
+	}
+	switch {
+	case mayGo <= 0:
+		r.error(at, "%s lets none of the %d replicas of %s be evicted", budgetLimit(b), replicas, s.ref)
+	case mayGo >= replicas:
+		r.error(at, "%s lets all %d replicas of %s be evicted at once", budgetLimit(b), replicas, s.ref)
+	}
+	if b.UnhealthyPodEvictionPolicy == nil || *b.UnhealthyPodEvictionPolicy != policyv1.AlwaysAllow {
+		r.warning(at, "unhealthyPodEvictionPolicy is not AlwaysAllow: a replica that never gets ready holds up the drain of its node")
+	}
+}
+
+// budgetLimit is the limit as the manifest has it: maxUnavailable: 1.
+func budgetLimit(b *policyv1.PodDisruptionBudgetSpec) string {
+	limit := func(name string, n *intstr.IntOrString) string { return name + ": " + n.String() }
+	switch {
+	case b.MaxUnavailable != nil:
+		return limit("maxUnavailable", b.MaxUnavailable)
+	case b.MinAvailable != nil:
+		return limit("minAvailable", b.MinAvailable)
+	}
+	return "without a limit it"
+}

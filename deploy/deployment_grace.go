@@ -1,0 +1,37 @@
+package deploy
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// gracePeriod: terminationGracePeriodSeconds is at least as long as a process may live after SIGTERM: --drain-timeout,
+// --shutdown-timeout and 5 s for the flush of telemetry.
+func gracePeriod() check {
+	return check{
+		id: "grace-period", severity: Error,
+		finds: "a grace period that ends before the drain and the shutdown do",
+		why:   "the kubelet kills the process amid answers: at each roll-out, drain and scale-down some writes of the cluster fail",
+		mend:  "set terminationGracePeriodSeconds to at least --drain-timeout + --shutdown-timeout + 5 s",
+		run: func(c *cluster, r *reporter) {
+			for _, s := range c.servers {
+				need, err := s.flags.lifetime()
+				if grace := s.grace(); err == nil && grace < need {
+					r.error(s.ref, "terminationGracePeriodSeconds is %d, and the process may live %v after SIGTERM: "+
+						"--drain-timeout=%s, --shutdown-timeout=%s and %v to flush telemetry", int(grace.Seconds()), need,
+						s.flags.get("drain-timeout"), s.flags.get("shutdown-timeout"), exitMargin)
+				}
+			}
+		},
+	}
+}
+
+// grace returns how long the kubelet waits after SIGTERM, any preStop hook included.
+func (s *server) grace() time.Duration {
+	seconds := int64(corev1.DefaultTerminationGracePeriodSeconds)
+	if s.pod.TerminationGracePeriodSeconds != nil {
+		seconds = *s.pod.TerminationGracePeriodSeconds
+	}
+	return time.Duration(seconds) * time.Second
+}

@@ -1,0 +1,29 @@
+package deploy
+
+import "github.com/distribution/reference"
+
+// imageTag: the image has a digest, or a tag other than latest.
+func imageTag() check {
+	return check{
+		id: "image-tag", severity: Error,
+		finds: "an image without a tag, or with the tag latest",
+		why: "replicas of one Deployment run different versions, depending on when their nodes pulled, and a roll-back brings nothing " +
+			"back",
+		mend: "name a version: images: [{name: evergate, newTag: v0.1.0}] in the overlay, or a digest",
+		run: func(c *cluster, r *reporter) {
+			for _, s := range c.servers {
+				named, err := reference.ParseNormalizedNamed(s.container.Image)
+				if err != nil {
+					r.error(s.process, "%q is not an image: %v", s.container.Image, err)
+					continue
+				}
+				if _, ok := named.(reference.Digested); ok {
+					continue
+				}
+				if tagged, ok := reference.TagNameOnly(named).(reference.Tagged); ok && tagged.Tag() == "latest" {
+					r.error(s.process, "its image is %s: without a version", s.container.Image)
+				}
+			}
+		},
+	}
+}

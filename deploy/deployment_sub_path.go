@@ -1,0 +1,30 @@
+package deploy
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// subPath: Secrets and ConfigMaps are mounted as directories.
+func subPath() check {
+	return check{
+		id: "sub-path", severity: Error,
+		finds: "a Secret or ConfigMap mounted by subPath",
+		why: "the kubelet never updates such a mount: the process serves its certificate until it has expired, and never sees a new " +
+			"policy",
+		mend: "mount the whole volume as a directory",
+		run: func(c *cluster, r *reporter) {
+			for _, s := range c.servers {
+				for _, m := range s.container.VolumeMounts {
+					updates := slices.ContainsFunc(s.pod.Volumes, func(v corev1.Volume) bool {
+						return v.Name == m.Name && (v.Secret != nil || v.ConfigMap != nil || v.Projected != nil)
+					})
+					if updates && m.SubPath+m.SubPathExpr != "" {
+						r.error(s.process, "%s is mounted by subPath: it is never updated", m.MountPath)
+					}
+				}
+			}
+		},
+	}
+}

@@ -1,0 +1,111 @@
+package deploy
+
+import (
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// usualDomains is how many zones, and how many nodes, a cluster is taken to have of which no node is known: the least
+// that survives the loss of one.
+const usualDomains = 3
+
+// surge: all replicas, and those that a roll-out adds, can be scheduled. Two kinds of rules may forbid it: a required
+// anti-affinity between the Pods, which takes a domain (node, zone) for each; and a strict spread with more minDomains
+// than there are domains, which lets only maxSkew Pods into each. Rules with matchLabelKeys: [pod-template-hash] count
+// the Pods of one revision, so that replicas of the old one do not stand in the way. Domains are counted among the nodes
+// of the inventory; without nodes there are three.
+func surge() check {
+	return check{
+		id: "surge", severity: Error,
+		finds: "spreading that a roll-out cannot satisfy",
+		why: "the Pod that the roll-out adds stays Pending, and none goes before it is ready: the release, a new certificate " +
+			"authority, a security fix never arrive, and nobody is told",
+		mend: "spread zones by DoNotSchedule and nodes by ScheduleAnyway, both with matchLabelKeys: [pod-template-hash], and no " +
+			"required anti-affinity",
+		run: func(c *cluster, r *reporter) {
+			for _, s := range c.servers {
+				for _, rule := range s.spreadRules() {
+					domains, need := c.domains(rule.topologyKey), s.atOnce(rule.perRevision)
+					if room := rule.room(domains); room < need {
+						r.error(s.ref, "%s lets %d Pods be scheduled on %d domains of %s, and a roll-out needs %d",
+							rule.name, room, domains, rule.topologyKey, need)
+					}
+				}
+			}
+		},
+	}
+}
+
+// spreadRule limits how many Pods fit.
+type spreadRule struct {
+	name        string
+	topologyKey string
+	perDomain   int // Pods that fit into each
+	minDomains  int // with so many domains, there is no limit; 0: always the limit
+	perRevision bool
+}
+
+// room returns how many Pods fit.
+func (r *spreadRule) room(domains int) int {
+	if r.minDomains > 0 && domains >= r.minDomains {
+		return maxPods
+	}
+	return domains * r.perDomain
+}
+
+// maxPods stands for no limit: more than any Deployment has.
+const maxPods = 1 << 20
+
+func (s *server) spreadRules() []spreadRule {
+	var rules []spreadRule
+	for _, t := range s.pod.TopologySpreadConstraints {
+		if t.WhenUnsatisfiable == corev1.DoNotSchedule && t.MinDomains != nil && s.counted(t.LabelSelector) {
+			rules = append(rules, spreadRule{"a topologySpreadConstraint with minDomains", t.TopologyKey,
+				int(t.MaxSkew), int(*t.MinDomains), hasRevision(t.MatchLabelKeys)})
+		}
+	}
+	if a := s.pod.Affinity; a != nil && a.PodAntiAffinity != nil {
+		for _, t := range a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution {
+			if s.counted(t.LabelSelector) {
+				rules = append(rules, spreadRule{"a required podAntiAffinity", t.TopologyKey, 1, 0, hasRevision(t.MatchLabelKeys)})
+			}
+		}
+	}
+	return rules
+}
+
+// counted says whether a rule counts the Deployment's own Pods. Unlike a webhook's, its selector selects nothing when
+// it is absent.
+func (s *server) counted(selector *metav1.LabelSelector) bool {
+	return selector != nil && selects(selector, s.templateLabels())
+}
+
+func hasRevision(keys []string) bool {
+	return slices.Contains(keys, appsv1.DefaultDeploymentUniqueLabelKey)
+}
+
+// atOnce returns how many Pods have to be scheduled at the same time.
+func (s *server) atOnce(perRevision bool) int {
+	if perRevision {
+		return s.replicas()
+	}
+	_, surge := s.rollout()
+	return s.replicas() + surge
+}
+
+// domains counts the values of a node label.
+func (c *cluster) domains(topologyKey string) int {
+	values := map[string]bool{}
+	for _, n := range c.Nodes {
+		if v, ok := n.Labels[topologyKey]; ok && !n.Spec.Unschedulable {
+			values[v] = true
+		}
+	}
+	if len(c.Nodes) == 0 {
+		return usualDomains
+	}
+	return len(values)
+}

@@ -1,0 +1,158 @@
+package deploy
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// The paths that Evergate serves reviews on.
+const (
+	pathMutatePods        = "/mutate/pods"
+	pathMutatePodsAgain   = "/mutate/pods/again"
+	pathValidatePods      = "/validate/pods"
+	pathValidateIngresses = "/validate/ingresses"
+	pathValidateServices  = "/validate/services"
+	pathValidatePolicy    = "/validate/policy"
+)
+
+// hook is one webhook of a configuration. Validating webhooks have the fields of mutating ones but for
+// reinvocationPolicy, which stays nil.
+type hook struct {
+	admissionv1.MutatingWebhook
+	config   object
+	mutating bool
+	ours     bool
+	ref      ref
+}
+
+// newHooks returns all webhooks of the inventory.
+func newHooks(inv *Inventory) []*hook {
+	var hooks []*hook
+	add := func(config object, mutating bool, webhooks []admissionv1.MutatingWebhook) {
+		ours := isOurs(config) || slices.ContainsFunc(webhooks, func(w admissionv1.MutatingWebhook) bool {
+			return strings.HasSuffix(w.Name, hookSuffix)
+		})
+		for _, w := range webhooks {
+			hooks = append(hooks, &hook{w, config, mutating, ours, inv.ref(config).in("webhook %s", w.Name)})
+		}
+	}
+	for _, c := range inv.MutatingWebhooks {
+		add(c, true, c.Webhooks)
+	}
+	for _, c := range inv.ValidatingWebhooks {
+		webhooks := make([]admissionv1.MutatingWebhook, len(c.Webhooks))
+		for i := range c.Webhooks {
+			webhooks[i] = asMutating(&c.Webhooks[i])
+		}
+		add(c, false, webhooks)
+	}
+	return hooks
+}
+
+func asMutating(w *admissionv1.ValidatingWebhook) admissionv1.MutatingWebhook {
+	return admissionv1.MutatingWebhook{
+		Name: w.Name, ClientConfig: w.ClientConfig, Rules: w.Rules, FailurePolicy: w.FailurePolicy,
+		MatchPolicy: w.MatchPolicy, NamespaceSelector: w.NamespaceSelector, ObjectSelector: w.ObjectSelector,
+		SideEffects: w.SideEffects, TimeoutSeconds: w.TimeoutSeconds,
+		AdmissionReviewVersions: w.AdmissionReviewVersions, MatchConditions: w.MatchConditions,
+	}
+}
+
+// path returns the path that the webhook calls; empty when it calls none of a Service.
+func (h *hook) path() string {
+	if h.ClientConfig.Service == nil || h.ClientConfig.Service.Path == nil {
+		return ""
+	}
+	return *h.ClientConfig.Service.Path
+}
+
+// closed says whether a call that fails refuses the request. It is the API's default.
+func (h *hook) closed() bool { return h.FailurePolicy == nil || *h.FailurePolicy == admissionv1.Fail }
+
+// failurePolicy returns the policy in force.
+func (h *hook) failurePolicy() admissionv1.FailurePolicyType {
+	if h.closed() {
+		return admissionv1.Fail
+	}
+	return admissionv1.Ignore
+}
+
+// guardsPolicy says whether the webhook is the one that looks at the policy's ConfigMap, and so at our own namespace.
+func (h *hook) guardsPolicy() bool { return h.ours && h.path() == pathValidatePolicy }
+
+// resources yields what the rules cover, as resource.group or resource/subresource.group, with the operations.
+func (h *hook) resources(yield func(resource string, operations []admissionv1.OperationType) bool) {
+	for _, r := range h.Rules {
+		for _, group := range r.APIGroups {
+			for _, resource := range r.Resources {
+				if group != "" {
+					resource += "." + group
+				}
+				if !yield(resource, r.Operations) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// covers says whether a rule covers an operation on a resource of the core group.
+func (h *hook) covers(resource string, operation admissionv1.OperationType) bool {
+	return slices.ContainsFunc(h.Rules, func(r admissionv1.RuleWithOperations) bool {
+		return hasOrAll(r.APIGroups, "") && hasOperation(r.Operations, operation) &&
+			(hasOrAll(r.Resources, resource) || slices.Contains(r.Resources, "*/*"))
+	})
+}
+
+func hasOrAll(list []string, s string) bool {
+	return slices.Contains(list, s) || slices.Contains(list, "*")
+}
+
+func hasOperation(list []admissionv1.OperationType, op admissionv1.OperationType) bool {
+	return slices.Contains(list, op) || slices.Contains(list, admissionv1.OperationAll)
+}
+
+// anything says whether a selector is absent or has no requirement: then it selects everything.
+func anything(s *metav1.LabelSelector) bool {
+	return s == nil || len(s.MatchLabels)+len(s.MatchExpressions) == 0
+}
+
+// selects says whether a webhook's selector selects what bears some labels. One that cannot be parsed is refused by the
+// API server; here it selects everything.
+func selects(s *metav1.LabelSelector, set map[string]string) bool {
+	if anything(s) {
+		return true
+	}
+	parsed, err := metav1.LabelSelectorAsSelector(s)
+	return err != nil || parsed.Matches(labels.Set(set))
+}
+
+// canSelect says whether there are labels with which a namespace of this name is selected. All labels but
+// kubernetes.io/metadata.name can be set by whoever may label the namespace, so that only requirements on that one keep
+// it out for good.
+func canSelect(s *metav1.LabelSelector, namespace string) bool {
+	if anything(s) {
+		return true
+	}
+	parsed, err := metav1.LabelSelectorAsSelector(s)
+	if err != nil {
+		return true
+	}
+	requirements, _ := parsed.Requirements()
+	name := labels.Set{corev1.LabelMetadataName: namespace}
+	return !slices.ContainsFunc(requirements, func(r labels.Requirement) bool {
+		return r.Key() == corev1.LabelMetadataName && !r.Matches(name)
+	})
+}
+
+// servicePort returns the port of the Service that the webhook calls.
+func (h *hook) servicePort() int32 {
+	var unset int32
+	return cmp.Or(*cmp.Or(h.ClientConfig.Service.Port, &unset), 443) // the API's default
+}

@@ -1,0 +1,59 @@
+package deploy
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+)
+
+// endpoints: behind the Service that webhooks call are as many ready endpoints as there are replicas wanted.
+func endpoints() check {
+	return check{
+		id: "endpoints", severity: Error, live: true,
+		finds: "a Service of Evergate without ready endpoints, or with fewer than replicas",
+		why:   "without one every call fails; with fewer the next disruption takes the last",
+		mend:  "see why replicas are not ready: kubectl describe pods; their last log line says it",
+		run: func(c *cluster, r *reporter) {
+			seen := map[*corev1.Service]bool{}
+			for _, h := range c.hooks {
+				svc := c.service(h)
+				if svc == nil || !live(svc) || seen[svc] {
+					continue
+				}
+				seen[svc] = true
+				switch ready, want := c.readyEndpoints(svc), c.wanted(svc); {
+				case ready == 0:
+					r.error(c.ref(svc), "none of its endpoints is ready")
+				case ready < want:
+					r.warning(c.ref(svc), "%d of %d endpoints are ready", ready, want)
+				}
+			}
+		},
+	}
+}
+
+// readyEndpoints counts the endpoints of a Service, each once: those of two address families are of one Pod.
+func (c *cluster) readyEndpoints(svc *corev1.Service) int {
+	pods := map[string]bool{}
+	for _, slice := range c.EndpointSlices {
+		if slice.Namespace != svc.Namespace || slice.Labels[discoveryv1.LabelServiceName] != svc.Name {
+			continue
+		}
+		for _, e := range slice.Endpoints {
+			if ready := e.Conditions.Ready; (ready == nil || *ready) && e.TargetRef != nil { // nil means ready
+				pods[e.TargetRef.Name] = true
+			}
+		}
+	}
+	return len(pods)
+}
+
+// wanted returns how many replicas there should be behind a Service.
+func (c *cluster) wanted(svc *corev1.Service) int {
+	n := 0
+	for _, s := range c.servers {
+		if containsAll(s.templateLabels(), svc.Spec.Selector) {
+			n += s.replicas()
+		}
+	}
+	return n
+}

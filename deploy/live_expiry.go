@@ -1,0 +1,47 @@
+package deploy
+
+import (
+	"crypto/x509"
+	"time"
+
+	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
+	cmmeta "github.com/cert-manager/cert-manager/pkg/apis/meta/v1"
+)
+
+// overdue is how late a renewal may be before it counts as failed: cert-manager tries again within the hour.
+const overdue = 2 * time.Hour
+
+// certificateExpiry: the certificate that is served is in date; cert-manager calls its Certificate ready, and renewed it
+// when it was due. That the CA has expired served-chain tells.
+func certificateExpiry() check {
+	return check{
+		id: "certificate-expiry", severity: Error, live: true,
+		finds: "a serving certificate that is out of date, or whose renewal is overdue",
+		why:   "from the second of its expiry on every call fails, on all replicas at once",
+		mend:  "look at the events of the Certificate and its CertificateRequests: kubectl describe; cmctl status certificate",
+		run: func(c *cluster, r *reporter) {
+			for secret := range c.servingSecrets {
+				if chain, err := parseCertificates(secret.Data["tls.crt"]); err != nil {
+					r.error(c.ref(secret), "its tls.crt cannot be read: %v", err)
+				} else if !inDate(chain[0], c.now) {
+					r.error(c.ref(secret), "its certificate is valid from %s to %s, and it is %s", stamp(chain[0].NotBefore),
+						stamp(chain[0].NotAfter), stamp(c.now))
+				}
+			}
+			for crt := range c.servingCertificates {
+				for _, condition := range crt.Status.Conditions {
+					if condition.Type == certmanagerv1.CertificateConditionReady && condition.Status != cmmeta.ConditionTrue {
+						r.error(c.ref(crt), "it is not ready: %s", condition.Message)
+					}
+				}
+				if due := crt.Status.RenewalTime; due != nil && c.now.Sub(due.Time) > overdue {
+					r.warning(c.ref(crt), "its renewal was due at %s", stamp(due.Time))
+				}
+			}
+		},
+	}
+}
+
+func inDate(cert *x509.Certificate, now time.Time) bool {
+	return !now.Before(cert.NotBefore) && !now.After(cert.NotAfter)
+}

@@ -1,0 +1,45 @@
+package deploy
+
+import (
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// placement: the replicas do not all run on one node, nor in one zone where nodes of another are schedulable.
+func placement() check {
+	return check{
+		id: "placement", severity: Warning, live: true,
+		finds: "replicas that all run on one node, or in one zone",
+		why:   "all of them go with it",
+		mend:  "spread them: kubectl rollout restart is enough where topologySpreadConstraints are there",
+		run: func(c *cluster, r *reporter) {
+			for _, s := range c.servers {
+				for _, key := range []string{corev1.LabelHostname, corev1.LabelTopologyZone} {
+					values, pods := c.runsIn(s, key)
+					if pods > 1 && len(values) == 1 && c.domains(key) > 1 {
+						r.warning(s.ref, "all its %d Pods run where %s is %s", pods, key, strings.Join(values, ""))
+					}
+				}
+			}
+		},
+	}
+}
+
+// runsIn returns the values that a label has on the nodes of a Deployment's Pods, and how many Pods there are.
+func (c *cluster) runsIn(s *server, label string) (values []string, pods int) {
+	seen := map[string]bool{}
+	for _, p := range c.Pods {
+		node := find(c.Nodes, "", p.Spec.NodeName)
+		if p.Namespace != s.Namespace || node == nil || p.Status.Phase != corev1.PodRunning ||
+			!containsAll(p.Labels, s.Spec.Selector.MatchLabels) {
+			continue
+		}
+		pods++
+		if v := node.Labels[label]; !seen[v] {
+			seen[v] = true
+			values = append(values, v)
+		}
+	}
+	return values, pods
+}

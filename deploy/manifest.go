@@ -1,0 +1,73 @@
+package deploy
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	kjson "sigs.k8s.io/json"
+)
+
+// Manifest is one object of the input.
+type Manifest struct {
+	Source     string // FILE:LINE, for findings and errors
+	APIVersion string
+	Kind       string
+	JSON       []byte
+}
+
+// NewInventory returns an Inventory without objects.
+func NewInventory() *Inventory { return &Inventory{sources: map[object]string{}} }
+
+// Add reads an object. Kinds that no check looks at are passed over. An error says where, and which field: a field that
+// Kubernetes does not know, or the same field twice, would be dropped by the API server, or refused, depending on who
+// applies it.
+func (inv *Inventory) Add(m Manifest) error {
+	k, ok := kinds()[m.Kind]
+	if !ok || !sameGroup(k.apiVersion, m.APIVersion) {
+		return nil
+	}
+	if m.APIVersion != k.apiVersion {
+		return fmt.Errorf("%s: %s in %s is not understood: write apiVersion: %s", m.Source, m.Kind, m.APIVersion, k.apiVersion)
+	}
+	return k.decode(inv, m)
+}
+
+// sameGroup says whether two apiVersions name versions of one API group.
+func sameGroup(a, b string) bool {
+	va, errA := schema.ParseGroupVersion(a)
+	vb, errB := schema.ParseGroupVersion(b)
+	return errA == nil && errB == nil && va.Group == vb.Group
+}
+
+// decode reads the manifest as the type of o, strictly: but for objects of a live cluster, which hold no field that the
+// API server does not know, though maybe some that are newer than the types here.
+func (m Manifest) decode(o object) error {
+	strict, err := kjson.UnmarshalStrict(m.JSON, o)
+	if err != nil {
+		return fmt.Errorf("%s: %s: %w", m.Source, m.Kind, err)
+	}
+	// Items of a PodList do not say what they are.
+	o.GetObjectKind().SetGroupVersionKind(schema.FromAPIVersionAndKind(m.APIVersion, m.Kind))
+	if len(strict) == 0 || live(o) {
+		return nil
+	}
+	var messages []string
+	for _, err := range strict {
+		messages = append(messages, err.Error())
+	}
+	return fmt.Errorf("%s: %s %s: %s", m.Source, m.Kind, o.GetName(), strings.Join(messages, "; "))
+}
+
+var errNothing = errors.New("there is no Evergate in the input: no webhook configuration has the label " +
+	labelName + "=evergate, and no webhook is called *" + hookSuffix)
+
+// How objects of Evergate are known.
+const (
+	labelName  = "app.kubernetes.io/name"
+	hookSuffix = ".evergate.dev"
+)
+
+func isOurs(m metav1.Object) bool { return m.GetLabels()[labelName] == "evergate" }

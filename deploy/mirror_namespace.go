@@ -1,0 +1,52 @@
+package deploy
+
+import (
+	"slices"
+	"strings"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+)
+
+// mirrorNamespace: a namespace in which a mirror runs is not selected by the rewriting webhooks. A mirror runs where its
+// registry is a Service (name.namespace.svc) or the host of an Ingress.
+func mirrorNamespace() check {
+	return check{
+		id: "mirror-namespace", severity: Error,
+		finds: "a mirror that runs in a namespace in which images are rewritten to it",
+		why:   "when the mirror is down, its own Pods can only be started from images that it would have to serve",
+		mend:  "remove the label " + optInLabel + " from the namespace of the mirror",
+		run: func(c *cluster, r *reporter) {
+			p, ok := c.policy()
+			if !ok {
+				return
+			}
+			for _, place := range p.MirrorPlaces() {
+				for _, name := range c.namespacesOf(place) {
+					if ns := find(c.Namespaces, "", name); ns != nil && slices.ContainsFunc(c.hooks, func(h *hook) bool {
+						return h.mutating && h.covers("pods", admissionv1.Create) && selects(h.NamespaceSelector, c.namespaceLabels(name))
+					}) {
+						r.error(c.ref(ns), "the mirror %s runs in it, and its Pods are rewritten", place)
+					}
+				}
+			}
+		},
+	}
+}
+
+// namespacesOf lists the namespaces that the registry of a place runs in.
+func (c *cluster) namespacesOf(place string) []string {
+	registry, _, _ := strings.Cut(place, "/")
+	host, _, _ := strings.Cut(registry, ":")
+	var names []string
+	if labels := strings.Split(host, "."); len(labels) > 2 && labels[2] == "svc" {
+		names = append(names, labels[1])
+	}
+	for _, ing := range c.Ingresses {
+		for _, rule := range ing.Spec.Rules {
+			if strings.EqualFold(rule.Host, host) && !slices.Contains(names, ing.Namespace) {
+				names = append(names, ing.Namespace)
+			}
+		}
+	}
+	return names
+}

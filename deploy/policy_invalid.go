@@ -1,0 +1,29 @@
+package deploy
+
+import (
+	"strings"
+
+	"github.com/evergate/evergate/policy"
+)
+
+// policyInvalid: the ConfigMap of --policy, where the input has it, holds a policy that loads.
+func policyInvalid() check {
+	return check{
+		id: "policy", severity: Error,
+		finds: "a policy that does not load",
+		why: "running replicas keep the last good policy; a replica that starts with this one never gets ready, so that a drain or a " +
+			"roll-out stands still",
+		mend: "mend it: evergate policy check says the same before it is applied",
+		run: func(c *cluster, r *reporter) {
+			_, err := policy.Load(c.policyFiles()...)
+			if err == nil {
+				return
+			}
+			for _, s := range c.servers {
+				for line := range strings.Lines(err.Error()) {
+					r.error(s.process, "its policy does not load: %s", strings.TrimSpace(line))
+				}
+			}
+		},
+	}
+}

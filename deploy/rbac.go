@@ -1,0 +1,106 @@
+package deploy
+
+import (
+	"slices"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+)
+
+// rbac: nothing is bound to the ServiceAccount of the serving process, which never asks the API server anything. Other
+// ServiceAccounts of Evergate's namespace read only, and no Secrets. The right to opt in is no business of theirs.
+func rbac() check {
+	return check{
+		id: "rbac", severity: Error,
+		finds: "rights that Evergate does not need",
+		why: "an admission webhook is a target: whoever breaks into its Pod has the rights of its ServiceAccount, next to being able " +
+			"to change every object that it sees",
+		mend: "remove the binding; let jobs of Evergate only get, list and watch, and no secrets",
+		run: func(c *cluster, r *reporter) {
+			for binding := range c.bindings {
+				for _, account := range c.ourAccounts(binding) {
+					switch excess := excessOf(binding.rules); {
+					case c.serves(account):
+						r.error(binding.ref, "it binds %s to the ServiceAccount %s, which serves and needs no right", binding.role, account)
+					case binding.rules == nil:
+						r.error(binding.ref, "it binds %s to the ServiceAccount %s, and what that allows cannot be seen", binding.role, account)
+					case excess != "":
+						r.error(binding.ref, "it binds %s to the ServiceAccount %s, which lets it %s", binding.role, account, excess)
+					}
+				}
+			}
+		},
+	}
+}
+
+// binding is a RoleBinding or a ClusterRoleBinding.
+type binding struct {
+	ref       ref
+	namespace string
+	role      string // kind and name
+	subjects  []rbacv1.Subject
+	rules     []rbacv1.PolicyRule // nil when the role is not in the inventory
+}
+
+func (c *cluster) bindings(yield func(binding) bool) {
+	for _, b := range c.RoleBindings {
+		if !yield(c.binding(c.ref(b), b.Namespace, b.RoleRef, b.Subjects)) {
+			return
+		}
+	}
+	for _, b := range c.ClusterRoleBindings {
+		if !yield(c.binding(c.ref(b), "", b.RoleRef, b.Subjects)) {
+			return
+		}
+	}
+}
+
+func (c *cluster) binding(at ref, namespace string, role rbacv1.RoleRef, subjects []rbacv1.Subject) binding {
+	b := binding{at, namespace, role.Kind + " " + role.Name, subjects, nil}
+	if role.Kind == "Role" {
+		if found := find(c.Roles, namespace, role.Name); found != nil {
+			b.rules = append([]rbacv1.PolicyRule{}, found.Rules...)
+		}
+	} else if found := find(c.ClusterRoles, "", role.Name); found != nil {
+		b.rules = append([]rbacv1.PolicyRule{}, found.Rules...)
+	}
+	return b
+}
+
+// ourAccounts lists the ServiceAccounts of Evergate's namespace that a binding names.
+func (c *cluster) ourAccounts(b binding) []string {
+	var names []string
+	for _, s := range b.subjects {
+		namespace := s.Namespace
+		if namespace == "" {
+			namespace = b.namespace
+		}
+		if s.Kind == rbacv1.ServiceAccountKind && namespace == c.namespace {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
+
+// serves says whether a Deployment that runs evergate serve has a ServiceAccount.
+func (c *cluster) serves(account string) bool {
+	return slices.ContainsFunc(c.servers, func(s *server) bool {
+		return s.pod.ServiceAccountName == account || s.pod.ServiceAccountName == "" && account == "default"
+	})
+}
+
+// excessOf says what rules allow beyond reading; empty when they allow no more.
+func excessOf(rules []rbacv1.PolicyRule) string {
+	for _, rule := range rules {
+		for _, verb := range rule.Verbs {
+			if verb != "get" && verb != "list" && verb != "watch" {
+				return verb + " " + some(rule.Resources)
+			}
+		}
+		for _, resource := range rule.Resources {
+			if resource == "secrets" || resource == "*" {
+				return "read " + resource
+			}
+		}
+	}
+	return ""
+}

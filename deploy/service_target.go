@@ -1,0 +1,52 @@
+package deploy
+
+import (
+	"cmp"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// serviceTarget: behind the Service that webhooks call are the Pods of a Deployment that runs evergate serve, on the
+// port of --listen.
+func serviceTarget() check {
+	return check{
+		id: "service-target", severity: Error,
+		finds: "a Service that leads to no Pod of Evergate, or to another port than is served",
+		why:   "every call fails, though the Deployment looks healthy",
+		mend:  "let the Service select the labels of the Pod template, and its targetPort be the port of --listen",
+		run: func(c *cluster, r *reporter) {
+			seen := map[*corev1.Service]bool{nil: true} // nil: service
+			for _, h := range c.hooks {
+				if svc := c.service(h); !seen[svc] {
+					seen[svc] = true
+					c.checkTarget(svc, h.servicePort(), r)
+				}
+			}
+		},
+	}
+}
+
+func (c *cluster) checkTarget(svc *corev1.Service, port int32, r *reporter) {
+	behind := slices.DeleteFunc(slices.Clone(c.servers), func(s *server) bool {
+		return !containsAll(s.templateLabels(), svc.Spec.Selector)
+	})
+	if len(behind) == 0 {
+		r.error(c.ref(svc), "it selects the Pods of no Deployment that runs evergate serve in %s", svc.Namespace)
+	}
+	for _, s := range behind {
+		if target, listen := s.target(svc, port), s.flags.port("listen"); target != listen {
+			r.error(c.ref(svc), "its port %d leads to port %d of %s, which listens on %d", port, target, s.ref, listen)
+		}
+	}
+}
+
+// target returns the container's port that a port of a Service leads to; 0 when it leads to none.
+func (s *server) target(svc *corev1.Service, port int32) int32 {
+	i := slices.IndexFunc(svc.Spec.Ports, func(p corev1.ServicePort) bool { return p.Port == port })
+	if i < 0 {
+		return s.flags.port("listen") // service
+	}
+	return s.port(cmp.Or(svc.Spec.Ports[i].TargetPort, intstr.FromInt32(port)))
+}

@@ -1,0 +1,57 @@
+package deploy
+
+import (
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+)
+
+// otherDeadlock: no webhook of somebody else fails closed on the creation of the very Pods that answer it. Its Pods are
+// known by the labels that its Service selects, those of a Deployment with them where the inventory has one.
+func otherDeadlock() check {
+	return check{
+		id: "other-webhook-deadlock", severity: Warning,
+		finds: "a webhook of somebody else that fails closed on its own Pods",
+		why: "when all its Pods are gone at once, none can be created again, since creating one calls it; and with it stands " +
+			"everything that it matches",
+		mend: "exclude its own namespace by kubernetes.io/metadata.name in its namespaceSelector, or its Pods by its objectSelector",
+		run: func(c *cluster, r *reporter) {
+			for _, h := range c.all {
+				if !h.ours && h.closed() && h.covers("pods", admissionv1.Create) && c.selectsItself(h) {
+					r.warning(h.ref, "it fails closed on Pods of its own namespace %s%s", h.ClientConfig.Service.Namespace, unlessConditions(h))
+				}
+			}
+		},
+	}
+}
+
+// selectsItself says whether the selectors of a webhook select the Pods of its own Service.
+func (c *cluster) selectsItself(h *hook) bool {
+	svc := h.ClientConfig.Service
+	if svc == nil || !selects(h.NamespaceSelector, c.namespaceLabels(svc.Namespace)) {
+		return false
+	}
+	return selects(h.ObjectSelector, c.podLabels(h))
+}
+
+// podLabels returns the labels of the Pods that answer a webhook, as far as they are known.
+func (c *cluster) podLabels(h *hook) map[string]string {
+	svc := c.service(h)
+	if svc == nil {
+		return nil
+	}
+	for _, d := range c.Deployments {
+		if template := d.Spec.Template.Labels; d.Namespace == svc.Namespace && containsAll(template, svc.Spec.Selector) {
+			return template
+		}
+	}
+	return svc.Spec.Selector
+}
+
+// containsAll says whether a map has all pairs of another, which has at least one.
+func containsAll(set, subset map[string]string) bool {
+	for key, value := range subset {
+		if got, ok := set[key]; !ok || got != value {
+			return false
+		}
+	}
+	return len(subset) > 0
+}

@@ -1,0 +1,47 @@
+package deploy
+
+import (
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+)
+
+// policyGuard: the webhook that judges the policy's ConfigMap, and so has to look at Evergate's own namespace, has
+// exactly this shape: creation and update of ConfigMaps, in that namespace alone by kubernetes.io/metadata.name,
+// narrowed to the policy by an objectSelector or a matchCondition, and failurePolicy Ignore.
+func policyGuard() check {
+	return check{
+		id: "policy-guard", severity: Error,
+		finds: "the webhook that guards the policy (" + pathValidatePolicy + ") in a shape that could lock Evergate out",
+		why: "it is the one webhook that matches Evergate's own namespace: anything wider than the policy's ConfigMap, or failing " +
+			"closed, lets dead replicas prevent their own repair",
+		mend: "match configmaps only, in the namespace of Evergate only (kubernetes.io/metadata.name In), the policy only " +
+			"(objectSelector), with failurePolicy Ignore",
+		run: func(c *cluster, r *reporter) {
+			for _, h := range c.hooks {
+				if h.guardsPolicy() {
+					c.checkGuard(h, r)
+				}
+			}
+		},
+	}
+}
+
+func (c *cluster) checkGuard(h *hook, r *reporter) {
+	if h.closed() {
+		r.error(h.ref, "its failurePolicy is Fail: with every replica dead, the policy could not be mended")
+	}
+	for resource, operations := range h.resources {
+		if resource != "configmaps" {
+			r.error(h.ref, "it matches %s: only configmaps hold a policy", resource)
+		}
+		if hasOperation(operations, admissionv1.Delete) || hasOperation(operations, admissionv1.Connect) {
+			r.error(h.ref, "it matches other operations than CREATE and UPDATE")
+		}
+	}
+	// A name that no namespace has been given yet stands for all the others.
+	if canSelect(h.NamespaceSelector, "any-other") || !canSelect(h.NamespaceSelector, c.namespace) {
+		r.error(h.ref, "its namespaceSelector does not select %s alone by kubernetes.io/metadata.name", c.namespace)
+	}
+	if anything(h.ObjectSelector) && len(h.MatchConditions) == 0 {
+		r.error(h.ref, "it looks at every ConfigMap of the namespace: it has neither objectSelector nor matchConditions")
+	}
+}

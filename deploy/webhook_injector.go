@@ -1,0 +1,53 @@
+package deploy
+
+import (
+	"strings"
+
+	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
+)
+
+// caInjector: each webhook configuration has the annotation cert-manager.io/inject-ca-from with the namespace and name of
+// a Certificate that exists, and whose Secret is the one that Evergate serves with. Injection from a Secret
+// (inject-ca-from-secret) is left to whoever chose it.
+func caInjector() check {
+	return check{
+		id: "ca-injector", severity: Error,
+		finds: "a webhook configuration whose CA is injected from nowhere, or from another Certificate than is served",
+		why: "caBundle stays empty or wrong, and the API server trusts no answer: failing closed, everything matched is refused; " +
+			"failing open, nothing is checked, without a word to the user",
+		mend: "annotate it with cert-manager.io/inject-ca-from: <namespace>/<Certificate that issues the Secret of --tls-cert>",
+		run: func(c *cluster, r *reporter) {
+			for config := range c.configs {
+				annotations := config.GetAnnotations()
+				if annotations[certmanagerv1.WantInjectFromSecretAnnotation] != "" {
+					continue
+				}
+				if problem := c.injectorProblem(annotations[certmanagerv1.WantInjectAnnotation]); problem != "" {
+					r.error(c.ref(config), "%s", problem)
+				}
+			}
+		},
+	}
+}
+
+// injectorProblem says what is wrong with the value of the annotation; nothing when nothing is.
+func (c *cluster) injectorProblem(value string) string {
+	if value == "" {
+		return "it has no annotation " + certmanagerv1.WantInjectAnnotation
+	}
+	namespace, name, ok := strings.Cut(value, "/")
+	if !ok {
+		return certmanagerv1.WantInjectAnnotation + " is " + value + ", which is not <namespace>/<Certificate>"
+	}
+	crt := find(c.Certificates, namespace, name)
+	if crt == nil {
+		return certmanagerv1.WantInjectAnnotation + " names the Certificate " + value + ", which does not exist"
+	}
+	for _, s := range c.servers {
+		if s.Namespace != namespace || s.tlsSecret() != crt.Spec.SecretName {
+			return certmanagerv1.WantInjectAnnotation + " names the Certificate " + value + ", whose Secret " +
+				crt.Spec.SecretName + " is not what " + s.ref.String() + " serves with"
+		}
+	}
+	return ""
+}

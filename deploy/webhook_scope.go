@@ -1,0 +1,51 @@
+package deploy
+
+import (
+	"slices"
+	"strings"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+)
+
+// judged lists what Evergate has an answer to. Deletions are not judged, nor subresources that hold neither image nor
+// annotation.
+func judged() []string {
+	return []string{
+		"pods", "pods/ephemeralcontainers",
+		"ingresses.networking.k8s.io", "ingresses/status.networking.k8s.io",
+		"services", "services/status",
+	}
+}
+
+// scope: webhooks of Evergate match nothing but the creation and update of what Evergate judges. It is an error where the
+// webhook fails closed, since nodes and the control plane need the rest, and a warning where it only costs time.
+// Wildcards are the business of wildcard-rule.
+func scope() check {
+	return check{
+		id: "scope", severity: Error,
+		finds: "a webhook of Evergate that matches what Evergate does not judge; with failurePolicy Fail an error",
+		why: "each such write waits for an answer that says nothing; failing closed, what nodes and the control plane need (leases, " +
+			"nodes, endpoints, secrets, bindings, deletions) stops while no replica answers",
+		mend: "match only CREATE and UPDATE of " + strings.Join(judged(), ", "),
+		run: func(c *cluster, r *reporter) {
+			for _, h := range c.hooks {
+				if h.guardsPolicy() {
+					continue
+				}
+				report := r.warning
+				if h.closed() {
+					report = r.error
+				}
+				for resource, operations := range h.resources {
+					switch {
+					case strings.Contains(resource, "*"):
+					case !slices.Contains(judged(), resource):
+						report(h.ref, "with failurePolicy %s it matches %s, which Evergate does not judge", h.failurePolicy(), resource)
+					case slices.Contains(operations, admissionv1.Delete), slices.Contains(operations, admissionv1.Connect):
+						report(h.ref, "with failurePolicy %s it matches other operations on %s than CREATE and UPDATE", h.failurePolicy(), resource)
+					}
+				}
+			}
+		},
+	}
+}
