@@ -1,0 +1,229 @@
+package deploy
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	yamlv3 "go.yaml.in/yaml/v3"
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	"sigs.k8s.io/yaml"
+
+	"github.com/evergate/evergate/offline"
+)
+
+// now is the time in all tests.
+var now = time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
+
+// testCase is one document of testdata/<id>.bad.yaml, whose findings are all of that id, or of testdata/*.good.yaml, in
+// which nothing is found.
+type testCase struct {
+	Case   string   `json:"case"`
+	Live   bool     `json:"live"`   // live.yaml is changed, rather than base.yaml
+	Change []change `json:"change"` // in this order
+	Find   []string `json:"find"`   // SEVERITY OBJECT: MESSAGE
+}
+
+// change adds an object, or patches one (RFC 6902), or removes it.
+type change struct {
+	Add    map[string]any   `json:"add"`
+	To     string           `json:"to"` // Kind/name
+	Patch  []map[string]any `json:"patch"`
+	Remove string           `json:"remove"` // Kind/name
+}
+
+// manifests are the objects of a case.
+type manifests []map[string]any
+
+func (m manifests) index(t *testing.T, name string) int {
+	t.Helper()
+	i := slices.IndexFunc(m, func(o map[string]any) bool {
+		return fmt.Sprintf("%s/%s", o["kind"], o["metadata"].(map[string]any)["name"]) == name
+	})
+	if i < 0 {
+		t.Fatalf("there is no %s", name)
+	}
+	return i
+}
+
+func (m manifests) apply(t *testing.T, changes []change) manifests {
+	t.Helper()
+	for _, c := range changes {
+		switch {
+		case c.Add != nil:
+			m = append(m, c.Add)
+		case c.Remove != "":
+			i := m.index(t, c.Remove)
+			m = slices.Delete(m, i, i+1)
+		default:
+			i := m.index(t, c.To)
+			patch, err := jsonpatch.DecodePatch(encode(t, c.Patch))
+			if err != nil {
+				t.Fatal(err)
+			}
+			patched, err := patch.Apply(encode(t, m[i]))
+			if err != nil {
+				t.Fatalf("%s: %v", c.To, err)
+			}
+			m[i] = nil
+			decode(t, patched, &m[i])
+		}
+	}
+	return m
+}
+
+// inventory reads the objects as evergate preflight does.
+func (m manifests) inventory(t *testing.T) *Inventory {
+	t.Helper()
+	inv, err := Read(offline.Read([]string{offline.Stdin}, bytes.NewReader(encode(t, map[string]any{
+		"apiVersion": "v1", "kind": "List", "items": m,
+	}))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return inv
+}
+
+// loadCase returns the objects of a case.
+func loadCase(t *testing.T, tt testCase) manifests {
+	t.Helper()
+	m := manifests(documents[map[string]any](t, "base.yaml"))
+	if !tt.Live {
+		return m.apply(t, tt.Change)
+	}
+	live := documents[testCase](t, "live.yaml")[0]
+	m = m.apply(t, live.Change).apply(t, tt.Change)
+	for _, o := range m {
+		o["metadata"].(map[string]any)["uid"] = "from a cluster"
+	}
+	return m
+}
+
+func TestBadManifests(t *testing.T) {
+	for _, c := range checks() {
+		t.Run(c.id, func(t *testing.T) {
+			cases := documents[testCase](t, c.id+".bad.yaml")
+			for _, tt := range cases {
+				t.Run(tt.Case, func(t *testing.T) { checkCase(t, tt, &c) })
+			}
+		})
+	}
+}
+
+func TestGoodManifests(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.good.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no good manifests", err)
+	}
+	for _, file := range files {
+		for _, tt := range documents[testCase](t, filepath.Base(file)) {
+			t.Run(tt.Case, func(t *testing.T) { checkCase(t, tt, nil) })
+		}
+	}
+}
+
+func checkCase(t *testing.T, tt testCase, c *check) {
+	t.Helper()
+	report, err := Check(loadCase(t, tt).inventory(t), Options{Now: now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, f := range report.Findings {
+		if f.ID == "coverage" && f.Severity == Info && (c == nil || c.id != f.ID) {
+			continue // in every live cluster
+		}
+		got = append(got, fmt.Sprintf("%s %s: %s", f.Severity, f.Object, f.Message))
+		if c == nil || f.ID != c.id {
+			t.Errorf("it triggers %s", f.ID)
+			continue
+		}
+		if f.Severity.rank() < c.severity.rank() {
+			t.Errorf("the check is documented as %s and reports an %s", c.severity, f.Severity)
+		}
+	}
+	if diff := cmp.Diff(tt.Find, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if c != nil && len(tt.Find) == 0 {
+		t.Error("a bad manifest has findings")
+	}
+}
+
+// TestEverySeverity checks that what docs/preflight.md says of a check's severity is reached by one of its cases.
+func TestEverySeverity(t *testing.T) {
+	for _, c := range checks() {
+		worst := slices.ContainsFunc(documents[testCase](t, c.id+".bad.yaml"), func(tt testCase) bool {
+			return slices.ContainsFunc(tt.Find, func(s string) bool { return strings.HasPrefix(s, string(c.severity)+" ") })
+		})
+		if !worst {
+			t.Errorf("%s: no case reports an %s", c.id, c.severity)
+		}
+	}
+}
+
+// TestNoForgottenCase checks that each bad manifest belongs to a check.
+func TestNoForgottenCase(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.bad.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		id := strings.TrimSuffix(filepath.Base(file), ".bad.yaml")
+		if !slices.ContainsFunc(checks(), func(c check) bool { return c.id == id }) {
+			t.Errorf("%s: there is no check %s", file, id)
+		}
+	}
+}
+
+// documents reads the documents of a file of testdata; names like ${ca} become certificates in base64.
+func documents[T any](t *testing.T, name string) []T {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dec := yamlv3.NewDecoder(strings.NewReader(testCertificates().Replace(string(text))))
+	var docs []T
+	for {
+		var node any // resolves anchors and merges
+		if err := dec.Decode(&node); err == io.EOF {
+			return docs
+		} else if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		data, err := yaml.Marshal(node)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var doc T
+		if err := yaml.UnmarshalStrict(data, &doc); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		docs = append(docs, doc)
+	}
+}
+
+func encode(t *testing.T, v any) []byte {
+	t.Helper()
+	data, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func decode(t *testing.T, data []byte, v any) {
+	t.Helper()
+	if err := json.Unmarshal(data, v); err != nil {
+		t.Fatal(err)
+	}
+}

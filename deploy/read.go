@@ -1,0 +1,23 @@
+package deploy
+
+import (
+	"errors"
+	"iter"
+
+	"github.com/evergate/evergate/offline"
+)
+
+// Read makes an Inventory of objects, as offline.Read yields them. The error joins everything that is not understood.
+func Read(objects iter.Seq2[offline.Object, error]) (*Inventory, error) {
+	inv := NewInventory()
+	var errs []error
+	for o, err := range objects {
+		if err == nil {
+			err = inv.Add(Manifest{Source: o.Origin.String(), APIVersion: o.APIVersion, Kind: o.Kind, JSON: o.JSON})
+		}
+		if err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return inv, errors.Join(errs...)
+}
