@@ -1,6 +1,8 @@
 package deploy
 
 import (
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 )
@@ -39,9 +41,14 @@ func (c *cluster) readyEndpoints(svc *corev1.Service) int {
 			continue
 		}
 		for _, e := range slice.Endpoints {
-			if ready := e.Conditions.Ready; (ready == nil || *ready) && e.TargetRef != nil { // nil means ready
-				pods[e.TargetRef.Name] = true
+			if ready := e.Conditions.Ready; ready != nil && !*ready { // nil means ready
+				continue
 			}
+			name := strings.Join(e.Addresses, ",")
+			if e.TargetRef != nil {
+				name = e.TargetRef.Name
+			}
+			pods[name] = true
 		}
 	}
 	return len(pods)

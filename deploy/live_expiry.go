@@ -2,17 +2,19 @@ package deploy
 
 import (
 	"crypto/x509"
+	"fmt"
 	"time"
 
 	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
 	cmmeta "github.com/cert-manager/cert-manager/pkg/apis/meta/v1"
+	corev1 "k8s.io/api/core/v1"
 )
 
 // overdue is how late a renewal may be before it counts as failed: cert-manager tries again within the hour.
 const overdue = 2 * time.Hour
 
 // certificateExpiry: the certificate that is served is in date; cert-manager calls its Certificate ready, and renewed it
-// when it was due. That the CA has expired served-chain tells.
+// when it was due. That a CA has expired served-chain tells.
 func certificateExpiry() check {
 	return check{
 		id: "certificate-expiry", severity: Error, live: true,
@@ -21,12 +23,14 @@ func certificateExpiry() check {
 		mend:  "look at the events of the Certificate and its CertificateRequests: kubectl describe; cmctl status certificate",
 		run: func(c *cluster, r *reporter) {
 			for secret := range c.servingSecrets {
-				if chain, err := parseCertificates(secret.Data["tls.crt"]); err != nil {
+				if chain, err := parseCertificates(secret.Data[corev1.TLSCertKey]); err != nil {
 					r.error(c.ref(secret), "its tls.crt cannot be read: %v", err)
 				} else if !inDate(chain[0], c.now) {
-					r.error(c.ref(secret), "its certificate is valid from %s to %s, and it is %s", stamp(chain[0].NotBefore),
-						stamp(chain[0].NotAfter), stamp(c.now))
+					r.error(c.ref(secret), "its certificate is %s", c.validity(chain[0]))
 				}
+			}
+			if len(c.served) > 0 && !inDate(c.served[0], c.now) {
+				r.error(c.hooks[0].ref, "the certificate that its Service serves is %s", c.validity(c.served[0]))
 			}
 			for crt := range c.servingCertificates {
 				for _, condition := range crt.Status.Conditions {
@@ -40,6 +44,10 @@ func certificateExpiry() check {
 			}
 		},
 	}
+}
+
+func (c *cluster) validity(cert *x509.Certificate) string {
+	return fmt.Sprintf("valid from %s to %s, and it is %s", stamp(cert.NotBefore), stamp(cert.NotAfter), stamp(c.now))
 }
 
 func inDate(cert *x509.Certificate, now time.Time) bool {

@@ -20,13 +20,15 @@ func mirrorNamespace() check {
 			if !ok {
 				return
 			}
-			for _, place := range p.MirrorPlaces() {
-				for _, name := range c.namespacesOf(place) {
-					if ns := find(c.Namespaces, "", name); ns != nil && slices.ContainsFunc(c.hooks, func(h *hook) bool {
-						return h.mutating && h.covers("pods", admissionv1.Create) && selects(h.NamespaceSelector, c.namespaceLabels(name))
-					}) {
-						r.error(c.ref(ns), "the mirror %s runs in it, and its Pods are rewritten", place)
+			for _, ns := range c.Namespaces {
+				var places []string
+				for _, place := range p.MirrorPlaces() {
+					if slices.Contains(c.namespacesOf(place), ns.Name) {
+						places = append(places, place)
 					}
+				}
+				if len(places) > 0 && c.rewrites(ns.Name) {
+					r.error(c.ref(ns), "a registry runs in it to which its own images are rewritten: %s", some(places))
 				}
 			}
 		},
@@ -49,4 +51,12 @@ func (c *cluster) namespacesOf(place string) []string {
 		}
 	}
 	return names
+}
+
+// rewrites says whether images of the Pods in a namespace are rewritten.
+func (c *cluster) rewrites(namespace string) bool {
+	set := c.namespaceLabels(namespace)
+	return slices.ContainsFunc(c.hooks, func(h *hook) bool {
+		return h.mutating && h.covers("pods", admissionv1.Create) && selects(h.NamespaceSelector, set)
+	})
 }

@@ -24,10 +24,10 @@ type authority struct {
 }
 
 // newAuthority makes a CA that is valid for ten years about now.
-func newAuthority() *authority {
+func newAuthority(name string) *authority {
 	a := &authority{key: must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "evergate-ca"},
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name},
 		NotBefore: now.AddDate(-5, 0, 0), NotAfter: now.AddDate(5, 0, 0),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
 	}
@@ -59,12 +59,12 @@ func must[T any](v T, err error) T {
 
 // testCertificates replaces names by certificates, the same in all files of testdata.
 var testCertificates = sync.OnceValue(func() *strings.Replacer {
-	ca := newAuthority()
+	ca := newAuthority("evergate-ca")
 	_, _, leaf := ca.issue(30, 60, serviceName)
 	_, _, expired := ca.issue(91, -1, serviceName)
 	encoded := base64.StdEncoding.EncodeToString
 	return strings.NewReplacer(
 		"${ca}", encoded(ca.pem), "${leaf}", encoded(leaf), "${expired}", encoded(expired),
-		"${other-ca}", encoded(newAuthority().pem),
+		"${other-ca}", encoded(newAuthority("other-ca").pem),
 	)
 })

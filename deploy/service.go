@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,20 +16,30 @@ func serviceMissing() check {
 			"webhook matches is refused; failing open, nothing is checked",
 		mend: "let clientConfig.service name a Service of type ClusterIP and one of its ports",
 		run: func(c *cluster, r *reporter) {
+			told := map[string]bool{} // once for all webhooks that it is true of
 			for _, h := range c.hooks {
-				if h.ClientConfig.Service == nil {
-					continue // path
-				}
-				svc, port := c.service(h), h.servicePort()
-				switch {
-				case svc == nil:
-					r.error(h.ref, "the Service %s/%s does not exist", h.ClientConfig.Service.Namespace, h.ClientConfig.Service.Name)
-				case svc.Spec.ClusterIP == corev1.ClusterIPNone:
-					r.error(h.ref, "%s is headless", c.ref(svc))
-				case !slices.ContainsFunc(svc.Spec.Ports, func(p corev1.ServicePort) bool { return p.Port == port }):
-					r.error(h.ref, "%s has no port %d", c.ref(svc), port)
+				if problem := c.serviceProblem(h); problem != "" && !told[problem] {
+					told[problem] = true
+					r.error(h.ref, "%s", problem)
 				}
 			}
 		},
 	}
+}
+
+// serviceProblem says what is wrong with the Service of a webhook; nothing when nothing is.
+func (c *cluster) serviceProblem(h *hook) string {
+	if h.ClientConfig.Service == nil {
+		return "" // path
+	}
+	svc, port := c.service(h), h.servicePort()
+	switch {
+	case svc == nil:
+		return fmt.Sprintf("the Service %s/%s does not exist", h.ClientConfig.Service.Namespace, h.ClientConfig.Service.Name)
+	case svc.Spec.ClusterIP == corev1.ClusterIPNone:
+		return c.ref(svc).String() + " is headless"
+	case !slices.ContainsFunc(svc.Spec.Ports, func(p corev1.ServicePort) bool { return p.Port == port }):
+		return fmt.Sprintf("%s has no port %d", c.ref(svc), port)
+	}
+	return ""
 }

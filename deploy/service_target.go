@@ -32,7 +32,7 @@ func (c *cluster) checkTarget(svc *corev1.Service, port int32, r *reporter) {
 	behind := slices.DeleteFunc(slices.Clone(c.servers), func(s *server) bool {
 		return !containsAll(s.templateLabels(), svc.Spec.Selector)
 	})
-	if len(behind) == 0 {
+	if len(behind) == 0 && len(c.servers) > 0 { // none: deployment
 		r.error(c.ref(svc), "it selects the Pods of no Deployment that runs evergate serve in %s", svc.Namespace)
 	}
 	for _, s := range behind {

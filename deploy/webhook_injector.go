@@ -44,7 +44,9 @@ func (c *cluster) injectorProblem(value string) string {
 		return certmanagerv1.WantInjectAnnotation + " names the Certificate " + value + ", which does not exist"
 	}
 	for _, s := range c.servers {
-		if s.Namespace != namespace || s.tlsSecret() != crt.Spec.SecretName {
+		secret := s.tlsSecret()
+		comes := c.certificate(s.Namespace, secret) != nil || find(c.Secrets, s.Namespace, secret) != nil // else: certificate
+		if comes && (s.Namespace != namespace || secret != crt.Spec.SecretName) {
 			return certmanagerv1.WantInjectAnnotation + " names the Certificate " + value + ", whose Secret " +
 				crt.Spec.SecretName + " is not what " + s.ref.String() + " serves with"
 		}

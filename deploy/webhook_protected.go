@@ -1,6 +1,11 @@
 package deploy
 
-import "strings"
+import (
+	"slices"
+	"strings"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+)
 
 // protectedNamespace: no webhook of Evergate but the guard of the policy can match kube-system, kube-public,
 // kube-node-lease, cert-manager's namespace or Evergate's own, whatever labels these bear: only a requirement on
@@ -24,9 +29,18 @@ func protectedNamespace() check {
 					}
 				}
 				if len(matched) > 0 {
-					r.error(h.ref, "its namespaceSelector can match %s", strings.Join(matched, ", "))
+					r.error(h.ref, "with failurePolicy %s its namespaceSelector can match %s%s", h.failurePolicy(),
+						strings.Join(matched, ", "), c.deadlock(h, matched))
 				}
 			}
 		},
 	}
+}
+
+// deadlock names the worst case: none of its own Pods can be created while none answers.
+func (c *cluster) deadlock(h *hook, matched []string) string {
+	if h.closed() && h.covers("pods", admissionv1.Create) && slices.Contains(matched, c.namespace) {
+		return ": while no replica answers, none can be created"
+	}
+	return ""
 }

@@ -19,7 +19,9 @@ func wildcardRule() check {
 		run: func(c *cluster, r *reporter) {
 			for _, h := range c.hooks {
 				for i, rule := range h.Rules {
-					if where := wildcardOf(&rule); where != "" {
+					if where := wildcardOf(&rule); coversEverything(rule) {
+						r.error(h.ref, "with failurePolicy %s rule %d matches every resource of every API group", h.failurePolicy(), i+1)
+					} else if where != "" {
 						r.error(h.ref, "rule %d has a * in %s", i+1, where)
 					}
 				}

@@ -23,11 +23,15 @@ func some(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), len(names)-shown)
 }
 
-// hours writes a duration as Certificates do: 2160h.
+// hours writes a duration as Certificates do: 2160h, and 24h30m.
 func hours(d time.Duration) string {
 	s := d.String()
-	s = strings.TrimSuffix(s, "0s")
-	return strings.TrimSuffix(s, "0m")
+	for _, zero := range []string{"0s", "0m"} {
+		if rest, ok := strings.CutSuffix(s, zero); ok && rest != "" && !strings.ContainsAny(rest[len(rest)-1:], "0123456789") {
+			s = rest
+		}
+	}
+	return s
 }
 
 // stamp writes a time.
