@@ -1,11 +1,16 @@
 package deploy
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"net"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
 )
 
 // Dial returns the chain that the server at an address (host:port) serves for a DNS name, leaf first, without verifying
@@ -32,4 +37,21 @@ func Dial(ctx context.Context, address, dnsName string) ([]*x509.Certificate, er
 		err = errors.New("it showed no certificate")
 	}
 	return nil, fmt.Errorf("connect to %s: %w", address, err)
+}
+
+// Service returns what the API server calls: the DNS name that the certificate has to cover, and the address to dial,
+// which is the cluster IP where it is known.
+func (inv *Inventory) Service() (dnsName, address string, err error) {
+	for _, h := range newHooks(inv) {
+		s := h.ClientConfig.Service
+		if !h.ours || s == nil {
+			continue
+		}
+		host := h.dnsName()
+		if svc := find(inv.Services, s.Namespace, s.Name); svc != nil && svc.Spec.ClusterIP != corev1.ClusterIPNone {
+			host = cmp.Or(svc.Spec.ClusterIP, host)
+		}
+		return h.dnsName(), net.JoinHostPort(host, strconv.Itoa(int(h.servicePort()))), nil
+	}
+	return "", "", errors.New("no webhook of Evergate calls a Service")
 }

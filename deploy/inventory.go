@@ -1,7 +1,6 @@
 package deploy
 
 import (
-	"maps"
 	"slices"
 
 	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
@@ -141,6 +140,3 @@ func find[P object](list []P, namespace, name string) P {
 
 // live says whether an object was read from a cluster, rather than from a manifest: only the API server gives a UID.
 func live(o metav1.Object) bool { return o.GetUID() != "" }
-
-// knownKinds lists the names of kinds, for the help of whoever collects them.
-func knownKinds() []string { return slices.Sorted(maps.Keys(kinds())) }

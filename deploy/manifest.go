@@ -58,7 +58,8 @@ func (m Manifest) decode(o object) error {
 	for _, err := range strict {
 		messages = append(messages, err.Error())
 	}
-	return fmt.Errorf("%s: %s %s: %s", m.Source, m.Kind, o.GetName(), strings.Join(messages, "; "))
+	what := strings.TrimSpace(m.Kind + " " + o.GetName())
+	return fmt.Errorf("%s: %s: %s", m.Source, what, strings.Join(messages, "; "))
 }
 
 var errNothing = errors.New("there is no Evergate in the input: no webhook configuration has the label " +

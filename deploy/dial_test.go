@@ -1,0 +1,124 @@
+package deploy
+
+import (
+	"crypto/ecdsa"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// serve accepts connections on a loopback address until the test ends.
+func serve(t *testing.T, leaf *x509.Certificate, key *ecdsa.PrivateKey, auth tls.ClientAuthType) string {
+	t.Helper()
+	config := &tls.Config{
+		Certificates: []tls.Certificate{{Certificate: [][]byte{leaf.Raw}, PrivateKey: key}},
+		ClientAuth:   auth,
+	}
+	listener, err := tls.Listen("tcp", "127.0.0.1:0", config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			conn.(*tls.Conn).Handshake() //nolint:errcheck // the client says what came of it
+			conn.Close()
+		}
+	}()
+	t.Cleanup(func() {
+		listener.Close()
+		<-done
+	})
+	return listener.Addr().String()
+}
+
+// TestServedNow checks that what a Service answers is judged, not what its Secret holds.
+func TestServedNow(t *testing.T) {
+	other := newAuthority("other-ca")
+	for _, tt := range []struct {
+		name          string
+		before, after int
+		auth          tls.ClientAuthType
+		want          string // the findings of one webhook
+	}{
+		{
+			"signed by another CA", 30, 60, tls.NoClientCert,
+			"served-chain MutatingWebhookConfiguration evergate, webhook pods.mutate.evergate.dev: its caBundle does not verify " +
+				"what the Service serves: x509: certificate signed by unknown authority",
+		},
+		{
+			"to callers with a certificate alone", 30, 60, tls.RequireAnyClientCert,
+			"served-chain MutatingWebhookConfiguration evergate, webhook pods.mutate.evergate.dev: its caBundle does not verify " +
+				"what the Service serves: x509: certificate signed by unknown authority",
+		},
+		{
+			"expired", 91, -1, tls.NoClientCert,
+			"certificate-expiry MutatingWebhookConfiguration evergate, webhook pods.mutate.evergate.dev: the certificate that its " +
+				"Service serves is valid from 2026-08-02T12:00:00Z to 2026-10-31T12:00:00Z, and it is 2026-11-01T12:00:00Z",
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			leaf, key, _ := other.issue(tt.before, tt.after, serviceName)
+			chain, err := Dial(t.Context(), serve(t, leaf, key, tt.auth), serviceName)
+			if err != nil {
+				t.Fatal(err)
+			}
+			report, err := Check(loadCase(t, testCase{Live: true}).inventory(t), Options{Now: now, Served: chain})
+			if err != nil {
+				t.Fatal(err)
+			}
+			f := report.Findings[0]
+			if diff := cmp.Diff(tt.want, fmt.Sprintf("%s %s: %s", f.ID, f.Object, f.Message)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestDialNobody(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	listener.Close()
+	_, err = Dial(t.Context(), address, serviceName)
+	if err == nil || !strings.HasPrefix(err.Error(), "connect to "+address+": dial tcp ") {
+		t.Error(err)
+	}
+}
+
+func TestService(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		c        testCase
+		dns, err string
+		address  string
+	}{
+		{name: "manifests", dns: serviceName, address: serviceName + ":443"},
+		{name: "live", c: testCase{Live: true}, dns: serviceName, address: "10.96.0.10:443"},
+		{
+			name: "none", c: testCase{Change: []change{
+				{Remove: "MutatingWebhookConfiguration/evergate"}, {Remove: "ValidatingWebhookConfiguration/evergate"},
+			}},
+			err: "no webhook of Evergate calls a Service",
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dns, address, err := loadCase(t, tt.c).inventory(t).Service()
+			if dns != tt.dns || address != tt.address || (err == nil) != (tt.err == "") || err != nil && err.Error() != tt.err {
+				t.Errorf("%s, %s, %v", dns, address, err)
+			}
+		})
+	}
+}

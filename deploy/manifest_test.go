@@ -1,0 +1,114 @@
+package deploy
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/evergate/evergate/offline"
+)
+
+func TestRead(t *testing.T) {
+	for _, tt := range []struct {
+		name, text, err string
+		objects         int
+	}{
+		{
+			name:    "documents and Lists; other kinds, and kinds of other groups, are passed over",
+			objects: 2,
+			text: `
+apiVersion: v1
+kind: Namespace
+metadata: {name: a}
+---
+apiVersion: v1
+kind: List
+items:
+- {apiVersion: v1, kind: Service, metadata: {name: a}}
+- {apiVersion: serving.knative.dev/v1, kind: Service, metadata: {name: a}, spec: {template: {}}}
+- {apiVersion: v1, kind: ServiceAccount, metadata: {name: a}}
+`,
+		},
+		{
+			name: "a field that Kubernetes does not know",
+			text: "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: evergate}\nspec: {replica: 3}\n",
+			err:  `stdin:2: Deployment evergate: unknown field "spec.replica"`,
+		},
+		{
+			name: "a field of another case, in a List",
+			text: `{"apiVersion": "v1", "kind": "List", "items": [
+{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "evergate"}, "spec": {"Replicas": 3, "selectors": {}}}]}`,
+			err: `stdin:2: item 1: Deployment evergate: unknown field "spec.Replicas"; unknown field "spec.selectors"`,
+		},
+		{
+			name:    "a field that is newer than the types, in a cluster",
+			text:    `{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a", "uid": "b"}, "spec": {"newer": true}}`,
+			objects: 1,
+		},
+		{
+			name: "another type",
+			text: "apiVersion: v1\nkind: Service\nmetadata: {name: evergate}\nspec: {ports: 443}\n",
+			err:  `stdin:1: Service: json: cannot unmarshal number into Go struct field ServiceSpec.spec.ports of type []v1.ServicePort`,
+		},
+		{
+			name: "another version",
+			text: "apiVersion: admissionregistration.k8s.io/v1beta1\nkind: MutatingWebhookConfiguration\n",
+			err: `stdin:1: MutatingWebhookConfiguration in admissionregistration.k8s.io/v1beta1 is not understood: ` +
+				`write apiVersion: admissionregistration.k8s.io/v1`,
+		},
+		{
+			name: "each error is told",
+			text: "kind: Pod\n---\napiVersion: v1\nkind: Pod\nspec: {image: a}\n---\napiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n",
+			err: "stdin:1: Pod has no apiVersion: write it beside kind, as in apiVersion: v1\n" +
+				`stdin:3: Pod: unknown field "spec.image"`,
+			objects: 1,
+		},
+		{name: "nothing", err: "stdin: no object in it"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			inv, err := Read(offline.Read([]string{offline.Stdin}, strings.NewReader(tt.text)))
+			got := ""
+			if err != nil {
+				got = err.Error()
+			}
+			if diff := cmp.Diff(tt.err, got); diff != "" {
+				t.Error(diff)
+			}
+			if inv.Len() != tt.objects {
+				t.Errorf("%d objects, want %d", inv.Len(), tt.objects)
+			}
+		})
+	}
+}
+
+// TestNothing checks that input without Evergate is not taken for one in which nothing is wrong.
+func TestNothing(t *testing.T) {
+	m := manifests(documents[map[string]any](t, "base.yaml"))
+	m = m.apply(t, []change{{Remove: "MutatingWebhookConfiguration/evergate"}, {Remove: "ValidatingWebhookConfiguration/evergate"}})
+	report, err := Check(m.inventory(t), Options{Now: now})
+	want := "there is no Evergate in the input: no webhook configuration has the label app.kubernetes.io/name=evergate, " +
+		"and no webhook is called *.evergate.dev"
+	if report != nil || err == nil || err.Error() != want {
+		t.Errorf("%v, %v", report, err)
+	}
+}
+
+// TestSparse checks that no combination of objects that are missing makes a check panic.
+func TestSparse(t *testing.T) {
+	all := manifests(documents[map[string]any](t, "base.yaml"))
+	for kept := range all {
+		for removed := range all {
+			m := manifests{}
+			for i, o := range all {
+				config := strings.HasSuffix(o["kind"].(string), "WebhookConfiguration")
+				if i == kept || config && i != removed {
+					m = append(m, o)
+				}
+			}
+			if _, err := Check(m.inventory(t), Options{Now: now}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
