@@ -66,6 +66,7 @@ func newRootCommand(env environment) *cobra.Command {
 		newServeCommand(),
 		newReviewCommand(),
 		newPolicyCommand(),
+		newPreflightCommand(),
 		newVersionCommand(),
 	)
 	root.Long = `Evergate is a Kubernetes admission webhook: it rewrites the images of Pods to private mirrors, and validates

@@ -34,7 +34,7 @@ func certificateNames() check {
 		id: "certificate-names", severity: Error,
 		finds: "a Certificate, or --service-name, that does not have the name that the API server asks for",
 		why:   "every handshake fails: failing closed, everything matched is refused; failing open, nothing is checked",
-		mend:  "let dnsNames contain, and --service-name be, <Service>.<namespace>.svc",
+		mend:  "let dnsNames contain, and --service-name be, SERVICE.NAMESPACE.svc",
 		run: func(c *cluster, r *reporter) {
 			for crt := range c.servingCertificates {
 				for _, name := range c.serviceNames() {

@@ -4,7 +4,7 @@ package deploy
 func rollout() check {
 	return check{
 		id: "rollout", severity: Error,
-		finds: "a roll-out that takes replicas away before their successors are ready; an error when it may take all",
+		finds: "a roll-out that takes replicas away before their successors are ready; a warning when some are left",
 		why: "each release, and each change of configuration, is an outage of the webhook, or leaves so few replicas that the rest " +
 			"is overloaded",
 		mend: "set strategy.rollingUpdate: {maxUnavailable: 0, maxSurge: 1}",

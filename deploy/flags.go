@@ -15,9 +15,9 @@ import (
 // environment, else by default.
 type flags map[string]string
 
-// defaults are those of evergate serve.
-func defaults() flags {
-	return flags{
+// ServeDefaults returns the defaults of those flags of evergate serve that the checks look at.
+func ServeDefaults() map[string]string {
+	return map[string]string{
 		"listen":           ":10250",
 		"ops-listen":       ":8080",
 		"drain-delay":      "10s",
@@ -30,7 +30,7 @@ func defaults() flags {
 const exitMargin = 5 * time.Second
 
 func newFlags(c *corev1.Container) flags {
-	f := defaults()
+	f := flags(ServeDefaults())
 	var expand []string
 	for _, e := range c.Env {
 		if name, ok := strings.CutPrefix(e.Name, "EVERGATE_"); ok && e.Value != "" {

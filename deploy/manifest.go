@@ -30,7 +30,8 @@ func (inv *Inventory) Add(m Manifest) error {
 		return nil
 	}
 	if m.APIVersion != k.apiVersion {
-		return fmt.Errorf("%s: %s in %s is not understood: write apiVersion: %s", m.Source, m.Kind, m.APIVersion, k.apiVersion)
+		return fmt.Errorf("%s: %s in %s is not understood: write apiVersion: %s", m.Source, m.Kind, printable(m.APIVersion),
+			k.apiVersion)
 	}
 	return k.decode(inv, m)
 }
@@ -58,7 +59,7 @@ func (m Manifest) decode(o object) error {
 	for _, err := range strict {
 		messages = append(messages, err.Error())
 	}
-	what := strings.TrimSpace(m.Kind + " " + o.GetName())
+	what := strings.TrimSpace(m.Kind + " " + printable(o.GetName()))
 	return fmt.Errorf("%s: %s: %s", m.Source, what, strings.Join(messages, "; "))
 }
 

@@ -9,11 +9,11 @@ import (
 func (r *Report) Text() string {
 	var b strings.Builder
 	for _, f := range r.Findings {
-		fmt.Fprintf(&b, "%-7s  %s  %s", f.Severity, f.ID, f.Object)
+		fmt.Fprintf(&b, "%-7s  %s  %s", f.Severity, f.ID, printable(f.Object))
 		if f.Source != "" {
 			fmt.Fprintf(&b, " (%s)", f.Source)
 		}
-		fmt.Fprintf(&b, "\n         %s\n", f.Message)
+		fmt.Fprintf(&b, "\n         %s\n", printable(f.Message))
 		if f.Severity != Info {
 			fmt.Fprintf(&b, "         why:  %s\n         mend: %s\n", f.Why, f.Mend)
 		}

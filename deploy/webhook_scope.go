@@ -23,7 +23,7 @@ func judged() []string {
 func scope() check {
 	return check{
 		id: "scope", severity: Error,
-		finds: "a webhook of Evergate that matches what Evergate does not judge; with failurePolicy Fail an error",
+		finds: "a webhook of Evergate that matches what Evergate does not judge; a warning where it fails open",
 		why: "each such write waits for an answer that says nothing; failing closed, what nodes and the control plane need (leases, " +
 			"nodes, endpoints, secrets, bindings, deletions) stops while no replica answers",
 		mend: "match only CREATE and UPDATE of " + strings.Join(judged(), ", "),

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // oneOf lists alternatives: a or b.
@@ -36,3 +37,13 @@ func hours(d time.Duration) string {
 
 // stamp writes a time.
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// printable replaces what would do something to a terminal: manifests come from anywhere.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, s)
+}

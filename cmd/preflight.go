@@ -1,0 +1,113 @@
+package cmd
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/evergate/evergate/deploy"
+	"github.com/evergate/evergate/offline"
+)
+
+// exitFound says that preflight has found an error.
+const exitFound = 1
+
+// connectService is the value of --connect that stands for the address of the Service.
+const connectService = "service"
+
+// preflightFlags are the flags of evergate preflight.
+type preflightFlags struct {
+	files   []string
+	connect string
+	timeout time.Duration
+	output  offline.Format
+}
+
+func newPreflightCommand() *cobra.Command {
+	f := preflightFlags{output: offline.Text}
+	c := &cobra.Command{
+		Use:   "preflight -f FILE",
+		Short: "Say what would break a cluster: in the manifests that install Evergate, or in one that runs it",
+		Long: `Preflight reads rendered manifests, or what deploy/collect.sh prints of a live cluster, and says what would break the
+cluster: for each finding what was found, why it breaks clusters, and the mend. It asks no API server. docs/preflight.md
+lists all findings.
+
+With --connect it asks the Service which certificate it serves now, to see whether the API server would trust it; from
+inside the cluster, or through kubectl port-forward with the address that this prints. Nothing is sent.
+
+Exit codes: 0 no error is found (there may be warnings), 1 an error is found, 2 bad flags, or input that is not understood.`,
+		Example: `  kubectl kustomize kustomize/overlays/fail-closed | evergate preflight -f -
+  deploy/collect.sh | evergate preflight -f - --connect=127.0.0.1:8443`,
+		Args: noArgs("name manifests with -f"),
+		RunE: func(c *cobra.Command, _ []string) error {
+			return f.run(c.Context(), c.InOrStdin(), c.OutOrStdout())
+		},
+	}
+	flags := c.Flags()
+	flags.SortFlags = false
+	flags.StringArrayVarP(&f.files, "filename", "f", nil, "`file` or directory of manifests, or - for stdin; can be repeated")
+	flags.StringVar(&f.connect, "connect", "", "`address` to ask for the certificate that is served; alone: that of the Service")
+	flags.Lookup("connect").NoOptDefVal = connectService
+	flags.DurationVar(&f.timeout, "connect-timeout", 10*time.Second, "how long to wait for it") // as kube-apiserver's client
+	flags.VarP(&f.output, "output", "o", "how to write the report: text, json or yaml")
+	return c
+}
+
+func (f *preflightFlags) run(ctx context.Context, stdin io.Reader, stdout io.Writer) error {
+	if len(f.files) == 0 {
+		return errors.New("check what? name manifests with -f FILE, -f DIRECTORY or -f - for stdin")
+	}
+	inv, err := deploy.Read(offline.Read(f.files, stdin))
+	if err != nil {
+		return err
+	}
+	served, err := f.served(ctx, inv)
+	if err != nil {
+		return err
+	}
+	report, err := deploy.Check(inv, deploy.Options{Now: time.Now(), Served: served})
+	if err != nil {
+		return err
+	}
+	if err := f.write(stdout, report); err != nil {
+		return fmt.Errorf("cannot write the report: %w", err)
+	}
+	if report.Summary.Errors > 0 {
+		return &exitError{code: exitFound}
+	}
+	return nil
+}
+
+// served returns the chain that the Service serves; nil when it is not to be asked.
+func (f *preflightFlags) served(ctx context.Context, inv *deploy.Inventory) ([]*x509.Certificate, error) {
+	if f.connect == "" {
+		return nil, nil
+	}
+	dnsName, address, err := inv.Service()
+	if err != nil {
+		return nil, fmt.Errorf("--connect: %w", err)
+	}
+	if f.connect != connectService {
+		address = f.connect
+	}
+	ctx, cancel := context.WithTimeout(ctx, f.timeout)
+	defer cancel()
+	chain, err := deploy.Dial(ctx, address, dnsName)
+	if err != nil {
+		return nil, fmt.Errorf("--connect: %w", err)
+	}
+	return chain, nil
+}
+
+func (f *preflightFlags) write(w io.Writer, r *deploy.Report) error {
+	if f.output != offline.Text {
+		return offline.Encode(w, f.output, r)
+	}
+	_, err := io.WriteString(w, r.Text())
+	return err
+}
