@@ -3,6 +3,7 @@ package deploy
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -195,7 +196,7 @@ func documents[T any](t *testing.T, name string) []T {
 	var docs []T
 	for {
 		var node any // resolves anchors and merges
-		if err := dec.Decode(&node); err == io.EOF {
+		if err := dec.Decode(&node); errors.Is(err, io.EOF) {
 			return docs
 		} else if err != nil {
 			t.Fatalf("%s: %v", name, err)

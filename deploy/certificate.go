@@ -2,8 +2,8 @@ package deploy
 
 import "slices"
 
-// certificateMissing: --tls-cert lies in a mounted Secret, which a Certificate issues or which exists, and the issuer of the
-// Certificate is known. A ClusterIssuer may exist in the cluster that manifests are made for.
+// certificateMissing: --tls-cert lies in a mounted Secret, which a Certificate issues or which exists, and the issuer
+// of the Certificate is known. A ClusterIssuer may exist in the cluster that manifests are made for.
 func certificateMissing() check {
 	return check{
 		id: "certificate", severity: Error,
@@ -27,14 +27,15 @@ func certificateMissing() check {
 	}
 }
 
-// certificateNames: the serving Certificate covers the DNS name that the API server asks for, <Service>.<namespace>.svc, and
-// the process checks the same name.
+// certificateNames: the serving Certificate covers the DNS name that the API server asks for,
+// <Service>.<namespace>.svc, and the process checks the same name.
 func certificateNames() check {
 	return check{
 		id: "certificate-names", severity: Error,
 		finds: "a Certificate, or --service-name, that does not have the name that the API server asks for",
-		why:   "every handshake fails: failing closed, everything matched is refused; failing open, nothing is checked",
-		mend:  "let dnsNames contain, and --service-name be, SERVICE.NAMESPACE.svc",
+		why: "every handshake fails: failing closed, everything matched is refused; failing open, nothing is " +
+			"checked",
+		mend: "let dnsNames contain, and --service-name be, SERVICE.NAMESPACE.svc",
 		run: func(c *cluster, r *reporter) {
 			for crt := range c.servingCertificates {
 				for _, name := range c.serviceNames() {
@@ -46,7 +47,8 @@ func certificateNames() check {
 			for _, s := range c.servers {
 				name := s.flags.get("service-name")
 				if names := c.serviceNames(); name != "" && !slices.Contains(names, name) {
-					r.error(s.process, "--service-name=%s is not what the API server asks for, which is %s", name, oneOf(names))
+					r.error(s.process, "--service-name=%s is not what the API server asks for, which is %s", name,
+						oneOf(names))
 				}
 			}
 		},

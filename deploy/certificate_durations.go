@@ -9,28 +9,31 @@ import (
 // minRenewBefore is how long a renewal may fail before callers notice: a long weekend.
 const minRenewBefore = 72 * time.Hour
 
-// certificateDurations: the serving Certificate is renewed 72 h or more before it expires, and not all the time; and the CA
-// is renewed before any certificate that it signs could outlive it.
+// certificateDurations: the serving Certificate is renewed 72 h or more before it expires, and not all the time; and
+// the CA is renewed before any certificate that it signs could outlive it.
 func certificateDurations() check {
 	return check{
 		id: "certificate-durations", severity: Error,
 		finds: "durations of Certificates that leave no time for a renewal, or let a certificate outlive its CA",
-		why: "an expired certificate fails every call; and when the CA is renewed later than the last certificate it signed expires, " +
-			"that one loses its CA while it is served",
-		mend: "leaf: duration 2160h, renewBefore 720h; CA: duration 87600h, renewBefore above the duration of the leaf",
+		why: "an expired certificate fails every call; and when the CA is renewed later than the last certificate " +
+			"it signed expires, that one loses its CA while it is served",
+		mend: "leaf: duration 2160h, renewBefore 720h; CA: duration 87600h, renewBefore above the duration of the " +
+			"leaf",
 		run: func(c *cluster, r *reporter) {
 			for crt := range c.servingCertificates {
 				switch lifetime, before := durations(crt); {
 				case before >= lifetime:
 					r.error(c.ref(crt), "renewBefore %s is not below duration %s", hours(before), hours(lifetime))
 				case before < minRenewBefore:
-					r.warning(c.ref(crt), "it is renewed %s before it expires, and a renewal may fail for longer", hours(before))
+					r.warning(c.ref(crt), "it is renewed %s before it expires, and a renewal may fail for longer",
+						hours(before))
 				}
 			}
 			for ca, leaf := range c.caCertificates {
 				_, before := durations(ca)
 				if lifetime, _ := durations(leaf); before < lifetime {
-					r.error(c.ref(ca), "it is renewed %s before it expires, and %s, which it signs, lives %s", hours(before), c.ref(leaf),
+					r.error(c.ref(ca), "it is renewed %s before it expires, and %s, which it signs, lives %s",
+						hours(before), c.ref(leaf),
 						hours(lifetime))
 				}
 			}

@@ -5,8 +5,9 @@ func privateKey() check {
 	return check{
 		id: "private-key", severity: Error,
 		finds: "a private key in the input",
-		why:   "whoever reads the manifests, or this dump, can answer for Evergate and so change every matched object",
-		mend:  "let cert-manager make the key; collect a live cluster with deploy/collect.sh, which leaves keys out",
+		why: "whoever reads the manifests, or this dump, can answer for Evergate and so change every matched " +
+			"object",
+		mend: "let cert-manager make the key; collect a live cluster with deploy/collect.sh, which leaves keys out",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.Secrets {
 				for _, key := range []string{"tls.key", "ca.key"} {

@@ -5,8 +5,8 @@ func selfSignedLeaf() check {
 	return check{
 		id: "self-signed-leaf", severity: Error,
 		finds: "a serving certificate that is its own CA",
-		why: "each renewal changes what the API server has to trust: the new caBundle and the old certificate, which Pods serve for " +
-			"another minute or two, do not fit, and every new connection fails",
+		why: "each renewal changes what the API server has to trust: the new caBundle and the old certificate, " +
+			"which Pods serve for another minute or two, do not fit, and every new connection fails",
 		mend: "SelfSigned Issuer → CA Certificate (isCA, rotationPolicy: Never) → CA Issuer → serving Certificate",
 		run: func(c *cluster, r *reporter) {
 			for crt := range c.servingCertificates {

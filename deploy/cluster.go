@@ -3,6 +3,7 @@ package deploy
 import (
 	"cmp"
 	"crypto/x509"
+	"maps"
 	"slices"
 	"time"
 
@@ -86,9 +87,7 @@ func (c *cluster) serviceNames() []string {
 func (inv *Inventory) namespaceLabels(name string) map[string]string {
 	set := map[string]string{}
 	if ns := find(inv.Namespaces, "", name); ns != nil {
-		for key, value := range ns.Labels {
-			set[key] = value
-		}
+		maps.Copy(set, ns.Labels)
 	}
 	set[corev1.LabelMetadataName] = name
 	return set
@@ -164,8 +163,8 @@ func (c *cluster) caCertificates(yield func(ca, leaf *certmanagerv1.Certificate)
 			continue
 		}
 		for _, crt := range c.Certificates {
-			sameNamespace := crt.Namespace == leaf.Namespace || leaf.Spec.IssuerRef.Kind == certmanagerv1.ClusterIssuerKind
-			if sameNamespace && crt.Spec.SecretName == issuer.CA.SecretName && !yield(crt, leaf) {
+			reached := crt.Namespace == leaf.Namespace || leaf.Spec.IssuerRef.Kind == certmanagerv1.ClusterIssuerKind
+			if reached && crt.Spec.SecretName == issuer.CA.SecretName && !yield(crt, leaf) {
 				return
 			}
 		}

@@ -11,8 +11,9 @@ func disruptionBudget() check {
 	return check{
 		id: "disruption-budget", severity: Error,
 		finds: "a PodDisruptionBudget that is missing, contradicts replicas, or holds drains up",
-		why: "without one, a drain of several nodes takes all replicas at once; one that lets none go holds up every drain, and so " +
-			"upgrades of nodes, for ever; and of a Pod that two select the API server refuses the eviction",
+		why: "without one, a drain of several nodes takes all replicas at once; one that lets none go holds up " +
+			"every drain, and so upgrades of nodes, for ever; and of a Pod that two select the API server refuses " +
+			"the eviction",
 		mend: "have one PodDisruptionBudget with maxUnavailable: 1 and unhealthyPodEvictionPolicy: AlwaysAllow",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
@@ -46,7 +47,8 @@ func (s *server) checkBudget(at ref, b *policyv1.PodDisruptionBudgetSpec, r *rep
 		r.error(at, "%s lets all %d replicas of %s be evicted at once", budgetLimit(b), replicas, s.ref)
 	}
 	if b.UnhealthyPodEvictionPolicy == nil || *b.UnhealthyPodEvictionPolicy != policyv1.AlwaysAllow {
-		r.warning(at, "unhealthyPodEvictionPolicy is not AlwaysAllow: a replica that never gets ready holds up the drain of its node")
+		r.warning(at,
+			"unhealthyPodEvictionPolicy is not AlwaysAllow: a replica that never gets ready holds up the drain of its node")
 	}
 }
 

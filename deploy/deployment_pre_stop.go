@@ -8,9 +8,11 @@ func preStop() check {
 	return check{
 		id: "pre-stop", severity: Error,
 		finds: "a preStop hook that eats the grace period, or of unknown length",
-		why: "SIGTERM comes after the hook, and the kill at the end of the grace period all the same: the drain is cut short. A " +
-			"sleep before SIGTERM gains nothing: the API server keeps calling over connections that it holds",
-		mend: "remove the preStop hook: the process drains by itself; or add its length to terminationGracePeriodSeconds",
+		why: "SIGTERM comes after the hook, and the kill at the end of the grace period all the same: the drain " +
+			"is cut short. A sleep before SIGTERM gains nothing: the API server keeps calling over connections " +
+			"that it holds",
+		mend: "remove the preStop hook: the process drains by itself; or add its length to " +
+			"terminationGracePeriodSeconds",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
 				lc := s.container.Lifecycle
@@ -24,8 +26,9 @@ func preStop() check {
 				sleep := time.Duration(lc.PreStop.Sleep.Seconds) * time.Second
 				need, err := s.flags.lifetime()
 				if grace := s.grace(); err == nil && grace >= need && grace < sleep+need { // less: grace-period
-					r.error(s.process, "after its preStop sleep of %v, %v are left of terminationGracePeriodSeconds, and the process "+
-						"may live %v after SIGTERM", sleep, grace-sleep, need)
+					r.error(s.process,
+						"after its preStop sleep of %v, %v are left of terminationGracePeriodSeconds, and the process "+
+							"may live %v after SIGTERM", sleep, grace-sleep, need)
 				}
 			}
 		},

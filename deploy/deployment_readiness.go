@@ -7,8 +7,9 @@ func readiness() check {
 	return check{
 		id: "readiness", severity: Error,
 		finds: "a readiness probe that is missing, or asks another port than is served",
-		why: "a replica is called before it can answer, or after: with a probe elsewhere it counts as ready though its TLS listener " +
-			"is not up. One such race left 2 % of Pods unchanged at each roll of a node pool",
+		why: "a replica is called before it can answer, or after: with a probe elsewhere it counts as ready " +
+			"though its TLS listener is not up. One such race left 2 % of Pods unchanged at each roll of a node " +
+			"pool",
 		mend: "probe httpGet: {path: /readyz, scheme: HTTPS} on the port of --listen",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {

@@ -1,6 +1,10 @@
 package deploy
 
-import corev1 "k8s.io/api/core/v1"
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+)
 
 // spread: something spreads the replicas over zones and over nodes: topologySpreadConstraints or anti-affinity that
 // count its own Pods. One replica has nothing to spread.
@@ -9,8 +13,8 @@ func spread() check {
 		id: "spread", severity: Warning,
 		finds: "replicas that nothing spreads over zones, or over nodes",
 		why:   "all of them may run on one node, or in one zone, and go with it",
-		mend: "add topologySpreadConstraints for " + corev1.LabelTopologyZone + " and " + corev1.LabelHostname + " that select the " +
-			"Pods' own labels",
+		mend: "add topologySpreadConstraints for " + corev1.LabelTopologyZone + " and " + corev1.LabelHostname + " " +
+			"that select the Pods' own labels",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
 				for _, key := range []string{corev1.LabelTopologyZone, corev1.LabelHostname} {
@@ -33,9 +37,9 @@ func (s *server) spreads(topologyKey string) bool {
 		return false
 	}
 	anti := s.pod.Affinity.PodAntiAffinity
-	terms := anti.RequiredDuringSchedulingIgnoredDuringExecution
+	terms := slices.Clone(anti.RequiredDuringSchedulingIgnoredDuringExecution)
 	for _, t := range anti.PreferredDuringSchedulingIgnoredDuringExecution {
-		terms = append(terms[:len(terms):len(terms)], t.PodAffinityTerm)
+		terms = append(terms, t.PodAffinityTerm)
 	}
 	for _, t := range terms {
 		if t.TopologyKey == topologyKey && s.counted(t.LabelSelector) {

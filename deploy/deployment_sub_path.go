@@ -11,8 +11,8 @@ func subPath() check {
 	return check{
 		id: "sub-path", severity: Error,
 		finds: "a Secret or ConfigMap mounted by subPath",
-		why: "the kubelet never updates such a mount: the process serves its certificate until it has expired, and never sees a new " +
-			"policy",
+		why: "the kubelet never updates such a mount: the process serves its certificate until it has expired, " +
+			"and never sees a new policy",
 		mend: "mount the whole volume as a directory",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {

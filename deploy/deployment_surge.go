@@ -13,18 +13,18 @@ import (
 const usualDomains = 3
 
 // surge: all replicas, and those that a roll-out adds, can be scheduled. Two kinds of rules may forbid it: a required
-// anti-affinity between the Pods, which takes a domain (node, zone) for each; and a strict spread with more minDomains
-// than there are domains, which lets only maxSkew Pods into each. Rules with matchLabelKeys: [pod-template-hash] count
-// the Pods of one revision, so that replicas of the old one do not stand in the way. Domains are counted among the nodes
-// of the inventory; without nodes there are three.
+// anti-affinity between the Pods, which takes a domain (node, zone) for each; and a strict spread with more
+// minDomains than there are domains, which lets only maxSkew Pods into each. Rules with matchLabelKeys:
+// [pod-template-hash] count the Pods of one revision, so that replicas of the old one do not stand in the way.
+// Domains are counted among the nodes of the inventory; without nodes there are three.
 func surge() check {
 	return check{
 		id: "surge", severity: Error,
 		finds: "spreading that a roll-out cannot satisfy",
-		why: "the Pod that the roll-out adds stays Pending, and none goes before it is ready: the release, a new certificate " +
-			"authority, a security fix never arrive, and nobody is told",
-		mend: "spread zones by DoNotSchedule and nodes by ScheduleAnyway, both with matchLabelKeys: [pod-template-hash], and no " +
-			"required anti-affinity",
+		why: "the Pod that the roll-out adds stays Pending, and none goes before it is ready: the release, a new " +
+			"certificate authority, a security fix never arrive, and nobody is told",
+		mend: "spread zones by DoNotSchedule and nodes by ScheduleAnyway, both with matchLabelKeys: " +
+			"[pod-template-hash], and no required anti-affinity",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
 				for _, rule := range s.spreadRules() {

@@ -32,11 +32,11 @@ func serve(t *testing.T, leaf *x509.Certificate, key *ecdsa.PrivateKey, auth tls
 				return
 			}
 			conn.(*tls.Conn).Handshake() //nolint:errcheck // the client says what came of it
-			conn.Close()
+			conn.Close()                 //nolint:errcheck // it is of no use any more
 		}
 	}()
 	t.Cleanup(func() {
-		listener.Close()
+		listener.Close() //nolint:errcheck // what matters is that Accept returns
 		<-done
 	})
 	return listener.Addr().String()
@@ -91,7 +91,9 @@ func TestDialNobody(t *testing.T) {
 		t.Fatal(err)
 	}
 	address := listener.Addr().String()
-	listener.Close()
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
 	_, err = Dial(t.Context(), address, serviceName)
 	if err == nil || !strings.HasPrefix(err.Error(), "connect to "+address+": dial tcp ") {
 		t.Error(err)

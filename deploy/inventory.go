@@ -64,12 +64,20 @@ type kind struct {
 
 // kinds holds the kinds that are read, by name. Objects of other kinds are passed over.
 func kinds() map[string]kind {
-	const admission, rbac, certManager = "admissionregistration.k8s.io/v1", "rbac.authorization.k8s.io/v1", "cert-manager.io/v1"
+	const (
+		admission   = "admissionregistration.k8s.io/v1"
+		networking  = "networking.k8s.io/v1"
+		rbac        = "rbac.authorization.k8s.io/v1"
+		certManager = "cert-manager.io/v1"
+	)
 	type inv = *Inventory
 	return map[string]kind{
-		"MutatingWebhookConfiguration":   {admission, into(func(i inv) *[]*admissionv1.MutatingWebhookConfiguration { return &i.MutatingWebhooks })},
-		"ValidatingWebhookConfiguration": {admission, into(func(i inv) *[]*admissionv1.ValidatingWebhookConfiguration { return &i.ValidatingWebhooks })},
-		"ValidatingAdmissionPolicy":      {admission, into(func(i inv) *[]*admissionv1.ValidatingAdmissionPolicy { return &i.AdmissionPolicies })},
+		"MutatingWebhookConfiguration": {admission,
+			into(func(i inv) *[]*admissionv1.MutatingWebhookConfiguration { return &i.MutatingWebhooks })},
+		"ValidatingWebhookConfiguration": {admission,
+			into(func(i inv) *[]*admissionv1.ValidatingWebhookConfiguration { return &i.ValidatingWebhooks })},
+		"ValidatingAdmissionPolicy": {admission,
+			into(func(i inv) *[]*admissionv1.ValidatingAdmissionPolicy { return &i.AdmissionPolicies })},
 		"ValidatingAdmissionPolicyBinding": {admission,
 			into(func(i inv) *[]*admissionv1.ValidatingAdmissionPolicyBinding { return &i.PolicyBindings })},
 
@@ -80,14 +88,17 @@ func kinds() map[string]kind {
 		"ConfigMap":     {"v1", into(func(i inv) *[]*corev1.ConfigMap { return &i.ConfigMaps })},
 		"Secret":        {"v1", into(func(i inv) *[]*corev1.Secret { return &i.Secrets })},
 		"ResourceQuota": {"v1", into(func(i inv) *[]*corev1.ResourceQuota { return &i.ResourceQuotas })},
-		"EndpointSlice": {"discovery.k8s.io/v1", into(func(i inv) *[]*discoveryv1.EndpointSlice { return &i.EndpointSlices })},
+		"EndpointSlice": {"discovery.k8s.io/v1",
+			into(func(i inv) *[]*discoveryv1.EndpointSlice { return &i.EndpointSlices })},
 
 		"Deployment": {"apps/v1", into(func(i inv) *[]*appsv1.Deployment { return &i.Deployments })},
 		"HorizontalPodAutoscaler": {"autoscaling/v2",
 			into(func(i inv) *[]*autoscalingv2.HorizontalPodAutoscaler { return &i.Autoscalers })},
-		"PodDisruptionBudget": {"policy/v1", into(func(i inv) *[]*policyv1.PodDisruptionBudget { return &i.DisruptionBudgets })},
-		"NetworkPolicy":       {"networking.k8s.io/v1", into(func(i inv) *[]*networkingv1.NetworkPolicy { return &i.NetworkPolicies })},
-		"Ingress":             {"networking.k8s.io/v1", into(func(i inv) *[]*networkingv1.Ingress { return &i.Ingresses })},
+		"PodDisruptionBudget": {"policy/v1",
+			into(func(i inv) *[]*policyv1.PodDisruptionBudget { return &i.DisruptionBudgets })},
+		"NetworkPolicy": {networking,
+			into(func(i inv) *[]*networkingv1.NetworkPolicy { return &i.NetworkPolicies })},
+		"Ingress": {networking, into(func(i inv) *[]*networkingv1.Ingress { return &i.Ingresses })},
 
 		"Role":               {rbac, into(func(i inv) *[]*rbacv1.Role { return &i.Roles })},
 		"RoleBinding":        {rbac, into(func(i inv) *[]*rbacv1.RoleBinding { return &i.RoleBindings })},

@@ -11,15 +11,16 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// servedChain: the caBundle of each webhook verifies what is served now, for the name that the API server asks for: what
-// the Service answered when it was dialled, else what the Secret of --tls-cert holds.
+// servedChain: the caBundle of each webhook verifies what is served now, for the name that the API server asks for:
+// what the Service answered when it was dialled, else what the Secret of --tls-cert holds.
 func servedChain() check {
 	return check{
 		id: "served-chain", severity: Error, live: true,
 		finds: "a caBundle that does not verify the certificate that is served now",
-		why:   "every new connection of the API server fails with x509; connections that it holds still work, which hides it for a while",
-		mend: "see that cert-manager's cainjector runs and the annotation cert-manager.io/inject-ca-from is there; then renew the leaf: " +
-			"cmctl renew",
+		why: "every new connection of the API server fails with x509; connections that it holds still work, which " +
+			"hides it for a while",
+		mend: "see that cert-manager's cainjector runs and the annotation cert-manager.io/inject-ca-from is " +
+			"there; then renew the leaf: cmctl renew",
 		run: func(c *cluster, r *reporter) {
 			chain, from := c.servedNow()
 			for _, h := range c.hooks {

@@ -4,14 +4,15 @@ import (
 	"slices"
 )
 
-// coverage tells which namespaces are covered: selected by every webhook but the guard of the policy. Of one that bears the opt-in
-// label and is not covered it warns. Protected namespaces are left out.
+// coverage tells which namespaces are covered: selected by every webhook but the guard of the policy. Of one that
+// bears the opt-in label and is not covered it warns. Protected namespaces are left out.
 func coverage() check {
 	return check{
 		id: "coverage", severity: Warning, live: true,
-		finds: "which namespaces are covered and which are not; a warning for one that has opted in and is not covered",
-		why:   "in a namespace that is not covered nothing is rewritten and nothing judged",
-		mend:  "label the namespace: kubectl label namespace NAME " + optInLabel + "=" + optInValue,
+		finds: "which namespaces are covered and which are not; a warning for one that has opted in and is not " +
+			"covered",
+		why:  "in a namespace that is not covered nothing is rewritten and nothing judged",
+		mend: "label the namespace: kubectl label namespace NAME " + optInLabel + "=" + optInValue,
 		run: func(c *cluster, r *reporter) {
 			var covered, not []string
 			for _, ns := range c.Namespaces {
@@ -36,5 +37,7 @@ func coverage() check {
 
 func (c *cluster) covered(namespace string) bool {
 	set := c.namespaceLabels(namespace)
-	return !slices.ContainsFunc(c.hooks, func(h *hook) bool { return !h.guardsPolicy() && !selects(h.NamespaceSelector, set) })
+	return !slices.ContainsFunc(c.hooks, func(h *hook) bool {
+		return !h.guardsPolicy() && !selects(h.NamespaceSelector, set)
+	})
 }

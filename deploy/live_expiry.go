@@ -13,14 +13,15 @@ import (
 // overdue is how late a renewal may be before it counts as failed: cert-manager tries again within the hour.
 const overdue = 2 * time.Hour
 
-// certificateExpiry: the certificate that is served is in date; cert-manager calls its Certificate ready, and renewed it
-// when it was due. That a CA has expired served-chain tells.
+// certificateExpiry: the certificate that is served is in date; cert-manager calls its Certificate ready, and renewed
+// it when it was due. That a CA has expired served-chain tells.
 func certificateExpiry() check {
 	return check{
 		id: "certificate-expiry", severity: Error, live: true,
 		finds: "a serving certificate that is out of date, or whose renewal is overdue",
 		why:   "from the second of its expiry on every call fails, on all replicas at once",
-		mend:  "look at the events of the Certificate and its CertificateRequests: kubectl describe; cmctl status certificate",
+		mend: "look at the events of the Certificate and its CertificateRequests: kubectl describe; cmctl status " +
+			"certificate",
 		run: func(c *cluster, r *reporter) {
 			for secret := range c.servingSecrets {
 				if chain, err := parseCertificates(secret.Data[corev1.TLSCertKey]); err != nil {

@@ -30,7 +30,8 @@ func (inv *Inventory) Add(m Manifest) error {
 		return nil
 	}
 	if m.APIVersion != k.apiVersion {
-		return fmt.Errorf("%s: %s in %s is not understood: write apiVersion: %s", m.Source, m.Kind, printable(m.APIVersion),
+		return fmt.Errorf("%s: %s in %s is not understood: write apiVersion: %s", m.Source, m.Kind,
+			printable(m.APIVersion),
 			k.apiVersion)
 	}
 	return k.decode(inv, m)

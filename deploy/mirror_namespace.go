@@ -7,8 +7,8 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 )
 
-// mirrorNamespace: a namespace in which a mirror runs is not selected by the rewriting webhooks. A mirror runs where its
-// registry is a Service (name.namespace.svc) or the host of an Ingress.
+// mirrorNamespace: a namespace in which a mirror runs is not selected by the rewriting webhooks. A mirror runs where
+// its registry is a Service (name.namespace.svc) or the host of an Ingress.
 func mirrorNamespace() check {
 	return check{
 		id: "mirror-namespace", severity: Error,

@@ -13,18 +13,23 @@ func networkPolicy() check {
 	return check{
 		id: "network-policy", severity: Error,
 		finds: "NetworkPolicies that keep the API server out",
-		why:   "each call runs into its timeout, and so does every matched write, before it is refused or let through unchecked",
-		mend:  "allow the port of --listen without from, or from the addresses of the API servers (ipBlock)",
+		why: "each call runs into its timeout, and so does every matched write, before it is refused or let " +
+			"through unchecked",
+		mend: "allow the port of --listen without from, or from the addresses of the API servers (ipBlock)",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
-				policies := slices.DeleteFunc(slices.Clone(c.NetworkPolicies), func(p *networkingv1.NetworkPolicy) bool {
-					return p.Namespace != s.Namespace || !restrictsIngress(p) || !selects(&p.Spec.PodSelector, s.templateLabels())
-				})
+				var policies []*networkingv1.NetworkPolicy
+				for _, p := range c.NetworkPolicies {
+					if p.Namespace == s.Namespace && restrictsIngress(p) && selects(&p.Spec.PodSelector, s.templateLabels()) {
+						policies = append(policies, p)
+					}
+				}
 				admits := func(p *networkingv1.NetworkPolicy) bool {
 					return slices.ContainsFunc(p.Spec.Ingress, s.admitsAddresses)
 				}
 				if len(policies) > 0 && !slices.ContainsFunc(policies, admits) {
-					r.error(c.ref(policies[0]), "nothing but Pods may reach port %d of %s", s.flags.port("listen"), s.ref)
+					r.error(c.ref(policies[0]), "nothing but Pods may reach port %d of %s", s.flags.port("listen"),
+						s.ref)
 				}
 			}
 		},

@@ -14,18 +14,23 @@ func optInGuard() check {
 	return check{
 		id: "opt-in-guard", severity: Warning,
 		finds: "an opt-in label that no ValidatingAdmissionPolicy guards, or guards with a gap",
-		why:   "whoever may write a namespace, also by its status or finalize subresource, can take it out of all checks unseen",
-		mend:  "apply the kit's ValidatingAdmissionPolicy and its binding with validationActions: [Deny]",
+		why: "whoever may write a namespace, also by its status or finalize subresource, can take it out of all " +
+			"checks unseen",
+		mend: "apply the kit's ValidatingAdmissionPolicy and its binding with validationActions: [Deny]",
 		run: func(c *cluster, r *reporter) {
 			i := slices.IndexFunc(c.hooks, selectsByLabel)
 			if i < 0 {
 				return
 			}
-			guards := slices.DeleteFunc(slices.Clone(c.AdmissionPolicies), func(p *admissionv1.ValidatingAdmissionPolicy) bool {
-				return !mentionsLabel(p)
-			})
+			var guards []*admissionv1.ValidatingAdmissionPolicy
+			for _, p := range c.AdmissionPolicies {
+				if mentionsLabel(p) {
+					guards = append(guards, p)
+				}
+			}
 			if len(guards) == 0 {
-				r.warning(c.hooks[i].ref, "it selects namespaces by the label %s, which no ValidatingAdmissionPolicy guards", optInLabel)
+				r.warning(c.hooks[i].ref,
+					"it selects namespaces by the label %s, which no ValidatingAdmissionPolicy guards", optInLabel)
 			}
 			for _, p := range guards {
 				c.checkOptInGuard(p, r)
@@ -46,11 +51,19 @@ func selectsByLabel(h *hook) bool {
 	return equals
 }
 
+// mentionsLabel says whether any expression of a policy is about the label.
 func mentionsLabel(p *admissionv1.ValidatingAdmissionPolicy) bool {
-	mentions := func(expression string) bool { return strings.Contains(expression, optInLabel) }
-	return slices.ContainsFunc(p.Spec.Validations, func(v admissionv1.Validation) bool { return mentions(v.Expression) }) ||
-		slices.ContainsFunc(p.Spec.Variables, func(v admissionv1.Variable) bool { return mentions(v.Expression) }) ||
-		slices.ContainsFunc(p.Spec.MatchConditions, func(m admissionv1.MatchCondition) bool { return mentions(m.Expression) })
+	var expressions []string
+	for _, v := range p.Spec.Validations {
+		expressions = append(expressions, v.Expression)
+	}
+	for _, v := range p.Spec.Variables {
+		expressions = append(expressions, v.Expression)
+	}
+	for _, m := range p.Spec.MatchConditions {
+		expressions = append(expressions, m.Expression)
+	}
+	return slices.ContainsFunc(expressions, func(s string) bool { return strings.Contains(s, optInLabel) })
 }
 
 func (c *cluster) checkOptInGuard(p *admissionv1.ValidatingAdmissionPolicy, r *reporter) {
@@ -80,7 +93,8 @@ func policyCovers(p *admissionv1.ValidatingAdmissionPolicy, resource string, op 
 		return false
 	}
 	whole, _, sub := strings.Cut(resource, "/")
-	return slices.ContainsFunc(p.Spec.MatchConstraints.ResourceRules, func(rule admissionv1.NamedRuleWithOperations) bool {
+	rules := p.Spec.MatchConstraints.ResourceRules
+	return slices.ContainsFunc(rules, func(rule admissionv1.NamedRuleWithOperations) bool {
 		return hasOrAll(rule.APIGroups, "") && hasOperation(rule.Operations, op) &&
 			(slices.Contains(rule.Resources, resource) || slices.Contains(rule.Resources, "*/*") ||
 				slices.Contains(rule.Resources, whole+"/*") || !sub && slices.Contains(rule.Resources, "*"))

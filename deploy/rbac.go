@@ -12,19 +12,22 @@ func rbac() check {
 	return check{
 		id: "rbac", severity: Error,
 		finds: "rights that Evergate does not need",
-		why: "an admission webhook is a target: whoever breaks into its Pod has the rights of its ServiceAccount, next to being able " +
-			"to change every object that it sees",
+		why: "an admission webhook is a target: whoever breaks into its Pod has the rights of its ServiceAccount, " +
+			"next to being able to change every object that it sees",
 		mend: "remove the binding; let jobs of Evergate only get, list and watch, and no secrets",
 		run: func(c *cluster, r *reporter) {
 			for binding := range c.bindings {
 				for _, account := range c.ourAccounts(binding) {
 					switch excess := excessOf(binding.rules); {
 					case c.serves(account):
-						r.error(binding.ref, "it binds %s to the ServiceAccount %s, which serves and needs no right", binding.role, account)
+						r.error(binding.ref, "it binds %s to the ServiceAccount %s, which serves and needs no right",
+							binding.role, account)
 					case binding.rules == nil:
-						r.error(binding.ref, "it binds %s to the ServiceAccount %s, and what that allows cannot be seen", binding.role, account)
+						r.error(binding.ref,
+							"it binds %s to the ServiceAccount %s, and what that allows cannot be seen", binding.role, account)
 					case excess != "":
-						r.error(binding.ref, "it binds %s to the ServiceAccount %s, which lets it %s", binding.role, account, excess)
+						r.error(binding.ref, "it binds %s to the ServiceAccount %s, which lets it %s", binding.role,
+							account, excess)
 					}
 				}
 			}

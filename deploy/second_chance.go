@@ -14,8 +14,8 @@ func secondChance() check {
 	return check{
 		id: "second-chance-prefixes", severity: Warning,
 		finds: "prefixes in the matchCondition of the second chance that differ from the mirrors of the policy",
-		why: "a mirror that is missing costs every Pod a call that changes nothing; a prefix that is no mirror keeps images from " +
-			"their second chance",
+		why: "a mirror that is missing costs every Pod a call that changes nothing; a prefix that is no mirror " +
+			"keeps images from their second chance",
 		mend: "list the places of all mirrors, each with a slash at its end, in the matchCondition",
 		run: func(c *cluster, r *reporter) {
 			p, ok := c.policy()
@@ -34,7 +34,8 @@ func secondChance() check {
 func (h *hook) comparePrefixes(places []string, r *reporter) {
 	prefixes, ok := h.prefixes()
 	if !ok {
-		r.warning(h.ref, `no list of prefixes was found in its matchConditions: ["mirror.example/"].exists(p, ….startsWith(p))`)
+		r.warning(h.ref,
+			`no list of prefixes was found in its matchConditions: ["mirror.example/"].exists(p, ….startsWith(p))`)
 		return
 	}
 	for _, prefix := range prefixes {
@@ -76,8 +77,8 @@ var (
 	celString  = regexp.MustCompile(`"([^"]*)"|'([^']*)'`)
 )
 
-// prefixes returns the list of strings of which some matchCondition asks whether an image starts with one: the list whose
-// elements are called p in ["a/", "b/"].exists(p, image.startsWith(p)).
+// prefixes returns the list of strings of which some matchCondition asks whether an image starts with one: the list
+// whose elements are called p in ["a/", "b/"].exists(p, image.startsWith(p)).
 func (h *hook) prefixes() (prefixes []string, ok bool) {
 	for _, m := range h.MatchConditions {
 		for _, match := range stringList.FindAllStringSubmatch(m.Expression, -1) {

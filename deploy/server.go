@@ -38,7 +38,8 @@ func newServers(inv *Inventory, namespace string) []*server {
 		s.flags = newFlags(s.container)
 		s.process = s.ref.in("container %s", s.container.Name)
 		for _, a := range inv.Autoscalers {
-			if target := a.Spec.ScaleTargetRef; a.Namespace == namespace && target.Kind == "Deployment" && target.Name == d.Name {
+			target := a.Spec.ScaleTargetRef
+			if a.Namespace == namespace && target.Kind == "Deployment" && target.Name == d.Name {
 				s.autoscaler = a
 			}
 		}

@@ -12,8 +12,8 @@ func serviceMissing() check {
 	return check{
 		id: "service", severity: Error,
 		finds: "a webhook whose Service does not exist, is headless, or lacks the port",
-		why: "every call fails, of headless Services too, which the API server refuses to call: failing closed, everything that the " +
-			"webhook matches is refused; failing open, nothing is checked",
+		why: "every call fails, of headless Services too, which the API server refuses to call: failing closed, " +
+			"everything that the webhook matches is refused; failing open, nothing is checked",
 		mend: "let clientConfig.service name a Service of type ClusterIP and one of its ports",
 		run: func(c *cluster, r *reporter) {
 			told := map[string]bool{} // once for all webhooks that it is true of
@@ -35,7 +35,8 @@ func (c *cluster) serviceProblem(h *hook) string {
 	svc, port := c.service(h), h.servicePort()
 	switch {
 	case svc == nil:
-		return fmt.Sprintf("the Service %s/%s does not exist", h.ClientConfig.Service.Namespace, h.ClientConfig.Service.Name)
+		return fmt.Sprintf("the Service %s/%s does not exist", h.ClientConfig.Service.Namespace,
+			h.ClientConfig.Service.Name)
 	case svc.Spec.ClusterIP == corev1.ClusterIPNone:
 		return c.ref(svc).String() + " is headless"
 	case !slices.ContainsFunc(svc.Spec.Ports, func(p corev1.ServicePort) bool { return p.Port == port }):

@@ -29,9 +29,12 @@ func serviceTarget() check {
 }
 
 func (c *cluster) checkTarget(svc *corev1.Service, port int32, r *reporter) {
-	behind := slices.DeleteFunc(slices.Clone(c.servers), func(s *server) bool {
-		return !containsAll(s.templateLabels(), svc.Spec.Selector)
-	})
+	var behind []*server
+	for _, s := range c.servers {
+		if containsAll(s.templateLabels(), svc.Spec.Selector) {
+			behind = append(behind, s)
+		}
+	}
 	if len(behind) == 0 && len(c.servers) > 0 { // none: deployment
 		r.error(c.ref(svc), "it selects the Pods of no Deployment that runs evergate serve in %s", svc.Namespace)
 	}

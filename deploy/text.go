@@ -38,7 +38,8 @@ func (s *Summary) text() string {
 	if len(parts) == 0 {
 		parts = append(parts, "nothing found")
 	}
-	return fmt.Sprintf("%s, %s: %s", count(s.Objects, "object"), count(len(checks()), "check"), strings.Join(parts, ", "))
+	return fmt.Sprintf("%s, %s: %s", count(s.Objects, "object"), count(len(checks()), "check"), strings.Join(parts,
+		", "))
 }
 
 func count(n int, thing string) string {

@@ -13,8 +13,8 @@ func literalCABundle() check {
 	return check{
 		id: "literal-ca-bundle", severity: Error,
 		finds: "a caBundle that stands in a manifest",
-		why: "each time the manifest is applied it takes back what cert-manager has injected since: after a renewal of the CA every " +
-			"call fails with x509: certificate signed by unknown authority",
+		why: "each time the manifest is applied it takes back what cert-manager has injected since: after a " +
+			"renewal of the CA every call fails with x509: certificate signed by unknown authority",
 		mend: "remove caBundle from the manifest; the annotation cert-manager.io/inject-ca-from fills it in",
 		run: func(c *cluster, r *reporter) {
 			for config := range c.configs {

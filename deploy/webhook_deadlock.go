@@ -10,13 +10,15 @@ func otherDeadlock() check {
 	return check{
 		id: "other-webhook-deadlock", severity: Warning,
 		finds: "a webhook of somebody else that fails closed on its own Pods",
-		why: "when all its Pods are gone at once, none can be created again, since creating one calls it; and with it stands " +
-			"everything that it matches",
-		mend: "exclude its own namespace by kubernetes.io/metadata.name in its namespaceSelector, or its Pods by its objectSelector",
+		why: "when all its Pods are gone at once, none can be created again, since creating one calls it; and " +
+			"with it stands everything that it matches",
+		mend: "exclude its own namespace by kubernetes.io/metadata.name in its namespaceSelector, or its Pods by " +
+			"its objectSelector",
 		run: func(c *cluster, r *reporter) {
 			for _, h := range c.all {
 				if !h.ours && h.closed() && h.covers("pods", admissionv1.Create) && c.selectsItself(h) {
-					r.warning(h.ref, "it fails closed on Pods of its own namespace %s%s", h.ClientConfig.Service.Namespace, unlessConditions(h))
+					r.warning(h.ref, "it fails closed on Pods of its own namespace %s%s",
+						h.ClientConfig.Service.Namespace, unlessConditions(h))
 				}
 			}
 		},

@@ -14,9 +14,11 @@ func otherEverything() check {
 	return check{
 		id: "other-webhook-everything", severity: Warning,
 		finds: "a webhook of somebody else that matches every resource, in kube-system too",
-		why: "when it does not answer, nodes and the control plane cannot write what they live by, such as the ConfigMap " +
-			"kube-system/extension-apiserver-authentication: API servers then restart in a loop, and no other webhook helps",
-		mend: "name the resources in its rules, and exclude kube-system by kubernetes.io/metadata.name in its namespaceSelector",
+		why: "when it does not answer, nodes and the control plane cannot write what they live by, such as the " +
+			"ConfigMap kube-system/extension-apiserver-authentication: API servers then restart in a loop, and no " +
+			"other webhook helps",
+		mend: "name the resources in its rules, and exclude kube-system by kubernetes.io/metadata.name in its " +
+			"namespaceSelector",
 		run: func(c *cluster, r *reporter) {
 			system := c.namespaceLabels(metav1.NamespaceSystem)
 			for _, h := range c.all {

@@ -1,20 +1,24 @@
 package deploy
 
 import (
+	"slices"
+	"strings"
+
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 )
 
 // policyGuard: the webhook that judges the policy's ConfigMap, and so has to look at Evergate's own namespace, has
 // exactly this shape: creation and update of ConfigMaps, in that namespace alone by kubernetes.io/metadata.name,
-// narrowed to the policy by an objectSelector or a matchCondition, and failurePolicy Ignore.
+// narrowed to the policy by an objectSelector or a matchCondition on the name, and failurePolicy Ignore.
 func policyGuard() check {
 	return check{
 		id: "policy-guard", severity: Error,
-		finds: "the webhook that guards the policy (" + pathValidatePolicy + ") in a shape that could lock Evergate out",
-		why: "it is the one webhook that matches Evergate's own namespace: anything wider than the policy's ConfigMap, or failing " +
-			"closed, lets dead replicas prevent their own repair",
-		mend: "match configmaps only, in the namespace of Evergate only (kubernetes.io/metadata.name In), the policy only " +
-			"(objectSelector), with failurePolicy Ignore",
+		finds: "the webhook that guards the policy (" + pathValidatePolicy + ") in a shape that could lock " +
+			"Evergate out",
+		why: "it is the one webhook that matches Evergate's own namespace: anything wider than the policy's " +
+			"ConfigMap, or failing closed, lets dead replicas prevent their own repair",
+		mend: "match configmaps only, in the namespace of Evergate only (kubernetes.io/metadata.name In), the " +
+			"policy only (objectSelector, or a matchCondition on the name), with failurePolicy Ignore",
 		run: func(c *cluster, r *reporter) {
 			for _, h := range c.hooks {
 				if h.guardsPolicy() {
@@ -41,7 +45,12 @@ func (c *cluster) checkGuard(h *hook, r *reporter) {
 	if canSelect(h.NamespaceSelector, "any-other") || !canSelect(h.NamespaceSelector, c.namespace) {
 		r.error(h.ref, "its namespaceSelector does not select %s alone by kubernetes.io/metadata.name", c.namespace)
 	}
-	if anything(h.ObjectSelector) && len(h.MatchConditions) == 0 {
-		r.error(h.ref, "it looks at every ConfigMap of the namespace: it has neither objectSelector nor matchConditions")
+	if anything(h.ObjectSelector) && !slices.ContainsFunc(h.MatchConditions, asksName) {
+		r.error(h.ref,
+			"it looks at every ConfigMap of the namespace: it has no objectSelector, and no matchCondition on the name")
 	}
+}
+
+func asksName(m admissionv1.MatchCondition) bool {
+	return strings.Contains(m.Expression, "metadata.name") || strings.Contains(m.Expression, "request.name")
 }

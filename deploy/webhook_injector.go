@@ -6,16 +6,18 @@ import (
 	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
 )
 
-// caInjector: each webhook configuration has the annotation cert-manager.io/inject-ca-from with the namespace and name of
-// a Certificate that exists, and whose Secret is the one that Evergate serves with. Injection from a Secret
+// caInjector: each webhook configuration has the annotation cert-manager.io/inject-ca-from with the namespace and
+// name of a Certificate that exists, and whose Secret is the one that Evergate serves with. Injection from a Secret
 // (inject-ca-from-secret) is left to whoever chose it.
 func caInjector() check {
 	return check{
 		id: "ca-injector", severity: Error,
-		finds: "a webhook configuration whose CA is injected from nowhere, or from another Certificate than is served",
-		why: "caBundle stays empty or wrong, and the API server trusts no answer: failing closed, everything matched is refused; " +
-			"failing open, nothing is checked, without a word to the user",
-		mend: "annotate it with cert-manager.io/inject-ca-from: NAMESPACE/CERTIFICATE, the one that issues the Secret of --tls-cert",
+		finds: "a webhook configuration whose CA is injected from nowhere, or from another Certificate than is " +
+			"served",
+		why: "caBundle stays empty or wrong, and the API server trusts no answer: failing closed, everything " +
+			"matched is refused; failing open, nothing is checked, without a word to the user",
+		mend: "annotate it with cert-manager.io/inject-ca-from: NAMESPACE/CERTIFICATE, the one that issues the " +
+			"Secret of --tls-cert",
 		run: func(c *cluster, r *reporter) {
 			for config := range c.configs {
 				annotations := config.GetAnnotations()
@@ -45,8 +47,9 @@ func (c *cluster) injectorProblem(value string) string {
 	}
 	for _, s := range c.servers {
 		secret := s.tlsSecret()
-		comes := c.certificate(s.Namespace, secret) != nil || find(c.Secrets, s.Namespace, secret) != nil // else: certificate
-		if comes && (s.Namespace != namespace || secret != crt.Spec.SecretName) {
+		// One that comes from nowhere is the business of the check certificate.
+		exists := c.certificate(s.Namespace, secret) != nil || find(c.Secrets, s.Namespace, secret) != nil
+		if exists && (s.Namespace != namespace || secret != crt.Spec.SecretName) {
 			return certmanagerv1.WantInjectAnnotation + " names the Certificate " + value + ", whose Secret " +
 				crt.Spec.SecretName + " is not what " + s.ref.String() + " serves with"
 		}

@@ -9,9 +9,10 @@ func hookPath() check {
 	return check{
 		id: "path", severity: Error,
 		finds: "a webhook that calls a path which Evergate does not serve, or no Service",
-		why:   "every call fails with 404: failing closed, everything that it matches is refused; failing open, nothing is checked",
-		mend: "set clientConfig.service.path to one of /mutate/pods, /mutate/pods/again (mutating), /validate/pods, /validate/ingresses, " +
-			"/validate/services, /validate/policy (validating)",
+		why: "every call fails with 404: failing closed, everything that it matches is refused; failing open, " +
+			"nothing is checked",
+		mend: "set clientConfig.service.path to one of /mutate/pods, /mutate/pods/again (mutating), " +
+			"/validate/pods, /validate/ingresses, /validate/services, /validate/policy (validating)",
 		run: func(c *cluster, r *reporter) {
 			for _, h := range c.hooks {
 				served := validating
@@ -20,7 +21,8 @@ func hookPath() check {
 				}
 				switch {
 				case h.ClientConfig.Service == nil:
-					r.error(h.ref, "it calls a url and no Service: whether that is up when the cluster is down cannot be known")
+					r.error(h.ref,
+						"it calls a url and no Service: whether that is up when the cluster is down cannot be known")
 				case !slices.Contains(served, h.path()):
 					r.error(h.ref, "it calls the path %q, which is not served", h.path())
 				}

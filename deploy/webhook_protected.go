@@ -13,10 +13,13 @@ import (
 func protectedNamespace() check {
 	return check{
 		id: "protected-namespace", severity: Error,
-		finds: "a webhook of Evergate that can match a namespace which nodes, the control plane, cert-manager or Evergate itself live in",
-		why: "when no replica answers, what brings one back is refused or waits for the timeout: the cluster cannot heal. An opt-in " +
-			"label alone is no protection, since anybody who may label the namespace can set it",
-		mend: "add to namespaceSelector.matchExpressions: {key: kubernetes.io/metadata.name, operator: NotIn, values: […]} with all of them",
+		finds: "a webhook of Evergate that can match a namespace which nodes, the control plane, cert-manager or " +
+			"Evergate itself live in",
+		why: "when no replica answers, what brings one back is refused or waits for the timeout: the cluster " +
+			"cannot heal. An opt-in label alone is no protection, since anybody who may label the namespace can " +
+			"set it",
+		mend: "add to namespaceSelector.matchExpressions: {key: kubernetes.io/metadata.name, operator: NotIn, " +
+			"values: […]} with all of them",
 		run: func(c *cluster, r *reporter) {
 			for _, h := range c.hooks {
 				if anything(h.NamespaceSelector) || h.guardsPolicy() {

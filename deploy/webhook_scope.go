@@ -17,15 +17,15 @@ func judged() []string {
 	}
 }
 
-// scope: webhooks of Evergate match nothing but the creation and update of what Evergate judges. It is an error where the
-// webhook fails closed, since nodes and the control plane need the rest, and a warning where it only costs time.
+// scope: webhooks of Evergate match nothing but the creation and update of what Evergate judges. It is an error where
+// the webhook fails closed, since nodes and the control plane need the rest, and a warning where it only costs time.
 // Wildcards are the business of wildcard-rule.
 func scope() check {
 	return check{
 		id: "scope", severity: Error,
 		finds: "a webhook of Evergate that matches what Evergate does not judge; a warning where it fails open",
-		why: "each such write waits for an answer that says nothing; failing closed, what nodes and the control plane need (leases, " +
-			"nodes, endpoints, secrets, bindings, deletions) stops while no replica answers",
+		why: "each such write waits for an answer that says nothing; failing closed, what nodes and the control " +
+			"plane need (leases, nodes, endpoints, secrets, bindings, deletions) stops while no replica answers",
 		mend: "match only CREATE and UPDATE of " + strings.Join(judged(), ", "),
 		run: func(c *cluster, r *reporter) {
 			for _, h := range c.hooks {
@@ -40,9 +40,11 @@ func scope() check {
 					switch {
 					case strings.Contains(resource, "*"):
 					case !slices.Contains(judged(), resource):
-						report(h.ref, "with failurePolicy %s it matches %s, which Evergate does not judge", h.failurePolicy(), resource)
+						report(h.ref, "with failurePolicy %s it matches %s, which Evergate does not judge",
+							h.failurePolicy(), resource)
 					case slices.Contains(operations, admissionv1.Delete), slices.Contains(operations, admissionv1.Connect):
-						report(h.ref, "with failurePolicy %s it matches other operations on %s than CREATE and UPDATE", h.failurePolicy(), resource)
+						report(h.ref,
+							"with failurePolicy %s it matches other operations on %s than CREATE and UPDATE", h.failurePolicy(), resource)
 					}
 				}
 			}

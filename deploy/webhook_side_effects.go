@@ -11,8 +11,9 @@ func sideEffects() check {
 	return check{
 		id: "side-effects", severity: Error,
 		finds: "sideEffects other than None",
-		why:   "the API server refuses dry runs (kubectl diff, server-side --dry-run) of everything that such a webhook matches",
-		mend:  "set sideEffects: None",
+		why: "the API server refuses dry runs (kubectl diff, server-side --dry-run) of everything that such a " +
+			"webhook matches",
+		mend: "set sideEffects: None",
 		run: func(c *cluster, r *reporter) {
 			unset := admissionv1.SideEffectClass("not set")
 			for _, h := range c.hooks {

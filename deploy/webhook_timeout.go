@@ -9,8 +9,9 @@ func timeout() check {
 	return check{
 		id: "timeout", severity: Error,
 		finds: "timeoutSeconds above 5, or not set, which means 10",
-		why: "a dead replica, or a zone that was cut off, holds every matched write up for so long, once for each webhook in the " +
-			"chain: controllers give up and retry, which makes it worse. Failing open does not help, since the time is waited first",
+		why: "a dead replica, or a zone that was cut off, holds every matched write up for so long, once for each " +
+			"webhook in the chain: controllers give up and retry, which makes it worse. Failing open does not " +
+			"help, since the time is waited first",
 		mend: "set timeoutSeconds: 3",
 		run: func(c *cluster, r *reporter) {
 			for _, h := range c.hooks {

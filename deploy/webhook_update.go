@@ -14,10 +14,11 @@ func unconditionalUpdate() check {
 	return check{
 		id: "unconditional-update", severity: Error,
 		finds: "UPDATE matched without a matchCondition on oldObject; a warning where the webhook fails open",
-		why: "most updates are not people's: controllers write finalizers, labels and owner references all day. While no replica " +
-			"answers they are refused, or wait, and garbage collection and roll-outs of the whole namespace stand still",
-		mend: "add a matchCondition that is true for other operations than UPDATE, and else only if what is judged differs between " +
-			"object and oldObject",
+		why: "most updates are not people's: controllers write finalizers, labels and owner references all day. " +
+			"While no replica answers they are refused, or wait, and garbage collection and roll-outs of the " +
+			"whole namespace stand still",
+		mend: "add a matchCondition that is true for other operations than UPDATE, and else only if what is " +
+			"judged differs between object and oldObject",
 		run: func(c *cluster, r *reporter) {
 			for _, h := range c.hooks {
 				if h.guardsPolicy() || !h.matchesPlainUpdate() || slices.ContainsFunc(h.MatchConditions, comparesOld) {
@@ -27,7 +28,8 @@ func unconditionalUpdate() check {
 				if h.closed() {
 					report = r.error
 				}
-				report(h.ref, "with failurePolicy %s it matches every UPDATE: no matchCondition looks at oldObject", h.failurePolicy())
+				report(h.ref, "with failurePolicy %s it matches every UPDATE: no matchCondition looks at oldObject",
+					h.failurePolicy())
 			}
 		},
 	}

@@ -13,14 +13,15 @@ func wildcardRule() check {
 	return check{
 		id: "wildcard-rule", severity: Error,
 		finds: "a `*` in the rules of a webhook of Evergate",
-		why: "a `*` covers what nodes and the control plane write to stay alive; such a webhook that did not answer has taken " +
-			"a managed control plane down",
+		why: "a `*` covers what nodes and the control plane write to stay alive; such a webhook that did not " +
+			"answer has taken a managed control plane down",
 		mend: "name each API group, version, resource and operation; Evergate judges pods, ingresses and services",
 		run: func(c *cluster, r *reporter) {
 			for _, h := range c.hooks {
 				for i, rule := range h.Rules {
 					if where := wildcardOf(&rule); coversEverything(rule) {
-						r.error(h.ref, "with failurePolicy %s rule %d matches every resource of every API group", h.failurePolicy(), i+1)
+						r.error(h.ref, "with failurePolicy %s rule %d matches every resource of every API group",
+							h.failurePolicy(), i+1)
 					} else if where != "" {
 						r.error(h.ref, "rule %d has a * in %s", i+1, where)
 					}

@@ -28,8 +28,8 @@ func some(names []string) string {
 func hours(d time.Duration) string {
 	s := d.String()
 	for _, zero := range []string{"0s", "0m"} {
-		if rest, ok := strings.CutSuffix(s, zero); ok && rest != "" && !strings.ContainsAny(rest[len(rest)-1:], "0123456789") {
-			s = rest
+		if rest, ok := strings.CutSuffix(s, zero); ok && strings.TrimRight(rest, "hm") != rest {
+			s = rest // 10m0s, but not 10s
 		}
 	}
 	return s
