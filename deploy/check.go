@@ -23,6 +23,16 @@ func (r *reporter) error(at ref, format string, args ...any)   { r.add(Error, at
 func (r *reporter) warning(at ref, format string, args ...any) { r.add(Warning, at, format, args) }
 func (r *reporter) info(at ref, format string, args ...any)    { r.add(Info, at, format, args) }
 
+// call reports what is wrong with the calls of a webhook: an error where it fails closed, a warning where it fails open
+// and so only costs time. The sentence goes on after "with failurePolicy …".
+func (r *reporter) call(h *hook, format string, args ...any) {
+	severity := Warning
+	if h.closed() {
+		severity = Error
+	}
+	r.add(severity, h.ref, "with failurePolicy "+string(h.failurePolicy())+" "+format, args)
+}
+
 func (r *reporter) add(s Severity, at ref, format string, args []any) {
 	r.findings = append(r.findings, Finding{
 		ID: r.check.id, Severity: s,

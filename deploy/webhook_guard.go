@@ -37,7 +37,7 @@ func (c *cluster) checkGuard(h *hook, r *reporter) {
 		if resource != "configmaps" {
 			r.error(h.ref, "it matches %s: only configmaps hold a policy", resource)
 		}
-		if hasOperation(operations, admissionv1.Delete) || hasOperation(operations, admissionv1.Connect) {
+		if matchesMore(operations) {
 			r.error(h.ref, "it matches other operations than CREATE and UPDATE")
 		}
 	}

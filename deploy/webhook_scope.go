@@ -32,22 +32,21 @@ func scope() check {
 				if h.guardsPolicy() {
 					continue
 				}
-				report := r.warning
-				if h.closed() {
-					report = r.error
-				}
 				for resource, operations := range h.resources {
 					switch {
 					case strings.Contains(resource, "*"):
 					case !slices.Contains(judged(), resource):
-						report(h.ref, "with failurePolicy %s it matches %s, which Evergate does not judge",
-							h.failurePolicy(), resource)
-					case slices.Contains(operations, admissionv1.Delete), slices.Contains(operations, admissionv1.Connect):
-						report(h.ref,
-							"with failurePolicy %s it matches other operations on %s than CREATE and UPDATE", h.failurePolicy(), resource)
+						r.call(h, "it matches %s, which Evergate does not judge", resource)
+					case matchesMore(operations):
+						r.call(h, "it matches other operations on %s than CREATE and UPDATE", resource)
 					}
 				}
 			}
 		},
 	}
+}
+
+// matchesMore says whether operations are named that are never judged.
+func matchesMore(operations []admissionv1.OperationType) bool {
+	return slices.Contains(operations, admissionv1.Delete) || slices.Contains(operations, admissionv1.Connect)
 }

@@ -24,12 +24,7 @@ func unconditionalUpdate() check {
 				if h.guardsPolicy() || !h.matchesPlainUpdate() || slices.ContainsFunc(h.MatchConditions, comparesOld) {
 					continue
 				}
-				report := r.warning
-				if h.closed() {
-					report = r.error
-				}
-				report(h.ref, "with failurePolicy %s it matches every UPDATE: no matchCondition looks at oldObject",
-					h.failurePolicy())
+				r.call(h, "it matches every UPDATE: no matchCondition looks at oldObject")
 			}
 		},
 	}
