@@ -62,9 +62,10 @@ var testCertificates = sync.OnceValue(func() *strings.Replacer {
 	ca := newAuthority("evergate-ca")
 	_, _, leaf := ca.issue(30, 60, serviceName)
 	_, _, expired := ca.issue(91, -1, serviceName)
+	_, _, otherName := ca.issue(30, 60, "evergate.default.svc")
 	encoded := base64.StdEncoding.EncodeToString
 	return strings.NewReplacer(
 		"${ca}", encoded(ca.pem), "${leaf}", encoded(leaf), "${expired}", encoded(expired),
-		"${other-ca}", encoded(newAuthority("other-ca").pem),
+		"${other-name}", encoded(otherName), "${other-ca}", encoded(newAuthority("other-ca").pem),
 	)
 })

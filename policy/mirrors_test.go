@@ -279,3 +279,11 @@ func TestMirrorConflicts(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) { checkMirrorErrors(t, test.text, test.want) })
 	}
 }
+
+func TestMirrorPlaces(t *testing.T) {
+	p := imagePolicy(t, "mirrors:\n"+mirrorText("a", "docker.io", "m.example/hub")+mirrorText("b", "'*.gcr.io'", "m.example/{registry}")+
+		mirrorText("c", "'*.pkg.dev'", "m.example/{registry}"))
+	if diff := cmp.Diff([]string{"m.example", "m.example/hub"}, p.MirrorPlaces()); diff != "" {
+		t.Error(diff)
+	}
+}

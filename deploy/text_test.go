@@ -1,0 +1,60 @@
+package deploy
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestText(t *testing.T) {
+	r := newReport(2, []Finding{
+		{ID: "a", Severity: Info, Object: "Namespace x", Message: "told"},
+		{ID: "b", Severity: Warning, Object: "Service y", Source: "f.yaml:3", Message: "bad", Why: "because", Mend: "do"},
+		{ID: "c", Severity: Error, Object: "Pod \x1b[31mz", Message: "worse\nthan bad", Why: "because", Mend: "do"},
+	})
+	want := `error    c  Pod �[31mz
+         worse�than bad
+         why:  because
+         mend: do
+warning  b  Service y (f.yaml:3)
+         bad
+         why:  because
+         mend: do
+info     a  Namespace x
+         told
+
+2 objects, 51 checks: 1 error, 1 warning, 1 info
+`
+	if diff := cmp.Diff(want, r.Text()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestHours(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		2160 * time.Hour:               "2160h",
+		24*time.Hour + 30*time.Minute:  "24h30m",
+		10 * time.Minute:               "10m",
+		10 * time.Second:               "10s",
+		100*time.Hour + 20*time.Second: "100h0m20s",
+	} {
+		if got := hours(d); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
+func TestSome(t *testing.T) {
+	names := make([]string, 22)
+	for i := range names {
+		names[i] = string(rune('a' + i))
+	}
+	for n, want := range map[int]string{
+		0: "none", 2: "a, b", 22: "a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t and 2 more",
+	} {
+		if got := some(names[:n]); got != want {
+			t.Errorf("%d: %s", n, got)
+		}
+	}
+}
