@@ -1,6 +1,13 @@
 package deploy
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
+
+// acceptAnnotation lists, separated by commas, the checks whose warnings about an object are accepted: they become infos.
+// An error cannot be accepted.
+const acceptAnnotation = "evergate.dev/preflight-accepts"
 
 // check is one thing that is looked for. Its fields are what docs/preflight.md says of it.
 type check struct {
@@ -34,6 +41,9 @@ func (r *reporter) call(h *hook, format string, args ...any) {
 }
 
 func (r *reporter) add(s Severity, at ref, format string, args []any) {
+	if s == Warning && slices.Contains(at.accepts, r.check.id) {
+		s, format = Info, format+" (accepted)"
+	}
 	r.findings = append(r.findings, Finding{
 		ID: r.check.id, Severity: s,
 		Object: at.String(), Source: at.source, Message: fmt.Sprintf(format, args...),
@@ -46,6 +56,7 @@ type ref struct {
 	kind, namespace, name string
 	part                  string // such as: webhook pods.evergate.dev
 	source                string
+	accepts               []string // findings that are no surprise here
 }
 
 // String is how kubectl's users name objects: Deployment evergate-system/evergate, container evergate.

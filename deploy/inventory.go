@@ -2,6 +2,7 @@ package deploy
 
 import (
 	"slices"
+	"strings"
 
 	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
@@ -135,7 +136,8 @@ func (inv *Inventory) Len() int { return len(inv.sources) }
 func (inv *Inventory) ref(o object) ref {
 	return ref{
 		kind: o.GetObjectKind().GroupVersionKind().Kind, namespace: o.GetNamespace(), name: o.GetName(),
-		source: inv.sources[o],
+		source:  inv.sources[o],
+		accepts: strings.Split(strings.ReplaceAll(o.GetAnnotations()[acceptAnnotation], " ", ""), ","),
 	}
 }
 
