@@ -35,11 +35,11 @@ func serve(t *testing.T, leaf *x509.Certificate, key *ecdsa.PrivateKey, auth tls
 				return
 			}
 			conn.(*tls.Conn).Handshake() //nolint:errcheck // the client says what came of it
-			conn.Close()                 //nolint:errcheck // it is of no use any more
+			conn.Close()
 		}
 	}()
 	t.Cleanup(func() {
-		listener.Close() //nolint:errcheck // what matters is that Accept returns
+		listener.Close()
 		<-done
 	})
 	return listener.Addr().String()
