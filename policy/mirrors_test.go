@@ -281,7 +281,7 @@ func TestMirrorConflicts(t *testing.T) {
 }
 
 func TestMirrorPlaces(t *testing.T) {
-	p := imagePolicy(t, "mirrors:\n"+mirrorText("a", "docker.io", "m.example/hub")+mirrorText("b", "'*.gcr.io'", "m.example/{registry}")+
+	p := mustLoad(t, "mirrors:\n"+mirrorText("a", "docker.io", "m.example/hub")+mirrorText("b", "'*.gcr.io'", "m.example/{registry}")+
 		mirrorText("c", "'*.pkg.dev'", "m.example/{registry}"))
 	if diff := cmp.Diff([]string{"m.example", "m.example/hub"}, p.MirrorPlaces()); diff != "" {
 		t.Error(diff)
