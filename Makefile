@@ -36,11 +36,14 @@ lint: ## the linters of .golangci.yml, both modules
 bench: ## cost of a review, stage by stage
 	$(GO) test -run '^$$' -bench . -benchmem ./policy/... ./review/... ./handlers/...
 
+goodput: ## what is answered under one, two and four times the load that can be served
+	cd e2e && $(GO) test -run '^$$' -bench Goodput -benchtime 1x -v ./calls
+
 fuzz: ## every fuzz target, $(FUZZTIME) each
 	@for pkg in $$($(GO) list ./...); do for f in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
-	  echo "$$pkg $$f"; $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$pkg || exit 1; done; done
+	  echo "$$pkg $$f"; $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x $$pkg || exit 1; done; done
 
 build: ## bin/evergate, static
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o bin/evergate .
 
-.PHONY: help run request test test-unit test-calls check format vet lint bench fuzz build
+.PHONY: help run request test test-unit test-calls check format vet lint bench goodput fuzz build

@@ -62,7 +62,7 @@ func TestMain(m *testing.M) {
 }
 
 // binary builds the product; overlay names files of the product to replace, with their replacements in testdata.
-func binary(t *testing.T, name string, overlay map[string]string) string {
+func binary(t testing.TB, name string, overlay map[string]string) string {
 	t.Helper()
 	shared.mu.Lock()
 	defer shared.mu.Unlock()
@@ -81,11 +81,11 @@ func binary(t *testing.T, name string, overlay map[string]string) string {
 	return path
 }
 
-func product(t *testing.T) string { return binary(t, "evergate", nil) }
+func product(t testing.TB) string { return binary(t, "evergate", nil) }
 
 // cluster is what surrounds the processes: a Service, a CA, mounted files.
 type cluster struct {
-	t       *testing.T
+	t       testing.TB
 	binary  string
 	service *caller.Service
 	ca      *pki.CA
@@ -94,7 +94,7 @@ type cluster struct {
 	args    []string
 }
 
-func newCluster(t *testing.T, binary string, args ...string) *cluster {
+func newCluster(t testing.TB, binary string, args ...string) *cluster {
 	t.Helper()
 	ca, err := pki.NewCA("evergate-ca")
 	must(t, err)
@@ -201,7 +201,7 @@ func podReview(image string) *admissionv1.AdmissionReview {
 }
 
 // await waits for an event, as long as the test may last.
-func await(t *testing.T, what string, event <-chan struct{}) {
+func await(t testing.TB, what string, event <-chan struct{}) {
 	t.Helper()
 	select {
 	case <-event:
@@ -210,7 +210,7 @@ func await(t *testing.T, what string, event <-chan struct{}) {
 	}
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
