@@ -10,6 +10,7 @@ import (
 	"encoding/pem"
 	"fmt"
 	"math/big"
+	"net"
 	"time"
 )
 
@@ -51,14 +52,25 @@ func newCA(name string, key *ecdsa.PrivateKey) (*CA, error) {
 	return &CA{key, cert, encode("CERTIFICATE", der)}, nil
 }
 
-// Leaf issues a serving certificate for DNS names, with a key of its own (ECDSA P-256).
+// Leaf issues a serving certificate for DNS names and IP addresses, with a key of its own (ECDSA P-256).
 func (ca *CA) Leaf(names ...string) (Pair, error) {
-	return ca.issue(&x509.Certificate{DNSNames: names, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}})
+	template := &x509.Certificate{ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
+	for _, name := range names {
+		if ip := net.ParseIP(name); ip != nil {
+			template.IPAddresses = append(template.IPAddresses, ip)
+		} else {
+			template.DNSNames = append(template.DNSNames, name)
+		}
+	}
+	return ca.issue(template)
 }
 
-// Client issues a client certificate with a common name.
-func (ca *CA) Client(name string) (Pair, error) {
-	return ca.issue(&x509.Certificate{Subject: pkix.Name{CommonName: name}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
+// Client issues a client certificate with a common name, and groups as Kubernetes reads them.
+func (ca *CA) Client(name string, groups ...string) (Pair, error) {
+	return ca.issue(&x509.Certificate{
+		Subject:     pkix.Name{CommonName: name, Organization: groups},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	})
 }
 
 func (ca *CA) issue(template *x509.Certificate) (Pair, error) {

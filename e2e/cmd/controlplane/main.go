@@ -1,0 +1,45 @@
+// Command controlplane runs a real API server for people, until it is interrupted: see package controlplane.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"github.com/evergate/evergate/e2e/controlplane"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "controlplane:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context) error {
+	bin, err := controlplane.Find()
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "evergate-controlplane-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	c, err := controlplane.Start(ctx, bin, dir)
+	if err != nil {
+		return err
+	}
+	kubeconfig := filepath.Join(dir, "kubeconfig")
+	if err := c.Admin().WriteKubeconfig(kubeconfig); err != nil {
+		return err
+	}
+	fmt.Printf("API server ready until Ctrl-C:\n  export KUBECONFIG=%s PATH=%s:$PATH\n", kubeconfig, bin)
+	<-ctx.Done()
+	return nil
+}

@@ -1,0 +1,191 @@
+// Package controlplane runs a real etcd and a real kube-apiserver on loopback, with an authority of its own: enough for
+// everything that the API server does by itself (validation, admission policies, webhooks, RBAC), in seconds. There are
+// no controllers and no nodes. The data is thrown away.
+package controlplane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/evergate/evergate/e2e/pki"
+)
+
+// ControlPlane is one running etcd and one running kube-apiserver.
+type ControlPlane struct {
+	URL string // of the API server
+
+	dir   string // holds keys, data and logs
+	bin   string
+	ca    *pki.CA
+	ended chan error // of the first process that ends
+}
+
+// Start runs both until ctx ends, and returns when the API server is ready. What they need and write lies in dir.
+func Start(ctx context.Context, bin Binaries, dir string) (*ControlPlane, error) {
+	c := &ControlPlane{dir: dir, bin: string(bin), ended: make(chan error, 2)}
+	ports, err := freePorts(3)
+	if err != nil {
+		return nil, err
+	}
+	etcd, peers, api := ports[0], ports[1], ports[2]
+	c.URL = "https://" + api
+	if err := c.writeKeys(); err != nil {
+		return nil, fmt.Errorf("make the keys of a control plane: %w", err)
+	}
+	if err := c.run(ctx, "etcd", etcdArgs(c.path("etcd"), "http://"+etcd, "http://"+peers)); err != nil {
+		return nil, err
+	}
+	if err := c.run(ctx, "kube-apiserver", c.apiServerArgs(api, "http://"+etcd)); err != nil {
+		return nil, err
+	}
+	return c, c.awaitReady(ctx)
+}
+
+func (c *ControlPlane) path(name string) string { return filepath.Join(c.dir, name) }
+
+// writeKeys makes the authority, the API server's certificate, and the key that signs tokens of service accounts.
+func (c *ControlPlane) writeKeys() (err error) {
+	if c.ca, err = pki.NewCA("control-plane"); err != nil {
+		return err
+	}
+	server, err := c.ca.Leaf("127.0.0.1", "localhost", "kubernetes.default.svc")
+	if err != nil {
+		return err
+	}
+	tokens, err := c.ca.Leaf("service-account-tokens")
+	if err != nil {
+		return err
+	}
+	for name, data := range map[string][]byte{
+		"ca.crt": c.ca.PEM, "server.crt": server.Cert, "server.key": server.Key,
+		"tokens.crt": tokens.Cert, "tokens.key": tokens.Key,
+	} {
+		if err := os.WriteFile(c.path(name), data, 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func etcdArgs(data, clients, peers string) []string {
+	return []string{
+		"--name=test", "--data-dir=" + data,
+		"--unsafe-no-fsync", // the data need not survive the machine
+		"--logger=zap", "--log-level=warn",
+		"--listen-client-urls=" + clients, "--advertise-client-urls=" + clients,
+		"--listen-peer-urls=" + peers, "--initial-advertise-peer-urls=" + peers, "--initial-cluster=test=" + peers,
+	}
+}
+
+func (c *ControlPlane) apiServerArgs(address, etcd string) []string {
+	host, port, _ := net.SplitHostPort(address)
+	return []string{
+		"--etcd-servers=" + etcd,
+		"--bind-address=" + host, "--secure-port=" + port, "--advertise-address=" + host,
+		"--endpoint-reconciler-type=none", // or it waits for the endpoints of its own Service
+		"--tls-cert-file=" + c.path("server.crt"), "--tls-private-key-file=" + c.path("server.key"),
+		"--cert-dir=" + c.path("certs"),
+		"--client-ca-file=" + c.path("ca.crt"), "--authorization-mode=Node,RBAC",
+		"--service-account-issuer=https://kubernetes.default.svc",
+		"--service-account-key-file=" + c.path("tokens.crt"), "--service-account-signing-key-file=" + c.path("tokens.key"),
+		"--service-cluster-ip-range=10.96.0.0/16",
+		// No controller makes the service account default, without which this plugin lets no Pod in.
+		"--disable-admission-plugins=ServiceAccount",
+		"--allow-privileged=true",
+	}
+}
+
+// run starts a process that writes its log to dir and does not outlive this one.
+func (c *ControlPlane) run(ctx context.Context, name string, args []string) error {
+	log, err := os.Create(c.path(name + ".log"))
+	if err != nil {
+		return err
+	}
+	defer log.Close() // the process has a descriptor of its own
+	cmd := exec.CommandContext(ctx, filepath.Join(c.bin, name), args...)
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	go func() {
+		c.ended <- fmt.Errorf("%s ended: %w; the end of its log:\n%s", name, cmd.Wait(), c.logTail(name))
+	}()
+	return nil
+}
+
+// logTail returns the end of a process's log: the reason, and not the thousand lines before it.
+func (c *ControlPlane) logTail(name string) string {
+	data, err := os.ReadFile(c.path(name + ".log"))
+	if err != nil {
+		return err.Error()
+	}
+	return string(data[max(0, len(data)-2000):])
+}
+
+// startTimeout bounds the start, which takes some five seconds of a core.
+const startTimeout = 2 * time.Minute
+
+// awaitReady asks /readyz until it says so, which includes the built-in roles of RBAC.
+func (c *ControlPlane) awaitReady(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	client, err := c.Admin().HTTPClient()
+	if err != nil {
+		return err
+	}
+	defer client.CloseIdleConnections()
+	again := time.NewTicker(100 * time.Millisecond)
+	defer again.Stop()
+	for {
+		if err = c.ready(ctx, client); err == nil {
+			return nil
+		}
+		select {
+		case <-again.C:
+		case ended := <-c.ended:
+			return ended
+		case <-ctx.Done():
+			return fmt.Errorf("the API server is not ready: %w; the end of its log:\n%s", err, c.logTail("kube-apiserver"))
+		}
+	}
+}
+
+func (c *ControlPlane) ready(ctx context.Context, client *http.Client) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.URL+"/readyz", nil)
+	if err != nil {
+		return err
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return errors.New(resp.Status)
+	}
+	return nil
+}
+
+// freePorts asks the kernel for addresses on loopback that nobody listens on: both programs want to be told a port.
+func freePorts(n int) ([]string, error) {
+	var addresses []string
+	for range n {
+		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(0)))
+		if err != nil {
+			return nil, err
+		}
+		defer l.Close() // all of them at the end, so that no port comes twice
+		addresses = append(addresses, l.Addr().String())
+	}
+	return addresses, nil
+}

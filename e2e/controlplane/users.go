@@ -1,0 +1,65 @@
+package controlplane
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/evergate/evergate/e2e/pki"
+)
+
+// User is somebody whom the API server knows by a client certificate.
+type User struct {
+	server string
+	ca     *pki.CA
+	pair   pki.Pair
+}
+
+// Admin returns a user who may do everything.
+func (c *ControlPlane) Admin() *User {
+	user, err := c.User("admin", "system:masters")
+	if err != nil {
+		panic(err) // a key of a fixed kind cannot be made: no entropy, no memory
+	}
+	return user
+}
+
+// User returns a user of some name and groups, who may do what RBAC lets them.
+func (c *ControlPlane) User(name string, groups ...string) (*User, error) {
+	pair, err := c.ca.Client(name, groups...)
+	if err != nil {
+		return nil, fmt.Errorf("certificate of user %s: %w", name, err)
+	}
+	return &User{c.URL, c.ca, pair}, nil
+}
+
+// Config returns a client configuration. Requests are not held back: this is not a cluster that has to be spared.
+func (u *User) Config() *rest.Config {
+	return &rest.Config{
+		Host:            u.server,
+		TLSClientConfig: rest.TLSClientConfig{CAData: u.ca.PEM, CertData: u.pair.Cert, KeyData: u.pair.Key},
+		QPS:             -1,
+	}
+}
+
+// HTTPClient returns a client for what is not the API proper.
+func (u *User) HTTPClient() (*http.Client, error) { return rest.HTTPClientFor(u.Config()) }
+
+// WriteKubeconfig writes a file for kubectl.
+func (u *User) WriteKubeconfig(file string) error {
+	const name = "test"
+	config := clientcmdapi.NewConfig()
+	config.Clusters[name] = &clientcmdapi.Cluster{Server: u.server, CertificateAuthorityData: u.ca.PEM}
+	config.AuthInfos[name] = &clientcmdapi.AuthInfo{ClientCertificateData: u.pair.Cert, ClientKeyData: u.pair.Key}
+	config.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: name}
+	config.CurrentContext = name
+	data, err := clientcmd.Write(*config)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, data, 0o600)
+}
