@@ -1,0 +1,132 @@
+package kit
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const root = "../.." // of the repository
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func read(t *testing.T) *Kit {
+	t.Helper()
+	k, err := Read(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+func (k *Kit) render(t *testing.T, dir string) []byte {
+	t.Helper()
+	out, err := k.Render(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// add puts an overlay of a test into the kit and returns its directory.
+func (k *Kit) add(t *testing.T, kustomization string) string {
+	t.Helper()
+	const dir = "test/overlay"
+	if err := k.Add(dir, kustomization); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// eachOverlay runs a test for every overlay of the kit and of the examples.
+func eachOverlay(t *testing.T, test func(t *testing.T, k *Kit, dir string)) {
+	for _, dir := range read(t).Overlays() {
+		t.Run(path.Base(dir), func(t *testing.T) { test(t, read(t), dir) })
+	}
+}
+
+// TestGolden shows, in the diff of a change, what the change does to a cluster.
+func TestGolden(t *testing.T) {
+	eachOverlay(t, func(t *testing.T, k *Kit, dir string) {
+		got := k.render(t, dir)
+		file := filepath.Join("testdata", path.Base(dir)+".golden.yaml")
+		if *update {
+			if err := os.WriteFile(file, got, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), string(got)); diff != "" {
+			t.Errorf("run with -update if this is meant (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestNamespace puts an overlay of one field over each of the others: where it says another namespace, that stands
+// wherever the first one stood, and nothing else has changed.
+func TestNamespace(t *testing.T) {
+	eachOverlay(t, func(t *testing.T, k *Kit, dir string) {
+		was := "evergate-system"
+		if dir == "examples/overlays/platform" {
+			was = "platform-admission"
+		}
+		got := k.render(t, k.add(t, `
+namespace: another-name
+resources: [../../`+dir+`]
+transformers: [../../kustomize/wiring]`))
+		want := bytes.ReplaceAll(k.render(t, dir), []byte(was), []byte("another-name"))
+		if diff := cmp.Diff(string(want), string(got)); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
+		}
+	})
+}
+
+// TestSettings changes the prefixes of the mirrors in the one place, and sees them in the second chance alone.
+func TestSettings(t *testing.T) {
+	k := read(t)
+	const dir = "kustomize/overlays/fail-open"
+	got := k.render(t, k.add(t, `
+resources: [../../`+dir+`]
+patches:
+- patch: |-
+    apiVersion: v1
+    kind: ConfigMap
+    metadata: {name: evergate-settings}
+    data: {mirrors: '["a.example/", "b.example/x/"]'}
+transformers: [../../kustomize/wiring]`))
+	want := bytes.ReplaceAll(k.render(t, dir), []byte(`["mirror.corp.example/"]`), []byte(`["a.example/", "b.example/x/"]`))
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestComponentsAreShown sees to it that every component is in an overlay or an example, and so in all tests.
+func TestComponentsAreShown(t *testing.T) {
+	k := read(t)
+	var all strings.Builder
+	for _, dir := range k.Overlays() {
+		data, err := k.files.ReadFile("/" + dir + "/kustomization.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(data)
+	}
+	components, err := filepath.Glob(filepath.Join(root, "kustomize/components/*"))
+	if err != nil || len(components) == 0 {
+		t.Fatalf("no components: %v", err)
+	}
+	for _, dir := range components {
+		if name := filepath.Base(dir); !strings.Contains(all.String(), "/components/"+name+"\n") {
+			t.Errorf("no overlay and no example shows the component %s", name)
+		}
+	}
+}

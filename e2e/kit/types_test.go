@@ -1,0 +1,66 @@
+package kit
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"testing"
+
+	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/kubernetes/scheme"
+)
+
+// documents returns the documents of a YAML stream.
+func documents(t *testing.T, stream []byte) [][]byte {
+	t.Helper()
+	var docs [][]byte
+	r := yaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(stream)))
+	for {
+		doc, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			return docs
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		docs = append(docs, doc)
+	}
+}
+
+// strict decodes the types of Kubernetes and cert-manager, and takes an unknown or doubled field for an error.
+func strict(t *testing.T) runtime.Decoder {
+	t.Helper()
+	types := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, certmanagerv1.AddToScheme} {
+		if err := add(types); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return serializer.NewCodecFactory(types, serializer.EnableStrict).UniversalDeserializer()
+}
+
+func TestTypes(t *testing.T) {
+	decoder := strict(t)
+	eachOverlay(t, func(t *testing.T, k *Kit, dir string) {
+		docs := documents(t, k.render(t, dir))
+		if len(docs) < 10 {
+			t.Errorf("only %d objects", len(docs))
+		}
+		for _, doc := range docs {
+			if _, _, err := decoder.Decode(doc, nil, nil); err != nil {
+				t.Errorf("%v\n%s", err, doc)
+			}
+		}
+	})
+}
+
+func TestTypesAreStrict(t *testing.T) {
+	_, _, err := strict(t).Decode([]byte("apiVersion: v1\nkind: Service\nmetadata: {name: x}\nspec: {porst: []}"), nil, nil)
+	if err == nil {
+		t.Error("an unknown field is not refused")
+	}
+}
