@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"syscall"
 	"time"
 
@@ -27,25 +28,30 @@ type ControlPlane struct {
 	bin   string
 	ca    *pki.CA
 	ended chan error // of the first process that ends
+	alive sync.WaitGroup
 }
 
-// Start runs both until ctx ends, and returns when the API server is ready. What they need and write lies in dir.
+// Wait returns when both processes have ended, which they do when the context of Start ends.
+func (c *ControlPlane) Wait() { c.alive.Wait() }
+
+// Start runs both until ctx ends, and returns when the API server is ready. What they need and write lies in dir. When it
+// fails, what has started still ends with ctx, and can be waited for.
 func Start(ctx context.Context, bin Binaries, dir string) (*ControlPlane, error) {
 	c := &ControlPlane{dir: dir, bin: string(bin), ended: make(chan error, 2)}
 	ports, err := freePorts(3)
 	if err != nil {
-		return nil, err
+		return c, err
 	}
 	etcd, peers, api := ports[0], ports[1], ports[2]
 	c.URL = "https://" + api
 	if err := c.writeKeys(); err != nil {
-		return nil, fmt.Errorf("make the keys of a control plane: %w", err)
+		return c, fmt.Errorf("make the keys of a control plane: %w", err)
 	}
 	if err := c.run(ctx, "etcd", etcdArgs(c.path("etcd"), "http://"+etcd, "http://"+peers)); err != nil {
-		return nil, err
+		return c, err
 	}
 	if err := c.run(ctx, "kube-apiserver", c.apiServerArgs(api, "http://"+etcd)); err != nil {
-		return nil, err
+		return c, err
 	}
 	return c, c.awaitReady(ctx)
 }

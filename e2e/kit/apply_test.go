@@ -1,0 +1,83 @@
+package kit
+
+import (
+	"path"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// dryRun asks the API server for all of admission and for no object.
+var dryRun = metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
+
+// TestApply applies each overlay twice, on top of the one before: the API server warns of nothing, and the second time
+// changes nothing.
+func TestApply(t *testing.T) {
+	for _, mode := range []struct {
+		name string
+		args []string
+	}{
+		{"client side", []string{"apply"}},
+		{"server side", []string{"apply", "--server-side"}},
+	} {
+		t.Run(mode.name, func(t *testing.T) {
+			c := start(t)
+			for _, overlay := range read(t).Overlays() {
+				t.Run(path.Base(overlay), func(t *testing.T) {
+					dir := filepath.Join(root, overlay)
+					apply := slices.Concat(mode.args, []string{"-k", dir})
+					c.kubectl(t, "", apply...)
+					first := c.versions(t, dir)
+					c.kubectl(t, "", apply...)
+					if second := c.versions(t, dir); second != first {
+						t.Errorf("the second time changes objects:\n%s\nbefore:\n%s", second, first)
+					}
+					c.kubectl(t, "", slices.Concat([]string{"diff"}, apply[1:])...) // fails when there is one
+					c.admitPods(t, read(t).render(t, overlay))
+				})
+			}
+		})
+	}
+}
+
+// versions lists the objects of an overlay with the versions that the API server has given them.
+func (c *cluster) versions(t *testing.T, dir string) string {
+	t.Helper()
+	return c.kubectl(t, "", "get", "-k", dir,
+		"-o", `jsonpath={range .items[*]}{.kind} {.metadata.name} {.metadata.resourceVersion}{"\n"}{end}`)
+}
+
+// admitPods creates a Pod of each workload of an overlay as its controller would: the namespace's own Pod Security, the
+// priority class and the quota let it in.
+func (c *cluster) admitPods(t *testing.T, manifests []byte) {
+	t.Helper()
+	decoder := strict(t)
+	for _, doc := range documents(t, manifests) {
+		object, _, err := decoder.Decode(doc, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var template *corev1.PodTemplateSpec
+		switch o := object.(type) {
+		case *appsv1.Deployment:
+			template = &o.Spec.Template
+		case *batchv1.CronJob:
+			template = &o.Spec.JobTemplate.Spec.Template
+		case *batchv1.Job:
+			template = &o.Spec.Template
+		default:
+			continue
+		}
+		pod := &corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec}
+		pod.GenerateName = "x-"
+		_, err = c.admin.CoreV1().Pods(object.(metav1.Object).GetNamespace()).Create(t.Context(), pod, dryRun)
+		if err != nil {
+			t.Errorf("a Pod of %T: %v", object, err)
+		}
+	}
+}

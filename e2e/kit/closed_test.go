@@ -1,0 +1,49 @@
+package kit
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// TestFailClosed: while nobody answers, what is judged is refused in namespaces that have opted in, by the judge and with a
+// sentence that names it; nothing else is, above all not what brings Evergate back.
+func TestFailClosed(t *testing.T) {
+	c := start(t)
+	c.kubectl(t, "", "apply", "-k", filepath.Join(root, "kustomize/overlays/fail-closed"))
+	c.kubectl(t, "", "delete", "service", "-n", "evergate-system", "evergate") // a call fails at once
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team", Labels: map[string]string{optIn: "enabled"}}}
+	if _, err := c.admin.CoreV1().Namespaces().Create(t.Context(), ns, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "the webhooks are in force", func(ctx context.Context) bool {
+		return createPod("team", pod("", foreign), dryRun)(ctx, c.admin) != nil && createService("team", dryRun)(ctx, c.admin) != nil
+	})
+	for hook, do := range map[string]write{
+		pods:     createPod("team", pod("", mirrored), dryRun),
+		ingress:  createIngress("team", dryRun),
+		services: createService("team", dryRun),
+	} {
+		want := `failed calling webhook "` + hook + `"`
+		if err := do(t.Context(), c.admin); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+	for name, do := range map[string]write{
+		"a Pod of ours":           createPod("evergate-system", pod("", foreign), dryRun),
+		"a Pod of the system":     createPod("kube-system", pod("", foreign), dryRun),
+		"the policy":              createConfigMap("evergate-system", "evergate-policy", dryRun),
+		"a Service of the system": createService("kube-system", dryRun),
+		"a Pod of nobody":         createPod("default", pod("", foreign), dryRun),
+	} {
+		if err := do(t.Context(), c.admin); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	// The kit itself can be applied, and so mended, in this state.
+	c.kubectl(t, "", "apply", "-k", filepath.Join(root, "kustomize/overlays/fail-open"))
+}

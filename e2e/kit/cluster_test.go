@@ -1,0 +1,111 @@
+package kit
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/evergate/evergate/e2e/controlplane"
+)
+
+// cluster is a control plane of one test, with the types of cert-manager. Nobody answers its webhooks.
+type cluster struct {
+	*controlplane.ControlPlane
+	bin        controlplane.Binaries
+	kubeconfig string
+	admin      kubernetes.Interface
+}
+
+// start starts a control plane, or skips the test where there are no binaries of one, unless EVERGATE_E2E_REQUIRED is set.
+func start(t *testing.T) *cluster {
+	t.Helper()
+	bin, err := controlplane.Find()
+	if err != nil {
+		if os.Getenv("EVERGATE_E2E_REQUIRED") != "" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	dir := t.TempDir()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	plane, err := controlplane.Start(ctx, bin, dir)
+	t.Cleanup(func() {
+		cancel()
+		if plane != nil {
+			plane.Wait()
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &cluster{ControlPlane: plane, bin: bin, kubeconfig: filepath.Join(dir, "kubeconfig")}
+	if err := plane.Admin().WriteKubeconfig(c.kubeconfig); err != nil {
+		t.Fatal(err)
+	}
+	c.admin = client(t, plane.Admin())
+	c.installTypes(t)
+	return c
+}
+
+// installTypes applies the CRDs of cert-manager, out of its Go module.
+func (c *cluster) installTypes(t *testing.T) {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/cert-manager/cert-manager").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	crds := filepath.Join(strings.TrimSpace(string(out)), "deploy/crds")
+	c.kubectl(t, "", "apply", "--server-side", "-f", crds)
+	c.kubectl(t, "", "wait", "--for=condition=Established", "--timeout=60s", "crd", "--all")
+}
+
+// kubectl runs it as the admin, and fails the test if it fails or has anything to say on stderr, such as a warning.
+func (c *cluster) kubectl(t *testing.T, stdin string, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), c.bin.Kubectl(), args...)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+c.kubeconfig, "HOME="+filepath.Dir(c.kubeconfig))
+	cmd.Stdin = strings.NewReader(stdin)
+	var said strings.Builder
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	if err != nil || said.Len() > 0 {
+		t.Fatalf("kubectl %s: %v\n%s%s", strings.Join(args, " "), err, out, &said)
+	}
+	return string(out)
+}
+
+// as returns a client of a user.
+func (c *cluster) as(t *testing.T, name string, groups ...string) kubernetes.Interface {
+	t.Helper()
+	user, err := c.User(name, groups...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client(t, user)
+}
+
+func client(t *testing.T, user *controlplane.User) kubernetes.Interface {
+	t.Helper()
+	set, err := kubernetes.NewForConfig(user.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
+// await waits until what was applied is in force: the API server learns of its own objects by watching them.
+func await(t *testing.T, what string, condition func(context.Context) bool) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true,
+		func(ctx context.Context) (bool, error) { return condition(ctx), nil })
+	if err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+}

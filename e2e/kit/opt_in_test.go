@@ -1,0 +1,300 @@
+package kit
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apiserver/pkg/admission/plugin/policy/validating"
+	"k8s.io/apiserver/pkg/cel/openapi/resolver"
+	applycorev1 "k8s.io/client-go/applyconfigurations/core/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/restmapper"
+)
+
+const optIn = "evergate.dev/admission"
+
+// route is a way to write the labels of a namespace.
+type route struct {
+	name  string
+	write func(ctx context.Context, c kubernetes.Interface, ns *corev1.Namespace) error
+}
+
+// routes lists all of them: the object itself and both of its subresources, by every verb.
+func routes() []route {
+	patch := func(kind types.PatchType, data string, subresource ...string) func(context.Context, kubernetes.Interface, *corev1.Namespace) error {
+		return func(ctx context.Context, c kubernetes.Interface, ns *corev1.Namespace) error {
+			value, ok := ns.Labels[optIn]
+			quoted := `"` + value + `"`
+			if !ok {
+				quoted = "null"
+			}
+			_, err := c.CoreV1().Namespaces().Patch(ctx, ns.Name, kind, []byte(strings.ReplaceAll(data, "VALUE", quoted)),
+				metav1.PatchOptions{}, subresource...)
+			return err
+		}
+	}
+	merge := `{"metadata": {"labels": {"` + optIn + `": VALUE}}}`
+	return []route{
+		{"update", func(ctx context.Context, c kubernetes.Interface, ns *corev1.Namespace) error {
+			_, err := c.CoreV1().Namespaces().Update(ctx, ns, metav1.UpdateOptions{})
+			return err
+		}},
+		{"update of status", func(ctx context.Context, c kubernetes.Interface, ns *corev1.Namespace) error {
+			_, err := c.CoreV1().Namespaces().UpdateStatus(ctx, ns, metav1.UpdateOptions{})
+			return err
+		}},
+		{"update of finalize", func(ctx context.Context, c kubernetes.Interface, ns *corev1.Namespace) error {
+			_, err := c.CoreV1().Namespaces().Finalize(ctx, ns, metav1.UpdateOptions{})
+			return err
+		}},
+		{"merge patch", patch(types.MergePatchType, merge)},
+		{"strategic merge patch", patch(types.StrategicMergePatchType, merge)},
+		{"merge patch of status", patch(types.MergePatchType, merge, "status")},
+	}
+}
+
+// TestOptInGuard tries every way to write the label, for users with and without the right to. Not one replica runs.
+func TestOptInGuard(t *testing.T) {
+	c := start(t)
+	c.kubectl(t, "", "apply", "-k", filepath.Join(root, "kustomize/overlays/fail-closed"))
+	c.createUsers(t)
+	team := c.createNamespace(t, "team", map[string]string{optIn: "enabled"})
+	plain := c.createNamespace(t, "plain", nil)
+
+	// The tenant has everything in its namespace that a Role can give: resources: ["*"] covers the namespace itself.
+	tenant := c.as(t, "tenant")
+	await(t, "the guard is in force", func(ctx context.Context) bool {
+		_, err := tenant.CoreV1().Namespaces().Patch(ctx, "team", types.MergePatchType,
+			[]byte(`{"metadata": {"labels": {"`+optIn+`": null}}}`), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
+		return apierrors.IsForbidden(err)
+	})
+
+	for _, user := range []struct {
+		name, namespace string
+		groups          []string
+		may             bool
+	}{
+		{name: "tenant", namespace: "team"},
+		{name: "tenant", namespace: "plain"},
+		{name: "manager", namespace: "team", may: true},
+		{name: "manager", namespace: "plain", may: true},
+		{name: "manager-of-team", namespace: "team", may: true},
+		{name: "manager-of-team", namespace: "plain"},
+		{name: "someone", groups: []string{"system:masters"}, namespace: "plain", may: true},
+	} {
+		api := c.as(t, user.name, user.groups...)
+		ns := map[string]*corev1.Namespace{"team": team, "plain": plain}[user.namespace]
+		for _, r := range routes() {
+			for _, value := range []string{"enabled", "disabled", "", "removed"} {
+				t.Run(user.name+"/"+user.namespace+"/"+r.name+"/"+value, func(t *testing.T) {
+					c.restore(t, ns)
+					changed := c.get(t, ns.Name)
+					was, had := changed.Labels[optIn]
+					if changed.Labels[optIn] = value; value == "removed" {
+						delete(changed.Labels, optIn)
+					}
+					is, has := changed.Labels[optIn]
+					same := was == is && had == has
+					err := r.write(t.Context(), api, changed)
+					if user.may || same {
+						if err != nil {
+							t.Errorf("is refused: %v", err)
+						}
+						return
+					}
+					checkRefusal(t, err, ns.Name)
+					if got, ok := c.get(t, ns.Name).Labels[optIn]; got != was || ok != had {
+						t.Errorf("the label is %q (%t) now", got, ok)
+					}
+				})
+			}
+		}
+	}
+	t.Run("server-side apply", func(t *testing.T) {
+		c.restore(t, team)
+		_, err := tenant.CoreV1().Namespaces().Apply(t.Context(), applycorev1.Namespace("team").WithLabels(map[string]string{optIn: "no"}),
+			metav1.ApplyOptions{FieldManager: "tenant", Force: true})
+		checkRefusal(t, err, "team")
+	})
+	t.Run("types", func(t *testing.T) { testTypes(t, c) })
+	t.Run("sentences", func(t *testing.T) {
+		c.restore(t, team)
+		c.restore(t, plain)
+		testSentences(t, tenant)
+	})
+	t.Run("everything else passes", func(t *testing.T) { testOtherWrites(t, c, tenant) })
+	t.Run("creation", func(t *testing.T) { testCreation(t, c) })
+	t.Run("deletion", func(t *testing.T) {
+		if err := tenant.CoreV1().Namespaces().Delete(t.Context(), "team", metav1.DeleteOptions{}); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func checkRefusal(t *testing.T, err error, namespace string) {
+	t.Helper()
+	const why = "that needs the verb opt-in on namespaces of the API group evergate.dev, as in the ClusterRole evergate-opt-in"
+	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "of the namespace "+namespace+" is ") ||
+		!strings.HasSuffix(err.Error(), why) {
+		t.Errorf("not refused by the guard: %v", err)
+	}
+}
+
+// testTypes checks the expressions against the schema of namespaces, as kube-controller-manager does to write warnings into
+// the status.
+func testTypes(t *testing.T, c *cluster) {
+	guard, err := c.admin.AdmissionregistrationV1().ValidatingAdmissionPolicies().Get(t.Context(), "evergate-opt-in", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	resources, err := restmapper.GetAPIGroupResources(c.admin.Discovery())
+	if err != nil {
+		t.Fatal(err)
+	}
+	checker := validating.TypeChecker{
+		SchemaResolver: &resolver.ClientDiscoveryResolver{Discovery: c.admin.Discovery()},
+		RestMapper:     restmapper.NewDiscoveryRESTMapper(resources),
+	}
+	for _, w := range checker.Check(guard) {
+		t.Errorf("%s: %s", w.FieldRef, w.Warning)
+	}
+}
+
+// testSentences checks what users read.
+func testSentences(t *testing.T, tenant kubernetes.Interface) {
+	for _, test := range []struct{ namespace, value, want string }{
+		{"team", "null", `is "enabled" and would be removed: `},
+		{"team", `"disabled"`, `is "enabled" and would be "disabled": `},
+		{"plain", `"enabled"`, `is not set and would be "enabled": `},
+	} {
+		want := `namespaces "` + test.namespace + `" is forbidden: ValidatingAdmissionPolicy 'evergate-opt-in' with binding 'evergate-opt-in' ` +
+			`denied request: the label evergate.dev/admission of the namespace ` + test.namespace + ` ` + test.want +
+			`that needs the verb opt-in on namespaces of the API group evergate.dev, as in the ClusterRole evergate-opt-in`
+		_, err := tenant.CoreV1().Namespaces().Patch(t.Context(), test.namespace, types.MergePatchType,
+			[]byte(`{"metadata": {"labels": {"`+optIn+`": `+test.value+`}}}`), metav1.PatchOptions{})
+		if err == nil || err.Error() != want {
+			t.Errorf("got  %v\nwant %s", err, want)
+		}
+	}
+}
+
+// testOtherWrites does what the guard is not about: with and without labels, by the object and its subresources.
+func testOtherWrites(t *testing.T, c *cluster, tenant kubernetes.Interface) {
+	for _, name := range []string{"team", "plain"} {
+		for _, r := range routes()[:3] { // those that write the whole object
+			ns := c.get(t, name)
+			ns.Labels["other"] = r.name[:6]
+			ns.Annotations = map[string]string{"note": r.name}
+			if err := r.write(t.Context(), tenant, ns); err != nil {
+				t.Errorf("%s of %s: %v", r.name, name, err)
+			}
+		}
+	}
+	// The API server always sets a label of its own, so that a namespace has none only in what is sent.
+	bare := c.get(t, "plain")
+	bare.Labels = nil
+	if _, err := tenant.CoreV1().Namespaces().Update(t.Context(), bare, metav1.UpdateOptions{}); err != nil {
+		t.Errorf("an update without labels: %v", err)
+	}
+}
+
+// testCreation: a namespace that is born with the label is a decision as well.
+func testCreation(t *testing.T, c *cluster) {
+	creator := c.as(t, "creator")
+	create := func(api kubernetes.Interface, name string, labels map[string]string) error {
+		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}
+		_, err := api.CoreV1().Namespaces().Create(t.Context(), ns, metav1.CreateOptions{})
+		return err
+	}
+	if err := create(creator, "born-plain", nil); err != nil {
+		t.Error(err)
+	}
+	if err := create(creator, "born-with-others", map[string]string{"team": "x"}); err != nil {
+		t.Error(err)
+	}
+	checkRefusal(t, create(creator, "born-in", map[string]string{optIn: "enabled"}), "born-in")
+	checkRefusal(t, create(creator, "born-out", map[string]string{optIn: "disabled"}), "born-out")
+	if err := create(c.as(t, "manager"), "born-in", map[string]string{optIn: "enabled"}); err != nil {
+		t.Error(err)
+	}
+}
+
+// createUsers makes what RBAC knows of the users of this test.
+func (c *cluster) createUsers(t *testing.T) {
+	t.Helper()
+	everything := []rbacv1.PolicyRule{{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"*"}}}
+	namespaces := []rbacv1.PolicyRule{{
+		APIGroups: []string{""}, Resources: []string{"namespaces", "namespaces/status", "namespaces/finalize"},
+		Verbs: []string{"create", "update", "patch"},
+	}}
+	optInToTeam := []rbacv1.PolicyRule{{
+		APIGroups: []string{"evergate.dev"}, Resources: []string{"namespaces"}, ResourceNames: []string{"team"}, Verbs: []string{"opt-in"},
+	}}
+	for name, rules := range map[string][]rbacv1.PolicyRule{
+		"everything": everything, "namespaces": namespaces, "opt-in-to-team": optInToTeam,
+	} {
+		role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: rules}
+		if _, err := c.admin.RbacV1().ClusterRoles().Create(t.Context(), role, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, b := range []struct{ user, role string }{
+		{"manager", "namespaces"}, {"manager", "evergate-opt-in"},
+		{"manager-of-team", "namespaces"}, {"manager-of-team", "opt-in-to-team"},
+		{"creator", "namespaces"},
+	} {
+		binding := &rbacv1.ClusterRoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: b.user + "-" + b.role},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: b.role},
+			Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: b.user}},
+		}
+		if _, err := c.admin.RbacV1().ClusterRoleBindings().Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// createNamespace creates a namespace of which the user tenant may do everything that can be given in a namespace.
+func (c *cluster) createNamespace(t *testing.T, name string, labels map[string]string) *corev1.Namespace {
+	t.Helper()
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}
+	ns, err := c.admin.CoreV1().Namespaces().Create(t.Context(), ns, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	binding := &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "tenant"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "everything"},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "tenant"}},
+	}
+	if _, err := c.admin.RbacV1().RoleBindings(name).Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	return ns
+}
+
+func (c *cluster) get(t *testing.T, namespace string) *corev1.Namespace {
+	t.Helper()
+	ns, err := c.admin.CoreV1().Namespaces().Get(t.Context(), namespace, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ns
+}
+
+// restore gives a namespace the labels back that it was created with.
+func (c *cluster) restore(t *testing.T, ns *corev1.Namespace) {
+	t.Helper()
+	now := c.get(t, ns.Name)
+	now.Labels = ns.Labels
+	if _, err := c.admin.CoreV1().Namespaces().Update(t.Context(), now, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}

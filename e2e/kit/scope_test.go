@@ -1,0 +1,268 @@
+package kit
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+)
+
+// The webhooks, as the API server counts them.
+const (
+	mutate   = "pods.mutate.evergate.dev"
+	again    = "again.pods.mutate.evergate.dev"
+	pods     = "pods.validate.evergate.dev"
+	ingress  = "ingresses.validate.evergate.dev"
+	services = "services.validate.evergate.dev"
+	policy   = "policy.validate.evergate.dev"
+)
+
+const (
+	mirrored = "mirror.corp.example/docker.io/library/nginx:1"
+	foreign  = "docker.io/library/nginx:1"
+)
+
+// request is one write, and the webhooks that it is to reach.
+type request struct {
+	name string
+	do   func(context.Context, kubernetes.Interface) error
+	want []string
+}
+
+// TestScope makes writes of all kinds and reads in the API server's own metrics which webhooks it tried to call. Nobody
+// answers, and all of them fail open, so that every write succeeds and each call that was tried is counted. No condition may
+// fail to be evaluated, whatever an object lacks.
+func TestScope(t *testing.T) {
+	c := start(t)
+	c.kubectl(t, "", "apply", "-k", filepath.Join(root, "kustomize/overlays/fail-open"))
+	// Without the Service a call fails at once, instead of after its timeout.
+	c.kubectl(t, "", "delete", "service", "-n", "evergate-system", "evergate")
+	for _, name := range []string{"kube-system", "kube-public", "kube-node-lease", "evergate-system"} {
+		c.kubectl(t, "", "label", "namespace", name, optIn+"=enabled") // which must not matter
+	}
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}
+	if _, err := c.admin.CoreV1().Nodes().Create(t.Context(), node, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range map[string]string{"cert-manager": "enabled", "team": "enabled", "out": "disabled", "plain": ""} {
+		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{optIn: value}}}
+		if value == "" {
+			ns.Labels = nil
+		}
+		if _, err := c.admin.CoreV1().Namespaces().Create(t.Context(), ns, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	await(t, "the webhooks are in force", func(ctx context.Context) bool {
+		before := c.calls(t)
+		for _, ns := range []string{"team", "evergate-system"} {
+			for _, write := range []func(context.Context, kubernetes.Interface) error{
+				createPod(ns, pod("", foreign), dryRun), createConfigMap(ns, "evergate-policy", dryRun),
+				createIngress(ns, dryRun), createService(ns, dryRun),
+			} {
+				if err := write(ctx, c.admin); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		return len(difference(before, c.calls(t))) == 6
+	})
+
+	requests := slices.Concat(podRequests(), namespaceRequests(), ingressRequests(), serviceRequests(), otherRequests())
+	for _, r := range requests {
+		before := c.calls(t)
+		if err := r.do(t.Context(), c.admin); err != nil {
+			t.Errorf("%s: %v", r.name, err)
+		}
+		got := slices.Sorted(maps.Keys(difference(before, c.calls(t))))
+		if diff := cmp.Diff(slices.Sorted(slices.Values(r.want)), got); diff != "" {
+			t.Errorf("%s: webhooks called (-want +got):\n%s", r.name, diff)
+		}
+	}
+	t.Run("by a node", func(t *testing.T) { testNode(t, c) })
+	if errs := c.counter(t, "apiserver_admission_match_condition_evaluation_errors_total"); len(errs) > 0 {
+		t.Errorf("conditions that could not be evaluated: %v", errs)
+	}
+}
+
+// calls returns how many calls of each webhook have failed open since the start.
+func (c *cluster) calls(t *testing.T) map[string]int {
+	t.Helper()
+	return c.counter(t, "apiserver_admission_webhook_fail_open_count")
+}
+
+// counter returns the series of a counter of the API server that has a label name, by that label.
+func (c *cluster) counter(t *testing.T, metric string) map[string]int {
+	t.Helper()
+	text, err := c.admin.CoreV1().RESTClient().Get().AbsPath("/metrics").DoRaw(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	series := regexp.MustCompile(`(?m)^` + metric + `\{.*name="([^"]+)".*\} (\d+)$`)
+	counts := map[string]int{}
+	for _, m := range series.FindAllStringSubmatch(string(text), -1) {
+		n, err := strconv.Atoi(m[2])
+		if err != nil {
+			t.Fatal(err)
+		}
+		counts[m[1]] += n
+	}
+	return counts
+}
+
+func difference(before, after map[string]int) map[string]int {
+	diff := map[string]int{}
+	for name, n := range after {
+		if n > before[name] {
+			diff[name] = n - before[name]
+		}
+	}
+	return diff
+}
+
+// pod returns the barest Pod: no labels, no annotations, nothing optional.
+func pod(name, image string) *corev1.Pod {
+	p := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: image}}},
+	}
+	if name == "" {
+		p.GenerateName = "x-"
+	}
+	return p
+}
+
+// restricted makes a Pod pass the strictest Pod Security, which our own namespace has.
+func restricted(p *corev1.Pod) *corev1.Pod {
+	yes, no := true, false
+	p.Spec.SecurityContext = &corev1.PodSecurityContext{
+		RunAsNonRoot: &yes, SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+	}
+	for i := range p.Spec.Containers {
+		p.Spec.Containers[i].SecurityContext = &corev1.SecurityContext{
+			AllowPrivilegeEscalation: &no, Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+		}
+	}
+	return p
+}
+
+type write = func(context.Context, kubernetes.Interface) error
+
+func createPod(namespace string, p *corev1.Pod, o metav1.CreateOptions) write {
+	return func(ctx context.Context, api kubernetes.Interface) error {
+		_, err := api.CoreV1().Pods(namespace).Create(ctx, restricted(p.DeepCopy()), o)
+		return err
+	}
+}
+
+func createConfigMap(namespace, name string, o metav1.CreateOptions) write {
+	return func(ctx context.Context, api kubernetes.Interface) error {
+		cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		_, err := api.CoreV1().ConfigMaps(namespace).Create(ctx, cm, o)
+		return err
+	}
+}
+
+func createIngress(namespace string, o metav1.CreateOptions) write {
+	return func(ctx context.Context, api kubernetes.Interface) error {
+		ing := &networkingv1.Ingress{
+			ObjectMeta: metav1.ObjectMeta{Name: "i"},
+			Spec:       networkingv1.IngressSpec{Rules: []networkingv1.IngressRule{{Host: "a.example"}}},
+		}
+		_, err := api.NetworkingV1().Ingresses(namespace).Create(ctx, ing, o)
+		return err
+	}
+}
+
+func createService(namespace string, o metav1.CreateOptions) write {
+	return func(ctx context.Context, api kubernetes.Interface) error {
+		svc := &corev1.Service{
+			ObjectMeta: metav1.ObjectMeta{Name: "s"},
+			Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}},
+		}
+		_, err := api.CoreV1().Services(namespace).Create(ctx, svc, o)
+		return err
+	}
+}
+
+// changePod changes the Pod p of namespace team, by the object or by one of its subresources.
+func changePod(subresource string, change func(*corev1.Pod)) write {
+	return func(ctx context.Context, api kubernetes.Interface) error {
+		client := api.CoreV1().Pods("team")
+		p, err := client.Get(ctx, "p", metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		change(p)
+		switch subresource {
+		case "":
+			_, err = client.Update(ctx, p, metav1.UpdateOptions{})
+		case "status":
+			_, err = client.UpdateStatus(ctx, p, metav1.UpdateOptions{})
+		case "resize":
+			_, err = client.UpdateResize(ctx, p.Name, p, metav1.UpdateOptions{})
+		case "ephemeralcontainers":
+			_, err = client.UpdateEphemeralContainers(ctx, p.Name, p, metav1.UpdateOptions{})
+		default:
+			err = fmt.Errorf("unknown subresource %s", subresource)
+		}
+		return err
+	}
+}
+
+func changeIngress(status bool, change func(*networkingv1.Ingress)) write {
+	return func(ctx context.Context, api kubernetes.Interface) error {
+		client := api.NetworkingV1().Ingresses("team")
+		ing, err := client.Get(ctx, "i", metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		change(ing)
+		if status {
+			_, err = client.UpdateStatus(ctx, ing, metav1.UpdateOptions{})
+		} else {
+			_, err = client.Update(ctx, ing, metav1.UpdateOptions{})
+		}
+		return err
+	}
+}
+
+func changeService(status bool, change func(*corev1.Service)) write {
+	return func(ctx context.Context, api kubernetes.Interface) error {
+		client := api.CoreV1().Services("team")
+		svc, err := client.Get(ctx, "s", metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		change(svc)
+		if status {
+			_, err = client.UpdateStatus(ctx, svc, metav1.UpdateOptions{})
+		} else {
+			_, err = client.Update(ctx, svc, metav1.UpdateOptions{})
+		}
+		return err
+	}
+}
+
+func changePolicy(change func(*corev1.ConfigMap)) write {
+	return func(ctx context.Context, api kubernetes.Interface) error {
+		client := api.CoreV1().ConfigMaps("evergate-system")
+		cm, err := client.Get(ctx, "evergate-policy", metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		change(cm)
+		_, err = client.Update(ctx, cm, metav1.UpdateOptions{})
+		return err
+	}
+}
