@@ -111,7 +111,7 @@ func (c *cluster) policyFiles() []policy.File {
 		for _, name := range s.policyConfigMaps() {
 			if cm := find(c.ConfigMaps, s.Namespace, name); cm != nil {
 				for key, data := range cm.Data {
-					if strings.HasSuffix(key, ".yaml") || strings.HasSuffix(key, ".yml") {
+					if policy.IsFile(key) {
 						files = append(files, policy.File{Name: key, Data: []byte(data)})
 					}
 				}

@@ -22,6 +22,11 @@ type File struct {
 	Data []byte
 }
 
+// IsFile says whether a file of a directory, or a key of a ConfigMap, is a policy file, by its name.
+func IsFile(name string) bool {
+	return strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")
+}
+
 // document is one YAML document of a policy file, as it is written.
 type document struct {
 	APIVersion string           `yaml:"apiVersion,required"`

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/evergate/evergate/internal/reload"
 	"github.com/evergate/evergate/policy"
@@ -34,15 +33,11 @@ func readFiles(path string) ([]reload.File, error) {
 		return nil, nil
 	}
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return reload.ReadDir(path, isPolicy)
+		return reload.ReadDir(path, policy.IsFile)
 	}
 	files, err := reload.ReadFiles(path)
 	for i := range files {
 		files[i].Name = filepath.Base(path)
 	}
 	return files, err
-}
-
-func isPolicy(name string) bool {
-	return strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")
 }
