@@ -36,22 +36,29 @@ func (v *verdict) answer() review.Answer {
 	return a
 }
 
-// denial is why the request is refused: one finding on one line, several on one line each, then the policy's hash.
+// denial is why the request is refused: one finding on one line, several on one line each, then the hash of the
+// policy that decided: of the one that stays in force, where another one is refused.
 func (v *verdict) denial() string {
 	suffix := "[policy " + v.policy + "]"
 	if v.unjudged.why != "" {
 		return cut(v.unjudged.why, maxSentence) + " " + suffix
 	}
 	var lines few
+	many := "findings"
 	for i := range v.findings {
 		if f := &v.findings[i]; f.Denies() && lines.room() {
 			lines.add(cut(f.String(), maxSentence))
 		}
 	}
+	for _, mistake := range v.mistakes {
+		if many = "mistakes"; lines.room() {
+			lines.add(cut(mistake, maxSentence))
+		}
+	}
 	if lines.total == 1 {
 		return lines.kept[0] + " " + suffix
 	}
-	head := strconv.Itoa(lines.total) + " findings"
+	head := strconv.Itoa(lines.total) + " " + many
 	if lines.more() > 0 {
 		head += ", the first " + strconv.Itoa(shown)
 	}
@@ -77,7 +84,7 @@ func (v *verdict) warnings() []string {
 	if n := lines.more(); n > 0 {
 		lines.kept = append(lines.kept, fmt.Sprintf("[%s] and %d more", v.policy, n))
 	}
-	return lines.kept
+	return append(lines.kept, v.notes...)
 }
 
 // warnsOf says whether a finding is told as a warning: in mode warn always, in mode enforce when it does not deny.

@@ -30,7 +30,7 @@ type Canary struct {
 // canaryHeader carries a secret that is made anew in every process, so that nobody else can call as the canary.
 const canaryHeader = "Evergate-Canary"
 
-// canaryPolicy has one entry for each path. The canary's objects meet each of them.
+// canaryPolicy has one entry for each kind of object that is judged. The canary's objects meet each of them.
 const canaryPolicy = `
 apiVersion: evergate.dev/v1alpha1
 kind: EvergatePolicy
@@ -103,27 +103,28 @@ type canaryReview struct {
 
 func canaryReviews() []canaryReview {
 	pod := canaryBody("", "v1", "Pod", "pods",
-		`{"containers": [{"name": "canary", "image": "source.canary.invalid/canary:1"}]}`)
+		`"spec": {"containers": [{"name": "canary", "image": "source.canary.invalid/canary:1"}]}`)
 	return []canaryReview{
 		{"/mutate/pods", pod, true},
 		{"/mutate/pods/again", pod, true},
 		{"/validate/pods", pod, false},
 		{"/validate/ingresses", canaryBody("networking.k8s.io", "v1", "Ingress", "ingresses",
-			`{"rules": [{"host": "denied.canary.invalid"}]}`), false},
-		{"/validate/services", canaryBody("", "v1", "Service", "services", `{"type": "NodePort"}`), false},
+			`"spec": {"rules": [{"host": "denied.canary.invalid"}]}`), false},
+		{"/validate/services", canaryBody("", "v1", "Service", "services", `"spec": {"type": "NodePort"}`), false},
+		{"/validate/policy", canaryBody("", "v1", "ConfigMap", "configmaps", `"data": {"canary.yaml": "kind: Canary"}`), false},
 	}
 }
 
-func canaryBody(group, version, kind, resource, spec string) string {
+func canaryBody(group, version, kind, resource, content string) string {
 	return fmt.Sprintf(`{"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": {
 		"uid": "%%s",
 		"kind": {"group": %[1]q, "version": %[2]q, "kind": %[3]q},
 		"resource": {"group": %[1]q, "version": %[2]q, "resource": %[4]q},
 		"name": "canary", "namespace": "canary", "operation": "CREATE",
 		"userInfo": {"username": "evergate:canary"},
-		"object": {"apiVersion": %[5]q, "kind": %[3]q, "metadata": {"name": "canary", "namespace": "canary"}, "spec": %[6]s},
+		"object": {"apiVersion": %[5]q, "kind": %[3]q, "metadata": {"name": "canary", "namespace": "canary"}, %[6]s},
 		"oldObject": null, "dryRun": true
-	}}`, group, version, kind, resource, strings.TrimPrefix(group+"/"+version, "/"), spec)
+	}}`, group, version, kind, resource, strings.TrimPrefix(group+"/"+version, "/"), content)
 }
 
 // Check sends a review to each path under baseURL, as in https://127.0.0.1:8443, and returns an error when one is not

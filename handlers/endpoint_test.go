@@ -134,6 +134,7 @@ func TestModesOfPaths(t *testing.T) {
 	want := map[string]policy.Mode{
 		"/mutate/pods": policy.Off, "/mutate/pods/again": policy.Off, "/validate/pods": policy.Audit,
 		"/validate/ingresses": policy.Warn, "/validate/services": policy.Enforce,
+		"/validate/policy": policy.Enforce, // a policy that cannot be read is none
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("modes (-want +got):\n%s", diff)

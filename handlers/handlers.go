@@ -2,19 +2,20 @@
 //
 // The way of a review through it:
 //
-//	handlers.go   the routes, and what they need
-//	endpoint.go   one review: limits → body → decode → decide → answer; all HTTP is there
-//	overdue.go    a review that never comes back from being decided
-//	gate.go       overload: how many are decided at once, who waits and for how long
-//	budget.go     overload: how many bytes of bodies are held, and which make room for others
-//	body.go       reading the body into memory that was reserved for it
-//	judge.go      what the paths differ in: the object that is decoded and what is asked about it
-//	answer.go     findings and rewritten images turned into message, warnings and audit annotations
-//	few.go        the first ten of many, and how many more there are
-//	errors.go     every answer that is not a review
-//	observe.go    what logs and metrics tell of a review
-//	probes.go     /livez, /readyz, /policy
-//	canary.go     the process's own reviews, by which it knows that it serves
+//	handlers.go      the routes, and what they need
+//	endpoint.go      one review: limits → body → decode → decide → answer; all HTTP is there
+//	overdue.go       a review that never comes back from being decided
+//	gate.go          overload: how many are decided at once, who waits and for how long
+//	budget.go        overload: how many bytes of bodies are held, and which make room for others
+//	body.go          reading the body into memory that was reserved for it
+//	judge.go         what the paths differ in: the object that is decoded and what is asked about it
+//	policy_guard.go  judging policies themselves
+//	answer.go        findings and rewritten images turned into message, warnings and audit annotations
+//	few.go           the first ten of many, and how many more there are
+//	errors.go        every answer that is not a review
+//	observe.go       what logs and metrics tell of a review
+//	probes.go        /livez, /readyz, /policy
+//	canary.go        the process's own reviews, by which it knows that it serves
 package handlers
 
 import (

@@ -31,6 +31,7 @@ func reviews() []reviewing {
 			"/validate/services", judging(review.DecodeService, finding((*policy.Policy).JudgeService)),
 			func(m policy.Modes) policy.Mode { return m.Services },
 		},
+		{"/validate/policy", judging(review.DecodeConfigMap, guardPolicy), func(policy.Modes) policy.Mode { return policy.Enforce }},
 	}
 }
 
@@ -49,6 +50,8 @@ type verdict struct {
 	findings  []policy.Finding
 	rewriting policy.Rewriting
 	patch     []review.Operation
+	mistakes  []string   // of a policy that is refused, one each
+	notes     []string   // what else the user is to know
 	unjudged  unreadable // zero when the object was judged
 
 	encoded []byte // the answer as it is sent
@@ -100,7 +103,7 @@ func finding[T any](
 
 // denies says whether the request is refused.
 func (v *verdict) denies() bool {
-	if v.unjudged.mode == policy.Enforce {
+	if v.unjudged.mode == policy.Enforce || len(v.mistakes) > 0 {
 		return true
 	}
 	for i := range v.findings {

@@ -114,6 +114,9 @@ func (e *endpoint) logVerdict(ctx context.Context, v *verdict, outcome string) {
 	if v.unjudged.why != "" {
 		attrs = append(attrs, slog.String("reason", cut(v.unjudged.why, maxSentence)))
 	}
+	if len(v.mistakes) > 0 {
+		attrs = append(attrs, slog.String("reason", cut(v.mistakes[0], maxSentence)), slog.Int("mistakes", len(v.mistakes)))
+	}
 	if v.dryRun {
 		attrs = append(attrs, slog.Bool("dryRun", true))
 	}
@@ -122,7 +125,7 @@ func (e *endpoint) logVerdict(ctx context.Context, v *verdict, outcome string) {
 
 // warns says whether the answer carries a warning.
 func (v *verdict) warns() bool {
-	return v.unjudged.mode == policy.Warn ||
+	return v.unjudged.mode == policy.Warn || len(v.notes) > 0 ||
 		slices.ContainsFunc(v.findings, func(f policy.Finding) bool { return warnsOf(&f) }) ||
 		slices.ContainsFunc(v.rewriting.Images, func(img policy.ImageOutcome) bool { return v.warnsOf(&img) })
 }

@@ -178,9 +178,10 @@ type resource struct{ group, version, name string }
 
 // The resources that reviews are decoded for.
 var (
-	pods      = resource{"", "v1", "pods"}
-	ingresses = resource{"networking.k8s.io", "v1", "ingresses"}
-	services  = resource{"", "v1", "services"}
+	configMaps = resource{"", "v1", "configmaps"}
+	pods       = resource{"", "v1", "pods"}
+	ingresses  = resource{"networking.k8s.io", "v1", "ingresses"}
+	services   = resource{"", "v1", "services"}
 )
 
 // String is as kubectl writes it: pods.v1, ingresses.v1.networking.k8s.io.

@@ -1,0 +1,111 @@
+package handlers
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// configMapOf writes a ConfigMap of keys and values in turn.
+func configMapOf(field string, keys ...string) string {
+	values := map[string]string{}
+	for i := 0; i < len(keys); i += 2 {
+		values[keys[i]] = keys[i+1]
+	}
+	text, err := json.Marshal(values)
+	if err != nil {
+		panic(err)
+	}
+	return `{"metadata":{"name":"evergate-policy"},"` + field + `":` + string(text) + `}`
+}
+
+func TestPolicyGuard(t *testing.T) {
+	const (
+		head = "apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n"
+		good = head + "services: [{name: a, mode: enforce, types: {denied: [NodePort]}}]\n"
+		bad  = head + "servises: []\n"
+		why  = "policy.yaml:3:1: servises: unknown field; did you mean services?"
+	)
+	f := newFixture(t, testPolicy)
+	s := startTLS(t, Serving(f.Config))
+	suffix := "[policy " + f.Policies.Current().Hash() + "]"
+	old := configMapOf("data")
+	tests := []struct {
+		name, operation, object string
+		denial                  string // up to the policy's hash; empty: allowed
+		warnings                []string
+	}{
+		{name: "a policy", object: configMapOf("data", "policy.yaml", good)},
+		{name: "two files", object: configMapOf("data", "a.yaml", good, "b.yml", head)},
+		{name: "a mistake", object: configMapOf("data", "policy.yaml", bad), denial: why + " "},
+		{name: "a mistake in a binary key", object: configMapOf("binaryData", "policy.yaml", base64.StdEncoding.EncodeToString([]byte(bad))), denial: why + " "},
+		{name: "an update", operation: "UPDATE", object: configMapOf("data", "policy.yaml", bad), denial: why + " "},
+		{name: "a deletion", operation: "DELETE", object: "null"},
+		{
+			name: "mistakes in two files, in their order", object: configMapOf("data", "b.yaml", bad, "a.yaml", "kind: [", "policy.yaml", bad),
+			denial: "3 mistakes:\n- a.yaml:1:1: not valid YAML: did not find expected node content\n" +
+				"- b.yaml:3:1: servises: unknown field; did you mean services?\n- " + why + "\n",
+		},
+		{
+			name:   "a name in two files",
+			object: configMapOf("data", "a.yaml", good, "b.yaml", good),
+			denial: `b.yaml:3:12: services[0]: the name "a" is taken by a.yaml:3:12: names are unique in the whole policy `,
+		},
+		{
+			name: "other keys are none of ours", object: configMapOf("data", "policy.txt", bad),
+			warnings: []string{"this policy is empty: no key of the ConfigMap ends in .yaml or .yml"},
+		},
+		{
+			name: "no keys", object: configMapOf("data"),
+			warnings: []string{"this policy is empty: no key of the ConfigMap ends in .yaml or .yml"},
+		},
+		{
+			name: "no entry", object: configMapOf("data", "policy.yaml", head),
+			warnings: []string{"this policy is empty: no entry is switched on"},
+		},
+		{name: "what is no base64", object: configMapOf("binaryData", "policy.yaml", "%"), denial: "binaryData: is not base64 "},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			operation, before := tt.operation, ""
+			if operation == "" {
+				operation = "CREATE"
+			} else {
+				before = old
+			}
+			body := reviewOf("", "configmaps", operation, tt.object, before)
+			got := send(t, s.Client(), post(t.Context(), t, s.URL+"/validate/policy?timeout=3s", body))
+			var a struct {
+				Response struct {
+					Allowed  bool
+					Status   struct{ Message string }
+					Warnings []string
+				}
+			}
+			if err := json.Unmarshal([]byte(got.body), &a); err != nil || got.status != 200 {
+				t.Fatalf("answered %d %s (%v)", got.status, got.body, err)
+			}
+			want := tt.denial
+			if want != "" {
+				want += suffix
+			}
+			if diff := cmp.Diff(want, a.Response.Status.Message); diff != "" {
+				t.Errorf("message (-want +got):\n%s", diff)
+			}
+			if a.Response.Allowed != (tt.denial == "") {
+				t.Errorf("allowed: %t", a.Response.Allowed)
+			}
+			if diff := cmp.Diff(tt.warnings, a.Response.Warnings); diff != "" {
+				t.Errorf("warnings (-want +got):\n%s", diff)
+			}
+		})
+	}
+	// The log tells of a refused policy what it says of other denials, and what was wrong.
+	if log, want := f.log.String(), fmt.Sprintf("reason=%q mistakes=1", why); !strings.Contains(log, want) {
+		t.Errorf("the log lacks %s:\n%s", want, log)
+	}
+}
