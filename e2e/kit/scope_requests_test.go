@@ -57,13 +57,13 @@ func podRequests() []request {
 		{"the image of a Pod", changePod("", func(p *corev1.Pod) { p.Spec.Containers[0].Image = "quay.io/x/y:1" }), all},
 		{"an image of a mirror", changePod("", func(p *corev1.Pod) { p.Spec.Containers[0].Image = mirrored }), []string{mutate, pods}},
 		{"the status of a Pod", changePod("status", func(p *corev1.Pod) { p.Status.Phase = corev1.PodRunning }), nil},
+		{"the size of a Pod", changePod("resize", func(p *corev1.Pod) {
+			p.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2m")}
+		}), nil},
 		{"the binding of a Pod", func(ctx context.Context, api kubernetes.Interface) error {
 			b := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Target: corev1.ObjectReference{Kind: "Node", Name: "n"}}
 			return api.CoreV1().Pods("team").Bind(ctx, b, metav1.CreateOptions{})
 		}, nil},
-		{"the size of a Pod", changePod("resize", func(p *corev1.Pod) {
-			p.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2m")}
-		}), nil},
 		{"an ephemeral container", changePod("ephemeralcontainers", func(p *corev1.Pod) {
 			p.Spec.EphemeralContainers = []corev1.EphemeralContainer{
 				{EphemeralContainerCommon: corev1.EphemeralContainerCommon{Name: "e", Image: foreign}},
