@@ -1,0 +1,204 @@
+package kit
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/evergate/evergate/e2e/pki"
+	"github.com/evergate/evergate/e2e/process"
+)
+
+// build builds the product of this repository.
+func build(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.Abs(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	binary := filepath.Join(t.TempDir(), "evergate")
+	if err := process.Build(t.Context(), dir, binary, nil); err != nil {
+		t.Fatal(err)
+	}
+	return binary
+}
+
+// TestPreflight: the product's own check of manifests finds nothing in the kit, and nothing in it in another namespace.
+func TestPreflight(t *testing.T) {
+	binary := build(t)
+	eachOverlay(t, func(t *testing.T, k *Kit, dir string) {
+		elsewhere := k.add(t, "namespace: another-name\nresources: [../../"+dir+"]\ntransformers: [../../kustomize/wiring]")
+		for _, dir := range []string{dir, elsewhere} {
+			cmd := exec.CommandContext(t.Context(), binary, "preflight", "-f", "-", "-o", "json")
+			cmd.Stdin = strings.NewReader(string(k.render(t, dir)))
+			out, err := cmd.CombinedOutput()
+			if err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			var report struct {
+				Findings []struct{ ID, Severity, Object, Message string }
+			}
+			if err := json.Unmarshal(out, &report); err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range report.Findings {
+				if f.Severity != "info" {
+					t.Errorf("%s: %s %s: %s", dir, f.ID, f.Object, f.Message)
+				}
+			}
+		}
+	})
+}
+
+const servedPolicy = `apiVersion: evergate.dev/v1alpha1
+kind: EvergatePolicy
+mirrors:
+- {name: hub, mode: enforce, sources: [docker.io], mirror: mirror.corp.example/docker.io}
+pods:
+- {name: only-mirrors, mode: enforce, images: {from: mirrors}}
+ingresses:
+- {name: no-snippets, mode: enforce, annotations: {denied: ["*/configuration-snippet"]}}
+services:
+- {name: no-node-ports, mode: enforce, types: {denied: [NodePort]}}
+`
+
+// TestServed puts the product behind the kit's own webhooks on a real API server: what users see of each.
+func TestServed(t *testing.T) {
+	c := start(t)
+	c.kubectl(t, "", "apply", "-k", filepath.Join(root, "kustomize/overlays/fail-closed"))
+	c.serve(t, build(t))
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team", Labels: map[string]string{optIn: "enabled"}}}
+	if _, err := c.admin.CoreV1().Namespaces().Create(t.Context(), ns, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "the webhooks are in force", func(ctx context.Context) bool {
+		p, err := c.admin.CoreV1().Pods("team").Create(ctx, pod("p", "nginx:1"), dryRun)
+		judged := createPod("team", pod("q", "quay.io/a/b:1"), dryRun)(ctx, c.admin)
+		return err == nil && strings.HasPrefix(p.Spec.Containers[0].Image, "mirror.corp.example/") && judged != nil
+	})
+
+	t.Run("a Pod is rewritten", func(t *testing.T) {
+		p, err := c.admin.CoreV1().Pods("team").Create(t.Context(), pod("p", "nginx:1"), metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := p.Spec.Containers[0].Image, "mirror.corp.example/docker.io/library/nginx:1"; got != want {
+			t.Errorf("its image is %s, want %s", got, want)
+		}
+	})
+	t.Run("a Pod from elsewhere is refused", func(t *testing.T) {
+		c.refused(t, createPod("team", pod("q", "quay.io/a/b:1"), dryRun), pods, "only-mirrors/images.from: spec.containers[0].image: ")
+	})
+	t.Run("a Service is refused", func(t *testing.T) {
+		svc := &corev1.Service{
+			ObjectMeta: metav1.ObjectMeta{Name: "s"},
+			Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort, Ports: []corev1.ServicePort{{Port: 80}}},
+		}
+		_, err := c.admin.CoreV1().Services("team").Create(t.Context(), svc, dryRun)
+		checkDenial(t, err, services, "no-node-ports/types.denied: spec.type: ")
+	})
+	t.Run("an annotation is refused, through the status too", func(t *testing.T) {
+		if err := createIngress("team", metav1.CreateOptions{})(t.Context(), c.admin); err != nil {
+			t.Fatal(err)
+		}
+		snippet := func(i *networkingv1.Ingress) {
+			i.Annotations = map[string]string{"nginx.ingress.kubernetes.io/configuration-snippet": "x"}
+		}
+		for _, status := range []bool{false, true} {
+			c.refused(t, changeIngress(status, snippet), ingress, "no-snippets/annotations.denied: ")
+		}
+	})
+	t.Run("a bad policy is refused when it is applied", func(t *testing.T) {
+		bad := &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Name: "evergate-policy"},
+			Data:       map[string]string{"policy.yaml": strings.Replace(servedPolicy, "services:", "servises:", 1)},
+		}
+		_, err := c.admin.CoreV1().ConfigMaps("evergate-system").Create(t.Context(), bad, dryRun)
+		checkDenial(t, err, policy, "policy.yaml:9:1: servises: unknown field; did you mean services?")
+		bad.Namespace, bad.Name = "team", "other"
+		if _, err := c.admin.CoreV1().ConfigMaps("team").Create(t.Context(), bad, dryRun); err != nil {
+			t.Errorf("another ConfigMap: %v", err)
+		}
+	})
+}
+
+func (c *cluster) refused(t *testing.T, do write, hook, sentence string) {
+	t.Helper()
+	checkDenial(t, do(t.Context(), c.admin), hook, sentence)
+}
+
+func checkDenial(t *testing.T, err error, hook, sentence string) {
+	t.Helper()
+	if want := `admission webhook "` + hook + `" denied the request: ` + sentence; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v\nwant %s", err, want)
+	}
+}
+
+// serve runs the product on loopback and has the webhooks call it there: without kube-proxy no Service leads anywhere.
+func (c *cluster) serve(t *testing.T, binary string) {
+	t.Helper()
+	ca, err := pki.NewCA("evergate")
+	if err != nil {
+		t.Fatal(err)
+	}
+	leaf, err := ca.Leaf("evergate.evergate-system.svc", "127.0.0.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mount := pki.Mount{Dir: t.TempDir()}
+	if err := mount.WritePair(ca, leaf); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "policy.yaml")
+	if err := os.WriteFile(file, []byte(servedPolicy), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p, err := process.Start(t.Context(), binary, "--policy", file, "--service-name", "evergate.evergate-system.svc",
+		"--tls-cert", filepath.Join(mount.Dir, "tls.crt"), "--tls-key", filepath.Join(mount.Dir, "tls.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.AwaitReady(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	c.redirect(t, "https://"+p.Addr, ca.PEM)
+}
+
+// redirect has the webhooks call a URL instead of the Service, on the same paths.
+func (c *cluster) redirect(t *testing.T, url string, bundle []byte) {
+	t.Helper()
+	to := func(config *admissionv1.WebhookClientConfig) {
+		target := url + *config.Service.Path
+		*config = admissionv1.WebhookClientConfig{URL: &target, CABundle: bundle}
+	}
+	api := c.admin.AdmissionregistrationV1()
+	mutating, err := api.MutatingWebhookConfigurations().Get(t.Context(), "evergate", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range mutating.Webhooks {
+		to(&mutating.Webhooks[i].ClientConfig)
+	}
+	if _, err := api.MutatingWebhookConfigurations().Update(t.Context(), mutating, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	validating, err := api.ValidatingWebhookConfigurations().Get(t.Context(), "evergate", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range validating.Webhooks {
+		to(&validating.Webhooks[i].ClientConfig)
+	}
+	if _, err := api.ValidatingWebhookConfigurations().Update(t.Context(), validating, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
