@@ -12,7 +12,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -38,7 +37,7 @@ func (c *ControlPlane) Wait() { c.alive.Wait() }
 // fails, what has started still ends with ctx, and can be waited for.
 func Start(ctx context.Context, bin Binaries, dir string) (*ControlPlane, error) {
 	c := &ControlPlane{dir: dir, bin: string(bin), ended: make(chan error, 2)}
-	ports, err := freePorts(3)
+	ports, err := freePorts(ctx, 3)
 	if err != nil {
 		return c, err
 	}
@@ -183,10 +182,10 @@ func (c *ControlPlane) ready(ctx context.Context, client *http.Client) error {
 }
 
 // freePorts asks the kernel for addresses on loopback that nobody listens on: both programs want to be told a port.
-func freePorts(n int) ([]string, error) {
+func freePorts(ctx context.Context, n int) ([]string, error) {
 	var addresses []string
 	for range n {
-		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(0)))
+		l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 		if err != nil {
 			return nil, err
 		}
