@@ -12,13 +12,22 @@ run: ## serve on this machine: https://127.0.0.1:8443, its own certificate, an e
 request: ## ask the server that "make run" started about a Pod, an Ingress and a Service
 	@examples/request.sh
 
-test: test-unit test-calls ## all tests, with the race detector
+test: test-unit test-calls test-kit ## all tests, with the race detector
 
 test-unit: ## the server's own tests
 	$(GO) test -race ./...
 
 test-calls: ## the built server against kube-apiserver's own webhook client, rolled, renewed, overloaded, attacked
 	cd e2e && $(GO) test -race -count=1 -timeout 20m ./calls/...
+
+test-kit: ## kustomize/ rendered, and on a real API server where "make rig" has built one
+	cd e2e && $(GO) test -race -count=1 -timeout 20m ./kit/...
+
+rig: ## etcd, kube-apiserver and kubectl for test-kit, into a cache outside of the tree: minutes the first time
+	e2e/rig/build.sh
+
+apiserver: ## run them on this machine until Ctrl-C, to try the kit out
+	cd e2e && $(GO) run ./cmd/controlplane
 
 check: format vet lint test ## all that a change must pass
 
@@ -46,4 +55,4 @@ fuzz: ## every fuzz target, $(FUZZTIME) each
 build: ## bin/evergate, static
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o bin/evergate .
 
-.PHONY: help run request test test-unit test-calls check format vet lint bench goodput fuzz build
+.PHONY: help run request test test-unit test-calls test-kit rig apiserver check format vet lint bench goodput fuzz build
