@@ -167,18 +167,24 @@ const (
 	maxTimeout     = 30 * time.Second
 )
 
-// timesOf reads ?timeout=, the time that kube-apiserver has left, rounded up to whole seconds. The deadline is a tenth
-// earlier, at least 100 ms, for the way back and for what was rounded up. A review that has waited for a third has
-// two thirds left to be decided in; one that has waited longer is better off with a 429, since the API server then
-// tries again within the same deadline and may reach another replica.
+// timesOf reads ?timeout=, the time that kube-apiserver has left, rounded up to whole seconds.
 func timesOf(r *http.Request, start time.Time) times {
 	d, err := time.ParseDuration(r.URL.Query().Get("timeout"))
 	if err != nil || d <= 0 {
 		d = defaultTimeout
 	}
-	d = min(d, maxTimeout)
+	return timesWithin(min(d, maxTimeout), start)
+}
+
+// timesWithin divides the d that a caller waits. The deadline is a tenth earlier, for the way back and for what was
+// rounded up: at least 100 ms, and at most the second that it can have been.
+//
+// A review waits until no more is left than Retry-After makes its caller pause, or a third where that is less, which is
+// then there for the decision. One that is turned away earlier is sent again within the same deadline, often on a new
+// connection, and says the same ?timeout= though little of it is left: see docs/decisions/0003-wait-rather-than-retry.md.
+func timesWithin(d time.Duration, start time.Time) times {
 	return times{
-		patience: start.Add(d / 3),
-		deadline: start.Add(d - max(d/10, 100*time.Millisecond)),
+		patience: start.Add(d - min(d/3, retryAfter)),
+		deadline: start.Add(d - min(max(d/10, 100*time.Millisecond), time.Second)),
 	}
 }

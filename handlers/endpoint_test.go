@@ -435,17 +435,17 @@ func TestTimes(t *testing.T) {
 		query              string
 		patience, deadline time.Duration
 	}{
-		{"?timeout=3s", time.Second, 2700 * time.Millisecond},
-		{"?timeout=1s", time.Second / 3, 900 * time.Millisecond},
-		{"?timeout=500ms", time.Second / 6, 400 * time.Millisecond},
-		{"?timeout=10s", 10 * time.Second / 3, 9 * time.Second},
-		{"?timeout=30s", 10 * time.Second, 27 * time.Second},
-		{"?timeout=1h", 10 * time.Second, 27 * time.Second}, // the API server has no such thing
-		{"", 10 * time.Second / 3, 9 * time.Second},
-		{"?timeout=", 10 * time.Second / 3, 9 * time.Second},
-		{"?timeout=soon", 10 * time.Second / 3, 9 * time.Second},
-		{"?timeout=0s", 10 * time.Second / 3, 9 * time.Second},
-		{"?timeout=-3s", 10 * time.Second / 3, 9 * time.Second},
+		{"?timeout=3s", 2 * time.Second, 2700 * time.Millisecond},
+		{"?timeout=1s", time.Second - time.Second/3, 900 * time.Millisecond},
+		{"?timeout=500ms", 500*time.Millisecond - 500*time.Millisecond/3, 400 * time.Millisecond},
+		{"?timeout=10s", 9 * time.Second, 9 * time.Second},
+		{"?timeout=30s", 29 * time.Second, 29 * time.Second},
+		{"?timeout=1h", 29 * time.Second, 29 * time.Second}, // the API server has no such thing
+		{"", 9 * time.Second, 9 * time.Second},
+		{"?timeout=", 9 * time.Second, 9 * time.Second},
+		{"?timeout=soon", 9 * time.Second, 9 * time.Second},
+		{"?timeout=0s", 9 * time.Second, 9 * time.Second},
+		{"?timeout=-3s", 9 * time.Second, 9 * time.Second},
 	} {
 		got := timesOf(httptest.NewRequest(http.MethodPost, "/mutate/pods"+tt.query, nil), start)
 		if p, d := got.patience.Sub(start), got.deadline.Sub(start); p != tt.patience || d != tt.deadline {

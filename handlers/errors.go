@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-chi/chi/v5"
 
@@ -46,6 +48,9 @@ func asHTTPError(err error) *httpError {
 	}
 }
 
+// retryAfter is the least that can be said and is not "at once": the header has whole seconds.
+const retryAfter = time.Second
+
 // writeError is the one place in which such an answer is written.
 //
 // kube-apiserver tries again when 429 or 5xx comes with Retry-After (client-go, rest/with_retry.go). That helps when
@@ -55,7 +60,7 @@ func writeError(w http.ResponseWriter, err error) {
 	e := asHTTPError(err)
 	h := w.Header()
 	if e.status == http.StatusTooManyRequests || e.status == http.StatusServiceUnavailable {
-		h.Set("Retry-After", "1") // second: the least that can be said and is not "at once"
+		h.Set("Retry-After", strconv.Itoa(int(retryAfter.Seconds())))
 	}
 	if e.allow != nil {
 		h.Set("Allow", strings.Join(e.allow, ", "))

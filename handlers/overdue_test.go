@@ -96,7 +96,7 @@ func TestBusyIsNotOverdue(t *testing.T) {
 }
 
 // patienceOfTheLongest is for how long a review waits at most.
-const patienceOfTheLongest = maxTimeout / 3
+const patienceOfTheLongest = maxTimeout - retryAfter
 
 // However a review comes back, nothing of it stays.
 func TestOverdueEndsWithTheReview(t *testing.T) {

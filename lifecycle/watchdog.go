@@ -14,8 +14,8 @@ const (
 	// ten seconds is nothing.
 	probeInterval = 10 * time.Second
 
-	// probeTimeout is kube-apiserver's default timeoutSeconds: what takes longer is of use to nobody. It is well above
-	// the third of it that a review may wait before it is turned away, so that load shows as ErrBusy.
+	// probeTimeout is kube-apiserver's default timeoutSeconds: what takes longer is of use to nobody. It is a
+	// second more than a review may then wait before it is turned away, so that load shows as ErrBusy.
 	probeTimeout = 10 * time.Second
 
 	// probeThreshold is how many self-probes in a row must fail: one may meet a long pause of a starved node.

@@ -1,0 +1,138 @@
+package handlers
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// What reviews cost the one core of an overworked process, as measured where reviews cost much (TestGoodput of
+// e2e/calls), and what kube-apiserver's client does.
+const (
+	decisionCost  = 2500 * time.Microsecond
+	handshakeCost = 400 * time.Microsecond
+	exchangeCost  = 100 * time.Microsecond // to read a review and to write whatever answer
+	idleConns     = 25                     // that the client keeps
+)
+
+// overworked is a process of one core before the real gate, and the callers that share a client, all in fake time: the
+// figures are the same on every machine.
+type overworked struct {
+	gate    *gate
+	core    chan struct{}
+	timeout time.Duration
+	times   func() times
+
+	idle     chan struct{} // connections that the client keeps
+	used     atomic.Int64  // nanoseconds of the core
+	answered atomic.Int64  // calls that succeeded
+}
+
+// goodput returns the calls that n callers are answered per second of processor time.
+func goodput(t *testing.T, n int, timeout time.Duration, times func() times) (perSecond float64) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		w := &overworked{
+			gate: testGate(2, n), core: make(chan struct{}, 1), idle: make(chan struct{}, idleConns),
+			timeout: timeout, times: times,
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		var callers sync.WaitGroup
+		for i := range n {
+			callers.Go(func() {
+				<-time.After(timeout * time.Duration(i) / time.Duration(n)) // they do not come all at once
+				for ctx.Err() == nil {
+					w.call()
+				}
+			})
+		}
+		<-time.After(4 * timeout)
+		answered, used := w.answered.Load(), w.used.Load()
+		<-time.After(5 * timeout)
+		perSecond = float64(w.answered.Load()-answered) / time.Duration(w.used.Load()-used).Seconds()
+		stop()
+		callers.Wait()
+	})
+	return perSecond
+}
+
+// call is one call as the API server's client makes it: told 429, it pauses and tries again within the same deadline,
+// with the same ?timeout=. A call that runs out of time takes its connection with it.
+func (w *overworked) call() {
+	ctx, cancel := context.WithTimeout(context.Background(), w.timeout)
+	defer cancel()
+	for {
+		select {
+		case <-w.idle:
+		default:
+			w.work(handshakeCost)
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		err := w.review(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		select {
+		case w.idle <- struct{}{}:
+		default:
+		}
+		if err == nil {
+			w.answered.Add(1)
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(retryAfter):
+		}
+	}
+}
+
+func (w *overworked) review(caller context.Context) error {
+	w.work(exchangeCost)
+	t := w.times()
+	ctx, cancel := context.WithDeadline(caller, t.deadline)
+	defer cancel()
+	if err := w.gate.enter(ctx, t.patience, 1); err != nil {
+		return err
+	}
+	defer w.gate.leave(1)
+	w.work(decisionCost)
+	return nil
+}
+
+// work waits for the core and uses it.
+func (w *overworked) work(cost time.Duration) {
+	w.core <- struct{}{}
+	<-time.After(cost)
+	w.used.Add(int64(cost))
+	<-w.core
+}
+
+// As much is answered under four times the load that can be served as under one, but for what it costs to turn the
+// rest away: a twentieth, and the same again is left for the order in which goroutines happen to run. The control shows
+// that the model sees what it is for: reviews that wait for a third of their time, as they once did, lose a quarter.
+func TestGoodputHolds(t *testing.T) {
+	const least, seen = 0.9, 0.8
+	for _, timeout := range []time.Duration{2 * time.Second, 3 * time.Second} {
+		served := int(timeout / 3 / decisionCost) // so many callers wait for a third of their time
+		now := func() times { return timesWithin(timeout, time.Now()) }
+		impatient := func() times {
+			t := now()
+			t.patience = time.Now().Add(timeout / 3)
+			return t
+		}
+		once := goodput(t, served, timeout, now)
+		if got := goodput(t, 4*served, timeout, now); got < least*once {
+			t.Errorf("timeout %v: goodput falls from %.0f to %.0f", timeout, once, got)
+		}
+		if got := goodput(t, 4*served, timeout, impatient); got > seen*once {
+			t.Errorf("timeout %v: with little patience goodput falls from %.0f to %.0f only", timeout, once, got)
+		}
+	}
+}
