@@ -29,7 +29,7 @@ func BenchmarkGoodput(b *testing.B) {
 	c.service.Set(p.Addr)
 
 	alone := c.goodput(b, p, 4, 1000)
-	// A review waits for a third of its time and is then turned away; so many callers just need not be.
+	// So many callers wait for a third of their time, and all are served.
 	saturated := int(alone.perSecond() * goodputTimeout.Seconds() / 3)
 	for _, times := range []int{1, 2, 4} {
 		b.Run(fmt.Sprintf("%dx", times), func(b *testing.B) {
