@@ -24,8 +24,9 @@ var (
 	inlineCode = regexp.MustCompile("`([^`]+)`")
 	link       = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	heading    = regexp.MustCompile(`(?m)^#+ (.*)$`)
-	// An evergate at the beginning of a command, also by go run, and by the name of its image.
-	commandLine = regexp.MustCompile("(?m)(?:(?:^|[|;(]|&&)[ \t]*(?:evergate|go run \\.)|/evergate:[\\w.]+)[ \t]+([^|;#>)\n]+)")
+	// An evergate at the beginning of a command, also by go run, and from its image by docker run.
+	commandLine = regexp.MustCompile(
+		"(?m)(?:(?:^|[|;(]|&&)[ \t]*(?:evergate|go run \\.)|docker run .*/evergate:[\\w.]+)[ \t]+([^|;#>)\n]+)")
 	pathInShell = regexp.MustCompile(`(?:^|[\s=])((?:[\w.-]+/)+[\w.-]*)(?:[\s]|$)`)
 )
 
