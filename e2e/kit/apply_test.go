@@ -1,6 +1,7 @@
 package kit
 
 import (
+	"encoding/base64"
 	"path"
 	"path/filepath"
 	"slices"
@@ -10,6 +11,8 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/evergate/evergate/e2e/pki"
 )
 
 // dryRun asks the API server for all of admission and for no object.
@@ -41,7 +44,26 @@ func TestApply(t *testing.T) {
 					c.admitPods(t, read(t).render(t, overlay))
 				})
 			}
+			t.Run("what is injected stays", func(t *testing.T) { c.keepsBundle(t, mode.args) })
 		})
+	}
+}
+
+// keepsBundle writes caBundle as cert-manager's injector does, and applies again.
+func (c *cluster) keepsBundle(t *testing.T, apply []string) {
+	t.Helper()
+	ca, err := pki.NewCA("injected")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bundle := base64.StdEncoding.EncodeToString(ca.PEM)
+	patch := `[{"op": "add", "path": "/webhooks/0/clientConfig/caBundle", "value": "` + bundle + `"}]`
+	for _, kind := range []string{"mutatingwebhookconfiguration", "validatingwebhookconfiguration"} {
+		c.kubectl(t, "", "patch", kind, "evergate", "--type=json", "--field-manager=cert-manager-cainjector", "-p", patch)
+		c.kubectl(t, "", slices.Concat(apply, []string{"-k", filepath.Join(root, "kustomize/overlays/fail-open")})...)
+		if got := c.kubectl(t, "", "get", kind, "evergate", "-o", "jsonpath={.webhooks[0].clientConfig.caBundle}"); got != bundle {
+			t.Errorf("caBundle of the %s is %q after an apply", kind, got)
+		}
 	}
 }
 
