@@ -34,7 +34,7 @@ var (
 func documents(t *testing.T) map[string]string {
 	t.Helper()
 	docs := map[string]string{}
-	err := filepath.WalkDir(repository, func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(repository, func(path string, _ fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(path) != ".md" {
 			return err
 		}
