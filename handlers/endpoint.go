@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"runtime"
 	"runtime/debug"
 	"strconv"
 	"time"
@@ -95,6 +96,10 @@ func (e *endpoint) review(w http.ResponseWriter, r *http.Request, start time.Tim
 		return nil, err
 	}
 	defer e.reviews.leave(1)
+	// To decide is nothing but computing. Go lets a goroutine that has just been let in go before those whose connection
+	// has something to read, so that with every core busy a request could lie unread for seconds, its caller's time
+	// running and its place in line not taken. They come first: see docs/decisions/0004-read-before-deciding.md.
+	runtime.Gosched()
 	return e.decide(body)
 }
 
@@ -179,12 +184,12 @@ func timesOf(r *http.Request, start time.Time) times {
 // timesWithin divides the d that a caller waits. The deadline is a tenth earlier, for the way back and for what was
 // rounded up: at least 100 ms, and at most the second that it can have been.
 //
-// A review waits until no more is left than Retry-After makes its caller pause, or a third where that is less, which is
+// A review waits until no more is left than Retry-After makes its caller pause, or a fifth where that is less, which is
 // then there for the decision. One that is turned away earlier is sent again within the same deadline, often on a new
 // connection, and says the same ?timeout= though little of it is left: see docs/decisions/0003-wait-rather-than-retry.md.
 func timesWithin(d time.Duration, start time.Time) times {
 	return times{
-		patience: start.Add(d - min(d/3, retryAfter)),
+		patience: start.Add(d - min(d/5, retryAfter)),
 		deadline: start.Add(d - min(max(d/10, 100*time.Millisecond), time.Second)),
 	}
 }

@@ -36,7 +36,7 @@ func BenchmarkGoodput(b *testing.B) {
 			n := times * saturated
 			var g goodput
 			for b.Loop() {
-				g = c.goodput(b, p, n, 4*int64(n))
+				g = c.goodput(b, p, n, 8*int64(n))
 			}
 			b.ReportMetric(float64(n), "callers")
 			b.ReportMetric(g.perSecond(), "answers/s")
