@@ -1,10 +1,12 @@
 package cmd
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -25,6 +27,7 @@ type reviewFlags struct {
 	reviews    bool
 	explain    bool
 	output     offline.Format
+	counts     countFlags
 }
 
 func newReviewCommand() *cobra.Command {
@@ -40,15 +43,17 @@ adds are not known. Other objects are skipped, and said to be.
 
 With --as-existing it judges what a cluster holds already: what would be denied now, and what runs from outside the
 mirrors, by namespace and owner. All namespaces of the input are judged, whether they have opted in or not. Pods that
-have ended and mirror Pods of static Pods are left out.
+have ended and mirror Pods of static Pods are left out. Its counts can be pushed to a Pushgateway, or written to a file
+for the node exporter: docs/audit.md.
 
-Exit codes: 0 all is allowed, 1 something is denied, 2 bad flags, a bad policy, or input that is not understood.`,
+Exit codes: 0 all is allowed, 1 something is denied, 2 bad flags, a bad policy, input that is not understood, or counts
+that could not be handed on.`,
 		Example: `  evergate review --policy policy.yaml -f deploy/
   helm template chart | evergate review --policy policy.yaml -f - --explain
   kubectl get pods,ingresses,services -A -o json | evergate review --policy policy.yaml -f - --as-existing`,
 		Args: noArgs("name manifests with -f"),
 		RunE: func(c *cobra.Command, _ []string) error {
-			return f.run(c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr())
+			return f.run(c.Context(), c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr())
 		},
 	}
 	flags := c.Flags()
@@ -64,10 +69,11 @@ Exit codes: 0 all is allowed, 1 something is denied, 2 bad flags, a bad policy, 
 	flags.BoolVar(&f.reviews, "admission-review", false, "the input is reviews, as kube-apiserver sends them")
 	flags.BoolVar(&f.explain, "explain", false, "say for each image and rule why it applies or not")
 	flags.VarP(&f.output, "output", "o", "how to write the report: text, json or yaml")
+	f.counts.define(flags)
 	return c
 }
 
-func (f *reviewFlags) run(stdin io.Reader, stdout, stderr io.Writer) error {
+func (f *reviewFlags) run(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) error {
 	if err := f.check(); err != nil {
 		return err
 	}
@@ -81,6 +87,9 @@ func (f *reviewFlags) run(stdin io.Reader, stdout, stderr io.Writer) error {
 	}
 	for _, line := range report.Errors {
 		printError(stderr, errors.New(line))
+	}
+	if err := f.counts.export(ctx, report, time.Now()); err != nil {
+		return err
 	}
 	if code := report.ExitCode(); code != exitOK {
 		return &exitError{code: code}
@@ -116,6 +125,10 @@ func (f *reviewFlags) check() error {
 		{
 			f.asExisting && (len(f.old) > 0 || f.operation != "" || f.reviews),
 			"--as-existing judges objects as they are: leave out --old, --operation and --admission-review",
+		},
+		{
+			!f.asExisting && f.counts.wanted(),
+			"--metrics-push-url and --metrics-file count what a cluster holds: add --as-existing",
 		},
 		{
 			f.reviews && (len(f.old) > 0 || f.operation != "" || f.user != "" || len(f.groups) > 0),

@@ -10,6 +10,7 @@ type collector struct {
 	*Report
 	explain bool
 	skips   map[skipKey]int // where in Report.Skipped
+	counts  Counts
 	owners  owners
 }
 
@@ -25,6 +26,7 @@ func newCollector(o *Options) *collector {
 		},
 		explain: o.Explain,
 		skips:   map[skipKey]int{},
+		counts:  newCounts(),
 		owners:  owners{},
 	}
 }
@@ -74,6 +76,7 @@ func (c *collector) add(o Object, k kind, v verdict) {
 		c.Results = append(c.Results, r)
 		return
 	}
+	c.counts.add(&r, v)
 	if v.pod != nil {
 		r.Kind, r.Name = owner(v.pod)
 		r.Pods = 1
@@ -107,6 +110,7 @@ func (c *collector) count(r *Result) {
 func (c *collector) report() *Report {
 	if c.AsExisting {
 		c.Results = c.owners.results()
+		c.Counts = c.counts.bounded()
 	}
 	return c.Report
 }

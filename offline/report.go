@@ -11,6 +11,8 @@ type Report struct {
 	Results    []Result  `json:"results"`           // in the order of the input; by namespace, kind and name with asExisting
 	Skipped    []Skipped `json:"skipped,omitempty"` // what was not judged, by kind
 	Errors     []string  `json:"errors,omitempty"`  // what could not be understood
+
+	Counts Counts `json:"-"` // for metrics; only with asExisting
 }
 
 // ExitCode is what a command ends with: 0 when all is allowed, 1 when something is denied, 2 when some of the input

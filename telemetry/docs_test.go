@@ -17,10 +17,11 @@ import (
 	"github.com/evergate/evergate/telemetry"
 )
 
-var update = flag.Bool("update", false, "write the table of docs/metrics.md anew")
+var update = flag.Bool("update", false, "write the tables of metrics in docs anew")
 
 const (
-	page      = "../docs/metrics.md"
+	servePage = "../docs/metrics.md"
+	auditPage = "../docs/audit.md"
 	tableFrom = "<!-- go test ./telemetry -update writes this table -->\n"
 	tableTo   = "<!-- end of table -->\n"
 )
@@ -54,9 +55,14 @@ func instruments(t *testing.T, g prometheus.Gatherer) []instrument {
 	return all
 }
 
-// The table of docs/metrics.md is made from the instruments themselves, and the rest of the page is held to it.
+// The tables of metrics are made from the instruments themselves, and the rest of their pages is held to them.
 func TestDocumentedMetrics(t *testing.T) {
-	all := instruments(t, used())
+	checkPage(t, servePage, instruments(t, used()))
+	checkPage(t, auditPage, instruments(t, someAudit()))
+}
+
+func checkPage(t *testing.T, page string, all []instrument) {
+	t.Helper()
 	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
@@ -74,8 +80,8 @@ func TestDocumentedMetrics(t *testing.T) {
 	} else if diff := cmp.Diff(want, table); diff != "" {
 		t.Errorf("go test ./telemetry -update writes the table of %s anew (-want +got):\n%s", page, diff)
 	}
-	checkLabels(t, all, after)
-	checkNames(t, all, before+after)
+	checkLabels(t, page, all, after)
+	checkNames(t, page, all, before+after)
 }
 
 // metricsTable has a row for each metric. The buckets of the histograms stand below it.
@@ -94,7 +100,7 @@ func metricsTable(all []instrument) string {
 var labelRow = regexp.MustCompile("(?m)^\\| (`[a-z_]+`) \\| `(evergate_[a-z_]+)` \\|")
 
 // checkLabels demands that the page says of each label of each metric what its values are, and of no other.
-func checkLabels(t *testing.T, all []instrument, text string) {
+func checkLabels(t *testing.T, page string, all []instrument, text string) {
 	t.Helper()
 	var got, want []string
 	for _, m := range labelRow.FindAllStringSubmatch(text, -1) {
@@ -113,7 +119,7 @@ func checkLabels(t *testing.T, all []instrument, text string) {
 }
 
 // checkNames demands that the page, in its queries too, speaks only of metrics that exist.
-func checkNames(t *testing.T, all []instrument, text string) {
+func checkNames(t *testing.T, page string, all []instrument, text string) {
 	t.Helper()
 	known := map[string]bool{}
 	for _, i := range all {
