@@ -90,6 +90,33 @@ transformers: [../../kustomize/wiring]`))
 	})
 }
 
+// TestComponentsFollow adds components to an overlay that lies in another namespace, with an image of its own, and says
+// neither again: what they add lies in that namespace, and runs that image.
+func TestComponentsFollow(t *testing.T) {
+	k := read(t)
+	out := string(k.render(t, k.add(t, `
+resources: [../../examples/overlays/platform]
+components:
+- ../../kustomize/components/client-certificate
+- ../../kustomize/components/preflight
+transformers: [../../kustomize/wiring]`)))
+	for _, name := range []string{"evergate-kube-apiserver", "evergate-preflight"} {
+		if !strings.Contains(out, "name: "+name+"\n") {
+			t.Fatalf("there is no %s", name)
+		}
+	}
+	for line := range strings.Lines(out) {
+		line = strings.TrimSpace(line)
+		if strings.Contains(line, "evergate-system") {
+			t.Error(line)
+		}
+		if image, ok := strings.CutPrefix(line, "image: "); ok && strings.Contains(image, "evergate") &&
+			image != "mirror.corp.example/ghcr.io/evergate/evergate:v0.1.0" {
+			t.Error(line)
+		}
+	}
+}
+
 // TestSettings changes the prefixes of the mirrors in the one place, and sees them in the second chance alone.
 func TestSettings(t *testing.T) {
 	k := read(t)
