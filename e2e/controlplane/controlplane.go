@@ -33,9 +33,10 @@ type ControlPlane struct {
 // Wait returns when both processes have ended, which they do when the context of Start ends.
 func (c *ControlPlane) Wait() { c.alive.Wait() }
 
-// Start runs both until ctx ends, and returns when the API server is ready. What they need and write lies in dir. When it
-// fails, what has started still ends with ctx, and can be waited for.
-func Start(ctx context.Context, bin Binaries, dir string) (*ControlPlane, error) {
+// Start runs both until ctx ends, and returns when the API server is ready. What they need and write lies in dir. flags are
+// further ones of kube-apiserver, which win over those that it has anyway. When Start fails, what has started still ends
+// with ctx, and can be waited for.
+func Start(ctx context.Context, bin Binaries, dir string, flags ...string) (*ControlPlane, error) {
 	c := &ControlPlane{dir: dir, bin: string(bin), ended: make(chan error, 2)}
 	ports, err := freePorts(ctx, 3)
 	if err != nil {
@@ -49,7 +50,7 @@ func Start(ctx context.Context, bin Binaries, dir string) (*ControlPlane, error)
 	if err := c.run(ctx, "etcd", etcdArgs(c.path("etcd"), "http://"+etcd, "http://"+peers)); err != nil {
 		return c, err
 	}
-	if err := c.run(ctx, "kube-apiserver", c.apiServerArgs(api, "http://"+etcd)); err != nil {
+	if err := c.run(ctx, "kube-apiserver", append(c.apiServerArgs(api, "http://"+etcd), flags...)); err != nil {
 		return c, err
 	}
 	return c, c.awaitReady(ctx)

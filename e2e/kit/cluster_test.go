@@ -24,7 +24,8 @@ type cluster struct {
 }
 
 // start starts a control plane, or skips the test where there are no binaries of one, unless EVERGATE_E2E_REQUIRED is set.
-func start(t *testing.T) *cluster {
+// flags are further ones of kube-apiserver.
+func start(t *testing.T, flags ...string) *cluster {
 	t.Helper()
 	bin, err := controlplane.Find()
 	if err != nil {
@@ -35,7 +36,7 @@ func start(t *testing.T) *cluster {
 	}
 	dir := t.TempDir()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	plane, err := controlplane.Start(ctx, bin, dir)
+	plane, err := controlplane.Start(ctx, bin, dir, flags...)
 	t.Cleanup(func() {
 		cancel()
 		if plane != nil {

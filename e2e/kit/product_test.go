@@ -152,6 +152,16 @@ func (c *cluster) serve(t *testing.T, binary string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	p := startProduct(t, binary, mount(t, ca))
+	c.eachWebhook(t, func(config *admissionv1.WebhookClientConfig) {
+		target := "https://" + p.Addr + *config.Service.Path
+		*config = admissionv1.WebhookClientConfig{URL: &target, CABundle: ca.PEM}
+	})
+}
+
+// mount returns a directory that holds what the Secret evergate-tls does.
+func mount(t *testing.T, ca *pki.CA) string {
+	t.Helper()
 	leaf, err := ca.Leaf("evergate.evergate-system.svc", "127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
@@ -160,35 +170,39 @@ func (c *cluster) serve(t *testing.T, binary string) {
 	if err := mount.WritePair(ca, leaf); err != nil {
 		t.Fatal(err)
 	}
+	return mount.Dir
+}
+
+// startProduct runs the product with servedPolicy and with the certificate in a directory, until it is ready.
+func startProduct(t *testing.T, binary, certificate string, flags ...string) *process.Process {
+	t.Helper()
 	file := filepath.Join(t.TempDir(), "policy.yaml")
 	if err := os.WriteFile(file, []byte(servedPolicy), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p, err := process.Start(t.Context(), binary, "--policy", file, "--service-name", "evergate.evergate-system.svc",
-		"--tls-cert", filepath.Join(mount.Dir, "tls.crt"), "--tls-key", filepath.Join(mount.Dir, "tls.key"))
+	p, err := process.Start(t.Context(), binary, append([]string{
+		"--policy", file, "--service-name", "evergate.evergate-system.svc",
+		"--tls-cert", filepath.Join(certificate, "tls.crt"), "--tls-key", filepath.Join(certificate, "tls.key"),
+	}, flags...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := p.AwaitReady(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	c.redirect(t, "https://"+p.Addr, ca.PEM)
+	return p
 }
 
-// redirect has the webhooks call a URL instead of the Service, on the same paths.
-func (c *cluster) redirect(t *testing.T, url string, bundle []byte) {
+// eachWebhook changes how the API server reaches the webhooks of the kit.
+func (c *cluster) eachWebhook(t *testing.T, change func(*admissionv1.WebhookClientConfig)) {
 	t.Helper()
-	to := func(config *admissionv1.WebhookClientConfig) {
-		target := url + *config.Service.Path
-		*config = admissionv1.WebhookClientConfig{URL: &target, CABundle: bundle}
-	}
 	api := c.admin.AdmissionregistrationV1()
 	mutating, err := api.MutatingWebhookConfigurations().Get(t.Context(), "evergate", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range mutating.Webhooks {
-		to(&mutating.Webhooks[i].ClientConfig)
+		change(&mutating.Webhooks[i].ClientConfig)
 	}
 	if _, err := api.MutatingWebhookConfigurations().Update(t.Context(), mutating, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
@@ -198,7 +212,7 @@ func (c *cluster) redirect(t *testing.T, url string, bundle []byte) {
 		t.Fatal(err)
 	}
 	for i := range validating.Webhooks {
-		to(&validating.Webhooks[i].ClientConfig)
+		change(&validating.Webhooks[i].ClientConfig)
 	}
 	if _, err := api.ValidatingWebhookConfigurations().Update(t.Context(), validating, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)

@@ -1,0 +1,195 @@
+package kit
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/evergate/evergate/e2e/pki"
+	"github.com/evergate/evergate/e2e/process"
+)
+
+// TestClientAuth has a real API server call the Service with the files that docs/serve.md shows, and the product demand
+// what the component client-auth says, of the certificate that client-certificate describes.
+func TestClientAuth(t *testing.T) {
+	const overlay = "examples/overlays/bare-metal"
+	ca, err := pki.NewCA("evergate")
+	if err != nil {
+		t.Fatal(err)
+	}
+	flags, name := demanded(t, read(t).render(t, overlay))
+	c := start(t,
+		"--admission-control-config-file="+documentedFiles(t, clientPair(t, ca, name)),
+		"--service-cluster-ip-range=127.96.0.0/16") // without kube-proxy a cluster IP leads nowhere, unless it is of this machine
+	c.kubectl(t, "", "apply", "-k", filepath.Join(root, overlay))
+	p := c.serveService(t, ca, flags)
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team", Labels: map[string]string{optIn: "enabled"}}}
+	if _, err := c.admin.CoreV1().Namespaces().Create(t.Context(), ns, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+
+	await(t, "the webhooks are in force", func(ctx context.Context) bool {
+		pod, err := c.admin.CoreV1().Pods("team").Create(ctx, pod("p", "nginx:1"), dryRun)
+		return err == nil && strings.HasPrefix(pod.Spec.Containers[0].Image, "mirror.corp.example/")
+	})
+	c.refused(t, createPod("team", pod("q", "quay.io/a/b:1"), dryRun), pods, "only-mirrors/images.from: ")
+	if err := createService("team", dryRun)(t.Context(), c.admin); err != nil {
+		t.Errorf("a Service: %v", err)
+	}
+
+	strangers, err := pki.NewCA("evergate") // the same name, another key
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		who  string
+		pair *pki.Pair // nil: no certificate
+		path string
+		want int
+	}{
+		{"the API server's own certificate", clientPair(t, ca, name), "/validate/pods", http.StatusBadRequest}, // let in: this is no review
+		{"no certificate", nil, "/validate/pods", http.StatusUnauthorized},
+		{"a certificate of another CA", clientPair(t, strangers, name), "/validate/pods", http.StatusUnauthorized},
+		{"a certificate of another name", clientPair(t, ca, "somebody-else"), "/validate/pods", http.StatusForbidden},
+		{"a probe", nil, "/readyz", http.StatusOK},
+		{"a probe", nil, "/livez", http.StatusOK},
+	} {
+		if got := ask(t, p.Addr, ca, test.pair, test.path); got != test.want {
+			t.Errorf("%s asks %s: %d, want %d", test.who, test.path, got, test.want)
+		}
+	}
+}
+
+// demanded returns the flags of the Deployment that speak of clients, and the name in the certificate for API servers.
+func demanded(t *testing.T, manifests []byte) (flags []string, name string) {
+	t.Helper()
+	decoder := strict(t)
+	for _, doc := range documents(t, manifests) {
+		object, _, err := decoder.Decode(doc, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch o := object.(type) {
+		case *appsv1.Deployment:
+			for _, arg := range o.Spec.Template.Spec.Containers[0].Args {
+				if strings.HasPrefix(arg, "--client-") {
+					flags = append(flags, arg)
+				}
+			}
+		case *certmanagerv1.Certificate:
+			if o.Name == "evergate-kube-apiserver" {
+				name = o.Spec.CommonName
+			}
+		}
+	}
+	if len(flags) == 0 || name == "" {
+		t.Fatalf("the overlay demands %q of %q", flags, name)
+	}
+	return flags, name
+}
+
+func clientPair(t *testing.T, ca *pki.CA, name string) *pki.Pair {
+	t.Helper()
+	pair, err := ca.Client(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &pair
+}
+
+var yamlBlock = regexp.MustCompile("(?s)```yaml\n(.*?)```")
+
+// documentedFiles writes what docs/serve.md says of kube-apiserver's own files, with this directory for those of a control
+// plane node, and returns the path of the first.
+func documentedFiles(t *testing.T, pair *pki.Pair) string {
+	t.Helper()
+	dir := t.TempDir()
+	page, err := os.ReadFile(filepath.Join(root, "docs/serve.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{"evergate-client.crt": string(pair.Cert), "evergate-client.key": string(pair.Key)}
+	for _, block := range yamlBlock.FindAllStringSubmatch(string(page), -1) {
+		switch text := regexp.MustCompile("/etc/kubernetes/(pki/)?").ReplaceAllString(block[1], dir+"/"); {
+		case strings.Contains(text, "kind: AdmissionConfiguration\n"):
+			files["admission.yaml"] = text
+		case strings.Contains(text, "kind: Config\n"):
+			files["webhooks.kubeconfig"] = text
+		}
+	}
+	if len(files) != 4 {
+		t.Fatalf("docs/serve.md shows other files: %d", len(files))
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return filepath.Join(dir, "admission.yaml")
+}
+
+// serveService runs the product where the Service's cluster IP is, with a certificate by ca, which the webhooks trust.
+func (c *cluster) serveService(t *testing.T, ca *pki.CA, flags []string) *process.Process {
+	t.Helper()
+	service, err := c.admin.CoreV1().Services("evergate-system").Get(t.Context(), "evergate", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := net.JoinHostPort(service.Spec.ClusterIP, "443")
+	if l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", address); err != nil {
+		t.Skipf("this user may not listen where the Service is: %v", err)
+	} else {
+		l.Close()
+	}
+	certificate := mount(t, ca)
+	for i := range flags {
+		flags[i] = strings.Replace(flags[i], "/etc/evergate/tls", certificate, 1)
+	}
+	p := startProduct(t, build(t), certificate, append(flags, "--listen", address)...)
+	c.eachWebhook(t, func(config *admissionv1.WebhookClientConfig) { config.CABundle = ca.PEM })
+	return p
+}
+
+// ask sends no review, and returns the status of the answer.
+func ask(t *testing.T, address string, ca *pki.CA, pair *pki.Pair, path string) int {
+	t.Helper()
+	config := &tls.Config{RootCAs: x509.NewCertPool(), ServerName: "evergate.evergate-system.svc"}
+	config.RootCAs.AppendCertsFromPEM(ca.PEM)
+	method := http.MethodGet
+	if strings.HasPrefix(path, "/validate/") {
+		method = http.MethodPost
+	}
+	if pair != nil {
+		certificate, err := tls.X509KeyPair(pair.Cert, pair.Key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		config.Certificates = []tls.Certificate{certificate}
+	}
+	transport := &http.Transport{TLSClientConfig: config}
+	defer transport.CloseIdleConnections()
+	req, err := http.NewRequestWithContext(t.Context(), method, "https://"+address+path, strings.NewReader("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := (&http.Client{Transport: transport}).Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	return resp.StatusCode
+}
