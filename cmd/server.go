@@ -44,8 +44,22 @@ func serve(ctx context.Context, f serveFlags, stdout, stderr io.Writer) error {
 	defer cancel() // ends what follows files
 	registry := telemetry.NewRegistry()
 	s := &server{flags: f, log: f.log.logger(stderr), metrics: telemetry.NewMetrics(registry)}
-	if err := s.load(ctx); err != nil {
-		return err
+
+	// Two: one to drain, one to give up.
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
+	defer signal.Stop(signals)
+
+	loaded := make(chan error, 1)
+	go func() { loaded <- s.load(ctx) }()
+	select {
+	case err := <-loaded:
+		if err != nil {
+			return err
+		}
+	case told := <-signals: // reading files may take long, and nobody has asked anything yet
+		s.log.Info("told to stop before all was loaded", "signal", told.String())
+		return s.exit(nil)
 	}
 	if f.dev {
 		if err := s.prepareDev(stdout); err != nil {
@@ -67,10 +81,6 @@ func serve(ctx context.Context, f serveFlags, stdout, stderr io.Writer) error {
 	// os would end the process at the next line, and with it the reviews under way.
 	signal.Ignore(syscall.SIGPIPE)
 
-	// Two: one to drain, one to give up.
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
-	defer signal.Stop(signals)
 	return s.exit(s.process.Run(ctx, signals))
 }
 

@@ -1,10 +1,15 @@
 package cmd
 
 import (
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -54,4 +59,45 @@ func TestLiveFallsForAReviewThatHangs(t *testing.T) {
 		<-time.After(2 * time.Second)
 		check(http.StatusServiceUnavailable, "hung: reviews that have been decided for more than 45s: 1\n")
 	})
+}
+
+// heldLog holds up its first line until it is told to go on.
+type heldLog struct {
+	writing, release chan struct{}
+	once             sync.Once
+	mu               sync.Mutex
+	lines            []string
+}
+
+func (l *heldLog) Write(line []byte) (int, error) {
+	l.once.Do(func() {
+		close(l.writing)
+		<-l.release
+	})
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lines = append(l.lines, string(line))
+	return len(line), nil
+}
+
+// A process that is told to stop before it has loaded everything ends as after a drain, not as one that was killed, which
+// is what becomes of this test otherwise.
+func TestStopWhileLoading(t *testing.T) {
+	log := &heldLog{writing: make(chan struct{}), release: make(chan struct{})}
+	go func() {
+		<-log.writing // the policy, which is loaded first
+		if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
+			t.Error(err)
+		}
+		close(log.release)
+	}()
+	args := []string{"serve", "--dev", "--dev-ca", filepath.Join(t.TempDir(), "ca.crt"), "--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0"}
+	if code := Run(t.Context(), args, nil, nil, io.Discard, log); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	log.mu.Lock()
+	defer log.mu.Unlock()
+	if !strings.Contains(log.lines[0], "policy") {
+		t.Errorf("the first line of the log is %s", log.lines[0])
+	}
 }
