@@ -35,12 +35,19 @@ func (f *logFormat) Set(s string) error {
 func (f *logFormat) Type() string { return "format" }
 
 func (f *logFlags) define(flags *pflag.FlagSet) {
-	flags.TextVar(&f.level, "log-level", slog.LevelInfo, "lowest `level` that is logged: debug, info, warn or error")
+	flags.TextVar(&f.level, "log-level", slog.LevelInfo, "lowest `level` that is logged: debug, info, warn or error; SIGUSR1 changes to debug and back")
 	flags.Var(&f.format, "log-format", "json or text (default text on a terminal, json elsewhere)")
 }
 
-func (f *logFlags) logger(w io.Writer) *slog.Logger {
-	options := &slog.HandlerOptions{Level: f.level}
+// verbosity returns what is logged at first.
+func (f *logFlags) verbosity() *verbosity {
+	v := &verbosity{configured: f.level}
+	v.level.Set(f.level)
+	return v
+}
+
+func (f *logFlags) logger(w io.Writer, level slog.Leveler) *slog.Logger {
+	options := &slog.HandlerOptions{Level: level}
 	if f.format == "text" || f.format == "" && isTerminal(w) {
 		return slog.New(slog.NewTextHandler(w, options))
 	}

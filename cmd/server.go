@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -26,6 +27,7 @@ type server struct {
 	flags   serveFlags
 	log     *slog.Logger
 	metrics *telemetry.Metrics
+	tracing *telemetry.Tracing // nil: nothing is traced
 
 	policies *policystore.Store
 	source   *certs.Source
@@ -43,7 +45,12 @@ func serve(ctx context.Context, f serveFlags, stdout, stderr io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // ends what follows files
 	registry := telemetry.NewRegistry()
-	s := &server{flags: f, log: f.log.logger(stderr), metrics: telemetry.NewMetrics(registry)}
+	verbosity := f.log.verbosity()
+	s := &server{flags: f, log: f.log.logger(stderr, verbosity), metrics: telemetry.NewMetrics(registry)}
+	louder := make(chan os.Signal, 1)
+	notifyVerbosity(louder)
+	defer signal.Stop(louder)
+	go verbosity.follow(ctx, louder, s.log)
 
 	// Two: one to drain, one to give up.
 	signals := make(chan os.Signal, 2)
@@ -88,6 +95,10 @@ func serve(ctx context.Context, f serveFlags, stdout, stderr io.Writer) error {
 // files does so until life ends, so that a drain too is served with a certificate that is good.
 func (s *server) load(life context.Context) (err error) {
 	f := &s.flags
+	info, _ := debug.ReadBuildInfo()
+	if s.tracing, err = s.metrics.TracingFromEnvironment(life, buildVersion{Version: version}.with(info).Version, s.log); err != nil {
+		return err
+	}
 	if s.policies, err = s.openPolicy(); err != nil {
 		if _, bad := errors.AsType[*policystore.InvalidError](err); bad {
 			return err
@@ -115,10 +126,24 @@ func (s *server) load(life context.Context) (err error) {
 		MaxConnectionAge: f.maxConnectionAge,
 		MaxConnections:   f.maxConnections,
 
+		OnStop: []func(context.Context) error{s.tracing.Stop},
+
 		Log:      s.log,
-		Observer: s.metrics,
+		Observer: observer{s.metrics, s.tracing},
 	}
 	return nil
+}
+
+// observer has what lifecycle observes counted, and phases traced too.
+type observer struct {
+	*telemetry.Metrics
+	tracing *telemetry.Tracing
+}
+
+// PhaseChanged implements lifecycle.Observer.
+func (o observer) PhaseChanged(from, to string, lasted time.Duration, open int) {
+	o.Metrics.PhaseChanged(from, to, lasted, open)
+	o.tracing.PhaseChanged(from, to, lasted, open)
 }
 
 // openPolicy opens the policy that --policy names, which for --dev is the example where it names none.
@@ -138,6 +163,7 @@ func (s *server) handlers() handlers.Config {
 		Canary:       s.canary,
 		Overdue:      &s.overdue,
 		Metrics:      s.metrics,
+		Tracing:      s.tracing,
 		Log:          s.log,
 		Limits:       s.flags.limits,
 	}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/evergate/evergate/telemetry"
 )
 
 // budget bounds the bytes of bodies that are held at one time. Where there is no room, the smallest body goes first, and
@@ -66,7 +68,13 @@ func (s *share) grow(ctx context.Context, patience time.Time, size int64) error 
 	defer cancel()
 	select {
 	case <-c.settled:
-	case <-waiting.Done():
+	default:
+		done := telemetry.Waiting(ctx, "memory")
+		select {
+		case <-c.settled:
+		case <-waiting.Done():
+		}
+		done()
 	}
 	s.budget.withdraw(c)
 	switch {

@@ -24,6 +24,7 @@ type server struct {
 	reviews  *gate // reviews that are decoded and decided
 	overdue  *Overdue
 	metrics  *telemetry.Metrics
+	tracing  *telemetry.Tracing
 	log      *slog.Logger
 }
 
@@ -35,6 +36,7 @@ func newServer(cfg Config) *server {
 		reviews:  newGate(reviewsAtOnce, int64(limits.Reviews), limits.Line, cfg.Metrics.ReviewsInFlight()),
 		overdue:  cmp.Or(cfg.Overdue, new(Overdue)),
 		metrics:  cfg.Metrics,
+		tracing:  cfg.Tracing,
 		log:      cfg.Metrics.Throttle(cfg.Log),
 	}
 }
@@ -44,17 +46,21 @@ type endpoint struct {
 	*server
 	reviewing
 	series telemetry.Endpoint
+	spans  *telemetry.TracedEndpoint
 }
 
 func (s *server) endpoint(r reviewing) *endpoint {
-	return &endpoint{server: s, reviewing: r, series: s.metrics.Endpoint(r.path)}
+	return &endpoint{server: s, reviewing: r, series: s.metrics.Endpoint(r.path), spans: s.tracing.Endpoint(r.path)}
 }
 
 // ServeHTTP implements http.Handler.
 func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
-	v, err := e.review(w, r, start)
-	e.count(v, err, time.Since(start))
+	span := e.spans.Review(r)
+	v, err := e.review(w, r, start, span)
+	took := time.Since(start)
+	e.count(v, err, took, span.TraceID())
+	span.Stage("write")
 	if err != nil {
 		writeError(w, err)
 	} else {
@@ -62,17 +68,18 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	// The answer goes out before it is logged: a log that nobody reads must not withhold it.
 	_ = http.NewResponseController(w).Flush() // a writer that cannot flush is one of a test
-	e.tell(r, v, err)
+	e.trace(span, r, v, err, took)
+	e.tell(r, v, err, span)
 }
 
 // review is the way of one review: limits, body, decision. What it was given room for is given back before the
 // answer is written, since a slow reader needs none of it.
-func (e *endpoint) review(w http.ResponseWriter, r *http.Request, start time.Time) (*verdict, error) {
+func (e *endpoint) review(w http.ResponseWriter, r *http.Request, start time.Time, span *telemetry.ReviewSpan) (*verdict, error) {
 	if err := checkHeader(r); err != nil {
 		return nil, err
 	}
 	t := timesOf(r, start)
-	ctx, cut := context.WithCancelCause(r.Context())
+	ctx, cut := context.WithCancelCause(span.Context(r.Context()))
 	defer cut(nil)
 	ctx, cancel := context.WithDeadline(ctx, t.deadline)
 	defer cancel()
@@ -80,6 +87,7 @@ func (e *endpoint) review(w http.ResponseWriter, r *http.Request, start time.Tim
 	connection := http.NewResponseController(w)
 	_ = connection.SetReadDeadline(t.deadline)
 
+	span.Stage("read body")
 	if r.ContentLength > maxReviewBytes {
 		return e.tooLarge(r)
 	}
@@ -92,6 +100,7 @@ func (e *endpoint) review(w http.ResponseWriter, r *http.Request, start time.Tim
 	if err != nil {
 		return nil, err
 	}
+	span.Stage("wait for turn")
 	if err := e.reviews.enter(ctx, t.patience, 1); err != nil {
 		return nil, err
 	}
@@ -100,11 +109,11 @@ func (e *endpoint) review(w http.ResponseWriter, r *http.Request, start time.Tim
 	// has something to read, so that with every core busy a request could lie unread for seconds, its caller's time
 	// running and its place in line not taken. They come first: see docs/decisions/0004-read-before-deciding.md.
 	runtime.Gosched()
-	return e.decide(body)
+	return e.decide(body, span)
 }
 
 // decide takes the policy, once, and judges the review in body by it.
-func (e *endpoint) decide(body []byte) (v *verdict, err error) {
+func (e *endpoint) decide(body []byte, span *telemetry.ReviewSpan) (v *verdict, err error) {
 	defer func() {
 		switch p := recover(); p {
 		case nil:
@@ -116,13 +125,14 @@ func (e *endpoint) decide(body []byte) (v *verdict, err error) {
 	}()
 	defer e.overdue.watch(func() { e.reportOverdue(body) })()
 	p := e.policies.Current()
-	v, err = e.judge(p, body)
+	v, err = e.judge(p, body, span)
 	if content, ok := errors.AsType[*review.ContentError](err); ok {
 		v, err = e.cannotJudge(p, content.UID, content.Msg), nil
 	}
 	if err != nil {
 		return nil, err
 	}
+	span.Stage("encode")
 	v.encoded = v.answer().Encode()
 	return v, nil
 }
@@ -173,12 +183,14 @@ const (
 )
 
 // timesOf reads ?timeout=, the time that kube-apiserver has left, rounded up to whole seconds.
-func timesOf(r *http.Request, start time.Time) times {
+func timesOf(r *http.Request, start time.Time) times { return timesWithin(timeoutOf(r), start) }
+
+func timeoutOf(r *http.Request) time.Duration {
 	d, err := time.ParseDuration(r.URL.Query().Get("timeout"))
 	if err != nil || d <= 0 {
 		d = defaultTimeout
 	}
-	return timesWithin(min(d, maxTimeout), start)
+	return min(d, maxTimeout)
 }
 
 // timesWithin divides the d that a caller waits. The deadline is a tenth earlier, for the way back and for what was

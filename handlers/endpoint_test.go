@@ -22,6 +22,7 @@ import (
 
 	"github.com/evergate/evergate/policy"
 	"github.com/evergate/evergate/review"
+	"github.com/evergate/evergate/telemetry"
 )
 
 // fakeJudge is a judge that a test watches and holds up.
@@ -34,7 +35,7 @@ func newFakeJudge() fakeJudge {
 	return fakeJudge{make(chan struct{}, 100), make(chan struct{}, 100)}
 }
 
-func (j fakeJudge) judge(*policy.Policy, []byte) (*verdict, error) {
+func (j fakeJudge) judge(*policy.Policy, []byte, *telemetry.ReviewSpan) (*verdict, error) {
 	j.started <- struct{}{}
 	<-j.proceed
 	return &verdict{uid: "1"}, nil
@@ -46,7 +47,9 @@ func (f *fixture) fake(judge judge) (*server, http.Handler) {
 	return s, serving(f.Config, s, []reviewing{{"/fake", judge, func(policy.Modes) policy.Mode { return policy.Enforce }}})
 }
 
-func panics(*policy.Policy, []byte) (*verdict, error) { panic("index out of range [7]") }
+func panics(*policy.Policy, []byte, *telemetry.ReviewSpan) (*verdict, error) {
+	panic("index out of range [7]")
+}
 
 func TestPanic(t *testing.T) {
 	f := newFixture(t, "")
@@ -83,7 +86,7 @@ func TestPanic(t *testing.T) {
 
 func TestAbortHandlerIsPassedOn(t *testing.T) {
 	f := newFixture(t, "")
-	_, h := f.fake(func(*policy.Policy, []byte) (*verdict, error) { panic(http.ErrAbortHandler) })
+	_, h := f.fake(func(*policy.Policy, []byte, *telemetry.ReviewSpan) (*verdict, error) { panic(http.ErrAbortHandler) })
 	defer func() {
 		if p := recover(); p != http.ErrAbortHandler { //nolint:errorlint // the value itself is what net/http looks for
 			t.Errorf("recovered %v, want http.ErrAbortHandler", p)
@@ -96,14 +99,14 @@ func TestAbortHandlerIsPassedOn(t *testing.T) {
 // What an object's author can cause is answered, never failed, and is followed by the strictest that the policy does.
 func TestContentIsAnsweredNotFailed(t *testing.T) {
 	const why = "spec.containers[0].image: want a string, got a number"
-	broken := func(*policy.Policy, []byte) (*verdict, error) {
+	broken := func(*policy.Policy, []byte, *telemetry.ReviewSpan) (*verdict, error) {
 		return nil, &review.ContentError{UID: "705ab4f5", Msg: why}
 	}
 	for _, mode := range []policy.Mode{policy.Off, policy.Audit, policy.Warn, policy.Enforce} {
 		t.Run(mode.String(), func(t *testing.T) {
 			f := newFixture(t, "")
 			e := newServer(f.Config).endpoint(reviewing{"/fake", broken, func(policy.Modes) policy.Mode { return mode }})
-			v, err := e.decide([]byte("{}"))
+			v, err := e.decide([]byte("{}"), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -171,7 +174,7 @@ func TestTooLarge(t *testing.T) {
 		},
 	}
 	f := newFixture(t, "")
-	_, h := f.fake(func(*policy.Policy, []byte) (*verdict, error) {
+	_, h := f.fake(func(*policy.Policy, []byte, *telemetry.ReviewSpan) (*verdict, error) {
 		t.Error("the body was judged")
 		return nil, errors.New("judged")
 	})
@@ -487,7 +490,7 @@ func TestLabelsAreBounded(t *testing.T) {
 	f := newFixture(t, "")
 	f.Log = slog.New(slog.DiscardHandler)
 	n := 0
-	_, h := f.fake(func(*policy.Policy, []byte) (*verdict, error) {
+	_, h := f.fake(func(*policy.Policy, []byte, *telemetry.ReviewSpan) (*verdict, error) {
 		n++
 		ref := fmt.Sprintf("registry-%d.example/image:%d", n, n)
 		return &verdict{

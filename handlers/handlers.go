@@ -14,6 +14,7 @@
 //	few.go           the first ten of many, and how many more there are
 //	errors.go        every answer that is not a review
 //	observe.go       what logs and metrics tell of a review
+//	trace.go         what its span tells
 //	probes.go        /livez, /readyz, /policy
 //	canary.go        the process's own reviews, by which it knows that it serves
 package handlers
@@ -46,6 +47,8 @@ type Config struct {
 	// Metrics counts reviews; Scrape serves /metrics.
 	Metrics *telemetry.Metrics
 	Scrape  http.Handler
+	// Tracing makes the spans of reviews; nil makes none.
+	Tracing *telemetry.Tracing
 	// Log gets a line for each denial, each warned of review, and each failure, as long as there are not too many; for
 	// every review at level debug.
 	Log *slog.Logger

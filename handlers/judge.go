@@ -3,6 +3,7 @@ package handlers
 import (
 	"github.com/evergate/evergate/policy"
 	"github.com/evergate/evergate/review"
+	"github.com/evergate/evergate/telemetry"
 )
 
 // reviewing is what one path differs in from the others.
@@ -37,7 +38,7 @@ func reviews() []reviewing {
 
 // judge decodes a review and decides it. Its error is a *review.Error, for what the caller did wrong, or a
 // *review.ContentError, for what the object's content causes.
-type judge func(p *policy.Policy, body []byte) (*verdict, error)
+type judge func(p *policy.Policy, body []byte, span *telemetry.ReviewSpan) (*verdict, error)
 
 // verdict is what was decided about one review, and all that answer, log and metrics are made of. It belongs to
 // its review alone.
@@ -70,11 +71,13 @@ func judging[T any](
 	decode func([]byte) (*review.Request[T], error),
 	decide func(*policy.Policy, *review.Request[T], *verdict),
 ) judge {
-	return func(p *policy.Policy, body []byte) (*verdict, error) {
+	return func(p *policy.Policy, body []byte, span *telemetry.ReviewSpan) (*verdict, error) {
+		span.Stage("decode")
 		r, err := decode(body)
 		if err != nil {
 			return nil, err
 		}
+		span.Stage("decide")
 		v := &verdict{uid: r.UID, request: r.Attributes, dryRun: r.DryRun, policy: p.Hash()}
 		if r.Object != nil && (r.Operation == policy.Create || r.Operation == policy.Update) {
 			decide(p, r, v)

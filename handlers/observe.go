@@ -1,7 +1,7 @@
 package handlers
 
 import (
-	"context"
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/telemetry"
 )
 
 // What became of a review, in metrics.
@@ -45,16 +46,16 @@ func outcome(v *verdict, err error) string {
 
 // count tells the metrics of a review that is about to be answered. Namespaces, names, users and images are for the log
 // alone: as labels they would let any user of the cluster make any number of series.
-func (e *endpoint) count(v *verdict, err error, took time.Duration) {
+func (e *endpoint) count(v *verdict, err error, took time.Duration, traceID string) {
 	o := outcome(v, err)
 	if err != nil {
-		e.series.Reviewed("", o, took)
+		e.series.Reviewed("", o, took, traceID)
 		if reason := asHTTPError(err).reason; reason != "" {
 			e.metrics.Rejected(reason)
 		}
 		return
 	}
-	e.series.Reviewed(string(v.request.Operation), o, took)
+	e.series.Reviewed(string(v.request.Operation), o, took, traceID)
 	for i := range v.findings {
 		f := &v.findings[i]
 		e.metrics.Found(f.Rule, f.Check, f.Mode.String(), f.Existed)
@@ -66,18 +67,27 @@ func (e *endpoint) count(v *verdict, err error, took time.Duration) {
 }
 
 // tell logs a review that was answered.
-func (e *endpoint) tell(r *http.Request, v *verdict, err error) {
+func (e *endpoint) tell(r *http.Request, v *verdict, err error, span *telemetry.ReviewSpan) {
 	if err != nil {
-		e.logError(r, err)
+		e.logError(r, err, span)
 		return
 	}
-	e.logVerdict(r.Context(), v, outcome(v, nil))
+	e.logVerdict(r, v, outcome(v, nil), span)
 }
 
-func (e *endpoint) logError(r *http.Request, err error) {
+// traceID is the trace that a review is in: its own, or the one that its caller is in although it is not traced here.
+// It is nothing where there is none.
+func traceID(r *http.Request, span *telemetry.ReviewSpan) slog.Attr {
+	if id := cmp.Or(span.TraceID(), telemetry.TraceID(r)); id != "" {
+		return slog.String("trace_id", id)
+	}
+	return slog.Attr{}
+}
+
+func (e *endpoint) logError(r *http.Request, err error, span *telemetry.ReviewSpan) {
 	if p, ok := errors.AsType[*panicError](err); ok {
 		e.log.LogAttrs(r.Context(), slog.LevelError, "panic while judging", slog.String("path", e.path),
-			slog.String("uid", p.uid), slog.String("panic", fmt.Sprint(p.value)), slog.String("stack", string(p.stack)))
+			slog.String("uid", p.uid), traceID(r, span), slog.String("panic", fmt.Sprint(p.value)), slog.String("stack", string(p.stack)))
 		return
 	}
 	h := asHTTPError(err)
@@ -85,12 +95,15 @@ func (e *endpoint) logError(r *http.Request, err error) {
 	if h.reason != "" {
 		level = slog.LevelDebug // an overloaded process has better things to do than write
 	}
+	if !e.log.Enabled(r.Context(), level) {
+		return
+	}
 	e.log.LogAttrs(r.Context(), level, "not a review that could be answered", slog.String("path", e.path),
-		slog.Int("status", h.status), slog.String("reason", err.Error()), slog.String("remote", r.RemoteAddr))
+		slog.Int("status", h.status), slog.String("reason", err.Error()), slog.String("remote", r.RemoteAddr), traceID(r, span))
 }
 
 // logVerdict writes a line for each review that was denied or warned of, and for others at level debug.
-func (e *endpoint) logVerdict(ctx context.Context, v *verdict, outcome string) {
+func (e *endpoint) logVerdict(r *http.Request, v *verdict, outcome string, span *telemetry.ReviewSpan) {
 	level, msg := slog.LevelDebug, outcome
 	switch {
 	case v.denies():
@@ -98,7 +111,7 @@ func (e *endpoint) logVerdict(ctx context.Context, v *verdict, outcome string) {
 	case v.warns():
 		level, msg = slog.LevelInfo, "warned"
 	}
-	if !e.log.Enabled(ctx, level) {
+	if !e.log.Enabled(r.Context(), level) {
 		return
 	}
 	attrs := []slog.Attr{
@@ -110,6 +123,7 @@ func (e *endpoint) logVerdict(ctx context.Context, v *verdict, outcome string) {
 		slog.String("user", v.request.User),
 		slog.Any("rules", v.rules()),
 		slog.String("policy", v.policy),
+		traceID(r, span),
 	}
 	if v.unjudged.why != "" {
 		attrs = append(attrs, slog.String("reason", cut(v.unjudged.why, maxSentence)))
@@ -120,7 +134,7 @@ func (e *endpoint) logVerdict(ctx context.Context, v *verdict, outcome string) {
 	if v.dryRun {
 		attrs = append(attrs, slog.Bool("dryRun", true))
 	}
-	e.log.LogAttrs(ctx, level, msg, attrs...)
+	e.log.LogAttrs(r.Context(), level, msg, attrs...)
 }
 
 // warns says whether the answer carries a warning.

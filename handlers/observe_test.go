@@ -84,7 +84,7 @@ func TestLog(t *testing.T) {
 			}
 			s := newServer(f.Config)
 			e := s.endpoint(reviewing{path: "/fake"})
-			e.tell(httptest.NewRequest(http.MethodPost, "/fake", nil), tt.v, tt.err)
+			e.tell(httptest.NewRequest(http.MethodPost, "/fake", nil), tt.v, tt.err, nil)
 			want := tt.want
 			if want != "" {
 				want += "\n"
@@ -102,14 +102,14 @@ func TestLogOfAFlood(t *testing.T) {
 		f := newFixture(t, "")
 		e := newServer(f.Config).endpoint(reviewing{path: "/fake"})
 		v := &verdict{findings: []policy.Finding{findingOf(policy.Enforce)}}
-		deny := func() { e.tell(httptest.NewRequest(http.MethodPost, "/fake", nil), v, nil) }
+		deny := func() { e.tell(httptest.NewRequest(http.MethodPost, "/fake", nil), v, nil, nil) }
 		for range 1000 {
 			deny()
 		}
 		if n := strings.Count(f.log.String(), "msg=denied"); n != 100 {
 			t.Errorf("%d lines of 1000 denials at once", n)
 		}
-		e.tell(httptest.NewRequest(http.MethodPost, "/fake", nil), nil, &panicError{value: "nil map"})
+		e.tell(httptest.NewRequest(http.MethodPost, "/fake", nil), nil, &panicError{value: "nil map"}, nil)
 		if !strings.Contains(f.log.String(), `panic="nil map"`) {
 			t.Error("the denials hide a panic")
 		}

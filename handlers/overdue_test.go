@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/telemetry"
 )
 
 // elapse lets time go by in a bubble, and everything happen that is due then.
@@ -101,9 +102,11 @@ const patienceOfTheLongest = maxTimeout - retryAfter
 // However a review comes back, nothing of it stays.
 func TestOverdueEndsWithTheReview(t *testing.T) {
 	for name, judge := range map[string]judge{
-		"answer":  func(*policy.Policy, []byte) (*verdict, error) { return &verdict{uid: "1"}, nil },
-		"panic":   panics,
-		"refusal": func(*policy.Policy, []byte) (*verdict, error) { return nil, &httpError{status: http.StatusBadRequest} },
+		"answer": func(*policy.Policy, []byte, *telemetry.ReviewSpan) (*verdict, error) { return &verdict{uid: "1"}, nil },
+		"panic":  panics,
+		"refusal": func(*policy.Policy, []byte, *telemetry.ReviewSpan) (*verdict, error) {
+			return nil, &httpError{status: http.StatusBadRequest}
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

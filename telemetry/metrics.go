@@ -1,4 +1,12 @@
-// Package telemetry is what Evergate tells of itself: metrics for Prometheus, and how much it logs.
+// Package telemetry is what Evergate tells of itself: metrics for Prometheus, spans for OpenTelemetry, and how much it
+// logs.
+//
+//	metrics.go, policy.go, lifecycle.go, certificates.go   the instruments
+//	scrape.go                                              how they are read
+//	tracing.go, tracing_env.go                             what makes spans, and the variables that say how
+//	review_span.go                                         the span of a review
+//	spans.go                                               the way of spans to the collector, and which are lost on it
+//	throttle.go                                            how much is logged
 //
 // Whatever a caller can choose never becomes a label value: not a namespace, a user, an image or a host. What labels
 // carry comes from the code or from the policy, so that the number of series is known when the policy is.
@@ -28,6 +36,7 @@ type Metrics struct {
 	policy       policyMetrics
 	lifecycle    lifecycleMetrics
 	certificates certificateMetrics
+	spans        spanMetrics
 }
 
 // reviewSeconds returns the bounds of the review duration histogram. Deciding takes well below a millisecond, so the
@@ -78,6 +87,7 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		policy:       newPolicyMetrics(f),
 		lifecycle:    newLifecycleMetrics(f),
 		certificates: newCertificateMetrics(f),
+		spans:        newSpanMetrics(f),
 	}
 }
 
@@ -102,22 +112,27 @@ func (m *Metrics) Image(entry, outcome string) { m.images.WithLabelValues(entry,
 // Endpoint holds the series of one path, so that a review does not look them up by their labels.
 type Endpoint struct {
 	reviews  *prometheus.CounterVec
-	duration prometheus.Observer
+	duration prometheus.ExemplarObserver
 }
 
 // Endpoint returns the series of a path, which must be one that the server routes.
 func (m *Metrics) Endpoint(path string) Endpoint {
 	return Endpoint{
 		reviews:  m.reviews.MustCurryWith(prometheus.Labels{"path": path}),
-		duration: m.duration.WithLabelValues(path),
+		duration: m.duration.WithLabelValues(path).(prometheus.ExemplarObserver), // as every histogram is
 	}
 }
 
 // Reviewed counts a review and how long it took. operation is as the review says; what is none of Kubernetes'
-// operations is counted as "other", and as "unknown" when the review was not understood.
-func (e Endpoint) Reviewed(operation, outcome string, took time.Duration) {
+// operations is counted as "other", and as "unknown" when the review was not understood. traceID is that of a review
+// that is traced, and becomes the example of its bucket; empty for others.
+func (e Endpoint) Reviewed(operation, outcome string, took time.Duration, traceID string) {
 	e.reviews.WithLabelValues(operationLabel(operation), outcome).Inc()
-	e.duration.Observe(took.Seconds())
+	var exemplar prometheus.Labels // nil for none
+	if traceID != "" {
+		exemplar = prometheus.Labels{"trace_id": traceID}
+	}
+	e.duration.ObserveWithExemplar(took.Seconds(), exemplar)
 }
 
 func operationLabel(operation string) string {

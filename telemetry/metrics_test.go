@@ -29,7 +29,7 @@ var (
 func used() *prometheus.Registry {
 	reg := prometheus.NewRegistry()
 	m := telemetry.NewMetrics(reg)
-	m.Endpoint("/mutate/pods").Reviewed("CREATE", "rewritten", 200*time.Microsecond)
+	m.Endpoint("/mutate/pods").Reviewed("CREATE", "rewritten", 200*time.Microsecond, "")
 	m.Rejected("reviews_waited")
 	m.ReviewsInFlight().Add(2)
 	m.BodyBytesInFlight().Add(4096)
@@ -120,7 +120,7 @@ func TestOperationsAreBounded(t *testing.T) {
 	for operation, want := range map[string]string{
 		"CREATE": "CREATE", "UPDATE": "UPDATE", "DELETE": "DELETE", "CONNECT": "CONNECT", "": "unknown", "create": "other", "x\x00": "other",
 	} {
-		e.Reviewed(operation, "allowed", 0)
+		e.Reviewed(operation, "allowed", 0, "")
 		if line := `{operation="` + want + `",outcome="allowed",path="/mutate/pods"}`; !strings.Contains(scrape(t, reg), line) {
 			t.Errorf("%q is not counted as %s", operation, want)
 		}

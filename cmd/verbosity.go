@@ -1,0 +1,43 @@
+package cmd
+
+import (
+	"context"
+	"log/slog"
+	"os"
+)
+
+// verbosity is how much a process logs, and changes while it runs.
+type verbosity struct {
+	level      slog.LevelVar
+	configured slog.Level // by --log-level
+}
+
+// Level implements slog.Leveler.
+func (v *verbosity) Level() slog.Level { return v.level.Level() }
+
+// toggle changes between what is configured and debug. Where that is debug, info is the other one: less is then
+// what somebody wants who asks for a change.
+func (v *verbosity) toggle() {
+	other := slog.LevelDebug
+	if v.configured <= slog.LevelDebug {
+		other = slog.LevelInfo
+	}
+	if v.Level() == other {
+		other = v.configured
+	}
+	v.level.Set(other)
+}
+
+// follow toggles on every signal until ctx is done, and writes a line each time, whatever is logged by then.
+func (v *verbosity) follow(ctx context.Context, signals <-chan os.Signal, log *slog.Logger) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-signals:
+			from := v.Level()
+			v.toggle()
+			log.Log(ctx, max(slog.LevelInfo, v.Level()), "log level changed", "from", from, "to", v.Level())
+		}
+	}
+}

@@ -1,0 +1,151 @@
+//go:build unix
+
+package handlers
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/evergate/evergate/review/reviewtest"
+	"github.com/evergate/evergate/telemetry"
+)
+
+// nowhere is an exporter that takes everything.
+type nowhere struct{}
+
+func (nowhere) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error { return nil }
+func (nowhere) Shutdown(context.Context) error                             { return nil }
+
+const (
+	tracedCaller   = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	untracedCaller = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"
+)
+
+// BenchmarkTracing is what telemetry costs a review, as ratios of CPU time to a review without any: metrics and log
+// alone, as they are with tracing "off"; with tracing on, but not of this review ("unsampled", with and without
+// a caller that says so); and with this review traced, exporting left out. The ways take turns, and medians are told,
+// since machines are slower at one time than at another.
+func BenchmarkTracing(b *testing.B) {
+	ways := []struct {
+		name    string
+		sampler sdktrace.Sampler // nil: tracing is off
+		parent  string
+	}{
+		{"off", nil, ""},
+		{"unsampled", sdktrace.ParentBased(sdktrace.AlwaysSample()), untracedCaller},
+		{"unsampled-root", sdktrace.ParentBased(sdktrace.TraceIDRatioBased(0)), ""},
+		{"sampled", sdktrace.ParentBased(sdktrace.AlwaysSample()), tracedCaller},
+	}
+	for _, body := range reviewtest.Bodies() {
+		if body.Resource != "pods" {
+			continue
+		}
+		b.Run(body.Name, func(b *testing.B) {
+			bare := newTurn(b, "", body.Data, func(f *fixture) http.Handler { return bareEndpoint(f, "/mutate/pods") })
+			turns := make([]*turn, len(ways))
+			for i, way := range ways {
+				turns[i] = newTurn(b, way.parent, body.Data, func(f *fixture) http.Handler {
+					if way.sampler != nil {
+						f.Tracing = f.Metrics.NewTracing(telemetry.TracingConfig{Exporter: nowhere{}, Sampler: way.sampler})
+						b.Cleanup(func() { _ = f.Tracing.Stop(context.Background()) })
+					}
+					return Serving(f.Config)
+				})
+			}
+			ratios := make([][]float64, len(ways))
+			for b.Loop() {
+				spent := bare.take(b)
+				for i, t := range turns {
+					ratios[i] = append(ratios[i], float64(t.take(b))/float64(spent))
+				}
+			}
+			b.ReportMetric(0, "ns/op") // of all ways together, which says nothing
+			for i, way := range ways {
+				slices.Sort(ratios[i])
+				b.ReportMetric(ratios[i][len(ratios[i])/2], way.name+"/bare")
+			}
+		})
+	}
+}
+
+// bareEndpoint is an endpoint without telemetry: no metrics of reviews, no log, no spans.
+func bareEndpoint(f *fixture, path string) http.Handler {
+	s := newServer(f.Config)
+	for _, kind := range reviews() {
+		if kind.path == path {
+			e := s.endpoint(kind)
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				v, err := e.review(w, r, time.Now(), nil)
+				if err != nil {
+					writeError(w, err)
+					return
+				}
+				writeAnswer(w, v.encoded)
+				_ = http.NewResponseController(w).Flush()
+			})
+		}
+	}
+	panic("no such path: " + path)
+}
+
+// turn is one way of answering reviews.
+type turn struct {
+	handler http.Handler
+	request *http.Request
+	data    []byte
+}
+
+// perTurn is how many reviews are answered in a row: enough for a garbage collection not to matter.
+const perTurn = 200
+
+func newTurn(b *testing.B, parent string, data []byte, handler func(*fixture) http.Handler) *turn {
+	b.Helper()
+	f := newFixture(b, benchPolicy())
+	f.Log = slog.New(slog.DiscardHandler)
+	r := httptest.NewRequest(http.MethodPost, "/mutate/pods?timeout=3s", nil)
+	r.Header.Set("Content-Type", "application/json")
+	if parent != "" {
+		r.Header.Set("Traceparent", parent)
+	}
+	r.ContentLength = int64(len(data))
+	return &turn{handler: handler(f), request: r, data: data}
+}
+
+// take returns the CPU time that one turn takes.
+func (t *turn) take(b *testing.B) time.Duration {
+	b.Helper()
+	runtime.GC() // each way pays for its own garbage
+	w := &discard{header: http.Header{}}
+	before := cpuTime(b)
+	for range perTurn {
+		t.request.Body = io.NopCloser(bytes.NewReader(t.data))
+		t.handler.ServeHTTP(w, t.request)
+	}
+	runtime.GC()
+	spent := cpuTime(b) - before
+	if w.status != 0 {
+		b.Fatalf("answered %d", w.status)
+	}
+	return spent
+}
+
+// cpuTime is what the process has spent so far.
+func cpuTime(b *testing.B) time.Duration {
+	b.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}

@@ -1,0 +1,174 @@
+package telemetry
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"strconv"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/propagation"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// ReviewSpan is the span of one review that is traced, and the stages of that review are its children. A nil ReviewSpan
+// is that of a review that is not traced: it does nothing, and costs nothing. It belongs to the goroutine of its review.
+type ReviewSpan struct {
+	tracer trace.Tracer
+	within context.Context // holds span
+	span   trace.Span
+	stage  trace.Span // that is under way; nil for none
+}
+
+// TracedEndpoint makes the spans of the reviews of one path. A nil one makes none.
+type TracedEndpoint struct {
+	tracer trace.Tracer
+	path   string
+	name   string // of spans
+	as     []trace.SpanStartOption
+}
+
+// Endpoint returns what makes the spans of a path, which must be one that the server routes.
+func (t *Tracing) Endpoint(path string) *TracedEndpoint {
+	if t == nil {
+		return nil
+	}
+	return &TracedEndpoint{
+		tracer: t.reviews, path: path, name: http.MethodPost + " " + path,
+		as: []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindServer)},
+	}
+}
+
+// Review begins the span of a review that has just come in, in the trace of the caller where it has one. It returns nil
+// for one that is not traced.
+func (e *TracedEndpoint) Review(r *http.Request) *ReviewSpan {
+	if e == nil {
+		return nil
+	}
+	within, span := e.tracer.Start(callerOf(r), e.name, e.as...)
+	if !span.IsRecording() {
+		return nil
+	}
+	span.SetAttributes(requestAttributes(r, e.path)...)
+	return &ReviewSpan{tracer: e.tracer, within: within, span: span}
+}
+
+// callerOf returns a context with the caller's span, and nothing else of the request's own: its many layers would
+// cost a little each. kube-apiserver passes on a trace that its own caller has begun even if it does not trace itself.
+func callerOf(r *http.Request) context.Context {
+	if len(r.Header["Traceparent"]) == 0 {
+		return context.Background() // as in most clusters
+	}
+	return propagation.TraceContext{}.Extract(context.Background(), propagation.HeaderCarrier(r.Header))
+}
+
+// requestAttributes are those that OpenTelemetry's conventions have for the span of an HTTP server.
+func requestAttributes(r *http.Request, path string) []attribute.KeyValue {
+	scheme := "http"
+	if r.TLS != nil {
+		scheme = "https"
+	}
+	attrs := append(make([]attribute.KeyValue, 0, 10),
+		semconv.HTTPRequestMethodPost,
+		semconv.HTTPRoute(path),
+		semconv.URLPath(path),
+		semconv.URLScheme(scheme),
+		semconv.ServerAddress(r.Host),
+		semconv.NetworkProtocolVersion(strconv.Itoa(r.ProtoMajor)+"."+strconv.Itoa(r.ProtoMinor)),
+		semconv.UserAgentOriginal(r.UserAgent()),
+		semconv.HTTPRequestBodySize(int(r.ContentLength)),
+	)
+	if host, _, err := net.SplitHostPort(r.RemoteAddr); err == nil {
+		attrs = append(attrs, semconv.ClientAddress(host))
+	}
+	return attrs
+}
+
+// Stage ends the stage that is under way, if there is one, and begins the next.
+func (s *ReviewSpan) Stage(name string) {
+	if s == nil {
+		return
+	}
+	s.endStage()
+	_, s.stage = s.tracer.Start(s.within, name)
+}
+
+func (s *ReviewSpan) endStage() {
+	if s.stage != nil {
+		s.stage.End()
+		s.stage = nil
+	}
+}
+
+// Context returns ctx, by which Waiting finds the review.
+func (s *ReviewSpan) Context(ctx context.Context) context.Context {
+	if s == nil {
+		return ctx
+	}
+	return context.WithValue(ctx, reviewSpanKey{}, s)
+}
+
+type reviewSpanKey struct{}
+
+// Waiting begins a part of the stage that is under way, in which the review of ctx waits for something. It ends with
+// done.
+func Waiting(ctx context.Context, what string) (done func()) {
+	s, ok := ctx.Value(reviewSpanKey{}).(*ReviewSpan)
+	if !ok {
+		return func() {}
+	}
+	within := s.within
+	if s.stage != nil {
+		within = trace.ContextWithSpan(within, s.stage)
+	}
+	_, span := s.tracer.Start(within, "wait for "+what)
+	return func() { span.End() }
+}
+
+// Traced says whether there is a span. What is to be told of a review that is not traced need not be put together.
+func (s *ReviewSpan) Traced() bool { return s != nil }
+
+// Describe tells more of the review.
+func (s *ReviewSpan) Describe(attrs ...attribute.KeyValue) {
+	if s != nil {
+		s.span.SetAttributes(attrs...)
+	}
+}
+
+// Failed tells that the review could not be answered: kind is one of a few fixed words, why is a sentence. A denial is
+// an answer.
+func (s *ReviewSpan) Failed(kind, why string) {
+	if s == nil {
+		return
+	}
+	s.span.SetAttributes(semconv.ErrorTypeKey.String(kind))
+	s.span.SetStatus(codes.Error, why)
+}
+
+// End ends the span, and the stage that is under way. status is that of the answer.
+func (s *ReviewSpan) End(status int) {
+	if s == nil {
+		return
+	}
+	s.endStage()
+	s.span.SetAttributes(semconv.HTTPResponseStatusCode(status))
+	s.span.End()
+}
+
+// TraceID returns the trace that the review is in, as 32 hexadecimal digits; empty when it is not traced.
+func (s *ReviewSpan) TraceID() string {
+	if s == nil {
+		return ""
+	}
+	return s.span.SpanContext().TraceID().String()
+}
+
+// TraceID returns the trace that the caller of r is in, whether or not it is traced here; empty for none.
+func TraceID(r *http.Request) string {
+	if id := trace.SpanContextFromContext(callerOf(r)).TraceID(); id.IsValid() {
+		return id.String()
+	}
+	return ""
+}

@@ -1,0 +1,206 @@
+package telemetry
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-logr/logr"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+)
+
+// TracingFromEnvironment returns tracing as OpenTelemetry's variables of the process's environment have it; nil when they
+// name no endpoint or switch it off. version is that of the service.
+//
+// The error names each variable with a value that cannot be used. OpenTelemetry's SDK would go on without it; here
+// it stops the start, as a bad flag does: values come with the Deployment, so a mistake in one is found in its roll-out,
+// while the replicas before it serve, rather than on the day when somebody needs a trace. What may change after that,
+// a collector or the file of its CA, never stops anything.
+func (m *Metrics) TracingFromEnvironment(ctx context.Context, version string, log *slog.Logger) (*Tracing, error) {
+	env := environment{get: os.Getenv} // the SDK asks nothing else
+	if env.off() {
+		return nil, nil //nolint:nilnil // a nil Tracing is one that is off
+	}
+	env.check()
+	sampler := env.sampler()
+	attrs, err := resource.New(ctx, resource.WithAttributes(semconv.ServiceName("evergate"), semconv.ServiceVersion(version)),
+		resource.WithHost(), resource.WithTelemetrySDK(), resource.WithFromEnv()) // the last one wins
+	if err != nil && env.get("OTEL_RESOURCE_ATTRIBUTES") != "" {
+		env.refuse("OTEL_RESOURCE_ATTRIBUTES", "write name=value, separated by commas")
+	}
+	if env.bad != nil {
+		return nil, env.bad
+	}
+	log = log.With("component", "tracing")
+	// What the SDK has to say beside its results, such as that the file of a CA cannot be read, goes where no provider
+	// of its own can be given: to a logger that the whole process shares. It would else be a line that is not JSON.
+	otel.SetLogger(logr.FromSlogHandler(log.Handler()))
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("OpenTelemetry", "error", err) }))
+	exporter, err := env.exporter(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("the exporter of OTEL_EXPORTER_OTLP_ENDPOINT: %w", err)
+	}
+	log.Info("reviews are traced", "endpoint", env.endpoint(), "protocol", env.protocol(), "sampler", sampler.Description())
+	return m.NewTracing(TracingConfig{
+		Exporter: exporter, Sampler: sampler, Resource: attrs, QueueSize: env.number("OTEL_BSP_MAX_QUEUE_SIZE"), Log: log,
+	}), nil
+}
+
+// environment reads OpenTelemetry's variables and collects what is wrong with them.
+type environment struct {
+	get func(string) string
+	bad error
+}
+
+// off says whether nothing is to be traced. Then no other variable matters: they may be meant for somebody else.
+func (e *environment) off() bool {
+	return e.otlp("ENDPOINT") == "" || e.value("OTEL_TRACES_EXPORTER") == "none" ||
+		strings.EqualFold(e.value("OTEL_SDK_DISABLED"), "true") || e.value("OTEL_TRACES_SAMPLER") == "always_off"
+}
+
+func (e *environment) value(name string) string { return strings.TrimSpace(e.get(name)) }
+
+// otlp returns the value of a variable of the exporter: the one for traces, or else the one for all signals.
+func (e *environment) otlp(name string) string {
+	return cmp.Or(e.value("OTEL_EXPORTER_OTLP_TRACES_"+name), e.value("OTEL_EXPORTER_OTLP_"+name))
+}
+
+// endpoint is where spans go, without a password.
+func (e *environment) endpoint() string {
+	u, err := url.Parse(e.otlp("ENDPOINT"))
+	if err != nil {
+		return ""
+	}
+	return u.Redacted()
+}
+
+// protocol is http/protobuf by default, as the specification of OTLP exporters recommends.
+func (e *environment) protocol() string { return cmp.Or(e.otlp("PROTOCOL"), "http/protobuf") }
+
+// number is a whole number; 0 when it is not set, or refused.
+func (e *environment) number(name string) int {
+	n, _ := strconv.Atoi(e.value(name))
+	return n
+}
+
+func (e *environment) exporter(ctx context.Context) (*otlptrace.Exporter, error) {
+	if e.protocol() == "grpc" {
+		return otlptracegrpc.New(ctx)
+	}
+	return otlptracehttp.New(ctx)
+}
+
+// check refuses the values that the SDK and its exporters would pass over.
+func (e *environment) check() {
+	const (
+		milliseconds = "write milliseconds"
+		number       = "write a number above 0"
+		truth        = "write true or false"
+	)
+	e.want("OTEL_TRACES_EXPORTER", oneOf("otlp"), "write otlp, or none")
+	e.want("OTEL_SDK_DISABLED", isBool, truth)
+	for _, signals := range []string{"OTEL_EXPORTER_OTLP_", "OTEL_EXPORTER_OTLP_TRACES_"} {
+		e.want(signals+"ENDPOINT", isURL, "write a URL, such as http://collector:4318")
+		e.want(signals+"PROTOCOL", oneOf("grpc", "http/protobuf"), "write grpc or http/protobuf")
+		e.want(signals+"COMPRESSION", oneOf("gzip", "none"), "write gzip or none")
+		e.want(signals+"INSECURE", isBool, truth)
+		e.want(signals+"HEADERS", areHeaders, "write name=value, separated by commas")
+		e.want(signals+"TIMEOUT", isPositive, milliseconds)
+	}
+	e.want("OTEL_BSP_SCHEDULE_DELAY", isPositive, milliseconds)
+	e.want("OTEL_BSP_EXPORT_TIMEOUT", isPositive, milliseconds)
+	e.want("OTEL_BSP_MAX_QUEUE_SIZE", isPositive, number)
+	e.want("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", isPositive, number)
+	e.want("OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT", isPositive, number)
+	e.want("OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT", isPositive, number)
+	e.want("OTEL_ATTRIBUTE_COUNT_LIMIT", isPositive, number)
+	e.want("OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT", isPositive, number)
+}
+
+// want refuses the value of a variable, where it is set, that does not pass.
+func (e *environment) want(name string, passes func(string) bool, otherwise string) {
+	if v := e.value(name); v != "" && !passes(v) {
+		e.refuse(name, otherwise)
+	}
+}
+
+// refuse says what is wrong with a variable. Headers are not shown: they are where tokens stand.
+func (e *environment) refuse(name, want string) {
+	is := "is " + strconv.Quote(e.get(name))
+	if strings.HasSuffix(name, "_HEADERS") {
+		is = "cannot be read"
+	}
+	e.bad = errors.Join(e.bad, fmt.Errorf("the environment variable %s %s: %s", name, is, want))
+}
+
+func oneOf(words ...string) func(string) bool {
+	return func(s string) bool { return slices.Contains(words, s) }
+}
+
+func isBool(s string) bool { return strings.EqualFold(s, "true") || strings.EqualFold(s, "false") }
+
+func isURL(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
+}
+
+func isPositive(s string) bool {
+	n, err := strconv.Atoi(s)
+	return err == nil && n > 0
+}
+
+func areHeaders(s string) bool {
+	for pair := range strings.SplitSeq(s, ",") {
+		name, value, ok := strings.Cut(pair, "=")
+		if _, err := url.PathUnescape(value); !ok || strings.TrimSpace(name) == "" || err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// sampler returns what OTEL_TRACES_SAMPLER and its argument name. The default is the specification's: the caller's
+// trace decides, and a review that comes without one is traced. Who names a collector wants to see something; where that
+// is too much, a ratio is one variable away, and what the queue has no room for is dropped, not waited for.
+func (e *environment) sampler() sdktrace.Sampler {
+	switch name := e.value("OTEL_TRACES_SAMPLER"); name {
+	case "", "parentbased_always_on":
+	case "parentbased_always_off":
+		return sdktrace.ParentBased(sdktrace.NeverSample())
+	case "parentbased_traceidratio":
+		return sdktrace.ParentBased(sdktrace.TraceIDRatioBased(e.ratio()))
+	case "always_on":
+		return sdktrace.AlwaysSample()
+	case "traceidratio":
+		return sdktrace.TraceIDRatioBased(e.ratio())
+	default:
+		e.refuse("OTEL_TRACES_SAMPLER", "write always_on, always_off, traceidratio, or one of them with parentbased_ before it")
+	}
+	return sdktrace.ParentBased(sdktrace.AlwaysSample())
+}
+
+// ratio is that of traces to begin, 1 when it is not set.
+func (e *environment) ratio() float64 {
+	const name = "OTEL_TRACES_SAMPLER_ARG"
+	if e.value(name) == "" {
+		return 1
+	}
+	r, err := strconv.ParseFloat(e.value(name), 64)
+	if err != nil || !(r >= 0 && r <= 1) { // not a number is not in between either
+		e.refuse(name, "write a number from 0 to 1")
+	}
+	return r
+}
