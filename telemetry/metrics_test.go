@@ -1,6 +1,7 @@
 package telemetry_test
 
 import (
+	"context"
 	"io"
 	"log/slog"
 	"net/http"
@@ -41,6 +42,7 @@ func used() *prometheus.Registry {
 	m.PhaseChanged("listening", "ready", 150*time.Millisecond, 7)
 	m.SelfProbed("ok", time.Millisecond)
 	m.ConnectionShed()
+	_ = m.NewTracing(telemetry.TracingConfig{Exporter: &fakeCollector{}}).Stop(context.Background())
 	m.Throttle(slog.New(slog.DiscardHandler))
 	m.CertificateLoaded(certs.Serving, time.Unix(1_800_000_000, 0))
 	m.CertificateRefused(certs.ClientCA)
@@ -82,6 +84,10 @@ func TestMetrics(t *testing.T) {
 		`evergate_phase_open_connections{phase="listening"} 7`,
 		`evergate_self_probes_total{verdict="ok"} 1`,
 		`evergate_connections_shed_total 1`,
+		`evergate_spans_exported_total 0`,
+		`evergate_spans_dropped_total{reason="queue_full"} 0`,
+		`evergate_spans_dropped_total{reason="export_failed"} 0`,
+		`evergate_spans_dropped_total{reason="stopping"} 0`,
 		`evergate_certificate_not_after_timestamp_seconds{use="serving"} 1.8e+09`,
 		`evergate_certificate_loads_total{result="refused",use="client-ca"} 1`,
 	} {

@@ -68,6 +68,9 @@ func (m *Metrics) NewTracing(cfg TracingConfig) *Tracing {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
+	for _, reason := range []string{queueFull, exportFailed, stopping} {
+		m.spans.dropped.WithLabelValues(reason) // a series that begins with its first loss shows no increase by it
+	}
 	ledger := &spanLedger{metrics: m.spans, log: cfg.Log, room: int64(cfg.QueueSize)}
 	life, abandon := context.WithCancel(context.Background())
 	outlet := spanOutlet{cfg.Exporter, ledger, life}

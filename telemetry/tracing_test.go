@@ -1,0 +1,322 @@
+package telemetry_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/attribute"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/evergate/evergate/telemetry"
+)
+
+// fakeCollector is an exporter that does as a test says.
+type fakeCollector struct {
+	export func(context.Context) error // nil takes everything
+
+	mu    sync.Mutex
+	taken []sdktrace.ReadOnlySpan
+}
+
+func (c *fakeCollector) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
+	if c.export != nil {
+		if err := c.export(ctx); err != nil {
+			return err
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.taken = append(c.taken, spans...)
+	return nil
+}
+
+func (*fakeCollector) Shutdown(context.Context) error { return nil }
+
+// names returns those of the spans that were taken.
+func (c *fakeCollector) names() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var names []string
+	for _, s := range c.taken {
+		names = append(names, s.Name())
+	}
+	return names
+}
+
+// hangs is a collector that takes connections and never answers.
+func hangs(ctx context.Context) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// traced is tracing to a collector, and what is told of it.
+type traced struct {
+	*telemetry.Tracing
+	registry *prometheus.Registry
+	log      *lines
+}
+
+func newTraced(cfg telemetry.TracingConfig) traced {
+	t := traced{registry: prometheus.NewRegistry(), log: &lines{}}
+	cfg.Log = slog.New(t.log)
+	t.Tracing = telemetry.NewMetrics(t.registry).NewTracing(cfg)
+	return t
+}
+
+func request() *http.Request { return httptest.NewRequest(http.MethodPost, "/mutate/pods?timeout=3s", nil) }
+
+// review makes the span of one review, with one stage: two spans.
+func (t traced) review() {
+	s := t.Endpoint("/mutate/pods").Review(request())
+	s.Stage("decode")
+	s.End(http.StatusOK)
+}
+
+// became returns how many spans were exported and how many dropped, by reason.
+func (t traced) became(tb testing.TB) map[string]float64 {
+	tb.Helper()
+	got := map[string]float64{}
+	families, err := t.registry.Gather()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			switch f.GetName() {
+			case "evergate_spans_exported_total":
+				if n := m.GetCounter().GetValue(); n > 0 {
+					got["exported"] = n
+				}
+			case "evergate_spans_dropped_total":
+				if n := m.GetCounter().GetValue(); n > 0 {
+					got[m.GetLabel()[0].GetValue()] = n
+				}
+			}
+		}
+	}
+	return got
+}
+
+func (t traced) check(tb testing.TB, what string, want map[string]float64) {
+	tb.Helper()
+	if diff := cmp.Diff(want, t.became(tb)); diff != "" {
+		tb.Errorf("%s: spans (-want +got):\n%s", what, diff)
+	}
+}
+
+// Spans that have ended when the process is told to stop reach the collector.
+func TestStopFlushes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &fakeCollector{}
+		tr := newTraced(telemetry.TracingConfig{Exporter: c})
+		tr.review()
+		tr.PhaseChanged("ready", "draining", time.Hour, 7)
+		if err := tr.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if diff := cmp.Diff([]string{"decode", "POST /mutate/pods", "phase draining"}, c.names()); diff != "" {
+			t.Errorf("exported (-want +got):\n%s", diff)
+		}
+		tr.check(t, "stopped", map[string]float64{"exported": 3})
+		tr.review() // late, and harmless
+		tr.PhaseChanged("stopping", "stopped", time.Second, 0)
+		tr.check(t, "afterwards", map[string]float64{"exported": 3})
+	})
+}
+
+// A collector that hangs holds up neither reviews nor, beyond the deadline, the end. What is lost is counted, span by span.
+func TestCollectorHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tr := newTraced(telemetry.TracingConfig{Exporter: &fakeCollector{export: hangs}, QueueSize: 10})
+		start := time.Now()
+		tr.review()
+		synctest.Wait()
+		time.Sleep(6 * time.Second) // they are being exported
+		for range 20 {
+			tr.review()
+		}
+		if waited := time.Since(start) - 6*time.Second; waited != 0 {
+			t.Errorf("reviews waited for %s", waited)
+		}
+		tr.check(t, "hanging", map[string]float64{"queue_full": 32})
+		before := time.Now()
+		err := tr.Stop(t.Context())
+		if took := time.Since(before); took != 3*time.Second {
+			t.Errorf("stopping took %s, want 3s", took)
+		}
+		if err == nil || !strings.Contains(err.Error(), "flush spans: 10 were lost: ") {
+			t.Errorf("stopping says %v", err)
+		}
+		tr.check(t, "stopped", map[string]float64{"queue_full": 32, "stopping": 10})
+	}) // which ends only when the export that hangs has
+}
+
+// The deadline of whoever stops counts too.
+func TestStopMinds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tr := newTraced(telemetry.TracingConfig{Exporter: &fakeCollector{export: hangs}})
+		tr.review()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		start := time.Now()
+		if err := tr.Stop(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("stopping says %v", err)
+		}
+		if took := time.Since(start); took != time.Second {
+			t.Errorf("stopping took %s, want 1s", took)
+		}
+	})
+}
+
+// A collector that is away is told of once a minute, with how much was lost; one that is back is not.
+func TestCollectorIsAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var away error
+		tr := newTraced(telemetry.TracingConfig{Exporter: &fakeCollector{export: func(context.Context) error { return away }}})
+		minute := func(what string, want ...string) {
+			t.Helper()
+			for range 60 {
+				tr.review()
+				time.Sleep(time.Second)
+			}
+			synctest.Wait()
+			if diff := cmp.Diff(want, tr.log.take()); diff != "" {
+				t.Errorf("%s: log (-want +got):\n%s", what, diff)
+			}
+		}
+		time.Sleep(time.Millisecond) // no review ends in the moment of an export
+		minute("in good order")
+		away = errors.New("connection refused")
+		minute("away", "1 × WARN spans were dropped spans=10 error=connection refused")
+		minute("still away", "1 × WARN spans were dropped spans=120 error=connection refused")
+		away = nil
+		minute("back", "1 × WARN spans were dropped spans=110")
+		minute("in good order again")
+		if err := tr.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+		tr.check(t, "in the end", map[string]float64{"exported": 360, "export_failed": 240})
+	})
+}
+
+// A slow collector takes what it can, and whatever it does not take is counted.
+func TestCollectorIsSlow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := func(ctx context.Context) error {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(20 * time.Second):
+				return nil
+			}
+		}
+		tr := newTraced(telemetry.TracingConfig{Exporter: &fakeCollector{export: slow}, QueueSize: 10})
+		for range 300 {
+			tr.review()
+			time.Sleep(time.Second)
+		}
+		_ = tr.Stop(t.Context())
+		var sum float64
+		got := tr.became(t)
+		for _, n := range got {
+			sum += n
+		}
+		if sum != 600 || got["exported"] == 0 || got["queue_full"] == 0 {
+			t.Errorf("of 600 spans became %v", got)
+		}
+	})
+}
+
+// Phases are traced whatever part of reviews is, each in a trace of its own.
+func TestPhases(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &fakeCollector{}
+		tr := newTraced(telemetry.TracingConfig{Exporter: c, Sampler: sdktrace.NeverSample()})
+		tr.review()
+		tr.PhaseChanged("ready", "draining", 90*time.Minute, 7)
+		tr.PhaseChanged("draining", "stopping", 12*time.Second, 0)
+		if err := tr.Stop(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{"phase draining", "phase stopping"}, c.names()); diff != "" {
+			t.Fatalf("exported (-want +got):\n%s", diff)
+		}
+		want := []attribute.KeyValue{
+			attribute.String("evergate.phase.from", "ready"), attribute.String("evergate.phase.to", "draining"),
+			attribute.Int64("evergate.phase.lasted_ms", 5400000), attribute.Int("evergate.phase.open_connections", 7),
+		}
+		span := c.taken[0]
+		if diff := cmp.Diff(want, span.Attributes(), cmp.Comparer(func(a, b attribute.Value) bool { return a == b })); diff != "" {
+			t.Errorf("attributes (-want +got):\n%s", diff)
+		}
+		if span.Parent().IsValid() || span.SpanContext().TraceID() == c.taken[1].SpanContext().TraceID() {
+			t.Error("a phase is not in a trace of its own")
+		}
+	})
+}
+
+// However long a value is, its span stays small.
+func TestAttributesAreCut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &fakeCollector{}
+		tr := newTraced(telemetry.TracingConfig{Exporter: c})
+		s := tr.Endpoint("/mutate/pods").Review(request())
+		long := strings.Repeat("x", 1<<20)
+		s.Describe(attribute.String("a", long), attribute.StringSlice("b", []string{long}))
+		s.End(http.StatusOK)
+		if err := tr.Stop(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range c.taken[0].Attributes() {
+			if n := len(a.Value.Emit()); n > 1100 {
+				t.Errorf("%s has %d bytes", a.Key, n)
+			}
+		}
+	})
+}
+
+// Without tracing every call is in order, and does nothing.
+func TestNoTracing(t *testing.T) {
+	var tr *telemetry.Tracing
+	tr.PhaseChanged("starting", "listening", 0, 0)
+	s := tr.Endpoint("/mutate/pods").Review(request())
+	s.Stage("decode")
+	s.Describe(attribute.Bool("a", true))
+	s.Failed("invalid", "no review")
+	telemetry.Waiting(s.Context(t.Context()), "memory")()
+	s.End(http.StatusBadRequest)
+	if s.Traced() || s.TraceID() != "" {
+		t.Error("there is a span")
+	}
+	if err := tr.Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTraceIDOfTheCaller(t *testing.T) {
+	for header, want := range map[string]string{
+		"": "",
+		"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00": "0af7651916cd43dd8448eb211c80319c",
+		"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01": "0af7651916cd43dd8448eb211c80319c",
+		"00-00000000000000000000000000000000-b7ad6b7169203331-01": "",
+		"x\r\ny": "",
+	} {
+		r := request()
+		if header != "" {
+			r.Header.Set("traceparent", header)
+		}
+		if got := telemetry.TraceID(r); got != want {
+			t.Errorf("%q: %q, want %q", header, got, want)
+		}
+	}
+}
