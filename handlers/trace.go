@@ -92,8 +92,8 @@ func (v *verdict) rulesFound() []string {
 func (v *verdict) rewritten() (images []string, n int) {
 	for i := range v.rewriting.Images {
 		if img := &v.rewriting.Images[i]; img.Outcome == policy.Rewritten {
-			if n++; n <= shown {
-				images = append(images, img.Image.Ref+" -> "+img.To)
+			if n++; n <= shown { // an arrow that no viewer escapes, as JSON for the web does with >
+				images = append(images, img.Image.Ref+" → "+img.To)
 			}
 		}
 	}

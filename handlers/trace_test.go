@@ -1,0 +1,375 @@
+package handlers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/codes"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/telemetry"
+)
+
+// collector keeps the spans that it is given.
+type collector struct {
+	mu    sync.Mutex
+	spans []sdktrace.ReadOnlySpan
+}
+
+func (c *collector) ExportSpans(_ context.Context, spans []sdktrace.ReadOnlySpan) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.spans = append(c.spans, spans...)
+	return nil
+}
+
+func (*collector) Shutdown(context.Context) error { return nil }
+
+// collect has the fixture's reviews traced. The spans are there when the function that it returns is called.
+func (f *fixture) collect(t testing.TB, sampler sdktrace.Sampler) func() []sdktrace.ReadOnlySpan {
+	t.Helper()
+	c := &collector{}
+	f.Tracing = f.Metrics.NewTracing(telemetry.TracingConfig{Exporter: c, Sampler: sampler})
+	stop := sync.OnceFunc(func() {
+		if err := f.Tracing.Stop(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(stop)
+	return func() []sdktrace.ReadOnlySpan { stop(); return c.spans }
+}
+
+// tree writes spans as kind name, indented below their parents, with their attributes below them.
+func tree(spans []sdktrace.ReadOnlySpan) string {
+	var b strings.Builder
+	var write func(s sdktrace.ReadOnlySpan, indent string)
+	write = func(s sdktrace.ReadOnlySpan, indent string) {
+		fmt.Fprintf(&b, "%s%s %s\n", indent, s.SpanKind(), s.Name())
+		for _, below := range spans {
+			if below.Parent().SpanID() == s.SpanContext().SpanID() {
+				write(below, indent+"  ")
+			}
+		}
+	}
+	for _, s := range spans {
+		if s.SpanKind() == trace.SpanKindServer {
+			write(s, "")
+		}
+	}
+	return b.String()
+}
+
+// server returns the one span of a server.
+func serverSpan(t testing.TB, spans []sdktrace.ReadOnlySpan) sdktrace.ReadOnlySpan {
+	t.Helper()
+	i := slices.IndexFunc(spans, func(s sdktrace.ReadOnlySpan) bool { return s.SpanKind() == trace.SpanKindServer })
+	if i < 0 {
+		t.Fatalf("there is no span of a server among %d", len(spans))
+	}
+	return spans[i]
+}
+
+// told returns the attributes of a span, but for those that differ from call to call.
+func told(s sdktrace.ReadOnlySpan) map[string]string {
+	got := map[string]string{}
+	for _, a := range s.Attributes() {
+		switch a.Key {
+		case "client.address", "server.address", "user_agent.original", "http.request.body.size", "http.response.body.size", "evergate.left_ms":
+			continue
+		}
+		got[string(a.Key)] = a.Value.Emit()
+	}
+	return got
+}
+
+const tracedBy = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-"
+
+func TestTrace(t *testing.T) {
+	http200 := map[string]string{
+		"http.request.method": "POST", "http.response.status_code": "200", "network.protocol.version": "1.1", "url.scheme": "https",
+		"k8s.namespace.name": "team-a", "evergate.namespace": "team-a", "evergate.name": "shop", "evergate.uid": "705ab4f5",
+		"evergate.operation": "CREATE", "evergate.dry_run": "false", "evergate.timeout_ms": "3000",
+	}
+	for _, tt := range []struct {
+		path, body string
+		want       map[string]string // beside http200
+	}{
+		{"/mutate/pods", reviewOf("", "pods", "CREATE", podOf("nginx"), ""), map[string]string{
+			"evergate.outcome": "rewritten", "evergate.resource": "v1/pods",
+			"evergate.images_rewritten": "1", "evergate.images": `["nginx → mirror.corp.example/docker.io/library/nginx"]`,
+		}},
+		{"/validate/pods", reviewOf("", "pods", "CREATE", podOf("nginx"), ""), map[string]string{
+			"evergate.outcome": "denied", "evergate.resource": "v1/pods",
+			"evergate.findings": "1", "evergate.rules": `["only-mirrors/images.from"]`,
+		}},
+		{"/validate/ingresses", reviewOf("networking.k8s.io", "ingresses", "CREATE", ingressOf("shop.apps.corp.example"), ""), map[string]string{
+			"evergate.outcome": "allowed", "evergate.resource": "networking.k8s.io/v1/ingresses",
+		}},
+		{"/validate/services", reviewOf("", "services", "CREATE", `{"spec":{"type":"NodePort"}}`, ""), map[string]string{
+			"evergate.outcome": "allowed", "evergate.resource": "v1/services",
+			"evergate.findings": "1", "evergate.rules": `["no-public-entry/types.allowed"]`,
+		}},
+	} {
+		t.Run(strings.TrimPrefix(tt.path, "/"), func(t *testing.T) {
+			f := newFixture(t, testPolicy)
+			spans := f.collect(t, nil)
+			s := startTLS(t, Serving(f.Config))
+			req := post(t.Context(), t, s.URL+tt.path+"?timeout=3s", tt.body)
+			req.Header.Set("traceparent", tracedBy+"01")
+			if got := send(t, s.Client(), req); got.status != 200 {
+				t.Fatalf("answered %d %s", got.status, got.body)
+			}
+			s.Close() // returns when the handler has
+			want := "server POST " + tt.path + "\n" +
+				"  internal read body\n  internal wait for turn\n  internal decode\n  internal decide\n  internal encode\n  internal write\n"
+			if diff := cmp.Diff(want, tree(spans())); diff != "" {
+				t.Errorf("spans (-want +got):\n%s", diff)
+			}
+			span := serverSpan(t, spans())
+			if p := span.Parent(); p.TraceID().String() != "0af7651916cd43dd8448eb211c80319c" || p.SpanID().String() != "b7ad6b7169203331" || !p.IsRemote() {
+				t.Errorf("the parent is %v", p)
+			}
+			if span.Status().Code != codes.Unset {
+				t.Errorf("status %v: an answer is no error", span.Status())
+			}
+			attrs := map[string]string{"http.route": tt.path, "url.path": tt.path, "evergate.policy": f.Policies.Current().Hash()}
+			for _, m := range []map[string]string{http200, tt.want} {
+				for k, v := range m {
+					attrs[k] = v
+				}
+			}
+			if diff := cmp.Diff(attrs, told(span)); diff != "" {
+				t.Errorf("attributes (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A call that could not be answered is an error, and says why.
+func TestTraceOfFailures(t *testing.T) {
+	busy := func(f *fixture) http.Handler {
+		f.Limits.Reviews = 1
+		s := newServer(f.Config)
+		if err := s.reviews.enter(t.Context(), time.Now(), 1); err != nil {
+			t.Fatal(err)
+		}
+		return serving(f.Config, s, reviews())
+	}
+	broken := func(f *fixture) http.Handler {
+		s := newServer(f.Config)
+		return serving(f.Config, s, []reviewing{{"/validate/services", panics, func(policy.Modes) policy.Mode { return policy.Enforce }}})
+	}
+	review := reviewOf("", "services", "CREATE", `{"spec":{"type":"NodePort"}}`, "")
+	for _, tt := range []struct {
+		name    string
+		handler func(*fixture) http.Handler
+		body    string
+		status  int
+		outcome string
+		kind    string
+		why     string
+	}{
+		{"no review", nil, `{"secret":"s3cret"}`, 400, "invalid", "invalid", "apiVersion is missing, want admission.k8s.io/v1"},
+		{"overload", busy, review, 429, "rejected", "reviews_waited", "overloaded: no room for more reviews"},
+		{"panic", broken, review, 500, "panicked", "panicked", "panic: index out of range [7]"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := newFixture(t, testPolicy)
+			spans := f.collect(t, nil)
+			handler := Serving
+			if tt.handler != nil {
+				handler = func(Config) http.Handler { return tt.handler(f) }
+			}
+			s := startTLS(t, handler(f.Config))
+			if got := send(t, s.Client(), post(t.Context(), t, s.URL+"/validate/services?timeout=1s", tt.body)); got.status != tt.status {
+				t.Fatalf("answered %d %s, want %d", got.status, got.body, tt.status)
+			}
+			s.Close()
+			span := serverSpan(t, spans())
+			if got := span.Status(); got.Code != codes.Error || got.Description != tt.why {
+				t.Errorf("status %v %q, want an error and %q", got.Code, got.Description, tt.why)
+			}
+			got := told(span)
+			for k, want := range map[string]string{
+				"error.type": tt.kind, "evergate.outcome": tt.outcome, "http.response.status_code": fmt.Sprint(tt.status),
+			} {
+				if got[k] != want {
+					t.Errorf("%s is %q, want %q", k, got[k], want)
+				}
+			}
+		})
+	}
+}
+
+// What is not traced leaves nothing behind, and is answered all the same.
+func TestUntraced(t *testing.T) {
+	for name, tt := range map[string]struct {
+		sampler sdktrace.Sampler
+		parent  string
+	}{
+		"by the caller's will": {nil, tracedBy + "00"},
+		"by ratio":             {sdktrace.ParentBased(sdktrace.TraceIDRatioBased(0)), ""},
+		"by nonsense":          {sdktrace.ParentBased(sdktrace.NeverSample()), "00-nonsense-01"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t, testPolicy)
+			spans := f.collect(t, tt.sampler)
+			s := startTLS(t, Serving(f.Config))
+			req := post(t.Context(), t, s.URL+"/validate/pods", reviewOf("", "pods", "CREATE", podOf("nginx"), ""))
+			if tt.parent != "" {
+				req.Header.Set("traceparent", tt.parent)
+			}
+			if got := send(t, s.Client(), req); got.status != 200 || !strings.Contains(got.body, `"allowed":false`) {
+				t.Errorf("answered %d %s", got.status, got.body)
+			}
+			s.Close()
+			if n := len(spans()); n != 0 {
+				t.Errorf("%d spans", n)
+			}
+			if want := "trace_id=0af7651916cd43dd8448eb211c80319c"; strings.Contains(f.log.String(), want) != strings.HasPrefix(tt.parent, tracedBy) {
+				t.Errorf("the log, of a caller in the trace %q:\n%s", tt.parent, f.log)
+			}
+		})
+	}
+}
+
+// The process's own reviews are no traffic.
+func TestCanaryIsNotTraced(t *testing.T) {
+	f := newFixture(t, testPolicy)
+	spans := f.collect(t, sdktrace.AlwaysSample())
+	canary, err := NewCanary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Canary = canary
+	s := startTLS(t, Serving(f.Config))
+	if err := canary.Check(t.Context(), s.Client(), s.URL); err != nil {
+		t.Error(err)
+	}
+	s.Close()
+	if n := len(spans()); n != 0 {
+		t.Errorf("%d spans", n)
+	}
+}
+
+// From a slow bucket, and from a denial in the log, there is a way to the trace.
+func TestWaysToATrace(t *testing.T) {
+	f := newFixture(t, testPolicy)
+	spans := f.collect(t, nil)
+	s, ops := startTLS(t, Serving(f.Config)), startTLS(t, Ops(f.Config))
+	send(t, s.Client(), post(t.Context(), t, s.URL+"/validate/pods", reviewOf("", "pods", "CREATE", podOf("nginx"), "")))
+	s.Close()
+	id := serverSpan(t, spans()).SpanContext().TraceID().String()
+	if want := " user=jane rules=[only-mirrors/images.from] policy=" + f.Policies.Current().Hash() + " trace_id=" + id + "\n"; !strings.Contains(f.log.String(), want) {
+		t.Errorf("the log has no %q:\n%s", want, f.log)
+	}
+	req := get(t, ops.URL+"/metrics")
+	req.Header.Set("Accept", "application/openmetrics-text; version=1.0.0")
+	if got := send(t, ops.Client(), req); !strings.Contains(got.body, `# {trace_id="`+id+`"} `) {
+		t.Errorf("no bucket has the trace %s as its example:\n%s", id, got.body)
+	}
+}
+
+// Who waits for memory is seen to.
+func TestTraceOfWaitingForMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, "")
+		spans := f.collect(t, nil)
+		b := testBudget(100, 10)
+		first := b.share(func(error) {})
+		if err := first.grow(t.Context(), time.Now().Add(patience), 100); err != nil {
+			t.Fatal(err)
+		}
+		if err := first.arrived(); err != nil {
+			t.Fatal(err)
+		}
+		span := f.Tracing.Endpoint("/fake").Review(post(t.Context(), t, "/fake", "{}"))
+		span.Stage("read body")
+		done := make(chan error)
+		go func() {
+			second := b.share(func(error) {})
+			done <- second.grow(span.Context(t.Context()), time.Now().Add(patience), 50)
+		}()
+		time.Sleep(patience / 2)
+		first.release()
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		span.End(http.StatusOK)
+		want := "server POST /fake\n  internal read body\n    internal wait for memory\n"
+		if diff := cmp.Diff(want, tree(spans())); diff != "" {
+			t.Errorf("spans (-want +got):\n%s", diff)
+		}
+		for _, s := range spans() {
+			if took := s.EndTime().Sub(s.StartTime()); s.Name() == "wait for memory" && took != patience/2 {
+				t.Errorf("it waited for %s, and its span lasts %s", patience/2, took)
+			}
+		}
+	})
+}
+
+// broken is an exporter that does nothing but harm.
+type broken struct{ hang bool }
+
+func (b broken) ExportSpans(ctx context.Context, _ []sdktrace.ReadOnlySpan) error {
+	if b.hang {
+		<-ctx.Done()
+	}
+	return errors.New("connection refused")
+}
+
+func (broken) Shutdown(context.Context) error { return errors.New("connection refused") }
+
+// Whatever becomes of spans, reviews are answered as if there were none: the same bytes, after no wait.
+func TestReviewsDoNotCareForTheirSpans(t *testing.T) {
+	bodies := map[string]string{
+		"/mutate/pods":        reviewOf("", "pods", "CREATE", podOf("nginx"), ""),
+		"/validate/pods":      reviewOf("", "pods", "CREATE", podOf("nginx"), ""),
+		"/validate/services":  "{}",
+		"/validate/ingresses": reviewOf("networking.k8s.io", "ingresses", "CREATE", ingressOf("shop.apps.corp.example"), ""),
+	}
+	for name, exporter := range map[string]sdktrace.SpanExporter{"hangs": broken{hang: true}, "fails": broken{}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				plain, traced := newFixture(t, testPolicy), newFixture(t, testPolicy)
+				traced.Tracing = traced.Metrics.NewTracing(telemetry.TracingConfig{Exporter: exporter, QueueSize: 20})
+				h, hTraced := Serving(plain.Config), Serving(traced.Config)
+				start := time.Now()
+				for range 50 {
+					for path, body := range bodies {
+						if diff := cmp.Diff(record(t, h, path, body), record(t, hTraced, path, body)); diff != "" {
+							t.Fatalf("%s (-plain +traced):\n%s", path, diff)
+						}
+					}
+				}
+				if waited := time.Since(start); waited != 0 {
+					t.Errorf("they waited for %s", waited)
+				}
+				if dropped := traced.series(t, "evergate_spans_dropped_total"); dropped["reason=queue_full"] == 0 {
+					t.Errorf("dropped: %v", dropped)
+				}
+				_ = traced.Tracing.Stop(t.Context())
+			})
+		})
+	}
+}
+
+// record returns the answer of a handler.
+func record(t testing.TB, h http.Handler, path, body string) string {
+	t.Helper()
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, post(t.Context(), t, path, body))
+	return fmt.Sprint(w.Code, w.Header(), w.Body)
+}
