@@ -40,6 +40,8 @@ func (l *lines) Handle(_ context.Context, r slog.Record) error {
 
 // take returns the lines since it was called last, those that are alike as one with their number.
 func (l *lines) take() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	var got []string
 	for len(l.kept) > 0 {
 		n := slices.IndexFunc(l.kept, func(s string) bool { return s != l.kept[0] })

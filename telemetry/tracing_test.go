@@ -73,7 +73,9 @@ func newTraced(cfg telemetry.TracingConfig) traced {
 	return t
 }
 
-func request() *http.Request { return httptest.NewRequest(http.MethodPost, "/mutate/pods?timeout=3s", nil) }
+func request() *http.Request {
+	return httptest.NewRequest(http.MethodPost, "/mutate/pods?timeout=3s", nil)
+}
 
 // review makes the span of one review, with one stage: two spans.
 func (t traced) review() {

@@ -1,0 +1,192 @@
+package telemetry_test
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	collectorpb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/evergate/evergate/telemetry"
+)
+
+// grpcCollector is a collector over gRPC. It counts the spans that it takes, which are answered by answer.
+type grpcCollector struct {
+	collectorpb.UnimplementedTraceServiceServer
+	answer func(context.Context) error
+	spans  atomic.Int64
+}
+
+func (c *grpcCollector) Export(ctx context.Context, r *collectorpb.ExportTraceServiceRequest) (*collectorpb.ExportTraceServiceResponse, error) {
+	if c.answer != nil {
+		if err := c.answer(ctx); err != nil {
+			return nil, err
+		}
+	}
+	c.spans.Add(spansIn(r))
+	return &collectorpb.ExportTraceServiceResponse{}, nil
+}
+
+func spansIn(r *collectorpb.ExportTraceServiceRequest) (n int64) {
+	for _, resource := range r.GetResourceSpans() {
+		for _, scope := range resource.GetScopeSpans() {
+			n += int64(len(scope.GetSpans()))
+		}
+	}
+	return n
+}
+
+func (c *grpcCollector) start(t *testing.T) string {
+	t.Helper()
+	l := listen(t)
+	s := grpc.NewServer()
+	collectorpb.RegisterTraceServiceServer(s, c)
+	go func() { _ = s.Serve(l) }()
+	t.Cleanup(s.Stop)
+	return "http://" + l.Addr().String()
+}
+
+func listen(t *testing.T) net.Listener {
+	t.Helper()
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+// Over both protocols, spans arrive at a collector that is well.
+func TestCollectors(t *testing.T) {
+	t.Run("grpc", func(t *testing.T) {
+		c := &grpcCollector{}
+		tr, _, err := fromEnvironment(t, "OTEL_EXPORTER_OTLP_ENDPOINT="+c.start(t), "OTEL_EXPORTER_OTLP_PROTOCOL=grpc")
+		if err != nil {
+			t.Fatal(err)
+		}
+		traced{Tracing: tr}.review()
+		if err := tr.Stop(t.Context()); err != nil || c.spans.Load() != 2 {
+			t.Errorf("%d spans arrived; stopping says %v", c.spans.Load(), err)
+		}
+	})
+	t.Run("http/protobuf", func(t *testing.T) {
+		var got collectorpb.ExportTraceServiceRequest
+		var header http.Header
+		s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			body, err := io.ReadAll(r.Body)
+			if err != nil || r.URL.Path != "/v1/traces" || proto.Unmarshal(body, &got) != nil {
+				t.Errorf("%s: %v %q", r.URL, err, body)
+			}
+			header = r.Header
+		}))
+		defer s.Close()
+		tr, _, err := fromEnvironment(t, "OTEL_EXPORTER_OTLP_ENDPOINT="+s.URL, "OTEL_EXPORTER_OTLP_HEADERS=authorization=Bearer%20x",
+			"OTEL_RESOURCE_ATTRIBUTES=k8s.pod.name=evergate-0,service.version=mine")
+		if err != nil {
+			t.Fatal(err)
+		}
+		traced{Tracing: tr}.review()
+		if err := tr.Stop(t.Context()); err != nil || spansIn(&got) != 2 || header.Get("Authorization") != "Bearer x" {
+			t.Errorf("%d spans arrived with %v; stopping says %v", spansIn(&got), header, err)
+		}
+		resource := map[string]string{}
+		for _, a := range got.GetResourceSpans()[0].GetResource().GetAttributes() {
+			resource[a.GetKey()] = a.GetValue().GetStringValue()
+		}
+		for k, want := range map[string]string{
+			"service.name": "evergate", "service.version": "mine", "k8s.pod.name": "evergate-0", "telemetry.sdk.language": "go",
+		} {
+			if resource[k] != want {
+				t.Errorf("%s is %q, want %q", k, resource[k], want)
+			}
+		}
+	})
+}
+
+// loss is a log that tells when spans are lost.
+type loss struct {
+	*lines
+	told chan struct{}
+}
+
+func (l loss) WithAttrs([]slog.Attr) slog.Handler { return l }
+
+func (l loss) Handle(ctx context.Context, r slog.Record) error {
+	if r.Message == "spans were dropped" {
+		l.told <- struct{}{}
+	}
+	return l.lines.Handle(ctx, r)
+}
+
+// With collectors as bad as they come, reviews go on, the end comes, and every span is accounted for.
+func TestBadCollectors(t *testing.T) {
+	dead := func(t *testing.T) string {
+		l := listen(t)
+		l.Close()
+		return "http://" + l.Addr().String()
+	}
+	silent := func(t *testing.T) string { return "http://" + listen(t).Addr().String() } // the kernel takes connections, nobody reads
+	untrusted := func(t *testing.T) string {
+		s := httptest.NewUnstartedServer(http.NotFoundHandler())
+		s.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+		s.StartTLS()
+		t.Cleanup(s.Close)
+		return s.URL
+	}
+	dying := func(t *testing.T) string { // amid the first export, for good
+		l := listen(t)
+		go func() {
+			conn, err := l.Accept()
+			if err == nil {
+				_, _ = conn.Read(make([]byte, 10))
+				_ = l.Close()
+				_ = conn.Close()
+			}
+		}()
+		return "http://" + l.Addr().String()
+	}
+	for name, start := range map[string]func(*testing.T) string{"dead": dead, "silent": silent, "untrusted": untrusted, "dying": dying} {
+		for _, protocol := range []string{"grpc", "http/protobuf"} {
+			t.Run(name+"/"+protocol, func(t *testing.T) {
+				t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", start(t))
+				t.Setenv("OTEL_EXPORTER_OTLP_PROTOCOL", protocol)
+				t.Setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "100")
+				t.Setenv("OTEL_BSP_EXPORT_TIMEOUT", "300") // with all attempts
+				t.Setenv("OTEL_BSP_SCHEDULE_DELAY", "10")
+				registry, log := prometheus.NewRegistry(), loss{&lines{}, make(chan struct{}, 1)}
+				tr, err := telemetry.NewMetrics(registry).TracingFromEnvironment(t.Context(), "", slog.New(log))
+				if err != nil {
+					t.Fatal(err)
+				}
+				tracing := traced{Tracing: tr, registry: registry}
+				for range 10 {
+					tracing.review()
+				}
+				<-log.told
+				for range 10 {
+					tracing.review()
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+				defer cancel()
+				_ = tr.Stop(ctx) // its error is of what was not tried by then
+				got := tracing.became(t)
+				if got["exported"] != 0 || got["export_failed"]+got["stopping"] != 40 {
+					t.Errorf("of 40 spans became %v", got)
+				}
+				if told := strings.Join(log.take(), "\n"); strings.Count(told, "spans were dropped") != 1 {
+					t.Errorf("the log is\n%s", told)
+				}
+			})
+		}
+	}
+}
