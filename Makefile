@@ -53,6 +53,6 @@ fuzz: ## every fuzz target, $(FUZZTIME) each
 	  echo "$$pkg $$f"; $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x $$pkg || exit 1; done; done
 
 build: ## bin/evergate, static
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o bin/evergate .
+	CGO_ENABLED=0 $(GO) build -trimpath -tags grpcnotrace -ldflags '-s -w' -o bin/evergate .
 
 .PHONY: help run request test test-unit test-calls test-kit rig apiserver check format vet lint bench goodput fuzz build

@@ -38,7 +38,8 @@ func TestDocumentedFlags(t *testing.T) {
 	} else if diff := cmp.Diff(want, table); diff != "" {
 		t.Errorf("go test ./cmd -update writes the table of %s anew (-want +got):\n%s", servePage, diff)
 	}
-	notOurs := []string{"--admission-control-config-file", "--cacert"} // of kube-apiserver and curl
+	// Of kube-apiserver, curl and kubectl debug.
+	notOurs := []string{"--admission-control-config-file", "--cacert", "--image", "--target", "--profile"}
 	for _, name := range regexp.MustCompile(`--[a-z][a-z-]+`).FindAllString(before+after, -1) {
 		if flags.Lookup(strings.TrimPrefix(name, "--")) == nil && !slices.Contains(notOurs, name) {
 			t.Errorf("%s speaks of %s, which does not exist", servePage, name)
