@@ -280,7 +280,7 @@ func TestAttributesAreCut(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, a := range c.taken[0].Attributes() {
-			if n := len(a.Value.Emit()); n > 1100 {
+			if n := len(a.Value.String()); n > 1100 {
 				t.Errorf("%s has %d bytes", a.Key, n)
 			}
 		}
