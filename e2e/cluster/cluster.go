@@ -1,0 +1,159 @@
+// Package cluster is the cluster that the incidents happen to: the rig of this repository (../rig: three nodes in three
+// zones on this machine, which a test may cut off, freeze and switch off), or with E2E_CLUSTER=existing the one that
+// KUBECONFIG names, of which nothing but its API is used.
+//
+//	c := cluster.Open(t)                     // skips the test where there is none
+//	c.NeedRig(t, "cuts a node off")          // skips it on a cluster that is not ours
+//	c.Install(t, cluster.Product{Overlay: "fail-closed"})
+//	c.Cut(t, "node-a")                       // healed when the test ends
+//
+// Methods that take a testing.TB fail the test when they fail. What a test does to a node or to the control plane is undone
+// when the test ends.
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/evergate/evergate/e2e/controlplane"
+)
+
+// Cluster is a running cluster, as its admin.
+type Cluster struct {
+	Kubeconfig string // the path of the admin's kubeconfig
+	Dir        string // the e2e directory of the repository
+
+	rig     bool // it is ours, so that there is control of its nodes
+	kubectl string
+	admin   *rest.Config
+}
+
+// Open returns the cluster that the tests run against. Where the rig is not up the test is skipped, or fails when
+// EVERGATE_E2E_REQUIRED is set.
+func Open(t testing.TB) *Cluster {
+	t.Helper()
+	c, err := open()
+	if err != nil && os.Getenv("EVERGATE_E2E_REQUIRED") == "" {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func open() (*Cluster, error) {
+	c := &Cluster{Kubeconfig: filepath.Join(State(), "kubeconfig"), rig: true}
+	if os.Getenv("E2E_CLUSTER") == "existing" {
+		c.Kubeconfig, c.rig = os.Getenv("KUBECONFIG"), false
+	}
+	if _, err := os.Stat(c.Kubeconfig); err != nil {
+		return nil, fmt.Errorf("there is no cluster: bring one up with make e2e-up, or set E2E_CLUSTER=existing and KUBECONFIG: %w", err)
+	}
+	var err error
+	if c.Dir, err = e2eDir(); err != nil {
+		return nil, err
+	}
+	if c.kubectl, err = findKubectl(); err != nil {
+		return nil, err
+	}
+	c.admin, err = clientcmd.BuildConfigFromFlags("", c.Kubeconfig)
+	return c, err
+}
+
+// State returns the directory that the rig keeps its data, keys and logs in.
+func State() string { return cmp.Or(os.Getenv("EVERGATE_E2E_STATE"), "/var/tmp/evergate-e2e") }
+
+// e2eDir looks for the directory from the working directory upwards: tests run in that of their package.
+func e2eDir() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for ; dir != "/"; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "rig", "up.sh")); err == nil {
+			return dir, nil
+		}
+	}
+	return "", fmt.Errorf("no rig/up.sh in any directory above the working directory")
+}
+
+func findKubectl() (string, error) {
+	if bin, err := controlplane.Find(); err == nil {
+		return bin.Kubectl(), nil
+	}
+	return exec.LookPath("kubectl")
+}
+
+// NeedRig skips the test on a cluster that is not the rig, with the reason that it gives.
+func (c *Cluster) NeedRig(t testing.TB, why string) {
+	t.Helper()
+	if !c.rig {
+		t.Skipf("needs the rig, since it %s: run it without E2E_CLUSTER=existing", why)
+	}
+}
+
+// Config returns a client configuration of the admin, a copy that the caller may change. Requests are not held back.
+func (c *Cluster) Config() *rest.Config {
+	config := rest.CopyConfig(c.admin)
+	config.QPS = -1
+	return config
+}
+
+// Client returns a client of the admin.
+func (c *Cluster) Client(t testing.TB) kubernetes.Interface {
+	t.Helper()
+	set, err := kubernetes.NewForConfig(c.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
+// Kubectl runs kubectl as the admin, with stdin if it is not empty, and returns what it prints. Warnings go to the test's log.
+func (c *Cluster) Kubectl(t testing.TB, stdin string, args ...string) string {
+	t.Helper()
+	out, said, err := c.TryKubectl(t.Context(), stdin, args...)
+	if err != nil {
+		t.Fatalf("kubectl %s: %v\n%s%s", strings.Join(args, " "), err, out, said)
+	}
+	if said != "" {
+		t.Logf("kubectl %s: %s", strings.Join(args, " "), said)
+	}
+	return out
+}
+
+// TryKubectl is Kubectl for calls that may fail. It returns standard output and standard error.
+func (c *Cluster) TryKubectl(ctx context.Context, stdin string, args ...string) (out, said string, err error) {
+	cmd := exec.CommandContext(ctx, c.kubectl, args...)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+c.Kubeconfig)
+	cmd.Stdin = strings.NewReader(stdin)
+	var stdout, stderr strings.Builder
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err = cmd.Run()
+	return stdout.String(), stderr.String(), err
+}
+
+// script runs one of the rig's scripts and returns what it prints on standard output.
+func (c *Cluster) script(ctx context.Context, t testing.TB, env []string, name string, args ...string) string {
+	t.Helper()
+	c.NeedRig(t, "runs "+name)
+	cmd := exec.CommandContext(ctx, filepath.Join(c.Dir, "rig", name), args...)
+	cmd.Env = append(os.Environ(), env...)
+	var stdout, stderr strings.Builder
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%s %s: %v\n%s%s", name, strings.Join(args, " "), err, &stdout, &stderr)
+	}
+	return stdout.String()
+}

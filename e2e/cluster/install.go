@@ -1,0 +1,83 @@
+package cluster
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Product says what is installed.
+type Product struct {
+	Overlay string   // fail-open (default) or fail-closed: a directory of kustomize/overlays; a path is taken from Source
+	Tag     string   // of the image; default: e2e, which make e2e-up has built and loaded from the working tree
+	Source  string   // the root of the repository whose kustomize/ is applied; default: this one
+	Patches []string // kustomize patches on top, in YAML, as entries of its field "patches"
+}
+
+// Install applies an overlay as users do, with kubectl apply -k, and waits until the roll-out has ended. A policy is not
+// part of it: see Policy. Of an overlay that is already installed only what differs is changed.
+func (c *Cluster) Install(t testing.TB, p Product) {
+	t.Helper()
+	c.Apply(t, p)
+	c.Kubectl(t, "", "-n", "evergate-system", "rollout", "status", "deployment/evergate", "--timeout=5m")
+}
+
+// Apply is Install without the wait.
+func (c *Cluster) Apply(t testing.TB, p Product) {
+	t.Helper()
+	c.Kubectl(t, "", "apply", "-k", c.overlay(t, p))
+}
+
+// Uninstall deletes what Install has put in, and waits until it is gone. The policy goes with its namespace.
+func (c *Cluster) Uninstall(t testing.TB, p Product) {
+	t.Helper()
+	c.Kubectl(t, "", "delete", "-k", c.overlay(t, p), "--ignore-not-found", "--timeout=5m")
+}
+
+// overlay writes an overlay of the test's own, as a user would: a base, the image and the patches.
+func (c *Cluster) overlay(t testing.TB, p Product) string {
+	t.Helper()
+	source := cmp.Or(p.Source, filepath.Dir(c.Dir))
+	base := filepath.Join(source, cmp.Or(p.Overlay, "fail-open"))
+	if filepath.Base(p.Overlay) == p.Overlay {
+		base = filepath.Join(source, "kustomize", "overlays", cmp.Or(p.Overlay, "fail-open"))
+	}
+	dir, err := filepath.EvalSymlinks(t.TempDir()) // kustomize follows links, and the path below must lead from where it ends up
+	if err != nil {
+		t.Fatal(err)
+	}
+	base, err = filepath.Rel(dir, base) // kustomize takes no absolute paths
+	if err != nil {
+		t.Fatal(err)
+	}
+	name, tag := image(p.Tag)
+	text := fmt.Sprintf(`apiVersion: kustomize.config.k8s.io/v1beta1
+kind: Kustomization
+resources: [%q]
+images: [{name: ghcr.io/evergate/evergate, newName: %q, newTag: %q}]
+`, base, name, tag)
+	if len(p.Patches) > 0 {
+		text += "patches:\n"
+		for _, patch := range p.Patches {
+			text += patch + "\n"
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// image returns the name and the tag of the product's image. A cluster that is not the rig is told by E2E_IMAGE, NAME:TAG,
+// what its nodes can pull or have been loaded with.
+func image(tag string) (string, string) {
+	if ref := os.Getenv("E2E_IMAGE"); ref != "" && tag == "" {
+		if i := strings.LastIndex(ref, ":"); i > 0 {
+			return ref[:i], ref[i+1:]
+		}
+	}
+	return Repository, cmp.Or(tag, "e2e")
+}
