@@ -29,6 +29,20 @@ rig: ## etcd, kube-apiserver and kubectl for test-kit, into a cache outside of t
 apiserver: ## run them on this machine until Ctrl-C, to try the kit out
 	cd e2e && $(GO) run ./cmd/controlplane
 
+e2e-up: ## a real cluster on this machine, as root: three nodes, cert-manager, this tree's image; see e2e/README.md
+	e2e/rig/build.sh all
+	e2e/rig/image.sh build . e2e
+	e2e/rig/up.sh
+
+e2e: ## the incidents, on that cluster; RUN=I6 for some, E2E_CLUSTER=existing on the one of KUBECONFIG
+	cd e2e && EVERGATE_E2E_REQUIRED=1 $(GO) test -count=1 -v -timeout 60m $(if $(RUN),-run '$(RUN)') ./incidents/...
+
+e2e-long: ## the same for as long as they take in earnest: hours
+	cd e2e && EVERGATE_E2E_REQUIRED=1 EVERGATE_E2E_LONG=1 $(GO) test -count=1 -v -timeout 8h $(if $(RUN),-run '$(RUN)') ./incidents/...
+
+e2e-down: ## stop that cluster and take away all that it made
+	e2e/rig/down.sh
+
 check: format vet lint test ## all that a change must pass
 
 format: ## every Go file is gofmt-ed
@@ -55,4 +69,4 @@ fuzz: ## every fuzz target, $(FUZZTIME) each
 build: ## bin/evergate, static
 	CGO_ENABLED=0 $(GO) build -trimpath -tags grpcnotrace -ldflags '-s -w' -o bin/evergate .
 
-.PHONY: help run request test test-unit test-calls test-kit rig apiserver check format vet lint bench goodput fuzz build
+.PHONY: help run request test test-unit test-calls test-kit rig apiserver e2e-up e2e e2e-long e2e-down check format vet lint bench goodput fuzz build

@@ -17,12 +17,43 @@ type Product struct {
 	Patches []string // kustomize patches on top, in YAML, as entries of its field "patches"
 }
 
-// Install applies an overlay as users do, with kubectl apply -k, and waits until the roll-out has ended. A policy is not
-// part of it: see Policy. Of an overlay that is already installed only what differs is changed.
+// Namespace is where every overlay of the kit puts the product.
+const Namespace = "evergate-system"
+
+// Install applies an overlay as users do, with kubectl apply -k, and returns when the roll-out has ended. Of an overlay that
+// is installed already only what differs is changed. It leaves the user's policy alone, and ships none.
 func (c *Cluster) Install(t testing.TB, p Product) {
 	t.Helper()
 	c.Apply(t, p)
-	c.Kubectl(t, "", "-n", "evergate-system", "rollout", "status", "deployment/evergate", "--timeout=5m")
+	c.AwaitRollout(t)
+	if c.isStale(t, p) {
+		c.Kubectl(t, "", "-n", Namespace, "rollout", "restart", "deployment/evergate")
+		c.AwaitRollout(t)
+	}
+}
+
+// AwaitRollout returns when every replica of the product is of its newest revision and available.
+func (c *Cluster) AwaitRollout(t testing.TB) {
+	t.Helper()
+	c.Kubectl(t, "", "-n", Namespace, "rollout", "status", "deployment/evergate", "--timeout=5m")
+}
+
+// isStale says whether a Pod runs another image than the one that bears its name by now, since it was built again.
+func (c *Cluster) isStale(t testing.TB, p Product) bool {
+	t.Helper()
+	_, tag := image(p.Tag)
+	id, err := os.ReadFile(filepath.Join(State(), "images", "evergate-"+tag+".id"))
+	if err != nil {
+		return false // not an image of the rig's
+	}
+	ids := c.Kubectl(t, "", "-n", Namespace, "get", "pods", "-l", "app.kubernetes.io/component=webhook",
+		"-o", "jsonpath={.items[*].status.containerStatuses[*].imageID}")
+	for _, running := range strings.Fields(ids) {
+		if !strings.HasSuffix(running, strings.TrimSpace(string(id))) {
+			return true
+		}
+	}
+	return false
 }
 
 // Apply is Install without the wait.

@@ -1,30 +1,93 @@
 #!/usr/bin/env bash
-# Builds what the tests that need a real API server run on: etcd, kube-apiserver and kubectl, from Go modules alone, at the
-# versions of go.mod. Prints the directory that they are in: a cache outside of the tree, of a directory per version.
+# Builds what tests of a real API server and of a real cluster run on: from Go modules alone, at the versions of the go.mod files
+# here. Prints the directory of each part: caches outside of the tree, of a directory per version.
 #
-#   e2e/rig/build.sh            5 to 15 minutes of two cores the first time, then nothing
+#   e2e/rig/build.sh            etcd, kube-apiserver and kubectl: 5 to 15 minutes of two cores the first time, then nothing
+#   e2e/rig/build.sh all        what a cluster needs too: 10 to 20 minutes more
+#   e2e/rig/build.sh PART...    control (the default), node, runtime, cert-manager, images
 #
-# EVERGATE_E2E_CACHE is another place for the cache.
-set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")"
+# EVERGATE_E2E_CACHE is another place for the caches. GOFLAGS=-p=1 holds it back on a machine that others use.
+. "$(dirname "$0")/settings.sh"
+cache=${EVERGATE_E2E_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/evergate-e2e}
+cd "$rig"
 
-kubernetes=$(go list -m -f '{{.Version}}' k8s.io/kubernetes)
-etcd=$(go list -m -f '{{.Version}}' go.etcd.io/etcd/server/v3)
-bin=${EVERGATE_E2E_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/evergate-e2e}/kubernetes-$kubernetes-etcd-$etcd
+version() { (cd "$rig/$1" && go list -m -f '{{.Version}}' "$2"); } # version DIR MODULE
 
-# kube-apiserver reads its version from variables that the linker sets; a version of 0.0.0 would switch features off.
-version=k8s.io/component-base/version
-minor=${kubernetes#v1.} minor=${minor%%.*}
-stamp="-X $version.gitVersion=$kubernetes -X $version.gitMajor=1 -X $version.gitMinor=$minor -X $version.gitTreeState=clean"
-
-build() { # build NAME PACKAGE: under another name first, so that a binary that is there is a whole one
-  [ -x "$bin/$1" ] && return
-  mkdir -p "$bin"
-  CGO_ENABLED=0 go build -trimpath -ldflags "-s -w $stamp" -o "$bin/.$1" "$2" >&2
-  mv "$bin/.$1" "$bin/$1"
+build() { # build DIR FILE PACKAGE [FLAG...]: under another name first, so that a binary that is there is a whole one
+  [ -x "$2" ] && return
+  local new
+  new=$(dirname "$2")/.$(basename "$2")
+  mkdir -p "$(dirname "$2")"
+  (cd "$rig/$1" && CGO_ENABLED=0 go build -trimpath "${@:4}" -o "$new" "$3" >&2)
+  mv "$new" "$2"
+  say "built $(basename "$2")"
 }
 
-build etcd go.etcd.io/etcd/server/v3
-build kube-apiserver k8s.io/kubernetes/cmd/kube-apiserver
-build kubectl k8s.io/kubernetes/cmd/kubectl
-echo "$bin"
+link() { # link DIR...: for the scripts of the cluster, in one place
+  mkdir -p "$bin"
+  ln -sfn "$@" "$bin/"
+}
+
+kubernetes() { # kubernetes NAME...
+  local release etcd dir stamp minor name
+  release=$(version . k8s.io/kubernetes)
+  etcd=$(version . go.etcd.io/etcd/server/v3)
+  dir=$cache/kubernetes-$release-etcd-$etcd
+  # The programs read their version from variables that the linker sets; a version of 0.0.0 would switch features off.
+  stamp=k8s.io/component-base/version minor=${release#v1.}
+  stamp="-X $stamp.gitVersion=$release -X $stamp.gitMajor=1 -X $stamp.gitMinor=${minor%%.*} -X $stamp.gitTreeState=clean"
+  for name; do
+    case $name in
+      etcd) build . "$dir/etcd" go.etcd.io/etcd/server/v3 -ldflags '-s -w' ;;
+      *) build . "$dir/$name" "k8s.io/kubernetes/cmd/$name" -ldflags "-s -w $stamp" ;;
+    esac
+  done
+  echo "$dir"
+}
+
+runtime() {
+  local containerd=github.com/containerd/containerd/v2 plugins=github.com/containernetworking/plugins release dir name
+  release=$(version runtime $containerd)
+  dir=$cache/containerd-$release-cni-$(version runtime $plugins)
+  for name in containerd containerd-shim-runc-v2 ctr; do
+    build runtime "$dir/$name" $containerd/cmd/$name -tags no_btrfs,no_devmapper,no_zfs -ldflags "-s -w -X $containerd/version.Version=${release#v}"
+  done
+  for name in main/bridge main/loopback ipam/host-local meta/portmap; do
+    build runtime "$dir/cni/${name#*/}" $plugins/plugins/$name -ldflags '-s -w'
+  done
+  link "$dir"/{containerd,containerd-shim-runc-v2,ctr,cni}
+  echo "$dir"
+}
+
+cert_manager() {
+  local module=github.com/cert-manager/cert-manager dir
+  # With the sum of what is ours in it, so that a change here is built too.
+  dir=$cache/cert-manager-$(version cert-manager $module)-$(cat cert-manager/main.go cert-manager/go.sum | sha256sum | head -c 8)
+  build cert-manager "$dir/cert-manager" . -ldflags '-s -w'
+  mkdir -p "$dir/crds"
+  cp "$(cd cert-manager && go list -m -f '{{.Dir}}' $module)"/deploy/crds/cert-manager.io_{certificaterequests,certificates,clusterissuers,issuers}.yaml "$dir/crds/"
+  chmod -R u+w "$dir/crds" # modules are read-only
+  link "$dir"/{cert-manager,crds}
+  echo "$dir"
+}
+
+part() {
+  case $1 in
+    control) kubernetes etcd kube-apiserver kubectl ;;
+    node)
+      local dir
+      dir=$(kubernetes etcd kube-apiserver kubectl kube-controller-manager kube-scheduler kubelet kube-proxy)
+      link "$dir"/*
+      echo "$dir"
+      ;;
+    runtime) runtime ;;
+    cert-manager) cert_manager ;;
+    images) "$rig/image.sh" pause ;;
+    *) die "unknown part $1" ;;
+  esac
+}
+
+case ${1:-control} in
+  all) set -- node runtime cert-manager images ;;
+esac
+for part in "${@:-control}"; do part "$part"; done

@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# Stops and starts the API server alone; etcd and all else go on.
+#
+#   apiserver.sh stop
+#   apiserver.sh start [FLAG...]      with flags beside its own, such as --enable-aggregator-routing; returns when it is ready
+#   apiserver.sh restart [FLAG...]
+#
+# Flags that are to stay for good are given to up.sh, in APISERVER_FLAGS.
+. "$(dirname "$0")/settings.sh"
+. "$rig/processes.sh"
+. "$rig/keys.sh"
+. "$rig/controlplane.sh"
+
+case ${1:-} in
+  stop) stop kube-apiserver ;;
+  start) apiserver_up "${@:2}" ;;
+  restart)
+    stop kube-apiserver
+    apiserver_up "${@:2}"
+    ;;
+  *) die "$(sed -n 's/^#   //p' "$0")" ;;
+esac
+[ "$1" = stop ] || until_ok 120 "the API server" apiserver_is_ready

@@ -1,0 +1,66 @@
+# shellcheck shell=bash disable=SC2154
+# The control plane, as processes of this machine. To be sourced after settings.sh, processes.sh and keys.sh.
+
+etcd_up() {
+  mkdir -p "$state/etcd"
+  chmod 700 "$state/etcd" # etcd insists
+  # Without fsync: the data survive its end, and the machine's they need not.
+  start etcd etcd --name here --data-dir "$state/etcd" --unsafe-no-fsync --logger zap --log-level warn \
+    --listen-client-urls "$etcd" --advertise-client-urls "$etcd" \
+    --listen-peer-urls http://127.0.0.1:12380 --initial-advertise-peer-urls http://127.0.0.1:12380 --initial-cluster here=http://127.0.0.1:12380
+}
+
+apiserver_up() { # apiserver_up [FLAG...]: with those that up.sh was given in APISERVER_FLAGS, and these
+  local given=()
+  read -ra given 2>/dev/null <"$state/apiserver-flags" || true
+  start kube-apiserver kube-apiserver --etcd-servers "$etcd" \
+    --bind-address "$host_ip" --secure-port "${api##*:}" --advertise-address "$host_ip" --cert-dir "$state/apiserver" \
+    --tls-cert-file "$keys/apiserver.crt" --tls-private-key-file "$keys/apiserver.key" \
+    --client-ca-file "$keys/cluster.crt" --authorization-mode Node,RBAC --enable-admission-plugins NodeRestriction --allow-privileged=true \
+    --service-account-issuer https://kubernetes.default.svc --service-account-key-file "$keys/tokens.key" --service-account-signing-key-file "$keys/tokens.key" \
+    --service-cluster-ip-range "$services" \
+    --requestheader-client-ca-file "$keys/front-proxy.crt" --requestheader-allowed-names front-proxy-client \
+    --requestheader-username-headers X-Remote-User --requestheader-group-headers X-Remote-Group --requestheader-extra-headers-prefix X-Remote-Extra- \
+    --proxy-client-cert-file "$keys/front-proxy-client.crt" --proxy-client-key-file "$keys/front-proxy-client.key" \
+    --kubelet-preferred-address-types InternalIP --kubelet-certificate-authority "$keys/cluster.crt" \
+    --kubelet-client-certificate "$keys/apiserver-to-kubelets.crt" --kubelet-client-key "$keys/apiserver-to-kubelets.key" \
+    "${given[@]}" "$@"
+}
+
+apiserver_is_ready() { curl --fail --silent --max-time 2 --cacert "$keys/cluster.crt" --cert "$keys/admin.crt" --key "$keys/admin.key" "$api/readyz"; }
+
+controllers_up() {
+  # One of each, so that they need not agree on a leader; nobody asks them anything, so that they serve no port.
+  start kube-controller-manager kube-controller-manager --kubeconfig "$keys/kube-controller-manager.kubeconfig" --leader-elect=false --secure-port 0 \
+    --use-service-account-credentials --root-ca-file "$keys/cluster.crt" --service-account-private-key-file "$keys/tokens.key" \
+    --cluster-signing-cert-file "$keys/cluster.crt" --cluster-signing-key-file "$keys/cluster.key"
+  start kube-scheduler kube-scheduler --kubeconfig "$keys/kube-scheduler.kubeconfig" --leader-elect=false --secure-port 0
+}
+
+# The API server reaches ClusterIPs by a kube-proxy on this machine. It wants the Node that it runs on, and waits 30 s for it:
+# there is one just for the moment in which it starts, since this machine is no node.
+kube_proxy_up() {
+  ! running kube-proxy || return 0
+  as_admin get node control-plane >/dev/null 2>&1 || as_admin create -f - >/dev/null <<<'{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "control-plane"}, "spec": {"unschedulable": true}}'
+  as_admin patch node control-plane --subresource=status --type=merge \
+    --patch "{\"status\": {\"addresses\": [{\"type\": \"InternalIP\", \"address\": \"$host_ip\"}]}}" >/dev/null
+  start kube-proxy kube-proxy --kubeconfig "$keys/kube-proxy.kubeconfig" --hostname-override control-plane --bind-address "$host_ip" \
+    --proxy-mode nftables --cluster-cidr "$pods" --healthz-bind-address "$host_ip:10256" --metrics-bind-address "$host_ip:10249" \
+    --conntrack-max-per-core 0 --conntrack-tcp-timeout-established 0 --conntrack-tcp-timeout-close-wait 0
+  until_ok 60 "kube-proxy's rules" nft list table ip kube-proxy
+  as_admin delete node control-plane --ignore-not-found >/dev/null
+}
+
+kube_proxy_down() {
+  stop kube-proxy
+  nft delete table ip kube-proxy 2>/dev/null || true
+  nft delete table ip6 kube-proxy 2>/dev/null || true
+}
+
+# cert-manager's controllers for certificates and its CA injector, as one process outside of the cluster: cert-manager/main.go.
+cert_manager_up() {
+  as_admin apply --server-side --force-conflicts -f "$bin/crds" >/dev/null
+  as_admin wait --for=condition=Established --timeout=60s -f "$bin/crds" >/dev/null
+  as_admin create namespace cert-manager --dry-run=client --output yaml | as_admin apply -f - >/dev/null
+  start cert-manager cert-manager "$kubeconfig"
+}

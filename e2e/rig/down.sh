@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# Stops what up.sh has started and takes away all that it made: processes, mounts, cgroups, network, data.
+#
+#   down.sh          everything; what build.sh has built stays in its cache
+#   down.sh --keep   but the data of etcd, the disks of the nodes and the keys stay: up.sh takes them up again
+. "$(dirname "$0")/settings.sh"
+. "$rig/processes.sh"
+. "$rig/network.sh"
+. "$rig/cgroups.sh"
+. "$rig/nodes.sh"
+. "$rig/controlplane.sh"
+
+[ "$(id -u)" = 0 ] || die "wants root, as up.sh does"
+for node in "${nodes[@]}"; do node_kill "$node" & done
+wait
+for process in kube-controller-manager kube-scheduler cert-manager; do stop $process & done
+stop kube-apiserver KILL # it would wait for clients that have gone
+wait
+kube_proxy_down
+stop etcd
+network_down
+[ "${1:-}" = --keep ] || rm -rf "$state"
+say "down"

@@ -1,0 +1,127 @@
+#!/usr/bin/env bash
+# Images for the nodes, which have no registry: what is built or loaded here is kept as an archive and imported by every node,
+# also by one that is off now, when it starts.
+#
+#   image.sh build SOURCE TAG         the product, by the Dockerfile of SOURCE, as evergate.e2e/evergate:TAG;
+#                                     SOURCE is a directory, or a commit of this repository
+#   image.sh binary NAME:TAG FILE     of one static binary, its entry point
+#   image.sh load ARCHIVE             that docker save, or buildah push to docker-archive: or oci-archive:, has written
+#   image.sh tag NAME:TAG NAME:TAG    one more name, on nodes that are on
+#   image.sh pause                    the image that each Pod of the cluster needs
+. "$(dirname "$0")/settings.sh"
+. "$rig/processes.sh"
+. "$rig/nodes.sh"
+archives=$state/images
+command -v buildah >/dev/null || die "buildah is missing: apt-get install buildah busybox-static"
+mkdir -p "$archives" "$state/buildah" "$state/log"
+work=$(mktemp -d "$state/buildah/work.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+
+# Without a daemon, and whether or not this machine is a container itself: no overlay mounts, no namespaces.
+images() { BUILDAH_ISOLATION=chroot buildah --root "$state/buildah/root" --runroot "$state/buildah/run" --storage-driver vfs "$@"; }
+logged() { "$@" >>"$state/log/images.log" 2>&1 || die "failed: $*; the end of $state/log/images.log:"$'\n'"$(tail -n 20 "$state/log/images.log")"; }
+build_image() { logged images build --pull-never "$@"; }
+
+on_nodes() { # on_nodes COMMAND...: for each node that is on, its name added
+  local node
+  for node in "${nodes[@]}"; do
+    ! running "$node" || "$@" "$node"
+  done
+}
+
+import() { # import ARCHIVE NODE
+  until_ok 60 "containerd of $2" node_run "$2" "$bin/ctr" version
+  node_import "$2" "$1"
+}
+
+# What the Dockerfile is built with: the Go of this machine, a shell, and nothing from a registry.
+builder() {
+  local name
+  name=localhost/go:$(go env GOVERSION)
+  ! images inspect --type image "$name" >/dev/null 2>&1 || return 0
+  [ -x /bin/busybox ] || die "busybox is missing: apt-get install busybox-static"
+  mkdir -p "$work/go/bin" "$work/go/etc/ssl/certs" "$work/go/tmp" "$work/go/root" "$work/go/usr/local"
+  chmod 1777 "$work/go/tmp"
+  cp /bin/busybox "$work/go/bin/"
+  chroot "$work/go" /bin/busybox --install -s /bin
+  cp -L /etc/ssl/certs/ca-certificates.crt "$work/go/etc/ssl/certs/"
+  cp /etc/passwd "$work/go/etc/passwd"
+  cp -a "$(go env GOROOT)" "$work/go/usr/local/go"
+  cat >"$work/go/Dockerfile" <<EOF
+FROM scratch
+COPY . /
+ENV PATH=/usr/local/go/bin:/bin GOPATH=/go GOCACHE=/cache GOPROXY=$(go env GOPROXY) GOSUMDB=$(go env GOSUMDB) GONOSUMDB=$(go env GONOSUMDB)
+EOF
+  build_image --tag "$name" "$work/go"
+}
+
+build() { # build SOURCE TAG
+  local source=$1 revision time
+  if ! [ -d "$source" ]; then
+    git -C "$rig" rev-parse --quiet --verify "$1^{commit}" >/dev/null || die "$1 is neither a directory nor a commit"
+    source=$work/source
+    mkdir "$source"
+    git -C "$(git -C "$rig" rev-parse --show-toplevel)" archive "$1" | tar -x -C "$source"
+    revision=$(git -C "$rig" rev-parse "$1") time=$(git -C "$rig" log -1 --format=%ct "$1")
+  else
+    revision=$(git -C "$source" rev-parse HEAD) time=$(git -C "$source" log -1 --format=%ct)
+  fi
+  builder
+  # The caches are those of this machine: they save minutes and change nothing, since Go checks what it takes from them.
+  build_image --platform "linux/$(dpkg --print-architecture)" --timestamp "$time" \
+    --volume "$(go env GOMODCACHE):/go/pkg/mod" --volume "$(go env GOCACHE):/cache" \
+    --build-arg GO_IMAGE="localhost/go:$(go env GOVERSION)" --build-arg VERSION="$2" --build-arg REVISION="$revision" \
+    --build-arg SOURCE_DATE_EPOCH="$time" --build-arg CREATED="$(date -u -d "@$time" +%Y-%m-%dT%H:%M:%SZ)" \
+    --tag "evergate.e2e/evergate:$2" "$source"
+  archive "evergate.e2e/evergate:$2" "evergate-$2"
+  # By what kubelet calls the image of a container: for whoever wants to know whether a Pod runs this one.
+  images inspect --type image --format '{{.FromImageID}}' "evergate.e2e/evergate:$2" >"$archives/evergate-$2.id"
+}
+
+binary() { # binary NAME:TAG FILE
+  install -D -m 755 "$2" "$work/image/$(basename "$2")"
+  cat >"$work/image/Dockerfile" <<EOF
+FROM scratch
+COPY $(basename "$2") /
+USER 65532:65532
+ENTRYPOINT ["/$(basename "$2")"]
+EOF
+  build_image --timestamp 0 --tag "$1" "$work/image"
+  local file=${1##*/}
+  archive "$1" "${file/:/-}"
+}
+
+archive() { # archive NAME:TAG FILE: out of buildah, into the archives and onto the nodes
+  rm -f "$work/archive.tar"
+  logged images push "$1" "docker-archive:$work/archive.tar:$1"
+  take "$work/archive.tar" "$2"
+}
+
+take() { # take ARCHIVE FILE
+  mv "$1" "$archives/$2.tar" # whole or not at all
+  on_nodes import "$archives/$2.tar"
+  say "$2 is on the nodes, or will be when they start"
+}
+
+pause() {
+  [ ! "$archives/pause-1.tar" -nt "$rig/pause/main.go" ] || return 0
+  (cd "$rig" && CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o "$work/pause" ./pause)
+  binary evergate.e2e/pause:1 "$work/pause"
+}
+
+load() { # load ARCHIVE
+  cp "$1" "$work/archive.tar"
+  take "$work/archive.tar" "$(basename "$1" .tar)"
+}
+
+tag_on() { node_run "$3" "$bin/ctr" --namespace k8s.io images tag --force "$1" "$2" >/dev/null; } # tag_on NAME NAME NODE
+
+[ $# -gt 0 ] || die "$(sed -n 's/^#   //p' "$0")"
+case $1/$# in
+  build/3) build "$2" "$3" ;;
+  binary/3) binary "$2" "$3" ;;
+  load/2) load "$2" ;;
+  tag/3) on_nodes tag_on "$2" "$3" ;;
+  pause/1) pause ;;
+  *) die "$(sed -n 's/^#   //p' "$0")" ;;
+esac
