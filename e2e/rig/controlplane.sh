@@ -59,8 +59,8 @@ kube_proxy_down() {
 
 # cert-manager's controllers for certificates and its CA injector, as one process outside of the cluster: cert-manager/main.go.
 cert_manager_up() {
-  as_admin apply --server-side --force-conflicts -f "$bin/crds" >/dev/null
-  as_admin wait --for=condition=Established --timeout=60s -f "$bin/crds" >/dev/null
+  as_admin apply --server-side --force-conflicts -f "$bin/crds/" >/dev/null
+  as_admin wait --for=condition=Established --timeout=60s -f "$bin/crds/" >/dev/null
   as_admin create namespace cert-manager --dry-run=client --output yaml | as_admin apply -f - >/dev/null
   start cert-manager cert-manager "$kubeconfig"
 }

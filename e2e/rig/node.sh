@@ -42,7 +42,7 @@ case $action in
     heal "$node"
     until_ok 120 "$node to be Ready" is_ready "$node" "$now"
     ;;
-  ready) until_ok 120 "$node to be Ready" is_ready "$node" "$now" ;;
+  ready) until_ok 120 "$node to be Ready" is_ready "$node" $((now - 15)) ;;
   exec) node_run "$node" "${@:3}" ;;
   status) for node in ${node:-"${nodes[@]}"}; do status "$node"; done ;;
   *) die "unknown action $action" ;;

@@ -52,7 +52,8 @@ cgroupDriver: cgroupfs
 failCgroupV1: false
 failSwapOn: false
 makeIPTablesUtilChains: false # there is no iptables
-resolvConf: "" # there is no DNS in the cluster: see README.md
+clusterDNS: [${services%.*.*}.0.10] # nobody answers there (README.md), but without an address kubelet complains of every Pod
+resolvConf: ""
 evictionHard: {memory.available: 100Mi} # the disk is the machine's, and is not to be judged by its fullness
 imageGCHighThresholdPercent: 100 # an image that was removed could not be pulled again
 maxPods: 100
@@ -101,8 +102,9 @@ node_import() { # node_import NODE ARCHIVE: an image
 # imported NODE ARCHIVE: a file of the archive's time, once the archive is on the node
 imported() { echo "$state/nodes/$1/config/$(basename "$2").imported"; }
 
-# A node that etcd knows from before may be called Ready still: only what kubelet has written since counts.
-is_ready() { # is_ready NODE SINCE: SINCE as "date +%s" gives it
+# The control plane goes on calling a node Ready for a while after it has gone: what counts is that kubelet has renewed its
+# lease, as it does every ten seconds.
+is_ready() { # is_ready NODE SINCE: the lease is younger than SINCE, in seconds since 1970
   local renewed
   renewed=$(as_admin get lease --namespace kube-node-lease "$1" --output 'jsonpath={.spec.renewTime}')
   [ "$(date -d "$renewed" +%s)" -ge "$2" ] || return

@@ -1,6 +1,7 @@
 # shellcheck shell=bash disable=SC2034 # settings are for whoever sources this
 # Names, addresses and places of the rig, and the few functions that all its scripts use. To be sourced.
 set -euo pipefail
+shopt -s inherit_errexit # a command that fails within $(...) ends the script too
 rig=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
 # Everything that is written lies below one directory. Nodes have a /run and a /var/lib of their own, so not there.

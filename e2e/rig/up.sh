@@ -37,7 +37,12 @@ now=$(date +%s)
 etcd_up
 # shellcheck disable=SC2119 # its flags are not those of this script, which has none
 apiserver_up
-for node in "${nodes[@]}"; do node_start "$node"; done
+declare -A since # when a node must have been heard of last: a little while ago will do when it was running already
+for node in "${nodes[@]}"; do
+  since[$node]=$now
+  ! running "$node" || since[$node]=$((now - 15))
+  node_start "$node"
+done
 until_ok 120 "the API server" apiserver_is_ready
 say "the API server is ready"
 
@@ -46,6 +51,6 @@ kube_proxy_up
 cert_manager_up
 say "controllers, cert-manager, kube-proxy of this machine"
 
-for node in "${nodes[@]}"; do until_ok 180 "$node to be Ready" is_ready "$node" "$now"; done
+for node in "${nodes[@]}"; do until_ok 180 "$node to be Ready" is_ready "$node" "${since[$node]}"; done
 until_ok 60 "the service account of a namespace" as_admin get serviceaccount default
 say "three nodes are Ready: export KUBECONFIG=$kubeconfig"
