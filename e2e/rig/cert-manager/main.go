@@ -102,6 +102,7 @@ func inject(ctx context.Context, kubeconfig string) error {
 	if err != nil {
 		return err
 	}
+	config.UserAgent = "cert-manager-cainjector/e2e" // its first part is the field manager of what is injected
 	types := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
 		scheme.AddToScheme, cmscheme.AddToScheme, apiextensionsv1.AddToScheme, apiregistrationv1.AddToScheme,
