@@ -145,11 +145,10 @@ func (c *Cluster) TryKubectl(ctx context.Context, stdin string, args ...string) 
 }
 
 // script runs one of the rig's scripts and returns what it prints on standard output.
-func (c *Cluster) script(ctx context.Context, t testing.TB, env []string, name string, args ...string) string {
+func (c *Cluster) script(ctx context.Context, t testing.TB, name string, args ...string) string {
 	t.Helper()
 	c.NeedRig(t, "runs "+name)
 	cmd := exec.CommandContext(ctx, filepath.Join(c.Dir, "rig", name), args...)
-	cmd.Env = append(os.Environ(), env...)
 	var stdout, stderr strings.Builder
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {

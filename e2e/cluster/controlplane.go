@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"strings"
 	"testing"
 )
 
@@ -12,17 +11,17 @@ func (c *Cluster) RestartAPIServer(t testing.TB, flags ...string) {
 	t.Helper()
 	c.NeedRig(t, "restarts the API server")
 	if len(flags) > 0 {
-		t.Cleanup(func() { c.script(context.WithoutCancel(t.Context()), t, nil, "apiserver.sh", "restart") })
+		t.Cleanup(func() { c.script(context.WithoutCancel(t.Context()), t, "apiserver.sh", "restart") })
 	}
-	c.script(t.Context(), t, []string{"APISERVER_FLAGS=" + strings.Join(flags, " ")}, "apiserver.sh", "restart")
+	c.script(t.Context(), t, "apiserver.sh", append([]string{"restart"}, flags...)...)
 }
 
 // StopAPIServer stops the API server alone. RestartAPIServer starts it again, at the latest when the test ends.
 func (c *Cluster) StopAPIServer(t testing.TB) {
 	t.Helper()
 	c.NeedRig(t, "stops the API server")
-	t.Cleanup(func() { c.script(context.WithoutCancel(t.Context()), t, nil, "apiserver.sh", "start") })
-	c.script(t.Context(), t, nil, "apiserver.sh", "stop")
+	t.Cleanup(func() { c.script(context.WithoutCancel(t.Context()), t, "apiserver.sh", "start") })
+	c.script(t.Context(), t, "apiserver.sh", "stop")
 }
 
 // StopAll stops everything, as a power cut of the whole site does: nodes are killed at once, then the control plane. What
@@ -30,12 +29,12 @@ func (c *Cluster) StopAPIServer(t testing.TB) {
 func (c *Cluster) StopAll(t testing.TB) {
 	t.Helper()
 	c.NeedRig(t, "stops the whole cluster")
-	t.Cleanup(func() { c.script(context.WithoutCancel(t.Context()), t, nil, "up.sh") })
-	c.script(t.Context(), t, nil, "down.sh", "--keep")
+	t.Cleanup(func() { c.script(context.WithoutCancel(t.Context()), t, "up.sh") })
+	c.script(t.Context(), t, "down.sh", "--keep")
 }
 
 // StartAll starts everything again and returns when all nodes are Ready, which says nothing of the Pods on them.
 func (c *Cluster) StartAll(t testing.TB) {
 	t.Helper()
-	c.script(t.Context(), t, nil, "up.sh")
+	c.script(t.Context(), t, "up.sh")
 }

@@ -48,13 +48,13 @@ func isReady(c corev1.NodeCondition) bool {
 func (c *Cluster) Cut(t testing.TB, node string) {
 	t.Helper()
 	c.undoNode(t, "heal", node)
-	c.script(t.Context(), t, nil, "node.sh", "cut", node)
+	c.script(t.Context(), t, "node.sh", "cut", node)
 }
 
 // Heal lets the packets of a node through again.
 func (c *Cluster) Heal(t testing.TB, node string) {
 	t.Helper()
-	c.script(t.Context(), t, nil, "node.sh", "heal", node)
+	c.script(t.Context(), t, "node.sh", "heal", node)
 }
 
 // Freeze stops every process of a node, its Pods' included, while its kernel goes on: TCP connections are still accepted,
@@ -62,33 +62,33 @@ func (c *Cluster) Heal(t testing.TB, node string) {
 func (c *Cluster) Freeze(t testing.TB, node string) {
 	t.Helper()
 	c.undoNode(t, "thaw", node)
-	c.script(t.Context(), t, nil, "node.sh", "freeze", node)
+	c.script(t.Context(), t, "node.sh", "freeze", node)
 }
 
 // Thaw lets the processes of a node go on.
 func (c *Cluster) Thaw(t testing.TB, node string) {
 	t.Helper()
-	c.script(t.Context(), t, nil, "node.sh", "thaw", node)
+	c.script(t.Context(), t, "node.sh", "thaw", node)
 }
 
 // Off is the power cut: no packet to or from the node, and every process on it killed at once, its Pods' included.
 func (c *Cluster) Off(t testing.TB, node string) {
 	t.Helper()
 	c.undoNode(t, "on", node)
-	c.script(t.Context(), t, nil, "node.sh", "off", node)
+	c.script(t.Context(), t, "node.sh", "off", node)
 }
 
 // On starts a node that was switched off, and returns when it is Ready. Its Pods were lost.
 func (c *Cluster) On(t testing.TB, node string) {
 	t.Helper()
-	c.script(t.Context(), t, nil, "node.sh", "on", node)
+	c.script(t.Context(), t, "node.sh", "on", node)
 }
 
 // Exec runs a command in the namespaces of a node, where only the filesystem is that of the host (ctr, ss, nft …), and
 // returns what it prints.
 func (c *Cluster) Exec(t testing.TB, node string, command ...string) string {
 	t.Helper()
-	return c.script(t.Context(), t, nil, "node.sh", append([]string{"exec", node}, command...)...)
+	return c.script(t.Context(), t, "node.sh", append([]string{"exec", node}, command...)...)
 }
 
 // undoNode undoes a trouble when the test ends, so that the next one finds three Ready nodes. Each action is idempotent.
@@ -97,7 +97,7 @@ func (c *Cluster) undoNode(t testing.TB, action, node string) {
 	c.NeedRig(t, "makes trouble for a node")
 	t.Cleanup(func() {
 		ctx := context.WithoutCancel(t.Context())
-		c.script(ctx, t, nil, "node.sh", action, node)
-		c.script(ctx, t, nil, "node.sh", "ready", node)
+		c.script(ctx, t, "node.sh", action, node)
+		c.script(ctx, t, "node.sh", "ready", node)
 	})
 }

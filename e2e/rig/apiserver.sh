@@ -11,11 +11,14 @@
 . "$rig/keys.sh"
 . "$rig/controlplane.sh"
 
+# It answers what it was asked, which takes a moment, and then waits a minute for those who watch, in vain.
+end() { stop kube-apiserver TERM 3; }
+
 case ${1:-} in
-  stop) stop kube-apiserver ;;
+  stop) end ;;
   start) apiserver_up "${@:2}" ;;
   restart)
-    stop kube-apiserver
+    end
     apiserver_up "${@:2}"
     ;;
   *) die "$(sed -n 's/^#   //p' "$0")" ;;

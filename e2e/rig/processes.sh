@@ -25,12 +25,12 @@ start() { # start NAME COMMAND...: unless it is running; the log is appended to
   disown
 }
 
-stop() { # stop NAME [SIGNAL]: with SIGKILL after ten seconds
+stop() { # stop NAME [SIGNAL [SECONDS]]: with SIGKILL after some seconds, by default ten
   local name=$1 pid
   if running "$name"; then
     read -r pid _ <"$state/run/$name"
     kill -s "${2:-TERM}" "$pid" 2>/dev/null || true
-    local end=$((SECONDS + 10))
+    local end=$((SECONDS + ${3:-10}))
     while running "$name" && ((SECONDS < end)); do sleep 0.1; done
     ! running "$name" || kill -s KILL "$pid" 2>/dev/null || true
     while running "$name"; do sleep 0.1; done
