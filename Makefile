@@ -34,11 +34,15 @@ e2e-up: ## a real cluster on this machine, as root: three nodes, cert-manager, t
 	e2e/rig/image.sh build . e2e
 	e2e/rig/up.sh
 
+# One package after the other, since they share the cluster. A run of all of them writes the report.
+INCIDENTS = cd e2e && EVERGATE_E2E_REQUIRED=1 EVERGATE_E2E_REPORT=$(if $(RUN),,$(CURDIR)/e2e/report.md) \
+  $(GO) test -count=1 -p 1 -v $(if $(RUN),-run '$(RUN)') ./cluster ./incidents
+
 e2e: ## the incidents, on that cluster; RUN=I6 for some, E2E_CLUSTER=existing on the one of KUBECONFIG
-	cd e2e && EVERGATE_E2E_REQUIRED=1 $(GO) test -count=1 -v -timeout 60m $(if $(RUN),-run '$(RUN)') ./incidents/...
+	$(INCIDENTS) -timeout 60m
 
 e2e-long: ## the same for as long as they take in earnest: hours
-	cd e2e && EVERGATE_E2E_REQUIRED=1 EVERGATE_E2E_LONG=1 $(GO) test -count=1 -v -timeout 8h $(if $(RUN),-run '$(RUN)') ./incidents/...
+	EVERGATE_E2E_LONG=1 $(INCIDENTS) -timeout 8h
 
 e2e-down: ## stop that cluster and take away all that it made
 	e2e/rig/down.sh
@@ -52,9 +56,10 @@ vet: ## go vet, both modules
 	$(GO) vet ./...
 	cd e2e && $(GO) vet ./...
 
-lint: ## the linters of .golangci.yml, both modules
+lint: ## the linters of .golangci.yml, both modules; shellcheck where it is installed
 	$(TOOL) golangci-lint run ./...
 	cd e2e && $(GO) tool -modfile=../tools/go.mod golangci-lint run ./...
+	@! command -v shellcheck >/dev/null || shellcheck .ci/run e2e/rig/*.sh
 
 bench: ## cost of a review, stage by stage
 	$(GO) test -run '^$$' -bench . -benchmem ./policy/... ./review/... ./handlers/...

@@ -1,10 +1,11 @@
 # shellcheck shell=bash
 # A cgroup for each node, with everything on it: what makes a node freeze as a whole, and what kubelet takes for the root of
 # all cgroups. Version 2 where that is what the machine has, otherwise the controllers of version 1. To be sourced.
-# (Version 2 is written from its documentation and has not been run.)
+# (Of version 2 all but kubelet has been tried.)
+unified=/sys/fs/cgroup # of version 2
 controllers=(cpu cpuacct cpuset memory devices freezer blkio pids name=systemd)
 
-is_v2() { [ -e /sys/fs/cgroup/cgroup.controllers ]; }
+is_v2() { [ -e "$unified/cgroup.controllers" ]; }
 
 # A hierarchy of version 1 is where its controller is mounted, alone or with others.
 hierarchy() { awk -v want="$1" '$3 == "cgroup" { n = split($4, options, ","); for (i = 1; i <= n; i++) if (options[i] == want) { print $2; exit } }' /proc/mounts; }
@@ -12,7 +13,7 @@ hierarchy() { awk -v want="$1" '$3 == "cgroup" { n = split($4, options, ","); fo
 cgroups_of() { # cgroups_of NODE: its directories, those of version 1 once for each hierarchy
   local controller dir
   if is_v2; then
-    echo "/sys/fs/cgroup/eg-rig/$1"
+    echo "$unified/eg-rig/$1"
     return
   fi
   for controller in "${controllers[@]}"; do
@@ -58,7 +59,7 @@ cgroups_remove() { # cgroups_remove NODE: when its processes are gone; the kerne
 
 freeze() { # freeze NODE: returns when nothing on it moves any more
   if is_v2; then
-    set -- "/sys/fs/cgroup/eg-rig/$1"
+    set -- "$unified/eg-rig/$1"
     echo 1 >"$1/cgroup.freeze"
     until grep -qx 'frozen 1' "$1/cgroup.events"; do sleep 0.05; done
   else
@@ -70,7 +71,7 @@ freeze() { # freeze NODE: returns when nothing on it moves any more
 
 thaw() { # thaw NODE
   if is_v2; then
-    set -- "/sys/fs/cgroup/eg-rig/$1/cgroup.freeze" 0
+    set -- "$unified/eg-rig/$1/cgroup.freeze" 0
   else
     set -- "$(hierarchy freezer)/eg-rig/$1/freezer.state" THAWED
   fi
@@ -79,7 +80,7 @@ thaw() { # thaw NODE
 
 is_frozen() {
   if is_v2; then
-    grep -qsx 1 "/sys/fs/cgroup/eg-rig/$1/cgroup.freeze"
+    grep -qsx 1 "$unified/eg-rig/$1/cgroup.freeze"
   else
     grep -qsx FROZEN "$(hierarchy freezer)/eg-rig/$1/freezer.state"
   fi

@@ -13,7 +13,7 @@
 [ "$(id -u)" = 0 ] || die "wants root, as up.sh does"
 for node in "${nodes[@]}"; do node_kill "$node" & done
 wait
-for process in kube-controller-manager kube-scheduler cert-manager; do stop $process & done
+for process in kube-controller-manager kube-scheduler cert-manager; do stop $process KILL & done # they keep nothing
 stop kube-apiserver KILL # it would wait for those who watch
 wait
 kube_proxy_down

@@ -76,8 +76,8 @@ leave_cgroup() { # leave_cgroup NODE
   local pid
   read -r pid _ <"$state/run/$1"
   until_ok 10 "process 1 of $1" grep -q . "/proc/$pid/task/$pid/children"
-  mkdir -p /sys/fs/cgroup/eg-rig/outside
-  echo "$pid" >/sys/fs/cgroup/eg-rig/outside/cgroup.procs
+  mkdir -p "$unified/eg-rig/outside"
+  echo "$pid" >"$unified/eg-rig/outside/cgroup.procs"
 }
 
 node_kill() { # node_kill NODE: everything on it at once, as a power cut does
