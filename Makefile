@@ -41,8 +41,9 @@ INCIDENTS = cd e2e && EVERGATE_E2E_REQUIRED=1 EVERGATE_E2E_REPORT=$(if $(RUN),,$
 e2e: ## the incidents, on that cluster; RUN=I6 for some, E2E_CLUSTER=existing on the one of KUBECONFIG
 	$(INCIDENTS) -timeout 60m
 
+e2e-long: export EVERGATE_E2E_LONG = 1
 e2e-long: ## the same for as long as they take in earnest: hours
-	EVERGATE_E2E_LONG=1 $(INCIDENTS) -timeout 8h
+	$(INCIDENTS) -timeout 8h
 
 e2e-down: ## stop that cluster and take away all that it made
 	e2e/rig/down.sh
