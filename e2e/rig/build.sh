@@ -3,7 +3,7 @@
 # here. Prints the directory of each part: caches outside of the tree, of a directory per version.
 #
 #   e2e/rig/build.sh            etcd, kube-apiserver and kubectl: 5 to 15 minutes of two cores the first time, then nothing
-#   e2e/rig/build.sh all        what a cluster needs too: 10 to 20 minutes more
+#   e2e/rig/build.sh all        what a cluster needs too: about six minutes of two cores more
 #   e2e/rig/build.sh PART...    control (the default), node, runtime, cert-manager, images
 #
 # EVERGATE_E2E_CACHE is another place for the caches. GOFLAGS=-p=1 holds it back on a machine that others use.
@@ -18,7 +18,7 @@ build() { # build DIR FILE PACKAGE [FLAG...]: under another name first, so that 
   local new
   new=$(dirname "$2")/.$(basename "$2")
   mkdir -p "$(dirname "$2")"
-  (cd "$rig/$1" && CGO_ENABLED=0 go build -trimpath "${@:4}" -o "$new" "$3" >&2)
+  (cd "$rig/$1" && CGO_ENABLED=0 go build -trimpath -buildvcs=false "${@:4}" -o "$new" "$3" >&2)
   mv "$new" "$2"
   say "built $(basename "$2")"
 }

@@ -56,14 +56,14 @@ EOF
 }
 
 build() { # build SOURCE TAG
-  local source=$1 revision time
+  local source=$1 revision='' time=0
   if ! [ -d "$source" ]; then
     git -C "$rig" rev-parse --quiet --verify "$1^{commit}" >/dev/null || die "$1 is neither a directory nor a commit"
     source=$work/source
     mkdir "$source"
     git -C "$(git -C "$rig" rev-parse --show-toplevel)" archive "$1" | tar -x -C "$source"
     revision=$(git -C "$rig" rev-parse "$1") time=$(git -C "$rig" log -1 --format=%ct "$1")
-  else
+  elif git -C "$source" rev-parse HEAD >/dev/null 2>&1; then
     revision=$(git -C "$source" rev-parse HEAD) time=$(git -C "$source" log -1 --format=%ct)
   fi
   builder
@@ -105,7 +105,7 @@ take() { # take ARCHIVE FILE
 
 pause() {
   [ ! "$archives/pause-1.tar" -nt "$rig/pause/main.go" ] || return 0
-  (cd "$rig" && CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o "$work/pause" ./pause)
+  (cd "$rig" && CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-s -w' -o "$work/pause" ./pause)
   binary evergate.e2e/pause:1 "$work/pause"
 }
 
