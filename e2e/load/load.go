@@ -1,0 +1,145 @@
+// Package load makes calls as fast as a number of callers can, until it is told to stop, and keeps books on them: how many
+// were made, how many were lost, when and why.
+package load
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Load is a number of callers that call until Stop.
+type Load struct {
+	cancel context.CancelFunc
+	done   sync.WaitGroup
+	begun  atomic.Int64
+	made   atomic.Int64 // begun and answered
+
+	mu      sync.Mutex
+	books   Books
+	waiting []waiter
+}
+
+type waiter struct {
+	ready func(made, failures int64) bool
+	event chan struct{}
+}
+
+// Start lets n callers make call after call. call makes the i-th call of the load; its error is a call that was lost.
+func Start(ctx context.Context, n int, call func(ctx context.Context, i int64) error) *Load {
+	ctx, cancel := context.WithCancel(ctx)
+	l := &Load{cancel: cancel, books: Books{Reasons: map[string]int{}, Begun: time.Now()}}
+	for range n {
+		l.done.Go(func() {
+			for ctx.Err() == nil {
+				// A call that has begun is finished: it is cut neither by Stop nor counted as a failure by it.
+				l.record(call(context.WithoutCancel(ctx), l.begun.Add(1)))
+			}
+		})
+	}
+	return l
+}
+
+func (l *Load) record(err error) {
+	now := time.Now()
+	made := l.made.Add(1)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err != nil {
+		l.books.lost(err, now)
+	}
+	l.waiting = slices.DeleteFunc(l.waiting, func(w waiter) bool {
+		ready := w.ready(made, l.books.Failures)
+		if ready {
+			close(w.event)
+		}
+		return ready
+	})
+}
+
+// After returns a channel that is closed when n more calls have been answered.
+func (l *Load) After(n int64) <-chan struct{} {
+	at := l.made.Load() + n
+	return l.when(func(made, _ int64) bool { return made >= at })
+}
+
+// Lost returns a channel that is closed when at least one call has been lost.
+func (l *Load) Lost() <-chan struct{} {
+	return l.when(func(_, failures int64) bool { return failures > 0 })
+}
+
+// when returns a channel that is closed at the next answer at which ready holds.
+func (l *Load) when(ready func(made, failures int64) bool) <-chan struct{} {
+	event := make(chan struct{})
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.waiting = append(l.waiting, waiter{ready, event})
+	return event
+}
+
+// Books returns what has been counted so far.
+func (l *Load) Books() Books {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b := l.books
+	b.Calls, b.Ended = l.made.Load(), time.Now()
+	b.Reasons = maps.Clone(b.Reasons)
+	return b
+}
+
+// Stop waits for the calls under way and returns the books.
+func (l *Load) Stop() Books {
+	l.cancel()
+	l.done.Wait()
+	return l.Books()
+}
+
+// Books say what became of the calls of a load.
+type Books struct {
+	Calls, Failures int64
+	Reasons         map[string]int // of the failures, and how often
+	Begun, Ended    time.Time      // of the load
+	First, Last     time.Time      // failures; zero where there was none
+}
+
+func (b *Books) lost(err error, now time.Time) {
+	b.Failures++
+	b.Reasons[reason(err)]++
+	if b.First.IsZero() {
+		b.First = now
+	}
+	b.Last = now
+}
+
+// String lists the reasons, the most frequent first.
+func (b Books) String() string {
+	var s strings.Builder
+	fmt.Fprintf(&s, "calls %d, failures %d", b.Calls, b.Failures)
+	for _, why := range slices.SortedFunc(maps.Keys(b.Reasons), func(x, y string) int { return b.Reasons[y] - b.Reasons[x] }) {
+		fmt.Fprintf(&s, "\n  %6d × %s", b.Reasons[why], why)
+	}
+	return s.String()
+}
+
+// reason cuts from an error what differs between calls, ports above all, so that equal failures count together.
+func reason(err error) string {
+	s := err.Error()
+	if i := strings.Index(s, "?timeout="); i >= 0 {
+		if j := strings.Index(s[i:], ": "); j >= 0 {
+			s = s[:i] + s[i+j:]
+		}
+	}
+	var b strings.Builder
+	for word := range strings.FieldsSeq(s) {
+		if strings.Contains(word, "->") {
+			word = "…"
+		}
+		b.WriteString(word + " ")
+	}
+	return strings.TrimSpace(b.String())
+}
