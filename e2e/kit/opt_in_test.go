@@ -13,52 +13,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/admission/plugin/policy/validating"
 	"k8s.io/apiserver/pkg/cel/openapi/resolver"
-	applycorev1 "k8s.io/client-go/applyconfigurations/core/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/restmapper"
+
+	"github.com/evergate/evergate/e2e/optin"
 )
 
-const optIn = "evergate.dev/admission"
-
-// route is a way to write the labels of a namespace.
-type route struct {
-	name  string
-	write func(ctx context.Context, c kubernetes.Interface, ns *corev1.Namespace) error
-}
-
-// routes lists all of them: the object itself and both of its subresources, by every verb.
-func routes() []route {
-	patch := func(kind types.PatchType, data string, subresource ...string) func(context.Context, kubernetes.Interface, *corev1.Namespace) error {
-		return func(ctx context.Context, c kubernetes.Interface, ns *corev1.Namespace) error {
-			value, ok := ns.Labels[optIn]
-			quoted := `"` + value + `"`
-			if !ok {
-				quoted = "null"
-			}
-			_, err := c.CoreV1().Namespaces().Patch(ctx, ns.Name, kind, []byte(strings.ReplaceAll(data, "VALUE", quoted)),
-				metav1.PatchOptions{}, subresource...)
-			return err
-		}
-	}
-	merge := `{"metadata": {"labels": {"` + optIn + `": VALUE}}}`
-	return []route{
-		{"update", func(ctx context.Context, c kubernetes.Interface, ns *corev1.Namespace) error {
-			_, err := c.CoreV1().Namespaces().Update(ctx, ns, metav1.UpdateOptions{})
-			return err
-		}},
-		{"update of status", func(ctx context.Context, c kubernetes.Interface, ns *corev1.Namespace) error {
-			_, err := c.CoreV1().Namespaces().UpdateStatus(ctx, ns, metav1.UpdateOptions{})
-			return err
-		}},
-		{"update of finalize", func(ctx context.Context, c kubernetes.Interface, ns *corev1.Namespace) error {
-			_, err := c.CoreV1().Namespaces().Finalize(ctx, ns, metav1.UpdateOptions{})
-			return err
-		}},
-		{"merge patch", patch(types.MergePatchType, merge)},
-		{"strategic merge patch", patch(types.StrategicMergePatchType, merge)},
-		{"merge patch of status", patch(types.MergePatchType, merge, "status")},
-	}
-}
+const optIn = optin.Label
 
 // TestOptInGuard tries every way to write the label, for users with and without the right to. Not one replica runs.
 func TestOptInGuard(t *testing.T) {
@@ -91,9 +52,9 @@ func TestOptInGuard(t *testing.T) {
 	} {
 		api := c.as(t, user.name, user.groups...)
 		ns := map[string]*corev1.Namespace{"team": team, "plain": plain}[user.namespace]
-		for _, r := range routes() {
+		for _, r := range optin.Routes() {
 			for _, value := range []string{"enabled", "disabled", "", "removed"} {
-				t.Run(user.name+"/"+user.namespace+"/"+r.name+"/"+value, func(t *testing.T) {
+				t.Run(user.name+"/"+user.namespace+"/"+r.Name+"/"+value, func(t *testing.T) {
 					c.restore(t, ns)
 					changed := c.get(t, ns.Name)
 					was, had := changed.Labels[optIn]
@@ -102,7 +63,7 @@ func TestOptInGuard(t *testing.T) {
 					}
 					is, has := changed.Labels[optIn]
 					same := was == is && had == has
-					err := r.write(t.Context(), api, changed)
+					err := r.Write(t.Context(), api, changed)
 					if user.may || same {
 						if err != nil {
 							t.Errorf("is refused: %v", err)
@@ -119,9 +80,7 @@ func TestOptInGuard(t *testing.T) {
 	}
 	t.Run("server-side apply", func(t *testing.T) {
 		c.restore(t, team)
-		_, err := tenant.CoreV1().Namespaces().Apply(t.Context(), applycorev1.Namespace("team").WithLabels(map[string]string{optIn: "no"}),
-			metav1.ApplyOptions{FieldManager: "tenant", Force: true})
-		checkRefusal(t, err, "team")
+		checkRefusal(t, optin.Apply(t.Context(), tenant, "team", "no"), "team")
 	})
 	t.Run("types", func(t *testing.T) { testTypes(t, c) })
 	t.Run("sentences", func(t *testing.T) {
@@ -188,12 +147,12 @@ func testSentences(t *testing.T, tenant kubernetes.Interface) {
 // testOtherWrites does what the guard is not about: with and without labels, by the object and its subresources.
 func testOtherWrites(t *testing.T, c *cluster, tenant kubernetes.Interface) {
 	for _, name := range []string{"team", "plain"} {
-		for _, r := range routes()[:3] { // those that write the whole object
+		for _, r := range optin.Routes()[:3] { // those that write the whole object
 			ns := c.get(t, name)
-			ns.Labels["other"] = r.name[:6]
-			ns.Annotations = map[string]string{"note": r.name}
-			if err := r.write(t.Context(), tenant, ns); err != nil {
-				t.Errorf("%s of %s: %v", r.name, name, err)
+			ns.Labels["other"] = r.Name[:6]
+			ns.Annotations = map[string]string{"note": r.Name}
+			if err := r.Write(t.Context(), tenant, ns); err != nil {
+				t.Errorf("%s of %s: %v", r.Name, name, err)
 			}
 		}
 	}
