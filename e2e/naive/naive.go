@@ -1,0 +1,108 @@
+// Package naive is a webhook as many are written, for the controls of tests: every fault in it has been somebody's incident. It
+// decodes Pods into types of its own and writes back what they hold, rewrites whatever it sees, on updates as well, judges an
+// object as if it were new, and turns away what is larger than 3 MiB.
+package naive
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+)
+
+// Mirror is where it has images pulled from.
+const Mirror = "mirror.corp.example/"
+
+// limit is what fits an API request, and so what many take for the size of a review.
+const limit = 3 << 20
+
+// container is what the types of this webhook know of a container.
+type container struct {
+	Name      string          `json:"name"`
+	Image     string          `json:"image"`
+	Env       json.RawMessage `json:"env,omitempty"`
+	Resources json.RawMessage `json:"resources,omitempty"`
+}
+
+type object struct {
+	Spec struct {
+		Containers []container `json:"containers"`
+		Rules      []struct {
+			Host string `json:"host"`
+		} `json:"rules"`
+	} `json:"spec"`
+}
+
+type review struct {
+	APIVersion string    `json:"apiVersion"`
+	Kind       string    `json:"kind"`
+	Request    *request  `json:"request,omitempty"`
+	Response   *response `json:"response,omitempty"`
+}
+
+type request struct {
+	UID    string `json:"uid"`
+	Object object `json:"object"`
+}
+
+type response struct {
+	UID       string  `json:"uid"`
+	Allowed   bool    `json:"allowed"`
+	PatchType string  `json:"patchType,omitempty"`
+	Patch     []byte  `json:"patch,omitempty"`
+	Status    *status `json:"status,omitempty"`
+}
+
+type status struct {
+	Message string `json:"message"`
+}
+
+// Handler serves /mutate for Pods and /validate for Ingresses, whose hosts have to end in suffix.
+func Handler(suffix string) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /mutate", func(w http.ResponseWriter, r *http.Request) { answer(w, r, rewrite) })
+	mux.HandleFunc("POST /validate", func(w http.ResponseWriter, r *http.Request) {
+		answer(w, r, func(o object, a *response) { judge(o, suffix, a) })
+	})
+	return mux
+}
+
+func answer(w http.ResponseWriter, r *http.Request, decide func(object, *response)) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+	if err != nil {
+		http.Error(w, "too large", http.StatusRequestEntityTooLarge)
+		return
+	}
+	var in review
+	if err := json.Unmarshal(body, &in); err != nil || in.Request == nil {
+		http.Error(w, "no review", http.StatusBadRequest)
+		return
+	}
+	out := review{APIVersion: in.APIVersion, Kind: in.Kind, Response: &response{UID: in.Request.UID, Allowed: true}}
+	decide(in.Request.Object, out.Response)
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(out) // a caller that is gone is told nothing
+}
+
+// rewrite replaces the whole list of containers.
+func rewrite(o object, a *response) {
+	for i, c := range o.Spec.Containers {
+		if !strings.HasPrefix(c.Image, Mirror) {
+			o.Spec.Containers[i].Image = Mirror + c.Image
+		}
+	}
+	patch, err := json.Marshal([]map[string]any{{"op": "replace", "path": "/spec/containers", "value": o.Spec.Containers}})
+	if err != nil {
+		panic(err) // of types that can be marshalled
+	}
+	a.Patch, a.PatchType = patch, "JSONPatch"
+}
+
+// judge denies a host whatever it was before.
+func judge(o object, suffix string, a *response) {
+	for _, rule := range o.Spec.Rules {
+		if !strings.HasSuffix(rule.Host, suffix) {
+			a.Allowed, a.Status = false, &status{Message: "host " + rule.Host + " is not allowed"}
+		}
+	}
+}
