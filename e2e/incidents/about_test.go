@@ -1,0 +1,42 @@
+package incidents
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// describeRun writes down what has to be known to read the figures.
+func describeRun(begun time.Time) {
+	size := "short (`make e2e`)"
+	if long() {
+		size = "long (`make e2e-long`)"
+	}
+	book.Describe("run", fmt.Sprintf("%s, %s, took %s", begun.UTC().Format("2006-01-02 15:04 MST"), size, time.Since(begun).Round(time.Second)))
+	book.Describe("Evergate", output("git", "describe", "--always", "--dirty"))
+	book.Describe("cert-manager", output("go", "list", "-m", "-f", "{{.Version}}", "github.com/cert-manager/cert-manager"))
+	book.Describe("machine", fmt.Sprintf("%d cores, %s, Linux %s; load average at the end: %s",
+		runtime.NumCPU(), firstLine("/proc/meminfo"), firstLine("/proc/sys/kernel/osrelease"), firstLine("/proc/loadavg")))
+	book.Describe("callers", fmt.Sprintf("%d through the API server, %d straight to the Service, as fast as they can", apiCallers, straightCallers))
+}
+
+func output(name string, args ...string) string {
+	out, err := exec.Command(name, args...).Output() //nolint:noctx // ends by itself, after the tests
+	if err != nil {
+		return "unknown"
+	}
+	return string(bytes.TrimSpace(out))
+}
+
+func firstLine(file string) string {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return "unknown"
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	return strings.Join(strings.Fields(line), " ")
+}

@@ -1,0 +1,287 @@
+package incidents
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/evergate/evergate/e2e/cluster"
+)
+
+// I3: a webhook matched every resource and did not answer. The control plane could not write its own ConfigMaps, its API servers
+// crashed again and again, and node repair destroyed the nodes.
+
+func TestI3(t *testing.T) {
+	t.Run("all gone", func(t *testing.T) {
+		try(t, incident{
+			id: "I3", what: "no replica is left, failurePolicy Fail", guard: "named resources of namespaces that have opted in",
+			product: cluster.Product{Overlay: "fail-closed"},
+			happen:  allGone,
+			lacking: "a webhook that matches everything",
+			without: matchEverything,
+		})
+	})
+	t.Run("frozen", func(t *testing.T) {
+		in := incident{
+			id: "I3", what: "a replica freezes", guard: "liveness by a watchdog",
+			happen: freezeReplica,
+		}
+		if long() { // what does not happen takes long to be seen
+			in.lacking = "no liveness probe"
+			in.without = func(t *testing.T, l *lab) {
+				l.Install(t, cluster.Product{Patches: []string{`- target: {kind: Deployment, name: evergate}
+  patch: |-
+    - {op: remove, path: /spec/template/spec/containers/0/livenessProbe}`}})
+				l.awaitReplicas(t, 3)
+			}
+		}
+		try(t, in)
+	})
+}
+
+// matchEverything adds what I3 was: every resource of every namespace, failing closed, at a Service that nobody is behind.
+func matchEverything(t *testing.T, l *lab) {
+	path, fail, none := "/validate/pods", admissionv1.Fail, admissionv1.SideEffectClassNone
+	one, all := int32(1), admissionv1.AllScopes
+	l.webhook(t, &admissionv1.ValidatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: "everything"},
+		Webhooks: []admissionv1.ValidatingWebhook{{
+			Name:         "everything.evergate.e2e",
+			ClientConfig: admissionv1.WebhookClientConfig{Service: &admissionv1.ServiceReference{Namespace: system, Name: "evergate", Path: &path}},
+			Rules: []admissionv1.RuleWithOperations{{
+				Operations: []admissionv1.OperationType{admissionv1.Create, admissionv1.Update},
+				Rule:       admissionv1.Rule{APIGroups: []string{"*"}, APIVersions: []string{"*"}, Resources: []string{"*"}, Scope: &all},
+			}},
+			FailurePolicy: &fail, SideEffects: &none, TimeoutSeconds: &one, AdmissionReviewVersions: []string{"v1"},
+		}},
+	})
+}
+
+// webhook adds somebody else's webhooks until the test ends. Webhook configurations are subject to no webhook.
+func (l *lab) webhook(t *testing.T, config *admissionv1.ValidatingWebhookConfiguration) {
+	t.Helper()
+	api := l.api.AdmissionregistrationV1().ValidatingWebhookConfigurations()
+	t.Cleanup(func() {
+		if err := api.Delete(context.WithoutCancel(t.Context()), config.Name, metav1.DeleteOptions{}); err != nil {
+			t.Error(err)
+		}
+	})
+	_, err := api.Create(t.Context(), config, metav1.CreateOptions{})
+	must(t, err)
+}
+
+// allGone takes every replica away and then writes what a control plane writes, what is judged, and what is nobody's business.
+func allGone(t *testing.T, l *lab, control bool) outcome {
+	var o outcome
+	if err := l.scaleToZero(t); err != nil { // the control does not even let it be scaled
+		o.breaks("scale to zero: %v", err)
+	} else {
+		l.undo(t, "-n", system, "scale", deployment, "--replicas=3")
+	}
+	l.await(t, "the refusal of what is judged", time.Minute, func(ctx context.Context) error {
+		if err := l.createService(ctx, team, corev1.ServiceTypeClusterIP); err == nil {
+			return fmt.Errorf("a Service is let in")
+		}
+		return nil
+	})
+	passed := 0
+	for _, w := range controlPlaneWrites() {
+		if err := w.do(t.Context(), l.api); err != nil {
+			o.breaks("%s: %v", w.name, err)
+			continue
+		}
+		passed++
+	}
+	o.figure("writes of a control plane that succeed", "%d of %d", passed, len(controlPlaneWrites()))
+	if control {
+		return o
+	}
+	o.add(l.refusals(t))
+	begun := time.Now()
+	l.RestartAPIServer(t)
+	o.figure("kube-apiserver restarted in this state: /readyz after", "%s", time.Since(begun).Round(100*time.Millisecond))
+	return o
+}
+
+func (l *lab) scaleToZero(t *testing.T) error {
+	t.Helper()
+	_, said, err := l.TryKubectl(t.Context(), "", "-n", system, "scale", deployment, "--replicas=0")
+	if err != nil {
+		return fmt.Errorf("%w: %s", err, said)
+	}
+	l.Kubectl(t, "", "-n", system, "delete", "pods", "-l", "app.kubernetes.io/component=webhook", "--force", "--grace-period=0")
+	l.awaitReplicas(t, 0)
+	return nil
+}
+
+// refusals checks that what is judged is refused with a sentence that says by whom and why, and the rest let in.
+func (l *lab) refusals(t *testing.T) outcome {
+	t.Helper()
+	var o outcome
+	for hook, do := range map[string]func(context.Context, string) error{
+		"pods.validate.evergate.dev": func(ctx context.Context, ns string) error {
+			_, err := l.api.CoreV1().Pods(ns).Create(ctx, pod("", mirrored), dryRun)
+			return err
+		},
+		"ingresses.validate.evergate.dev": func(ctx context.Context, ns string) error {
+			_, err := l.api.NetworkingV1().Ingresses(ns).Create(ctx, ingress("", "a.apps.example"), dryRun)
+			return err
+		},
+		"services.validate.evergate.dev": func(ctx context.Context, ns string) error {
+			return l.createService(ctx, ns, corev1.ServiceTypeClusterIP)
+		},
+	} {
+		err := do(t.Context(), team)
+		if want := `failed calling webhook "` + hook + `"`; err == nil || !strings.Contains(err.Error(), want) {
+			o.breaks("%s, in a namespace that has opted in: got %v, want %s", hook, err, want)
+		} else {
+			o.figure("refused", "%v", err)
+		}
+		if err := do(t.Context(), plain); err != nil {
+			o.breaks("%s, in a namespace that has not opted in: %v", hook, err)
+		}
+	}
+	return o
+}
+
+// write is one request, and what it is.
+type write struct {
+	name string
+	do   func(context.Context, kubernetes.Interface) error
+}
+
+// controlPlaneWrites are what a control plane, its nodes, cert-manager and Evergate write to live.
+func controlPlaneWrites() []write {
+	configMap := func(ns, name string) write {
+		return write{"the ConfigMap " + ns + "/" + name, func(ctx context.Context, api kubernetes.Interface) error {
+			c := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: map[string]string{"now": time.Now().String()}}
+			if _, err := api.CoreV1().ConfigMaps(ns).Create(ctx, c, metav1.CreateOptions{DryRun: dryRun.DryRun}); err != nil {
+				return err
+			}
+			return nil
+		}}
+	}
+	inNamespace := func(ns string) write {
+		return write{"a Pod of " + ns, func(ctx context.Context, api kubernetes.Interface) error {
+			_, err := api.CoreV1().Pods(ns).Create(ctx, restricted(pod("", written)), dryRun)
+			return err
+		}}
+	}
+	return []write{
+		{"the ConfigMap kube-system/extension-apiserver-authentication", func(ctx context.Context, api kubernetes.Interface) error {
+			client := api.CoreV1().ConfigMaps("kube-system")
+			c, err := client.Get(ctx, "extension-apiserver-authentication", metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			c.Annotations = map[string]string{"evergate.e2e/written": time.Now().Format(time.RFC3339Nano)}
+			_, err = client.Update(ctx, c, metav1.UpdateOptions{})
+			return err
+		}},
+		configMap("kube-system", "evergate-e2e"),
+		{"a Lease", func(ctx context.Context, api kubernetes.Interface) error {
+			lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{GenerateName: "x-"}}
+			_, err := api.CoordinationV1().Leases("kube-node-lease").Create(ctx, lease, dryRun)
+			return err
+		}},
+		{"a Node", func(ctx context.Context, api kubernetes.Interface) error {
+			_, err := api.CoreV1().Nodes().Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "evergate-e2e"}}, dryRun)
+			return err
+		}},
+		{"an Event", func(ctx context.Context, api kubernetes.Interface) error {
+			event := &corev1.Event{
+				ObjectMeta: metav1.ObjectMeta{GenerateName: "x-"}, InvolvedObject: corev1.ObjectReference{Namespace: team},
+			}
+			_, err := api.CoreV1().Events(team).Create(ctx, event, dryRun)
+			return err
+		}},
+		{"an EndpointSlice", func(ctx context.Context, api kubernetes.Interface) error {
+			slice := &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{GenerateName: "x-"}, AddressType: discoveryv1.AddressTypeIPv4}
+			_, err := api.DiscoveryV1().EndpointSlices(team).Create(ctx, slice, dryRun)
+			return err
+		}},
+		{"a Namespace", func(ctx context.Context, api kubernetes.Interface) error {
+			_, err := api.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "x-"}}, dryRun)
+			return err
+		}},
+		inNamespace("kube-system"), inNamespace("cert-manager"), inNamespace(system),
+		{"a Service of kube-system", func(ctx context.Context, api kubernetes.Interface) error {
+			svc := &corev1.Service{
+				ObjectMeta: metav1.ObjectMeta{GenerateName: "x-"},
+				Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}},
+			}
+			_, err := api.CoreV1().Services("kube-system").Create(ctx, svc, dryRun)
+			return err
+		}},
+		{"our own webhook configuration", func(ctx context.Context, api kubernetes.Interface) error {
+			client := api.AdmissionregistrationV1().ValidatingWebhookConfigurations()
+			w, err := client.Get(ctx, "evergate", metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			_, err = client.Update(ctx, w, metav1.UpdateOptions{DryRun: dryRun.DryRun})
+			return err
+		}},
+		configMap(system, "evergate-policy-e2e"),
+	}
+}
+
+// restricted makes a Pod pass the strictest Pod Security, which our own namespace has.
+func restricted(p *corev1.Pod) *corev1.Pod {
+	yes, no := true, false
+	p.Spec.SecurityContext = &corev1.PodSecurityContext{
+		RunAsNonRoot: &yes, SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+	}
+	for i := range p.Spec.Containers {
+		p.Spec.Containers[i].SecurityContext = &corev1.SecurityContext{
+			AllowPrivilegeEscalation: &no, Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+		}
+	}
+	return p
+}
+
+// freezeReplica stops the process of one replica, which goes on holding its connections: what that costs under load, and that
+// kubelet starts it again.
+func freezeReplica(t *testing.T, l *lab, control bool) outcome {
+	victim := l.awaitReplicas(t, 3)[0]
+	tr := l.start(t)
+	begun := time.Now()
+	l.Signal(t, &victim, syscall.SIGSTOP)
+	if control {
+		l.undo(t, "-n", system, "delete", "pod", victim.Name, "--force", "--grace-period=0")
+	}
+	gone := l.endpointGone(t, victim.Status.PodIP)
+	var o outcome
+	o.figure("out of the endpoints", "%s after it froze", gone.Sub(begun).Round(100*time.Millisecond))
+	restarted := func(ctx context.Context) error {
+		p, err := l.api.CoreV1().Pods(system).Get(ctx, victim.Name, metav1.GetOptions{})
+		if err == nil && (len(p.Status.ContainerStatuses) == 0 || p.Status.ContainerStatuses[0].RestartCount == 0 || !isReady(p)) {
+			err = fmt.Errorf("it has not been started again")
+		}
+		return err
+	}
+	if control {
+		// As long as it takes with the probe, twice.
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+		defer cancel()
+		<-ctx.Done()
+		if err := restarted(t.Context()); err != nil {
+			o.breaks("after five minutes: %v", err)
+		}
+	} else {
+		l.await(t, "the frozen replica to be started again", 5*time.Minute, restarted)
+		o.figure("frozen to Ready again", "%s", time.Since(begun).Round(time.Second))
+	}
+	o.add(tr.bounded(t, begun, gone))
+	return o
+}

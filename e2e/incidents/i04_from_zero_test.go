@@ -1,0 +1,97 @@
+package incidents
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/evergate/evergate/e2e/cluster"
+)
+
+// I4: what fails closed can lock a cluster up. No nodes, hence no webhook, hence nothing is let in that would bring them back.
+
+func TestI4(t *testing.T) {
+	try(t, incident{
+		id: "I4", what: "everything is stopped and started again, then all replicas are lost at once; failurePolicy Fail",
+		guard:   "nothing is matched that Evergate needs",
+		product: cluster.Product{Overlay: "fail-closed"},
+		happen:  fromZero,
+		lacking: "a webhook that matches its own Pods",
+		without: matchItself,
+	})
+}
+
+// matchItself adds a webhook that fails closed and is asked about the Pods that would answer it.
+func matchItself(t *testing.T, l *lab) {
+	path, fail, none, one := "/validate/pods", admissionv1.Fail, admissionv1.SideEffectClassNone, int32(1)
+	ours, err := l.api.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), "evergate", metav1.GetOptions{})
+	must(t, err)
+	l.webhook(t, &admissionv1.ValidatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: "itself"},
+		Webhooks: []admissionv1.ValidatingWebhook{{
+			Name: "itself.evergate.e2e",
+			ClientConfig: admissionv1.WebhookClientConfig{
+				Service:  &admissionv1.ServiceReference{Namespace: system, Name: "evergate", Path: &path},
+				CABundle: ours.Webhooks[0].ClientConfig.CABundle,
+			},
+			NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": system}},
+			Rules: []admissionv1.RuleWithOperations{{
+				Operations: []admissionv1.OperationType{admissionv1.Create},
+				Rule:       admissionv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}},
+			}},
+			FailurePolicy: &fail, SideEffects: &none, TimeoutSeconds: &one, AdmissionReviewVersions: []string{"v1"},
+		}},
+	})
+}
+
+func fromZero(t *testing.T, l *lab, control bool) outcome {
+	l.NeedRig(t, "stops the whole cluster")
+	var o outcome
+	if !control {
+		l.StopAll(t)
+		begun := time.Now()
+		l.StartAll(t)
+		o.figure("all nodes Ready", "%s after the start", time.Since(begun).Round(time.Second))
+		l.awaitServed(t)
+		o.figure("Pods rewritten and Services judged again", "%s after the start", time.Since(begun).Round(time.Second))
+		l.awaitReplicas(t, 3)
+		o.figure("three replicas Ready", "%s after the start", time.Since(begun).Round(time.Second))
+	}
+	// Nodes that come back empty bring no Pods with them: new ones have to be let in.
+	begun := time.Now()
+	l.Kubectl(t, "", "-n", system, "delete", "pods", "-l", "app.kubernetes.io/component=webhook", "--force", "--grace-period=0")
+	var refused string
+	l.await(t, "three new replicas, or their refusal", 5*time.Minute, func(ctx context.Context) error {
+		d, err := l.api.AppsV1().Deployments(system).Get(ctx, "evergate", metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		if refused = replicaFailure(d); refused != "" {
+			return nil
+		}
+		_, err = l.readyReplicas(ctx, 3)
+		return err
+	})
+	if refused != "" {
+		o.breaks("no new replica is let in: %s", refused)
+		return o
+	}
+	l.awaitServed(t)
+	o.figure("all replicas lost, Pods rewritten and Services judged again after", "%s", time.Since(begun).Round(time.Second))
+	return o
+}
+
+// replicaFailure returns why the Pods of a Deployment cannot be made, if they cannot.
+func replicaFailure(d *appsv1.Deployment) string {
+	for _, c := range d.Status.Conditions {
+		if c.Type == appsv1.DeploymentReplicaFailure && c.Status == corev1.ConditionTrue {
+			return c.Message
+		}
+	}
+	return ""
+}

@@ -1,0 +1,94 @@
+package incidents
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/evergate/evergate/e2e/cluster"
+)
+
+// I7: connections live long, so one replica stays hot and new ones get nothing.
+
+func TestI7(t *testing.T) {
+	aged := cluster.Product{} // five minutes, as it is by default
+	if !long() {
+		aged.Patches = []string{flag("--max-connection-age=10s")}
+	}
+	try(t, incident{
+		id: "I7", what: "scaled from 1 to 3 under load", guard: "connections are retired at an age, by Connection: close",
+		product: aged,
+		happen:  scaleUp,
+		lacking: "connections live for ever (--max-connection-age=0)",
+		without: func(t *testing.T, l *lab) {
+			l.Install(t, cluster.Product{Patches: []string{flag("--max-connection-age=0")}})
+		},
+	})
+}
+
+// scaleUp counts what each replica gets of the API server's calls after a scale-up, and wants that each gets its part of them:
+// a tenth, since a few connections are dealt out by chance.
+func scaleUp(t *testing.T, l *lab, control bool) outcome {
+	const fair = 0.1
+	l.Kubectl(t, "", "-n", system, "scale", deployment, "--replicas=1")
+	l.undo(t, "-n", system, "scale", deployment, "--replicas=3")
+	l.awaitReplicas(t, 1)
+	tr := l.startAPI(t, l.writes(t, team))
+	l.Kubectl(t, "", "-n", system, "scale", deployment, "--replicas=3")
+	l.settle(t)
+	begun := time.Now()
+	var o outcome
+	windows := []time.Duration{20 * time.Second, 40 * time.Second}
+	if long() && !control {
+		windows = []time.Duration{time.Minute, 5 * time.Minute, 10 * time.Minute}
+	}
+	before := l.validated(t)
+	var least float64
+	for _, end := range windows {
+		pause(t.Context(), time.Until(begun.Add(end)))
+		tr.some(t)
+		after := l.validated(t)
+		var text string
+		text, least = shares(before, after)
+		o.figure(fmt.Sprintf("shares of the replicas until %s after it", end), "%s", text)
+		before = after
+	}
+	o.add(tr.stop(t))
+	if least < fair {
+		o.breaks("a replica gets %.0f %% of the calls", 100*least)
+	}
+	return o
+}
+
+// validated counts the reviews of Pods, Ingresses and Services by each replica.
+func (l *lab) validated(t *testing.T) map[string]float64 {
+	t.Helper()
+	counts := map[string]float64{}
+	for _, p := range l.awaitReplicas(t, 3) {
+		set, err := l.count(t.Context(), p.Name)
+		must(t, err)
+		for _, path := range []string{"/validate/pods", "/validate/ingresses", "/validate/services"} {
+			counts[p.Name] += set.Sum("evergate_reviews_total", map[string]string{"path": path})
+		}
+	}
+	return counts
+}
+
+// shares returns what part of the calls in between each replica has got, the largest first, and the smallest of them.
+func shares(before, after map[string]float64) (text string, least float64) {
+	all := sum(after) - sum(before)
+	var parts []float64
+	for name, n := range after {
+		parts = append(parts, (n-before[name])/max(all, 1))
+	}
+	slices.Sort(parts)
+	slices.Reverse(parts)
+	var b strings.Builder
+	for _, p := range parts {
+		fmt.Fprintf(&b, "%.0f %% ", 100*p)
+	}
+	fmt.Fprintf(&b, "of %.0f calls", all)
+	return b.String(), parts[len(parts)-1]
+}

@@ -1,0 +1,156 @@
+package incidents
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/evergate/evergate/e2e/cluster"
+)
+
+// I12: a bad policy took a webhook down, or opened it.
+
+func TestI12(t *testing.T) {
+	t.Run("refused", func(t *testing.T) {
+		try(t, incident{
+			id: "I12", what: "kubectl apply of a policy that does not load", guard: "the guard of the policy",
+			happen: applyBad, lacking: "no guard",
+			without: func(t *testing.T, l *lab) { l.Install(t, unguarded) },
+		})
+	})
+	t.Run("kept", func(t *testing.T) {
+		bad := misspelt()
+		try(t, incident{
+			id: "I12", what: "a policy that does not load reaches the replicas, under load", guard: "the last good policy stays",
+			product: unguarded,
+			happen:  func(t *testing.T, l *lab, _ bool) outcome { return reachReplicas(t, l, bad) },
+			lacking: "a policy that does load, and says nothing: what an opened webhook does",
+			without: func(*testing.T, *lab) { bad = "apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n" },
+		})
+	})
+	t.Run("reload", func(t *testing.T) {
+		try(t, incident{
+			id: "I12", what: "another good policy, under load", guard: "policies are loaded while serving",
+			happen: reload, // a figure, which has no control
+		})
+	})
+}
+
+// unguarded has the policy's guard asked about no object.
+var unguarded = cluster.Product{Patches: []string{`- target: {kind: ValidatingWebhookConfiguration, name: evergate}
+  patch: |-
+    - {op: test, path: /webhooks/3/name, value: policy.validate.evergate.dev}
+    - {op: replace, path: /webhooks/3/matchConditions/0/expression, value: "false"}`}}
+
+func misspelt() string { return strings.Replace(policy, "services:", "servises:", 1) }
+
+func applyBad(t *testing.T, l *lab, _ bool) outcome {
+	t.Cleanup(func() { l.mend(t) })
+	var o outcome
+	_, said, err := l.tryPolicy(t.Context(), misspelt())
+	const want = "servises: unknown field; did you mean services?"
+	if err == nil || !strings.Contains(said, want) {
+		o.breaks("it is let in (%v): %s", err, said)
+		return o
+	}
+	o.figure("kubectl says", "%s", said)
+	return o
+}
+
+// mend puts the policy back when the test ends.
+func (l *lab) mend(t *testing.T) {
+	t.Helper()
+	if out, said, err := l.tryPolicy(context.WithoutCancel(t.Context()), policy); err != nil {
+		t.Errorf("mend the policy: %v\n%s%s", err, out, said)
+	}
+}
+
+// reachReplicas applies a policy and waits until every replica has seen it: refused it, or gone over to it.
+func reachReplicas(t *testing.T, l *lab, text string) outcome {
+	t.Cleanup(func() { l.mend(t) })
+	was := l.loads(t)
+	tr := l.start(t)
+	_, said, err := l.tryPolicy(t.Context(), text)
+	if err != nil {
+		t.Fatalf("%v: %s", err, said)
+	}
+	took := l.awaitLoads(t, was)
+	tr.some(t)
+	refused := 0
+	for _, p := range l.awaitReplicas(t, 3) {
+		set, err := l.count(t.Context(), p.Name)
+		must(t, err)
+		if set.Sum("evergate_policy_last_load_successful", nil) == 0 {
+			refused++
+		}
+	}
+	o := tr.stop(t)
+	o.figure("seen by every replica after", "%s", took)
+	o.figure("replicas that say that they have refused it", "%d of 3", refused)
+	if refused != 3 {
+		o.breaks("%d of 3 replicas say that they have refused it", refused)
+	}
+	l.restorePolicy(t)
+	return o
+}
+
+// restorePolicy puts the policy back in every replica.
+func (l *lab) restorePolicy(t *testing.T) {
+	t.Helper()
+	was := l.loads(t)
+	l.applyPolicy(t, policy)
+	l.awaitLoads(t, was)
+}
+
+// reload applies a policy that differs, and says how long it takes to be in force everywhere.
+func reload(t *testing.T, l *lab, _ bool) outcome {
+	t.Cleanup(func() { l.mend(t) })
+	was := l.loads(t)
+	tr := l.start(t)
+	_, said, err := l.tryPolicy(t.Context(), policy+"- {name: no-balancers, mode: audit, types: {denied: [LoadBalancer]}}\n")
+	if err != nil {
+		t.Fatalf("%v: %s", err, said)
+	}
+	took := l.awaitLoads(t, was)
+	o := tr.stop(t)
+	o.figure("in force in every replica after", "%s", took)
+	l.restorePolicy(t)
+	return o
+}
+
+// loads counts the policies that each replica has loaded or refused.
+func (l *lab) loads(t *testing.T) map[string]float64 {
+	t.Helper()
+	counts := map[string]float64{}
+	for _, p := range l.awaitReplicas(t, 3) {
+		set, err := l.count(t.Context(), p.Name)
+		must(t, err)
+		counts[p.Name] = set.Sum("evergate_policy_loads_total", nil)
+	}
+	return counts
+}
+
+// awaitLoads waits until each replica has loaded or refused one more, and says how long that took and how.
+func (l *lab) awaitLoads(t *testing.T, was map[string]float64) string {
+	t.Helper()
+	begun, how := time.Now(), "kubelet in its own time"
+	if !long() {
+		l.refresh(t)
+		how = "kubelet told to look at once"
+	}
+	l.await(t, "every replica to see the policy", 5*time.Minute, func(ctx context.Context) error {
+		for name, n := range was {
+			set, err := l.count(ctx, name)
+			if err != nil {
+				return err
+			}
+			if set.Sum("evergate_policy_loads_total", nil) == n {
+				return fmt.Errorf("%s has not", name)
+			}
+		}
+		return nil
+	})
+	return fmt.Sprintf("%s, %s", time.Since(begun).Round(time.Second), how)
+}

@@ -1,0 +1,89 @@
+package incidents
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+)
+
+// I14: what the content of an object causes was a failed call, so whoever wanted to get past a webhook that fails open sent
+// something large.
+
+func TestI14(t *testing.T) {
+	try(t, incident{
+		id: "I14", what: "a Pod of 1.3 MiB of <, which a review says in six characters each, is created and updated",
+		guard:  "reviews of 20 MiB; beyond, a denial and no failed call",
+		happen: giants, lacking: "a webhook that turns away what is larger than 3 MiB", without: instead,
+	})
+}
+
+// giants creates a giant and changes its image: one review of 7.8 MiB, and one of twice that. Each is to be rewritten or denied.
+func giants(t *testing.T, l *lab, control bool) outcome {
+	ns := asked(control)
+	l.undo(t, "-n", ns, "delete", "pod", "giant", "--force", "--grace-period=0", "--ignore-not-found")
+	before := l.apiServer(t)
+	var o outcome
+	send := func(what, method, path, image string) {
+		code, text := l.send(t, method, path, giant(image))
+		switch {
+		case bytes.Contains(text, []byte("denied the request")):
+			o.figure(what, "%s", message(text))
+		case code/100 != 2:
+			o.breaks("%s: %d: %.300s", what, code, text)
+		case !bytes.Contains(text, []byte(`"image":"`+"mirror.corp.example/")):
+			o.breaks("%s: let in and not rewritten", what)
+		default:
+			o.figure(what, "rewritten")
+		}
+	}
+	pods := "/api/v1/namespaces/" + ns + "/pods"
+	send("created", http.MethodPost, pods, written)
+	send("updated", http.MethodPut, pods+"/giant", "docker.io/library/nginx:2")
+	if failed := l.failedCalls(t, before); sum(failed) > 0 {
+		o.breaks("%.0f calls failed%s", sum(failed), byName(failed))
+	}
+	return o
+}
+
+// giant returns a Pod as a client sends it that does not escape.
+func giant(image string) []byte {
+	p := nowhere(pod("giant", image))
+	const size = 13 << 20 / 10
+	text := typed("v1", "Pod", p)
+	env := fmt.Sprintf(`"image":%q,"env":[{"name":"X","value":%q}]`, image, strings.Repeat("<", size))
+	return bytes.Replace(text, []byte(fmt.Sprintf(`"image":%q`, image)), []byte(env), 1)
+}
+
+// send makes one request as the admin and returns the answer as it is.
+func (l *lab) send(t *testing.T, method, path string, body []byte) (int, []byte) {
+	t.Helper()
+	config := l.Config()
+	client, err := rest.HTTPClientFor(config)
+	must(t, err)
+	req, err := http.NewRequestWithContext(context.WithoutCancel(t.Context()), method, config.Host+path, bytes.NewReader(body))
+	must(t, err)
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := client.Do(req)
+	must(t, err)
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	must(t, err)
+	return resp.StatusCode, text
+}
+
+// message returns what a status says.
+func message(text []byte) string {
+	var status metav1.Status
+	if err := json.Unmarshal(text, &status); err != nil {
+		return fmt.Sprintf("%.300s", text)
+	}
+	return status.Message
+}

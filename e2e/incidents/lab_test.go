@@ -1,0 +1,322 @@
+package incidents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/evergate/evergate/e2e/cluster"
+	"github.com/evergate/evergate/e2e/metrics"
+	"github.com/evergate/evergate/e2e/optin"
+)
+
+// Names of the kit.
+const (
+	system     = "evergate-system"
+	deployment = "deployment/evergate"
+)
+
+// The namespaces of the tests.
+const (
+	team   = "team-a"   // has opted in
+	strict = "strict-a" // has opted in, and takes Pods from mirrors only
+	plain  = "plain"    // has not opted in
+)
+
+// policy is what is in force in all incidents: a change takes kubelet a minute to reach the replicas.
+const policy = `apiVersion: evergate.dev/v1alpha1
+kind: EvergatePolicy
+mirrors:
+- {name: hub, mode: enforce, sources: [docker.io], mirror: mirror.corp.example/docker.io}
+pods:
+- {name: only-mirrors, mode: enforce, match: {namespaces: ["strict-*"]}, images: {from: mirrors}}
+- {name: prefer-mirrors, mode: warn, exclude: {namespaces: ["strict-*"]}, images: {from: mirrors}}
+ingresses:
+- {name: team-hosts, mode: enforce, hosts: {allowed: ["*.apps.example"]}}
+- {name: no-snippets, mode: enforce, annotations: {denied: ["*/configuration-snippet"]}}
+services:
+- {name: no-node-ports, mode: enforce, types: {denied: [NodePort]}}
+`
+
+const (
+	written  = "docker.io/library/nginx:1"                     // as somebody wrote it
+	mirrored = "mirror.corp.example/docker.io/library/nginx:1" // as the policy has it rewritten
+)
+
+// dryRun asks the API server for all of admission and for no object.
+var dryRun = metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
+
+// lab is a cluster with the product in it.
+type lab struct {
+	*cluster.Cluster
+	api kubernetes.Interface // as the admin
+}
+
+// open returns the lab, or skips the test where there is none.
+func open(t *testing.T) *lab {
+	t.Helper()
+	c := cluster.Open(t)
+	l := &lab{c, c.Client(t)}
+	version, err := l.api.Discovery().ServerVersion()
+	must(t, err)
+	book.Describe("Kubernetes", version.GitVersion)
+	return l
+}
+
+// install puts the product in, or back to what it was, with the policy and the namespaces of the tests, and waits until all of
+// it is in force and nothing of the test before is left.
+func (l *lab) install(t *testing.T, p cluster.Product) {
+	t.Helper()
+	l.applyPolicy(t, policy)
+	l.Install(t, p)
+	for name, value := range map[string]string{team: "enabled", strict: "enabled", plain: ""} {
+		l.namespace(t, name, value)
+	}
+	l.awaitReplicas(t, 3)
+	l.awaitServed(t)
+}
+
+// applyPolicy applies the policy as users do. Its namespace may not be there yet.
+func (l *lab) applyPolicy(t *testing.T, text string) {
+	t.Helper()
+	if _, err := l.api.CoreV1().Namespaces().Get(t.Context(), system, metav1.GetOptions{}); err != nil {
+		l.Kubectl(t, "", "create", "namespace", system)
+	}
+	if out, said, err := l.tryPolicy(t.Context(), text); err != nil {
+		t.Fatalf("apply the policy: %v\n%s%s", err, out, said)
+	}
+}
+
+func (l *lab) tryPolicy(ctx context.Context, text string) (out, said string, err error) {
+	indented := "    " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n    ")
+	return l.TryKubectl(ctx, fmt.Sprintf(`apiVersion: v1
+kind: ConfigMap
+metadata: {name: evergate-policy, namespace: %s}
+data:
+  policy.yaml: |
+%s
+`, system, indented), "apply", "-f", "-")
+}
+
+// namespace makes a namespace whose opt-in label has a value; none where it is empty.
+func (l *lab) namespace(t *testing.T, name, value string) *corev1.Namespace {
+	t.Helper()
+	labels := `{}`
+	if value != "" {
+		labels = fmt.Sprintf("{%s: %s}", optin.Label, value)
+	}
+	l.Kubectl(t, fmt.Sprintf("{apiVersion: v1, kind: Namespace, metadata: {name: %s, labels: %s}}", name, labels), "apply", "-f", "-")
+	l.await(t, "the service account of namespace "+name, time.Minute, func(ctx context.Context) error {
+		_, err := l.api.CoreV1().ServiceAccounts(name).Get(ctx, "default", metav1.GetOptions{})
+		return err
+	})
+	ns, err := l.api.CoreV1().Namespaces().Get(t.Context(), name, metav1.GetOptions{})
+	must(t, err)
+	return ns
+}
+
+// awaitServed waits until Pods are rewritten and Services are judged: the API server learns of webhooks by watching them,
+// and of their CA when cert-manager has injected it.
+func (l *lab) awaitServed(t *testing.T) {
+	t.Helper()
+	l.await(t, "Pods to be rewritten and Services to be judged", 3*time.Minute, func(ctx context.Context) error {
+		p, err := l.api.CoreV1().Pods(team).Create(ctx, pod("", written), dryRun)
+		if err != nil {
+			return err
+		}
+		if got := p.Spec.Containers[0].Image; got != mirrored {
+			return fmt.Errorf("the image is %s", got)
+		}
+		if err := l.createService(ctx, team, corev1.ServiceTypeNodePort); err == nil {
+			return errors.New("a Service of type NodePort is let in")
+		}
+		return nil
+	})
+}
+
+// replicas returns the Pods of the webhook that are not on their way out.
+func (l *lab) replicas(ctx context.Context) ([]corev1.Pod, error) {
+	list, err := l.api.CoreV1().Pods(system).List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/component=webhook"})
+	if err != nil {
+		return nil, err
+	}
+	var pods []corev1.Pod
+	for _, p := range list.Items {
+		if p.DeletionTimestamp == nil {
+			pods = append(pods, p)
+		}
+	}
+	return pods, nil
+}
+
+// awaitReplicas waits until there are n replicas, all of them Ready, and nobody else is still draining.
+func (l *lab) awaitReplicas(t *testing.T, n int) []corev1.Pod {
+	t.Helper()
+	var pods []corev1.Pod
+	l.await(t, fmt.Sprintf("%d replicas to be ready, and no others", n), 5*time.Minute, func(ctx context.Context) error {
+		var err error
+		if pods, err = l.readyReplicas(ctx, n); err != nil {
+			return err
+		}
+		list, err := l.api.CoreV1().Pods(system).List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/component=webhook"})
+		if err == nil && len(list.Items) != n {
+			err = fmt.Errorf("%d Pods, some of them on their way out", len(list.Items))
+		}
+		return err
+	})
+	return pods
+}
+
+// readyReplicas returns the replicas, or an error while they are not n Ready ones.
+func (l *lab) readyReplicas(ctx context.Context, n int) ([]corev1.Pod, error) {
+	pods, err := l.replicas(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ready := 0
+	for _, p := range pods {
+		if isReady(&p) {
+			ready++
+		}
+	}
+	if len(pods) != n || ready != n {
+		return nil, fmt.Errorf("%d replicas, %d of them ready", len(pods), ready)
+	}
+	return pods, nil
+}
+
+func isReady(p *corev1.Pod) bool {
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.PodReady {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+// count reads the metrics of one replica through the API server.
+func (l *lab) count(ctx context.Context, replica string) (metrics.Set, error) {
+	return metrics.Read(ctx, l.api.CoreV1().RESTClient(), "/api/v1/namespaces/"+system+"/pods/"+replica+":8080/proxy/metrics")
+}
+
+// refresh makes kubelet look at the volumes of the replicas now, as it does when anything of a Pod changes; by itself it takes
+// up to a minute and a half.
+func (l *lab) refresh(t *testing.T) {
+	t.Helper()
+	l.Kubectl(t, "", "-n", system, "annotate", "pods", "-l", "app.kubernetes.io/component=webhook", "--overwrite",
+		"evergate.e2e/looked-at="+time.Now().Format("150405.000"))
+}
+
+// await waits until something is so, and fails the test with the last reason why it is not when the limit is over. Limits are
+// generous: they end a test that hangs and are no claim.
+func (l *lab) await(t *testing.T, what string, limit time.Duration, condition func(context.Context) error) {
+	t.Helper()
+	last := errors.New("not asked yet")
+	err := wait.PollUntilContextTimeout(t.Context(), 250*time.Millisecond, limit, true, func(ctx context.Context) (bool, error) {
+		if err := condition(ctx); err != nil {
+			if ctx.Err() == nil {
+				last = err
+			}
+			return false, nil
+		}
+		return true, nil
+	})
+	if err != nil {
+		t.Fatalf("waiting for %s: %v: %v", what, err, last)
+	}
+}
+
+// endpointGone waits until the Service sends nobody to an address any more, and says when that was seen.
+func (l *lab) endpointGone(t *testing.T, address string) time.Time {
+	t.Helper()
+	l.await(t, "the endpoint "+address+" to go", 5*time.Minute, func(ctx context.Context) error {
+		slices, err := l.api.DiscoveryV1().EndpointSlices(system).List(ctx, metav1.ListOptions{LabelSelector: "kubernetes.io/service-name=evergate"})
+		if err != nil {
+			return err
+		}
+		for _, slice := range slices.Items {
+			for _, e := range slice.Endpoints {
+				if ready := e.Conditions.Ready; (ready == nil || *ready) && e.Addresses[0] == address {
+					return errors.New("it is ready")
+				}
+			}
+		}
+		return nil
+	})
+	return time.Now()
+}
+
+// undo runs kubectl when the test ends, whatever has become of it by then.
+func (l *lab) undo(t *testing.T, args ...string) {
+	t.Helper()
+	t.Cleanup(func() {
+		if out, said, err := l.TryKubectl(context.WithoutCancel(t.Context()), "", args...); err != nil {
+			t.Errorf("kubectl %s: %v\n%s%s", strings.Join(args, " "), err, out, said)
+		}
+	})
+}
+
+// root is the directory of the repository.
+func (l *lab) root() string { return filepath.Dir(l.Dir) }
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// flag adds a flag to the command line of the product: a kustomize patch. The last one wins.
+func flag(value string) string {
+	return fmt.Sprintf(`- target: {kind: Deployment, name: evergate}
+  patch: |-
+    - {op: add, path: /spec/template/spec/containers/0/args/-, value: %q}`, value)
+}
+
+// pod returns the barest Pod. Without a name it gets one.
+func pod(name, image string) *corev1.Pod {
+	p := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: image}}},
+	}
+	if name == "" {
+		p.GenerateName = "x-"
+	}
+	return p
+}
+
+// nowhere keeps a Pod from being scheduled: it exists, and runs nowhere.
+func nowhere(p *corev1.Pod) *corev1.Pod {
+	p.Spec.NodeSelector = map[string]string{"evergate.e2e/nowhere": "true"}
+	return p
+}
+
+func (l *lab) createService(ctx context.Context, namespace string, kind corev1.ServiceType) error {
+	svc := &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "x-"},
+		Spec:       corev1.ServiceSpec{Type: kind, Ports: []corev1.ServicePort{{Port: 80}}},
+	}
+	_, err := l.api.CoreV1().Services(namespace).Create(ctx, svc, dryRun)
+	return err
+}
+
+func ingress(name, host string) *networkingv1.Ingress {
+	i := &networkingv1.Ingress{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       networkingv1.IngressSpec{Rules: []networkingv1.IngressRule{{Host: host}}},
+	}
+	if name == "" {
+		i.GenerateName = "x-"
+	}
+	return i
+}

@@ -1,0 +1,372 @@
+package incidents
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+
+	"github.com/evergate/evergate/e2e/load"
+	"github.com/evergate/evergate/e2e/metrics"
+)
+
+const (
+	// Few callers: a cluster and its load share two cores, and a call that was late for want of a core says nothing.
+	apiCallers      = 4
+	straightCallers = 2
+	// straightTimeout is above what the API server gives a webhook, for the same reason.
+	straightTimeout = 10 * time.Second
+)
+
+// traffic is what goes on while something happens: objects are written, which the API server has Evergate review, and calls are
+// made straight to the Service, as those were that gatekeeper issue 3776 counted.
+type traffic struct {
+	l        *lab
+	before   metrics.Set // of the API server
+	api      *load.Load
+	straight *load.Load // nil where the Service cannot be reached from here
+}
+
+// call is what a caller does the n-th time.
+type call = func(ctx context.Context, n int64) error
+
+// start starts the callers. It goes on until stop, at the latest until the test ends.
+func (l *lab) start(t *testing.T) *traffic {
+	t.Helper()
+	return l.startWith(t, l.writes(t, team))
+}
+
+// startWith is start with other writes through the API server.
+func (l *lab) startWith(t *testing.T, write call) *traffic {
+	t.Helper()
+	tr := l.startAPI(t, write)
+	if calls := l.straight(t); calls != nil {
+		tr.straight = load.Start(t.Context(), straightCallers, calls)
+		t.Cleanup(func() { tr.straight.Stop() })
+	}
+	return tr
+}
+
+// startAPI starts callers through the API server only.
+func (l *lab) startAPI(t *testing.T, write call) *traffic {
+	t.Helper()
+	tr := &traffic{l: l, before: l.apiServer(t)}
+	tr.api = load.Start(t.Context(), apiCallers, write)
+	t.Cleanup(func() { tr.api.Stop() })
+	tr.some(t)
+	return tr
+}
+
+// some waits until a number of calls more have been made, so that what happens happens under load.
+func (tr *traffic) some(t *testing.T) {
+	t.Helper()
+	const some = 200
+	select {
+	case <-tr.api.After(some):
+	case <-time.After(5 * time.Minute): // generous: it takes a second on an idle machine
+		t.Fatalf("there is no load: %v", tr.api.Books())
+	case <-t.Context().Done():
+	}
+}
+
+// lost says whether anything was lost so far: enough for a control.
+func (tr *traffic) lost(t *testing.T) bool {
+	t.Helper()
+	if tr.api.Books().Failures > 0 || tr.straight != nil && tr.straight.Books().Failures > 0 {
+		return true
+	}
+	return sum(tr.l.failedCalls(t, tr.before)) > 0
+}
+
+// stop ends the traffic and says what became of it. What guarantees forbid are requests that failed and calls that failed,
+// also those that failed open, which no user sees.
+func (tr *traffic) stop(t *testing.T) outcome {
+	t.Helper()
+	var o outcome
+	o.books("requests through the API server", tr.api.Stop())
+	if tr.straight != nil {
+		o.books("calls straight to the Service", tr.straight.Stop())
+	}
+	made := sum(madeCalls(tr.l.apiServer(t))) - sum(madeCalls(tr.before))
+	failed := tr.l.failedCalls(t, tr.before)
+	o.figure("calls of the webhooks by the API server", "%.0f, failed %.0f%s", made, sum(failed), byName(failed))
+	if sum(failed) > 0 {
+		o.breaks("%.0f calls by the API server failed%s", sum(failed), byName(failed))
+	}
+	return o
+}
+
+// books writes down what became of a load, and that no call may be lost.
+func (o *outcome) books(what string, b load.Books) {
+	o.figure(what, "%d in %s, failed %d", b.Calls, b.Ended.Sub(b.Begun).Round(time.Second), b.Failures)
+	if b.Failures > 0 {
+		o.breaks("%s: %v", what, b)
+	}
+}
+
+// apiServer reads what the API server counts.
+func (l *lab) apiServer(t *testing.T) metrics.Set {
+	t.Helper()
+	set, err := metrics.Read(t.Context(), l.api.CoreV1().RESTClient(), "/metrics")
+	must(t, err)
+	return set
+}
+
+// madeCalls returns by webhook how many calls the API server has made, failed ones included.
+func madeCalls(set metrics.Set) map[string]float64 {
+	return evergates(set.By("name", "apiserver_admission_webhook_request_total", nil))
+}
+
+// evergates leaves the webhooks of others out.
+func evergates(counts map[string]float64) map[string]float64 {
+	maps.DeleteFunc(counts, func(name string, n float64) bool { return n == 0 || !strings.HasSuffix(name, ".evergate.dev") })
+	return counts
+}
+
+// failedCalls returns by webhook how many calls have failed since before, open or closed.
+func (l *lab) failedCalls(t *testing.T, before metrics.Set) map[string]float64 {
+	t.Helper()
+	now := l.apiServer(t)
+	failed := map[string]float64{}
+	count := func(set metrics.Set, sign float64) {
+		closed := map[string]string{"error_type": "calling_webhook_error"}
+		for name, n := range set.By("name", "apiserver_admission_webhook_rejection_count", closed) {
+			failed[name] += sign * n
+		}
+		for name, n := range set.By("name", "apiserver_admission_webhook_fail_open_count", nil) {
+			failed[name] += sign * n
+		}
+	}
+	count(now, 1)
+	count(before, -1)
+	return evergates(failed)
+}
+
+func sum(counts map[string]float64) (n float64) {
+	for _, c := range counts {
+		n += c
+	}
+	return n
+}
+
+// byName lists counts in the order of their names, in brackets.
+func byName(counts map[string]float64) string {
+	if len(counts) == 0 {
+		return ""
+	}
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		parts = append(parts, fmt.Sprintf("%s %.0f", name, counts[name]))
+	}
+	return " (" + strings.Join(parts, ", ") + ")"
+}
+
+// writes returns what callers do through the API server: of four requests two create Pods, which are to be rewritten, one an
+// Ingress and one a Service, all of them as dry runs.
+func (l *lab) writes(t *testing.T, namespace string) call {
+	t.Helper()
+	p := l.newWriter(t, "/api/v1/namespaces/"+namespace+"/pods", typed("v1", "Pod", pod("", written)))
+	i := l.newWriter(t, "/apis/networking.k8s.io/v1/namespaces/"+namespace+"/ingresses", typed("networking.k8s.io/v1", "Ingress", ingress("", "a.apps.example")))
+	s := l.newWriter(t, "/api/v1/namespaces/"+namespace+"/services", typed("v1", "Service", &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "x-"},
+		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}},
+	}))
+	return func(ctx context.Context, n int64) error {
+		switch n % 4 {
+		case 0:
+			return i.create(ctx, "")
+		case 1:
+			return s.create(ctx, "")
+		default:
+			return p.create(ctx, mirrored)
+		}
+	}
+}
+
+// errNotRewritten is a Pod that was let in as it was written.
+var errNotRewritten = errors.New("a Pod was let in and not rewritten")
+
+// writer creates one object again and again, as dry runs: it costs the API server all of admission, and the caller next to nothing.
+type writer struct {
+	client *http.Client
+	url    string
+	body   []byte
+}
+
+func (l *lab) newWriter(t *testing.T, path string, body []byte) *writer {
+	t.Helper()
+	config := l.Config()
+	client, err := rest.HTTPClientFor(config)
+	must(t, err)
+	client.Timeout = time.Minute // above what any request takes here: this is about lost calls, not about slow machines
+	return &writer{client, config.Host + path + "?dryRun=All", body}
+}
+
+// create makes one request. The answer must contain want.
+func (w *writer) create(ctx context.Context, want string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url, bytes.NewReader(w.body))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := w.client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return err
+	}
+	if resp.StatusCode != http.StatusCreated {
+		var status metav1.Status
+		_ = json.Unmarshal(answer, &status) // what is no status is shown by its code
+		return fmt.Errorf("%s: %s", resp.Status, status.Message)
+	}
+	if !bytes.Contains(answer, []byte(want)) {
+		return errNotRewritten
+	}
+	return nil
+}
+
+// creates returns create as a call.
+func (w *writer) creates(want string) call {
+	return func(ctx context.Context, _ int64) error { return w.create(ctx, want) }
+}
+
+// typed returns an object as it is sent, with its type.
+func typed(version, kind string, object runtime.Object) []byte {
+	object.GetObjectKind().SetGroupVersionKind(schema.FromAPIVersionAndKind(version, kind))
+	text, err := json.Marshal(object)
+	if err != nil {
+		panic(err) // of types that can be marshalled
+	}
+	return text
+}
+
+// straight returns what callers do straight at the Service's ClusterIP, verified against the CA that the API server has: one
+// call of two over a new connection, which finds an endpoint that is gone too early or told of too soon, the other over a
+// kept one, which finds a connection that was closed under it. It is nil where the ClusterIP leads nowhere from here.
+func (l *lab) straight(t *testing.T) call {
+	t.Helper()
+	svc, err := l.api.CoreV1().Services(system).Get(t.Context(), "evergate", metav1.GetOptions{})
+	must(t, err)
+	address := net.JoinHostPort(svc.Spec.ClusterIP, "443")
+	if !l.reaches(t, address) {
+		t.Logf("%s cannot be reached from here: no calls straight to the Service", address)
+		return nil
+	}
+	kept, fresh := l.webhookClient(t, false), l.webhookClient(t, true)
+	t.Cleanup(kept.CloseIdleConnections)
+	url := "https://" + address + "/mutate/pods?timeout=3s"
+	return func(ctx context.Context, n int64) error {
+		if n%2 == 0 {
+			return review(ctx, kept, url)
+		}
+		return review(ctx, fresh, url)
+	}
+}
+
+// reaches says whether a connection can be made.
+func (l *lab) reaches(t *testing.T, address string) bool {
+	t.Helper()
+	dialer := net.Dialer{Timeout: 5 * time.Second} // far above what a network of one machine takes
+	conn, err := dialer.DialContext(t.Context(), "tcp", address)
+	if err != nil {
+		return false
+	}
+	_ = conn.Close()
+	return true
+}
+
+// webhookClient is a client that trusts whom the API server trusts and speaks what it speaks.
+func (l *lab) webhookClient(t *testing.T, fresh bool) *http.Client {
+	t.Helper()
+	config, err := l.api.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), "evergate", metav1.GetOptions{})
+	must(t, err)
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(config.Webhooks[0].ClientConfig.CABundle) {
+		t.Fatal("no CA was injected")
+	}
+	return &http.Client{
+		Timeout: straightTimeout,
+		Transport: &http.Transport{
+			DisableKeepAlives: fresh, TLSHandshakeTimeout: straightTimeout,
+			TLSNextProto:    map[string]func(string, *tls.Conn) http.RoundTripper{}, // HTTP/1.1 only
+			TLSClientConfig: &tls.Config{RootCAs: roots, ServerName: "evergate." + system + ".svc"},
+		},
+	}
+}
+
+// theReview is the review of a Pod, as short as it can be.
+const theReview = `{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {
+"uid": "0d4a6ef6-6ee5-4d2b-a3b4-55a5a3e2b2d7", "operation": "CREATE", "namespace": "team-a",
+"kind": {"group": "", "version": "v1", "kind": "Pod"}, "resource": {"group": "", "version": "v1", "resource": "pods"},
+"userInfo": {"username": "system:serviceaccount:kube-system:replicaset-controller"},
+"object": {"apiVersion": "v1", "kind": "Pod", "metadata": {"generateName": "x-", "namespace": "team-a"},
+"spec": {"containers": [{"name": "c", "image": "` + written + `"}]}}}}`
+
+// review makes one call and wants a patch.
+func review(ctx context.Context, client *http.Client, url string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(theReview))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return err
+	}
+	if resp.StatusCode != http.StatusOK || !bytes.Contains(answer, []byte(`"patchType":"JSONPatch"`)) {
+		return fmt.Errorf("%s: %.200s", resp.Status, answer)
+	}
+	return nil
+}
+
+// settled is how long after an endpoint is gone calls to it may still be lost: kube-proxy hears of it within a second, each kept
+// connection to it costs one call of three seconds, and a starved machine takes its time.
+const settled = 20 * time.Second
+
+// bounded is stop for what nobody can say goodbye to: calls are lost, and told, but none once the endpoint has been gone for a
+// while.
+func (tr *traffic) bounded(t *testing.T, begun, gone time.Time) outcome {
+	t.Helper()
+	lost := tr.stop(t)
+	o := outcome{figures: lost.figures}
+	last := tr.api.Books().Last
+	if tr.straight != nil && tr.straight.Books().Last.After(last) {
+		last = tr.straight.Books().Last
+	}
+	if last.IsZero() {
+		o.figure("last failure", "none")
+		return o
+	}
+	o.figure("last failure", "%s after it began, %s after the endpoint was gone",
+		last.Sub(begun).Round(100*time.Millisecond), last.Sub(gone).Round(100*time.Millisecond))
+	if last.Sub(gone) > settled {
+		o.breaks("calls were still lost %s after the endpoint was gone: %v", last.Sub(gone).Round(time.Second), lost.broken)
+	}
+	return o
+}

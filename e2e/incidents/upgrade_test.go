@@ -1,0 +1,50 @@
+package incidents
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/evergate/evergate/e2e/cluster"
+)
+
+// older is the revision that everything is upgraded from and rolled back to: the one that closed the work on the kit, the first
+// that can be installed.
+const older = "34a1190"
+
+// An upgrade of image and manifests, and the way back, are two roll-outs that replace one program by another.
+func TestUpgrade(t *testing.T) {
+	l := open(t)
+	source := l.revision(t, older)
+	l.load(t, older, source, nil)
+	old := cluster.Product{Source: source, Tag: older}
+	try(t, incident{
+		id: "I2", what: "upgraded from " + older + " (image and manifests) and back, under load", guard: "the drain, in both",
+		product: old, // the control is that of TestI2/delete
+		happen: under(func(t *testing.T, l *lab) {
+			l.Install(t, cluster.Product{})
+			l.settle(t)
+			l.Install(t, old)
+		}),
+	})
+}
+
+// revision returns a directory with the sources of a commit.
+func (l *lab) revision(t *testing.T, commit string) string {
+	t.Helper()
+	archive := exec.CommandContext(t.Context(), "git", "-C", l.root(), "archive", commit)
+	tree, err := archive.Output()
+	if err != nil && os.Getenv("EVERGATE_E2E_REQUIRED") == "" {
+		t.Skipf("the commit %s is not in this checkout: %v", commit, err)
+	}
+	must(t, err)
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	must(t, err)
+	file := filepath.Join(t.TempDir(), "tree.tar")
+	must(t, os.WriteFile(file, tree, 0o600))
+	if out, err := exec.CommandContext(t.Context(), "tar", "-xf", file, "-C", dir).CombinedOutput(); err != nil {
+		t.Fatalf("unpack the sources of %s: %v\n%s", commit, err, out)
+	}
+	return dir
+}
