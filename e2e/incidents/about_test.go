@@ -25,7 +25,7 @@ func describeRun(begun time.Time) {
 }
 
 func output(name string, args ...string) string {
-	out, err := exec.Command(name, args...).Output() //nolint:noctx // ends by itself, after the tests
+	out, err := exec.Command(name, args...).Output()
 	if err != nil {
 		return "unknown"
 	}

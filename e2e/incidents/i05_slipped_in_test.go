@@ -31,7 +31,7 @@ func TestI5(t *testing.T) {
 			id: "I5", what: "a Pod is created while every replica is frozen, failurePolicy Ignore", guard: "the audit of what exists",
 			happen:  func(t *testing.T, l *lab, _ bool) outcome { return slipIn(t, l, rules) },
 			lacking: "a policy without the rule for Pods",
-			without: func(t *testing.T, _ *lab) {
+			without: func(*testing.T, *lab) {
 				rules = strings.NewReplacer("- {name: only-mirrors,", "- {name: only-mirrors, mode: \"off\",", "mode: enforce, match:", "match:").Replace(policy)
 			},
 		})
@@ -117,8 +117,7 @@ func (l *lab) audit(t *testing.T, rules, dump string) (string, int) {
 	must(t, os.WriteFile(file, []byte(rules), 0o600))
 	must(t, os.WriteFile(objects, []byte(dump), 0o600))
 	out, err := exec.CommandContext(t.Context(), binary, "review", "--as-existing", "--policy="+file, "--filename="+objects).Output()
-	var failed *exec.ExitError
-	if errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
 		return string(out), failed.ExitCode()
 	}
 	must(t, err)
