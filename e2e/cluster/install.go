@@ -72,9 +72,10 @@ func (c *Cluster) Uninstall(t testing.TB, p Product) {
 func (c *Cluster) overlay(t testing.TB, p Product) string {
 	t.Helper()
 	source := cmp.Or(p.Source, filepath.Dir(c.Dir))
-	base := filepath.Join(source, cmp.Or(p.Overlay, "fail-open"))
-	if filepath.Base(p.Overlay) == p.Overlay {
-		base = filepath.Join(source, "kustomize", "overlays", cmp.Or(p.Overlay, "fail-open"))
+	overlay := cmp.Or(p.Overlay, "fail-open")
+	base := filepath.Join(source, overlay)
+	if filepath.Base(overlay) == overlay {
+		base = filepath.Join(source, "kustomize", "overlays", overlay)
 	}
 	dir, err := filepath.EvalSymlinks(t.TempDir()) // kustomize follows links, and the path below must lead from where it ends up
 	if err != nil {

@@ -100,7 +100,7 @@ func reachReplicas(t *testing.T, l *lab, text string) outcome {
 func (l *lab) restorePolicy(t *testing.T) {
 	t.Helper()
 	was := l.loads(t)
-	l.applyPolicy(t, policy)
+	l.setPolicy(t, policy)
 	l.awaitLoads(t, was)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
@@ -77,8 +79,12 @@ func open(t *testing.T) *lab {
 // it is in force and nothing of the test before is left.
 func (l *lab) install(t *testing.T, p cluster.Product) {
 	t.Helper()
-	l.applyPolicy(t, policy)
+	other := l.setPolicy(t, policy)
 	l.Install(t, p)
+	if other { // the replicas have seen another one
+		l.Kubectl(t, "", "-n", system, "rollout", "restart", deployment)
+		l.Kubectl(t, "", "-n", system, "rollout", "status", deployment, "--timeout=5m")
+	}
 	for name, value := range map[string]string{team: "enabled", strict: "enabled", plain: ""} {
 		l.namespace(t, name, value)
 	}
@@ -86,17 +92,30 @@ func (l *lab) install(t *testing.T, p cluster.Product) {
 	l.awaitServed(t)
 }
 
-// applyPolicy applies the policy as users do. Its namespace may not be there yet.
-func (l *lab) applyPolicy(t *testing.T, text string) {
+// setPolicy makes a policy the only one, and says whether there was another. Its namespace may not be there yet.
+func (l *lab) setPolicy(t *testing.T, text string) bool {
 	t.Helper()
 	if _, err := l.api.CoreV1().Namespaces().Get(t.Context(), system, metav1.GetOptions{}); err != nil {
 		l.Kubectl(t, "", "create", "namespace", system)
 	}
-	if out, said, err := l.tryPolicy(t.Context(), text); err != nil {
-		t.Fatalf("apply the policy: %v\n%s%s", err, out, said)
+	client, data := l.api.CoreV1().ConfigMaps(system), map[string]string{"policy.yaml": text}
+	is, err := client.Get(t.Context(), "evergate-policy", metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		_, err = client.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "evergate-policy"}, Data: data}, metav1.CreateOptions{})
+		must(t, err)
+		return true
 	}
+	must(t, err)
+	if maps.Equal(is.Data, data) {
+		return false
+	}
+	is.Data = data
+	_, err = client.Update(t.Context(), is, metav1.UpdateOptions{})
+	must(t, err)
+	return true
 }
 
+// tryPolicy applies a policy as users do.
 func (l *lab) tryPolicy(ctx context.Context, text string) (out, said string, err error) {
 	indented := "    " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n    ")
 	return l.TryKubectl(ctx, fmt.Sprintf(`apiVersion: v1
