@@ -438,7 +438,7 @@ func TestArrivedBeforeDecided(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	const rounds = 100
 	var ran, first atomic.Int64
-	_, h := newFixture(t, "").fake(func(*policy.Policy, []byte) (*verdict, error) {
+	_, h := newFixture(t, "").fake(func(*policy.Policy, []byte, *telemetry.ReviewSpan) (*verdict, error) {
 		first.Add(ran.Load())
 		return &verdict{}, nil
 	})
