@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Builds the Jaeger that traces are tested with, from Go modules alone, at the version of go.mod. Prints the directory that
+# it is in: the cache of e2e/rig/build.sh, of a directory per version.
+#
+#   e2e/jaeger/build.sh         some 5 minutes of one core the first time, then nothing
+#
+# The pages of Jaeger's user interface are not in the module; its query API is, and that is what the tests ask.
+# EVERGATE_E2E_CACHE is another place for the cache.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+
+jaeger=github.com/jaegertracing/jaeger
+version=$(go list -m -f '{{.Version}}' $jaeger)
+bin=${EVERGATE_E2E_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/evergate-e2e}/jaeger-$version
+
+if [ ! -x "$bin/jaeger" ]; then
+  mkdir -p "$bin"
+  # Under another name first, so that a binary that is there is a whole one.
+  CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X $jaeger/internal/version.latestVersion=$version" -o "$bin/.jaeger" $jaeger/cmd/all-in-one >&2
+  mv "$bin/.jaeger" "$bin/jaeger"
+fi
+echo "$bin"
