@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Builds the promtool that alerts are tested with, from Go modules alone, at the version of go.mod. Prints the directory
+# that it is in: the cache of e2e/rig/build.sh, of a directory per version.
+#
+#   e2e/promtool/build.sh       some 3 minutes of one core the first time, then nothing
+#
+# EVERGATE_E2E_CACHE is another place for the cache.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+
+prometheus=github.com/prometheus/prometheus
+version=$(go list -m -f '{{.Version}}' $prometheus)
+bin=${EVERGATE_E2E_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/evergate-e2e}/promtool-$version
+
+if [ ! -x "$bin/promtool" ]; then
+  mkdir -p "$bin"
+  # Without service discovery, which tests of rules have no use for and which is most of the code: the clouds' libraries.
+  # Under another name first, so that a binary that is there is a whole one.
+  CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -tags remove_all_sd -o "$bin/.promtool" $prometheus/cmd/promtool >&2
+  mv "$bin/.promtool" "$bin/promtool"
+fi
+echo "$bin"
