@@ -40,8 +40,14 @@ func (e Entry) Is(msg string) bool { return e["msg"] == msg }
 // Start runs the binary until ctx ends or it is told to stop. The listeners are on loopback, on ports that the kernel
 // chooses.
 func Start(ctx context.Context, binary string, args ...string) (*Process, error) {
+	return StartWith(ctx, nil, binary, args...)
+}
+
+// StartWith is Start, with variables (name=value) beside those of this process's own environment.
+func StartWith(ctx context.Context, variables []string, binary string, args ...string) (*Process, error) {
 	args = append([]string{"serve", "--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0", "--log-format", "json"}, args...)
 	p := &Process{cmd: exec.CommandContext(ctx, binary, args...), done: make(chan struct{})}
+	p.cmd.Env = append(os.Environ(), variables...)
 	logs, err := p.cmd.StderrPipe()
 	if err != nil {
 		return nil, err
