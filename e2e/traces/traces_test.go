@@ -1,0 +1,221 @@
+package traces
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+)
+
+// onlyAtTheEnd keeps spans back: what reaches the collector is what was flushed when the process ended.
+const onlyAtTheEnd = "OTEL_BSP_SCHEDULE_DELAY=3600000" // ms
+
+// TestTraces: a review is found in the trace of whoever asked, or in one of its own; with what it was about, and where its
+// time went.
+func TestTraces(t *testing.T) {
+	for _, protocol := range []string{"grpc", "http/protobuf"} {
+		t.Run(protocol, func(t *testing.T) {
+			j := startJaeger(t)
+			w := serve(t, append(exported(protocol, j.endpoint(protocol)), onlyAtTheEnd))
+			traceID, caller := randomHex(16), randomHex(8)
+
+			// The caller's trace is not sampled: nothing of it must be kept.
+			_, err := w.post(t.Context(), "/mutate/pods", "00-"+randomHex(16)+"-"+randomHex(8)+"-00", review("unsampled", "p", "nginx:1"))
+			must(t, err)
+			rewritten, err := w.post(t.Context(), "/mutate/pods", "00-"+traceID+"-"+caller+"-01", review("rewritten", "web", "nginx:1"))
+			must(t, err)
+			denied, err := w.post(t.Context(), "/validate/pods", "", review("denied", "bad", "nginx:latest"))
+			must(t, err)
+			if rewritten.Patch == nil || denied.Allowed {
+				t.Fatalf("the reviews are not what they should be: %+v %+v", rewritten, denied)
+			}
+			w.end(t)
+
+			t.Run("in the caller's trace", func(t *testing.T) { j.checkJoined(t, traceID, caller) })
+			t.Run("in a trace of its own", func(t *testing.T) { j.checkRoot(t) })
+			t.Run("not where the caller's is not", func(t *testing.T) {
+				if found, err := j.Find(t.Context(), tagged("evergate.uid", "unsampled")); err == nil {
+					t.Errorf("found %+v", found)
+				}
+			})
+		})
+	}
+}
+
+func (j *Jaeger) endpoint(protocol string) string {
+	if protocol == "grpc" {
+		return j.GRPC
+	}
+	return j.HTTP
+}
+
+func (j *Jaeger) checkJoined(t *testing.T, traceID, caller string) {
+	t.Helper()
+	trace, span := j.await(t, "rewritten")
+	if trace.TraceID != traceID || span.Parent() != caller {
+		t.Errorf("it is in trace %s beneath %q, want %s beneath %s", trace.TraceID, span.Parent(), traceID, caller)
+	}
+	if got := trace.Service(span); got != "evergate" {
+		t.Errorf("its service is %q", got)
+	}
+	checkTags(t, span.Tags, map[string]string{
+		"span.kind": "server", "http.request.method": "POST", "http.route": "/mutate/pods", "http.response.status_code": "200",
+		"evergate.operation": "CREATE", "evergate.resource": "v1/pods", "evergate.namespace": "team", "evergate.name": "web",
+		"evergate.dry_run": "false", "evergate.outcome": "rewritten", "evergate.images_rewritten": "1",
+		"error": "", // neither is a denial
+	})
+	checkTags(t, trace.Processes[span.ProcessID].Tags, map[string]string{
+		"k8s.namespace.name": "evergate-system", "k8s.node.name": "node-1", "k8s.pod.name": "evergate-0",
+	})
+	for _, key := range []string{"evergate.policy", "evergate.left_ms"} {
+		if span.Tag(key) == "" {
+			t.Errorf("it does not say %s", key)
+		}
+	}
+	checkTimes(t, trace, span, "read body", "decode", "decide", "encode")
+}
+
+func (j *Jaeger) checkRoot(t *testing.T) {
+	t.Helper()
+	trace, span := j.await(t, "denied")
+	if span.Parent() != "" {
+		t.Errorf("it is beneath %s", span.Parent())
+	}
+	checkTags(t, span.Tags, map[string]string{"evergate.outcome": "denied", "error": "", "http.route": "/validate/pods"})
+	if rules := span.Tag("evergate.rules"); rules != `["no-latest/images.deniedTags"]` {
+		t.Errorf("its rules are %s", rules)
+	}
+	checkTimes(t, trace, span, "read body", "decode", "decide", "encode")
+}
+
+// await waits until the review of some uid is found.
+func (j *Jaeger) await(t *testing.T, uid string) (*Trace, *Span) {
+	t.Helper()
+	var found []Trace
+	must(t, until(t.Context(), func() (err error) {
+		found, err = j.Find(t.Context(), tagged("evergate.uid", uid))
+		return err
+	}))
+	if len(found) != 1 {
+		t.Fatalf("%d traces of one review", len(found))
+	}
+	return &found[0], found[0].Span(func(s *Span) bool { return s.Tag("evergate.uid") == uid })
+}
+
+func tagged(key, value string) url.Values {
+	return url.Values{"tags": {fmt.Sprintf("{%q: %q}", key, value)}}
+}
+
+func checkTags(t *testing.T, tags []Tag, want map[string]string) {
+	t.Helper()
+	for key, want := range want {
+		if got := value(tags, key); got != want {
+			t.Errorf("%s is %q, want %q", key, got, want)
+		}
+	}
+}
+
+// checkTimes: the stages that are named are there, stages lie within the review, and together they last no longer than it.
+func checkTimes(t *testing.T, trace *Trace, review *Span, stages ...string) {
+	t.Helper()
+	const rounding = 2 // µs: Jaeger cuts begin and length to whole ones, each by itself
+	var names []string
+	var sum int64
+	for _, stage := range trace.Children(review) {
+		names = append(names, stage.OperationName)
+		sum += stage.Duration
+		if stage.StartTime < review.StartTime || stage.End() > review.End()+rounding {
+			t.Errorf("%s (%d..%d) is not within the review (%d..%d)", stage.OperationName,
+				stage.StartTime, stage.End(), review.StartTime, review.End())
+		}
+	}
+	if sum > review.Duration+rounding {
+		t.Errorf("the stages last %d µs together, the review %d", sum, review.Duration)
+	}
+	for _, stage := range stages {
+		if !slices.Contains(names, stage) {
+			t.Errorf("there is no stage %q among %q", stage, names)
+		}
+	}
+}
+
+// TestSlow slows a review on purpose, and finds it by how long it took, and in it the stage that did.
+func TestSlow(t *testing.T) {
+	j := startJaeger(t)
+	w := serve(t, append(exported("grpc", j.GRPC), "OTEL_BSP_SCHEDULE_DELAY=100"))
+	shortest, longest := w.slowly(t, review("slow", "slow", "nginx:1"))
+
+	search := func(atLeast time.Duration) url.Values { return url.Values{"minDuration": {atLeast.String()}} }
+	slow := func(found []Trace) bool {
+		return slices.ContainsFunc(found, func(trace Trace) bool {
+			return trace.Span(func(s *Span) bool { return s.Tag("evergate.uid") == "slow" }) != nil
+		})
+	}
+	must(t, until(t.Context(), func() error {
+		found, err := j.Find(t.Context(), search(shortest))
+		if err == nil && !slow(found) {
+			err = errors.New("the slow review is not among them")
+		}
+		return err
+	}))
+	if found, err := j.Find(t.Context(), search(longest)); err == nil && slow(found) {
+		t.Errorf("it is found among those that took longer than %s, in which it was sent and answered", longest)
+	}
+	trace, span := j.await(t, "slow")
+	for _, stage := range trace.Children(span) {
+		if took := time.Duration(stage.Duration) * time.Microsecond; stage.OperationName == "read body" && took < shortest {
+			t.Errorf("reading the body took %s, and not the %s that it was held back", took, shortest)
+		}
+	}
+	w.end(t)
+}
+
+// slowly sends a review of which the half of the body comes late: not before many others have been answered. It returns times
+// between which the review takes.
+func (w *webhook) slowly(t *testing.T, body []byte) (shortest, longest time.Duration) {
+	t.Helper()
+	const leastDelay = 100 * time.Millisecond // a hundred times what a review takes
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	transport := w.client.Transport.(*http.Transport)
+	begin := time.Now()
+	conn, err := (&tls.Dialer{Config: transport.TLSClientConfig}).DialContext(ctx, "tcp", w.Addr)
+	must(t, err)
+	defer conn.Close()
+	// Who reads the body says so: then the review has begun.
+	fmt.Fprintf(conn, "POST /mutate/pods?timeout=10s HTTP/1.1\r\nHost: evergate\r\nContent-Type: application/json\r\n"+
+		"Expect: 100-continue\r\nConnection: close\r\nContent-Length: %d\r\n\r\n", len(body))
+	r := bufio.NewReader(conn)
+	if line, err := r.ReadString('\n'); err != nil || line != "HTTP/1.1 100 Continue\r\n" {
+		t.Fatalf("%q %v", line, err)
+	}
+	_, _ = r.ReadString('\n')
+	begun := time.Now()
+	half := len(body) / 2
+	_, err = conn.Write(body[:half])
+	must(t, err)
+	for i := 0; time.Since(begun) < leastDelay; i++ {
+		_, err := w.post(ctx, "/mutate/pods", "", review("fast-"+strconv.Itoa(i), "fast", "nginx:1"))
+		must(t, err)
+	}
+	shortest = time.Since(begun).Truncate(time.Millisecond) // Jaeger cuts to microseconds
+	_, err = conn.Write(body[half:])
+	must(t, err)
+	resp, err := http.ReadResponse(r, nil)
+	must(t, err)
+	if a, err := answer(resp); err != nil || !bytes.Contains(a.Patch, []byte("mirror.corp.example")) {
+		t.Fatalf("%+v %v", a, err)
+	}
+	_, err = io.Copy(io.Discard, r) // the connection is closed after the review has ended, which is after its answer
+	must(t, err)
+	return shortest, time.Since(begin)
+}
