@@ -55,7 +55,8 @@ func start(t *testing.T, flags ...string) *cluster {
 	return c
 }
 
-// installTypes applies the CRDs of cert-manager, out of its Go module.
+// installTypes applies the CRDs of cert-manager, out of its Go module, and stand-ins for those of the Prometheus operator, whose
+// module holds the types alone: TestTypes holds the kit to them.
 func (c *cluster) installTypes(t *testing.T) {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/cert-manager/cert-manager").Output()
@@ -63,7 +64,7 @@ func (c *cluster) installTypes(t *testing.T) {
 		t.Fatal(err)
 	}
 	crds := filepath.Join(strings.TrimSpace(string(out)), "deploy/crds")
-	c.kubectl(t, "", "apply", "--server-side", "-f", crds)
+	c.kubectl(t, "", "apply", "--server-side", "-f", crds, "-f", "testdata/monitoring-crds.yaml")
 	c.kubectl(t, "", "wait", "--for=condition=Established", "--timeout=60s", "crd", "--all")
 }
 

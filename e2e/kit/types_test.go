@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
+	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/util/yaml"
@@ -31,11 +32,11 @@ func documents(t *testing.T, stream []byte) [][]byte {
 	}
 }
 
-// strict decodes the types of Kubernetes and cert-manager, and takes an unknown or doubled field for an error.
+// strict decodes the types of Kubernetes, cert-manager and the Prometheus operator, and takes an unknown or doubled field for an error.
 func strict(t *testing.T) runtime.Decoder {
 	t.Helper()
 	types := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, certmanagerv1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, certmanagerv1.AddToScheme, monitoringv1.AddToScheme} {
 		if err := add(types); err != nil {
 			t.Fatal(err)
 		}

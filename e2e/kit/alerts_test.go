@@ -1,0 +1,214 @@
+package kit
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/evergate/evergate/e2e/tool"
+)
+
+const prometheus = root + "/kustomize/components/prometheus"
+
+// TestAlerts gives the alerts of the kit to promtool, and runs their tests.
+func TestAlerts(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "rules.yaml"), marshal(t, alerts(t).Spec))
+	write(t, filepath.Join(dir, "alerts.test.yaml"), readFile(t, prometheus+"/alerts.test.yaml"))
+	promtool(t, dir, "check", "rules", "--lint=all", "--lint-fatal", "rules.yaml")
+	promtool(t, dir, "test", "rules", "alerts.test.yaml")
+}
+
+// TestAlertsAreTested: each alert fires in some test of promtool, and stays silent in some.
+func TestAlertsAreTested(t *testing.T) {
+	var file struct {
+		Tests []struct {
+			AlertRuleTest []struct {
+				Alertname string
+				ExpAlerts []any `json:"exp_alerts"`
+			} `json:"alert_rule_test"`
+		}
+	}
+	if err := yaml.Unmarshal(readFile(t, prometheus+"/alerts.test.yaml"), &file); err != nil {
+		t.Fatal(err)
+	}
+	fires, silent := map[string]bool{}, map[string]bool{}
+	for _, test := range file.Tests {
+		for _, c := range test.AlertRuleTest {
+			fires[c.Alertname] = fires[c.Alertname] || len(c.ExpAlerts) > 0
+			silent[c.Alertname] = silent[c.Alertname] || len(c.ExpAlerts) == 0
+		}
+	}
+	for _, alert := range alertRules(t) {
+		if !fires[alert.Alert] {
+			t.Errorf("%s fires in no test", alert.Alert)
+		}
+		if !silent[alert.Alert] {
+			t.Errorf("%s is silent in no test", alert.Alert)
+		}
+	}
+}
+
+// TestRunbooks: each alert leads to a section of the runbook, and each section is about an alert.
+func TestRunbooks(t *testing.T) {
+	const page = "docs/runbooks/alerts.md"
+	var sections []string
+	for _, match := range regexp.MustCompile(`(?m)^## (Evergate\w+)$`).FindAllSubmatch(readFile(t, path.Join(root, page)), -1) {
+		sections = append(sections, string(match[1]))
+	}
+	for _, alert := range alertRules(t) {
+		want := page + "#" + strings.ToLower(alert.Alert)
+		if url := alert.Annotations["runbook_url"]; !strings.HasSuffix(url, "/"+want) {
+			t.Errorf("runbook_url of %s is %q, want …/%s", alert.Alert, url, want)
+		}
+		i := slices.Index(sections, alert.Alert)
+		if i < 0 {
+			t.Errorf("%s has no section ## %s", page, alert.Alert)
+			continue
+		}
+		sections = slices.Delete(sections, i, i+1)
+	}
+	if len(sections) > 0 {
+		t.Errorf("%s has sections about no alert: %s", page, sections)
+	}
+}
+
+// TestMetricsExist: what alerts and dashboard ask of Evergate is what docs/metrics.md says that it tells.
+func TestMetricsExist(t *testing.T) {
+	row := regexp.MustCompile("(?m)^\\| `(evergate_\\w+)` \\| (\\w+) \\|")
+	told := map[string]bool{}
+	for _, match := range row.FindAllStringSubmatch(string(readFile(t, root+"/docs/metrics.md")), -1) {
+		if match[2] != "histogram" {
+			told[match[1]] = true
+			continue
+		}
+		for _, part := range []string{"_bucket", "_count", "_sum"} {
+			told[match[1]+part] = true
+		}
+	}
+	if len(told) < 20 {
+		t.Fatalf("only %d metrics in docs/metrics.md", len(told))
+	}
+	expressions := dashboardExpressions(t)
+	for _, alert := range alertRules(t) {
+		expressions[alert.Alert] = alert.Expr.StrVal
+	}
+	asked := 0
+	for where, expr := range expressions {
+		for _, name := range regexp.MustCompile(`\bevergate_\w+`).FindAllString(expr, -1) {
+			asked++
+			if !told[name] {
+				t.Errorf("%s: there is no %s", where, name)
+			}
+		}
+	}
+	if asked < 20 {
+		t.Errorf("alerts and dashboard ask only %d times for something of Evergate", asked)
+	}
+}
+
+// TestDashboard: it is JSON, and each of its questions one that Prometheus understands.
+func TestDashboard(t *testing.T) {
+	type rule struct {
+		Record string `json:"record"`
+		Expr   string `json:"expr"`
+	}
+	grafana := strings.NewReplacer("$__rate_interval", "1m", "$namespace", "evergate-system")
+	var rules []rule
+	for _, expr := range dashboardExpressions(t) {
+		rules = append(rules, rule{fmt.Sprintf("question:%d", len(rules)), grafana.Replace(expr)})
+	}
+	dir := t.TempDir()
+	groups := map[string]any{"groups": []any{map[string]any{"name": "dashboard", "rules": rules}}}
+	write(t, filepath.Join(dir, "rules.yaml"), marshal(t, groups))
+	promtool(t, dir, "check", "rules", "rules.yaml")
+}
+
+// dashboardExpressions returns what the dashboard asks Prometheus, by panel.
+func dashboardExpressions(t *testing.T) map[string]string {
+	t.Helper()
+	var dashboard struct {
+		Panels []struct {
+			Title   string
+			Targets []struct{ RefID, Expr string }
+		}
+	}
+	if err := json.Unmarshal(readFile(t, prometheus+"/dashboard.json"), &dashboard); err != nil {
+		t.Fatal(err)
+	}
+	expressions := map[string]string{}
+	for _, panel := range dashboard.Panels {
+		for _, target := range panel.Targets {
+			expressions["panel "+panel.Title+" "+target.RefID] = target.Expr
+		}
+	}
+	if len(expressions) < 10 {
+		t.Fatalf("the dashboard asks only %d questions", len(expressions))
+	}
+	return expressions
+}
+
+func alerts(t *testing.T) *monitoringv1.PrometheusRule {
+	t.Helper()
+	var rule monitoringv1.PrometheusRule
+	if err := yaml.UnmarshalStrict(readFile(t, prometheus+"/alerts.yaml"), &rule); err != nil {
+		t.Fatal(err)
+	}
+	return &rule
+}
+
+func alertRules(t *testing.T) []monitoringv1.Rule {
+	t.Helper()
+	var rules []monitoringv1.Rule
+	for _, group := range alerts(t).Spec.Groups {
+		rules = append(rules, group.Rules...)
+	}
+	if len(rules) < 8 {
+		t.Fatalf("only %d alerts", len(rules))
+	}
+	return rules
+}
+
+func promtool(t *testing.T, dir string, args ...string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), tool.Need(t, "promtool"), args...)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("promtool %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+}
+
+func marshal(t *testing.T, v any) []byte {
+	t.Helper()
+	data, err := yaml.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func readFile(t *testing.T, name string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func write(t *testing.T, name string, data []byte) {
+	t.Helper()
+	if err := os.WriteFile(name, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
