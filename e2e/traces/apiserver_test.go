@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -22,7 +24,7 @@ import (
 // beneath it.
 func TestAPIServer(t *testing.T) {
 	j := startJaeger(t)
-	client := startAPIServer(t, j)
+	client, kubectl := startAPIServer(t, j)
 	w := serve(t, append(exported("grpc", j.GRPC), "OTEL_BSP_SCHEDULE_DELAY=100"))
 	w.install(t, client)
 	must(t, until(t.Context(), func() error { // the API server learns of its own objects by watching them
@@ -32,10 +34,14 @@ func TestAPIServer(t *testing.T) {
 		}
 		return err
 	}))
-	_, err := createPod(t.Context(), client, "web", metav1.CreateOptions{})
-	must(t, err)
-
-	trace := j.awaitReviews(t, "mutating", "validating")
+	// As docs/tracing.md does it: kubectl says the id, and a search for the id finds the trace.
+	said := kubectl(t, `{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web", "namespace": "team"},
+		"spec": {"containers": [{"name": "main", "image": "nginx:1"}]}}`, "create", "-f", "-", "-v=8")
+	ids := regexp.MustCompile(`(?m)POST[^ ]* .*namespaces/team/pods(?s:.*)Audit-Id: ([-0-9a-f]+)$`).FindStringSubmatch(said)
+	if ids == nil || !strings.Contains(said, "milliseconds=") {
+		t.Fatalf("kubectl does not say what is documented:\n%s", said)
+	}
+	trace := j.awaitReviews(t, ids[1], "mutating", "validating")
 	for kind, want := range map[string]string{"mutating": "rewritten", "validating": "allowed"} {
 		call, review := trace.call(kind)
 		checkTags(t, review.Tags, map[string]string{
@@ -54,8 +60,8 @@ func TestAPIServer(t *testing.T) {
 	w.end(t)
 }
 
-// startAPIServer runs a control plane that traces all requests to j.
-func startAPIServer(t *testing.T, j *Jaeger) kubernetes.Interface {
+// startAPIServer runs a control plane that traces all requests to j. kubectl returns what the command says to people.
+func startAPIServer(t *testing.T, j *Jaeger) (client kubernetes.Interface, kubectl func(t *testing.T, stdin string, args ...string) string) {
 	t.Helper()
 	bin, err := controlplane.Find()
 	if err != nil {
@@ -80,9 +86,20 @@ samplingRatePerMillion: 1000000
 		}
 	})
 	must(t, err)
-	client, err := kubernetes.NewForConfig(plane.Admin().Config())
+	client, err = kubernetes.NewForConfig(plane.Admin().Config())
 	must(t, err)
-	return client
+	kubeconfig := filepath.Join(dir, "kubeconfig")
+	must(t, plane.Admin().WriteKubeconfig(kubeconfig))
+	return client, func(t *testing.T, stdin string, args ...string) string {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), bin.Kubectl(), args...)
+		cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig, "HOME="+dir)
+		cmd.Stdin = strings.NewReader(stdin)
+		var said strings.Builder
+		cmd.Stderr = &said
+		must(t, cmd.Run())
+		return said.String()
+	}
 }
 
 // install makes a namespace, and webhooks that call w for the Pods in it.
@@ -129,11 +146,11 @@ func createPod(ctx context.Context, client kubernetes.Interface, name string, op
 
 // awaitReviews waits for the one trace of the Pod that was created, with the request, the calls and the reviews in it: who makes
 // a span sends it, and they do not wait for one another.
-func (j *Jaeger) awaitReviews(t *testing.T, kinds ...string) *Trace {
+func (j *Jaeger) awaitReviews(t *testing.T, auditID string, kinds ...string) *Trace {
 	t.Helper()
 	var trace *Trace
 	must(t, until(t.Context(), func() error {
-		found, err := j.Find(t.Context(), tagged("evergate.name", "web"))
+		found, err := j.Find(t.Context(), "apiserver", tagged("audit-id", auditID))
 		if err != nil {
 			return err
 		}

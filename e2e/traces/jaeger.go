@@ -105,10 +105,10 @@ func (j *Jaeger) Trace(ctx context.Context, id string) (*Trace, error) {
 	return &found[0], nil
 }
 
-// Find returns the traces of Evergate that a search finds: minDuration, tags and what else the search form has. Nothing found is
-// an error.
-func (j *Jaeger) Find(ctx context.Context, search url.Values) ([]Trace, error) {
-	search.Set("service", "evergate")
+// Find returns the traces with spans of a service that a search finds: minDuration, tags and what else the search form has.
+// Nothing found is an error.
+func (j *Jaeger) Find(ctx context.Context, service string, search url.Values) ([]Trace, error) {
+	search.Set("service", service)
 	search.Set("limit", "1000") // of all that a test makes
 	return j.ask(ctx, "/api/traces", search)
 }

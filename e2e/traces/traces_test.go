@@ -43,7 +43,7 @@ func TestTraces(t *testing.T) {
 			t.Run("in the caller's trace", func(t *testing.T) { j.checkJoined(t, traceID, caller) })
 			t.Run("in a trace of its own", func(t *testing.T) { j.checkRoot(t) })
 			t.Run("not where the caller's is not", func(t *testing.T) {
-				if found, err := j.Find(t.Context(), tagged("evergate.uid", "unsampled")); err == nil {
+				if found, err := j.Find(t.Context(), "evergate", tagged("evergate.uid", "unsampled")); err == nil {
 					t.Errorf("found %+v", found)
 				}
 			})
@@ -102,7 +102,7 @@ func (j *Jaeger) await(t *testing.T, uid string) (*Trace, *Span) {
 	t.Helper()
 	var found []Trace
 	must(t, until(t.Context(), func() (err error) {
-		found, err = j.Find(t.Context(), tagged("evergate.uid", uid))
+		found, err = j.Find(t.Context(), "evergate", tagged("evergate.uid", uid))
 		return err
 	}))
 	if len(found) != 1 {
@@ -161,13 +161,13 @@ func TestSlow(t *testing.T) {
 		})
 	}
 	must(t, until(t.Context(), func() error {
-		found, err := j.Find(t.Context(), search(shortest))
+		found, err := j.Find(t.Context(), "evergate", search(shortest))
 		if err == nil && !slow(found) {
 			err = errors.New("the slow review is not among them")
 		}
 		return err
 	}))
-	if found, err := j.Find(t.Context(), search(longest)); err == nil && slow(found) {
+	if found, err := j.Find(t.Context(), "evergate", search(longest)); err == nil && slow(found) {
 		t.Errorf("it is found among those that took longer than %s, in which it was sent and answered", longest)
 	}
 	trace, span := j.await(t, "slow")
