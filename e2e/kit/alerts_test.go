@@ -23,8 +23,8 @@ const prometheus = root + "/kustomize/components/prometheus"
 // TestAlerts gives the alerts of the kit to promtool, and runs their tests.
 func TestAlerts(t *testing.T) {
 	dir := t.TempDir()
-	write(t, filepath.Join(dir, "rules.yaml"), marshal(t, alerts(t).Spec))
-	write(t, filepath.Join(dir, "alerts.test.yaml"), readFile(t, prometheus+"/alerts.test.yaml"))
+	writeFile(t, filepath.Join(dir, "rules.yaml"), marshal(t, alerts(t).Spec))
+	writeFile(t, filepath.Join(dir, "alerts.test.yaml"), readFile(t, prometheus+"/alerts.test.yaml"))
 	promtool(t, dir, "check", "rules", "--lint=all", "--lint-fatal", "rules.yaml")
 	promtool(t, dir, "test", "rules", "alerts.test.yaml")
 }
@@ -130,7 +130,7 @@ func TestDashboard(t *testing.T) {
 	}
 	dir := t.TempDir()
 	groups := map[string]any{"groups": []any{map[string]any{"name": "dashboard", "rules": rules}}}
-	write(t, filepath.Join(dir, "rules.yaml"), marshal(t, groups))
+	writeFile(t, filepath.Join(dir, "rules.yaml"), marshal(t, groups))
 	promtool(t, dir, "check", "rules", "rules.yaml")
 }
 
@@ -206,7 +206,7 @@ func readFile(t *testing.T, name string) []byte {
 	return data
 }
 
-func write(t *testing.T, name string, data []byte) {
+func writeFile(t *testing.T, name string, data []byte) {
 	t.Helper()
 	if err := os.WriteFile(name, data, 0o600); err != nil {
 		t.Fatal(err)
