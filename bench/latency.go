@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+)
+
+// latencies is the 99th percentile of how long an answer takes at half of the rate that evergate can serve, in
+// milliseconds, a figure for each round.
+type latencies struct {
+	rate           float64 // reviews a second
+	floor, example []float64
+}
+
+func (l *latencies) ratio() float64 { return median(quotients(l.example, l.floor)) }
+
+// measureLatency sends typical Pods at the same rate to the floor and to evergate, in turn.
+func (r *rig) measureLatency(ctx context.Context, w io.Writer, typical *review, rounds int, round time.Duration) (*latencies, error) {
+	floor, err := r.floor(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer floor.stop()
+	example, err := r.evergate(ctx, "evergate", "example")
+	if err != nil {
+		return nil, err
+	}
+	defer example.stop()
+	client := r.client()
+	ours, theirs := newCaller(typical, example, client), newCaller(typical, floor, client)
+	calls, err := ours.saturate(ctx, connections, round)
+	if err != nil {
+		return nil, err
+	}
+	l := &latencies{rate: float64(calls) / round.Seconds() / 2}
+	for range rounds {
+		for _, t := range []struct {
+			*caller
+			figures *[]float64
+		}{{theirs, &l.floor}, {ours, &l.example}} {
+			took, err := t.pace(ctx, l.rate, round)
+			if err != nil {
+				return nil, err
+			}
+			slices.Sort(took)
+			*t.figures = append(*t.figures, took[len(took)*99/100].Seconds()*1000)
+		}
+	}
+	fmt.Fprintf(w, "  p99 at %.0f typical Pods a second: floor %.2f ms, evergate %.2f ms, ratio %.2f\n",
+		l.rate, median(l.floor), median(l.example), l.ratio())
+	return l, nil
+}
+
+// measureStart starts evergate several times and returns how long it took from exec to ready.
+func (r *rig) measureStart(ctx context.Context, w io.Writer, times int) (took []float64, err error) {
+	for range times {
+		s, err := r.evergate(ctx, "evergate", "example")
+		if err != nil {
+			return nil, err
+		}
+		s.stop()
+		took = append(took, s.took.Seconds()*1000)
+	}
+	fmt.Fprintf(w, "  ready %.0f ms after exec (%.0f to %.0f)\n", median(took), slices.Min(took), slices.Max(took))
+	return took, nil
+}
+
+// size returns the length of the binary in bytes.
+func (r *rig) size() (int64, error) {
+	info, err := os.Stat(r.path("evergate"))
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// newClient returns a client with the settings of kube-apiserver's webhook client (k8s.io/apiserver/pkg/util/webhook,
+// client-go transport/cache.go): HTTP/1.1, 25 idle connections that it closes after 90 s, and no session cache, so that
+// each new connection is a full handshake.
+func newClient(roots *x509.CertPool) *http.Client {
+	dialer := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
+	return &http.Client{Transport: &http.Transport{
+		DialContext:         dialer.DialContext,
+		TLSClientConfig:     &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}},
+		TLSHandshakeTimeout: 10 * time.Second,
+		MaxIdleConnsPerHost: 25,
+		IdleConnTimeout:     90 * time.Second,
+	}}
+}
+
+// caller sends one review, again and again, each time with another uid, and verifies every answer.
+type caller struct {
+	*review
+	client *http.Client
+	url    string
+	right  *right
+	floor  bool
+	count  atomic.Int64
+}
+
+// right is what an answer has to be. The first one is verified, and all others must be the same but for the uid.
+type right struct {
+	once   sync.Once
+	err    error
+	before []byte // what stands before the uid
+	after  []byte
+}
+
+func newCaller(r *review, s *server, client *http.Client) *caller {
+	return &caller{
+		review: r, client: client, url: "https://" + s.addr + r.path + "?timeout=10s", right: new(right), floor: s.floor,
+	}
+}
+
+// worker makes calls one after the other. It has a body of its own to write uids into.
+type worker struct {
+	*caller
+	body []byte
+	got  bytes.Buffer
+}
+
+func (c *caller) worker() *worker { return &worker{caller: c, body: slices.Clone(c.review.body)} }
+
+// call makes one call and returns how long its answer took.
+func (w *worker) call(ctx context.Context) (time.Duration, error) {
+	uid := w.number(w.body, w.count.Add(1))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url, bytes.NewReader(w.body))
+	if err != nil {
+		return 0, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, */*")
+	req.Header.Set("User-Agent", "kube-apiserver-admission")
+	start := time.Now()
+	resp, err := w.client.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	defer resp.Body.Close()
+	w.got.Reset()
+	if _, err := io.Copy(&w.got, resp.Body); err != nil {
+		return 0, err
+	}
+	took := time.Since(start)
+	if resp.StatusCode != http.StatusOK {
+		return 0, fmt.Errorf("%s: %s", resp.Status, w.got.Bytes())
+	}
+	return took, w.check(uid, w.got.Bytes())
+}
+
+func (w *worker) check(uid, answer []byte) error {
+	if w.floor {
+		return nil // its answer is a constant
+	}
+	w.right.once.Do(func() {
+		w.right.err = w.verify(uid, answer)
+		before, after, _ := bytes.Cut(answer, uid)
+		w.right.before, w.right.after = slices.Clone(before), slices.Clone(after)
+	})
+	if w.right.err != nil {
+		return w.right.err
+	}
+	before, after, _ := bytes.Cut(answer, uid)
+	if !bytes.Equal(before, w.right.before) || !bytes.Equal(after, w.right.after) {
+		return fmt.Errorf("this answer differs from others: %s", answer)
+	}
+	return nil
+}
+
+// saturate has n workers call as fast as they can for a time. It returns how many calls were answered.
+func (c *caller) saturate(ctx context.Context, n int, d time.Duration) (calls int64, err error) {
+	end := time.Now().Add(d)
+	return c.repeat(ctx, n, func(int64) bool { return time.Now().Before(end) })
+}
+
+// repeat has n workers call as long as more says so, which is told how many calls have begun.
+func (c *caller) repeat(ctx context.Context, n int, more func(begun int64) bool) (calls int64, err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var begun, done atomic.Int64
+	var group sync.WaitGroup
+	for range n {
+		group.Go(func() {
+			for w := c.worker(); ctx.Err() == nil && more(begun.Add(1)); {
+				if _, err := w.call(ctx); err != nil {
+					cancel(err)
+					return
+				}
+				done.Add(1)
+			}
+		})
+	}
+	group.Wait()
+	return done.Load(), context.Cause(ctx)
+}
+
+// pace makes calls at a rate, evenly, for a time, whether earlier ones have been answered or not. It returns how long
+// each took.
+func (c *caller) pace(ctx context.Context, perSecond float64, d time.Duration) ([]time.Duration, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	n := int(d.Seconds() * perSecond)
+	took := make([]time.Duration, n)
+	idle := sync.Pool{New: func() any { return c.worker() }}
+	var group sync.WaitGroup
+	start := time.Now()
+	for i := range n {
+		time.Sleep(time.Until(start.Add(time.Duration(float64(i) / perSecond * float64(time.Second)))))
+		if ctx.Err() != nil {
+			break
+		}
+		group.Go(func() {
+			w := idle.Get().(*worker)
+			defer idle.Put(w)
+			var err error
+			if took[i], err = w.call(ctx); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	group.Wait()
+	return took, context.Cause(ctx)
+}

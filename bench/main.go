@@ -1,0 +1,115 @@
+// Bench measures what a review costs: evergate as it is built, as a process of its own, against the least that a webhook can
+// cost, in turn and in one run. The client behaves as kube-apiserver's and verifies every answer.
+//
+//	make bench                                      the table, and its figures into docs/performance.md
+//	go run ./bench -rounds 3 -only pod-small        one line, quickly
+//	go run ./bench -reviews 1000000                 memory over a million reviews
+//	make profile                                    where the time and the memory go
+//
+// It works on Linux only, since it reads processor time and memory from /proc.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"time"
+)
+
+// options are the flags.
+type options struct {
+	rounds  int
+	round   time.Duration
+	reviews int64
+	only    string
+	write   string
+	profile string
+}
+
+func main() {
+	var o options
+	flag.IntVar(&o.rounds, "rounds", 15, "how often each server has its turn")
+	flag.DurationVar(&o.round, "round", 400*time.Millisecond, "how long a turn is")
+	flag.Int64Var(&o.reviews, "reviews", 100_000, "length of the run over which memory must not grow")
+	flag.StringVar(&o.only, "only", "", "measure nothing but the costs of reviews whose name contains this `text`")
+	flag.StringVar(&o.write, "write", "", "write the figures into this `file`, between the lines that mark their place")
+	flag.StringVar(&o.profile, "profile", "", "measure nothing; write CPU and allocation profiles into this `directory`")
+	flag.Parse()
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer cancel()
+	if err := run(ctx, o); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		cancel()
+		os.Exit(1) //nolint:gocritic // cancel has been called
+	}
+}
+
+func run(ctx context.Context, o options) error {
+	binaries := map[string]string{"floor": "./bench/floor", "evergate": "."}
+	if o.profile != "" {
+		binaries = map[string]string{"profiled": "./bench/profiled"}
+	}
+	r, err := newRig(ctx, binaries)
+	if err != nil {
+		return err
+	}
+	defer r.remove()
+	chosen := slices.DeleteFunc(reviews(), func(r *review) bool { return !strings.Contains(r.title(), o.only) })
+	if len(chosen) == 0 {
+		return fmt.Errorf("no review's name contains %q", o.only)
+	}
+	switch {
+	case o.profile != "":
+		return r.profile(ctx, os.Stdout, chosen, o.profile, 10*time.Second)
+	case o.only != "":
+		_, err := r.measureCosts(ctx, os.Stdout, chosen, o.rounds, o.round)
+		return err
+	}
+	return r.measure(ctx, o, chosen)
+}
+
+// measure measures everything and returns an error if something is not within its limit.
+func (r *rig) measure(ctx context.Context, o options, reviews []*review) (err error) {
+	out := os.Stdout
+	fmt.Fprintln(out, machine())
+	fmt.Fprintln(out, "\ncosts:")
+	var rep report
+	if rep.costs, err = r.measureCosts(ctx, out, reviews, o.rounds, o.round); err != nil {
+		return err
+	}
+	fmt.Fprintln(out, "\nlatency, start and size:")
+	if rep.latency, err = r.measureLatency(ctx, out, reviews[1], o.rounds, time.Second); err != nil {
+		return err
+	}
+	if rep.startTook, err = r.measureStart(ctx, out, o.rounds); err != nil {
+		return err
+	}
+	if rep.size, err = r.size(); err != nil {
+		return err
+	}
+	fmt.Fprintln(out, "\nresident memory:")
+	if rep.memory, err = r.measureMemory(ctx, out, reviews, 3*time.Second, o.reviews); err != nil {
+		return err
+	}
+	fmt.Fprintln(out)
+	failed := false
+	for _, row := range rep.rows() {
+		verdict := "pass"
+		if !row.pass {
+			verdict, failed = "FAIL", true
+		}
+		fmt.Fprintf(out, "%s  %-60s %10s  at most %s\n", verdict, row.what, row.got, row.limit)
+	}
+	if o.write != "" {
+		err = rep.write(o.write)
+	}
+	if failed {
+		err = errors.Join(err, errors.New("not all is within its limit"))
+	}
+	return err
+}

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+// How many entries the two policies have. Figures are told for the first; the second must cost the same.
+const (
+	mirrors, rules         = 20, 20
+	manyMirrors, manyRules = 10_000, 1_000
+)
+
+// examplePolicy has mirrors entries and rules, all of which look at the objects that are measured with and find nothing.
+func examplePolicy() string { return policyOf(mirrors, 0) }
+
+// manyPolicy has many more of both. Of the rules, as many as in the example concern the namespace of the objects, and
+// the rest others.
+func manyPolicy() string { return policyOf(manyMirrors, manyRules-rules) }
+
+func policyOf(mirrors, foreign int) string {
+	var b strings.Builder
+	b.WriteString("apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\nmirrors:\n")
+	for i := range mirrors {
+		source := fmt.Sprintf("registry-%d.example", i)
+		if known := []string{"docker.io", "quay.io", "ghcr.io", "registry.k8s.io", "gcr.io"}; i < len(known) {
+			source = known[i]
+		}
+		fmt.Fprintf(&b, "- {name: m%d, sources: [%s], mirror: %s/%[2]s, mode: enforce}\n", i, source, mirror)
+	}
+	kinds := []struct {
+		name, checks string
+		ours         int
+	}{
+		{"pods", `images: {from: mirrors}`, 1},
+		{"ingresses", `hosts: {allowed: ["**.example", "**.example.com"]}, tls: {required: true}`, 10},
+		{"services", `types: {allowed: [ClusterIP, LoadBalancer]}`, 9},
+	}
+	for _, kind := range kinds {
+		fmt.Fprintf(&b, "%s:\n", kind.name)
+		for i := range kind.ours {
+			fmt.Fprintf(&b, "- {name: our-%s-%d, mode: enforce, match: {namespaces: [team-*]}, %s}\n", kind.name, i, kind.checks)
+		}
+		for i := range foreign * kind.ours / rules {
+			fmt.Fprintf(&b, "- {name: their-%s-%d, mode: enforce, match: {namespaces: [other-%[2]d]}, %[3]s}\n", kind.name, i, kind.checks)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// server is a process that is measured: the floor, or evergate with a policy.
+type server struct {
+	name     string
+	floor    bool
+	addr     string        // where reviews are answered
+	profiles string        // where a profiled one answers pprof
+	took     time.Duration // from exec to ready
+
+	cmd *exec.Cmd
+	log *tail
+}
+
+// procs is how many cores a server may use. Two is what small nodes leave to a webhook, and makes figures of larger
+// machines comparable.
+const procs = "GOMAXPROCS=2"
+
+// start runs a server and waits until it is ready. The caller must stop it.
+func start(ctx context.Context, name, binary string, args ...string) (*server, error) {
+	s := &server{name: name, cmd: exec.CommandContext(ctx, binary, args...), log: new(tail)}
+	s.cmd.Env = []string{procs, "PATH=" + os.Getenv("PATH")}
+	stderr, err := s.cmd.StderrPipe()
+	if err != nil {
+		return nil, err
+	}
+	begin := time.Now()
+	if err := s.cmd.Start(); err != nil {
+		return nil, err
+	}
+	ready := make(chan bool, 1)
+	go func() {
+		defer close(ready)
+		s.follow(stderr, func() { s.took = time.Since(begin); ready <- true })
+	}()
+	if !<-ready {
+		_ = s.cmd.Wait()
+		return nil, fmt.Errorf("%s did not become ready; the end of its log:\n%s", name, s.log)
+	}
+	return s, nil
+}
+
+// follow reads the log to its end and calls ready when it says so.
+func (s *server) follow(log io.Reader, ready func()) {
+	for lines := bufio.NewScanner(log); lines.Scan(); {
+		s.log.add(lines.Text())
+		var line struct{ Msg, To, Address string }
+		if json.Unmarshal(lines.Bytes(), &line) != nil {
+			continue
+		}
+		switch {
+		case line.Msg == "profiles":
+			s.profiles = line.Address
+		case line.Msg == "phase changed" && line.Address != "":
+			s.addr = line.Address
+		}
+		if line.Msg == "phase changed" && line.To == "ready" {
+			ready()
+		}
+	}
+}
+
+// stop ends the process. Nothing of how it ends is measured here.
+func (s *server) stop() {
+	_ = s.cmd.Process.Kill()
+	_ = s.cmd.Wait() // an error says that it was killed
+}
+
+// cpu is the processor time that the process has used.
+func (s *server) cpu() (time.Duration, error) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.cmd.Process.Pid))
+	if err != nil {
+		return 0, err
+	}
+	_, rest, _ := strings.Cut(string(data), ") ") // after the name of the binary, which may contain anything
+	fields := strings.Fields(rest)
+	const utime, stime = 14 - 3, 15 - 3 // as proc(5) counts, less the three before
+	var ticks int64
+	for _, i := range []int{utime, stime} {
+		n, err := strconv.ParseInt(fields[i], 10, 64)
+		if err != nil {
+			return 0, err
+		}
+		ticks += n
+	}
+	return time.Duration(ticks) * (time.Second / 100), nil // USER_HZ is 100 on every Linux that Go runs on
+}
+
+// memory is the resident memory of a process, in bytes: now, and the most since it was started.
+type memory struct{ now, peak int64 }
+
+func (s *server) memory() (m memory, err error) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
+	if err != nil {
+		return m, err
+	}
+	for line := range bytes.Lines(data) {
+		name, value, _ := strings.Cut(string(line), ":")
+		n, _ := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64)
+		switch name {
+		case "VmRSS":
+			m.now = n << 10
+		case "VmHWM":
+			m.peak = n << 10
+		}
+	}
+	if m.now == 0 || m.peak == 0 {
+		return m, fmt.Errorf("no VmRSS or VmHWM in the status of process %d", s.cmd.Process.Pid)
+	}
+	return m, nil
+}
+
+// tail keeps the last lines of a log.
+type tail struct{ lines []string }
+
+func (t *tail) add(line string) {
+	const kept = 20
+	t.lines = append(t.lines, line)
+	t.lines = t.lines[max(0, len(t.lines)-kept):]
+}
+
+func (t *tail) String() string { return strings.Join(t.lines, "\n") }

@@ -1,0 +1,30 @@
+// Profiled is evergate with one more port, on which net/http/pprof answers. The product has no such port.
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"os"
+	"runtime"
+	"time"
+
+	"github.com/evergate/evergate/cmd"
+)
+
+func main() {
+	runtime.MemProfileRate = 16 << 10          // a sample every 16 KiB instead of 512: a review allocates little
+	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it ends with the process
+	if err != nil {
+		panic(err)
+	}
+	fmt.Fprintf(os.Stderr, `{"msg":"profiles","address":%q}`+"\n", l.Addr())
+	mux := http.NewServeMux()
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	mux.Handle("/debug/pprof/allocs", pprof.Handler("allocs"))
+	s := &http.Server{Handler: mux, ReadHeaderTimeout: time.Second} // its one caller is on this machine
+	go func() { _ = s.Serve(l) }()
+	os.Exit(cmd.Run(context.Background(), os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr))
+}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+)
+
+// report is all that was measured.
+type report struct {
+	costs     []*cost
+	memory    *memories
+	latency   *latencies
+	startTook []float64
+	size      int64
+}
+
+// row is one line of the table: what was measured, what is allowed, and whether the one is within the other.
+type row struct {
+	what, got, limit string
+	pass             bool
+}
+
+func rowOf(what string, got, limit float64, format string) row {
+	return row{what, fmt.Sprintf(format, got), fmt.Sprintf(format, limit), got <= limit}
+}
+
+// What is allowed beside the ratios, which stand in reviews.
+const (
+	mostGrowth    = 1.10 // with 10,000 mirrors and 1,000 rules
+	mostIdle      = 30   // MiB
+	mostLoaded    = 64   // MiB
+	mostDrift     = 1.10 // of memory, from a tenth of a long run to its end
+	mostStart     = 150  // ms
+	mostSize      = 30   // MiB
+	mostLatencies = 3    // times the floor's
+)
+
+func (r *report) rows() []row {
+	var rows []row
+	for _, c := range r.costs {
+		rows = append(rows, rowOf(c.review.title(), c.ratio(), c.review.limit, "%.2f"))
+	}
+	for _, c := range r.costs {
+		what := fmt.Sprintf("%s, with %d mirrors and %d rules", c.review.name, manyMirrors, manyRules)
+		rows = append(rows, rowOf(what, 100*(c.growth()-1), 100*(mostGrowth-1), "%+.0f %%"))
+	}
+	m := r.memory
+	return append(rows,
+		rowOf("resident memory, idle", mebibytes(m.idle), mostIdle, "%.0f MiB"),
+		rowOf(fmt.Sprintf("resident memory, %d connections, the most", crowd), mebibytes(m.most), mostLoaded, "%.0f MiB"),
+		rowOf(fmt.Sprintf("its growth over the last nine tenths of %d reviews", m.length),
+			100*(float64(m.late)/float64(m.early)-1), 100*(mostDrift-1), "%+.0f %%"),
+		rowOf("exec to ready", median(r.startTook), mostStart, "%.0f ms"),
+		rowOf("binary", mebibytes(r.size), mostSize, "%.1f MiB"),
+		rowOf("p99 at half of the saturation rate, as a ratio", r.latency.ratio(), mostLatencies, "%.2f"),
+	)
+}
+
+// markdown is the table as docs/performance.md has it.
+func (r *report) markdown() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s; `make bench`.\n\n| | measured | at most | |\n| --- | --- | --- | --- |\n", machine())
+	for _, row := range r.rows() {
+		verdict := "pass"
+		if !row.pass {
+			verdict = "**fail**"
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", row.what, row.got, row.limit, verdict)
+	}
+	b.WriteString("\nProcessor time of the server process a review, in microseconds:\n\n" +
+		"| review | floor | evergate | many entries |\n| --- | --- | --- | --- |\n")
+	for _, c := range r.costs {
+		fmt.Fprintf(&b, "| %s | %.0f | %.0f | %.0f |\n", c.review.title(), median(c.floor), median(c.example), median(c.many))
+	}
+	return b.String()
+}
+
+// Between these two lines stands what is measured.
+const begin, end = "<!-- figures: written by make bench -->\n", "<!-- end of figures -->\n"
+
+// write puts the table into a document.
+func (r *report) write(path string) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	before, rest, ok := strings.Cut(string(text), begin)
+	_, after, closed := strings.Cut(rest, end)
+	if !ok || !closed {
+		return fmt.Errorf("%s has no place for figures: want the lines %q and %q", path, begin, end)
+	}
+	return os.WriteFile(path, []byte(before+begin+"\n"+r.markdown()+"\n"+end+after), 0o644)
+}
+
+// cpuModel finds the name of the processor in /proc/cpuinfo.
+func cpuModel(info string) string {
+	_, rest, _ := strings.Cut(info, "model name")
+	line, _, _ := strings.Cut(rest, "\n")
+	_, name, _ := strings.Cut(line, ":")
+	return strings.Join(strings.Fields(name), " ")
+}

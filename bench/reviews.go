@@ -1,0 +1,125 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+
+	"github.com/evergate/evergate/review/reviewtest"
+)
+
+// mirror is the registry that all images of the measured Pods are rewritten to.
+const mirror = "mirror.corp.example"
+
+// review is one line of the table.
+type review struct {
+	name  string // as docs/performance.md writes it
+	path  string
+	limit float64 // of the ratio to the floor
+	body  []byte
+	uid   int // where it stands in body
+}
+
+// reviews returns what costs are told in.
+func reviews() []*review {
+	lines := map[string]review{
+		"pod-small":   {name: "small Pod, images rewritten", path: "/mutate/pods", limit: 1.5},
+		"pod-typical": {name: "typical Pod, 5 containers", path: "/mutate/pods", limit: 1.6},
+		"pod-large":   {name: "large Pod, 20 containers", path: "/mutate/pods", limit: 3},
+		"service":     {name: "Service", path: "/validate/services", limit: 1.5},
+		"ingress-10":  {name: "Ingress, 10 hosts", path: "/validate/ingresses", limit: 1.6},
+		"ingress-500": {name: "Ingress, 500 hosts", path: "/validate/ingresses", limit: 3},
+	}
+	var all []*review
+	for _, b := range reviewtest.Bodies() {
+		r := lines[b.Name]
+		r.body, r.uid = b.Data, bytes.Index(b.Data, []byte(reviewtest.UID))
+		all = append(all, &r)
+	}
+	return all
+}
+
+// title is the name with the size of the body.
+func (r *review) title() string {
+	return fmt.Sprintf("%s (%s KB)", r.name, strings.TrimSuffix(fmt.Sprintf("%.1f", float64(len(r.body))/1000), ".0"))
+}
+
+// number writes the uid of the n-th review into a body and returns it.
+func (r *review) number(body []byte, n int64) (uid []byte) {
+	uid = body[r.uid : r.uid+len(reviewtest.UID)]
+	copy(uid, fmt.Sprintf("%08x-6393-11e8-b7cc-%012x", n>>32, n&(1<<32-1)))
+	return uid
+}
+
+// verify checks an answer as kube-apiserver does: the protocol, the uid, and that the patch can be applied. And it checks
+// that the answer is right: every image of a Pod comes from the mirror afterwards, everything else is as it was.
+func (r *review) verify(uid, answer []byte) error {
+	var a struct {
+		APIVersion, Kind string
+		Response         struct {
+			UID              string
+			Allowed          bool
+			Patch            []byte
+			PatchType        string
+			Warnings         []string
+			AuditAnnotations map[string]string
+		}
+	}
+	if err := json.Unmarshal(answer, &a); err != nil {
+		return fmt.Errorf("the answer is not JSON: %w", err)
+	}
+	switch {
+	case a.APIVersion != "admission.k8s.io/v1" || a.Kind != "AdmissionReview":
+		return fmt.Errorf("the answer is a %s %s", a.APIVersion, a.Kind)
+	case a.Response.UID != string(uid):
+		return fmt.Errorf("the answer is for the uid %q, not for %q", a.Response.UID, uid)
+	case !a.Response.Allowed || a.Response.Warnings != nil:
+		return fmt.Errorf("not allowed without a word: %s", answer)
+	case a.Response.AuditAnnotations["policy"] == "":
+		return errors.New("the answer does not say by which policy")
+	case r.path != "/mutate/pods" && a.Response.Patch != nil:
+		return errors.New("the answer has a patch")
+	case r.path != "/mutate/pods":
+		return nil
+	case a.Response.PatchType != "JSONPatch":
+		return fmt.Errorf("the patch is of type %q", a.Response.PatchType)
+	}
+	return r.verifyPatch(a.Response.Patch)
+}
+
+func (r *review) verifyPatch(text []byte) error {
+	var body struct {
+		Request struct{ Object json.RawMessage }
+	}
+	if err := json.Unmarshal(r.body, &body); err != nil {
+		return err
+	}
+	patch, err := jsonpatch.DecodePatch(text)
+	if err != nil {
+		return err
+	}
+	patched, err := patch.Apply(body.Request.Object)
+	if err != nil {
+		return err
+	}
+	var pod struct {
+		Metadata struct{ Annotations map[string]string }
+		Spec     struct{ Containers []struct{ Image string } }
+	}
+	if err := json.Unmarshal(patched, &pod); err != nil {
+		return err
+	}
+	for _, c := range pod.Spec.Containers {
+		if !strings.HasPrefix(c.Image, mirror+"/docker.io/") {
+			return fmt.Errorf("the image %s is not from the mirror", c.Image)
+		}
+	}
+	if n := len(pod.Spec.Containers); len(patch) != n+1 || pod.Metadata.Annotations["evergate.dev/original-images"] == "" {
+		return fmt.Errorf("%d operations for %d images and a record: %s", len(patch), n, text)
+	}
+	return nil
+}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+
+	"net/http"
+)
+
+// rig is what servers are started from: binaries, policies and a certificate, in a directory of their own.
+type rig struct {
+	dir         string
+	certificate *certificate
+}
+
+func newRig(ctx context.Context, binaries map[string]string) (*rig, error) {
+	dir, err := os.MkdirTemp("", "evergate-bench-")
+	if err != nil {
+		return nil, err
+	}
+	r := &rig{dir: dir}
+	if r.certificate, err = newCertificate(dir); err != nil {
+		return nil, err
+	}
+	for name, pkg := range binaries {
+		// As make build and the Dockerfile do it.
+		c := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", r.path(name), pkg)
+		c.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := c.CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("build %s: %w\n%s", pkg, err, out)
+		}
+	}
+	for name, text := range map[string]string{"example.yaml": examplePolicy(), "many.yaml": manyPolicy()} {
+		if err := os.WriteFile(r.path(name), []byte(text), 0o600); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+func (r *rig) remove() { _ = os.RemoveAll(r.dir) }
+
+func (r *rig) path(name string) string { return filepath.Join(r.dir, name) }
+
+func (r *rig) client() *http.Client { return newClient(r.certificate.roots) }
+
+// floor starts the server that does nothing.
+func (r *rig) floor(ctx context.Context) (*server, error) {
+	s, err := start(ctx, "floor", r.path("floor"), "--tls-cert", r.certificate.cert, "--tls-key", r.certificate.key)
+	if s != nil {
+		s.floor = true
+	}
+	return s, err
+}
+
+// evergate starts a binary of evergate with a policy: example or many. All else is as it is by default.
+func (r *rig) evergate(ctx context.Context, binary, policy string) (*server, error) {
+	return start(ctx, "evergate, "+policy+" policy", r.path(binary), "serve",
+		"--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0", "--log-format", "json",
+		"--tls-cert", r.certificate.cert, "--tls-key", r.certificate.key, "--policy", r.path(policy+".yaml"))
+}
+
+// machine describes what the figures were measured on.
+func machine() string {
+	model := "unknown processor"
+	if data, err := os.ReadFile("/proc/cpuinfo"); err == nil {
+		model = cpuModel(string(data))
+	}
+	return fmt.Sprintf("%s, %s/%s, %s, %d cores", runtime.Version(), runtime.GOOS, runtime.GOARCH, model, runtime.NumCPU())
+}
