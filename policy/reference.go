@@ -22,6 +22,13 @@ const maxReference = 1024
 
 // parseReference reads an image as users write it. The error's text is safe to show: printable and of bounded length.
 func parseReference(s string) (reference, error) {
+	if ref, ok := plainReference(s); ok {
+		return ref, nil
+	}
+	return grammarReference(s)
+}
+
+func grammarReference(s string) (reference, error) {
 	if err := plausible(s); err != nil {
 		return reference{}, err
 	}

@@ -23,8 +23,10 @@ import (
 // As in Kubernetes, names are case-sensitive, and null counts as absent. The first error sticks: from then on every
 // method returns at once with the zero value, so that walkers need not look at it.
 type reader struct {
-	body  []byte
-	dec   *jsontext.Decoder
+	data  []byte
+	pos   int             // everything before it has been read
+	depth int             // objects and lists around it
+	names [][]byte        // of the fields that walkers have read, of the objects around it
 	block strings.Builder // what text fills
 	kept  int             // list elements and map entries so far
 	err   error
@@ -35,47 +37,36 @@ type reader struct {
 // anything comes near it.
 const maxKept = 100_000
 
-func newReader(body []byte) *reader {
-	return &reader{body: body, dec: jsontext.NewDecoder(bytes.NewBuffer(body),
-		// Names that stand twice are looked for by fields, only where something is decided: looking everywhere would
-		// double the cost of decoding.
-		jsontext.AllowDuplicateNames(true),
-		// Invalid UTF-8 is read as the API server reads it, as U+FFFD: content must not make a call fail.
-		jsontext.AllowInvalidUTF8(true),
-	)}
-}
+func newReader(data []byte) *reader { return &reader{data: data} }
 
 // end checks that nothing follows the value that was read.
 func (r *reader) end() {
-	if r.err != nil {
-		return
-	}
-	end := r.dec.InputOffset()
-	if _, err := r.dec.ReadToken(); !errors.Is(err, io.EOF) {
-		r.fail(badRequest("something follows the end of the JSON at byte %d", end))
+	if r.err == nil && space(r.data, r.pos) < len(r.data) {
+		r.fail(badRequest("something follows the end of the JSON at byte %d", r.pos))
 	}
 }
 
 // fields yields the name of each field of an object and refuses an object in which one that the walker reads stands
-// twice: which of the two counts is a matter of taste, and whoever reads the object after us might have another.
+// twice: which of the two counts is a matter of taste, and whoever reads the object after us might have another. Others
+// are not looked at, since looking everywhere would double the cost of decoding.
 func (r *reader) fields(yield func(name []byte) bool) {
-	var space [16][]byte // more than any walker reads
-	read := space[:0]
+	first := len(r.names)
 	for name := range r.members {
-		start := r.dec.InputOffset()
+		start := r.pos
 		if !yield(name) {
 			return
 		}
-		if r.dec.InputOffset() == start {
+		if r.pos == start {
 			continue
 		}
-		for _, earlier := range read {
+		for _, earlier := range r.names[first:] {
 			if bytes.Equal(earlier, name) {
 				r.reject("stands twice")
 			}
 		}
-		read = append(read, name)
+		r.names = append(r.names, name)
 	}
+	r.names = r.names[:first]
 }
 
 // members yields the name of each field of an object.
@@ -83,14 +74,13 @@ func (r *reader) members(yield func(name []byte) bool) {
 	if !r.enter('{') {
 		return
 	}
-	for r.dec.PeekKind() != '}' {
+	for {
 		name := r.name()
-		start := r.dec.InputOffset()
-		if r.err != nil || !yield(name) || !r.leave(start) {
+		start := r.pos
+		if r.err != nil || !yield(name) || !r.leave(start) || !r.more('}') {
 			return
 		}
 	}
-	r.token()
 }
 
 // items yields the index of each element of a list.
@@ -98,25 +88,50 @@ func (r *reader) items(yield func(i int) bool) {
 	if !r.enter('[') {
 		return
 	}
-	for i := 0; r.dec.PeekKind() != ']'; i++ {
+	for i := 0; ; i++ {
 		r.count()
-		start := r.dec.InputOffset()
-		if !yield(i) || !r.leave(start) {
+		r.pos = space(r.data, r.pos)
+		start := r.pos
+		if !yield(i) || !r.leave(start) || !r.more(']') {
 			return
 		}
 	}
-	r.token()
 }
 
-// enter opens the object or list that comes next and says whether there is one.
-func (r *reader) enter(open jsontext.Kind) bool {
+// enter opens the object or list that comes next and says whether there is one with something in it.
+func (r *reader) enter(opener byte) bool {
 	if r.err != nil {
 		return false
 	}
-	if r.dec.PeekKind() == open {
-		return r.token()
+	if r.next() != opener {
+		r.value(opener)
+		return false
 	}
-	r.value(open)
+	if r.depth == maxDepth {
+		r.malformed()
+		return false
+	}
+	r.depth++
+	if r.pos++; r.next() == opener+2 { // in ASCII } is two after {, and ] after [
+		r.pos++
+		r.depth--
+		return false
+	}
+	return true
+}
+
+// more reads what stands between two elements, or closes the object or list, and says which of the two it was.
+func (r *reader) more(closer byte) bool {
+	switch r.next() {
+	case ',':
+		r.pos++
+		return true
+	case closer:
+		r.pos++
+		r.depth--
+	default:
+		r.malformed()
+	}
 	return false
 }
 
@@ -128,31 +143,50 @@ func (r *reader) count() {
 }
 
 // leave skips the value at start if nobody has read it, and says whether to go on.
-func (r *reader) leave(start int64) bool {
-	if r.err == nil && r.dec.InputOffset() == start {
-		_, err := r.dec.ReadValue() // faster than SkipValue, which goes token by token
-		r.fail(err)
+func (r *reader) leave(start int) bool {
+	if r.err == nil && r.pos == start {
+		r.skip()
 	}
 	return r.err == nil
 }
 
-func (r *reader) token() bool {
-	_, err := r.dec.ReadToken()
-	r.fail(err)
-	return err == nil
+// next returns the first byte of what comes next; 0 at the end of the text.
+func (r *reader) next() byte {
+	if r.pos = space(r.data, r.pos); r.pos < len(r.data) {
+		return r.data[r.pos]
+	}
+	return 0
 }
 
-// name reads the name of a field. It is a part of the body wherever it can be.
-func (r *reader) name() []byte {
-	raw, err := r.dec.ReadValue()
-	if err != nil {
-		r.fail(err)
+// skip reads over a value and returns it; nil if it is none.
+func (r *reader) skip() []byte {
+	start := space(r.data, r.pos)
+	end := skip(r.data, start, maxDepth-r.depth)
+	if end < 0 {
+		r.malformed()
 		return nil
 	}
-	if end := r.dec.InputOffset(); plain(raw) {
-		return r.body[end-int64(len(raw))+1 : end-1]
+	r.pos = end
+	return r.data[start:end]
+}
+
+// name reads the name of a field and what stands between it and its value. It is a part of the text wherever it can be.
+func (r *reader) name() []byte {
+	if r.next() != '"' {
+		r.malformed()
+		return nil
 	}
-	return unquote(raw)
+	start, end := r.pos, skipString(r.data, r.pos)
+	if end < 0 {
+		r.malformed()
+		return nil
+	}
+	if r.pos = end; r.next() != ':' {
+		r.malformed()
+		return nil
+	}
+	r.pos = space(r.data, r.pos+1)
+	return unquote(r.data[start:end])
 }
 
 // fail keeps the first error.
@@ -162,20 +196,55 @@ func (r *reader) fail(err error) {
 	}
 }
 
-// reject says what is wrong with the field or value that was read last.
-func (r *reader) reject(msg string) {
+// malformed fails with what jsontext says of the text.
+func (r *reader) malformed() {
 	if r.err == nil {
-		r.err = &fieldError{path: r.path(), msg: msg}
+		r.err = syntaxError(r.data)
 	}
 }
 
-// path names what was read last as users write it: spec.containers[0].image, metadata.labels[example.com/team].
-func (r *reader) path() string {
+// reject says what is wrong with the field or value that was read last.
+func (r *reader) reject(msg string) {
+	if r.err == nil {
+		r.err = &fieldError{path: pathTo(r.data[:r.pos]), msg: msg}
+	}
+}
+
+// newDecoder returns the decoder that the scanner agrees with.
+func newDecoder(data []byte) *jsontext.Decoder {
+	return jsontext.NewDecoder(bytes.NewBuffer(data),
+		// Names that stand twice are looked for by fields, only where something is decided.
+		jsontext.AllowDuplicateNames(true),
+		// Invalid UTF-8 is read as the API server reads it, as U+FFFD: content must not make a call fail.
+		jsontext.AllowInvalidUTF8(true),
+	)
+}
+
+// syntaxError says what is wrong with a text that the scanner did not take for JSON.
+func syntaxError(data []byte) error {
+	for dec := newDecoder(data); ; {
+		_, err := dec.ReadToken()
+		if errors.Is(err, io.EOF) && dec.InputOffset() > 0 {
+			return errors.New("not JSON") // jsontext takes it: no text is known of which that is true
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// pathTo names the value that a part of a JSON text ends with, as users write it: spec.containers[0].image,
+// metadata.labels[example.com/team].
+func pathTo(part []byte) string {
+	dec := newDecoder(part)
+	for err := error(nil); err == nil; {
+		_, err = dec.ReadToken()
+	}
 	var path strings.Builder
 	depth := 0
-	for token := range r.dec.StackPointer().Tokens() {
+	for token := range dec.StackPointer().Tokens() {
 		depth++
-		switch kind, _ := r.dec.StackIndex(depth); {
+		switch kind, _ := dec.StackIndex(depth); {
 		case kind == '[' || strings.ContainsAny(token, "./[]"):
 			fmt.Fprintf(&path, "[%s]", token)
 		case depth > 1:

@@ -104,7 +104,7 @@ func TestDecodeErrors(t *testing.T) {
 		"blank":             {" \n", `empty, want JSON`},
 		"not JSON":          {`kind: AdmissionReview`, `not JSON: byte 0: invalid character 'k' at start of value`},
 		"truncated":         {head + `,"request":{"uid":"u-1"`, `not JSON: byte 83: unexpected EOF`},
-		"broken object":     {creation("pods", `{"spec":{"x":[1,}}`), `not JSON: byte 187: invalid character '}' at start of value`},
+		"broken object":     {creation("pods", `{"spec":{"x":[1,}}`), `not JSON: byte 186: invalid character ',' at start of value`},
 		"broken number":     {creation("pods", `{"spec":{"x":01}}`), `not JSON: byte 185: invalid character '1' after object value (expecting ',' or '}')`},
 		"garbage after it":  {creation("pods", `{}`) + "x", `something follows the end of the JSON at byte 175`},
 		"two reviews":       {creation("pods", `{}`) + creation("pods", `{}`), `something follows the end of the JSON at byte 175`},

@@ -1,6 +1,7 @@
 package review
 
 import (
+	"encoding/binary"
 	"strconv"
 	"unicode/utf8"
 
@@ -9,7 +10,7 @@ import (
 
 // null says whether a null comes next, and reads it if so.
 func (r *reader) null() bool {
-	return r.err == nil && r.dec.PeekKind() == 'n' && r.token()
+	return r.err == nil && r.next() == 'n' && r.skip() != nil
 }
 
 // present reads over an object and says whether there is one; null is none.
@@ -18,26 +19,26 @@ func (r *reader) present() bool { return r.value('{') != nil }
 // string reads a string; null is the empty one.
 func (r *reader) string() string {
 	raw := r.value('"')
-	switch {
-	case raw == nil:
+	if raw == nil {
 		return ""
-	case plain(raw):
-		return r.text(raw[1 : len(raw)-1])
-	default:
-		return r.text(unquote(raw))
 	}
+	return r.text(unquote(raw))
 }
 
 // text copies bytes into a string. Short strings, which most are, share blocks of memory: they are needed together and
 // as long as one another, and an allocation for each would double the allocations of a review.
 func (r *reader) text(b []byte) string {
-	const blockSize = 512 // holds the strings of a small Pod
-	if len(b) > blockSize/4 {
+	const (
+		firstBlock = 512     // holds the strings of a small Pod
+		mostBlock  = 8 << 10 // so that little is in vain, whatever comes
+	)
+	if len(b) > firstBlock/4 {
 		return string(b)
 	}
 	if r.block.Cap()-r.block.Len() < len(b) {
+		size := min(max(firstBlock, 2*r.block.Cap()), mostBlock)
 		r.block.Reset() // lets go of the block; the strings in it stay
-		r.block.Grow(blockSize)
+		r.block.Grow(size)
 	}
 	start := r.block.Len()
 	r.block.Write(b)
@@ -124,44 +125,65 @@ func list[T any](r *reader, read func(*reader, *T)) (values []T) {
 	return values
 }
 
-// value reads a value of the given kind, where 't' stands for both booleans. It returns nil for null.
-func (r *reader) value(want jsontext.Kind) jsontext.Value {
+// value reads a value whose first byte is of the given kind: ", {, [, 0 for all numbers, t for both booleans. It returns
+// nil for null.
+func (r *reader) value(want byte) []byte {
 	if r.err != nil {
 		return nil
 	}
-	got := r.dec.PeekKind()
-	if got == 'f' {
-		got = 't'
+	raw := r.skip()
+	if raw == nil {
+		return nil
 	}
-	raw, err := r.dec.ReadValue()
-	switch {
-	case err != nil:
-		r.fail(err)
-	case got == want:
+	switch got := kindOf(raw[0]); got {
+	case want:
 		return raw
-	case got != 'n':
+	case 'n':
+	default:
 		r.reject("want " + nouns[want] + ", got " + nouns[got])
 	}
 	return nil
 }
 
-var nouns = map[jsontext.Kind]string{
-	jsontext.KindString: "a string", jsontext.KindNumber: "a number", jsontext.KindTrue: "true or false",
-	jsontext.KindBeginObject: "an object", jsontext.KindBeginArray: "a list",
+// kindOf tells the kind of a value by its first byte.
+func kindOf(first byte) byte {
+	switch {
+	case first == 'f':
+		return 't'
+	case first == '-' || digit(first):
+		return '0'
+	}
+	return first
 }
 
-// plain says that a JSON string stands for exactly the bytes between its quotes.
+var nouns = map[byte]string{
+	'"': "a string", '0': "a number", 't': "true or false", '{': "an object", '[': "a list",
+}
+
+// unquote returns what a JSON string stands for, with U+FFFD for each byte that is not UTF-8. It is a part of raw
+// wherever it can be.
+func unquote(raw []byte) []byte {
+	if plain(raw) {
+		return raw[1 : len(raw)-1]
+	}
+	text, _ := jsontext.AppendUnquote(nil, raw) // the error tells only of those bytes: raw has been checked
+	return text
+}
+
+// plain says that a JSON string stands for exactly the bytes between its quotes: it has no escape and only ASCII.
 func plain(raw []byte) bool {
-	for _, c := range raw {
+	i := 0
+	for ; i+8 <= len(raw); i += 8 {
+		b := binary.LittleEndian.Uint64(raw[i:])
+		slash := b ^ ones*'\\'
+		if ((slash-ones)&^slash|b)&high != 0 {
+			return false
+		}
+	}
+	for _, c := range raw[i:] {
 		if c == '\\' || c >= utf8.RuneSelf {
 			return false
 		}
 	}
 	return true
-}
-
-// unquote returns what a JSON string stands for, with U+FFFD for each byte that is not UTF-8.
-func unquote(raw []byte) []byte {
-	text, _ := jsontext.AppendUnquote(nil, raw) // the error tells only of those bytes: raw has been checked
-	return text
 }

@@ -8,14 +8,12 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"os"
-	"runtime"
 	"time"
 
 	"github.com/evergate/evergate/cmd"
 )
 
 func main() {
-	runtime.MemProfileRate = 16 << 10          // a sample every 16 KiB instead of 512: a review allocates little
 	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it ends with the process
 	if err != nil {
 		panic(err)
