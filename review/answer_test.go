@@ -15,7 +15,7 @@ import (
 
 func TestEncode(t *testing.T) {
 	const head = `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"uid":"u-1",`
-	patch := []Operation{{"replace", "/spec/containers/0/image", "m.example/nginx"}}
+	patch := []Operation{{Op: "replace", Path: "/spec/containers/0/image", Value: "m.example/nginx"}}
 	for name, test := range map[string]struct {
 		answer Answer
 		want   string
@@ -146,10 +146,26 @@ func FuzzEncode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, uid string, allowed bool, message, warning, key, value string) {
 		a := Answer{
 			UID: uid, Allowed: allowed, Message: message, Warnings: []string{warning, warning + warning},
-			AuditAnnotations: map[string]string{key: value}, Patch: []Operation{{"replace", key, value}},
+			AuditAnnotations: map[string]string{key: value}, Patch: []Operation{{Op: "replace", Path: key, Value: value}, {Op: "add", Path: key, Key: message, Value: warning}},
 		}
 		if utf8.ValidString(uid) { // as every uid is that was read from JSON
 			checkProtocol(t, a.Encode(), a)
+		}
+		var got []struct {
+			Op, Path string
+			Value    any
+		}
+		if err := json.Unmarshal(appendPatch(nil, a.Patch), &got); err != nil || len(got) != 2 {
+			t.Fatalf("the patch is %s: %v", appendPatch(nil, a.Patch), err)
+		}
+		valid := func(s string) string { return strings.Map(func(r rune) rune { return r }, s) }
+		var second any = valid(warning)
+		if message != "" {
+			second = map[string]any{valid(message): valid(warning)}
+		}
+		if got[0].Op != "replace" || got[0].Path != valid(key) || got[0].Value != valid(value) || got[1].Op != "add" ||
+			!cmp.Equal(got[1].Value, second) {
+			t.Errorf("got %+v", got)
 		}
 	})
 }

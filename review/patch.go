@@ -1,6 +1,8 @@
 package review
 
 import (
+	"slices"
+
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/evergate/evergate/policy"
@@ -8,9 +10,47 @@ import (
 
 // Operation is one operation of a JSON Patch (RFC 6902).
 type Operation struct {
-	Op    string `json:"op"`
-	Path  string `json:"path"`
-	Value any    `json:"value"`
+	Op    string // add or replace
+	Path  string // a JSON Pointer
+	Value string
+	Key   string // when set, the value is an object with this one field, whose value is Value
+}
+
+// appendPatch writes a JSON Patch.
+func appendPatch(b []byte, ops []Operation) []byte {
+	b = slices.Grow(b, patchSize(ops))
+	separator := byte('[')
+	for i := range ops {
+		op := &ops[i]
+		b = append(b, separator)
+		b = append(b, `{"op":`...)
+		b = appendString(b, op.Op)
+		b = append(b, `,"path":`...)
+		b = appendString(b, op.Path)
+		b = append(b, `,"value":`...)
+		if op.Key == "" {
+			b = appendString(b, op.Value)
+		} else {
+			b = append(b, '{')
+			b = appendString(b, op.Key)
+			b = append(b, ':')
+			b = appendString(b, op.Value)
+			b = append(b, '}')
+		}
+		b = append(b, '}')
+		separator = ','
+	}
+	return append(b, ']')
+}
+
+// patchSize is about how many bytes a patch will have.
+func patchSize(ops []Operation) int {
+	n := 0
+	for i := range ops {
+		op := &ops[i]
+		n += len(`,{"op":"replace","path":"","value":""}`) + len(op.Path) + len(op.Key) + len(op.Value)
+	}
+	return n + n/16 // quotes are written as two characters, and the record has some for each image
 }
 
 // annotations is where metadata keeps them, as a JSON Pointer.
@@ -21,7 +61,10 @@ const annotations jsontext.Pointer = "/metadata/annotations"
 // pods/ephemeralcontainers cannot. Nothing else of the Pod is touched, so nothing that Evergate does not know is lost.
 // There are no test operations: one that fails would fail the user's request.
 func PatchPod(pod *policy.Pod, rw policy.Rewriting, recordable bool) []Operation {
-	var ops []Operation
+	if !rw.Changes() {
+		return nil
+	}
+	ops := make([]Operation, 0, len(rw.Images)+1)
 	for i := range rw.Images {
 		if o := &rw.Images[i]; o.Outcome == policy.Rewritten {
 			ops = append(ops, Operation{Op: "replace", Path: o.Image.Pointer(), Value: o.To})
@@ -36,7 +79,7 @@ func PatchPod(pod *policy.Pod, rw policy.Rewriting, recordable bool) []Operation
 // annotate sets an annotation. A Pod without annotations has no map that one could be added to.
 func annotate(pod *policy.Pod, key, value string) Operation {
 	if pod.Annotations == nil {
-		return Operation{Op: "add", Path: string(annotations), Value: map[string]string{key: value}}
+		return Operation{Op: "add", Path: string(annotations), Key: key, Value: value}
 	}
 	return Operation{Op: "add", Path: string(annotations.AppendToken(key)), Value: value}
 }

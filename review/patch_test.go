@@ -27,7 +27,7 @@ func rewriting(pod *policy.Pod, record string) policy.Rewriting {
 }
 
 func TestPatchPod(t *testing.T) {
-	replace := func(path, value string) Operation { return Operation{"replace", path, value} }
+	replace := func(path, value string) Operation { return Operation{Op: "replace", Path: path, Value: value} }
 	for name, test := range map[string]struct {
 		pod        string
 		recordable bool
@@ -41,21 +41,21 @@ func TestPatchPod(t *testing.T) {
 			[]Operation{
 				replace("/spec/containers/1/image", "m/b"), replace("/spec/initContainers/0/image", "m/c"),
 				replace("/spec/ephemeralContainers/0/image", "m/d"), replace("/spec/volumes/1/image/reference", "m/e"),
-				{"add", "/metadata/annotations/evergate.dev~1original-images", "{}"},
+				{Op: "add", Path: "/metadata/annotations/evergate.dev~1original-images", Value: "{}"},
 			},
 		},
 		"no annotations": {
 			`{"metadata":{},"spec":{"containers":[{"image":"a"}]}}`, true,
 			[]Operation{
 				replace("/spec/containers/0/image", "m/a"),
-				{"add", "/metadata/annotations", map[string]string{"evergate.dev/original-images": "{}"}},
+				{Op: "add", Path: "/metadata/annotations", Key: "evergate.dev/original-images", Value: "{}"},
 			},
 		},
 		"null annotations": {
 			`{"metadata":{"annotations":null},"spec":{"containers":[{"image":"a"}]}}`, true,
 			[]Operation{
 				replace("/spec/containers/0/image", "m/a"),
-				{"add", "/metadata/annotations", map[string]string{"evergate.dev/original-images": "{}"}},
+				{Op: "add", Path: "/metadata/annotations", Key: "evergate.dev/original-images", Value: "{}"},
 			},
 		},
 		"metadata cannot change": {
