@@ -155,6 +155,9 @@ func (v *verdict) annotations() map[string]string {
 
 // auditFindings names each check once, in the order of the findings, with how often it was broken.
 func (v *verdict) auditFindings() string {
+	if len(v.findings) == 0 {
+		return ""
+	}
 	type kind struct {
 		rule, check string
 		mode        policy.Mode
@@ -189,8 +192,8 @@ func (v *verdict) auditImages() string {
 	for i := range v.rewriting.Images {
 		img := &v.rewriting.Images[i]
 		if img.Outcome == policy.Rewritten || img.Outcome == policy.WouldRewrite {
-			l.add(fmt.Sprintf("%s/%s: %s -> %s (%s, %s)",
-				img.Image.Place, img.Image.Name, img.Image.Ref, img.To, img.Entry, img.Mode))
+			l.add(img.Image.Place.String(), "/", img.Image.Name, ": ", img.Image.Ref, " -> ", img.To,
+				" (", img.Entry, ", ", img.Mode.String(), ")")
 		}
 	}
 	return l.String()

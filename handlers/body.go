@@ -61,7 +61,7 @@ func isJSON(contentType string) bool {
 // readBody reads the body of r into memory that held has been given for it. It reserves more only as bytes arrive:
 // a peer reserves little by announcing much. One that has sent mostBytes is given all that it has announced: those who
 // wait for room hold little of it, so that somebody always has all that he needs and comes to an end.
-func readBody(ctx context.Context, r *http.Request, patience time.Time, held *share) ([]byte, error) {
+func (s *server) readBody(ctx context.Context, r *http.Request, patience time.Time, held *share) ([]byte, error) {
 	var body []byte
 	for len(body) < int(r.ContentLength) {
 		size := r.ContentLength
@@ -72,7 +72,10 @@ func readBody(ctx context.Context, r *http.Request, patience time.Time, held *sh
 			return nil, err
 		}
 		have := len(body)
-		body = append(make([]byte, 0, size), body...)[:size]
+		grown := s.buffers.get(size)
+		copy(grown, body)
+		s.buffers.put(body)
+		body = grown
 		if n, err := io.ReadFull(r.Body, body[have:]); err != nil {
 			if err := held.arrived(); err != nil {
 				return nil, err

@@ -63,6 +63,9 @@ func (b *budget) share(cut func(error)) *share {
 // grow makes the share size bytes, waiting for what is missing at most until patience is over. ctx ends when the
 // caller has gone, when its time is up, or when the share was cut off. An error is an *httpError.
 func (s *share) grow(ctx context.Context, patience time.Time, size int64) error {
+	if s.budget.take(s, size) && ctx.Err() == nil {
+		return nil
+	}
 	c := s.budget.claim(s, size)
 	waiting, cancel := context.WithDeadline(ctx, patience)
 	defer cancel()
@@ -120,6 +123,20 @@ func errCutOff() error {
 		status: http.StatusTooManyRequests, reason: bodyBytes + "_cut_off", close: true,
 		msg: "overloaded: this body had to make room for smaller ones before it had arrived",
 	}
+}
+
+// take makes a share size bytes if there is room and nobody waits for it, and says whether it did.
+func (b *budget) take(s *share, size int64) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n := size - s.n
+	if len(b.waiting) > 0 || n > b.free || s.isCut {
+		return false
+	}
+	b.free -= n
+	b.inside.Add(float64(n))
+	s.n = size
+	return true
 }
 
 // claim puts a claim in its place in line, or settles it at once.

@@ -2,14 +2,15 @@ package handlers
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"runtime"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/evergate/evergate/policy"
@@ -21,7 +22,8 @@ import (
 type server struct {
 	policies Policies
 	bodies   *budget
-	reviews  *gate // reviews that are decoded and decided
+	buffers  buffers // what they are read into
+	reviews  *gate   // reviews that are decoded and decided
 	overdue  *Overdue
 	metrics  *telemetry.Metrics
 	tracing  *telemetry.Tracing
@@ -79,10 +81,8 @@ func (e *endpoint) review(w http.ResponseWriter, r *http.Request, start time.Tim
 		return nil, err
 	}
 	t := timesOf(r, start)
-	ctx, cut := context.WithCancelCause(span.Context(r.Context()))
-	defer cut(nil)
-	ctx, cancel := context.WithDeadline(ctx, t.deadline)
-	defer cancel()
+	ctx := newLateContext(span.Context(r.Context()), t.deadline)
+	defer ctx.end()
 	// A context does not end the reading of a body, this does. A writer that knows no deadlines is one of a test.
 	connection := http.NewResponseController(w)
 	_ = connection.SetReadDeadline(t.deadline)
@@ -92,11 +92,11 @@ func (e *endpoint) review(w http.ResponseWriter, r *http.Request, start time.Tim
 		return e.tooLarge(r)
 	}
 	held := e.bodies.share(func(why error) {
-		cut(why)
+		ctx.cutOff(why)
 		_ = connection.SetReadDeadline(time.Now())
 	})
 	defer held.release()
-	body, err := readBody(ctx, r, t.patience, held)
+	body, err := e.readBody(ctx, r, t.patience, held)
 	if err != nil {
 		return nil, err
 	}
@@ -112,8 +112,10 @@ func (e *endpoint) review(w http.ResponseWriter, r *http.Request, start time.Tim
 	return e.decide(body, span)
 }
 
-// decide takes the policy, once, and judges the review in body by it.
+// decide takes the policy, once, and judges the review in body by it. Nobody may use body after that: whatever is kept
+// of it is a copy.
 func (e *endpoint) decide(body []byte, span *telemetry.ReviewSpan) (v *verdict, err error) {
+	inTime := false
 	defer func() {
 		switch p := recover(); p {
 		case nil:
@@ -122,8 +124,12 @@ func (e *endpoint) decide(body []byte, span *telemetry.ReviewSpan) (v *verdict, 
 		default:
 			v, err = nil, &panicError{value: p, stack: debug.Stack(), uid: uidOf(body)}
 		}
+		if inTime { // otherwise reportOverdue may still be reading it
+			e.buffers.put(body)
+		}
 	}()
-	defer e.overdue.watch(func() { e.reportOverdue(body) })()
+	done := e.overdue.watch(func() { e.reportOverdue(body) })
+	defer func() { inTime = done() }()
 	p := e.policies.Current()
 	v, err = e.judge(p, body, span)
 	if content, ok := errors.AsType[*review.ContentError](err); ok {
@@ -186,11 +192,20 @@ const (
 func timesOf(r *http.Request, start time.Time) times { return timesWithin(timeoutOf(r), start) }
 
 func timeoutOf(r *http.Request) time.Duration {
-	d, err := time.ParseDuration(r.URL.Query().Get("timeout"))
+	d, err := time.ParseDuration(queryTimeout(r.URL))
 	if err != nil || d <= 0 {
 		d = defaultTimeout
 	}
 	return min(d, maxTimeout)
+}
+
+// queryTimeout returns the value of ?timeout=. As kube-apiserver writes it, alone and with nothing escaped, it need not be
+// parsed.
+func queryTimeout(u *url.URL) string {
+	if value, ok := strings.CutPrefix(u.RawQuery, "timeout="); ok && !strings.ContainsAny(value, "&%+;") {
+		return value
+	}
+	return u.Query().Get("timeout")
 }
 
 // timesWithin divides the d that a caller waits. The deadline is a tenth earlier, for the way back and for what was

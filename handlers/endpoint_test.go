@@ -385,7 +385,7 @@ func TestBodyIsPaidForAsItArrives(t *testing.T) {
 		r := &http.Request{Body: reader, ContentLength: length}
 		read := make(chan []byte, 1)
 		go func() {
-			body, err := readBody(t.Context(), r, time.Now().Add(time.Minute), held)
+			body, err := new(server).readBody(t.Context(), r, time.Now().Add(time.Minute), held)
 			if err != nil {
 				t.Error(err)
 			}
@@ -419,7 +419,7 @@ func TestBodyBytesAreBounded(t *testing.T) {
 			held := b.share(nil)
 			defer held.release()
 			r := &http.Request{Body: io.NopCloser(strings.NewReader(strings.Repeat("x", 3<<10))), ContentLength: 3 << 10}
-			_, err := readBody(t.Context(), r, time.Now().Add(patience), held)
+			_, err := new(server).readBody(t.Context(), r, time.Now().Add(patience), held)
 			return err
 		}
 		if err := read(); err == nil || asHTTPError(err).status != http.StatusTooManyRequests {

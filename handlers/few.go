@@ -32,15 +32,22 @@ type listing struct {
 // restBytes is room for ", and N more", whatever N.
 const restBytes = 32
 
-func (l *listing) add(s string) {
-	if l.more > 0 || l.text.Len()+len(s)+2 > maxAnnotation-restBytes {
+// add adds an element, which is what its parts make together.
+func (l *listing) add(parts ...string) {
+	n := 0
+	for _, part := range parts {
+		n += len(part)
+	}
+	if l.more > 0 || l.text.Len()+n+2 > maxAnnotation-restBytes {
 		l.more++
 		return
 	}
 	if l.text.Len() > 0 {
 		l.text.WriteString(", ")
 	}
-	l.text.WriteString(s)
+	for _, part := range parts {
+		l.text.WriteString(part)
+	}
 }
 
 // String returns the list.

@@ -28,16 +28,19 @@ func (o *Overdue) Err() error {
 	return nil
 }
 
-// watch begins to watch over a review and calls report when it becomes overdue. done is to be called when it comes back.
-func (o *Overdue) watch(report func()) (done func()) {
+// watch begins to watch over a review and calls report when it becomes overdue. done is to be called when it comes back,
+// and says whether that was in time, so that report is not and will not be called.
+func (o *Overdue) watch(report func()) (done func() (inTime bool)) {
 	timer := time.AfterFunc(overdueAfter, func() {
 		o.n.Add(1)
 		report()
 	})
-	return func() {
-		if !timer.Stop() {
+	return func() bool {
+		inTime := timer.Stop()
+		if !inTime {
 			o.n.Add(-1) // it did come back
 		}
+		return inTime
 	}
 }
 

@@ -1,0 +1,40 @@
+package handlers
+
+import (
+	"math/bits"
+	"sync"
+)
+
+// buffers keeps the memory of bodies for the next ones: they are most of what a review allocates, and memory that is new
+// has to be cleared and collected. What nobody uses goes back with the next two garbage collections. The zero value is
+// ready to use.
+type buffers struct {
+	pools [classes]sync.Pool // of *[]byte; those of pool i have a capacity of firstBytes << i
+}
+
+// classes are the powers of two from firstBytes to mostBytes. A buffer takes up less than twice what is asked for, and
+// larger ones are rare and are not kept.
+const classes = 7
+
+// get returns size bytes, with anything in them.
+func (b *buffers) get(size int64) []byte {
+	i := class(size)
+	if i >= classes {
+		return make([]byte, size)
+	}
+	if p, ok := b.pools[i].Get().(*[]byte); ok {
+		return (*p)[:size]
+	}
+	return make([]byte, size, firstBytes<<i)
+}
+
+// put takes a buffer back. Nobody may use it any more.
+func (b *buffers) put(buffer []byte) {
+	if i := class(int64(cap(buffer))); i < classes && cap(buffer) == firstBytes<<i {
+		b.pools[i].Put(&buffer)
+	}
+}
+
+// class returns the number of the pool of the smallest buffers that have room for size bytes; it may be one that there
+// is not.
+func class(size int64) int { return bits.Len64(uint64(max(size-1, 0)) / firstBytes) }
