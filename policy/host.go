@@ -122,18 +122,18 @@ func isNotHostRune(r rune) bool {
 
 // lowerASCII lowers the letters that DNS lowers and no others: strings.ToLower would turn the Kelvin sign into a k.
 func lowerASCII(s string) string {
-	if !strings.ContainsFunc(s, isUpperASCII) {
-		return s
-	}
-	return strings.Map(func(r rune) rune {
-		if isUpperASCII(r) {
-			return r + 'a' - 'A'
+	for i := range len(s) {
+		if 'A' <= s[i] && s[i] <= 'Z' {
+			return strings.Map(func(r rune) rune {
+				if 'A' <= r && r <= 'Z' {
+					return r + 'a' - 'A'
+				}
+				return r
+			}, s)
 		}
-		return r
-	}, s)
+	}
+	return s
 }
-
-func isUpperASCII(r rune) bool { return 'A' <= r && r <= 'Z' }
 
 // parentHost returns what stands after the first label; empty when there is nothing.
 func parentHost(name string) string {

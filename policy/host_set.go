@@ -1,24 +1,39 @@
 package policy
 
 // hostSet is many host patterns. A look-up takes at most as many steps as a host has labels, however many patterns
-// there are.
-type hostSet map[hostPattern]struct{}
+// there are. A nil set is empty.
+type hostSet struct {
+	patterns map[hostPattern]struct{}
+	// lengths has a bit for each length that names of a depth have, the last one for all from there on. Most steps of a
+	// look-up end here, and need not hash a name.
+	lengths [labelsBelow + 1][4]uint64
+}
 
-func newHostSet(patterns []hostPattern) hostSet {
-	s := make(hostSet, len(patterns))
+func newHostSet(patterns []hostPattern) *hostSet {
+	s := &hostSet{patterns: make(map[hostPattern]struct{}, len(patterns))}
 	for _, p := range patterns {
-		s[p] = struct{}{}
+		s.add(p)
 	}
 	return s
 }
 
-func (s hostSet) has(p hostPattern) bool {
-	_, ok := s[p]
+func (s *hostSet) add(p hostPattern) {
+	s.patterns[p] = struct{}{}
+	n := min(len(p.name), 255)
+	s.lengths[p.depth][n/64] |= 1 << (n % 64)
+}
+
+func (s *hostSet) has(p hostPattern) bool {
+	n := min(len(p.name), 255)
+	if s == nil || s.lengths[p.depth][n/64]&(1<<(n%64)) == 0 {
+		return false
+	}
+	_, ok := s.patterns[p]
 	return ok
 }
 
 // covers returns a pattern of the set that covers every host that p stands for.
-func (s hostSet) covers(p hostPattern) (by hostPattern, ok bool) {
+func (s *hostSet) covers(p hostPattern) (by hostPattern, ok bool) {
 	if s.has(p) {
 		return p, true
 	}
@@ -33,7 +48,7 @@ func (s hostSet) covers(p hostPattern) (by hostPattern, ok bool) {
 }
 
 // deep returns the pattern of the set that has ** in front of name, or of the nearest name above it.
-func (s hostSet) deep(name string) (by hostPattern, ok bool) {
+func (s *hostSet) deep(name string) (by hostPattern, ok bool) {
 	if longer := len(name) - maxHost; longer > 0 {
 		// No pattern is that long: begin where one can be, so that an endless name does not take endless steps.
 		name = parentHost(name[longer-1:])

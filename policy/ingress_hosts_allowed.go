@@ -4,7 +4,7 @@ package policy
 // covers all that it stands for: *.a.example passes by *.a.example and by **.example, but not by x.a.example. An absent
 // host passes only by **.
 type hostsAllowed struct {
-	patterns hostSet
+	patterns *hostSet
 	passing  string // the end of its sentences
 }
 

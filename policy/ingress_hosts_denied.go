@@ -7,7 +7,7 @@ package policy
 // where that matters, hosts.wildcards keeps them out.
 type hostsDenied struct {
 	listed   []hostPattern
-	patterns hostSet
+	patterns *hostSet
 	below    map[string]hostPattern // for a name, a denied host one label below it
 }
 

@@ -19,7 +19,7 @@ func (tlsCoversHosts) find(ing *Ingress, r *report) {
 
 // tlsCoverage is what is known of the certificates of an Ingress.
 type tlsCoverage struct {
-	hosts   hostSet
+	hosts   *hostSet
 	unnamed string // ends the sentences when an element of spec.tls names no host
 }
 
@@ -32,12 +32,12 @@ func newTLSCoverage(tls []IngressTLS) tlsCoverage {
 			c.unnamed = fmt.Sprintf(" (spec.tls[%d] names no host, so what it covers is not known)", i)
 		}
 	}
-	c.hosts = make(hostSet, n)
+	c.hosts = &hostSet{patterns: make(map[hostPattern]struct{}, n)}
 	for i := range tls {
 		for _, h := range tls[i].Hosts {
 			// No certificate has ** or an empty name.
 			if p := parseHost(h); p.depth != labelsBelow {
-				c.hosts[p] = struct{}{}
+				c.hosts.add(p)
 			}
 		}
 	}

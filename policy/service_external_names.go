@@ -65,10 +65,10 @@ func meansUnsafe(p hostPattern) bool {
 // (externalNames.allowed). Services of other types are not judged: what the field holds has no effect, and to become an
 // ExternalName is a change that is judged.
 type externalNames struct {
-	meant   hostSet // what lets unsafe targets pass
-	denied  hostSet
+	meant   *hostSet // what lets unsafe targets pass
+	denied  *hostSet
 	limited bool // allowed is there
-	allowed hostSet
+	allowed *hostSet
 	passing string
 }
 

@@ -50,23 +50,34 @@ func (r *reader) end() {
 // twice: which of the two counts is a matter of taste, and whoever reads the object after us might have another. Others
 // are not looked at, since looking everywhere would double the cost of decoding.
 func (r *reader) fields(yield func(name []byte) bool) {
+	if !r.enter('{') {
+		return
+	}
 	first := len(r.names)
-	for name := range r.members {
+	for {
+		name := r.name()
 		start := r.pos
-		if !yield(name) {
+		if r.err != nil || !yield(name) {
 			return
 		}
-		if r.pos == start {
-			continue
+		if r.pos != start {
+			r.once(first, name)
 		}
-		for _, earlier := range r.names[first:] {
-			if bytes.Equal(earlier, name) {
-				r.reject("stands twice")
-			}
+		if !r.leave(start) || !r.more('}') {
+			break
 		}
-		r.names = append(r.names, name)
 	}
 	r.names = r.names[:first]
+}
+
+// once takes note of the name of a field that was read and refuses it if it is among those from first on.
+func (r *reader) once(first int, name []byte) {
+	for _, earlier := range r.names[first:] {
+		if string(earlier) == string(name) {
+			r.reject("stands twice")
+		}
+	}
+	r.names = append(r.names, name)
 }
 
 // members yields the name of each field of an object.
@@ -176,16 +187,28 @@ func (r *reader) name() []byte {
 		r.malformed()
 		return nil
 	}
-	start, end := r.pos, skipString(r.data, r.pos)
-	if end < 0 {
-		r.malformed()
-		return nil
-	}
-	if r.pos = end; r.next() != ':' {
+	name := r.quoted()
+	if r.next() != ':' {
 		r.malformed()
 		return nil
 	}
 	r.pos = space(r.data, r.pos+1)
+	return name
+}
+
+// quoted reads a string, whose first quote comes next, and returns what it stands for. It is a part of the text wherever
+// it can be.
+func (r *reader) quoted() []byte {
+	start := r.pos
+	end, plain := skipString(r.data, start)
+	if end < 0 {
+		r.malformed()
+		return nil
+	}
+	r.pos = end
+	if plain {
+		return r.data[start+1 : end-1]
+	}
 	return unquote(r.data[start:end])
 }
 

@@ -26,7 +26,7 @@ func skip(data []byte, i, room int) int {
 		}
 		switch c := data[i]; {
 		case c == '"':
-			if i = skipString(data, i); i < 0 {
+			if i, _ = skipString(data, i); i < 0 {
 				return notJSON
 			}
 			if name {
@@ -82,8 +82,11 @@ func skip(data []byte, i, room int) int {
 // subtraction may set others too; the first is always right.
 const ones, high = 0x0101010101010101, 0x8080808080808080
 
-// skipString reads the string whose first quote is at i.
-func skipString(data []byte, i int) int {
+// skipString reads the string whose first quote is at i, and says whether it stands for exactly the bytes between its
+// quotes: it has no escape and only ASCII.
+func skipString(data []byte, i int) (end int, plain bool) {
+	var other uint64 // has a bit of high for what is not ASCII
+	plain = true
 	for i++; ; {
 		for ; i+8 <= len(data); i += 8 {
 			b := binary.LittleEndian.Uint64(data[i:])
@@ -91,26 +94,30 @@ func skipString(data []byte, i int) int {
 			mask := ((quote-ones)&^quote | (slash-ones)&^slash | (b-ones*' ')&^b) & high
 			if mask != 0 {
 				i += bits.TrailingZeros64(mask) / 8
+				other |= b & (mask&-mask - 1) // of what stands before it
 				break
 			}
+			other |= b
 		}
 		for ; ; i++ { // the last bytes of the text, or the byte that was found
 			if i >= len(data) {
-				return notJSON
+				return notJSON, false
 			}
 			c := data[i]
 			if c == '"' {
-				return i + 1
+				return i + 1, plain && other&high == 0
 			}
 			if c < ' ' {
-				return notJSON
+				return notJSON, false
 			}
 			if c == '\\' {
 				if i = skipEscape(data, i); i < 0 {
-					return notJSON
+					return notJSON, false
 				}
+				plain = false
 				break
 			}
+			other |= uint64(c)
 		}
 	}
 }

@@ -1,9 +1,7 @@
 package review
 
 import (
-	"encoding/binary"
 	"strconv"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -18,11 +16,11 @@ func (r *reader) present() bool { return r.value('{') != nil }
 
 // string reads a string; null is the empty one.
 func (r *reader) string() string {
-	raw := r.value('"')
-	if raw == nil {
-		return ""
+	if r.err == nil && r.next() == '"' {
+		return r.text(r.quoted())
 	}
-	return r.text(unquote(raw))
+	r.value('"')
+	return ""
 }
 
 // text copies bytes into a string. Short strings, which most are, share blocks of memory: they are needed together and
@@ -119,6 +117,9 @@ func optional[T any](r *reader, read func(*reader, *T)) *T {
 func list[T any](r *reader, read func(*reader, *T)) (values []T) {
 	var zero T
 	for i := range r.items {
+		if values == nil {
+			values = make([]T, 0, 2) // few lists have only one element
+		}
 		values = append(values, zero)
 		read(r, &values[i])
 	}
@@ -160,30 +161,8 @@ var nouns = map[byte]string{
 	'"': "a string", '0': "a number", 't': "true or false", '{': "an object", '[': "a list",
 }
 
-// unquote returns what a JSON string stands for, with U+FFFD for each byte that is not UTF-8. It is a part of raw
-// wherever it can be.
+// unquote returns what a JSON string stands for, with U+FFFD for each byte that is not UTF-8.
 func unquote(raw []byte) []byte {
-	if plain(raw) {
-		return raw[1 : len(raw)-1]
-	}
 	text, _ := jsontext.AppendUnquote(nil, raw) // the error tells only of those bytes: raw has been checked
 	return text
-}
-
-// plain says that a JSON string stands for exactly the bytes between its quotes: it has no escape and only ASCII.
-func plain(raw []byte) bool {
-	i := 0
-	for ; i+8 <= len(raw); i += 8 {
-		b := binary.LittleEndian.Uint64(raw[i:])
-		slash := b ^ ones*'\\'
-		if ((slash-ones)&^slash|b)&high != 0 {
-			return false
-		}
-	}
-	for _, c := range raw[i:] {
-		if c == '\\' || c >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
 }
