@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"time"
 )
 
 // connections is how many callers call at one time where cost is measured.
@@ -26,7 +25,7 @@ func (c *cost) ratio() float64 { return median(quotients(c.example, c.floor)) }
 func (c *cost) growth() float64 { return median(quotients(c.many, c.example)) }
 
 // measureCosts lets the three servers answer the same reviews in turn, in short rounds.
-func (r *rig) measureCosts(ctx context.Context, w io.Writer, reviews []*review, rounds int, round time.Duration) ([]*cost, error) {
+func (r *rig) measureCosts(ctx context.Context, w io.Writer, reviews []*review, rounds int, round int64) ([]*cost, error) {
 	floor, err := r.floor(ctx)
 	if err != nil {
 		return nil, err
@@ -55,7 +54,7 @@ func (r *rig) measureCosts(ctx context.Context, w io.Writer, reviews []*review, 
 		for i := range rounds + 1 {
 			for j := range turns {
 				t := turns[(i+j)%len(turns)] // nobody always comes after the same one
-				micros, err := t.take(ctx, round)
+				micros, err := t.take(ctx, round/review.weight())
 				if err != nil {
 					return nil, fmt.Errorf("%s, %s: %w", t.server.name, review.name, err)
 				}
@@ -80,17 +79,17 @@ type turn struct {
 }
 
 // take measures one round, in microseconds a review.
-func (t turn) take(ctx context.Context, d time.Duration) (micros float64, err error) {
+func (t turn) take(ctx context.Context, n int64) (micros float64, err error) {
 	before, err := t.server.cpu()
 	if err != nil {
 		return 0, err
 	}
-	calls, err := t.saturate(ctx, connections, d)
+	calls, err := t.repeat(ctx, connections, func(begun int64) bool { return begun <= n })
 	if err != nil {
 		return 0, err
 	}
 	after, err := t.server.cpu()
-	return float64((after - before).Microseconds()) / float64(calls), err
+	return (after - before).Seconds() * 1e6 / float64(calls), err
 }
 
 func quotients(a, b []float64) []float64 {

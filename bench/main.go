@@ -18,13 +18,14 @@ import (
 	"os/signal"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
 
 // options are the flags.
 type options struct {
 	rounds  int
-	round   time.Duration
+	round   int64
 	reviews int64
 	only    string
 	write   string
@@ -34,13 +35,13 @@ type options struct {
 func main() {
 	var o options
 	flag.IntVar(&o.rounds, "rounds", 15, "how often each server has its turn")
-	flag.DurationVar(&o.round, "round", 400*time.Millisecond, "how long a turn is")
+	flag.Int64Var(&o.round, "round", 2000, "how many small reviews a turn has; of large ones fewer")
 	flag.Int64Var(&o.reviews, "reviews", 100_000, "length of the run over which memory must not grow")
 	flag.StringVar(&o.only, "only", "", "measure nothing but the costs of reviews whose name contains this `text`")
 	flag.StringVar(&o.write, "write", "", "write the figures into this `file`, between the lines that mark their place")
 	flag.StringVar(&o.profile, "profile", "", "measure nothing; write CPU and allocation profiles into this `directory`")
 	flag.Parse()
-	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGPIPE)
 	defer cancel()
 	if err := run(ctx, o); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)

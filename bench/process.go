@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -80,24 +81,26 @@ func (s *server) stop() {
 	_ = s.cmd.Wait() // an error says that it was killed
 }
 
-// cpu is the processor time that the process has used.
-func (s *server) cpu() (time.Duration, error) {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.cmd.Process.Pid))
-	if err != nil {
-		return 0, err
+// cpu is the processor time that the process has used, user and system: the sum over its threads, none of which Go ends.
+// /proc/<pid>/stat has the same in hundredths of a second, which is too coarse for short turns.
+func (s *server) cpu() (sum time.Duration, err error) {
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", s.cmd.Process.Pid))
+	if err != nil || len(threads) == 0 {
+		return 0, fmt.Errorf("no processor times of process %d (Linux with CONFIG_SCHED_INFO has them): %w", s.cmd.Process.Pid, err)
 	}
-	_, rest, _ := strings.Cut(string(data), ") ") // after the name of the binary, which may contain anything
-	fields := strings.Fields(rest)
-	const utime, stime = 14 - 3, 15 - 3 // as proc(5) counts, less the three before
-	var ticks int64
-	for _, i := range []int{utime, stime} {
-		n, err := strconv.ParseInt(fields[i], 10, 64)
+	for _, thread := range threads {
+		data, err := os.ReadFile(thread)
 		if err != nil {
 			return 0, err
 		}
-		ticks += n
+		nanoseconds, _, _ := strings.Cut(string(data), " ")
+		n, err := strconv.ParseInt(nanoseconds, 10, 64)
+		if err != nil {
+			return 0, err
+		}
+		sum += time.Duration(n)
 	}
-	return time.Duration(ticks) * (time.Second / 100), nil // USER_HZ is 100 on every Linux that Go runs on
+	return sum, nil
 }
 
 // memory is the resident memory of a process, in bytes: now, and the most since it was started.

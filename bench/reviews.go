@@ -48,6 +48,9 @@ func (r *review) title() string {
 	return fmt.Sprintf("%s (%s KB)", r.name, strings.TrimSuffix(fmt.Sprintf("%.1f", float64(len(r.body))/1000), ".0"))
 }
 
+// weight is how many small reviews this one takes up, about: turns are to be equally long.
+func (r *review) weight() int64 { return max(1, int64(len(r.body))/15_000) }
+
 // number writes the uid of the n-th review into a body and returns it.
 func (r *review) number(body []byte, n int64) (uid []byte) {
 	uid = body[r.uid : r.uid+len(reviewtest.UID)]

@@ -34,17 +34,21 @@ func (s *hostSet) has(p hostPattern) bool {
 
 // covers returns a pattern of the set that covers every host that p stands for.
 func (s *hostSet) covers(p hostPattern) (by hostPattern, ok bool) {
-	if s.has(p) {
+	switch {
+	case s.has(p):
 		return p, true
+	case p.depth == hostItself:
+		return s.below(parentHost(p.name))
 	}
-	above := p.name
-	if p.depth == hostItself {
-		above = parentHost(p.name)
-		if by = (hostPattern{above, oneLabelBelow}); s.has(by) {
-			return by, true
-		}
+	return s.deep(p.name)
+}
+
+// below returns a pattern of the set that covers every host one label below a name.
+func (s *hostSet) below(name string) (by hostPattern, ok bool) {
+	if by = (hostPattern{name, oneLabelBelow}); s.has(by) {
+		return by, true
 	}
-	return s.deep(above)
+	return s.deep(name)
 }
 
 // deep returns the pattern of the set that has ** in front of name, or of the nearest name above it.
@@ -60,6 +64,27 @@ func (s *hostSet) deep(name string) (by hostPattern, ok bool) {
 		}
 		name = parentHost(name)
 	}
+}
+
+// hostLookup asks a set about one host after the other. It remembers what it has found for the domain of the last one, in
+// which the next one mostly lies too.
+type hostLookup struct {
+	*hostSet
+	domain string
+	by     hostPattern
+	ok     bool
+	asked  bool
+}
+
+func (l *hostLookup) covers(p hostPattern) (by hostPattern, ok bool) {
+	if p.depth != hostItself || l.has(p) {
+		return l.hostSet.covers(p)
+	}
+	if domain := parentHost(p.name); !l.asked || domain != l.domain {
+		l.by, l.ok = l.below(domain)
+		l.domain, l.asked = domain, true
+	}
+	return l.by, l.ok
 }
 
 // hostNames returns patterns as they are written in sentences.

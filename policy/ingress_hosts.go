@@ -66,19 +66,34 @@ func (h *hostRules) checks() []check[Ingress] {
 	return checks
 }
 
-// hosts yields what the Ingress answers for, and where it says so.
-func (ing *Ingress) hosts() iter.Seq2[hostPlace, hostPattern] {
+// hosts yields what an Ingress answers for, and where it says so. It is parsed once for all rules.
+func (r *report) hosts(ing *Ingress) iter.Seq2[hostPlace, hostPattern] {
+	if r.parsedHosts == nil {
+		r.parsedHosts = parseHosts(ing)
+	}
 	return func(yield func(hostPlace, hostPattern) bool) {
 		if len(ing.Rules) == 0 {
-			yield(noRules, everyHost)
+			yield(noRules, r.parsedHosts[0])
 			return
 		}
-		for i := range ing.Rules {
-			if !yield(hostPlace(i), parseHost(ing.Rules[i].Host)) {
+		for i, host := range r.parsedHosts {
+			if !yield(hostPlace(i), host) {
 				return
 			}
 		}
 	}
+}
+
+// parseHosts returns the hosts of the rules of an Ingress, or what one without rules answers for.
+func parseHosts(ing *Ingress) []hostPattern {
+	if len(ing.Rules) == 0 {
+		return []hostPattern{everyHost}
+	}
+	hosts := make([]hostPattern, len(ing.Rules))
+	for i := range ing.Rules {
+		hosts[i] = parseHost(ing.Rules[i].Host)
+	}
+	return hosts
 }
 
 // hostPlace is the index of a rule in an Ingress.

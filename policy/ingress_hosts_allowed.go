@@ -13,8 +13,9 @@ func newHostsAllowed(patterns []hostPattern) hostsAllowed {
 }
 
 func (c hostsAllowed) find(ing *Ingress, r *report) {
-	for at, host := range ing.hosts() {
-		if _, ok := c.patterns.covers(host); ok {
+	patterns := hostLookup{hostSet: c.patterns}
+	for at, host := range r.hosts(ing) {
+		if _, ok := patterns.covers(host); ok {
 			continue
 		}
 		reason := noHost

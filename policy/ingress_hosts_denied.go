@@ -23,7 +23,7 @@ func newHostsDenied(patterns []hostPattern) hostsDenied {
 }
 
 func (c hostsDenied) find(ing *Ingress, r *report) {
-	for at, host := range ing.hosts() {
+	for at, host := range r.hosts(ing) {
 		if reason := c.reason(host); reason != "" {
 			r.add(hostFinding("hosts.denied", at, host, reason))
 		}

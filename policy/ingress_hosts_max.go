@@ -10,7 +10,7 @@ func (c hostsMax) find(ing *Ingress, r *report) {
 		return // as many hosts as rules at the most: not worth counting
 	}
 	different := make(map[hostPattern]struct{}, len(ing.Rules))
-	for _, host := range ing.hosts() {
+	for _, host := range r.hosts(ing) {
 		different[host] = struct{}{}
 	}
 	if n := len(different); n > int(c) {

@@ -4,7 +4,7 @@ package policy
 type hostsRequired struct{}
 
 func (hostsRequired) find(ing *Ingress, r *report) {
-	for at, host := range ing.hosts() {
+	for at, host := range r.hosts(ing) {
 		if host == everyHost {
 			r.add(hostFinding("hosts.required", at, host, noHost+"; set one"))
 		}

@@ -4,7 +4,7 @@ package policy
 type hostsWildcards struct{}
 
 func (hostsWildcards) find(ing *Ingress, r *report) {
-	for at, host := range ing.hosts() {
+	for at, host := range r.hosts(ing) {
 		switch {
 		case host == everyHost:
 			r.add(hostFinding("hosts.wildcards", at, host, noHost+"; write each host out"))

@@ -10,7 +10,7 @@ type tlsCoversHosts struct{}
 
 func (tlsCoversHosts) find(ing *Ingress, r *report) {
 	certificates := newTLSCoverage(ing.TLS)
-	for at, host := range ing.hosts() {
+	for at, host := range r.hosts(ing) {
 		if _, ok := certificates.hosts.covers(host); !ok {
 			r.add(hostFinding("tls.coversHosts", at, host, certificates.uncovered(host)))
 		}

@@ -86,10 +86,13 @@ func (ru *rule[T]) ask(obj *T, r *report) {
 	}
 }
 
-// report takes what the checks of one rule find. Checks fill Check, Path, Reason and Value (or Count, or Range).
+// report takes what the checks of one rule after the other find in one object. Checks fill Check, Path, Reason and Value
+// (or Count, or Range).
 type report struct {
 	rule *ruleHeader
 	tell func(Finding)
+
+	parsedHosts []hostPattern // of an Ingress, when somebody has asked: see hosts
 }
 
 func (r *report) add(f Finding) {
