@@ -46,7 +46,6 @@ evergate_audit_policy_info{hash="0123456789ab"} 1
 evergate_audit_unreadable_objects 1
 `
 
-
 func TestAuditIsWritten(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "evergate.prom")
 	if err := os.WriteFile(file, []byte("of yesterday"), 0o600); err != nil {
@@ -130,7 +129,9 @@ func TestAuditIsPushed(t *testing.T) {
 
 // What was not taken is never a success, and no error shows the password.
 func TestAuditIsNotPushed(t *testing.T) {
-	full := newGateway(t, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no more space", http.StatusInsufficientStorage) })
+	full := newGateway(t, func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "no more space", http.StatusInsufficientStorage)
+	})
 	moved := newGateway(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPut {
 			http.Redirect(w, r, "/elsewhere", http.StatusMovedPermanently)
