@@ -47,10 +47,11 @@ pass_on_controllers() { # pass_on_controllers DIR: its children get all controll
 }
 
 cgroups_remove() { # cgroups_remove NODE: when its processes are gone; the kernel takes a moment to see that
-  local dir end=$((SECONDS + 10))
+  local dir end=$((SECONDS + 60)) # most of it for a machine that others keep busy
   for dir in $(cgroups_of "$1"); do
-    while [ -d "$dir" ] && ((SECONDS < end)); do
+    while [ -d "$dir" ]; do
       find "$dir" -depth -type d -exec rmdir {} + 2>/dev/null || sleep 0.1
+      ((SECONDS < end)) || die "the cgroup $dir is still in use"
     done
     rmdir "$(dirname "$dir")/outside" 2>/dev/null || true
     rmdir "$(dirname "$dir")" 2>/dev/null || true # unless another node's are there

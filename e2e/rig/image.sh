@@ -34,25 +34,23 @@ import() { # import ARCHIVE NODE
   node_import "$2" "$1"
 }
 
-# What the Dockerfile is built with: the Go of this machine, a shell, and nothing from a registry.
-builder() {
-  local name
-  name=localhost/go:$(go env GOVERSION)
-  ! images inspect --type image "$name" >/dev/null 2>&1 || return 0
+# What the Dockerfile is built with: a shell, and the Go of this machine, which is mounted, since it is a thousand times as large.
+builder=localhost/builder:1
+make_builder() {
+  ! images inspect --type image $builder >/dev/null 2>&1 || return 0
   [ -x /bin/busybox ] || die "busybox is missing: apt-get install busybox-static"
-  mkdir -p "$work/go/bin" "$work/go/etc/ssl/certs" "$work/go/tmp" "$work/go/root" "$work/go/usr/local"
+  mkdir -p "$work/go/bin" "$work/go/etc/ssl/certs" "$work/go/tmp" "$work/go/root"
   chmod 1777 "$work/go/tmp"
   cp /bin/busybox "$work/go/bin/"
   chroot "$work/go" /bin/busybox --install -s /bin
   cp -L /etc/ssl/certs/ca-certificates.crt "$work/go/etc/ssl/certs/"
   cp /etc/passwd "$work/go/etc/passwd"
-  cp -a "$(go env GOROOT)" "$work/go/usr/local/go"
   cat >"$work/go/Dockerfile" <<EOF
 FROM scratch
 COPY . /
 ENV PATH=/usr/local/go/bin:/bin GOPATH=/go GOCACHE=/cache GOPROXY=$(go env GOPROXY) GOSUMDB=$(go env GOSUMDB) GONOSUMDB=$(go env GONOSUMDB)
 EOF
-  build_image --tag "$name" "$work/go"
+  build_image --tag $builder "$work/go"
 }
 
 build() { # build SOURCE TAG
@@ -66,11 +64,11 @@ build() { # build SOURCE TAG
   elif git -C "$source" rev-parse HEAD >/dev/null 2>&1; then
     revision=$(git -C "$source" rev-parse HEAD) time=$(git -C "$source" log -1 --format=%ct)
   fi
-  builder
+  make_builder
   # The caches are those of this machine: they save minutes and change nothing, since Go checks what it takes from them.
   build_image --platform "linux/$(dpkg --print-architecture)" --timestamp "$time" \
-    --volume "$(go env GOMODCACHE):/go/pkg/mod" --volume "$(go env GOCACHE):/cache" \
-    --build-arg GO_IMAGE="localhost/go:$(go env GOVERSION)" --build-arg VERSION="$2" --build-arg REVISION="$revision" \
+    --volume "$(go env GOROOT):/usr/local/go:ro" --volume "$(go env GOMODCACHE):/go/pkg/mod" --volume "$(go env GOCACHE):/cache" \
+    --build-arg GO_IMAGE=$builder --build-arg VERSION="$2" --build-arg REVISION="$revision" \
     --build-arg SOURCE_DATE_EPOCH="$time" --build-arg CREATED="$(date -u -d "@$time" +%Y-%m-%dT%H:%M:%SZ)" \
     --tag "evergate.e2e/evergate:$2" "$source"
   archive "evergate.e2e/evergate:$2" "evergate-$2"

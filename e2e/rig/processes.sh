@@ -20,7 +20,14 @@ start() { # start NAME COMMAND...: unless it is running; the log is appended to
   shift
   running "$name" && return
   mkdir -p "$state/run" "$state/log"
-  setsid "$@" >>"$state/log/$name.log" 2>&1 </dev/null &
+  (
+    # Nothing of the caller's stays open: neither its terminal nor a lock of its own, such as flock's.
+    for fd in "/proc/$BASHPID/fd"/*; do
+      fd=${fd##*/}
+      ((fd <= 2)) || eval "exec $fd>&-"
+    done
+    exec setsid "$@"
+  ) >>"$state/log/$name.log" 2>&1 </dev/null &
   echo "$! $(born $!)" >"$state/run/$name"
   disown
 }

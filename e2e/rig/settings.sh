@@ -10,6 +10,7 @@ case $state in /run/* | /var/lib/*) echo "EVERGATE_E2E_STATE: nodes cannot see $
 bin=$state/bin # links to what build.sh has built
 kubeconfig=$state/kubeconfig
 export PATH=$bin:$PATH
+export CONTAINERD_SUPPRESS_DEPRECATION_WARNINGS=true # ctr would speak of cgroups at each call
 
 # The nodes: one letter, one number, one zone each.
 nodes=(node-a node-b node-c)
