@@ -12,7 +12,7 @@ run: ## serve on this machine: https://127.0.0.1:8443, its own certificate, an e
 request: ## ask the server that "make run" started about a Pod, an Ingress and a Service
 	@examples/request.sh
 
-test: test-unit test-calls test-kit ## all tests, with the race detector
+test: test-unit test-calls test-kit test-traces ## all tests, with the race detector
 
 test-unit: ## the server's own tests
 	$(GO) test -race ./...
@@ -20,11 +20,23 @@ test-unit: ## the server's own tests
 test-calls: ## the built server against kube-apiserver's own webhook client, rolled, renewed, overloaded, attacked
 	cd e2e && $(GO) test -race -count=1 -timeout 20m ./calls/...
 
-test-kit: ## kustomize/ rendered, and on a real API server where "make rig" has built one
+test-kit: ## kustomize/ rendered, and on a real API server where "make rig" has built one; alerts, where "make promtool" has
 	cd e2e && $(GO) test -race -count=1 -timeout 20m ./kit/...
+
+test-traces: ## reviews in a real Jaeger, where "make jaeger" has built one
+	cd e2e && $(GO) test -race -count=1 -timeout 20m ./traces/...
+
+alerts: promtool ## the alerts of the kit, by promtool
+	cd e2e && EVERGATE_E2E_REQUIRED=1 $(GO) test -count=1 -run 'Alert|Runbooks|MetricsExist|Dashboard' ./kit
 
 rig: ## etcd, kube-apiserver and kubectl for test-kit, into a cache outside of the tree: minutes the first time
 	e2e/rig/build.sh
+
+jaeger: ## Jaeger for test-traces, likewise
+	e2e/jaeger/build.sh
+
+promtool: ## promtool for alerts, likewise
+	e2e/promtool/build.sh
 
 apiserver: ## run them on this machine until Ctrl-C, to try the kit out
 	cd e2e && $(GO) run ./cmd/controlplane
@@ -75,4 +87,4 @@ fuzz: ## every fuzz target, $(FUZZTIME) each
 build: ## bin/evergate, static
 	CGO_ENABLED=0 $(GO) build -trimpath -tags grpcnotrace -ldflags '-s -w' -o bin/evergate .
 
-.PHONY: help run request test test-unit test-calls test-kit rig apiserver e2e-up e2e e2e-long e2e-down check format vet lint bench goodput fuzz build
+.PHONY: help run request test test-unit test-calls test-kit test-traces alerts jaeger promtool rig apiserver e2e-up e2e e2e-long e2e-down check format vet lint bench goodput fuzz build
