@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"runtime"
 	"runtime/debug"
 	"syscall"
 	"time"
@@ -44,6 +45,8 @@ type server struct {
 func serve(ctx context.Context, f serveFlags, stdout, stderr io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // ends what follows files
+	ballast := newBallast()
+	defer runtime.KeepAlive(ballast)
 	registry := telemetry.NewRegistry()
 	verbosity := f.log.verbosity()
 	s := &server{flags: f, log: f.log.logger(stderr, verbosity), metrics: telemetry.NewMetrics(registry)}

@@ -60,9 +60,18 @@ func (e *endpoint) count(v *verdict, err error, took time.Duration, traceID stri
 		f := &v.findings[i]
 		e.metrics.Found(f.Rule, f.Check, f.Mode.String(), f.Existed)
 	}
-	for i := range v.rewriting.Images {
-		img := &v.rewriting.Images[i]
-		e.metrics.Image(img.Entry, imageOutcome(img.Outcome))
+	e.countImages(v.rewriting.Images)
+}
+
+// countImages counts images that are next to each other and went the same way, as most do, together.
+func (e *endpoint) countImages(images []policy.ImageOutcome) {
+	for len(images) > 0 {
+		first, n := &images[0], 1
+		for n < len(images) && images[n].Entry == first.Entry && images[n].Outcome == first.Outcome {
+			n++
+		}
+		e.metrics.Images(n, first.Entry, imageOutcome(first.Outcome))
+		images = images[n:]
 	}
 }
 

@@ -35,7 +35,7 @@ func used() *prometheus.Registry {
 	m.ReviewsInFlight().Add(2)
 	m.BodyBytesInFlight().Add(4096)
 	m.Found("team-hosts", "hosts.allowed", "enforce", false)
-	m.Image("hub", "rewritten")
+	m.Images(1, "hub", "rewritten")
 	m.PolicyLoaded("aaaaaaaaaaaa", policy.Counts{Mirrors: 1})
 	m.PolicyLoaded("0123456789ab", policy.Counts{Mirrors: 3, Ingresses: 2})
 	m.PolicyRefused()
