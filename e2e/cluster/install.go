@@ -48,7 +48,7 @@ func (c *Cluster) isStale(t testing.TB, p Product) bool {
 	}
 	ids := c.Kubectl(t, "", "-n", Namespace, "get", "pods", "-l", "app.kubernetes.io/component=webhook",
 		"-o", "jsonpath={.items[*].status.containerStatuses[*].imageID}")
-	for _, running := range strings.Fields(ids) {
+	for running := range strings.FieldsSeq(ids) {
 		if !strings.HasSuffix(running, strings.TrimSpace(string(id))) {
 			return true
 		}
@@ -92,10 +92,7 @@ resources: [%q]
 images: [{name: ghcr.io/evergate/evergate, newName: %q, newTag: %q}]
 `, base, name, tag)
 	if len(p.Patches) > 0 {
-		text += "patches:\n"
-		for _, patch := range p.Patches {
-			text += patch + "\n"
-		}
+		text += "patches:\n" + strings.Join(p.Patches, "\n") + "\n"
 	}
 	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
