@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
 
@@ -130,7 +131,7 @@ func serve(t *testing.T, variables []string, args ...string) *webhook {
 	pool.AppendCertsFromPEM(ca.PEM)
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS13}}
 	t.Cleanup(transport.CloseIdleConnections)
-	return &webhook{p, ca, &http.Client{Transport: transport}}
+	return &webhook{p, ca, &http.Client{Transport: transport, Timeout: 30 * time.Second}} // as long as an API server waits at most
 }
 
 // end tells the process to end, and fails the test if it does not end well.

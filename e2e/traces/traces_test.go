@@ -44,7 +44,7 @@ func TestTraces(t *testing.T) {
 			t.Run("in a trace of its own", func(t *testing.T) { j.checkRoot(t) })
 			t.Run("not where the caller's is not", func(t *testing.T) {
 				if found, err := j.Find(t.Context(), "evergate", tagged("evergate.uid", "unsampled")); err == nil {
-					t.Errorf("found %+v", found)
+					t.Errorf("found in %d traces", len(found))
 				}
 			})
 		})
