@@ -98,9 +98,11 @@ func TestComponentsFollow(t *testing.T) {
 resources: [../../examples/overlays/platform]
 components:
 - ../../kustomize/components/client-certificate
+- ../../kustomize/components/jaeger
 - ../../kustomize/components/preflight
+- ../../kustomize/components/prometheus
 transformers: [../../kustomize/wiring]`)))
-	for _, name := range []string{"evergate-kube-apiserver", "evergate-preflight"} {
+	for _, name := range []string{"evergate-kube-apiserver", "evergate-preflight", "evergate-jaeger", "evergate-dashboard"} {
 		if !strings.Contains(out, "name: "+name+"\n") {
 			t.Fatalf("there is no %s", name)
 		}
