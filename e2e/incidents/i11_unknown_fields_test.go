@@ -23,7 +23,7 @@ const richPod = `{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "rich"
 "resources": {"requests": {"cpu": "1m"}},
 "hostUsers": true, "setHostnameAsFQDN": false,
 "topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "ScheduleAnyway",
-  "matchLabelKeys": ["a"], "nodeTaintsPolicy": "Honor"}],
+  "labelSelector": {"matchLabels": {"a": "b"}}, "matchLabelKeys": ["pod-template-hash"], "nodeTaintsPolicy": "Honor"}],
 "initContainers": [{"name": "sidecar", "image": "` + written + `", "restartPolicy": "Always"}],
 "containers": [{"name": "c", "image": "` + written + `",
   "resizePolicy": [{"resourceName": "cpu", "restartPolicy": "NotRequired"}],

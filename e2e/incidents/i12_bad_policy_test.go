@@ -55,7 +55,7 @@ func applyBad(t *testing.T, l *lab, _ bool) outcome {
 		o.breaks("it is let in (%v): %s", err, said)
 		return o
 	}
-	o.figure("kubectl says", "%s", said)
+	o.figure("kubectl says", "%s", lineWith(said, want))
 	return o
 }
 

@@ -31,8 +31,8 @@ func giants(t *testing.T, l *lab, control bool) outcome {
 	l.undo(t, "-n", ns, "delete", "pod", "giant", "--force", "--grace-period=0", "--ignore-not-found")
 	before := l.apiServer(t)
 	var o outcome
-	send := func(what, method, path, image string) {
-		code, text := l.send(t, method, path, giant(image))
+	send := func(what, method, path, kind string, body []byte) {
+		code, text := l.send(t, method, path, kind, body)
 		switch {
 		case bytes.Contains(text, []byte("denied the request")):
 			o.figure(what, "%s", message(text))
@@ -45,8 +45,9 @@ func giants(t *testing.T, l *lab, control bool) outcome {
 		}
 	}
 	pods := "/api/v1/namespaces/" + ns + "/pods"
-	send("created", http.MethodPost, pods, written)
-	send("updated", http.MethodPut, pods+"/giant", "docker.io/library/nginx:2")
+	send("created", http.MethodPost, pods, "application/json", giant(written))
+	send("updated", http.MethodPatch, pods+"/giant", "application/json-patch+json",
+		[]byte(`[{"op": "replace", "path": "/spec/containers/0/image", "value": "docker.io/library/nginx:2"}]`))
 	if failed := l.failedCalls(t, before); sum(failed) > 0 {
 		o.breaks("%.0f calls failed%s", sum(failed), byName(failed))
 	}
@@ -63,14 +64,14 @@ func giant(image string) []byte {
 }
 
 // send makes one request as the admin and returns the answer as it is.
-func (l *lab) send(t *testing.T, method, path string, body []byte) (int, []byte) {
+func (l *lab) send(t *testing.T, method, path, kind string, body []byte) (int, []byte) {
 	t.Helper()
 	config := l.Config()
 	client, err := rest.HTTPClientFor(config)
 	must(t, err)
 	req, err := http.NewRequestWithContext(context.WithoutCancel(t.Context()), method, config.Host+path, bytes.NewReader(body))
 	must(t, err)
-	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Content-Type", kind)
 	resp, err := client.Do(req)
 	must(t, err)
 	defer resp.Body.Close()
