@@ -74,8 +74,28 @@ lint: ## the linters of .golangci.yml, both modules; shellcheck where it is inst
 	cd e2e && $(GO) tool -modfile=../tools/go.mod golangci-lint run ./...
 	@! command -v shellcheck >/dev/null || shellcheck .ci/run e2e/rig/*.sh
 
-bench: ## cost of a review, stage by stage
-	$(GO) test -run '^$$' -bench . -benchmem ./policy/... ./review/... ./handlers/...
+bench: ## what a review costs, against a bare TLS server; the figures go into docs/performance.md
+	$(GO) run ./bench -write docs/performance.md
+
+profile: ## CPU and allocation profiles of each kind of review under load, into dist/profiles
+	$(GO) run ./bench -profile dist/profiles
+
+bench-stages: ## decoding, deciding and encoding, against the stored baseline
+	mkdir -p dist && $(GO) test -run '^$$' -bench '$(STAGES)' -benchtime 100x -benchmem -count 6 $(STAGE_PACKAGES) > dist/stages.txt
+	$(TOOL) benchstat bench/baseline.txt dist/stages.txt; rm -f dist/stages.txt
+
+bench-decoders: ## the scanner against JSON decoders of others
+	cd bench/decoders && $(GO) test -run '^$$' -bench . -benchmem
+
+# The stages of a review, which allocs and bench-stages measure.
+STAGES = ^Benchmark(Decode|JudgePod|JudgeService|RewritePod|Encode|Review)$$
+STAGE_PACKAGES = ./review ./policy ./handlers
+
+allocs: ## allocations of each stage: fails when there are more than in bench/baseline.txt
+	@$(GO) test -run '^$$' -bench '$(STAGES)' -benchtime 100x -benchmem $(STAGE_PACKAGES) | $(GO) run ./bench/allocs bench/baseline.txt
+
+allocs-baseline: ## write the baseline anew
+	$(GO) test -run '^$$' -bench '$(STAGES)' -benchtime 100x -benchmem -count 6 $(STAGE_PACKAGES) > bench/baseline.txt
 
 goodput: ## what is answered under one, two and four times the load that can be served
 	cd e2e && $(GO) test -run '^$$' -bench Goodput -benchtime 1x -v ./calls
@@ -87,4 +107,5 @@ fuzz: ## every fuzz target, $(FUZZTIME) each
 build: ## bin/evergate, static
 	CGO_ENABLED=0 $(GO) build -trimpath -tags grpcnotrace -ldflags '-s -w' -o bin/evergate .
 
-.PHONY: help run request test test-unit test-calls test-kit test-traces alerts jaeger promtool rig apiserver e2e-up e2e e2e-long e2e-down check format vet lint bench goodput fuzz build
+.PHONY: help run request test test-unit test-calls test-kit test-traces alerts jaeger promtool rig apiserver e2e-up e2e e2e-long e2e-down \
+  check format vet lint bench profile bench-stages bench-decoders allocs allocs-baseline goodput fuzz build

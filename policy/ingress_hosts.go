@@ -2,7 +2,6 @@ package policy
 
 import (
 	"errors"
-	"iter"
 	"strconv"
 
 	"github.com/evergate/evergate/policy/internal/strict"
@@ -66,22 +65,20 @@ func (h *hostRules) checks() []check[Ingress] {
 	return checks
 }
 
-// hosts yields what an Ingress answers for, and where it says so. It is parsed once for all rules.
-func (r *report) hosts(ing *Ingress) iter.Seq2[hostPlace, hostPattern] {
+// hosts returns what an Ingress answers for, parsed once for all rules. The i-th stands at placeOfHost(i).
+func (r *report) hosts(ing *Ingress) []hostPattern {
 	if r.parsedHosts == nil {
 		r.parsedHosts = parseHosts(ing)
 	}
-	return func(yield func(hostPlace, hostPattern) bool) {
-		if len(ing.Rules) == 0 {
-			yield(noRules, r.parsedHosts[0])
-			return
-		}
-		for i, host := range r.parsedHosts {
-			if !yield(hostPlace(i), host) {
-				return
-			}
-		}
+	return r.parsedHosts
+}
+
+// placeOfHost says where the i-th host stands.
+func (ing *Ingress) placeOfHost(i int) hostPlace {
+	if len(ing.Rules) == 0 {
+		return noRules
 	}
+	return hostPlace(i)
 }
 
 // parseHosts returns the hosts of the rules of an Ingress, or what one without rules answers for.

@@ -14,7 +14,7 @@ func newHostsAllowed(patterns []hostPattern) hostsAllowed {
 
 func (c hostsAllowed) find(ing *Ingress, r *report) {
 	patterns := hostLookup{hostSet: c.patterns}
-	for at, host := range r.hosts(ing) {
+	for i, host := range r.hosts(ing) {
 		if _, ok := patterns.covers(host); ok {
 			continue
 		}
@@ -22,6 +22,6 @@ func (c hostsAllowed) find(ing *Ingress, r *report) {
 		if host != everyHost {
 			reason = quoted(host.String()) + " is not allowed"
 		}
-		r.add(hostFinding("hosts.allowed", at, host, reason+c.passing))
+		r.add(hostFinding("hosts.allowed", ing.placeOfHost(i), host, reason+c.passing))
 	}
 }

@@ -23,9 +23,9 @@ func newHostsDenied(patterns []hostPattern) hostsDenied {
 }
 
 func (c hostsDenied) find(ing *Ingress, r *report) {
-	for at, host := range r.hosts(ing) {
+	for i, host := range r.hosts(ing) {
 		if reason := c.reason(host); reason != "" {
-			r.add(hostFinding("hosts.denied", at, host, reason))
+			r.add(hostFinding("hosts.denied", ing.placeOfHost(i), host, reason))
 		}
 	}
 }

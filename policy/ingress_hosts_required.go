@@ -4,9 +4,9 @@ package policy
 type hostsRequired struct{}
 
 func (hostsRequired) find(ing *Ingress, r *report) {
-	for at, host := range r.hosts(ing) {
+	for i, host := range r.hosts(ing) {
 		if host == everyHost {
-			r.add(hostFinding("hosts.required", at, host, noHost+"; set one"))
+			r.add(hostFinding("hosts.required", ing.placeOfHost(i), host, noHost+"; set one"))
 		}
 	}
 }

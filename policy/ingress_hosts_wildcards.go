@@ -4,12 +4,12 @@ package policy
 type hostsWildcards struct{}
 
 func (hostsWildcards) find(ing *Ingress, r *report) {
-	for at, host := range r.hosts(ing) {
+	for i, host := range r.hosts(ing) {
 		switch {
 		case host == everyHost:
-			r.add(hostFinding("hosts.wildcards", at, host, noHost+"; write each host out"))
+			r.add(hostFinding("hosts.wildcards", ing.placeOfHost(i), host, noHost+"; write each host out"))
 		case host.depth != hostItself:
-			r.add(hostFinding("hosts.wildcards", at, host,
+			r.add(hostFinding("hosts.wildcards", ing.placeOfHost(i), host,
 				quoted(host.String())+" is a wildcard, which is denied; write each host out"))
 		}
 	}

@@ -10,9 +10,9 @@ type tlsCoversHosts struct{}
 
 func (tlsCoversHosts) find(ing *Ingress, r *report) {
 	certificates := newTLSCoverage(ing.TLS)
-	for at, host := range r.hosts(ing) {
+	for i, host := range r.hosts(ing) {
 		if _, ok := certificates.hosts.covers(host); !ok {
-			r.add(hostFinding("tls.coversHosts", at, host, certificates.uncovered(host)))
+			r.add(hostFinding("tls.coversHosts", ing.placeOfHost(i), host, certificates.uncovered(host)))
 		}
 	}
 }

@@ -1,0 +1,117 @@
+// Allocs compares the allocations of benchmarks with a stored baseline, and fails when there are more. Unlike times they
+// do not depend on the machine, so that a gate can be made of them.
+//
+//	go test -run '^$' -bench . -benchmem ./review | go run ./bench/allocs bench/baseline.txt
+//
+// Both are in the format that benchstat reads. A benchmark may allocate one more than its baseline, or 2 % more: pools and
+// maps give or take one, and averages are rounded.
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+func main() {
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "usage: allocs BASELINE < output of go test -bench")
+		os.Exit(2)
+	}
+	if err := run(os.Args[1], os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "allocs:", err)
+		os.Exit(1)
+	}
+}
+
+func run(path string, current io.Reader, w io.Writer) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	want, err := read(f)
+	if err != nil {
+		return err
+	}
+	got, err := read(current)
+	if err != nil {
+		return err
+	}
+	return compare(want, got, w)
+}
+
+// compare prints a line for each benchmark and returns an error that names those that are not as they should be.
+func compare(want, got map[string]int64, w io.Writer) error {
+	var wrong []string
+	for _, name := range names(want, got) {
+		before, known := want[name]
+		now, there := got[name]
+		verdict := "ok"
+		switch {
+		case !there:
+			verdict = "is in the baseline only: has it been renamed, or has its package failed?"
+		case !known:
+			verdict = "is not in the baseline: make allocs-baseline"
+		case now > before+max(1, before/50):
+			verdict = "more than before: see what allocates, or say in the commit why and make allocs-baseline"
+		case now < before:
+			verdict = "ok, fewer than before: make allocs-baseline"
+		}
+		fmt.Fprintf(w, "%-60s %6d allocs, baseline %6d  %s\n", name, now, before, verdict)
+		if !strings.HasPrefix(verdict, "ok") {
+			wrong = append(wrong, name)
+		}
+	}
+	switch {
+	case len(wrong) > 0:
+		return fmt.Errorf("not as in the baseline: %s", strings.Join(wrong, ", "))
+	case len(want) == 0:
+		return fmt.Errorf("the baseline has no benchmarks")
+	}
+	return nil
+}
+
+func names(a, b map[string]int64) []string {
+	var all []string
+	for _, m := range []map[string]int64{a, b} {
+		for name := range m {
+			all = append(all, name)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// read returns the allocations of each benchmark. Of several runs of one the least counts. The number of processors at
+// the end of its name is cut off, since it is the machine's.
+func read(r io.Reader) (map[string]int64, error) {
+	found := map[string]int64{}
+	lines := bufio.NewScanner(r)
+	for lines.Scan() {
+		if strings.HasPrefix(lines.Text(), "FAIL") || strings.HasPrefix(lines.Text(), "--- FAIL") {
+			return nil, fmt.Errorf("the benchmarks failed: %s", lines.Text())
+		}
+		fields := strings.Fields(lines.Text())
+		at := slices.Index(fields, "allocs/op")
+		if at < 1 || !strings.HasPrefix(fields[0], "Benchmark") {
+			continue
+		}
+		n, err := strconv.ParseInt(fields[at-1], 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", lines.Text(), err)
+		}
+		name := fields[0]
+		if i := strings.LastIndexByte(name, '-'); i > 0 && strings.Trim(name[i+1:], "0123456789") == "" {
+			name = name[:i]
+		}
+		if least, again := found[name]; !again || n < least {
+			found[name] = n
+		}
+	}
+	return found, lines.Err()
+}

@@ -1,0 +1,124 @@
+// Package decoders compares ways to read a review: what the server does, and the JSON decoders that it could use instead.
+// It is a module of its own, so that none of them reaches the server's go.mod.
+//
+// All of them read the same fields, and check the rest to be JSON where they can. "check" does nothing but that.
+package decoders
+
+import (
+	"bytes"
+	stdjson "encoding/json"
+	"testing"
+
+	goexperiment "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	goccy "github.com/goccy/go-json"
+	jsoniter "github.com/json-iterator/go"
+	segmentio "github.com/segmentio/encoding/json"
+	"github.com/valyala/fastjson"
+	corev1 "k8s.io/api/core/v1"
+	kubernetes "sigs.k8s.io/json"
+
+	"github.com/evergate/evergate/review"
+	"github.com/evergate/evergate/review/reviewtest"
+)
+
+// admission has the fields of a review that decide, as a server without generated types would declare them.
+type admission[T any] struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Request    struct {
+		UID      string `json:"uid"`
+		Resource struct {
+			Group    string `json:"group"`
+			Version  string `json:"version"`
+			Resource string `json:"resource"`
+		} `json:"resource"`
+		SubResource string `json:"subResource"`
+		Name        string `json:"name"`
+		Namespace   string `json:"namespace"`
+		Operation   string `json:"operation"`
+		UserInfo    struct {
+			Username string   `json:"username"`
+			Groups   []string `json:"groups"`
+		} `json:"userInfo"`
+		Object    *T   `json:"object"`
+		OldObject *T   `json:"oldObject"`
+		DryRun    bool `json:"dryRun"`
+	} `json:"request"`
+}
+
+type container struct {
+	Name  string `json:"name"`
+	Image string `json:"image"`
+}
+
+// pod has the fields of a Pod that decide.
+type pod struct {
+	Metadata struct {
+		Name            string            `json:"name"`
+		GenerateName    string            `json:"generateName"`
+		Namespace       string            `json:"namespace"`
+		Labels          map[string]string `json:"labels"`
+		Annotations     map[string]string `json:"annotations"`
+		OwnerReferences []struct {
+			Kind       string `json:"kind"`
+			Name       string `json:"name"`
+			Controller bool   `json:"controller"`
+		} `json:"ownerReferences"`
+	} `json:"metadata"`
+	Spec struct {
+		Containers          []container `json:"containers"`
+		InitContainers      []container `json:"initContainers"`
+		EphemeralContainers []container `json:"ephemeralContainers"`
+		Volumes             []struct {
+			Name  string `json:"name"`
+			Image *struct {
+				Reference string `json:"reference"`
+			} `json:"image"`
+		} `json:"volumes"`
+	} `json:"spec"`
+}
+
+func BenchmarkPod(b *testing.B) {
+	iter := jsoniter.ConfigCompatibleWithStandardLibrary
+	var parser fastjson.Parser
+	ways := []struct {
+		name   string
+		decode func([]byte) error
+	}{
+		{"evergate", func(body []byte) error { _, err := review.DecodePod(body); return err }},
+		{"jsontext-check", func(body []byte) error { return jsontext.NewDecoder(bytes.NewBuffer(body)).SkipValue() }},
+		{"encoding-json", minimal(stdjson.Unmarshal)},
+		{"encoding-json-full-types", full(stdjson.Unmarshal)},
+		{"sigs.k8s.io-json", minimal(func(data []byte, v any) error { return kubernetes.UnmarshalCaseSensitivePreserveInts(data, v) })},
+		{"go-json-experiment", minimal(func(data []byte, v any) error { return goexperiment.Unmarshal(data, v) })},
+		{"goccy", minimal(goccy.Unmarshal)},
+		{"segmentio", minimal(segmentio.Unmarshal)},
+		{"json-iterator", minimal(iter.Unmarshal)},
+		{"fastjson-tree", func(body []byte) error { _, err := parser.ParseBytes(body); return err }},
+	}
+	for _, body := range reviewtest.Bodies() {
+		if body.Resource != "pods" {
+			continue
+		}
+		for _, way := range ways {
+			b.Run(body.Name+"/"+way.name, func(b *testing.B) {
+				b.SetBytes(int64(len(body.Data)))
+				b.ReportAllocs()
+				for b.Loop() {
+					if err := way.decode(body.Data); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
+
+func minimal(unmarshal func([]byte, any) error) func([]byte) error {
+	return func(body []byte) error { return unmarshal(body, new(admission[pod])) }
+}
+
+func full(unmarshal func([]byte, any) error) func([]byte) error {
+	return func(body []byte) error { return unmarshal(body, new(admission[corev1.Pod])) }
+}
