@@ -37,14 +37,12 @@ func TestI5(t *testing.T) {
 		})
 	})
 	t.Run("judge", func(t *testing.T) {
-		missed := cluster.Product{Patches: []string{notRewritten}}
+		missed := []string{notRewritten}
 		try(t, incident{
 			id: "I5", what: "a Pod misses the call that would rewrite it", guard: "the judge of the final object",
-			product: missed, happen: missRewriting,
+			happen:  func(t *testing.T, l *lab, _ bool) outcome { return missRewriting(t, l, missed) },
 			lacking: "no judge",
-			without: func(t *testing.T, l *lab) {
-				l.Install(t, cluster.Product{Patches: []string{notRewritten, notJudged}})
-			},
+			without: func(*testing.T, *lab) { missed = append(missed, notJudged) },
 		})
 	})
 	for _, test := range []struct {
@@ -134,7 +132,15 @@ func lineWith(text, part string) string {
 }
 
 // missRewriting creates a Pod where the calls that rewrite fail: the judge refuses it with a sentence.
-func missRewriting(t *testing.T, l *lab, _ bool) outcome {
+func missRewriting(t *testing.T, l *lab, patches []string) outcome {
+	l.Install(t, cluster.Product{Patches: patches})
+	l.await(t, "Pods to be let in as they are written", time.Minute, func(ctx context.Context) error {
+		p, err := l.api.CoreV1().Pods(team).Create(ctx, pod("", written), dryRun)
+		if err == nil && p.Spec.Containers[0].Image != written {
+			err = errors.New("the image is " + p.Spec.Containers[0].Image)
+		}
+		return err
+	})
 	var o outcome
 	_, err := l.api.CoreV1().Pods(strict).Create(t.Context(), pod("", written), dryRun)
 	const want = "denied the request: only-mirrors/images.from: spec.containers[0].image: "

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 
@@ -128,20 +130,24 @@ data:
 }
 
 // namespace makes a namespace whose opt-in label has a value; none where it is empty.
-func (l *lab) namespace(t *testing.T, name, value string) *corev1.Namespace {
+func (l *lab) namespace(t *testing.T, name, value string) {
 	t.Helper()
-	labels := `{}`
-	if value != "" {
-		labels = fmt.Sprintf("{%s: %s}", optin.Label, value)
+	client := l.api.CoreV1().Namespaces()
+	_, err := client.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		t.Fatal(err)
 	}
-	l.Kubectl(t, fmt.Sprintf("{apiVersion: v1, kind: Namespace, metadata: {name: %s, labels: %s}}", name, labels), "apply", "-f", "-")
+	label := "null"
+	if value != "" {
+		label = strconv.Quote(value)
+	}
+	patch := fmt.Sprintf(`{"metadata": {"labels": {%q: %s}}}`, optin.Label, label)
+	_, err = client.Patch(t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	must(t, err)
 	l.await(t, "the service account of namespace "+name, time.Minute, func(ctx context.Context) error {
 		_, err := l.api.CoreV1().ServiceAccounts(name).Get(ctx, "default", metav1.GetOptions{})
 		return err
 	})
-	ns, err := l.api.CoreV1().Namespaces().Get(t.Context(), name, metav1.GetOptions{})
-	must(t, err)
-	return ns
 }
 
 // awaitServed waits until Pods are rewritten and Services are judged: the API server learns of webhooks by watching them,
