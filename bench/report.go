@@ -45,6 +45,12 @@ func (r *report) rows() []row {
 		what := fmt.Sprintf("%s, with %d mirrors and %d rules", c.review.name, manyMirrors, manyRules)
 		rows = append(rows, rowOf(what, 100*(c.growth()-1), 100*(mostGrowth-1), "%+.0f %%"))
 	}
+	const p99 = "p99 at half of the saturation rate, as a ratio"
+	if r.latency == nil {
+		rows = append(rows, row{p99, "not measured", fmt.Sprint(mostLatencies), false})
+	} else {
+		rows = append(rows, rowOf(p99, r.latency.ratio(), mostLatencies, "%.2f"))
+	}
 	m := r.memory
 	return append(rows,
 		rowOf("resident memory, idle", mebibytes(m.idle), mostIdle, "%.0f MiB"),
@@ -53,7 +59,6 @@ func (r *report) rows() []row {
 			100*(float64(m.late)/float64(m.early)-1), 100*(mostDrift-1), "%+.0f %%"),
 		rowOf("exec to ready", median(r.startTook), mostStart, "%.0f ms"),
 		rowOf("binary", mebibytes(r.size), mostSize, "%.1f MiB"),
-		rowOf("p99 at half of the saturation rate, as a ratio", r.latency.ratio(), mostLatencies, "%.2f"),
 	)
 }
 
