@@ -280,16 +280,17 @@ func TestNoWorkForCallersThatAreGone(t *testing.T) {
 	<-judge.started
 
 	ctx, hangUp := context.WithCancel(t.Context())
-	gone := make(chan error)
+	gone := make(chan struct{})
 	go func() {
-		_, err := s.Client().Do(post(ctx, t, s.URL+"/fake?timeout=30s", "{}")) //nolint:bodyclose // there is none
-		gone <- err
+		defer close(gone)
+		resp, err := s.Client().Do(post(ctx, t, s.URL+"/fake?timeout=30s", "{}"))
+		if err == nil { // the server was quicker to see that it had gone than it was itself
+			_ = resp.Body.Close()
+		}
 	}()
 	await(t, func() bool { return server.reviews.waiting.Load() == 1 })
 	hangUp()
-	if err := <-gone; !errors.Is(err, context.Canceled) {
-		t.Errorf("who hung up got %v", err)
-	}
+	<-gone
 	await(t, func() bool { return server.reviews.waiting.Load() == 0 })
 
 	judge.proceed <- struct{}{}
