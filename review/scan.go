@@ -146,12 +146,12 @@ func skipEscape(data []byte, i int) int {
 
 // skipScalar reads true, false, null or a number.
 func skipScalar(data []byte, i int) int {
-	switch c := data[i]; {
-	case c == 't':
+	switch data[i] {
+	case 't':
 		return skipWord(data, i, "true")
-	case c == 'f':
+	case 'f':
 		return skipWord(data, i, "false")
-	case c == 'n':
+	case 'n':
 		return skipWord(data, i, "null")
 	default:
 		return skipNumber(data, i)
