@@ -5,6 +5,7 @@
 //	scrape.go                                              how they are read
 //	tracing.go, tracing_env.go                             what makes spans, and the variables that say how
 //	review_span.go                                         the span of a review
+//	trace_ids.go                                           which trace a review begins
 //	spans.go                                               the way of spans to the collector, and which are lost on it
 //	throttle.go                                            how much is logged
 //

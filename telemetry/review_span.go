@@ -5,10 +5,12 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/propagation"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/trace"
 )
@@ -24,10 +26,12 @@ type ReviewSpan struct {
 
 // TracedEndpoint makes the spans of the reviews of one path. A nil one makes none.
 type TracedEndpoint struct {
-	tracer trace.Tracer
-	path   string
-	name   string // of spans
-	as     []trace.SpanStartOption
+	tracer  trace.Tracer
+	sampler sdktrace.Sampler
+	obeys   bool // whoever says that its trace is not sampled: no sampler need be asked
+	path    string
+	name    string // of spans
+	as      []trace.SpanStartOption
 }
 
 // Endpoint returns what makes the spans of a path, which must be one that the server routes.
@@ -35,24 +39,51 @@ func (t *Tracing) Endpoint(path string) *TracedEndpoint {
 	if t == nil {
 		return nil
 	}
-	return &TracedEndpoint{
-		tracer: t.reviews, path: path, name: http.MethodPost + " " + path,
+	e := &TracedEndpoint{
+		tracer: t.reviews, sampler: t.sampler, path: path, name: http.MethodPost + " " + path,
 		as: []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindServer)},
 	}
+	// No ratio above 0 leaves out the lowest of all IDs, so a sampler that does goes by its caller.
+	lowest := trace.TraceID{15: 1}
+	unsampled := trace.NewSpanContext(trace.SpanContextConfig{TraceID: lowest, SpanID: trace.SpanID{1}, Remote: true})
+	e.obeys = e.leavesOut(trace.ContextWithSpanContext(context.Background(), unsampled), lowest)
+	return e
+}
+
+// leavesOut says whether a review is not to be traced. The SDK would come to the same end, but only after it has made
+// half a span, and in a large cluster that is the end of most reviews.
+func (e *TracedEndpoint) leavesOut(caller context.Context, id trace.TraceID) bool {
+	return e.sampler.ShouldSample(sdktrace.SamplingParameters{
+		ParentContext: caller, TraceID: id, Name: e.name, Kind: trace.SpanKindServer,
+	}).Decision == sdktrace.Drop
 }
 
 // Review begins the span of a review that has just come in, in the trace of the caller where it has one. It returns nil
 // for one that is not traced.
 func (e *TracedEndpoint) Review(r *http.Request) *ReviewSpan {
-	if e == nil {
+	if e == nil || e.obeys && saysUnsampled(r) {
 		return nil
 	}
-	within, span := e.tracer.Start(callerOf(r), e.name, e.as...)
-	if !span.IsRecording() {
+	caller := callerOf(r)
+	id := trace.SpanContextFromContext(caller).TraceID()
+	if !id.IsValid() {
+		id = newTraceID()
+	}
+	if e.leavesOut(caller, id) {
 		return nil
+	}
+	within, span := e.tracer.Start(withTraceID(caller, id), e.name, e.as...)
+	if !span.IsRecording() {
+		return nil // tracing has been stopped
 	}
 	span.SetAttributes(requestAttributes(r, e.path)...)
 	return &ReviewSpan{tracer: e.tracer, within: within, span: span}
+}
+
+// saysUnsampled says whether the caller's trace is not sampled, as 00-<trace>-<span>-00 says it.
+func saysUnsampled(r *http.Request) bool {
+	h := r.Header["Traceparent"]
+	return len(h) == 1 && len(h[0]) == len("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00") && strings.HasSuffix(h[0], "-00")
 }
 
 // callerOf returns a context with the caller's span, and nothing else of the request's own: its many layers would

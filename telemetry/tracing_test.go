@@ -322,3 +322,44 @@ func TestTraceIDOfTheCaller(t *testing.T) {
 		}
 	}
 }
+
+// A sampler is asked once, whatever it goes by, and what it says is done: no review is left out that it takes.
+func TestSamplers(t *testing.T) {
+	const unsampled, sampled = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	part := sdktrace.TraceIDRatioBased(0.6) // in which that trace is
+	for _, tt := range []struct {
+		name                     string
+		sampler                  sdktrace.Sampler
+		root, unsampled, sampled int // of 1000; 600 is about that
+	}{
+		{"the default", nil, 1000, 0, 1000},
+		{"always_on", sdktrace.AlwaysSample(), 1000, 1000, 1000},
+		{"parentbased_always_off", sdktrace.ParentBased(sdktrace.NeverSample()), 0, 0, 1000},
+		{"parentbased_traceidratio", sdktrace.ParentBased(part), 600, 0, 1000},
+		{"traceidratio", part, 600, 1000, 1000},
+	} {
+		tr := newTraced(telemetry.TracingConfig{Exporter: &fakeCollector{}, Sampler: tt.sampler})
+		e := tr.Endpoint("/mutate/pods")
+		for parent, want := range map[string]int{"": tt.root, unsampled: tt.unsampled, sampled: tt.sampled} {
+			r := request()
+			if parent != "" {
+				r.Header.Set("traceparent", parent)
+			}
+			var n int
+			for range 1000 {
+				if e.Review(r).Traced() {
+					n++
+				}
+			}
+			if want == 600 && 500 < n && n < 700 { // six standard deviations
+				continue
+			}
+			if n != want {
+				t.Errorf("%s, caller %q: %d of 1000 are traced, want %d", tt.name, parent, n, want)
+			}
+		}
+		if err := tr.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}
