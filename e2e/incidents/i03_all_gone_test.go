@@ -2,6 +2,7 @@ package incidents
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"syscall"
@@ -53,11 +54,16 @@ func TestI3(t *testing.T) {
 func matchEverything(t *testing.T, l *lab) {
 	path, fail, none := "/validate/pods", admissionv1.Fail, admissionv1.SideEffectClassNone
 	one, all := int32(1), admissionv1.AllScopes
+	ours, err := l.api.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), "evergate", metav1.GetOptions{})
+	must(t, err)
 	l.webhook(t, &admissionv1.ValidatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: "everything"},
 		Webhooks: []admissionv1.ValidatingWebhook{{
-			Name:         "everything.evergate.e2e",
-			ClientConfig: admissionv1.WebhookClientConfig{Service: &admissionv1.ServiceReference{Namespace: system, Name: "evergate", Path: &path}},
+			Name: "everything.evergate.e2e",
+			ClientConfig: admissionv1.WebhookClientConfig{
+				Service:  &admissionv1.ServiceReference{Namespace: system, Name: "evergate", Path: &path},
+				CABundle: ours.Webhooks[0].ClientConfig.CABundle,
+			},
 			Rules: []admissionv1.RuleWithOperations{{
 				Operations: []admissionv1.OperationType{admissionv1.Create, admissionv1.Update},
 				Rule:       admissionv1.Rule{APIGroups: []string{"*"}, APIVersions: []string{"*"}, Resources: []string{"*"}, Scope: &all},
@@ -88,9 +94,12 @@ func allGone(t *testing.T, l *lab, control bool) outcome {
 	} else {
 		l.undo(t, "-n", system, "scale", deployment, "--replicas=3")
 	}
-	l.await(t, "the refusal of what is judged", time.Minute, func(ctx context.Context) error {
-		if err := l.createService(ctx, team, corev1.ServiceTypeClusterIP); err == nil {
-			return fmt.Errorf("a Service is let in")
+	// The processes go on for as long as they drain, and answer on kept connections.
+	l.await(t, "the refusal of what is judged", 2*time.Minute, func(ctx context.Context) error {
+		for hook, do := range l.judged() {
+			if err := do(ctx, team); err == nil {
+				return errors.New(hook + " still answers")
+			}
 		}
 		return nil
 	})
@@ -128,19 +137,7 @@ func (l *lab) scaleToZero(t *testing.T) error {
 func (l *lab) refusals(t *testing.T) outcome {
 	t.Helper()
 	var o outcome
-	for hook, do := range map[string]func(context.Context, string) error{
-		"pods.validate.evergate.dev": func(ctx context.Context, ns string) error {
-			_, err := l.api.CoreV1().Pods(ns).Create(ctx, pod("", mirrored), dryRun)
-			return err
-		},
-		"ingresses.validate.evergate.dev": func(ctx context.Context, ns string) error {
-			_, err := l.api.NetworkingV1().Ingresses(ns).Create(ctx, ingress("", "a.apps.example"), dryRun)
-			return err
-		},
-		"services.validate.evergate.dev": func(ctx context.Context, ns string) error {
-			return l.createService(ctx, ns, corev1.ServiceTypeClusterIP)
-		},
-	} {
+	for hook, do := range l.judged() {
 		err := do(t.Context(), team)
 		if want := `failed calling webhook "` + hook + `"`; err == nil || !strings.Contains(err.Error(), want) {
 			o.breaks("%s, in a namespace that has opted in: got %v, want %s", hook, err, want)
@@ -152,6 +149,23 @@ func (l *lab) refusals(t *testing.T) outcome {
 		}
 	}
 	return o
+}
+
+// judged is a write of each kind that is judged, by the webhook that judges it.
+func (l *lab) judged() map[string]func(ctx context.Context, namespace string) error {
+	return map[string]func(context.Context, string) error{
+		"pods.validate.evergate.dev": func(ctx context.Context, ns string) error {
+			_, err := l.api.CoreV1().Pods(ns).Create(ctx, pod("", mirrored), dryRun)
+			return err
+		},
+		"ingresses.validate.evergate.dev": func(ctx context.Context, ns string) error {
+			_, err := l.api.NetworkingV1().Ingresses(ns).Create(ctx, ingress("", "a.apps.example"), dryRun)
+			return err
+		},
+		"services.validate.evergate.dev": func(ctx context.Context, ns string) error {
+			return l.createService(ctx, ns, corev1.ServiceTypeClusterIP)
+		},
+	}
 }
 
 // write is one request, and what it is.
