@@ -9,12 +9,15 @@ import (
 // has to be cleared and collected. What nobody uses goes back with the next two garbage collections. The zero value is
 // ready to use.
 type buffers struct {
-	pools [classes]sync.Pool // of *[]byte; those of pool i have a capacity of firstBytes << i
+	pools [classes]sync.Pool // of *[]byte; those of pool i have a capacity of room(i)
 }
 
-// classes are the powers of two from firstBytes to mostBytes. A buffer takes up less than twice what is asked for, and
-// larger ones are rare and are not kept.
-const classes = 7
+// classes are firstBytes and its doubles up to 32 KiB, and from there on every multiple of that up to mostBytes: so that
+// large buffers take up little more than is asked for. Still larger ones are rare and are not kept.
+const (
+	classes  = 11
+	doubling = 32 << 10
+)
 
 // get returns size bytes, with anything in them.
 func (b *buffers) get(size int64) []byte {
@@ -25,16 +28,29 @@ func (b *buffers) get(size int64) []byte {
 	if p, ok := b.pools[i].Get().(*[]byte); ok {
 		return (*p)[:size]
 	}
-	return make([]byte, size, firstBytes<<i)
+	return make([]byte, size, room(i))
 }
 
 // put takes a buffer back. Nobody may use it any more.
 func (b *buffers) put(buffer []byte) {
-	if i := class(int64(cap(buffer))); i < classes && cap(buffer) == firstBytes<<i {
+	if i := class(int64(cap(buffer))); i < classes && cap(buffer) == room(i) {
 		b.pools[i].Put(&buffer)
 	}
 }
 
 // class returns the number of the pool of the smallest buffers that have room for size bytes; it may be one that there
 // is not.
-func class(size int64) int { return bits.Len64(uint64(max(size-1, 0)) / firstBytes) }
+func class(size int64) int {
+	size = max(size-1, 0)
+	if size < doubling {
+		return bits.Len64(uint64(size) / firstBytes)
+	}
+	return 3 + int(size/doubling)
+}
+
+func room(class int) int {
+	if class <= 3 {
+		return firstBytes << class
+	}
+	return (class - 2) * doubling
+}

@@ -5,7 +5,8 @@ import "testing"
 func TestBuffers(t *testing.T) {
 	var b buffers
 	for size, want := range map[int64]int{
-		1: 4 << 10, 4 << 10: 4 << 10, 4<<10 + 1: 8 << 10, 13_000: 16 << 10, 97_000: 128 << 10, mostBytes: mostBytes,
+		1: 4 << 10, 4 << 10: 4 << 10, 4<<10 + 1: 8 << 10, 13_000: 16 << 10, 32 << 10: 32 << 10, 32<<10 + 1: 64 << 10,
+		97_000: 96 << 10, 162_600: 160 << 10, mostBytes: mostBytes,
 		mostBytes + 1: mostBytes + 1, maxReviewBytes: maxReviewBytes, 0: 4 << 10,
 	} {
 		for range 3 {
