@@ -2,6 +2,7 @@ package incidents
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -29,6 +30,11 @@ func zonal() cluster.Product {
 	return p
 }
 
+// firstLost breaks the calls that rewrite, but for those that come second.
+const firstLost = `- target: {kind: MutatingWebhookConfiguration, name: evergate}
+  patch: |-
+    - {op: replace, path: /webhooks/0/clientConfig/service/path, value: /nowhere}`
+
 func TestI6(t *testing.T) {
 	const guard = "HTTP/1.1, short timeouts, replicas in three zones, a second chance over a pool of its own"
 	for _, test := range []struct {
@@ -44,9 +50,18 @@ func TestI6(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			in := incident{id: "I6", what: test.what, guard: guard, product: zonal()}
 			in.happen = func(t *testing.T, l *lab, _ bool) outcome { return test.trouble.happen(t, l, in) }
-			try(t, in) // its controls are the callers beside it: over HTTP/2, and without the second chance
+			try(t, in) // the control is the caller beside the first, over HTTP/2
 		})
 	}
+	t.Run("second chance", func(t *testing.T) {
+		lost := []string{firstLost}
+		try(t, incident{
+			id: "I6", what: "every call on the first path is lost", guard: "a second chance on a path, and so a pool, of its own",
+			happen:  func(t *testing.T, l *lab, _ bool) outcome { return loseFirst(t, l, lost) },
+			lacking: "no second chance",
+			without: func(*testing.T, *lab) { lost = []string{notRewritten} },
+		})
+	})
 }
 
 // trouble is what becomes of a node.
@@ -95,21 +110,45 @@ func (tr trouble) happen(t *testing.T, l *lab, in incident) outcome {
 	}
 	alone.Stop()
 	o.add(all.bounded(t, begun, gone))
-	in.secondChance(t, &o, all.api.Books(), alone.Books(), time.Since(begun))
+	with, without := all.api.Books(), alone.Books()
+	o.figure("Pods that were not rewritten", "%d, of %d requests, half of which are Pods", missed(with), with.Calls)
+	o.figure("the same in a namespace without the second chance", "%d of %d", missed(without), without.Calls)
 	return o
 }
 
-// secondChance compares Pods with it and without it, which were created at the same time.
-func (in incident) secondChance(t *testing.T, o *outcome, with, without load.Books, took time.Duration) {
-	t.Helper()
-	missed := func(b load.Books) int { return b.Reasons[errNotRewritten.Error()] }
-	o.figure("Pods that were not rewritten", "%d, of %d requests, half of which are Pods", missed(with), with.Calls)
-	var alone outcome
-	alone.figure("Pods that were not rewritten", "%d of %d", missed(without), without.Calls)
-	if missed(without) > 0 {
-		alone.breaks("%d Pods were not rewritten", missed(without))
+// missed says how many Pods were let in as they were written.
+func missed(b load.Books) int { return b.Reasons[errNotRewritten.Error()] }
+
+// loseFirst creates Pods while every call on the first path fails, as those do whose pool leads to a node that is gone.
+func loseFirst(t *testing.T, l *lab, patches []string) outcome {
+	const pods = 100
+	l.Install(t, cluster.Product{Patches: patches})
+	before := l.apiServer(t)
+	create := l.pods(t, team)
+	l.await(t, "the first call to fail", time.Minute, func(ctx context.Context) error {
+		if err := create(ctx, 0); err != nil && !errors.Is(err, errNotRewritten) {
+			return err
+		}
+		if sum(l.failedCalls(t, before)) == 0 {
+			return errors.New("it does not")
+		}
+		return nil
+	})
+	var o outcome
+	written := 0
+	for n := range pods {
+		err := create(t.Context(), int64(n))
+		if errors.Is(err, errNotRewritten) {
+			written++
+		} else if err != nil {
+			o.breaks("a Pod: %v", err)
+		}
 	}
-	in.control(t, "no second chance, in a namespace beside it", alone, took)
+	o.figure("Pods that were not rewritten", "%d of %d", written, pods)
+	if written > 0 {
+		o.breaks("%d Pods of %d were not rewritten", written, pods)
+	}
+	return o
 }
 
 // awaitBalance waits until every replica has been called by the API server since the calls were last counted, and says how long
