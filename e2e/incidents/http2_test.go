@@ -3,7 +3,6 @@ package incidents
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -112,13 +111,7 @@ func (m *multiplexed) stop(begun, gone time.Time) outcome {
 	b := m.load.Stop()
 	var o outcome
 	o.figure("calls over HTTP/2", "%d, failed %d", b.Calls, b.Failures)
-	if !b.Last.IsZero() {
-		o.figure("last failure", "%s after it began, %s after the endpoint was gone",
-			b.Last.Sub(begun).Round(100*time.Millisecond), b.Last.Sub(gone).Round(100*time.Millisecond))
-	}
-	if b.Last.Sub(gone) > settled {
-		o.breaks("calls were still lost %s after the endpoint was gone: %v", b.Last.Sub(gone).Round(time.Second), b)
-	}
+	o.lastFailure(b.Lost, begun, gone)
 	return o
 }
 
@@ -129,12 +122,12 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// onNode returns the one of some Pods that runs on a node.
-func onNode(pods []corev1.Pod, node string) (*corev1.Pod, error) {
+// onNode returns the one of some Pods that runs on a node, or nil.
+func onNode(pods []corev1.Pod, node string) *corev1.Pod {
 	for i := range pods {
 		if pods[i].Spec.NodeName == node {
-			return &pods[i], nil
+			return &pods[i]
 		}
 	}
-	return nil, errors.New("no replica runs on " + node)
+	return nil
 }

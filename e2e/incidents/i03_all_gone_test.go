@@ -296,6 +296,6 @@ func freezeReplica(t *testing.T, l *lab, control bool) outcome {
 		l.await(t, "the frozen replica to be started again", 5*time.Minute, restarted)
 		o.figure("frozen to Ready again", "%s", time.Since(begun).Round(time.Second))
 	}
-	o.add(tr.bounded(t, begun, gone))
+	o.add(tr.bounded(t, begun, gone, time.Now()))
 	return o
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/evergate/evergate/e2e/cluster"
 	"github.com/evergate/evergate/e2e/load"
 )
@@ -80,8 +82,7 @@ func (tr trouble) happen(t *testing.T, l *lab, in incident) outcome {
 		over2 = l.startHTTP2(t)
 		node = over2.node
 	}
-	victim, err := onNode(l.awaitReplicas(t, 3), node)
-	must(t, err)
+	victim := l.replicaOn(t, node)
 	all := l.start(t)
 	alone := load.Start(t.Context(), apiCallers/2, l.pods(t, single))
 	t.Cleanup(func() { alone.Stop() })
@@ -109,11 +110,27 @@ func (tr trouble) happen(t *testing.T, l *lab, in incident) outcome {
 		o.breaks("%.0f calls by the API server failed when it was over", after)
 	}
 	alone.Stop()
-	o.add(all.bounded(t, begun, gone))
+	o.add(all.bounded(t, begun, gone, healed))
 	with, without := all.api.Books(), alone.Books()
 	o.figure("Pods that were not rewritten", "%d, of %d requests, half of which are Pods", missed(with), with.Calls)
 	o.figure("the same in a namespace without the second chance", "%d of %d", missed(without), without.Calls)
 	return o
+}
+
+// replicaOn returns the replica on a node. Where there is none, since it was replaced elsewhere while its zone was lost, they are
+// restarted, which spreads them again.
+func (l *lab) replicaOn(t *testing.T, node string) *corev1.Pod {
+	t.Helper()
+	if p := onNode(l.awaitReplicas(t, 3), node); p != nil {
+		return p
+	}
+	l.Kubectl(t, "", "-n", system, "rollout", "restart", deployment)
+	l.settle(t)
+	p := onNode(l.awaitReplicas(t, 3), node)
+	if p == nil {
+		t.Fatalf("no replica runs on %s", node)
+	}
+	return p
 }
 
 // missed says how many Pods were let in as they were written.

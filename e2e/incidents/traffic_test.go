@@ -352,23 +352,43 @@ func review(ctx context.Context, client *http.Client, url string) error {
 const settled = 20 * time.Second
 
 // bounded is stop for what nobody can say goodbye to: calls are lost, and told, but none once the endpoint has been gone for a
-// while.
-func (tr *traffic) bounded(t *testing.T, begun, gone time.Time) outcome {
+// while, nor when it is over.
+func (tr *traffic) bounded(t *testing.T, begun, gone, over time.Time) outcome {
 	t.Helper()
 	lost := tr.stop(t)
 	o := outcome{figures: lost.figures}
-	last := tr.api.Books().Last
-	if tr.straight != nil && tr.straight.Books().Last.After(last) {
-		last = tr.straight.Books().Last
+	books := []load.Books{tr.api.Books()}
+	if tr.straight != nil {
+		books = append(books, tr.straight.Books())
 	}
-	if last.IsZero() {
+	var during, after []time.Time
+	for _, b := range books {
+		for _, at := range b.Lost {
+			if at.Before(over) {
+				during = append(during, at)
+			} else {
+				after = append(after, at)
+			}
+		}
+	}
+	o.lastFailure(during, begun, gone)
+	if len(after) > 0 {
+		o.breaks("%d calls were lost when it was over, %s to %s after that: %v", len(after),
+			slices.MinFunc(after, time.Time.Compare).Sub(over).Round(time.Second), slices.MaxFunc(after, time.Time.Compare).Sub(over).Round(time.Second), lost.broken)
+	}
+	return o
+}
+
+// lastFailure writes down when the last call was lost, which must not be long after the endpoint was gone.
+func (o *outcome) lastFailure(lost []time.Time, begun, gone time.Time) {
+	if len(lost) == 0 {
 		o.figure("last failure", "none")
-		return o
+		return
 	}
+	last := slices.MaxFunc(lost, time.Time.Compare)
 	o.figure("last failure", "%s after it began, %s after the endpoint was gone",
 		last.Sub(begun).Round(100*time.Millisecond), last.Sub(gone).Round(100*time.Millisecond))
 	if last.Sub(gone) > settled {
-		o.breaks("calls were still lost %s after the endpoint was gone: %v", last.Sub(gone).Round(time.Second), lost.broken)
+		o.breaks("calls were still lost %s after the endpoint was gone", last.Sub(gone).Round(time.Second))
 	}
-	return o
 }

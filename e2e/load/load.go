@@ -88,7 +88,7 @@ func (l *Load) Books() Books {
 	defer l.mu.Unlock()
 	b := l.books
 	b.Calls, b.Ended = l.made.Load(), time.Now()
-	b.Reasons = maps.Clone(b.Reasons)
+	b.Reasons, b.Lost = maps.Clone(b.Reasons), slices.Clone(b.Lost)
 	return b
 }
 
@@ -104,16 +104,18 @@ type Books struct {
 	Calls, Failures int64
 	Reasons         map[string]int // of the failures, and how often
 	Begun, Ended    time.Time      // of the load
-	First, Last     time.Time      // failures; zero where there was none
+	Lost            []time.Time    // when calls were found to be lost; of very many, the first ten thousand
 }
+
+// enough is how many failures are remembered one by one: more than anybody looks at.
+const enough = 10_000
 
 func (b *Books) lost(err error, now time.Time) {
 	b.Failures++
 	b.Reasons[reason(err)]++
-	if b.First.IsZero() {
-		b.First = now
+	if len(b.Lost) < enough {
+		b.Lost = append(b.Lost, now)
 	}
-	b.Last = now
 }
 
 // String lists the reasons, the most frequent first.

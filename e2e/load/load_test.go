@@ -22,7 +22,7 @@ func TestBooks(t *testing.T) {
 	if n := b.Reasons["read tcp … connection reset by peer"]; int64(n) != b.Failures || len(b.Reasons) != 1 {
 		t.Errorf("reasons are not summed up: %v", b.Reasons)
 	}
-	if b.First.Before(b.Begun) || b.Last.Before(b.First) || b.Ended.Before(b.Last) {
-		t.Errorf("times are not in order: %v %v %v %v", b.Begun, b.First, b.Last, b.Ended)
+	if int64(len(b.Lost)) != b.Failures || b.Lost[0].Before(b.Begun) || b.Ended.Before(b.Lost[len(b.Lost)-1]) {
+		t.Errorf("times of failures: %v, from %v to %v", b.Lost, b.Begun, b.Ended)
 	}
 }
