@@ -64,6 +64,7 @@ func TestPanic(t *testing.T) {
 	if got.header.Get("Retry-After") != "" {
 		t.Error("the answer asks the API server to carry the review to the next replica")
 	}
+	s.Close() // waits for the handler, which logs after it has answered
 	log := f.log.String()
 	for _, want := range []string{`level=ERROR msg="panic while judging" path=/fake uid=705ab4f5 panic="index out of range [7]" stack="goroutine `, "handlers.panics"} {
 		if !strings.Contains(log, want) {
@@ -520,5 +521,22 @@ func TestLabelsAreBounded(t *testing.T) {
 		if diff := cmp.Diff(want, f.series(t, name)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
+	}
+}
+
+// An answer that is an error has its length, so that its end does not wait for what is done after it, as logging is.
+func TestErrorsHaveTheirLength(t *testing.T) {
+	s := startTLS(t, Serving(newFixture(t, "").Config))
+	resp, err := s.Client().Do(post(t.Context(), t, s.URL+"/validate/pods", "{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp.StatusCode != http.StatusBadRequest || resp.ContentLength != int64(len(body)) {
+		t.Errorf("%d, length %d of %d", resp.StatusCode, resp.ContentLength, len(body))
 	}
 }

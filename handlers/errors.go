@@ -3,6 +3,7 @@ package handlers
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -68,7 +69,12 @@ func writeError(w http.ResponseWriter, err error) {
 	if e.close {
 		h.Set("Connection", "close")
 	}
-	http.Error(w, e.msg, e.status)
+	// As http.Error, which would leave out the length: the answer would end when its handler does, after the log.
+	h.Set("Content-Type", "text/plain; charset=utf-8")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Content-Length", strconv.Itoa(len(e.msg)+1))
+	w.WriteHeader(e.status)
+	_, _ = io.WriteString(w, e.msg+"\n")
 }
 
 func notFound(r *http.Request) *httpError {

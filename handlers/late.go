@@ -54,10 +54,10 @@ func (c *lateContext) make() context.Context {
 	defer c.mu.Unlock()
 	if c.made == nil {
 		c.made, c.cut = context.WithCancelCause(c.parent)
-		c.made, c.cancel = context.WithDeadline(c.made, c.deadline)
 		if c.why != nil {
-			c.cut(c.why)
+			c.cut(c.why) // before the deadline, which may have passed as well, can be the cause
 		}
+		c.made, c.cancel = context.WithDeadline(c.made, c.deadline)
 	}
 	return c.made
 }

@@ -60,3 +60,14 @@ func TestLateContext(t *testing.T) {
 		}
 	}
 }
+
+// What cut it is the cause, also when its deadline has passed before anybody asks.
+func TestLateContextCutThenLate(t *testing.T) {
+	c := newLateContext(t.Context(), time.Now().Add(-time.Second))
+	defer c.end()
+	errCut := errors.New("cut")
+	c.cutOff(errCut)
+	if err := context.Cause(c); !errors.Is(err, errCut) {
+		t.Errorf("the cause is %v", err)
+	}
+}

@@ -108,7 +108,7 @@ func (e *endpoint) logError(r *http.Request, err error, span *telemetry.ReviewSp
 		return
 	}
 	e.log.LogAttrs(r.Context(), level, "not a review that could be answered", slog.String("path", e.path),
-		slog.Int("status", h.status), slog.String("reason", err.Error()), slog.String("remote", r.RemoteAddr), traceID(r, span))
+		slog.Int("status", h.status), slog.String("reason", cut(err.Error(), maxSentence)), slog.String("remote", r.RemoteAddr), traceID(r, span))
 }
 
 // logVerdict writes a line for each review that was denied or warned of, and for others at level debug.
@@ -126,10 +126,10 @@ func (e *endpoint) logVerdict(r *http.Request, v *verdict, outcome string, span 
 	attrs := []slog.Attr{
 		slog.String("path", e.path),
 		slog.String("uid", v.uid),
-		slog.String("operation", string(v.request.Operation)),
-		slog.String("namespace", v.request.Namespace),
-		slog.String("name", v.request.Name),
-		slog.String("user", v.request.User),
+		slog.String("operation", cut(string(v.request.Operation), maxSentence)),
+		slog.String("namespace", cut(v.request.Namespace, maxSentence)),
+		slog.String("name", cut(v.request.Name, maxSentence)),
+		slog.String("user", cut(v.request.User, maxSentence)),
 		slog.Any("rules", v.rules()),
 		slog.String("policy", v.policy),
 		traceID(r, span),

@@ -32,14 +32,14 @@ func (e *endpoint) trace(span *telemetry.ReviewSpan, r *http.Request, v *verdict
 		return
 	}
 	if p, ok := errors.AsType[*panicError](err); ok {
-		span.Describe(attribute.String("evergate.uid", p.uid))
+		span.Describe(text("evergate.uid", p.uid))
 	}
 	h := asHTTPError(err)
 	kind := outcome(nil, err)
 	if h.reason != "" {
 		kind = h.reason
 	}
-	span.Failed(kind, err.Error())
+	span.Failed(kind, cut(err.Error(), maxSentence))
 	span.End(h.status)
 }
 
@@ -47,14 +47,14 @@ func (e *endpoint) trace(span *telemetry.ReviewSpan, r *http.Request, v *verdict
 func (v *verdict) attributes() []attribute.KeyValue {
 	a := v.request
 	attrs := append(make([]attribute.KeyValue, 0, 12),
-		attribute.String("evergate.uid", v.uid),
-		attribute.String("evergate.operation", string(a.Operation)),
-		attribute.String("evergate.resource", resourceOf(a)),
-		attribute.String("evergate.namespace", a.Namespace),
-		attribute.String("evergate.name", a.Name),
+		text("evergate.uid", v.uid),
+		text("evergate.operation", string(a.Operation)),
+		text("evergate.resource", resourceOf(a)),
+		text("evergate.namespace", a.Namespace),
+		text("evergate.name", a.Name),
 		attribute.Bool("evergate.dry_run", v.dryRun),
 		attribute.String("evergate.policy", v.policy),
-		semconv.K8SNamespaceName(a.Namespace),
+		text(string(semconv.K8SNamespaceNameKey), a.Namespace),
 	)
 	if rules := v.rulesFound(); len(rules) > 0 {
 		attrs = append(attrs, attribute.StringSlice("evergate.rules", rules), attribute.Int("evergate.findings", len(v.findings)))
@@ -63,6 +63,12 @@ func (v *verdict) attributes() []attribute.KeyValue {
 		attrs = append(attrs, attribute.StringSlice("evergate.images", images), attribute.Int("evergate.images_rewritten", n))
 	}
 	return attrs
+}
+
+// text is an attribute that a caller has written. A span waits in memory for its export, so a long one is cut and copied:
+// the SDK's own limit would keep the whole.
+func text(key, value string) attribute.KeyValue {
+	return attribute.String(key, cut(value, maxSentence))
 }
 
 // resourceOf is what a review is of, as group/version/resource/subresource. Those that are judged exist in one version.
@@ -93,7 +99,7 @@ func (v *verdict) rewritten() (images []string, n int) {
 	for i := range v.rewriting.Images {
 		if img := &v.rewriting.Images[i]; img.Outcome == policy.Rewritten {
 			if n++; n <= shown { // an arrow that no viewer escapes, as JSON for the web does with >
-				images = append(images, img.Image.Ref+" → "+img.To)
+				images = append(images, cut(img.Image.Ref, maxSentence)+" → "+cut(img.To, maxSentence))
 			}
 		}
 	}

@@ -372,3 +372,27 @@ func record(t testing.TB, h http.Handler, path, body string) string {
 	h.ServeHTTP(w, post(t.Context(), t, path, body))
 	return fmt.Sprint(w.Code, w.Header(), w.Body)
 }
+
+// What callers have written is cut before it waits in memory for the export of its span, and before it is answered.
+func TestTraceOfLongTexts(t *testing.T) {
+	const long = 1 << 20
+	f := newFixture(t, "")
+	spans := f.collect(t, sdktrace.AlwaysSample())
+	h := Serving(f.Config)
+	name := strings.Repeat("n", long)
+	record(t, h, "/validate/pods", strings.Replace(reviewOf("", "pods", "CREATE", podOf("nginx"), ""), `"name":"shop","namespace"`, `"name":"`+name+`","namespace"`, 1))
+	answer := record(t, h, "/validate/pods", `{"apiVersion":"admission.k8s.io/v1","kind":"`+name+`"}`)
+	if len(answer) > 1000 {
+		t.Errorf("the answer has %d bytes", len(answer))
+	}
+	for _, s := range spans() {
+		if n := len(s.Status().Description); n > maxSentence {
+			t.Errorf("%s: the status has %d bytes", s.Name(), n)
+		}
+		for _, a := range s.Attributes() {
+			if n := len(a.Value.Emit()); n > 2*maxSentence {
+				t.Errorf("%s: %s has %d bytes", s.Name(), a.Key, n)
+			}
+		}
+	}
+}

@@ -108,3 +108,12 @@ func tooDeep(err error) bool {
 	syntax, ok := errors.AsType[*jsontext.SyntacticError](err)
 	return ok && strings.Count(string(syntax.JSONPointer), "/") >= maxDepth
 }
+
+// short is what a sentence shows of a text that a caller has written, which may be as long as a review.
+func short(s string) string {
+	const most = 100 // bytes: names of fields and versions are shorter
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}

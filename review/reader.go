@@ -266,6 +266,7 @@ func pathTo(part []byte) string {
 	var path strings.Builder
 	depth := 0
 	for token := range dec.StackPointer().Tokens() {
+		token = short(token)
 		depth++
 		switch kind, _ := dec.StackIndex(depth); {
 		case kind == '[' || strings.ContainsAny(token, "./[]"):

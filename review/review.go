@@ -106,7 +106,7 @@ func (r *reader) checkVersion(version string) {
 		r.fail(badRequest("apiVersion is %s, want %s: set admissionReviewVersions: [v1] in the webhook configuration",
 			version, reviewVersion))
 	default:
-		r.fail(badRequest("apiVersion is %q, want %s", version, reviewVersion))
+		r.fail(badRequest("apiVersion is %q, want %s", short(version), reviewVersion))
 	}
 }
 
@@ -116,7 +116,7 @@ func (r *reader) checkKind(kind string) {
 	case "":
 		r.fail(badRequest("kind is missing, want %s", reviewKind))
 	default:
-		r.fail(badRequest("kind is %q, want %s", kind, reviewKind))
+		r.fail(badRequest("kind is %q, want %s", short(kind), reviewKind))
 	}
 }
 
@@ -212,6 +212,6 @@ func (r *reader) checkResource(got, want resource) {
 	case resource{}:
 		r.fail(badRequest("request.resource is missing, want %s", want))
 	default:
-		r.fail(badRequest("request.resource is %s, want %s", got, want))
+		r.fail(badRequest("request.resource is %s, want %s", short(got.String()), want))
 	}
 }
