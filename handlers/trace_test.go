@@ -390,7 +390,7 @@ func TestTraceOfLongTexts(t *testing.T) {
 			t.Errorf("%s: the status has %d bytes", s.Name(), n)
 		}
 		for _, a := range s.Attributes() {
-			if n := len(a.Value.Emit()); n > 2*maxSentence {
+			if n := len(a.Value.String()); n > 2*maxSentence {
 				t.Errorf("%s: %s has %d bytes", s.Name(), a.Key, n)
 			}
 		}
