@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"testing"
 	"time"
-
-	"github.com/evergate/evergate/e2e/cluster"
 )
 
 // I1, gatekeeper issue 3776: two of a hundred Pods were not rewritten each time that a node pool was rolled. Readiness was true
@@ -16,21 +14,21 @@ func TestI1(t *testing.T) {
 	t.Run("restart", func(t *testing.T) {
 		try(t, incident{
 			id: "I1", what: "rollout restart every 20 s under load", guard: guard,
-			happen:  restarts,
+			product: patient(), happen: restarts,
 			lacking: "no drain (--drain-delay=0s --drain-timeout=1ms --shutdown-timeout=1ms)",
-			without: func(t *testing.T, l *lab) { l.Install(t, undrained) },
+			without: func(t *testing.T, l *lab) { l.Install(t, patient(undrained...)) },
 		})
 	})
 	t.Run("nodes", func(t *testing.T) {
 		try(t, incident{
 			id: "I1", what: "every node drained, switched off and started again in turn, while Pods are created", guard: guard,
-			happen: replaceNodes, // its control is the one above
+			product: patient(), happen: replaceNodes, // its control is the one above
 		})
 	})
 }
 
 // undrained stops at SIGTERM, as a process does that knows nothing of draining.
-var undrained = cluster.Product{Patches: []string{flag("--drain-delay=0s"), flag("--drain-timeout=1ms"), flag("--shutdown-timeout=1ms")}}
+var undrained = []string{flag("--drain-delay=0s"), flag("--drain-timeout=1ms"), flag("--shutdown-timeout=1ms")}
 
 // restarts restarts the Deployment every 20 s, whether or not the roll-out before has ended: three minutes of it, or thirty.
 func restarts(t *testing.T, l *lab, control bool) outcome {

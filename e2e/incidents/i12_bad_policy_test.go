@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/evergate/evergate/e2e/cluster"
 )
 
 // I12: a bad policy took a webhook down, or opened it.
@@ -33,16 +31,16 @@ func TestI12(t *testing.T) {
 	t.Run("reload", func(t *testing.T) {
 		try(t, incident{
 			id: "I12", what: "another good policy, under load", guard: "policies are loaded while serving",
-			happen: reload, // a figure, which has no control
+			product: patient(), happen: reload, // a figure, which has no control
 		})
 	})
 }
 
 // unguarded has the policy's guard asked about no object.
-var unguarded = cluster.Product{Patches: []string{`- target: {kind: ValidatingWebhookConfiguration, name: evergate}
+var unguarded = patient(`- target: {kind: ValidatingWebhookConfiguration, name: evergate}
   patch: |-
     - {op: test, path: /webhooks/3/name, value: policy.validate.evergate.dev}
-    - {op: replace, path: /webhooks/3/matchConditions/0/expression, value: "false"}`}}
+    - {op: replace, path: /webhooks/3/matchConditions/0/expression, value: "false"}`)
 
 func misspelt() string { return strings.Replace(policy, "services:", "servises:", 1) }
 

@@ -5,8 +5,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
-
-	"github.com/evergate/evergate/e2e/cluster"
 )
 
 // older is the revision that everything is upgraded from and rolled back to: the one that closed the work on the kit, the first
@@ -18,12 +16,13 @@ func TestUpgrade(t *testing.T) {
 	l := open(t)
 	source := l.revision(t, older)
 	l.load(t, older, source, nil)
-	old := cluster.Product{Source: source, Tag: older}
+	old := patient()
+	old.Source, old.Tag = source, older
 	try(t, incident{
 		id: "I2", what: "upgraded from " + older + " (image and manifests) and back, under load", guard: "the drain, in both",
 		product: old, // the control is that of TestI2/delete
 		happen: under(func(t *testing.T, l *lab) {
-			l.Install(t, cluster.Product{})
+			l.Install(t, patient())
 			l.settle(t)
 			l.Install(t, old)
 		}),
