@@ -29,7 +29,10 @@ func TestI3(t *testing.T) {
 			product: cluster.Product{Overlay: "fail-closed"},
 			happen:  allGone,
 			lacking: "a webhook that matches everything",
-			without: matchEverything,
+			without: func(t *testing.T, l *lab) {
+				l.scaleToZero(t) // before there is somebody who would refuse it
+				matchEverything(t, l)
+			},
 		})
 	})
 	t.Run("frozen", func(t *testing.T) {
@@ -88,12 +91,10 @@ func (l *lab) webhook(t *testing.T, config *admissionv1.ValidatingWebhookConfigu
 
 // allGone takes every replica away and then writes what a control plane writes, what is judged, and what is nobody's business.
 func allGone(t *testing.T, l *lab, control bool) outcome {
-	var o outcome
-	if err := l.scaleToZero(t); err != nil { // the control does not even let it be scaled
-		o.breaks("scale to zero: %v", err)
-	} else {
-		l.undo(t, "-n", system, "scale", deployment, "--replicas=3")
+	if !control {
+		l.scaleToZero(t)
 	}
+	var o outcome
 	// The processes go on for as long as they drain, and answer on kept connections.
 	l.await(t, "the refusal of what is judged", 2*time.Minute, func(ctx context.Context) error {
 		for hook, do := range l.judged() {
@@ -122,15 +123,13 @@ func allGone(t *testing.T, l *lab, control bool) outcome {
 	return o
 }
 
-func (l *lab) scaleToZero(t *testing.T) error {
+// scaleToZero takes every replica away at once, until the test ends.
+func (l *lab) scaleToZero(t *testing.T) {
 	t.Helper()
-	_, said, err := l.TryKubectl(t.Context(), "", "-n", system, "scale", deployment, "--replicas=0")
-	if err != nil {
-		return fmt.Errorf("%w: %s", err, said)
-	}
+	l.undo(t, "-n", system, "scale", deployment, "--replicas=3")
+	l.Kubectl(t, "", "-n", system, "scale", deployment, "--replicas=0")
 	l.Kubectl(t, "", "-n", system, "delete", "pods", "-l", "app.kubernetes.io/component=webhook", "--force", "--grace-period=0")
 	l.awaitReplicas(t, 0)
-	return nil
 }
 
 // refusals checks that what is judged is refused with a sentence that says by whom and why, and the rest let in.

@@ -161,8 +161,7 @@ func takeOut(t *testing.T, l *lab, dead bool) outcome {
 	l.namespace(t, name, "enabled")
 	l.Kubectl(t, tenants, "apply", "-f", "-")
 	if dead {
-		must(t, l.scaleToZero(t))
-		l.undo(t, "-n", system, "scale", deployment, "--replicas=3")
+		l.scaleToZero(t)
 	}
 	tenant := l.as(t, "tenant")
 	l.await(t, "the rights of the tenant", time.Minute, func(ctx context.Context) error {
