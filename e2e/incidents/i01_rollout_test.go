@@ -14,15 +14,15 @@ func TestI1(t *testing.T) {
 	t.Run("restart", func(t *testing.T) {
 		try(t, incident{
 			id: "I1", what: "rollout restart every 20 s under load", guard: guard,
-			product: patient(), happen: restarts,
+			happen:  restarts,
 			lacking: "no drain (--drain-delay=0s --drain-timeout=1ms --shutdown-timeout=1ms)",
-			without: func(t *testing.T, l *lab) { l.Install(t, patient(undrained...)) },
+			without: func(t *testing.T, l *lab) { l.Install(t, patched(undrained...)) },
 		})
 	})
 	t.Run("nodes", func(t *testing.T) {
 		try(t, incident{
 			id: "I1", what: "every node drained, switched off and started again in turn, while Pods are created", guard: guard,
-			product: patient(), happen: replaceNodes, // its control is the one above
+			happen: replaceNodes, // its control is the one above
 		})
 	})
 }

@@ -21,17 +21,17 @@ func TestI2(t *testing.T) {
 		{"drain", "kubectl drain of a node under load", drainNode},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			try(t, incident{id: "I2", what: test.what, guard: guard, product: patient(), happen: under(test.happen)}) // the control is that of delete
+			try(t, incident{id: "I2", what: test.what, guard: guard, happen: under(test.happen)}) // the control is that of delete
 		})
 	}
 	t.Run("delete", func(t *testing.T) {
 		try(t, incident{
 			id: "I2", what: "each replica deleted in turn under load", guard: guard, happen: deleteInTurn,
 			// The drain is as long as it is needed for the endpoint to go, and no longer: who never says goodbye waits in vain.
-			product: patient(flag("--drain-timeout=12s")),
+			product: patched(flag("--drain-timeout=12s")),
 			lacking: "a build that never says Connection: close",
 			without: func(t *testing.T, l *lab) {
-				mute := patient(flag("--drain-timeout=12s"))
+				mute := patched(flag("--drain-timeout=12s"))
 				mute.Tag = l.silent(t)
 				l.Install(t, mute)
 			},

@@ -6,14 +6,16 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/evergate/evergate/e2e/cluster"
 )
 
 // I7: connections live long, so one replica stays hot and new ones get nothing.
 
 func TestI7(t *testing.T) {
-	aged := patient() // five minutes, as it is by default
+	aged := cluster.Product{} // five minutes, as it is by default
 	if !long() {
-		aged = patient(flag("--max-connection-age=10s"))
+		aged = patched(flag("--max-connection-age=10s"))
 	}
 	try(t, incident{
 		id: "I7", what: "scaled from 1 to 3 under load", guard: "connections are retired at an age, by Connection: close",
@@ -21,7 +23,7 @@ func TestI7(t *testing.T) {
 		happen:  scaleUp,
 		lacking: "connections live for ever (--max-connection-age=0)",
 		without: func(t *testing.T, l *lab) {
-			l.Install(t, patient(flag("--max-connection-age=0")))
+			l.Install(t, patched(flag("--max-connection-age=0")))
 		},
 	})
 }

@@ -19,10 +19,10 @@ func TestI8(t *testing.T) {
 	const guard = "a CA of its own, whose key is kept; certificates are loaded while serving"
 	t.Run("leaf", func(t *testing.T) {
 		try(t, incident{
-			id: "I8", what: "the serving certificate is renewed by cert-manager under load", guard: guard, product: patient(), happen: renewLeaf,
+			id: "I8", what: "the serving certificate is renewed by cert-manager under load", guard: guard, happen: renewLeaf,
 			lacking: "a certificate that is its own CA, trusted as soon as it is issued and alone",
 			without: func(t *testing.T, l *lab) {
-				l.Install(t, patient(selfSigned))
+				l.Install(t, patched(selfSigned))
 				l.awaitServed(t)
 			},
 		})
@@ -30,13 +30,13 @@ func TestI8(t *testing.T) {
 	t.Run("CA", func(t *testing.T) {
 		try(t, incident{
 			id: "I8", what: "the CA is renewed with the same key, and then the serving certificate, under load", guard: guard,
-			product: patient(), happen: renewCA, // the control is that of leaf
+			happen: renewCA, // the control is that of leaf
 		})
 	})
 	t.Run("CA, new key", func(t *testing.T) {
 		try(t, incident{
 			id: "I8", what: "a CA with a new key, by docs/runbooks/certificates.md, under load",
-			guard: "cert-manager's injector trusts both until the old one is taken out", product: patient(), happen: replaceCA, // likewise
+			guard: "cert-manager's injector trusts both until the old one is taken out", happen: replaceCA, // likewise
 		})
 	})
 }

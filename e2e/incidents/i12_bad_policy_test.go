@@ -31,13 +31,13 @@ func TestI12(t *testing.T) {
 	t.Run("reload", func(t *testing.T) {
 		try(t, incident{
 			id: "I12", what: "another good policy, under load", guard: "policies are loaded while serving",
-			product: patient(), happen: reload, // a figure, which has no control
+			happen: reload, // a figure, which has no control
 		})
 	})
 }
 
 // unguarded has the policy's guard asked about no object.
-var unguarded = patient(`- target: {kind: ValidatingWebhookConfiguration, name: evergate}
+var unguarded = patched(`- target: {kind: ValidatingWebhookConfiguration, name: evergate}
   patch: |-
     - {op: test, path: /webhooks/3/name, value: policy.validate.evergate.dev}
     - {op: replace, path: /webhooks/3/matchConditions/0/expression, value: "false"}`)

@@ -301,19 +301,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// patient gives calls the ten seconds that the API server gives by default, instead of the kit's three: where calls are counted
-// that were lost, one that was late for want of a core is none of them.
-func patient(patches ...string) cluster.Product {
-	late := func(kind string, webhooks int) string {
-		text := "- target: {kind: " + kind + ", name: evergate}\n  patch: |-\n"
-		for i := range webhooks {
-			text += fmt.Sprintf("    - {op: replace, path: /webhooks/%d/timeoutSeconds, value: 10}\n", i)
-		}
-		return strings.TrimSuffix(text, "\n")
-	}
-	return cluster.Product{Patches: append(patches,
-		late("MutatingWebhookConfiguration", 2), late("ValidatingWebhookConfiguration", 4))}
-}
+// patched is the kit with kustomize patches on top.
+func patched(patches ...string) cluster.Product { return cluster.Product{Patches: patches} }
 
 // flag adds a flag to the command line of the product: a kustomize patch. The last one wins.
 func flag(value string) string {

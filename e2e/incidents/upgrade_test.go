@@ -5,10 +5,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/evergate/evergate/e2e/cluster"
 )
 
-// older is the revision that everything is upgraded from and rolled back to: the one that closed the work on the kit, the first
-// that can be installed.
+// older is the revision that everything is upgraded from and rolled back to: the first that can be installed.
 const older = "34a1190"
 
 // An upgrade of image and manifests, and the way back, are two roll-outs that replace one program by another.
@@ -16,13 +17,12 @@ func TestUpgrade(t *testing.T) {
 	l := open(t)
 	source := l.revision(t, older)
 	l.load(t, older, source, nil)
-	old := patient()
-	old.Source, old.Tag = source, older
+	old := cluster.Product{Source: source, Tag: older}
 	try(t, incident{
 		id: "I2", what: "upgraded from " + older + " (image and manifests) and back, under load", guard: "the drain, in both",
 		product: old, // the control is that of TestI2/delete
 		happen: under(func(t *testing.T, l *lab) {
-			l.Install(t, patient())
+			l.Install(t, cluster.Product{})
 			l.settle(t)
 			l.Install(t, old)
 		}),
