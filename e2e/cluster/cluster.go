@@ -20,6 +20,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -67,8 +68,24 @@ func open() (*Cluster, error) {
 	if c.kubectl, err = findKubectl(); err != nil {
 		return nil, err
 	}
-	c.admin, err = clientcmd.BuildConfigFromFlags("", c.Kubeconfig)
-	return c, err
+	if c.admin, err = clientcmd.BuildConfigFromFlags("", c.Kubeconfig); err != nil {
+		return nil, err
+	}
+	return c, c.answers()
+}
+
+// answers says whether there is somebody behind the kubeconfig, which may be left over.
+func (c *Cluster) answers() error {
+	config := c.Config()
+	config.Timeout = 10 * time.Second // it takes milliseconds
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	if _, err := client.Discovery().ServerVersion(); err != nil {
+		return fmt.Errorf("the cluster of %s does not answer: bring one up with make e2e-up: %w", c.Kubeconfig, err)
+	}
+	return nil
 }
 
 // State returns the directory that the rig keeps its data, keys and logs in.
