@@ -27,7 +27,7 @@ func zonal() cluster.Product {
     - {op: test, path: /webhooks/1/name, value: again.pods.mutate.evergate.dev}
     - {op: add, path: /webhooks/1/namespaceSelector/matchExpressions/1/values/-, value: ` + single + `}`}}
 	if !long() {
-		p.Patches = append(p.Patches, flag("--max-connection-age=20s"))
+		p.Patches = append(p.Patches, flag("--max-connection-age=10s"))
 	}
 	return p
 }

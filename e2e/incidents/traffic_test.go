@@ -12,8 +12,11 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"slices"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -273,7 +276,8 @@ func (l *lab) straight(t *testing.T) call {
 		t.Logf("%s cannot be reached from here: no calls straight to the Service", address)
 		return nil
 	}
-	kept, fresh := l.webhookClient(t, false), l.webhookClient(t, true)
+	from := new(ports)
+	kept, fresh := l.webhookClient(t, from, false), l.webhookClient(t, from, true)
 	t.Cleanup(kept.CloseIdleConnections)
 	url := "https://" + address + "/mutate/pods?timeout=3s"
 	return func(ctx context.Context, n int64) error {
@@ -299,7 +303,7 @@ func (l *lab) reaches(t *testing.T, address string) bool {
 }
 
 // webhookClient is a client that trusts whom the API server trusts and speaks what it speaks.
-func (l *lab) webhookClient(t *testing.T, fresh bool) *http.Client {
+func (l *lab) webhookClient(t *testing.T, from *ports, fresh bool) *http.Client {
 	t.Helper()
 	config, err := l.api.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), "evergate", metav1.GetOptions{})
 	must(t, err)
@@ -310,10 +314,28 @@ func (l *lab) webhookClient(t *testing.T, fresh bool) *http.Client {
 	return &http.Client{
 		Timeout: straightTimeout,
 		Transport: &http.Transport{
-			DisableKeepAlives: fresh, TLSHandshakeTimeout: straightTimeout,
+			DialContext: from.dial, DisableKeepAlives: fresh, TLSHandshakeTimeout: straightTimeout,
 			TLSNextProto:    map[string]func(string, *tls.Conn) http.RoundTripper{}, // HTTP/1.1 only
 			TLSClientConfig: &tls.Config{RootCAs: roots, ServerName: "evergate." + system + ".svc"},
 		},
+	}
+}
+
+// ports dials from one port after the other. The kernel's table of connections keeps those that ended with a lost node for five
+// minutes more, and with them the way to that node for whoever comes from the same port: left to itself, Linux takes a port again
+// within a minute of so many new connections from one address. API servers, which keep theirs, hardly ever meet that.
+type ports struct{ last atomic.Uint32 }
+
+// Below those that Linux gives out by itself (from 32768), and more than a test uses in five minutes.
+const firstPort, somePorts = 10_000, 22_000
+
+func (p *ports) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	for {
+		dialer := net.Dialer{LocalAddr: &net.TCPAddr{Port: firstPort + int(p.last.Add(1)%somePorts)}}
+		conn, err := dialer.DialContext(ctx, network, address)
+		if !errors.Is(err, syscall.EADDRINUSE) && !errors.Is(err, syscall.EADDRNOTAVAIL) {
+			return conn, err
+		}
 	}
 }
 
@@ -332,9 +354,10 @@ func review(ctx context.Context, client *http.Client, url string) error {
 		return err
 	}
 	req.Header.Set("Content-Type", "application/json")
-	resp, err := client.Do(req)
+	var at progress
+	resp, err := client.Do(req.WithContext(at.follow(ctx)))
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", &at, err)
 	}
 	defer resp.Body.Close()
 	answer, err := io.ReadAll(resp.Body)
@@ -345,6 +368,30 @@ func review(ctx context.Context, client *http.Client, url string) error {
 		return fmt.Errorf("%s: %.200s", resp.Status, answer)
 	}
 	return nil
+}
+
+// progress is how far a call has come, for whoever wants to know why it was lost.
+type progress struct{ reached atomic.Value } // of string
+
+func (p *progress) follow(ctx context.Context) context.Context {
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		ConnectStart:      func(string, string) { p.reached.Store("not connected") },
+		TLSHandshakeStart: func() { p.reached.Store("no end of the handshake") },
+		GotConn: func(info httptrace.GotConnInfo) {
+			if info.Reused {
+				p.reached.Store("no answer on a kept connection")
+			} else {
+				p.reached.Store("no answer on a new connection")
+			}
+		},
+	})
+}
+
+func (p *progress) String() string {
+	if s, ok := p.reached.Load().(string); ok {
+		return s
+	}
+	return "no connection was asked for"
 }
 
 // settled is how long after an endpoint is gone calls to it may still be lost: kube-proxy hears of it within a second, each kept
