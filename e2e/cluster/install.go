@@ -11,10 +11,11 @@ import (
 
 // Product says what is installed.
 type Product struct {
-	Overlay string   // fail-open (default) or fail-closed: a directory of kustomize/overlays; a path is taken from Source
-	Tag     string   // of the image; default: e2e, which make e2e-up has built and loaded from the working tree
-	Source  string   // the root of the repository whose kustomize/ is applied; default: this one
-	Patches []string // kustomize patches on top, in YAML, as entries of its field "patches"
+	Overlay    string   // fail-open (default) or fail-closed: a directory of kustomize/overlays; a path is taken from Source
+	Components []string // directories of kustomize/components
+	Tag        string   // of the image; default: e2e, which make e2e-up has built and loaded from the working tree
+	Source     string   // the root of the repository whose kustomize/ is applied; default: this one
+	Patches    []string // kustomize patches on top, in YAML, as entries of its field "patches"
 }
 
 // Namespace is where every overlay of the kit puts the product.
@@ -81,16 +82,24 @@ func (c *Cluster) overlay(t testing.TB, p Product) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	base, err = filepath.Rel(dir, base) // kustomize takes no absolute paths
-	if err != nil {
-		t.Fatal(err)
+	relative := func(path string) string { // kustomize takes no absolute paths
+		if path, err = filepath.Rel(dir, path); err != nil {
+			t.Fatal(err)
+		}
+		return path
 	}
 	name, tag := image(p.Tag)
 	text := fmt.Sprintf(`apiVersion: kustomize.config.k8s.io/v1beta1
 kind: Kustomization
 resources: [%q]
 images: [{name: ghcr.io/evergate/evergate, newName: %q, newTag: %q}]
-`, base, name, tag)
+`, relative(base), name, tag)
+	if len(p.Components) > 0 {
+		text += "components:\n"
+	}
+	for _, component := range p.Components {
+		text += fmt.Sprintf("- %q\n", relative(filepath.Join(source, "kustomize", "components", component)))
+	}
 	if len(p.Patches) > 0 {
 		text += "patches:\n" + strings.Join(p.Patches, "\n") + "\n"
 	}

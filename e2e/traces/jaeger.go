@@ -23,6 +23,7 @@ type Jaeger struct {
 	GRPC string // URL that takes OTLP over gRPC
 	HTTP string // URL that takes OTLP over HTTP
 
+	client       *http.Client
 	query, admin string
 	cmd          *exec.Cmd
 	ended        chan struct{}
@@ -42,7 +43,7 @@ func StartJaeger(ctx context.Context, binary, log string) (*Jaeger, error) {
 	defer out.Close() // the process has a descriptor of its own
 	j := &Jaeger{
 		GRPC: "http://" + ports[0], HTTP: "http://" + ports[1], query: "http://" + ports[2], admin: "http://" + ports[3],
-		ended: make(chan struct{}),
+		client: http.DefaultClient, ended: make(chan struct{}),
 		cmd: exec.CommandContext(ctx, binary,
 			"--collector.otlp.grpc.host-port="+ports[0], "--collector.otlp.http.host-port="+ports[1],
 			"--query.http-server.host-port="+ports[2], "--admin.http.host-port="+ports[3],
@@ -59,12 +60,15 @@ func StartJaeger(ctx context.Context, binary, log string) (*Jaeger, error) {
 		_ = j.cmd.Wait() // it ends by being killed
 		close(j.ended)
 	}()
-	err = until(ctx, func() error { return get(ctx, j.admin, nil, new(any)) })
+	err = until(ctx, func() error { return j.get(ctx, j.admin, nil, new(any)) })
 	if err != nil {
 		return nil, fmt.Errorf("start Jaeger: %w", err)
 	}
 	return j, nil
 }
+
+// Reach returns a Jaeger that somebody else runs, whose query API is at the URL query. Only questions may be asked of it.
+func Reach(client *http.Client, query string) *Jaeger { return &Jaeger{client: client, query: query} }
 
 // Wait returns when the process has ended, which it does when the context of StartJaeger ends.
 func (j *Jaeger) Wait() { <-j.ended }
@@ -115,7 +119,7 @@ func (j *Jaeger) Find(ctx context.Context, service string, search url.Values) ([
 
 func (j *Jaeger) ask(ctx context.Context, path string, query url.Values) ([]Trace, error) {
 	var answer struct{ Data []Trace }
-	if err := get(ctx, j.query+path, query, &answer); err != nil {
+	if err := j.get(ctx, j.query+path, query, &answer); err != nil {
 		return nil, err
 	}
 	if len(answer.Data) == 0 {
@@ -148,6 +152,11 @@ func (t *Trace) Children(of *Span) []*Span {
 // Service is who made a span.
 func (t *Trace) Service(s *Span) string { return t.Processes[s.ProcessID].ServiceName }
 
+// Resource returns an attribute of who made a span, as text; empty for none.
+func (t *Trace) Resource(s *Span, key string) string {
+	return value(t.Processes[s.ProcessID].Tags, key)
+}
+
 // Parent returns the id of the span that this one is beneath; empty for none.
 func (s *Span) Parent() string {
 	for _, ref := range s.References {
@@ -173,12 +182,12 @@ func value(tags []Tag, key string) string {
 	return ""
 }
 
-func get(ctx context.Context, address string, query url.Values, into any) error {
+func (j *Jaeger) get(ctx context.Context, address string, query url.Values, into any) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address+"?"+query.Encode(), nil)
 	if err != nil {
 		return err
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := j.client.Do(req)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,69 @@
+package incidents
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"slices"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/evergate/evergate/e2e/cluster"
+	"github.com/evergate/evergate/e2e/tool"
+	"github.com/evergate/evergate/e2e/traces"
+)
+
+// jaegerIP is where the rig, which has no DNS, finds the Service of the component: an address of its own choice.
+const jaegerIP = "10.252.0.77"
+
+// The component jaeger, as users put it in: a review is found in the Jaeger beside Evergate by what its object is called, and
+// says which replica has decided it.
+func TestJaeger(t *testing.T) {
+	l := open(t)
+	l.NeedRig(t, "loads an image of Jaeger")
+	l.LoadBinary(t, "docker.io/jaegertracing/all-in-one:1.76.0", tool.Need(t, "jaeger")) // the name that the component has
+	l.undo(t, "-n", system, "delete", "deployment,service,networkpolicy", "-l", "app.kubernetes.io/name=jaeger")
+	l.install(t, cluster.Product{Components: []string{"jaeger"}, Patches: []string{
+		"- target: {kind: Service, name: evergate-jaeger}\n  patch: |-\n    - {op: add, path: /spec/clusterIP, value: " + jaegerIP + "}",
+		"- target: {kind: Deployment, name: evergate}\n  patch: |-\n    - {op: add, path: /spec/template/spec/hostAliases, value: [{ip: " +
+			jaegerIP + ", hostnames: [evergate-jaeger]}]}",
+	}})
+	l.Kubectl(t, "", "-n", system, "rollout", "status", "deployment/evergate-jaeger", "--timeout=5m")
+
+	traced := nowhere(pod("traced", written))
+	_, err := l.api.CoreV1().Pods(team).Create(t.Context(), traced, metav1.CreateOptions{})
+	must(t, err)
+	l.undo(t, "-n", team, "delete", "pod", "traced", "--force", "--grace-period=0")
+	trace := l.traceOf(t, "/mutate/pods", "traced")
+	span := trace.Span(func(s *traces.Span) bool { return s.Tag("url.path") == "/mutate/pods" })
+	if span == nil || span.Tag("evergate.outcome") != "rewritten" || span.Tag("evergate.namespace") != team {
+		t.Errorf("the span of the review is %+v", span)
+	}
+	replicas := l.awaitReplicas(t, 3)
+	if who := trace.Resource(span, "k8s.pod.name"); !slices.ContainsFunc(replicas, func(p corev1.Pod) bool { return p.Name == who }) {
+		t.Errorf("the replica that decided it is called %q", who)
+	}
+}
+
+// traceOf asks Jaeger, through the API server as kubectl does, for the review of an object on one path.
+func (l *lab) traceOf(t *testing.T, path, object string) *traces.Trace {
+	t.Helper()
+	client, err := rest.HTTPClientFor(l.Config())
+	must(t, err)
+	jaeger := traces.Reach(client, l.Config().Host+"/api/v1/namespaces/"+system+"/services/evergate-jaeger:query/proxy")
+	search := url.Values{"tags": {`{"evergate.name":"` + object + `","url.path":"` + path + `"}`}}
+	var found []traces.Trace
+	l.await(t, "Jaeger to have the trace", time.Minute, func(ctx context.Context) error { // spans are exported every five seconds
+		var err error
+		found, err = jaeger.Find(ctx, "evergate", search)
+		if err == nil && len(found) != 1 {
+			err = errors.New("there are several")
+		}
+		return err
+	})
+	return &found[0]
+}
