@@ -5,7 +5,6 @@ import (
 	"net"
 	"net/http"
 	"strconv"
-	"strings"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -80,10 +79,29 @@ func (e *TracedEndpoint) Review(r *http.Request) *ReviewSpan {
 	return &ReviewSpan{tracer: e.tracer, within: within, span: span}
 }
 
-// saysUnsampled says whether the caller's trace is not sampled, as 00-<trace>-<span>-00 says it.
+// saysUnsampled says whether the caller's trace is not sampled, as 00-<trace>-<span>-00 says it (W3C Trace Context). What is
+// no such header, or names no trace, says nothing.
 func saysUnsampled(r *http.Request) bool {
 	h := r.Header["Traceparent"]
-	return len(h) == 1 && len(h[0]) == len("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00") && strings.HasSuffix(h[0], "-00")
+	if len(h) != 1 || len(h[0]) != len("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00") {
+		return false
+	}
+	version, ids := h[0][:len("00-")], h[0][len("00-"):]
+	trace, span, flags := ids[:32], ids[32:len(ids)-len("-00")], ids[len(ids)-len("-00"):]
+	return version == "00-" && isID(trace) && span[0] == '-' && isID(span[1:]) && flags == "-00"
+}
+
+// isID says whether s is hexadecimal, in lower case, and not nothing but zeros.
+func isID(s string) bool {
+	set := byte(0)
+	for i := range len(s) {
+		c := s[i]
+		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+		set |= c ^ '0'
+	}
+	return set != 0
 }
 
 // callerOf returns a context with the caller's span, and nothing else of the request's own: its many layers would

@@ -323,6 +323,29 @@ func TestTraceIDOfTheCaller(t *testing.T) {
 	}
 }
 
+// A header that names no trace says nothing of whether it is sampled: the review is the first of its trace.
+func TestNoTraceIsNotUnsampled(t *testing.T) {
+	tr := newTraced(telemetry.TracingConfig{Exporter: &fakeCollector{}})
+	e := tr.Endpoint("/mutate/pods")
+	for header, want := range map[string]bool{
+		"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00": false,
+		"00-00000000000000000000000000000000-b7ad6b7169203331-00": true,
+		"00-0af7651916cd43dd8448eb211c80319c-0000000000000000-00": true,
+		"00-0af7651916cd43dd8448eb211c80319C-b7ad6b7169203331-00": true,
+		"ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00": true,
+		"00-0af7651916cd43dd8448eb211c80319c+b7ad6b7169203331-00": true,
+	} {
+		r := request()
+		r.Header.Set("traceparent", header)
+		if got := e.Review(r).Traced(); got != want {
+			t.Errorf("%s: traced %t, want %t", header, got, want)
+		}
+	}
+	if err := tr.Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
 // A sampler is asked once, whatever it goes by, and what it says is done: no review is left out that it takes.
 func TestSamplers(t *testing.T) {
 	const unsampled, sampled = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
