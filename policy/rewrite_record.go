@@ -1,6 +1,10 @@
 package policy
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+)
 
 // OriginalsAnnotation is the Pod annotation that records, for people, what rewritten images were written as: a JSON
 // object from the place of each image, such as containers/app, to the image. Nothing is ever decided by it, since
@@ -22,27 +26,66 @@ const (
 // verified: that the recorded image, rewritten, is the image that stands there.
 func (t *mirrorTable) record(pod *Pod, s *subject, images []ImageOutcome) string {
 	earlier := parseRecord(pod.Annotations[OriginalsAnnotation])
-	originals := make(map[string]string, len(images))
+	originals := make([]original, 0, len(images))
 	for i := range images {
 		out := &images[i]
 		key := out.Image.Place.String() + "/" + out.Image.Name
 		if out.Outcome == Rewritten {
-			originals[key] = out.Image.Ref
-		} else if original, ok := earlier[key]; ok && t.leads(original, out.Image.Ref, s) {
-			originals[key] = original
+			originals = append(originals, original{key, out.Image.Ref})
+		} else if ref, ok := earlier[key]; ok && t.leads(ref, out.Image.Ref, s) {
+			originals = append(originals, original{key, ref})
 		}
 	}
-	text, err := json.Marshal(originals) // sorts the keys
-	if err != nil || len(text) > min(maxRecord, maxAnnotations-annotationBytes(pod)) {
+	text := encodeRecord(originals)
+	if len(text) > min(maxRecord, maxAnnotations-annotationBytes(pod)) {
 		return ""
 	}
-	return string(text)
+	return text
+}
+
+// original is one field of a record.
+type original struct{ key, ref string }
+
+// encodeRecord writes a record with its keys in order. Of two images in one place, which the API server refuses, the last
+// counts. It is written by hand since every Pod that is rewritten pays for it: encoding/json takes five times as long.
+func encodeRecord(originals []original) string {
+	slices.SortStableFunc(originals, func(a, b original) int { return strings.Compare(a.key, b.key) })
+	size := len("{}")
+	for _, o := range originals {
+		size += len(`"":"",`) + len(o.key) + len(o.ref)
+	}
+	text := append(make([]byte, 0, size), '{')
+	for i, o := range originals {
+		if i+1 < len(originals) && originals[i+1].key == o.key {
+			continue
+		}
+		if len(text) > 1 {
+			text = append(text, ',')
+		}
+		text = appendJSON(text, o.key)
+		text = append(text, ':')
+		text = appendJSON(text, o.ref)
+	}
+	return string(append(text, '}'))
+}
+
+// appendJSON writes a string as encoding/json does.
+func appendJSON(text []byte, s string) []byte {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || strings.IndexByte(`"\<>&`, c) >= 0 {
+			quoted, _ := json.Marshal(s) // of a string it always succeeds
+			return append(text, quoted...)
+		}
+	}
+	text = append(text, '"')
+	text = append(text, s...)
+	return append(text, '"')
 }
 
 // parseRecord reads a record; what is not one gives none.
 func parseRecord(text string) map[string]string {
 	var originals map[string]string
-	if len(text) > maxRecord || json.Unmarshal([]byte(text), &originals) != nil {
+	if text == "" || len(text) > maxRecord || json.Unmarshal([]byte(text), &originals) != nil {
 		return nil
 	}
 	return originals

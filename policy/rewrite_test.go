@@ -1,8 +1,10 @@
 package policy
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -159,6 +161,29 @@ func TestRecord(t *testing.T) {
 }
 
 // The API server refuses an object whose annotations are too large: the record must not be what tips the scale.
+// The record is what encoding/json makes of a map, whatever the names and images are.
+func TestEncodeRecord(t *testing.T) {
+	for _, originals := range [][]original{
+		nil,
+		{{"containers/app", "nginx"}},
+		{{"containers/b", "b"}, {"initContainers/a", "a"}, {"containers/a", "a"}},
+		{{"containers/app", "first"}, {"containers/other", "x"}, {"containers/app", "last"}},
+		{{"containers/<a>&", `"\`}, {"containers/é", "a\x00\x7f\u2028"}, {"containers/", "\xff"}},
+	} {
+		want := map[string]string{}
+		for _, o := range originals {
+			want[o.key] = o.ref
+		}
+		text, err := json.Marshal(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := encodeRecord(slices.Clone(originals)); got != string(text) {
+			t.Errorf("%v: %s, want %s", originals, got, text)
+		}
+	}
+}
+
 func TestRecordHasNoRoom(t *testing.T) {
 	p := mustLoad(t, hubText)
 	record := len(`{"containers/a":"nginx"}`)

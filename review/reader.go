@@ -27,6 +27,7 @@ type reader struct {
 	pos   int             // everything before it has been read
 	depth int             // objects and lists around it
 	names [][]byte        // of the fields that walkers have read, of the objects around it
+	room  [24][]byte      // for names: more than an object that means anything takes
 	block strings.Builder // what text fills
 	kept  int             // list elements and map entries so far
 	err   error
@@ -37,7 +38,11 @@ type reader struct {
 // anything comes near it.
 const maxKept = 100_000
 
-func newReader(data []byte) *reader { return &reader{data: data} }
+func newReader(data []byte) *reader {
+	r := &reader{data: data}
+	r.names = r.room[:0]
+	return r
+}
 
 // end checks that nothing follows the value that was read.
 func (r *reader) end() {
