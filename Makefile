@@ -47,10 +47,10 @@ e2e-up: ## a real cluster on this machine, as root: three nodes, cert-manager, t
 	e2e/rig/up.sh
 
 # One package after the other, since they share the cluster. A run of all of them writes the report.
-INCIDENTS = cd e2e && EVERGATE_E2E_REQUIRED=1 EVERGATE_E2E_REPORT=$(if $(RUN),,$(CURDIR)/e2e/report.md) \
-  $(GO) test -count=1 -p 1 -v $(if $(RUN),-run '$(RUN)') ./cluster ./incidents
+INCIDENTS = cd e2e && EVERGATE_E2E_REQUIRED=1 EVERGATE_E2E_REPORT=$(if $(RUN)$(SHORT),,$(CURDIR)/e2e/report.md) \
+  $(GO) test -count=1 -p 1 -v $(if $(SHORT),-short) $(if $(RUN),-run '^Test$(subst /,$$/,$(RUN))$$') ./cluster ./incidents
 
-e2e: ## the incidents, on that cluster; RUN=I6 for some, E2E_CLUSTER=existing on the one of KUBECONFIG
+e2e: ## the incidents, on that cluster; RUN=I6 for one, SHORT=1 without variants, E2E_CLUSTER=existing on the one of KUBECONFIG
 	$(INCIDENTS) -timeout 60m
 
 e2e-long: export EVERGATE_E2E_LONG = 1

@@ -5,6 +5,7 @@
 //
 //	make e2e RUN=I6      # one of them
 //	make e2e             # all, short
+//	make e2e SHORT=1     # each of them, without its variants
 //	make e2e-long        # all, as long as the incidents were
 package incidents
 
@@ -28,6 +29,8 @@ type incident struct {
 	// happen makes it happen, under load where that matters, and says what was seen. A control need go on only until the
 	// guarantee is broken.
 	happen func(t *testing.T, l *lab, control bool) outcome
+	// variant says that another run shows most of the same: a short run leaves it out.
+	variant bool
 	// lacking says what the control takes away, and without does it. An incident whose control is another's has neither.
 	lacking string
 	without func(t *testing.T, l *lab)
@@ -58,6 +61,9 @@ func (o *outcome) add(other outcome) {
 // try runs an incident and its control.
 func try(t *testing.T, in incident) {
 	l := open(t)
+	if in.variant && testing.Short() {
+		t.Skip("a variant, which a short run leaves out")
+	}
 	t.Run("holds", func(t *testing.T) {
 		l.install(t, in.product)
 		o := in.run(t, l, false)
