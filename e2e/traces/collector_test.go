@@ -21,17 +21,10 @@ func TestCollectorTrouble(t *testing.T) {
 	want := quiet.answers(t, func(int) {})
 	quiet.end(t)
 	for _, protocol := range []string{"grpc", "http/protobuf"} {
-		for name, trouble := range map[string]func(*testing.T, string) *collector{
-			"absent": absent, "hanging": hanging, "slow": slow, "dying": dying,
-		} {
+		for name, trouble := range troubles() {
 			t.Run(strings.ReplaceAll(protocol, "/", "-")+" "+name, func(t *testing.T) {
 				c := trouble(t, protocol)
-				w := serve(t, append(exported(protocol, "http://"+c.addr),
-					"OTEL_BSP_SCHEDULE_DELAY=10",  // ms: spans are to be handed over while reviews are being answered,
-					"OTEL_BSP_MAX_QUEUE_SIZE=64")) // and there are more of them than there is room for
-				if c.met != nil {
-					<-c.met // by the spans of its phases
-				}
+				w := c.serve(t, protocol)
 				if diff := cmp.Diff(want, w.answers(t, c.reviewed)); diff != "" {
 					t.Errorf("answers differ from those of a server that traces nothing:\n%s", diff)
 				}
@@ -45,6 +38,76 @@ func TestCollectorTrouble(t *testing.T) {
 			})
 		}
 	}
+}
+
+// BenchmarkCollectorTrouble is what a review costs whose collector is in trouble, as a ratio to one with a Jaeger that takes all:
+// processor time of the process, with the export of spans. Every review is traced. The servers take turns.
+//
+//	go test -run '^$' -bench CollectorTrouble -benchtime 20x ./traces
+func BenchmarkCollectorTrouble(b *testing.B) {
+	for _, protocol := range []string{"grpc", "http/protobuf"} {
+		b.Run(strings.ReplaceAll(protocol, "/", "-"), func(b *testing.B) {
+			healthy := &collector{addr: strings.TrimPrefix(startJaeger(b).endpoint(protocol), "http://"), reviewed: func(int) {}}
+			all := map[string]*costly{"healthy": {collector: healthy, webhook: healthy.serve(b, protocol)}}
+			for name, trouble := range troubles() {
+				c := trouble(b, protocol)
+				all[name] = &costly{collector: c, webhook: c.serve(b, protocol)}
+			}
+			for b.Loop() {
+				for _, c := range all {
+					c.turn(b)
+				}
+			}
+			b.ReportMetric(0, "ns/op") // of all servers together, which says nothing
+			b.ReportMetric(all["healthy"].perReview(), "healthy-µs")
+			for name := range troubles() {
+				b.ReportMetric(all[name].perReview()/all["healthy"].perReview(), name+"/healthy")
+			}
+		})
+	}
+}
+
+// costly is a server and what it has cost.
+type costly struct {
+	*collector
+	*webhook
+	seconds float64
+	reviews int
+}
+
+// turn has reviews answered: as many as take a multiple of the ten milliseconds that processor time is counted in.
+func (c *costly) turn(b *testing.B) {
+	b.Helper()
+	const reviews = 400
+	const cpu = "process_cpu_seconds_total"
+	before := c.metric(b, cpu, "")
+	for i := range reviews {
+		_, err := c.post(b.Context(), "/mutate/pods", "", review(fmt.Sprintf("uid-%d", i), "p", "nginx:1"))
+		must(b, err)
+		c.reviewed(c.reviews)
+		c.reviews++
+	}
+	c.seconds += c.metric(b, cpu, "") - before
+}
+
+// perReview is in microseconds.
+func (c *costly) perReview() float64 { return c.seconds / float64(c.reviews) * 1e6 }
+
+// troubles are the states that a collector can be in.
+func troubles() map[string]func(testing.TB, string) *collector {
+	return map[string]func(testing.TB, string) *collector{"absent": absent, "hanging": hanging, "slow": slow, "dying": dying}
+}
+
+// serve starts a server that sends its spans there, and waits until it has begun to, where it can.
+func (c *collector) serve(t testing.TB, protocol string) *webhook {
+	t.Helper()
+	w := serve(t, append(exported(protocol, "http://"+c.addr),
+		"OTEL_BSP_SCHEDULE_DELAY=10",  // ms: spans are to be handed over while reviews are being answered,
+		"OTEL_BSP_MAX_QUEUE_SIZE=64")) // and there are more of them than there is room for
+	if c.met != nil {
+		<-c.met // by the spans of its phases
+	}
+	return w
 }
 
 // answers has some hundred reviews answered, and returns what became of them.
@@ -83,7 +146,7 @@ type collector struct {
 }
 
 // absent: nobody listens.
-func absent(t *testing.T, _ string) *collector {
+func absent(t testing.TB, _ string) *collector {
 	t.Helper()
 	free, err := freePorts(t.Context(), 1)
 	must(t, err)
@@ -91,15 +154,15 @@ func absent(t *testing.T, _ string) *collector {
 }
 
 // hanging: connections are accepted, and nothing that is sent over them is read or answered.
-func hanging(t *testing.T, _ string) *collector {
+func hanging(t testing.TB, _ string) *collector {
 	t.Helper()
 	return listen(t, func(net.Listener, net.Conn) {})
 }
 
 // slow: a Jaeger whose answers come through once in fifty reviews.
-func slow(t *testing.T, protocol string) *collector {
+func slow(t testing.TB, protocol string) *collector {
 	t.Helper()
-	turns := make(chan struct{}, 300) // as many as there are reviews
+	turns := make(chan struct{}, 1000) // more than are ever given
 	c := listen(t, relay(t, protocol, func(_ net.Listener, from, to net.Conn) {
 		chunk := make([]byte, 32<<10)
 		for range turns {
@@ -122,7 +185,7 @@ func slow(t *testing.T, protocol string) *collector {
 }
 
 // dying: a Jaeger that is gone for good with its first answer.
-func dying(t *testing.T, protocol string) *collector {
+func dying(t testing.TB, protocol string) *collector {
 	t.Helper()
 	return listen(t, relay(t, protocol, func(l net.Listener, from, to net.Conn) {
 		_, _ = io.CopyN(to, from, 10) // in the middle of it
@@ -131,7 +194,7 @@ func dying(t *testing.T, protocol string) *collector {
 }
 
 // listen runs a collector until the test ends. Its connections are closed then, and not before unless meet does so.
-func listen(t *testing.T, meet func(net.Listener, net.Conn)) *collector {
+func listen(t testing.TB, meet func(net.Listener, net.Conn)) *collector {
 	t.Helper()
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	must(t, err)
@@ -163,7 +226,7 @@ func listen(t *testing.T, meet func(net.Listener, net.Conn)) *collector {
 
 // relay connects the process with a real Jaeger. What the process sends goes through, what Jaeger answers goes by back,
 // and when that returns both connections are closed.
-func relay(t *testing.T, protocol string, back func(l net.Listener, from, to net.Conn)) func(net.Listener, net.Conn) {
+func relay(t testing.TB, protocol string, back func(l net.Listener, from, to net.Conn)) func(net.Listener, net.Conn) {
 	t.Helper()
 	j := startJaeger(t)
 	addr := strings.TrimPrefix(j.endpoint(protocol), "http://")

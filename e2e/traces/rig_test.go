@@ -57,7 +57,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-func binary(t *testing.T) string {
+func binary(t testing.TB) string {
 	t.Helper()
 	shared.once.Do(func() {
 		var dir string
@@ -70,7 +70,7 @@ func binary(t *testing.T) string {
 }
 
 // startJaeger runs a Jaeger for one test, or skips it where none has been built.
-func startJaeger(t *testing.T) *Jaeger {
+func startJaeger(t testing.TB) *Jaeger {
 	t.Helper()
 	binary, log := tool.Need(t, "jaeger"), filepath.Join(t.TempDir(), "jaeger.log")
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
@@ -104,7 +104,7 @@ func exported(protocol, endpoint string) []string {
 }
 
 // serve starts evergate with variables of its environment, and waits until it is ready.
-func serve(t *testing.T, variables []string, args ...string) *webhook {
+func serve(t testing.TB, variables []string, args ...string) *webhook {
 	t.Helper()
 	ca, err := pki.NewCA("evergate")
 	must(t, err)
@@ -135,7 +135,7 @@ func serve(t *testing.T, variables []string, args ...string) *webhook {
 }
 
 // end tells the process to end, and fails the test if it does not end well.
-func (w *webhook) end(t *testing.T) {
+func (w *webhook) end(t testing.TB) {
 	t.Helper()
 	w.client.CloseIdleConnections() // so that the drain need not wait for them
 	must(t, w.Terminate())
@@ -195,7 +195,7 @@ func answer(resp *http.Response) (*admissionv1.AdmissionResponse, error) {
 }
 
 // metric returns the sum of a metric's series that have label in their labels.
-func (w *webhook) metric(t *testing.T, name, label string) float64 {
+func (w *webhook) metric(t testing.TB, name, label string) float64 {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+w.Ops+"/metrics", nil)
 	must(t, err)
