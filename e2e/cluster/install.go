@@ -89,21 +89,22 @@ func (c *Cluster) overlay(t testing.TB, p Product) string {
 		return path
 	}
 	name, tag := image(p.Tag)
-	text := fmt.Sprintf(`apiVersion: kustomize.config.k8s.io/v1beta1
+	var text strings.Builder
+	fmt.Fprintf(&text, `apiVersion: kustomize.config.k8s.io/v1beta1
 kind: Kustomization
 resources: [%q]
 images: [{name: ghcr.io/evergate/evergate, newName: %q, newTag: %q}]
 `, relative(base), name, tag)
 	if len(p.Components) > 0 {
-		text += "components:\n"
+		text.WriteString("components:\n")
 	}
 	for _, component := range p.Components {
-		text += fmt.Sprintf("- %q\n", relative(filepath.Join(source, "kustomize", "components", component)))
+		fmt.Fprintf(&text, "- %q\n", relative(filepath.Join(source, "kustomize", "components", component)))
 	}
 	if len(p.Patches) > 0 {
-		text += "patches:\n" + strings.Join(p.Patches, "\n") + "\n"
+		text.WriteString("patches:\n" + strings.Join(p.Patches, "\n") + "\n")
 	}
-	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(text.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return dir
