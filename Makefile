@@ -46,11 +46,19 @@ e2e-up: ## a real cluster on this machine, as root: three nodes, cert-manager, t
 	e2e/rig/image.sh build . e2e
 	e2e/rig/up.sh
 
-# One package after the other, since they share the cluster. A run of all of them writes the report.
-INCIDENTS = cd e2e && EVERGATE_E2E_REQUIRED=1 EVERGATE_E2E_REPORT=$(if $(RUN)$(SHORT),,$(CURDIR)/e2e/report.md) \
-  $(GO) test -count=1 -p 1 -v $(if $(SHORT),-short) $(if $(RUN),-run '^Test$(subst /,$$/,$(RUN))$$') ./cluster ./incidents
+# What make e2e runs: given on its command line, and never by an environment that happens to have such variables.
+RUN =
+SHORT =
 
-e2e: ## the incidents, on that cluster; RUN=I6 for one, SHORT=1 without variants, E2E_CLUSTER=existing on the one of KUBECONFIG
+# One package after the other, since they share the cluster. A run of all of them writes the report.
+INCIDENTS = cd e2e && $(KNOWN) EVERGATE_E2E_REQUIRED=1 EVERGATE_E2E_REPORT=$(if $(RUN)$(SHORT),,$(CURDIR)/e2e/report.md) \
+  $(GO) test -count=1 -p 1 -v $(if $(SHORT),-short) $(if $(RUN),-run '$(PATTERN)') ./cluster ./incidents
+
+PATTERN = ^Test$(subst /,$$/,$(patsubst Test%,%,$(RUN)))$$
+# go test is content with a pattern that nothing matches.
+KNOWN = $(if $(RUN),$(GO) test -list '$(firstword $(subst /, ,$(PATTERN)))' ./cluster ./incidents | grep -q '^Test' || { echo "there is no test of $(RUN)"; exit 1; };)
+
+e2e: ## the incidents, on that cluster; RUN=I6 for one, SHORT=1 without what others show too, E2E_CLUSTER=existing on the one of KUBECONFIG
 	$(INCIDENTS) -timeout 60m
 
 e2e-long: export EVERGATE_E2E_LONG = 1

@@ -160,7 +160,6 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// The API server refuses an object whose annotations are too large: the record must not be what tips the scale.
 // The record is what encoding/json makes of a map, whatever the names and images are.
 func TestEncodeRecord(t *testing.T) {
 	for _, originals := range [][]original{
@@ -184,6 +183,7 @@ func TestEncodeRecord(t *testing.T) {
 	}
 }
 
+// The API server refuses an object whose annotations are too large: the record must not be what tips the scale.
 func TestRecordHasNoRoom(t *testing.T) {
 	p := mustLoad(t, hubText)
 	record := len(`{"containers/a":"nginx"}`)

@@ -63,7 +63,7 @@ func (r *reader) ingressTLS(tls *policy.IngressTLS) {
 	for field := range r.fields {
 		switch string(field) {
 		case "hosts":
-			tls.Hosts = r.strings(1)
+			tls.Hosts = r.strings()
 		case "secretName":
 			tls.SecretName = r.string()
 		}

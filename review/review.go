@@ -168,7 +168,7 @@ func (r *reader) userInfo(a *policy.Attributes) {
 		case "username":
 			a.User = r.string()
 		case "groups":
-			a.Groups = r.strings(3) // as a service account has
+			a.Groups = r.strings()
 		}
 	}
 }

@@ -21,13 +21,13 @@ func (r *reader) serviceSpec(s *policy.Service) {
 		case "ports":
 			s.Ports = list(r, (*reader).servicePort)
 		case "externalIPs":
-			s.ExternalIPs = r.strings(1)
+			s.ExternalIPs = r.strings()
 		case "externalName":
 			s.ExternalName = r.string()
 		case "loadBalancerClass":
 			s.LoadBalancerClass = r.optionalString()
 		case "loadBalancerSourceRanges":
-			s.LoadBalancerSourceRanges = r.strings(1)
+			s.LoadBalancerSourceRanges = r.strings()
 		case "allocateLoadBalancerNodePorts":
 			s.AllocateLoadBalancerNodePorts = r.optionalBool()
 		case "healthCheckNodePort":

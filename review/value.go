@@ -78,13 +78,10 @@ func (r *reader) int32() int32 {
 	return int32(n)
 }
 
-// strings reads a list of strings, of which mostly there are few.
-func (r *reader) strings(few int) []string {
+// strings reads a list of strings.
+func (r *reader) strings() []string {
 	var list []string
 	for range r.items {
-		if list == nil {
-			list = make([]string, 0, few)
-		}
 		list = append(list, r.string())
 	}
 	return list

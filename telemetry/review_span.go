@@ -79,8 +79,8 @@ func (e *TracedEndpoint) Review(r *http.Request) *ReviewSpan {
 	return &ReviewSpan{tracer: e.tracer, within: within, span: span}
 }
 
-// saysUnsampled says whether the caller's trace is not sampled, as 00-<trace>-<span>-00 says it (W3C Trace Context). What is
-// no such header, or names no trace, says nothing.
+// saysUnsampled says whether the caller's trace is not sampled, as 00-<trace>-<span>-00 says it, which is how API servers write it
+// (W3C Trace Context). For whatever else is in the header, the sampler is asked.
 func saysUnsampled(r *http.Request) bool {
 	h := r.Header["Traceparent"]
 	if len(h) != 1 || len(h[0]) != len("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00") {

@@ -334,6 +334,11 @@ func TestNoTraceIsNotUnsampled(t *testing.T) {
 		"00-0af7651916cd43dd8448eb211c80319C-b7ad6b7169203331-00": true,
 		"ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00": true,
 		"00-0af7651916cd43dd8448eb211c80319c+b7ad6b7169203331-00": true,
+		"00-0af7651916cd43dd8448eb211c80319g-b7ad6b7169203331-00": true,
+		"00-0af7651916cd43dd8448eb211c80319c-b7ad6b716920333--00": true,
+		"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01": true,
+		"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-02": false, // another flag
+		"cc-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00": false, // a later version
 	} {
 		r := request()
 		r.Header.Set("traceparent", header)

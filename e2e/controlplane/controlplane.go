@@ -38,7 +38,7 @@ func (c *ControlPlane) Wait() { c.alive.Wait() }
 // with ctx, and can be waited for.
 func Start(ctx context.Context, bin Binaries, dir string, flags ...string) (*ControlPlane, error) {
 	c := &ControlPlane{dir: dir, bin: string(bin), ended: make(chan error, 2)}
-	ports, err := freePorts(ctx, 3)
+	ports, err := FreePorts(ctx, 3)
 	if err != nil {
 		return c, err
 	}
@@ -182,8 +182,8 @@ func (c *ControlPlane) ready(ctx context.Context, client *http.Client) error {
 	return nil
 }
 
-// freePorts asks the kernel for addresses on loopback that nobody listens on: both programs want to be told a port.
-func freePorts(ctx context.Context, n int) ([]string, error) {
+// FreePorts asks the kernel for n addresses on loopback that nobody listens on, for programs that want to be told a port.
+func FreePorts(ctx context.Context, n int) ([]string, error) {
 	var addresses []string
 	for range n {
 		l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")

@@ -91,13 +91,18 @@ func (tr trouble) happen(t *testing.T, l *lab, in incident) outcome {
 	begun := time.Now()
 	tr.begin(l.Cluster, t, node)
 	gone := l.endpointGone(t, victim.Status.PodIP)
-	pause(t.Context(), max(time.Until(begun.Add(tr.lasts)), time.Until(gone.Add(settled+10*time.Second))))
+	pause(t.Context(), time.Until(gone.Add(settled)))
+	soon := l.failedCalls(t, all.before)
+	pause(t.Context(), max(time.Until(begun.Add(tr.lasts)), 10*time.Second))
 	later := l.failedCalls(t, all.before)
 	if over2 != nil {
 		o := over2.stop(begun, gone)
 		in.control(t, "HTTP/2: a server and a client of our own", o, time.Since(begun))
 	}
 	var o outcome
+	if late := sum(later) - sum(soon); late > 0 {
+		o.breaks("%.0f calls by the API server failed more than %s after the endpoint was gone", late, settled)
+	}
 	o.figure("out of the endpoints", "%s after it began", gone.Sub(begun).Round(time.Second))
 	o.figure("lasted", "%s", time.Since(begun).Round(time.Second))
 

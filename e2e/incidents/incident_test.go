@@ -1,11 +1,11 @@
 // Package incidents is the catalogue: one test for each outage that some webhook has caused, named as in docs/guarantees.md.
-// Each installs the product as users do, puts load on it, makes the incident happen, and holds what was counted against what
+// Each installs the product as users do, puts load on it where that matters, makes the incident happen, and holds what was counted against what
 // Evergate guarantees; and then once more with the counter-measure taken away, which must break the guarantee: a test that
 // cannot fail proves nothing.
 //
 //	make e2e RUN=I6      # one of them
 //	make e2e             # all, short
-//	make e2e SHORT=1     # each of them, without its variants
+//	make e2e SHORT=1     # each of them, without the runs that others show most of
 //	make e2e-long        # all, as long as the incidents were
 package incidents
 
@@ -29,7 +29,7 @@ type incident struct {
 	// happen makes it happen, under load where that matters, and says what was seen. A control need go on only until the
 	// guarantee is broken.
 	happen func(t *testing.T, l *lab, control bool) outcome
-	// variant says that another run shows most of the same: a short run leaves it out.
+	// variant says that another run shows most of the same: go test -short leaves it out.
 	variant bool
 	// lacking says what the control takes away, and without does it. An incident whose control is another's has neither.
 	lacking string
@@ -62,7 +62,7 @@ func (o *outcome) add(other outcome) {
 func try(t *testing.T, in incident) {
 	l := open(t)
 	if in.variant && testing.Short() {
-		t.Skip("a variant, which a short run leaves out")
+		t.Skip("another run shows most of the same: left out by -short")
 	}
 	t.Run("holds", func(t *testing.T) {
 		l.install(t, in.product)

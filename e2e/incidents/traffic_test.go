@@ -2,6 +2,7 @@ package incidents
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -15,6 +16,7 @@ import (
 	"net/http/httptrace"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -276,7 +278,7 @@ func (l *lab) straight(t *testing.T) call {
 		t.Logf("%s cannot be reached from here: no calls straight to the Service", address)
 		return nil
 	}
-	from := new(ports)
+	from := newPorts()
 	kept, fresh := l.webhookClient(t, from, false), l.webhookClient(t, from, true)
 	t.Cleanup(kept.CloseIdleConnections)
 	url := "https://" + address + "/mutate/pods?timeout=3s"
@@ -326,8 +328,19 @@ func (l *lab) webhookClient(t *testing.T, from *ports, fresh bool) *http.Client 
 // within a minute of so many new connections from one address. API servers, which keep theirs, hardly ever meet that.
 type ports struct{ last atomic.Uint32 }
 
-// Below those that Linux gives out by itself (from 32768), and more than a test uses in five minutes.
-const firstPort, somePorts = 10_000, 22_000
+const (
+	// Below those that Linux gives out by itself (from 32768), and more than are used in five minutes.
+	firstPort, somePorts = 10_000, 22_000
+	// perSecond is above what two callers use: half of their calls, with a pause of 20 ms.
+	perSecond = 70
+)
+
+// newPorts begins behind those that the test before has used.
+func newPorts() *ports {
+	p := new(ports)
+	p.last.Store(uint32(time.Now().Unix() * perSecond % somePorts))
+	return p
+}
 
 func (p *ports) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	for {
@@ -349,13 +362,13 @@ const theReview = `{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionRevie
 
 // review makes one call and wants a patch.
 func review(ctx context.Context, client *http.Client, url string) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(theReview))
+	var at progress
+	req, err := http.NewRequestWithContext(at.follow(ctx), http.MethodPost, url, strings.NewReader(theReview))
 	if err != nil {
 		return err
 	}
 	req.Header.Set("Content-Type", "application/json")
-	var at progress
-	resp, err := client.Do(req.WithContext(at.follow(ctx)))
+	resp, err := client.Do(req)
 	if err != nil {
 		return fmt.Errorf("%s: %w", &at, err)
 	}
@@ -371,27 +384,38 @@ func review(ctx context.Context, client *http.Client, url string) error {
 }
 
 // progress is how far a call has come, for whoever wants to know why it was lost.
-type progress struct{ reached atomic.Value } // of string
+type progress struct {
+	mu      sync.Mutex
+	reached string
+	got     bool // a connection: what is heard then is of one that was dialled for nobody
+}
 
 func (p *progress) follow(ctx context.Context) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		ConnectStart:      func(string, string) { p.reached.Store("not connected") },
-		TLSHandshakeStart: func() { p.reached.Store("no end of the handshake") },
+		ConnectStart:      func(string, string) { p.reach("not connected", false) },
+		TLSHandshakeStart: func() { p.reach("no end of the handshake", false) },
 		GotConn: func(info httptrace.GotConnInfo) {
 			if info.Reused {
-				p.reached.Store("no answer on a kept connection")
+				p.reach("no answer on a kept connection", true)
 			} else {
-				p.reached.Store("no answer on a new connection")
+				p.reach("no answer on a new connection", true)
 			}
 		},
 	})
 }
 
-func (p *progress) String() string {
-	if s, ok := p.reached.Load().(string); ok {
-		return s
+func (p *progress) reach(what string, got bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.got {
+		p.reached, p.got = what, got
 	}
-	return "no connection was asked for"
+}
+
+func (p *progress) String() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return cmp.Or(p.reached, "no connection was asked for")
 }
 
 // settled is how long after an endpoint is gone calls to it may still be lost: kube-proxy hears of it within a second, each kept

@@ -9,13 +9,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
 	"syscall"
 	"time"
+
+	"github.com/evergate/evergate/e2e/controlplane"
 )
 
 // Jaeger is one running Jaeger, with its data in memory.
@@ -32,7 +33,7 @@ type Jaeger struct {
 // StartJaeger runs the binary on loopback until ctx ends, and returns when it takes spans and answers questions. Its log goes
 // to the file log.
 func StartJaeger(ctx context.Context, binary, log string) (*Jaeger, error) {
-	ports, err := freePorts(ctx, 7) // one for each of the flags below
+	ports, err := controlplane.FreePorts(ctx, 7) // one for each of the flags below
 	if err != nil {
 		return nil, err
 	}
@@ -223,18 +224,4 @@ func until(ctx context.Context, ask func() error) error {
 			return fmt.Errorf("after %s: %w", patience, err)
 		}
 	}
-}
-
-// freePorts asks the kernel for addresses on loopback that nobody listens on: Jaeger wants to be told its ports.
-func freePorts(ctx context.Context, n int) ([]string, error) {
-	var addresses []string
-	for range n {
-		l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, err
-		}
-		defer l.Close() // all of them at the end, so that no port comes twice
-		addresses = append(addresses, l.Addr().String())
-	}
-	return addresses, nil
 }
