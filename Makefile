@@ -58,7 +58,7 @@ PATTERN = ^Test$(subst /,$$/,$(patsubst Test%,%,$(RUN)))$$
 # go test is content with a pattern that nothing matches.
 KNOWN = $(if $(RUN),$(GO) test -list '$(firstword $(subst /, ,$(PATTERN)))' ./cluster ./incidents | grep -q '^Test' || { echo "there is no test of $(RUN)"; exit 1; };)
 
-e2e: ## the incidents, on that cluster; RUN=I6 for one, SHORT=1 without what others show too, E2E_CLUSTER=existing on the one of KUBECONFIG
+e2e: ## the incidents, on that cluster; RUN=I6 for one, SHORT=1 for those with a control of their own, E2E_CLUSTER=existing on the one of KUBECONFIG
 	$(INCIDENTS) -timeout 60m
 
 e2e-long: export EVERGATE_E2E_LONG = 1

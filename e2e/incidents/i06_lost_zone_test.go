@@ -50,7 +50,7 @@ func TestI6(t *testing.T) {
 		{"frozen", "a node freezes, and thaws", trouble{begin: (*cluster.Cluster).Freeze, end: (*cluster.Cluster).Thaw}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			in := incident{id: "I6", what: test.what, guard: guard, product: zonal(), variant: !test.trouble.http2}
+			in := incident{id: "I6", what: test.what, guard: guard, product: zonal(), beside: test.trouble.http2}
 			in.happen = func(t *testing.T, l *lab, _ bool) outcome { return test.trouble.happen(t, l, in) }
 			try(t, in) // the control is the caller beside the first, over HTTP/2
 		})

@@ -30,7 +30,7 @@ func TestI8(t *testing.T) {
 	t.Run("CA", func(t *testing.T) {
 		try(t, incident{
 			id: "I8", what: "the CA is renewed with the same key, and then the serving certificate, under load", guard: guard,
-			happen: renewCA, variant: true, // the control is that of leaf
+			happen: renewCA, // the control is that of leaf
 		})
 	})
 	t.Run("CA, new key", func(t *testing.T) {

@@ -5,7 +5,7 @@
 //
 //	make e2e RUN=I6      # one of them
 //	make e2e             # all, short
-//	make e2e SHORT=1     # each of them, without the runs that others show most of
+//	make e2e SHORT=1     # those that have a control of their own: each incident, and not each of its variants
 //	make e2e-long        # all, as long as the incidents were
 package incidents
 
@@ -29,11 +29,11 @@ type incident struct {
 	// happen makes it happen, under load where that matters, and says what was seen. A control need go on only until the
 	// guarantee is broken.
 	happen func(t *testing.T, l *lab, control bool) outcome
-	// variant says that another run shows most of the same: go test -short leaves it out.
-	variant bool
-	// lacking says what the control takes away, and without does it. An incident whose control is another's has neither.
+	// lacking says what the control takes away, and without does it. An incident whose control is another's has neither, and
+	// is left out by go test -short.
 	lacking string
 	without func(t *testing.T, l *lab)
+	beside  bool // the control is in happen, beside the incident itself
 }
 
 // outcome is what was seen.
@@ -60,10 +60,10 @@ func (o *outcome) add(other outcome) {
 
 // try runs an incident and its control.
 func try(t *testing.T, in incident) {
-	l := open(t)
-	if in.variant && testing.Short() {
-		t.Skip("another run shows most of the same: left out by -short")
+	if testing.Short() && in.without == nil && !in.beside {
+		t.Skip("has no control of its own: left out by -short")
 	}
+	l := open(t)
 	t.Run("holds", func(t *testing.T) {
 		l.install(t, in.product)
 		o := in.run(t, l, false)
