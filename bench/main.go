@@ -41,7 +41,9 @@ func main() {
 	flag.StringVar(&o.write, "write", "", "write the figures into this `file`, between the lines that mark their place")
 	flag.StringVar(&o.profile, "profile", "", "measure nothing; write CPU and allocation profiles into this `directory`")
 	flag.Parse()
-	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGPIPE)
+	// A connection that the server has closed brings one too, and an output that nobody reads is no reason to leave servers behind.
+	signal.Ignore(syscall.SIGPIPE)
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
 	if err := run(ctx, o); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
