@@ -1,7 +1,7 @@
 // Package incidents is the catalogue: one test for each outage that some webhook has caused, named as in docs/guarantees.md.
-// Each installs the product as users do, puts load on it where that matters, makes the incident happen, and holds what was counted against what
-// Evergate guarantees; and then once more with the counter-measure taken away, which must break the guarantee: a test that
-// cannot fail proves nothing.
+// Each installs the product as users do, puts load on it where that matters, makes the incident happen, and holds what was
+// counted against what Evergate guarantees; and then once more with the counter-measure taken away, which must break the
+// guarantee: a test that cannot fail proves nothing.
 //
 //	make e2e RUN=I6      # one of them
 //	make e2e             # all, short

@@ -40,7 +40,10 @@ func TestJaeger(t *testing.T) {
 	l.undo(t, "-n", team, "delete", "pod", "traced", "--force", "--grace-period=0")
 	trace := l.traceOf(t, "/mutate/pods", "traced")
 	span := trace.Span(func(s *traces.Span) bool { return s.Tag("url.path") == "/mutate/pods" })
-	if span == nil || span.Tag("evergate.outcome") != "rewritten" || span.Tag("evergate.namespace") != team {
+	if span == nil {
+		t.Fatalf("the trace has no span of the review: %+v", trace)
+	}
+	if span.Tag("evergate.outcome") != "rewritten" || span.Tag("evergate.namespace") != team {
 		t.Errorf("the span of the review is %+v", span)
 	}
 	replicas := l.awaitReplicas(t, 3)
