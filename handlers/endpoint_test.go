@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -527,16 +528,8 @@ func TestLabelsAreBounded(t *testing.T) {
 // An answer that is an error has its length, so that its end does not wait for what is done after it, as logging is.
 func TestErrorsHaveTheirLength(t *testing.T) {
 	s := startTLS(t, Serving(newFixture(t, "").Config))
-	resp, err := s.Client().Do(post(t.Context(), t, s.URL+"/validate/pods", "{}"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if resp.StatusCode != http.StatusBadRequest || resp.ContentLength != int64(len(body)) {
-		t.Errorf("%d, length %d of %d", resp.StatusCode, resp.ContentLength, len(body))
+	got := send(t, s.Client(), post(t.Context(), t, s.URL+"/validate/pods", "{}"))
+	if length := got.header.Get("Content-Length"); got.status != http.StatusBadRequest || length != strconv.Itoa(len(got.body)) {
+		t.Errorf("%d, length %s of %d", got.status, length, len(got.body))
 	}
 }
