@@ -166,6 +166,7 @@ func TestEncodeRecord(t *testing.T) {
 		nil,
 		{{"containers/app", "nginx"}},
 		{{"containers/b", "b"}, {"initContainers/a", "a"}, {"containers/a", "a"}},
+		{{`a\b`, `c"d`}, {"e<f", "g>h"}, {"i&j", "k\nl"}}, // one character each that has to be escaped
 		{{"containers/app", "first"}, {"containers/other", "x"}, {"containers/app", "last"}},
 		{{"containers/<a>&", `"\`}, {"containers/é", "a\x00\x7f\u2028"}, {"containers/", "\xff"}},
 	} {
