@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -182,16 +183,28 @@ func (c *ControlPlane) ready(ctx context.Context, client *http.Client) error {
 	return nil
 }
 
-// FreePorts asks the kernel for n addresses on loopback that nobody listens on, for programs that want to be told a port.
+// FreePorts returns n addresses on loopback that nobody listens on, for programs that want to be told a port. They are below
+// those that Linux gives to whoever dials (from 32768), one of which might dial from it before the program listens, and the
+// same port does not come twice.
 func FreePorts(ctx context.Context, n int) ([]string, error) {
+	const first, some = 12_000, 20_000
 	var addresses []string
-	for range n {
-		l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	for len(addresses) < n {
+		port := first + (uint32(os.Getpid())*100+portsGiven.Add(1))%some // each process begins elsewhere
+		l, err := new(net.ListenConfig).Listen(ctx, "tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if errors.Is(err, syscall.EADDRINUSE) {
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
-		defer l.Close() // all of them at the end, so that no port comes twice
 		addresses = append(addresses, l.Addr().String())
+		if err := l.Close(); err != nil {
+			return nil, err
+		}
 	}
 	return addresses, nil
 }
+
+// portsGiven counts what FreePorts has tried, for all tests of a process.
+var portsGiven atomic.Uint32

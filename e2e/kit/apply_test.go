@@ -21,6 +21,7 @@ var dryRun = metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
 // TestApply applies each overlay twice, on top of the one before: the API server warns of nothing, and the second time
 // changes nothing.
 func TestApply(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []struct {
 		name string
 		args []string
@@ -29,6 +30,7 @@ func TestApply(t *testing.T) {
 		{"server side", []string{"apply", "--server-side"}},
 	} {
 		t.Run(mode.name, func(t *testing.T) {
+			t.Parallel()
 			c := start(t)
 			for _, overlay := range read(t).Overlays() {
 				t.Run(path.Base(overlay), func(t *testing.T) {

@@ -25,6 +25,7 @@ import (
 // TestClientAuth has a real API server call the Service with the files that docs/serve.md shows, and the product demand
 // what the component client-auth says, of the certificate that client-certificate describes.
 func TestClientAuth(t *testing.T) {
+	t.Parallel()
 	const overlay = "examples/overlays/bare-metal"
 	ca, err := pki.NewCA("evergate")
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 // TestFailClosed: while nobody answers, what is judged is refused in namespaces that have opted in, by the judge and with a
 // sentence that names it; nothing else is, above all not what brings Evergate back.
 func TestFailClosed(t *testing.T) {
+	t.Parallel()
 	c := start(t)
 	c.kubectl(t, "", "apply", "-k", filepath.Join(root, "kustomize/overlays/fail-closed"))
 	c.kubectl(t, "", "delete", "service", "-n", "evergate-system", "evergate") // a call fails at once

@@ -17,6 +17,7 @@ import (
 // Job's own account, and then evergate with what that printed. It finds what lies in that cluster, which is an error or two,
 // but understands all of it.
 func TestJobs(t *testing.T) {
+	t.Parallel()
 	c := start(t)
 	binary := build(t)
 	for overlay, want := range map[string]string{

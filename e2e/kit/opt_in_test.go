@@ -23,6 +23,7 @@ const optIn = optin.Label
 
 // TestOptInGuard tries every way to write the label, for users with and without the right to. Not one replica runs.
 func TestOptInGuard(t *testing.T) {
+	t.Parallel()
 	c := start(t)
 	c.kubectl(t, "", "apply", "-k", filepath.Join(root, "kustomize/overlays/fail-closed"))
 	c.createUsers(t)

@@ -75,6 +75,7 @@ services:
 
 // TestServed puts the product behind the kit's own webhooks on a real API server: what users see of each.
 func TestServed(t *testing.T) {
+	t.Parallel()
 	c := start(t)
 	c.kubectl(t, "", "apply", "-k", filepath.Join(root, "kustomize/overlays/fail-closed"))
 	c.serve(t, build(t))
