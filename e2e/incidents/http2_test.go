@@ -58,7 +58,7 @@ type multiplexed struct {
 func (l *lab) startHTTP2(t *testing.T) *multiplexed {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "http2")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "./cmd/http2")
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", binary, "./cmd/http2")
 	build.Dir, build.Env = l.Dir, append(build.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build the server of HTTP/2: %v\n%s", err, out)

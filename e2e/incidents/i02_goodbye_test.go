@@ -98,7 +98,6 @@ func (l *lab) silent(t *testing.T) string {
 func (l *lab) load(t *testing.T, tag, source string, overlay map[string]string) {
 	t.Helper()
 	l.NeedRig(t, "loads an image of the test's own")
-	t.Setenv("CGO_ENABLED", "0") // an image of one binary has no libc
 	binary := filepath.Join(t.TempDir(), "evergate")
 	must(t, process.Build(t.Context(), source, binary, overlay))
 	l.LoadBinary(t, cluster.Repository+":"+tag, binary)

@@ -9,11 +9,11 @@ import (
 	"path/filepath"
 )
 
-// Build compiles the module in root into a binary at path. overlay replaces files of the module, by name, with others:
+// Build compiles the module in root into a binary at path, with the flags of the Dockerfile. overlay replaces files of the module, by name, with others:
 // that is how a test gets a server that lacks one thing, without the product having a flag for it. The replaced file
 // must exist, so that a test does not lose its control when a file is renamed.
 func Build(ctx context.Context, root, path string, overlay map[string]string) error {
-	args := []string{"build", "-trimpath", "-o", path}
+	args := []string{"build", "-trimpath", "-tags", "grpcnotrace", "-o", path}
 	if len(overlay) > 0 {
 		file, err := writeOverlay(root, path+".overlay.json", overlay)
 		if err != nil {
@@ -22,7 +22,7 @@ func Build(ctx context.Context, root, path string, overlay map[string]string) er
 		args = append(args, "-overlay", file)
 	}
 	cmd := exec.CommandContext(ctx, "go", append(args, ".")...)
-	cmd.Dir = root
+	cmd.Dir, cmd.Env = root, append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("build %s: %w\n%s", root, err, out)
 	}
