@@ -50,18 +50,21 @@ e2e-up: ## a real cluster on this machine, as root: three nodes, cert-manager, t
 RUN =
 SHORT =
 
+REPORT = report.md
+
 # One package after the other, since they share the cluster. A run of all of them writes the report.
-INCIDENTS = cd e2e && $(KNOWN) EVERGATE_E2E_REQUIRED=1 EVERGATE_E2E_REPORT=$(if $(RUN)$(SHORT),,$(CURDIR)/e2e/report.md) \
-  $(GO) test -count=1 -p 1 -v $(if $(SHORT),-short) $(if $(RUN),-run '$(PATTERN)') ./cluster ./incidents
+INCIDENTS = cd e2e && $(KNOWN) EVERGATE_E2E_REQUIRED=1 EVERGATE_E2E_REPORT=$(if $(RUN)$(SHORT),,$(CURDIR)/e2e/$(REPORT)) \
+  $(GO) test -race -count=1 -p 1 -v $(if $(SHORT),-short) $(if $(RUN),-run '$(PATTERN)') ./cluster ./incidents
 
 PATTERN = ^Test$(subst /,$$/,$(patsubst Test%,%,$(RUN)))$$
 # go test is content with a pattern that nothing matches.
-KNOWN = $(if $(RUN),$(GO) test -list '$(firstword $(subst /, ,$(PATTERN)))' ./cluster ./incidents | grep -q '^Test' || { echo "there is no test of $(RUN)"; exit 1; };)
+KNOWN = $(if $(RUN),$(GO) test -race -list '$(firstword $(subst /, ,$(PATTERN)))' ./cluster ./incidents | grep -q '^Test' || { echo "there is no test of $(RUN)"; exit 1; };)
 
-e2e: ## the incidents, on that cluster; RUN=I6 for one, SHORT=1 for those with a control of their own, E2E_CLUSTER=existing on the one of KUBECONFIG
+e2e: ## the incidents, on that cluster; RUN=I6 for one, SHORT=1 for each once, without variants and controls, E2E_CLUSTER=existing on the one of KUBECONFIG
 	$(INCIDENTS) -timeout 60m
 
 e2e-long: export EVERGATE_E2E_LONG = 1
+e2e-long: REPORT = report-long.md
 e2e-long: ## the same for as long as they take in earnest: hours
 	$(INCIDENTS) -timeout 8h
 
@@ -73,14 +76,18 @@ check: format vet lint test ## all that a change must pass
 format: ## every Go file is gofmt-ed
 	@files=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$files" || { echo "not gofmt-ed:"; echo "$$files"; exit 1; }
 
+# With -race, here and below, as the tests are: what they depend on is compiled once and not again in another way.
 vet: ## go vet, both modules
-	$(GO) vet ./...
-	cd e2e && $(GO) vet ./...
+	$(GO) vet -race ./...
+	cd e2e && $(GO) vet -race ./...
 
-lint: ## the linters of .golangci.yml, both modules; shellcheck where it is installed
-	$(TOOL) golangci-lint run ./...
-	cd e2e && $(GO) tool -modfile=../tools/go.mod golangci-lint run ./...
+lint: bin/golangci-lint ## the linters of .golangci.yml, both modules; shellcheck where it is installed
+	GOFLAGS="$$($(GO) env GOFLAGS) -race" bin/golangci-lint run ./...
+	cd e2e && GOFLAGS="$$($(GO) env GOFLAGS) -race" ../bin/golangci-lint run ./...
 	@! command -v shellcheck >/dev/null || shellcheck .ci/run e2e/rig/*.sh
+
+bin/golangci-lint: tools/go.mod
+	CGO_ENABLED=0 $(GO) build -trimpath -modfile=tools/go.mod -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 
 bench: ## what a review costs, against a bare TLS server; the figures go into docs/performance.md
 	$(GO) run ./bench -write docs/performance.md
@@ -99,8 +106,10 @@ bench-decoders: ## the scanner against JSON decoders of others
 STAGES = ^Benchmark(Decode|JudgePod|JudgeService|RewritePod|Encode|Review)$$
 STAGE_PACKAGES = ./review ./policy ./handlers
 
+# Compiled as the binary is.
 allocs: ## allocations of each stage: fails when there are more than in bench/baseline.txt
-	@$(GO) test -run '^$$' -bench '$(STAGES)' -benchtime 100x -benchmem $(STAGE_PACKAGES) | $(GO) run ./bench/allocs bench/baseline.txt
+	@export CGO_ENABLED=0 GOFLAGS="$$($(GO) env GOFLAGS) -trimpath"; \
+	  $(GO) test -run '^$$' -bench '$(STAGES)' -benchtime 100x -benchmem $(STAGE_PACKAGES) | $(GO) run ./bench/allocs bench/baseline.txt
 
 allocs-baseline: ## write the baseline anew
 	$(GO) test -run '^$$' -bench '$(STAGES)' -benchtime 100x -benchmem -count 6 $(STAGE_PACKAGES) > bench/baseline.txt

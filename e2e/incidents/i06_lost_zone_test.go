@@ -78,7 +78,7 @@ func (tr trouble) happen(t *testing.T, l *lab, in incident) outcome {
 	l.namespace(t, single, "enabled")
 	node := l.Nodes(t)[1].Name
 	var over2 *multiplexed
-	if tr.http2 {
+	if tr.http2 && !testing.Short() {
 		over2 = l.startHTTP2(t)
 		node = over2.node
 	}

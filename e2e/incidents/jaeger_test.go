@@ -23,6 +23,9 @@ const jaegerIP = "10.252.0.77"
 // The component jaeger, as users put it in: a review is found in the Jaeger beside Evergate by what its object is called, and
 // says which replica has decided it.
 func TestJaeger(t *testing.T) {
+	if testing.Short() {
+		t.Skip("is no incident: left out by -short")
+	}
 	l := open(t)
 	l.NeedRig(t, "loads an image of Jaeger")
 	l.LoadBinary(t, "docker.io/jaegertracing/all-in-one:1.76.0", tool.Need(t, "jaeger")) // the name that the component has

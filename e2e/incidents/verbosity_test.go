@@ -12,6 +12,9 @@ import (
 // The level of the log is changed at run time by a signal, from a debug container as docs/serve.md says, since the image has
 // nothing to send one with and the ops port is open to readers.
 func TestLogLevel(t *testing.T) {
+	if testing.Short() {
+		t.Skip("is no incident: left out by -short")
+	}
 	l := open(t)
 	l.NeedRig(t, "loads an image with kill in it")
 	busybox, err := exec.LookPath("busybox") // a static one: the rig's images are made with it
