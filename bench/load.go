@@ -15,6 +15,9 @@ import (
 	"time"
 )
 
+// idleConnections is how many the client keeps open: client-go's transport/cache.go.
+const idleConnections = 25
+
 // newClient returns a client with the settings of kube-apiserver's webhook client (k8s.io/apiserver/pkg/util/webhook,
 // client-go transport/cache.go): HTTP/1.1, 25 idle connections that it closes after 90 s, and no session cache, so that
 // each new connection is a full handshake.
@@ -24,7 +27,7 @@ func newClient(roots *x509.CertPool) *http.Client {
 		DialContext:         dialer.DialContext,
 		TLSClientConfig:     &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}},
 		TLSHandshakeTimeout: 10 * time.Second,
-		MaxIdleConnsPerHost: 25,
+		MaxIdleConnsPerHost: idleConnections,
 		IdleConnTimeout:     90 * time.Second,
 	}}
 }
@@ -135,27 +138,34 @@ func (c *caller) repeat(ctx context.Context, n int, more func(begun int64) bool)
 	return done.Load(), context.Cause(ctx)
 }
 
-// pace makes calls at a rate, evenly, for a time, whether earlier ones have been answered or not. It returns how long
-// each took.
+// pace makes calls at a rate, evenly, for a time. It returns how long each took from the moment that it was due, so that one
+// that had to wait for those before it counts its wait. As many as the client keeps connections for may be under way: one
+// more would be a handshake, which costs as much as ten reviews, and so the next one late, and the next: calls at half of
+// what can be served would become connections by the thousand.
 func (c *caller) pace(ctx context.Context, perSecond float64, d time.Duration) ([]time.Duration, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	n := int(d.Seconds() * perSecond)
-	took := make([]time.Duration, n)
-	idle := sync.Pool{New: func() any { return c.worker() }}
+	took := make([]time.Duration, int(d.Seconds()*perSecond))
+	var begun atomic.Int64
 	var group sync.WaitGroup
 	start := time.Now()
-	for i := range n {
-		time.Sleep(time.Until(start.Add(time.Duration(float64(i) / perSecond * float64(time.Second)))))
-		if ctx.Err() != nil {
-			break
-		}
+	for range idleConnections {
 		group.Go(func() {
-			w := idle.Get().(*worker)
-			defer idle.Put(w)
-			var err error
-			if took[i], err = w.call(ctx); err != nil {
-				cancel(err)
+			for w := c.worker(); ctx.Err() == nil; {
+				i := begun.Add(1) - 1
+				if i >= int64(len(took)) {
+					return
+				}
+				due := start.Add(time.Duration(float64(i) / perSecond * float64(time.Second)))
+				if early := time.Until(due); early > 0 {
+					time.Sleep(early)
+					due = time.Now() // how late a timer is says nothing of the server
+				}
+				if _, err := w.call(ctx); err != nil {
+					cancel(err)
+					return
+				}
+				took[i] = time.Since(due)
 			}
 		})
 	}
