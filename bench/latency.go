@@ -18,7 +18,12 @@ type latencies struct {
 
 func (l *latencies) ratio() float64 { return median(quotients(l.example, l.floor)) }
 
-// measureLatency sends typical Pods at the same rate to the floor and to evergate, in turn.
+// quiet says whether the figures tell of the servers. The floor needs a tenth of a millisecond of a core for a call: where one of
+// a hundred takes more than a hundred times that, it has waited for the machine, and any server would.
+func (l *latencies) quiet() bool { return median(l.floor) <= 10 }
+
+// measureLatency sends typical Pods at the same rate to the floor and to evergate, in turn. Both have been called before from as
+// many connections as there will be.
 func (r *rig) measureLatency(ctx context.Context, w io.Writer, typical *review, rounds int, round time.Duration) (*latencies, error) {
 	floor, err := r.floor(ctx)
 	if err != nil {
@@ -32,16 +37,25 @@ func (r *rig) measureLatency(ctx context.Context, w io.Writer, typical *review, 
 	defer example.stop()
 	client := r.client()
 	ours, theirs := newCaller(typical, example, client), newCaller(typical, floor, client)
-	calls, err := ours.saturate(ctx, connections, round)
-	if err != nil {
+	if _, err := theirs.saturate(ctx, idleConnections, round); err != nil {
 		return nil, err
 	}
-	l := &latencies{rate: float64(calls) / round.Seconds() / 2}
+	var rates []float64
+	for range 4 {
+		calls, err := ours.saturate(ctx, idleConnections, round)
+		if err != nil {
+			return nil, err
+		}
+		rates = append(rates, float64(calls)/round.Seconds())
+	}
+	l := &latencies{rate: median(rates[1:]) / 2} // the first opens the connections and warms up
+	turns := []struct {
+		*caller
+		figures *[]float64
+	}{{theirs, &l.floor}, {ours, &l.example}}
 	for range rounds {
-		for _, t := range []struct {
-			*caller
-			figures *[]float64
-		}{{theirs, &l.floor}, {ours, &l.example}} {
+		slices.Reverse(turns) // nobody always comes second
+		for _, t := range turns {
 			took, err := t.pace(ctx, l.rate, round)
 			if err != nil {
 				return nil, err

@@ -156,15 +156,14 @@ func (c *caller) pace(ctx context.Context, perSecond float64, d time.Duration) (
 					return
 				}
 				due := start.Add(time.Duration(float64(i) / perSecond * float64(time.Second)))
-				if early := time.Until(due); early > 0 {
-					time.Sleep(early)
-					due = time.Now() // how late a timer is says nothing of the server
-				}
-				if _, err := w.call(ctx); err != nil {
+				time.Sleep(time.Until(due))
+				late := time.Since(due) // by the timer too, which the server's work on the same cores makes late
+				d, err := w.call(ctx)
+				if err != nil {
 					cancel(err)
 					return
 				}
-				took[i] = time.Since(due)
+				took[i] = late + d
 			}
 		})
 	}

@@ -41,6 +41,10 @@ func main() {
 	flag.StringVar(&o.write, "write", "", "write the figures into this `file`, between the lines that mark their place")
 	flag.StringVar(&o.profile, "profile", "", "measure nothing; write CPU and allocation profiles into this `directory`")
 	flag.Parse()
+	if o.rounds < 1 || o.round < 1 || o.reviews < 10 {
+		fmt.Fprintln(os.Stderr, "bench: -rounds and -round are at least 1, and -reviews 10")
+		os.Exit(2)
+	}
 	// A connection that the server has closed brings one too, and an output that nobody reads is no reason to leave servers behind.
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

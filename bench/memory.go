@@ -12,54 +12,73 @@ const crowd = 64
 
 // memories is the resident memory of evergate, in bytes.
 type memories struct {
-	idle   int64 // after it has become ready
-	most   int64 // ever, under every body in turn
-	early  int64 // after a tenth of the reviews of the longest run
-	late   int64 // at its end
-	length int64 // of that run, in reviews
+	idle   int64   // after it has become ready
+	most   int64   // ever, under every body in turn
+	length int64   // of a long run, in reviews
+	tenths []int64 // after each tenth of it
 }
 
-// measureMemory lets 64 callers send each body for a time, and then the typical one often.
+// drift is how many times as much it holds at the end of the long run as after a tenth of it.
+func (m *memories) drift() float64 { return float64(m.tenths[len(m.tenths)-1]) / float64(m.tenths[0]) }
+
+// measureMemory lets 64 callers send each body for a time, and then, to another process, the typical one often: in the first what
+// grows would fill the room that the largest bodies have left before anybody saw it.
 func (r *rig) measureMemory(ctx context.Context, w io.Writer, reviews []*review, each time.Duration, length int64) (*memories, error) {
+	m := &memories{length: length}
+	if err := r.measureBodies(ctx, w, reviews, each, m); err != nil {
+		return nil, err
+	}
+	return m, r.measureDrift(ctx, w, reviews[1], m)
+}
+
+func (r *rig) measureBodies(ctx context.Context, w io.Writer, reviews []*review, each time.Duration, m *memories) error {
 	s, err := r.evergate(ctx, "evergate", "example")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer s.stop()
 	client := r.client()
 	time.Sleep(time.Second) // what it does when it starts is over by then
-	m := &memories{length: length}
 	now, err := s.memory()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	m.idle = now.now
 	for _, review := range reviews {
 		if _, err := newCaller(review, s, client).saturate(ctx, crowd, each); err != nil {
-			return nil, err
+			return err
 		}
 		if now, err = s.memory(); err != nil {
-			return nil, err
+			return err
 		}
 		fmt.Fprintf(w, "  %-36s %3.0f MiB now, %3.0f MiB at most\n", review.title(), mebibytes(now.now), mebibytes(now.peak))
 	}
-	const slices = 10
-	typical := newCaller(reviews[1], s, client)
-	for i := range slices {
-		if _, err := typical.repeat(ctx, crowd, func(begun int64) bool { return begun <= length/slices }); err != nil {
-			return nil, err
-		}
-		if now, err = s.memory(); err != nil {
-			return nil, err
-		}
-		if i == 0 {
-			m.early = now.now
-		}
+	m.most = now.peak
+	return nil
+}
+
+func (r *rig) measureDrift(ctx context.Context, w io.Writer, typical *review, m *memories) error {
+	s, err := r.evergate(ctx, "evergate", "example")
+	if err != nil {
+		return err
 	}
-	m.late, m.most = now.now, now.peak
-	fmt.Fprintf(w, "  %-36s %3.0f MiB after a tenth, %3.0f MiB at the end\n",
-		fmt.Sprintf("%d typical Pods", length), mebibytes(m.early), mebibytes(m.late))
-	return m, nil
+	defer s.stop()
+	calls := newCaller(typical, s, r.client())
+	fmt.Fprintf(w, "  %d typical Pods, after each tenth:", m.length)
+	for range 10 {
+		if _, err := calls.repeat(ctx, crowd, func(begun int64) bool { return begun <= m.length/10 }); err != nil {
+			return err
+		}
+		now, err := s.memory()
+		if err != nil {
+			return err
+		}
+		m.tenths = append(m.tenths, now.now)
+		m.most = max(m.most, now.peak)
+		fmt.Fprintf(w, " %.0f", mebibytes(now.now))
+	}
+	fmt.Fprintln(w, " MiB")
+	return nil
 }
 
 func mebibytes(n int64) float64 { return float64(n) / (1 << 20) }

@@ -46,17 +46,21 @@ func (r *report) rows() []row {
 		rows = append(rows, rowOf(what, 100*(c.growth()-1), 100*(mostGrowth-1), "%+.0f %%"))
 	}
 	const p99 = "p99 at half of the saturation rate, as a ratio"
-	if r.latency == nil {
+	switch l := r.latency; {
+	case l == nil:
 		rows = append(rows, row{p99, "not measured", fmt.Sprint(mostLatencies), false})
-	} else {
-		rows = append(rows, rowOf(p99, r.latency.ratio(), mostLatencies, "%.2f"))
+	case !l.quiet():
+		noise := fmt.Sprintf("noise: the floor's is %.0f ms", median(l.floor))
+		rows = append(rows, row{p99, noise, fmt.Sprint(mostLatencies), false})
+	default:
+		rows = append(rows, rowOf(p99, l.ratio(), mostLatencies, "%.2f"))
 	}
 	m := r.memory
 	return append(rows,
 		rowOf("resident memory, idle", mebibytes(m.idle), mostIdle, "%.0f MiB"),
 		rowOf(fmt.Sprintf("resident memory, %d connections, the most", crowd), mebibytes(m.most), mostLoaded, "%.0f MiB"),
 		rowOf(fmt.Sprintf("its growth over the last nine tenths of %d reviews", m.length),
-			100*(float64(m.late)/float64(m.early)-1), 100*(mostDrift-1), "%+.0f %%"),
+			100*(m.drift()-1), 100*(mostDrift-1), "%+.0f %%"),
 		rowOf("exec to ready", median(r.startTook), mostStart, "%.0f ms"),
 		rowOf("binary", mebibytes(r.size), mostSize, "%.1f MiB"),
 	)
@@ -77,6 +81,9 @@ func (r *report) markdown() string {
 		"| review | floor | evergate | many entries |\n| --- | --- | --- | --- |\n")
 	for _, c := range r.costs {
 		fmt.Fprintf(&b, "| %s | %.0f | %.0f | %.0f |\n", c.review.title(), median(c.floor), median(c.example), median(c.many))
+	}
+	if l := r.latency; l != nil {
+		fmt.Fprintf(&b, "\np99 at %.0f typical Pods a second: floor %.1f ms, evergate %.1f ms.\n", l.rate, median(l.floor), median(l.example))
 	}
 	return b.String()
 }

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/evergate/evergate/policy"
+	decoding "github.com/evergate/evergate/review"
+)
+
+func TestRatios(t *testing.T) {
+	c := &cost{floor: []float64{1, 2, 4}, example: []float64{2, 6, 4}, many: []float64{4, 6, 2}}
+	if got := c.ratio(); got != 2 { // of 2, 3, 1
+		t.Errorf("ratio %v, want 2", got)
+	}
+	if got := c.growth(); got != 1 { // of 2, 1, 0.5
+		t.Errorf("growth %v, want 1", got)
+	}
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// A server that answers nobody for 100 ms makes calls late that it has not even been sent.
+func TestPaceCountsWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stalled := time.Now().Add(100 * time.Millisecond)
+		client := &http.Client{Transport: roundTrip(func(*http.Request) (*http.Response, error) {
+			time.Sleep(time.Until(stalled))
+			return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(""))}, nil
+		})}
+		c := newCaller(reviews()[0], &server{floor: true}, client)
+		took, err := c.pace(t.Context(), 1000, 200*time.Millisecond)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range map[int]time.Duration{0: 100 * time.Millisecond, 50: 50 * time.Millisecond, 150: 0} {
+			if took[i] != want { // of a clock that nothing but sleeping moves
+				t.Errorf("call %d took %v, want %v", i, took[i], want)
+			}
+		}
+	})
+}
+
+func TestCheck(t *testing.T) {
+	const frame = `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":` +
+		`{"uid":%q,"allowed":true,"auditAnnotations":{"policy":%q}}}`
+	for name, test := range map[string]struct {
+		uid, policy string
+		wrong       bool
+	}{
+		"right":                 {"2-2", "p", false},
+		"the uid of another":    {"1-1", "p", true},
+		"no uid":                {"", "p", true},
+		"differs after the uid": {"2-2", "q", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newCaller(line(t, "Service"), &server{}, nil).worker()
+			if err := w.check([]byte("1-1"), fmt.Appendf(nil, frame, "1-1", "p")); err != nil {
+				t.Fatal(err)
+			}
+			if err := w.check([]byte("2-2"), fmt.Appendf(nil, frame, test.uid, test.policy)); (err != nil) != test.wrong {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+func TestVerifyPatch(t *testing.T) {
+	const (
+		image  = "docker.io/acme/shop-00:v1.0.0"
+		record = `{\"containers/app-00\":\"` + image + `\"}`
+		frame  = `[{"op":"replace","path":"/spec/containers/0/image","value":"%s"},` +
+			`{"op":"add","path":"/metadata/annotations","value":{"evergate.dev/original-images":"%s"}}%s]`
+	)
+	for name, test := range map[string]struct {
+		image, record, more string
+		wrong               bool
+	}{
+		"right":            {mirror + "/" + image, record, "", false},
+		"another registry": {"evil.example/" + image, record, "", true},
+		"another tag":      {mirror + "/docker.io/acme/shop-00:v1", record, "", true},
+		"no record":        {mirror + "/" + image, "", "", true},
+		"something else":   {mirror + "/" + image, record, `,{"op":"remove","path":"/metadata/labels"}`, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := line(t, "small Pod").verifyPatch(fmt.Appendf(nil, frame, test.image, test.record, test.more))
+			if (err != nil) != test.wrong {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+func line(t *testing.T, name string) *review {
+	t.Helper()
+	for _, r := range reviews() {
+		if strings.HasPrefix(r.name, name) {
+			return r
+		}
+	}
+	t.Fatalf("no line of the table begins with %q", name)
+	return nil
+}
+
+// Each limit, once passed, makes its row fail and no other.
+func TestRows(t *testing.T) {
+	for name, spoil := range map[string]func(*report){
+		"":              func(*report) {},
+		"title":         func(r *report) { r.costs[0].example[0], r.costs[0].many[0] = 2.1, 2.1 },
+		"mirrors and":   func(r *report) { r.costs[0].many[0] = 2.3 },
+		"p99":           func(r *report) { r.latency.example[0] = 3.1 },
+		"p99 at":        func(r *report) { r.latency = nil },
+		"p99 at half":   func(r *report) { r.latency.floor[0], r.latency.example[0] = 11, 11 },
+		"idle":          func(r *report) { r.memory.idle = 31 << 20 },
+		"the most":      func(r *report) { r.memory.most = 65 << 20 },
+		"its growth":    func(r *report) { r.memory.tenths[9] = 112 },
+		"exec to ready": func(r *report) { r.startTook[0] = 151 },
+		"binary":        func(r *report) { r.size = 31 << 20 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := &report{
+				costs: []*cost{{
+					review: &review{name: "title", limit: 2},
+					floor:  []float64{1}, example: []float64{2}, many: []float64{2.1},
+				}},
+				memory:    &memories{idle: 30 << 20, most: 64 << 20, tenths: []int64{100, 200, 0, 0, 0, 0, 0, 0, 0, 109}},
+				latency:   &latencies{floor: []float64{1}, example: []float64{3}},
+				startTook: []float64{150}, size: 30 << 20,
+			}
+			spoil(r)
+			var failed []string
+			for _, row := range r.rows() {
+				if !row.pass {
+					failed = append(failed, row.what)
+				}
+			}
+			if name == "" && failed != nil || name != "" && (len(failed) != 1 || !strings.Contains(failed[0], name)) {
+				t.Errorf("failed: %q", failed)
+			}
+		})
+	}
+}
+
+// The rules that are said to look at an object do.
+func TestPolicies(t *testing.T) {
+	for name, text := range map[string]string{"example": examplePolicy(), "many": manyPolicy()} {
+		p, err := policy.Load(policy.File{Name: name + ".yaml", Data: []byte(text)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range reviews() {
+			if got, want := asked(t, p, r), map[string]int{"/validate/services": 9, "/validate/ingresses": 10}[r.path]; got != want {
+				t.Errorf("%s, %s: %d rules look at it, want %d", name, r.name, got, want)
+			}
+		}
+	}
+}
+
+// asked counts the rules that apply to the object of a review; those of a Pod are not asked when it is rewritten.
+func asked(t *testing.T, p *policy.Policy, r *review) (n int) {
+	t.Helper()
+	var traces []policy.RuleTrace
+	switch r.path {
+	case "/validate/services":
+		req, err := decoding.DecodeService(r.body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		traces = p.ExplainService(req.Attributes, req.Object)
+	case "/validate/ingresses":
+		req, err := decoding.DecodeIngress(r.body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		traces = p.ExplainIngress(req.Attributes, req.Object)
+	}
+	for _, trace := range traces {
+		if trace.Applies {
+			n++
+		}
+	}
+	return n
+}
