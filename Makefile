@@ -58,7 +58,8 @@ INCIDENTS = cd e2e && $(KNOWN) EVERGATE_E2E_REQUIRED=1 EVERGATE_E2E_REPORT=$(if 
 
 PATTERN = ^Test$(subst /,$$/,$(patsubst Test%,%,$(RUN)))$$
 # go test is content with a pattern that nothing matches.
-KNOWN = $(if $(RUN),$(GO) test -race -list '$(firstword $(subst /, ,$(PATTERN)))' ./cluster ./incidents | grep -q '^Test' || { echo "there is no test of $(RUN)"; exit 1; };)
+KNOWN = $(if $(RUN),tests=$$($(GO) test -race -list '$(firstword $(subst /, ,$(PATTERN)))' ./cluster ./incidents) || { echo "$$tests"; exit 1; }; \
+  echo "$$tests" | grep -q '^Test' || { echo "there is no test of $(RUN)"; exit 1; };)
 
 e2e: ## the incidents, on that cluster; RUN=I6 for one, SHORT=1 for each once, without variants and controls, E2E_CLUSTER=existing on the one of KUBECONFIG
 	$(INCIDENTS) -timeout 60m
@@ -86,7 +87,7 @@ lint: bin/golangci-lint ## the linters of .golangci.yml, both modules; shellchec
 	cd e2e && GOFLAGS="$$($(GO) env GOFLAGS) -race" ../bin/golangci-lint run ./...
 	@! command -v shellcheck >/dev/null || shellcheck .ci/run e2e/rig/*.sh
 
-bin/golangci-lint: tools/go.mod
+bin/golangci-lint: # by each toolchain anew; go build sees whether it is up to date
 	CGO_ENABLED=0 $(GO) build -trimpath -modfile=tools/go.mod -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 
 bench: ## what a review costs, against a bare TLS server; the figures go into docs/performance.md
@@ -96,7 +97,7 @@ profile: ## CPU and allocation profiles of each kind of review under load, into 
 	$(GO) run ./bench -profile dist/profiles
 
 bench-stages: ## decoding, deciding and encoding, against the stored baseline
-	mkdir -p dist && $(GO) test -run '^$$' -bench '$(STAGES)' -benchtime 100x -benchmem -count 6 $(STAGE_PACKAGES) > dist/stages.txt
+	mkdir -p dist && $(COMPILED) $(GO) test -run '^$$' -bench '$(STAGES)' -benchtime 100x -benchmem -count 6 $(STAGE_PACKAGES) > dist/stages.txt
 	$(TOOL) benchstat bench/baseline.txt dist/stages.txt; rm -f dist/stages.txt
 
 bench-decoders: ## the scanner against JSON decoders of others
@@ -106,13 +107,15 @@ bench-decoders: ## the scanner against JSON decoders of others
 STAGES = ^Benchmark(Decode|JudgePod|JudgeService|RewritePod|Encode|Review)$$
 STAGE_PACKAGES = ./review ./policy ./handlers
 
-# Compiled as the binary is.
+# As the binary is compiled.
+COMPILED = CGO_ENABLED=0 GOFLAGS="$$($(GO) env GOFLAGS) -trimpath -tags=grpcnotrace"
+
 allocs: ## allocations of each stage: fails when there are more than in bench/baseline.txt
-	@export CGO_ENABLED=0 GOFLAGS="$$($(GO) env GOFLAGS) -trimpath"; \
+	@export $(COMPILED); \
 	  $(GO) test -run '^$$' -bench '$(STAGES)' -benchtime 100x -benchmem $(STAGE_PACKAGES) | $(GO) run ./bench/allocs bench/baseline.txt
 
 allocs-baseline: ## write the baseline anew
-	$(GO) test -run '^$$' -bench '$(STAGES)' -benchtime 100x -benchmem -count 6 $(STAGE_PACKAGES) > bench/baseline.txt
+	$(COMPILED) $(GO) test -run '^$$' -bench '$(STAGES)' -benchtime 100x -benchmem -count 6 $(STAGE_PACKAGES) > bench/baseline.txt
 
 goodput: ## what is answered under one, two and four times the load that can be served
 	cd e2e && $(GO) test -run '^$$' -bench Goodput -benchtime 1x -v ./calls
@@ -125,4 +128,4 @@ build: ## bin/evergate, static
 	CGO_ENABLED=0 $(GO) build -trimpath -tags grpcnotrace -ldflags '-s -w' -o bin/evergate .
 
 .PHONY: help run request test test-unit test-calls test-kit test-traces alerts jaeger promtool rig apiserver e2e-up e2e e2e-long e2e-down \
-  check format vet lint bench profile bench-stages bench-decoders allocs allocs-baseline goodput fuzz build
+  check format vet lint bench profile bench-stages bench-decoders allocs allocs-baseline goodput fuzz build bin/golangci-lint
