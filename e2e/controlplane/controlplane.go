@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -124,9 +125,9 @@ func (c *ControlPlane) run(ctx context.Context, name string, args []string) erro
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	go func() {
+	c.alive.Go(func() {
 		c.ended <- fmt.Errorf("%s ended: %w; the end of its log:\n%s", name, cmd.Wait(), c.logTail(name))
-	}()
+	})
 	return nil
 }
 
@@ -184,13 +185,13 @@ func (c *ControlPlane) ready(ctx context.Context, client *http.Client) error {
 }
 
 // FreePorts returns n addresses on loopback that nobody listens on, for programs that want to be told a port. They are below
-// those that Linux gives to whoever dials (from 32768), one of which might dial from it before the program listens, and the
-// same port does not come twice.
+// those that Linux gives to whoever dials unless told otherwise (from 32768), one of which might dial from it before the program
+// listens. Within a process the same port does not come twice; another one, which begins elsewhere, hardly ever gets it.
 func FreePorts(ctx context.Context, n int) ([]string, error) {
 	const first, some = 12_000, 20_000
 	var addresses []string
 	for len(addresses) < n {
-		port := first + (uint32(os.Getpid())*100+portsGiven.Add(1))%some // each process begins elsewhere
+		port := first + portsTried.Add(1)%some
 		l, err := new(net.ListenConfig).Listen(ctx, "tcp", fmt.Sprintf("127.0.0.1:%d", port))
 		if errors.Is(err, syscall.EADDRINUSE) {
 			continue
@@ -206,5 +207,9 @@ func FreePorts(ctx context.Context, n int) ([]string, error) {
 	return addresses, nil
 }
 
-// portsGiven counts what FreePorts has tried, for all tests of a process.
-var portsGiven atomic.Uint32
+// portsTried counts what FreePorts has tried, for all tests of a process, from a beginning of its own.
+var portsTried = func() *atomic.Uint32 {
+	n := new(atomic.Uint32)
+	n.Store(rand.Uint32())
+	return n
+}()
