@@ -22,7 +22,8 @@ func Build(ctx context.Context, root, path string, overlay map[string]string) er
 		args = append(args, "-overlay", file)
 	}
 	cmd := exec.CommandContext(ctx, "go", append(args, ".")...)
-	cmd.Dir, cmd.Env = root, append(os.Environ(), "CGO_ENABLED=0")
+	cmd.Dir = root
+	cmd.Env = append(cmd.Environ(), "CGO_ENABLED=0") // its PWD is root as it is written here, as are the names in the overlay
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("build %s: %w\n%s", root, err, out)
 	}
