@@ -2,22 +2,33 @@ package incidents
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"runtime"
 	"strings"
+	"testing"
 	"time"
 )
 
+// revision is the tree that the tests are built from, and with make e2e-up the image. It is asked for before they run.
+func revision() string { return output("git", "describe", "--always", "--dirty") }
+
 // describeRun writes down what has to be known to read the figures.
-func describeRun(begun time.Time) {
+func describeRun(begun time.Time, revision string) {
 	size := "short (`make e2e`)"
 	if long() {
 		size = "long (`make e2e-long`)"
 	}
+	if some := flag.Lookup("test.run").Value.String(); some != "" {
+		size += ", of it only `-run " + some + "`"
+	}
+	if testing.Short() {
+		size += ", without controls and variants (`-short`)"
+	}
 	book.Describe("run", fmt.Sprintf("%s, %s, took %s", begun.UTC().Format("2006-01-02 15:04 MST"), size, time.Since(begun).Round(time.Second)))
-	book.Describe("Evergate", output("git", "describe", "--always", "--dirty"))
+	book.Describe("Evergate", revision)
 	book.Describe("cert-manager", output("go", "list", "-m", "-f", "{{.Version}}", "github.com/cert-manager/cert-manager"))
 	book.Describe("machine", fmt.Sprintf("%d cores, %s, Linux %s; load average at the end: %s",
 		runtime.NumCPU(), firstLine("/proc/meminfo"), firstLine("/proc/sys/kernel/osrelease"), firstLine("/proc/loadavg")))

@@ -41,10 +41,11 @@ func scaleUp(t *testing.T, l *lab, control bool) outcome {
 	begun := time.Now()
 	var o outcome
 	windows := []time.Duration{20 * time.Second, 40 * time.Second}
-	if control { // who has got nothing by then gets nothing
-		windows = windows[:1]
-	} else if long() {
+	switch {
+	case long(): // the control too: after a minute connections of five are not old
 		windows = []time.Duration{time.Minute, 5 * time.Minute, 10 * time.Minute}
+	case control: // ten times the age that connections have without it
+		windows = windows[:1]
 	}
 	first := l.validated(t)
 	before := first

@@ -29,8 +29,8 @@ type incident struct {
 	// happen makes it happen, under load where that matters, and says what was seen. A control need go on only until the
 	// guarantee is broken.
 	happen func(t *testing.T, l *lab, control bool) outcome
-	// lacking says what the control takes away, and without does it. A variant, whose control is that of its incident, has
-	// neither. go test -short leaves out variants and controls.
+	// lacking says what the control takes away, and without does it. Variants have neither: their control is that of another
+	// test of the incident, or is what they look at before and after. go test -short leaves out variants and controls.
 	lacking string
 	without func(t *testing.T, l *lab)
 	beside  bool // the control is in happen, beside the incident itself
@@ -136,10 +136,10 @@ var book = new(report.Report)
 
 // TestMain runs the tests and, where EVERGATE_E2E_REPORT names a file, writes the report to it.
 func TestMain(m *testing.M) {
-	begun := time.Now()
+	begun, revision := time.Now(), revision()
 	code := m.Run()
 	if file := os.Getenv("EVERGATE_E2E_REPORT"); file != "" && !book.Empty() {
-		if err := writeReport(file, begun); err != nil {
+		if err := writeReport(file, begun, revision); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			code = 1
 		}
@@ -147,12 +147,12 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-func writeReport(file string, begun time.Time) error {
+func writeReport(file string, begun time.Time, revision string) error {
 	f, err := os.Create(file)
 	if err != nil {
 		return fmt.Errorf("write the report: %w", err)
 	}
-	describeRun(begun)
+	describeRun(begun, revision)
 	if err := book.Write(f); err != nil {
 		return fmt.Errorf("write the report: %w", err)
 	}

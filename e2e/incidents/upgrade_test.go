@@ -17,7 +17,7 @@ const older = "34a1190"
 // An upgrade of image and manifests, and the way back, are two roll-outs that replace one program by another.
 func TestUpgrade(t *testing.T) {
 	if testing.Short() {
-		t.Skip("has no control of its own: left out by -short")
+		t.Skip("is a variant: left out by -short")
 	}
 	l := open(t)
 	source := l.revision(t, older)
