@@ -16,7 +16,7 @@ bin=${EVERGATE_E2E_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/evergate-e2e}/jaeger-$
 if [ ! -x "$bin/jaeger" ]; then
   mkdir -p "$bin"
   # Under another name first, so that a binary that is there is a whole one.
-  CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X $jaeger/internal/version.latestVersion=$version" -o "$bin/.jaeger" $jaeger/cmd/all-in-one >&2
+  CGO_ENABLED=0 go build -trimpath -gcflags=all=-dwarf=false -ldflags "-s -w -X $jaeger/internal/version.latestVersion=$version" -o "$bin/.jaeger" $jaeger/cmd/all-in-one >&2
   mv "$bin/.jaeger" "$bin/jaeger"
 fi
 echo "$bin"

@@ -16,7 +16,7 @@ if [ ! -x "$bin/promtool" ]; then
   mkdir -p "$bin"
   # Without service discovery, which tests of rules have no use for and which is most of the code: the clouds' libraries.
   # Under another name first, so that a binary that is there is a whole one.
-  CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -tags remove_all_sd -o "$bin/.promtool" $prometheus/cmd/promtool >&2
+  CGO_ENABLED=0 go build -trimpath -gcflags=all=-dwarf=false -ldflags '-s -w' -tags remove_all_sd -o "$bin/.promtool" $prometheus/cmd/promtool >&2
   mv "$bin/.promtool" "$bin/promtool"
 fi
 echo "$bin"
