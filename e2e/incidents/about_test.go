@@ -2,7 +2,7 @@ package incidents
 
 import (
 	"bytes"
-	"flag"
+	goflag "flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -21,7 +21,7 @@ func describeRun(begun time.Time, revision string) {
 	if long() {
 		size = "long (`make e2e-long`)"
 	}
-	if some := flag.Lookup("test.run").Value.String(); some != "" {
+	if some := goflag.Lookup("test.run").Value.String(); some != "" {
 		size += ", of it only `-run " + some + "`"
 	}
 	if testing.Short() {
