@@ -54,7 +54,7 @@ func (r *rig) measureCosts(ctx context.Context, w io.Writer, reviews []*review, 
 		for i := range rounds + 1 {
 			for j := range turns {
 				t := turns[(i+j)%len(turns)] // nobody always comes after the same one
-				micros, err := t.take(ctx, round/review.weight())
+				micros, err := t.take(ctx, max(1, round/review.weight()))
 				if err != nil {
 					return nil, fmt.Errorf("%s, %s: %w", t.server.name, review.name, err)
 				}

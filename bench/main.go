@@ -2,7 +2,7 @@
 // cost, in turn and in one run. The client behaves as kube-apiserver's and verifies every answer.
 //
 //	make bench                                      the table, and its figures into docs/performance.md
-//	go run ./bench -rounds 3 -only pod-small        one line, quickly
+//	go run ./bench -rounds 3 -only 'small Pod'      one line, quickly
 //	go run ./bench -reviews 1000000                 memory over a million reviews
 //	make profile                                    where the time and the memory go
 //

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -111,20 +112,23 @@ func line(t *testing.T, name string) *review {
 
 // Each limit, once passed, makes its row fail and no other.
 func TestRows(t *testing.T) {
-	for name, spoil := range map[string]func(*report){
-		"":              func(*report) {},
-		"title":         func(r *report) { r.costs[0].example[0], r.costs[0].many[0] = 2.1, 2.1 },
-		"mirrors and":   func(r *report) { r.costs[0].many[0] = 2.3 },
-		"p99":           func(r *report) { r.latency.example[0] = 3.1 },
-		"p99 at":        func(r *report) { r.latency = nil },
-		"p99 at half":   func(r *report) { r.latency.floor[0], r.latency.example[0] = 11, 11 },
-		"idle":          func(r *report) { r.memory.idle = 31 << 20 },
-		"the most":      func(r *report) { r.memory.most = 65 << 20 },
-		"its growth":    func(r *report) { r.memory.tenths[9] = 112 },
-		"exec to ready": func(r *report) { r.startTook[0] = 151 },
-		"binary":        func(r *report) { r.size = 31 << 20 },
+	for _, test := range []struct {
+		row, got string // the one that fails, and what it says
+		spoil    func(*report)
+	}{
+		{"", "", func(*report) {}},
+		{"title (", "2.10", func(r *report) { r.costs[0].example[0], r.costs[0].many[0] = 2.1, 2.1 }},
+		{"mirrors and", "+15 %", func(r *report) { r.costs[0].many[0] = 2.3 }},
+		{"p99", "3.10", func(r *report) { r.latency.example[0] = 3.1 }},
+		{"p99", "not measured", func(r *report) { r.latency = nil }},
+		{"p99", "noise: the floor's is 11 ms", func(r *report) { r.latency.floor[0], r.latency.example[0] = 11, 11 }},
+		{"idle", "31 MiB", func(r *report) { r.memory.idle = 31 << 20 }},
+		{"the most", "65 MiB", func(r *report) { r.memory.most = 65 << 20 }},
+		{"its growth", "+12 %", func(r *report) { r.memory.tenths[9] = 112 }},
+		{"exec to ready", "151 ms", func(r *report) { r.startTook[0] = 151 }},
+		{"binary", "31.0 MiB", func(r *report) { r.size = 31 << 20 }},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(test.row+test.got, func(t *testing.T) {
 			r := &report{
 				costs: []*cost{{
 					review: &review{name: "title", limit: 2},
@@ -134,15 +138,12 @@ func TestRows(t *testing.T) {
 				latency:   &latencies{floor: []float64{1}, example: []float64{3}},
 				startTook: []float64{150}, size: 30 << 20,
 			}
-			spoil(r)
-			var failed []string
-			for _, row := range r.rows() {
-				if !row.pass {
-					failed = append(failed, row.what)
-				}
-			}
-			if name == "" && failed != nil || name != "" && (len(failed) != 1 || !strings.Contains(failed[0], name)) {
-				t.Errorf("failed: %q", failed)
+			test.spoil(r)
+			failed := slices.DeleteFunc(r.rows(), func(r row) bool { return r.pass })
+			switch {
+			case test.row == "" && len(failed) == 0:
+			case len(failed) != 1 || !strings.Contains(failed[0].what, test.row) || failed[0].got != test.got:
+				t.Errorf("failed: %v", failed)
 			}
 		})
 	}

@@ -48,10 +48,10 @@ func (r *report) rows() []row {
 	const p99 = "p99 at half of the saturation rate, as a ratio"
 	switch l := r.latency; {
 	case l == nil:
-		rows = append(rows, row{p99, "not measured", fmt.Sprint(mostLatencies), false})
+		rows = append(rows, row{p99, "not measured", fmt.Sprintf("%.2f", float64(mostLatencies)), false})
 	case !l.quiet():
 		noise := fmt.Sprintf("noise: the floor's is %.0f ms", median(l.floor))
-		rows = append(rows, row{p99, noise, fmt.Sprint(mostLatencies), false})
+		rows = append(rows, row{p99, noise, fmt.Sprintf("%.2f", float64(mostLatencies)), false})
 	default:
 		rows = append(rows, rowOf(p99, l.ratio(), mostLatencies, "%.2f"))
 	}
