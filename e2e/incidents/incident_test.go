@@ -29,8 +29,8 @@ type incident struct {
 	// happen makes it happen, under load where that matters, and says what was seen. A control need go on only until the
 	// guarantee is broken.
 	happen func(t *testing.T, l *lab, control bool) outcome
-	// lacking says what the control takes away, and without does it. Variants have neither: their control is that of another
-	// test of the incident, or is what they look at before and after. go test -short leaves out variants and controls.
+	// lacking says what the control takes away, and without does it. Variants have neither in a short run: their control is
+	// that of another test of the incident, or they are figures without one. go test -short leaves out variants and controls.
 	lacking string
 	without func(t *testing.T, l *lab)
 	beside  bool // the control is in happen, beside the incident itself

@@ -31,7 +31,12 @@ func run(ctx context.Context) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
+	ctx, end := context.WithCancel(ctx)
 	c, err := controlplane.Start(ctx, bin, dir)
+	defer func() { // before what they write into is removed
+		end()
+		c.Wait()
+	}()
 	if err != nil {
 		return err
 	}
