@@ -31,9 +31,10 @@ func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f
 // A server that answers nobody for 100 ms makes calls late that it has not even been sent.
 func TestPaceCountsWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		stalled := time.Now().Add(100 * time.Millisecond)
+		answering := make(chan struct{})
+		time.AfterFunc(100*time.Millisecond, func() { close(answering) })
 		client := &http.Client{Transport: roundTrip(func(*http.Request) (*http.Response, error) {
-			time.Sleep(time.Until(stalled))
+			<-answering
 			return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(""))}, nil
 		})}
 		c := newCaller(reviews()[0], &server{floor: true}, client)
