@@ -17,8 +17,11 @@ test: test-unit test-calls test-kit test-traces ## all tests, with the race dete
 test-unit: ## the server's own tests
 	$(GO) test -race ./...
 
+# What the tests from outside are made of.
+PARTS = ./controlplane ./load ./process ./report
+
 test-calls: ## the built server against kube-apiserver's own webhook client, rolled, renewed, overloaded, attacked
-	cd e2e && $(GO) test -race -count=1 -timeout 20m ./calls/...
+	cd e2e && $(GO) test -race -count=1 -timeout 20m ./calls/... $(PARTS)
 
 test-kit: ## kustomize/ rendered, and on a real API server where "make rig" has built one; alerts, where "make promtool" has
 	cd e2e && $(GO) test -race -count=1 -timeout 20m ./kit/...
@@ -85,7 +88,7 @@ vet: ## go vet, both modules
 lint: bin/golangci-lint ## the linters of .golangci.yml, both modules; shellcheck where it is installed
 	GOFLAGS="$$($(GO) env GOFLAGS) -race" bin/golangci-lint run ./...
 	cd e2e && GOFLAGS="$$($(GO) env GOFLAGS) -race" ../bin/golangci-lint run ./...
-	@! command -v shellcheck >/dev/null || shellcheck .ci/run e2e/rig/*.sh
+	@! command -v shellcheck >/dev/null || shellcheck .ci/run $$(git ls-files '*.sh')
 
 bin/golangci-lint: # by each toolchain anew; go build sees whether it is up to date
 	CGO_ENABLED=0 $(GO) build -trimpath -modfile=tools/go.mod -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint

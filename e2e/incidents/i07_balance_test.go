@@ -44,7 +44,7 @@ func scaleUp(t *testing.T, l *lab, control bool) outcome {
 	switch {
 	case long(): // the control too: after a minute connections of five are not old
 		windows = []time.Duration{time.Minute, 5 * time.Minute, 10 * time.Minute}
-	case control: // ten times the age that connections have without it
+	case control: // by then each connection of the test above would have been retired ten times
 		windows = windows[:1]
 	}
 	first := l.validated(t)
