@@ -167,11 +167,9 @@ func (r *reader) leave(start int) bool {
 }
 
 // next returns the first byte of what comes next; 0 at the end of the text.
-func (r *reader) next() byte {
-	if r.pos = space(r.data, r.pos); r.pos < len(r.data) {
-		return r.data[r.pos]
-	}
-	return 0
+func (r *reader) next() (c byte) {
+	c, r.pos = peek(r.data, r.pos)
+	return c
 }
 
 // skip reads over a value and returns it; nil if it is none.
@@ -197,7 +195,7 @@ func (r *reader) name() []byte {
 		r.malformed()
 		return nil
 	}
-	r.pos = space(r.data, r.pos+1)
+	_, r.pos = peek(r.data, r.pos+1)
 	return name
 }
 

@@ -16,40 +16,52 @@ import (
 const notJSON = -1
 
 // skip returns where the value at i ends. room is how many levels deep it may be nested.
+//
+// Here a review spends the most of its time. So strings are read in place: a call would cost as much as the string.
 func skip(data []byte, i, room int) int {
-	var levels [32]byte // more than any object has; deeper ones take memory of their own
-	open := levels[:0]  // for each object or list around i, what closes it
-	name := false       // not a value comes next but the name of a field
+	var (
+		around levels
+		name   bool // not a value comes next but the name of a field
+		c      byte
+	)
 	for {
-		if i = space(data, i); i >= len(data) {
-			return notJSON
-		}
-		switch c := data[i]; {
+		switch c, i = peek(data, i); {
 		case c == '"':
-			if i, _ = skipString(data, i); i < 0 {
-				return notJSON
+			for i++; ; i += 8 {
+				if i+8 > len(data) {
+					if i = skipRest(data, i); i < 0 {
+						return notJSON
+					}
+					break
+				}
+				if found := special(binary.LittleEndian.Uint64(data[i : i+8])); found != 0 {
+					if i += bits.TrailingZeros64(found) / 8; data[i] == '"' {
+						i++
+					} else if i = skipRest(data, i); i < 0 {
+						return notJSON
+					}
+					break
+				}
 			}
 			if name {
-				if i = space(data, i); i >= len(data) || data[i] != ':' {
+				if c, i = peek(data, i); c != ':' {
 					return notJSON
 				}
 				i++
 				name = false
 				continue
 			}
-		case name:
+		case name || c == 0:
 			return notJSON
 		case c == '{', c == '[':
-			if len(open) >= room {
+			if around.n == room {
 				return notJSON
 			}
-			closer := c + 2 // in ASCII } is two after {, and ] after [
-			if i = space(data, i+1); i >= len(data) || data[i] != closer {
-				open = append(open, closer)
-				name = c == '{'
+			around.push(c)
+			name = c == '{'
+			if c, i = peek(data, i+1); c != around.closer() {
 				continue
 			}
-			i++
 		default:
 			if i = skipScalar(data, i); i < 0 {
 				return notJSON
@@ -57,69 +69,117 @@ func skip(data []byte, i, room int) int {
 		}
 		// A value has ended before i, and with it maybe those around it.
 		for {
-			if len(open) == 0 {
+			if around.n == 0 {
 				return i
 			}
-			if i = space(data, i); i >= len(data) {
-				return notJSON
-			}
-			c, closer := data[i], open[len(open)-1]
-			i++
-			if c == ',' {
-				name = closer == '}'
+			closer := around.closer()
+			if c, i = peek(data, i); c != closer {
 				break
 			}
-			if c != closer {
+			i++
+			around.pop()
+		}
+		if c != ',' {
+			return notJSON
+		}
+		i++
+		name = around.innermost&1 != 0
+	}
+}
+
+// levels are the objects and lists around a place in a text.
+type levels struct {
+	n         int
+	innermost uint64   // a bit for each of the innermost ones, the last of them lowest: whether it is an object
+	outer     []uint64 // the same for those around them, 64 each
+}
+
+func (l *levels) push(opener byte) {
+	if l.n > 0 && l.n%64 == 0 {
+		l.outer = append(l.outer, l.innermost)
+	}
+	l.n++
+	l.innermost = l.innermost<<1 | uint64(opener>>5&1) // in ASCII { is [ with the sixth bit
+}
+
+func (l *levels) pop() {
+	l.n--
+	l.innermost >>= 1
+	if last := len(l.outer) - 1; l.n%64 == 0 && last >= 0 {
+		l.innermost, l.outer = l.outer[last], l.outer[:last]
+	}
+}
+
+// closer is what ends the innermost.
+func (l *levels) closer() byte { return ']' | byte(l.innermost&1)<<5 }
+
+// peek returns the first byte from i on that is no white space, and where it is; 0 at the end of the text.
+func peek(data []byte, i int) (byte, int) {
+	if i < len(data) && data[i] > ' ' {
+		return data[i], i
+	}
+	if i = space(data, i); i < len(data) {
+		return data[i], i
+	}
+	return 0, i
+}
+
+// Eight bytes are looked at as one number: ones has the lowest bit of each byte set, high the highest.
+const ones, high = 0x0101010101010101, 0x8080808080808080
+
+// skipString reads the string whose first quote is at i. plain says that it stands for exactly the bytes between its quotes:
+// it has no escape and only ASCII. Of a string at the very end of the text that is not said.
+func skipString(data []byte, i int) (end int, plain bool) {
+	var before uint64 // has a bit of high for what is not ASCII
+	for i++; i+8 <= len(data); i += 8 {
+		b := binary.LittleEndian.Uint64(data[i : i+8])
+		found := special(b)
+		if found == 0 {
+			before |= b
+			continue
+		}
+		before |= b & (found&-found - 1)
+		if i += bits.TrailingZeros64(found) / 8; data[i] != '"' {
+			break
+		}
+		return i + 1, before&high == 0
+	}
+	return skipRest(data, i), false
+}
+
+// skipRest reads the rest of a string, from i on.
+func skipRest(data []byte, i int) int {
+	for {
+		for i+8 <= len(data) {
+			found := special(binary.LittleEndian.Uint64(data[i : i+8]))
+			if found != 0 {
+				i += bits.TrailingZeros64(found) / 8
+				break
+			}
+			i += 8
+		}
+		switch {
+		case i == len(data) || data[i] < ' ':
+			return notJSON
+		case data[i] == '"':
+			return i + 1
+		case data[i] != '\\':
+			i++ // one of the last bytes of the text
+		default:
+			if i = skipEscape(data, i); i < 0 {
 				return notJSON
 			}
-			open = open[:len(open)-1]
 		}
 	}
 }
 
-// Eight bytes are looked at as one number: ones has the lowest bit of each byte set, high the highest. In a mask the
-// highest bit of a byte is set if the byte is one that is looked for. Above the first such byte the borrow of the
-// subtraction may set others too; the first is always right.
-const ones, high = 0x0101010101010101, 0x8080808080808080
-
-// skipString reads the string whose first quote is at i, and says whether it stands for exactly the bytes between its
-// quotes: it has no escape and only ASCII.
-func skipString(data []byte, i int) (end int, plain bool) {
-	var other uint64 // has a bit of high for what is not ASCII
-	plain = true
-	for i++; ; {
-		for ; i+8 <= len(data); i += 8 {
-			b := binary.LittleEndian.Uint64(data[i:])
-			quote, slash := b^ones*'"', b^ones*'\\'
-			mask := ((quote-ones)&^quote | (slash-ones)&^slash | (b-ones*' ')&^b) & high
-			if mask != 0 {
-				i += bits.TrailingZeros64(mask) / 8
-				other |= b & (mask&-mask - 1) // of what stands before it
-				break
-			}
-			other |= b
-		}
-		for ; ; i++ { // the last bytes of the text, or the byte that was found
-			if i >= len(data) {
-				return notJSON, false
-			}
-			c := data[i]
-			if c == '"' {
-				return i + 1, plain && other&high == 0
-			}
-			if c < ' ' {
-				return notJSON, false
-			}
-			if c == '\\' {
-				if i = skipEscape(data, i); i < 0 {
-					return notJSON, false
-				}
-				plain = false
-				break
-			}
-			other |= uint64(c)
-		}
-	}
+// special returns the highest bit of the first of eight bytes that is special in a string: a quote, a backslash or a control
+// character; 0 if none is. Bits of bytes behind it may be set too.
+func special(b uint64) uint64 {
+	// To change one bit makes 0x20 of a quote, and leaves the control characters below that: then all are below 0x21. A byte
+	// that is below a bound sets the highest bit of its difference, and its borrow maybe that of bytes above it.
+	quote, slash := b^ones*('"'^' '), b^ones*'\\'
+	return ((quote-ones*(' '+1))&^quote | (slash-ones)&^slash) & high
 }
 
 // skipEscape reads the escape whose backslash is at i.

@@ -74,7 +74,7 @@ func TestScanStrings(t *testing.T) {
 		for before := range 20 {
 			for after := range 20 {
 				text := strings.Repeat("x", before) + content + strings.Repeat("y", after)
-				data := []byte(`"` + text + `"` + strings.Repeat(`"`, after))
+				data := []byte(`"` + text + `"` + strings.Repeat(`"`, 8+after))
 				end, plain := skipString(data, 0)
 				if want := len(text) + 2; end != want {
 					t.Fatalf("%q ends at %d, not %d", data, want, end)
