@@ -42,7 +42,7 @@ func (r *reader) ingressRule(rule *policy.IngressRule) {
 func (r *reader) ingressHTTP() (paths []policy.IngressPath) {
 	for field := range r.fields {
 		if string(field) == "paths" {
-			paths = list(r, (*reader).ingressPath)
+			paths = listIn(&r.paths, r, (*reader).ingressPath)
 		}
 	}
 	return paths

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/evergate/evergate/policy"
 )
 
 // reader walks a JSON text once, from its first byte to its last. Its methods read the value that comes next. Walkers
@@ -29,7 +31,9 @@ type reader struct {
 	names [][]byte        // of the fields that walkers have read, of the objects around it
 	room  [24][]byte      // for names: more than an object that means anything takes
 	block strings.Builder // what text fills
-	kept  int             // list elements and map entries so far
+	texts lists[string]
+	paths lists[policy.IngressPath]
+	kept  int // list elements and map entries so far
 	err   error
 }
 

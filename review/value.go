@@ -80,11 +80,38 @@ func (r *reader) int32() int32 {
 
 // strings reads a list of strings.
 func (r *reader) strings() []string {
-	var list []string
+	list := r.texts.begin()
 	for range r.items {
 		list = append(list, r.string())
 	}
-	return list
+	return r.texts.end(list)
+}
+
+// lists are short lists that are needed together, such as the paths of each host of an Ingress. They share blocks of memory:
+// otherwise nearly all allocations of a large object would be theirs. One is read after the other.
+type lists[T any] struct {
+	free []T // what is left of a block
+	size int // of that block
+}
+
+// begin returns an empty list, to be appended to until end.
+func (l *lists[T]) begin() []T {
+	const firstBlock, mostBlock = 4, 256 // elements
+	if cap(l.free) == 0 {
+		l.size = min(max(firstBlock, 2*l.size), mostBlock)
+		l.free = make([]T, 0, l.size)
+	}
+	return l.free[:0]
+}
+
+// end returns a list that is complete, nil if it is empty. Nothing can be appended to it in place.
+func (l *lists[T]) end(list []T) []T {
+	n := len(list)
+	l.free = list[n:] // of the same block, or of one that the list has moved to since it did not fit
+	if n == 0 {
+		return nil
+	}
+	return list[:n:n]
 }
 
 // stringMap reads a map of strings to strings; null is nil, and an empty map is not.
@@ -114,16 +141,17 @@ func optional[T any](r *reader, read func(*reader, *T)) *T {
 }
 
 // list reads a list of objects.
-func list[T any](r *reader, read func(*reader, *T)) (values []T) {
-	var zero T
-	for i := range r.items {
-		if values == nil {
-			values = make([]T, 0, 2) // few lists have only one element
-		}
+func list[T any](r *reader, read func(*reader, *T)) []T { return listIn(new(lists[T]), r, read) }
+
+// listIn reads a list of objects into memory that it shares with others.
+func listIn[T any](room *lists[T], r *reader, read func(*reader, *T)) []T {
+	values := room.begin()
+	for range r.items {
+		var zero T
 		values = append(values, zero)
-		read(r, &values[i])
+		read(r, &values[len(values)-1])
 	}
-	return values
+	return room.end(values)
 }
 
 // value reads a value whose first byte is of the given kind: ", {, [, 0 for all numbers, t for both booleans. It returns
