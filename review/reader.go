@@ -123,7 +123,8 @@ func (r *reader) enter(opener byte) bool {
 	if r.err != nil {
 		return false
 	}
-	if r.next() != opener {
+	c, i := peek(r.data, r.pos)
+	if c != opener {
 		r.value(opener)
 		return false
 	}
@@ -131,23 +132,23 @@ func (r *reader) enter(opener byte) bool {
 		r.malformed()
 		return false
 	}
-	r.depth++
-	if r.pos++; r.next() == opener+2 { // in ASCII } is two after {, and ] after [
-		r.pos++
-		r.depth--
+	if c, i = peek(r.data, i+1); c == opener+2 { // in ASCII } is two after {, and ] after [
+		r.pos = i + 1
 		return false
 	}
+	r.pos = i
+	r.depth++
 	return true
 }
 
 // more reads what stands between two elements, or closes the object or list, and says which of the two it was.
 func (r *reader) more(closer byte) bool {
-	switch r.next() {
+	c, i := peek(r.data, r.pos)
+	r.pos = i + 1
+	switch c {
 	case ',':
-		r.pos++
 		return true
 	case closer:
-		r.pos++
 		r.depth--
 	default:
 		r.malformed()
@@ -170,12 +171,6 @@ func (r *reader) leave(start int) bool {
 	return r.err == nil
 }
 
-// next returns the first byte of what comes next; 0 at the end of the text.
-func (r *reader) next() (c byte) {
-	c, r.pos = peek(r.data, r.pos)
-	return c
-}
-
 // skip reads over a value and returns it; nil if it is none.
 func (r *reader) skip() []byte {
 	start := space(r.data, r.pos)
@@ -190,33 +185,43 @@ func (r *reader) skip() []byte {
 
 // name reads the name of a field and what stands between it and its value. It is a part of the text wherever it can be.
 func (r *reader) name() []byte {
-	if r.next() != '"' {
+	c, start := peek(r.data, r.pos)
+	if c != '"' {
 		r.malformed()
 		return nil
 	}
-	name := r.quoted()
-	if r.next() != ':' {
+	end, plain := skipString(r.data, start)
+	if end < 0 {
 		r.malformed()
 		return nil
 	}
-	_, r.pos = peek(r.data, r.pos+1)
-	return name
+	c, colon := peek(r.data, end)
+	if c != ':' {
+		r.malformed()
+		return nil
+	}
+	_, r.pos = peek(r.data, colon+1)
+	return content(r.data[start:end], plain)
 }
 
-// quoted reads a string, whose first quote comes next, and returns what it stands for. It is a part of the text wherever
+// quoted reads the string whose first quote is at start, and returns what it stands for. It is a part of the text wherever
 // it can be.
-func (r *reader) quoted() []byte {
-	start := r.pos
+func (r *reader) quoted(start int) []byte {
 	end, plain := skipString(r.data, start)
 	if end < 0 {
 		r.malformed()
 		return nil
 	}
 	r.pos = end
+	return content(r.data[start:end], plain)
+}
+
+// content is what stands between the quotes of a string, or what that stands for if it is not plain.
+func content(raw []byte, plain bool) []byte {
 	if plain {
-		return r.data[start+1 : end-1]
+		return raw[1 : len(raw)-1]
 	}
-	return unquote(r.data[start:end])
+	return unquote(raw)
 }
 
 // fail keeps the first error.

@@ -8,7 +8,8 @@ import (
 
 // null says whether a null comes next, and reads it if so.
 func (r *reader) null() bool {
-	return r.err == nil && r.next() == 'n' && r.skip() != nil
+	c, _ := peek(r.data, r.pos)
+	return c == 'n' && r.err == nil && r.skip() != nil
 }
 
 // present reads over an object and says whether there is one; null is none.
@@ -16,8 +17,8 @@ func (r *reader) present() bool { return r.value('{') != nil }
 
 // string reads a string; null is the empty one.
 func (r *reader) string() string {
-	if r.err == nil && r.next() == '"' {
-		return r.text(r.quoted())
+	if c, i := peek(r.data, r.pos); c == '"' && r.err == nil {
+		return r.text(r.quoted(i))
 	}
 	r.value('"')
 	return ""
