@@ -66,8 +66,8 @@ func (s *hostSet) deep(name string) (by hostPattern, ok bool) {
 	}
 }
 
-// hostLookup asks a set about one host after the other. It remembers what it has found for the domain of the last one, in
-// which the next one mostly lies too.
+// hostLookup asks a set about one host of an Ingress after the other. It remembers what it has found for the domain of the
+// last one, in which the next one mostly lies too.
 type hostLookup struct {
 	*hostSet
 	domain string
@@ -76,13 +76,13 @@ type hostLookup struct {
 	asked  bool
 }
 
-func (l *hostLookup) covers(p hostPattern) (by hostPattern, ok bool) {
-	if p.depth != hostItself || l.has(p) {
-		return l.hostSet.covers(p)
+func (l *hostLookup) covers(host ingressHost) (by hostPattern, ok bool) {
+	if host.depth != hostItself || l.has(host.hostPattern) {
+		return l.hostSet.covers(host.hostPattern)
 	}
-	if domain := parentHost(p.name); !l.asked || domain != l.domain {
-		l.by, l.ok = l.below(domain)
-		l.domain, l.asked = domain, true
+	if !l.asked || host.domain != l.domain {
+		l.by, l.ok = l.below(host.domain)
+		l.domain, l.asked = host.domain, true
 	}
 	return l.by, l.ok
 }

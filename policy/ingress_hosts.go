@@ -66,7 +66,7 @@ func (h *hostRules) checks() []check[Ingress] {
 }
 
 // hosts returns what an Ingress answers for, parsed once for all rules. The i-th stands at placeOfHost(i).
-func (r *report) hosts(ing *Ingress) []hostPattern {
+func (r *report) hosts(ing *Ingress) []ingressHost {
 	if r.parsedHosts == nil {
 		r.parsedHosts = parseHosts(ing)
 	}
@@ -81,14 +81,28 @@ func (ing *Ingress) placeOfHost(i int) hostPlace {
 	return hostPlace(i)
 }
 
+// ingressHost is a host of an Ingress.
+type ingressHost struct {
+	hostPattern
+	domain string // what stands behind its first label; empty if that is a star
+}
+
 // parseHosts returns the hosts of the rules of an Ingress, or what one without rules answers for.
-func parseHosts(ing *Ingress) []hostPattern {
+func parseHosts(ing *Ingress) []ingressHost {
 	if len(ing.Rules) == 0 {
-		return []hostPattern{everyHost}
+		return []ingressHost{{hostPattern: everyHost}}
 	}
-	hosts := make([]hostPattern, len(ing.Rules))
+	hosts := make([]ingressHost, len(ing.Rules))
+	last := "" // most hosts lie in the domain of the one before: then it is the same string, which compares at a glance
 	for i := range ing.Rules {
-		hosts[i] = parseHost(ing.Rules[i].Host)
+		h := ingressHost{hostPattern: parseHost(ing.Rules[i].Host)}
+		if h.depth == hostItself {
+			if domain := parentHost(h.name); domain != last {
+				last = domain
+			}
+			h.domain = last
+		}
+		hosts[i] = h
 	}
 	return hosts
 }

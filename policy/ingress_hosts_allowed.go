@@ -19,9 +19,9 @@ func (c hostsAllowed) find(ing *Ingress, r *report) {
 			continue
 		}
 		reason := noHost
-		if host != everyHost {
+		if host.hostPattern != everyHost {
 			reason = quoted(host.String()) + " is not allowed"
 		}
-		r.add(hostFinding("hosts.allowed", ing.placeOfHost(i), host, reason+c.passing))
+		r.add(hostFinding("hosts.allowed", ing.placeOfHost(i), host.hostPattern, reason+c.passing))
 	}
 }

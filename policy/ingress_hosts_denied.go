@@ -24,8 +24,8 @@ func newHostsDenied(patterns []hostPattern) hostsDenied {
 
 func (c hostsDenied) find(ing *Ingress, r *report) {
 	for i, host := range r.hosts(ing) {
-		if reason := c.reason(host); reason != "" {
-			r.add(hostFinding("hosts.denied", ing.placeOfHost(i), host, reason))
+		if reason := c.reason(host.hostPattern); reason != "" {
+			r.add(hostFinding("hosts.denied", ing.placeOfHost(i), host.hostPattern, reason))
 		}
 	}
 }

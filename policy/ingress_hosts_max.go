@@ -11,7 +11,7 @@ func (c hostsMax) find(ing *Ingress, r *report) {
 	}
 	different := make(map[hostPattern]struct{}, len(ing.Rules))
 	for _, host := range r.hosts(ing) {
-		different[host] = struct{}{}
+		different[host.hostPattern] = struct{}{}
 	}
 	if n := len(different); n > int(c) {
 		r.add(Finding{

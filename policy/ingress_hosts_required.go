@@ -5,8 +5,8 @@ type hostsRequired struct{}
 
 func (hostsRequired) find(ing *Ingress, r *report) {
 	for i, host := range r.hosts(ing) {
-		if host == everyHost {
-			r.add(hostFinding("hosts.required", ing.placeOfHost(i), host, noHost+"; set one"))
+		if host.hostPattern == everyHost {
+			r.add(hostFinding("hosts.required", ing.placeOfHost(i), host.hostPattern, noHost+"; set one"))
 		}
 	}
 }

@@ -11,8 +11,8 @@ type tlsCoversHosts struct{}
 func (tlsCoversHosts) find(ing *Ingress, r *report) {
 	certificates := newTLSCoverage(ing.TLS)
 	for i, host := range r.hosts(ing) {
-		if _, ok := certificates.hosts.covers(host); !ok {
-			r.add(hostFinding("tls.coversHosts", ing.placeOfHost(i), host, certificates.uncovered(host)))
+		if _, ok := certificates.hosts.covers(host.hostPattern); !ok {
+			r.add(hostFinding("tls.coversHosts", ing.placeOfHost(i), host.hostPattern, certificates.uncovered(host.hostPattern)))
 		}
 	}
 }

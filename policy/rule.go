@@ -92,7 +92,7 @@ type report struct {
 	rule *ruleHeader
 	tell func(Finding)
 
-	parsedHosts []hostPattern // of an Ingress, when somebody has asked: see hosts
+	parsedHosts []ingressHost // of an Ingress, when somebody has asked: see hosts
 }
 
 func (r *report) add(f Finding) {
