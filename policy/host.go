@@ -123,7 +123,7 @@ func isNotHostRune(r rune) bool {
 // lowerASCII lowers the letters that DNS lowers and no others: strings.ToLower would turn the Kelvin sign into a k.
 func lowerASCII(s string) string {
 	for i := range len(s) {
-		if 'A' <= s[i] && s[i] <= 'Z' {
+		if s[i]-'A' <= 'Z'-'A' { // bytes below A wrap around
 			return strings.Map(func(r rune) rune {
 				if 'A' <= r && r <= 'Z' {
 					return r + 'a' - 'A'

@@ -71,20 +71,22 @@ func (s *hostSet) deep(name string) (by hostPattern, ok bool) {
 type hostLookup struct {
 	*hostSet
 	domain string
-	by     hostPattern
-	ok     bool
-	asked  bool
+	covers bool // whether a pattern covers every host one label below domain
 }
 
-func (l *hostLookup) covers(host ingressHost) (by hostPattern, ok bool) {
-	if host.depth != hostItself || l.has(host.hostPattern) {
-		return l.hostSet.covers(host.hostPattern)
+// has says whether a pattern of the set covers every host that h stands for.
+func (l *hostLookup) has(h *ingressHost) bool {
+	return l.covers && h.depth == hostItself && h.domain == l.domain || l.ask(h)
+}
+
+func (l *hostLookup) ask(h *ingressHost) (ok bool) {
+	if h.depth != hostItself || l.hostSet.has(h.hostPattern) {
+		_, ok = l.hostSet.covers(h.hostPattern)
+		return ok
 	}
-	if !l.asked || host.domain != l.domain {
-		l.by, l.ok = l.below(host.domain)
-		l.domain, l.asked = host.domain, true
-	}
-	return l.by, l.ok
+	l.domain = h.domain
+	_, l.covers = l.below(l.domain)
+	return l.covers
 }
 
 // hostNames returns patterns as they are written in sentences.

@@ -37,8 +37,7 @@ type ingressManifest struct {
 			} `json:"http"`
 		} `json:"rules"`
 		TLS []struct {
-			Hosts      []string `json:"hosts"`
-			SecretName string   `json:"secretName"`
+			Hosts []string `json:"hosts"`
 		} `json:"tls"`
 	} `json:"spec"`
 }
@@ -62,7 +61,7 @@ func readIngress(t *testing.T, file string) *Ingress {
 		ing.Rules = append(ing.Rules, rule)
 	}
 	for _, entry := range m.Spec.TLS {
-		ing.TLS = append(ing.TLS, IngressTLS{entry.Hosts, entry.SecretName})
+		ing.TLS = append(ing.TLS, IngressTLS{entry.Hosts})
 	}
 	return ing
 }
@@ -78,7 +77,7 @@ func withHosts(hosts ...string) *Ingress {
 
 // withTLS adds an element of spec.tls.
 func withTLS(ing *Ingress, hosts ...string) *Ingress {
-	ing.TLS = append(ing.TLS, IngressTLS{Hosts: hosts, SecretName: "tls"})
+	ing.TLS = append(ing.TLS, IngressTLS{Hosts: hosts})
 	return ing
 }
 

@@ -14,14 +14,15 @@ func newHostsAllowed(patterns []hostPattern) hostsAllowed {
 
 func (c hostsAllowed) find(ing *Ingress, r *report) {
 	patterns := hostLookup{hostSet: c.patterns}
-	for i, host := range r.hosts(ing) {
-		if _, ok := patterns.covers(host); ok {
+	hosts := r.hosts(ing)
+	for i := range hosts {
+		if patterns.has(&hosts[i]) {
 			continue
 		}
-		reason := noHost
-		if host.hostPattern != everyHost {
+		host, reason := hosts[i].hostPattern, noHost
+		if host != everyHost {
 			reason = quoted(host.String()) + " is not allowed"
 		}
-		r.add(hostFinding("hosts.allowed", ing.placeOfHost(i), host.hostPattern, reason+c.passing))
+		r.add(hostFinding("hosts.allowed", ing.placeOfHost(i), host, reason+c.passing))
 	}
 }

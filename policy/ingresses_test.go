@@ -111,7 +111,7 @@ func manyHosts(n int) *Ingress {
 	for i := range n {
 		host := fmt.Sprintf("host%d.apps.example.com", i)
 		ing.Rules = append(ing.Rules, IngressRule{host, []IngressPath{{"/", "Prefix"}, {"/api", "Exact"}}})
-		ing.TLS = append(ing.TLS, IngressTLS{[]string{host}, "tls"})
+		ing.TLS = append(ing.TLS, IngressTLS{[]string{host}})
 	}
 	return ing
 }

@@ -109,8 +109,7 @@ type IngressPath struct {
 
 // IngressTLS is one element of spec.tls. Empty Hosts means the hosts of the controller's default certificate.
 type IngressTLS struct {
-	Hosts      []string
-	SecretName string
+	Hosts []string
 }
 
 // Service is a v1 Service as far as admission cares for it.

@@ -200,7 +200,7 @@ func typedIngress(raw []byte) (*policy.Ingress, error) {
 		ing.Rules = append(ing.Rules, rule)
 	}
 	for _, tls := range in.Spec.TLS {
-		ing.TLS = append(ing.TLS, policy.IngressTLS{Hosts: tls.Hosts, SecretName: tls.SecretName})
+		ing.TLS = append(ing.TLS, policy.IngressTLS{Hosts: tls.Hosts})
 	}
 	return ing, err
 }

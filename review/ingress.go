@@ -61,11 +61,8 @@ func (r *reader) ingressPath(p *policy.IngressPath) {
 
 func (r *reader) ingressTLS(tls *policy.IngressTLS) {
 	for field := range r.fields {
-		switch string(field) {
-		case "hosts":
+		if string(field) == "hosts" {
 			tls.Hosts = r.strings()
-		case "secretName":
-			tls.SecretName = r.string()
 		}
 	}
 }

@@ -81,7 +81,7 @@ func TestParseIngress(t *testing.T) {
 		Rules: []policy.IngressRule{
 			{Host: "a.example", Paths: []policy.IngressPath{{Path: "/", Type: "Prefix"}, {}}}, {}, {},
 		},
-		TLS: []policy.IngressTLS{{Hosts: []string{"a.example", ""}, SecretName: "s"}, {}},
+		TLS: []policy.IngressTLS{{Hosts: []string{"a.example", ""}}, {}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
