@@ -54,38 +54,45 @@ func encodeRecord(originals []original) string {
 	for _, o := range originals {
 		size += len(`"":"",`) + len(o.key) + len(o.ref)
 	}
-	text := append(make([]byte, 0, size), '{')
+	var text strings.Builder
+	text.Grow(size)
+	text.WriteByte('{')
 	for i, o := range originals {
 		if i+1 < len(originals) && originals[i+1].key == o.key {
 			continue
 		}
-		if len(text) > 1 {
-			text = append(text, ',')
+		if text.Len() > 1 {
+			text.WriteByte(',')
 		}
-		text = appendJSON(text, o.key)
-		text = append(text, ':')
-		text = appendJSON(text, o.ref)
+		writeJSON(&text, o.key)
+		text.WriteByte(':')
+		writeJSON(&text, o.ref)
 	}
-	return string(append(text, '}'))
+	text.WriteByte('}')
+	return text.String()
 }
 
-// appendJSON writes a string as encoding/json does.
-func appendJSON(text []byte, s string) []byte {
+// writeJSON writes a string as encoding/json does.
+func writeJSON(text *strings.Builder, s string) {
 	for i := range len(s) {
-		if c := s[i]; c < ' ' || c > '~' || strings.IndexByte(`"\<>&`, c) >= 0 {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
 			quoted, _ := json.Marshal(s) // of a string it always succeeds
-			return append(text, quoted...)
+			text.Write(quoted)
+			return
 		}
 	}
-	text = append(text, '"')
-	text = append(text, s...)
-	return append(text, '"')
+	text.WriteByte('"')
+	text.WriteString(s)
+	text.WriteByte('"')
 }
 
 // parseRecord reads a record; what is not one gives none.
 func parseRecord(text string) map[string]string {
+	if text == "" || len(text) > maxRecord {
+		return nil
+	}
 	var originals map[string]string
-	if text == "" || len(text) > maxRecord || json.Unmarshal([]byte(text), &originals) != nil {
+	if json.Unmarshal([]byte(text), &originals) != nil {
 		return nil
 	}
 	return originals

@@ -108,12 +108,13 @@ func appendWarnings(b []byte, all []string) []byte {
 
 // appendString writes a JSON string.
 func appendString(b []byte, s string) []byte {
-	if !escapes(s) {
-		b = append(b, '"')
-		b = append(b, s...)
+	start := len(b)
+	b = append(b, '"')
+	b = append(b, s...)
+	if isPlain(b[start+1:]) {
 		return append(b, '"')
 	}
-	b, _ = jsontext.AppendQuote(b, s) // the error tells of bytes that are not UTF-8, which are written as U+FFFD
+	b, _ = jsontext.AppendQuote(b[:start], s) // the error tells of bytes that are not UTF-8, which are written as U+FFFD
 	return b
 }
 
@@ -148,16 +149,6 @@ func warning(text string) string {
 		return text
 	}
 	return string([]rune(text)[:maxWarningRunes-1]) + "…"
-}
-
-// escapes says whether a string has anything but characters of ASCII that stand in JSON as they are.
-func escapes(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
-			return true
-		}
-	}
-	return false
 }
 
 // validAuditKey says whether the API server takes the key: it puts the webhook's name and a slash before it and wants

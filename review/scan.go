@@ -3,6 +3,7 @@ package review
 import (
 	"encoding/binary"
 	"math/bits"
+	"unicode/utf8"
 )
 
 // The scanner says where a JSON value ends, and nothing else: what is wrong with a text that is not JSON is told by
@@ -171,6 +172,22 @@ func skipRest(data []byte, i int) int {
 			}
 		}
 	}
+}
+
+// isPlain says whether a string that stands for these bytes can be written with them as they are, between quotes.
+func isPlain(content []byte) bool {
+	for ; len(content) >= 8; content = content[8:] {
+		b := binary.LittleEndian.Uint64(content)
+		if special(b)|b&high != 0 {
+			return false
+		}
+	}
+	for _, c := range content {
+		if c == '"' || c == '\\' || c < ' ' || c >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }
 
 // special returns the highest bit of the first of eight bytes that is special in a string: a quote, a backslash or a control
