@@ -188,7 +188,7 @@ func (v *verdict) auditFindings() string {
 
 // auditImages names the images that an entry rewrites or would rewrite: from what, to what.
 func (v *verdict) auditImages() string {
-	var l listing
+	l := listing{expected: len(v.rewriting.Images)}
 	for i := range v.rewriting.Images {
 		img := &v.rewriting.Images[i]
 		if img.Outcome == policy.Rewritten || img.Outcome == policy.WouldRewrite {

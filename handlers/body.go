@@ -28,7 +28,7 @@ const (
 
 // checkHeader refuses what can be refused without looking at the body.
 func checkHeader(r *http.Request) error {
-	contentType := r.Header.Get("Content-Type")
+	contentType := header(r, "Content-Type")
 	switch {
 	case !isJSON(contentType):
 		return &httpError{
@@ -47,6 +47,15 @@ func checkHeader(r *http.Request) error {
 		}
 	}
 	return nil
+}
+
+// header returns the first value of a field of the header. name is in its canonical form: to bring it there costs as much as
+// the look-up, for each review and field.
+func header(r *http.Request, name string) string {
+	if values := r.Header[name]; len(values) > 0 {
+		return values[0]
+	}
+	return ""
 }
 
 func isJSON(contentType string) bool {

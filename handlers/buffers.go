@@ -34,7 +34,8 @@ func (b *buffers) get(size int64) []byte {
 // put takes a buffer back. Nobody may use it any more.
 func (b *buffers) put(buffer []byte) {
 	if i := class(int64(cap(buffer))); i < classes && cap(buffer) == room(i) {
-		b.pools[i].Put(&buffer)
+		kept := buffer // not buffer itself, which would cost memory even where it is not kept
+		b.pools[i].Put(&kept)
 	}
 }
 

@@ -91,7 +91,7 @@ func (c *Canary) divert(next http.Handler, authenticate func(http.Handler) http.
 
 // Sent says whether r comes from this canary. Only what holds its secret does.
 func (c *Canary) Sent(r *http.Request) bool {
-	return subtle.ConstantTimeCompare([]byte(r.Header.Get(canaryHeader)), []byte(c.secret)) == 1
+	return subtle.ConstantTimeCompare([]byte(header(r, canaryHeader)), []byte(c.secret)) == 1
 }
 
 // canaryReview is one review of the canary and what tells the right answer from others.

@@ -25,8 +25,9 @@ func (f *few) more() int { return max(0, f.total-shown) }
 
 // listing is a list in one line that is never longer than maxAnnotation: what no longer fits is counted.
 type listing struct {
-	text strings.Builder
-	more int
+	expected int // how many elements there will be at most, if that is known
+	text     strings.Builder
+	more     int
 }
 
 // restBytes is room for ", and N more", whatever N.
@@ -44,6 +45,8 @@ func (l *listing) add(parts ...string) {
 	}
 	if l.text.Len() > 0 {
 		l.text.WriteString(", ")
+	} else {
+		l.text.Grow(min(l.expected*(n+2), maxAnnotation)) // the others are about as long
 	}
 	for _, part := range parts {
 		l.text.WriteString(part)

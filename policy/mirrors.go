@@ -180,7 +180,7 @@ func (r *route) follow(ref reference, s *subject) ImageOutcome {
 	switch got, err := parseReference(to); {
 	case err != nil:
 		out.Outcome, out.Detail = Malformed, fmt.Sprintf("its mirror would be %s: %v", to, err)
-	case got.String() != to:
+	case !got.is(to):
 		out.Outcome, out.Detail = Malformed, fmt.Sprintf("its mirror would be %s, which is read as %s", to, got)
 	case r.Mode == Enforce:
 		out.Outcome, out.To = Rewritten, to

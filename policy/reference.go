@@ -72,6 +72,12 @@ func nameEnd(s string) int {
 // String returns the reference in full: docker.io/library/nginx:1.25.
 func (r reference) String() string { return r.name + r.suffix }
 
+// is says whether s is the reference in full.
+func (r reference) is(s string) bool {
+	suffix, ok := strings.CutPrefix(s, r.name)
+	return ok && suffix == r.suffix
+}
+
 // registry returns the host, with its port if it has one.
 func (r reference) registry() string {
 	registry, _, _ := strings.Cut(r.name, "/")
