@@ -128,8 +128,8 @@ func (e *endpoint) decide(body []byte, span *telemetry.ReviewSpan) (v *verdict, 
 			e.buffers.put(body)
 		}
 	}()
-	done := e.overdue.watch(func() { e.reportOverdue(body) })
-	defer func() { inTime = done() }()
+	watch := e.overdue.watch(body, e.reportOverdue)
+	defer func() { inTime = watch.end() }()
 	p := e.policies.Current()
 	v, err = e.judge(p, body, span)
 	if content, ok := errors.AsType[*review.ContentError](err); ok {
