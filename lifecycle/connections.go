@@ -2,7 +2,6 @@ package lifecycle
 
 import (
 	"cmp"
-	"container/list"
 	"context"
 	"crypto/tls"
 	"math/rand/v2"
@@ -29,30 +28,56 @@ type connections struct {
 
 	mu      sync.Mutex
 	open    map[net.Conn]*connection
-	awaited list.List     // *connection whose request has not wholly arrived, longest awaited first
-	idle    list.List     // *connection between requests, longest idle first
-	busy    list.List     // *connection whose request is being answered, longest first
+	awaited queue         // those whose request has not wholly arrived, longest awaited first
+	idle    queue         // those between requests, longest idle first
+	busy    queue         // those whose request is being answered, longest first
 	none    chan struct{} // closed when none is open any more; nil while nobody waits
 }
 
 // connection is an open connection.
 type connection struct {
 	net.Conn
-	retireAt time.Time  // zero: never
-	in       *list.List // nil when it is not open any more
-	place    *list.Element
+	retireAt time.Time // zero: never
+
+	in           *queue // nil when it is not open any more
+	before, next *connection
 }
 
 // old says whether the connection has reached its age, so that its next answer should be its last.
 func (c *connection) old(now time.Time) bool { return !c.retireAt.IsZero() && now.After(c.retireAt) }
 
-// move puts the connection at the end of a list, or takes it out of the one that it is in if that is nil.
-func (c *connection) move(to *list.List) {
-	if c.in != nil {
-		c.in.Remove(c.place)
+// queue is a list of connections. It is not one of container/list, which would make memory for each move, three a request.
+type queue struct{ first, last *connection }
+
+// move puts the connection at the end of a queue, or takes it out of the one that it is in if that is nil.
+func (c *connection) move(to *queue) {
+	if from := c.in; from != nil {
+		from.remove(c)
 	}
-	if c.in, c.place = to, nil; to != nil {
-		c.place = to.PushBack(c)
+	if c.in = to; to != nil {
+		to.add(c)
+	}
+}
+
+func (q *queue) add(c *connection) {
+	c.before, c.next = q.last, nil
+	if q.last = c; c.before != nil {
+		c.before.next = c
+	} else {
+		q.first = c
+	}
+}
+
+func (q *queue) remove(c *connection) {
+	if c.before != nil {
+		c.before.next = c.next
+	} else {
+		q.first = c.next
+	}
+	if c.next != nil {
+		c.next.before = c.before
+	} else {
+		q.last = c.before
 	}
 }
 
@@ -105,8 +130,7 @@ func (cs *connections) add(c *connection) (victim *connection) {
 
 // dispensable returns the connection that has to go first. There must be one.
 func (cs *connections) dispensable() *connection {
-	first := cmp.Or(cs.awaited.Front(), cs.idle.Front(), cs.busy.Front())
-	return first.Value.(*connection)
+	return cmp.Or(cs.awaited.first, cs.idle.first, cs.busy.first)
 }
 
 // changed follows a connection through its states. It is the server's ConnState.

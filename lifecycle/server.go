@@ -76,21 +76,22 @@ func receive(next http.Handler, conns *connections) http.Handler {
 		// An error says that the connection is gone, which the first read will say again.
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout))
 		received := *r // net/http has use for its own body after the answer
-		received.Body = &body{r.Body, func() { conns.arrived(c) }}
+		received.Body = &body{r.Body, conns, c}
 		next.ServeHTTP(w, &received)
 	})
 }
 
-// body is the body of a request. It calls arrived when a read meets its end, which may be more than once.
+// body is the body of a request. It tells conns when a read meets its end, which may be more than once.
 type body struct {
 	io.ReadCloser
-	arrived func()
+	conns *connections
+	conn  *connection
 }
 
 func (b *body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if err == io.EOF {
-		b.arrived()
+		b.conns.arrived(b.conn)
 	}
 	return n, err
 }
