@@ -28,8 +28,9 @@ type reader struct {
 	data  []byte
 	pos   int             // everything before it has been read
 	depth int             // objects and lists around it
-	names [][]byte        // of the fields that walkers have read, of the objects around it
-	room  [24][]byte      // for names: more than an object that means anything takes
+	names []place         // of the fields that walkers have read, of the objects around it
+	room  [24]place       // for names: more than an object that means anything takes
+	odd   [][]byte        // those that are not written as they are read
 	block strings.Builder // what text fills
 	texts lists[string]
 	paths lists[policy.IngressPath]
@@ -64,13 +65,13 @@ func (r *reader) fields(yield func(name []byte) bool) {
 	}
 	first := len(r.names)
 	for {
-		name := r.name()
+		name, at := r.name()
 		start := r.pos
 		if r.err != nil || !yield(name) {
 			return
 		}
 		if r.pos != start {
-			r.once(first, name)
+			r.once(first, name, at)
 		}
 		if !r.leave(start) || !r.more('}') {
 			break
@@ -79,14 +80,34 @@ func (r *reader) fields(yield func(name []byte) bool) {
 	r.names = r.names[:first]
 }
 
+// place is where a name is written: its first quote in data, or, where it had to be unquoted, the complement of its index in
+// odd. It is no pointer, of which there would be more in a reader than of all else.
+type place int32
+
+// elsewhere stands for a name that had to be unquoted and is not in odd yet.
+const elsewhere place = -1 << 31
+
 // once takes note of the name of a field that was read and refuses it if it is among those from first on.
-func (r *reader) once(first int, name []byte) {
+func (r *reader) once(first int, name []byte, at place) {
 	for _, earlier := range r.names[first:] {
-		if string(earlier) == string(name) {
+		if r.stands(name, earlier) {
 			r.reject("stands twice")
 		}
 	}
-	r.names = append(r.names, name)
+	if at == elsewhere {
+		at = ^place(len(r.odd))
+		r.odd = append(r.odd, name)
+	}
+	r.names = append(r.names, at)
+}
+
+// stands says whether the name of a field that was read stands at a place. It has no quote and no backslash.
+func (r *reader) stands(name []byte, at place) bool {
+	if at < 0 {
+		return string(r.odd[^at]) == string(name)
+	}
+	written := r.data[at+1:]
+	return len(written) > len(name) && written[len(name)] == '"' && string(written[:len(name)]) == string(name)
 }
 
 // members yields the name of each field of an object.
@@ -95,7 +116,7 @@ func (r *reader) members(yield func(name []byte) bool) {
 		return
 	}
 	for {
-		name := r.name()
+		name, _ := r.name()
 		start := r.pos
 		if r.err != nil || !yield(name) || !r.leave(start) || !r.more('}') {
 			return
@@ -183,25 +204,28 @@ func (r *reader) skip() []byte {
 	return r.data[start:end]
 }
 
-// name reads the name of a field and what stands between it and its value. It is a part of the text wherever it can be.
-func (r *reader) name() []byte {
+// name reads the name of a field, and what stands between it and its value. It is a part of the text wherever it can be.
+func (r *reader) name() (name []byte, at place) {
 	c, start := peek(r.data, r.pos)
 	if c != '"' {
 		r.malformed()
-		return nil
+		return nil, 0
 	}
 	end, plain := skipString(r.data, start)
 	if end < 0 {
 		r.malformed()
-		return nil
+		return nil, 0
 	}
 	c, colon := peek(r.data, end)
 	if c != ':' {
 		r.malformed()
-		return nil
+		return nil, 0
 	}
 	_, r.pos = peek(r.data, colon+1)
-	return content(r.data[start:end], plain)
+	if plain {
+		return r.data[start+1 : end-1], place(start)
+	}
+	return unquote(r.data[start:end]), elsewhere
 }
 
 // quoted reads the string whose first quote is at start, and returns what it stands for. It is a part of the text wherever
@@ -213,15 +237,10 @@ func (r *reader) quoted(start int) []byte {
 		return nil
 	}
 	r.pos = end
-	return content(r.data[start:end], plain)
-}
-
-// content is what stands between the quotes of a string, or what that stands for if it is not plain.
-func content(raw []byte, plain bool) []byte {
 	if plain {
-		return raw[1 : len(raw)-1]
+		return r.data[start+1 : end-1]
 	}
-	return unquote(raw)
+	return unquote(r.data[start:end])
 }
 
 // fail keeps the first error.

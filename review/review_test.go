@@ -175,6 +175,8 @@ func TestDecodeContentErrors(t *testing.T) {
 		"two images":      {"pods", `{"spec":{"containers":[{"image":"a","image":"b"}]}}`, `spec.containers[0].image: stands twice`},
 		"the same twice":  {"pods", `{"spec":{"containers":[{"image":"a","x":1,"image":"a"}]}}`, `spec.containers[0].image: stands twice`},
 		"null and image":  {"pods", `{"spec":{"containers":[{"image":null,"\u0069mage":"b"}]}}`, `spec.containers[0].image: stands twice`},
+		"escaped first":   {"pods", `{"spec":{"containers":[{"\u0069mage":"a","image":"b"}]}}`, `spec.containers[0].image: stands twice`},
+		"escaped twice":   {"pods", `{"spec":{"containers":[{"\u0069mage":"a","name":"n","\u0069mage":"b"}]}}`, `spec.containers[0].image: stands twice`},
 		"two specs":       {"pods", `{"spec":{},"metadata":{},"spec":{"containers":[]}}`, `spec: stands twice`},
 		"two labels":      {"pods", `{"metadata":{"labels":{"x.io/a":"1","b":"2","x.io/a":"1"}}}`, `metadata.labels[x.io/a]: stands twice`},
 		"label a boolean": {"pods", `{"metadata":{"labels":{"a":true}}}`, `metadata.labels.a: want a string, got true or false`},
