@@ -139,16 +139,17 @@ const (
 )
 
 // annotations are what the audit log tells of a review, also of one that was allowed without a word: by which policy.
-func (v *verdict) annotations() map[string]string {
-	a := map[string]string{auditPolicy: v.policy}
+func (v *verdict) annotations() []review.Annotation {
+	a := make([]review.Annotation, 0, 2) // what most reviews have
 	if s := v.auditFindings(); s != "" {
-		a[auditFindings] = s
+		a = append(a, review.Annotation{Key: auditFindings, Value: s})
 	}
 	if s := v.auditImages(); s != "" {
-		a[auditImages] = s
+		a = append(a, review.Annotation{Key: auditImages, Value: s})
 	}
+	a = append(a, review.Annotation{Key: auditPolicy, Value: v.policy})
 	if u := v.unjudged; u.why != "" {
-		a[auditUnjudged] = cut(u.why, maxSentence) + " (" + u.mode.String() + ")"
+		a = append(a, review.Annotation{Key: auditUnjudged, Value: cut(u.why, maxSentence) + " (" + u.mode.String() + ")"})
 	}
 	return a
 }

@@ -112,9 +112,9 @@ func TestContentIsAnsweredNotFailed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := review.Answer{UID: "705ab4f5", Allowed: true, AuditAnnotations: map[string]string{"policy": v.policy}}
+			want := review.Answer{UID: "705ab4f5", Allowed: true, AuditAnnotations: []review.Annotation{{Key: "policy", Value: v.policy}}}
 			if mode != policy.Off {
-				want.AuditAnnotations["unjudged"] = why + " (" + mode.String() + ")"
+				want.AuditAnnotations = append(want.AuditAnnotations, review.Annotation{Key: "unjudged", Value: why + " (" + mode.String() + ")"})
 			}
 			switch mode {
 			case policy.Off, policy.Audit:

@@ -3,7 +3,6 @@ package review
 import (
 	"encoding/base64"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -16,11 +15,15 @@ import (
 type Answer struct {
 	UID              string
 	Allowed          bool
-	Message          string            // why not; only when Allowed is false
-	Warnings         []string          // cut to what kube-apiserver passes on
-	AuditAnnotations map[string]string // by the name part of a qualified name; other keys are left out
-	Patch            []Operation       // empty: no patch is sent; nor is one when Allowed is false
+	Message          string   // why not; only when Allowed is false
+	Warnings         []string // cut to what kube-apiserver passes on
+	AuditAnnotations []Annotation
+	Patch            []Operation // empty: no patch is sent; nor is one when Allowed is false
 }
+
+// Annotation is an audit annotation. Its key is the name part of a qualified name, and no other annotation's; others are left
+// out.
+type Annotation struct{ Key, Value string }
 
 // The API server passes on 4096 runes of warnings a request, over all webhooks; when there are more it cuts each to 256.
 const (
@@ -60,8 +63,8 @@ func (a Answer) Encode() []byte {
 func (a Answer) size() int {
 	const frame = 256 // names of fields, and the patch type or the status
 	n := frame + len(a.UID) + len(a.Message) + patchSize(a.Patch)*4/3
-	for key, value := range a.AuditAnnotations {
-		n += len(key) + len(value) + len(`"":"",`)
+	for _, x := range a.AuditAnnotations {
+		n += len(x.Key) + len(x.Value) + len(`"":"",`)
 	}
 	for _, w := range a.Warnings {
 		n += len(w) + len(`"",`)
@@ -69,22 +72,17 @@ func (a Answer) size() int {
 	return n
 }
 
-// appendAuditAnnotations writes those that the API server accepts, in the order of their keys.
-func appendAuditAnnotations(b []byte, all map[string]string) []byte {
+// appendAuditAnnotations writes those that the API server accepts.
+func appendAuditAnnotations(b []byte, all []Annotation) []byte {
 	separator := `,"auditAnnotations":{`
-	var space [4]string // as many as there ever are
-	keys := space[:0]
-	for key := range all {
-		if validAuditKey(key) {
-			keys = append(keys, key)
+	for i := range all {
+		if !validAuditKey(all[i].Key) {
+			continue
 		}
-	}
-	slices.Sort(keys)
-	for _, key := range keys {
 		b = append(b, separator...)
-		b = appendString(b, key)
+		b = appendString(b, all[i].Key)
 		b = append(b, ':')
-		b = appendString(b, all[key])
+		b = appendString(b, all[i].Value)
 		separator = ","
 	}
 	if separator == "," {

@@ -43,7 +43,7 @@ func BenchmarkEncode(b *testing.B) {
 		}
 		answers[fmt.Sprintf("patch-%d", containers)] = Answer{
 			UID: reviewtest.UID, Allowed: true, Patch: PatchPod(&pod, rewriting(&pod, "{}"), true),
-			AuditAnnotations: map[string]string{"policy": "0123456789ab"},
+			AuditAnnotations: []Annotation{{"policy", "0123456789ab"}},
 		}
 	}
 	for _, name := range []string{"allowed", "denied", "patch-1", "patch-5", "patch-20"} {
