@@ -18,12 +18,14 @@ const notJSON = -1
 
 // skip returns where the value at i ends. room is how many levels deep it may be nested.
 //
-// Here a review spends the most of its time. So strings are read in place: a call would cost as much as the string.
+// Here a review spends the most of its time. So strings are read in place, and levels are bits: a call would cost as much as
+// a string, since all that is at hand would have to be put aside for it.
 func skip(data []byte, i, room int) int {
 	var (
-		around levels
-		name   bool // not a value comes next but the name of a field
-		c      byte
+		objects uint64 // of the levels around i, the innermost lowest: which are objects and not lists
+		depth   int    // how many levels that are
+		name    bool   // not a value comes next but the name of a field
+		c       byte
 	)
 	for {
 		switch c, i = peek(data, i); {
@@ -55,14 +57,24 @@ func skip(data []byte, i, room int) int {
 		case name || c == 0:
 			return notJSON
 		case c == '{', c == '[':
-			if around.n == room {
+			if depth == room {
 				return notJSON
 			}
-			around.push(c)
-			name = c == '{'
-			if c, i = peek(data, i+1); c != around.closer() {
-				continue
+			if depth == 64 {
+				if i = skip(data, i, room-depth); i < 0 {
+					return notJSON
+				}
+				break
 			}
+			opener := c
+			if c, i = peek(data, i+1); c == opener+2 { // in ASCII } is two after {, and ] after [
+				i++
+				break
+			}
+			depth++
+			objects = objects<<1 | uint64(opener>>5&1) // and { is [ with the sixth bit
+			name = objects&1 != 0
+			continue
 		default:
 			if i = skipScalar(data, i); i < 0 {
 				return notJSON
@@ -70,49 +82,23 @@ func skip(data []byte, i, room int) int {
 		}
 		// A value has ended before i, and with it maybe those around it.
 		for {
-			if around.n == 0 {
+			if depth == 0 {
 				return i
 			}
-			closer := around.closer()
-			if c, i = peek(data, i); c != closer {
+			if c, i = peek(data, i); c != ']'|byte(objects&1)<<5 { // what closes the innermost
 				break
 			}
 			i++
-			around.pop()
+			depth--
+			objects >>= 1
 		}
 		if c != ',' {
 			return notJSON
 		}
 		i++
-		name = around.innermost&1 != 0
+		name = objects&1 != 0
 	}
 }
-
-// levels are the objects and lists around a place in a text.
-type levels struct {
-	n         int
-	innermost uint64   // a bit for each of the innermost ones, the last of them lowest: whether it is an object
-	outer     []uint64 // the same for those around them, 64 each
-}
-
-func (l *levels) push(opener byte) {
-	if l.n > 0 && l.n%64 == 0 {
-		l.outer = append(l.outer, l.innermost)
-	}
-	l.n++
-	l.innermost = l.innermost<<1 | uint64(opener>>5&1) // in ASCII { is [ with the sixth bit
-}
-
-func (l *levels) pop() {
-	l.n--
-	l.innermost >>= 1
-	if last := len(l.outer) - 1; l.n%64 == 0 && last >= 0 {
-		l.innermost, l.outer = l.outer[last], l.outer[:last]
-	}
-}
-
-// closer is what ends the innermost.
-func (l *levels) closer() byte { return ']' | byte(l.innermost&1)<<5 }
 
 // peek returns the first byte from i on that is no white space, and where it is; 0 at the end of the text.
 func peek(data []byte, i int) (byte, int) {
