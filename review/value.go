@@ -123,10 +123,11 @@ func (r *reader) stringMap() map[string]string {
 	m := map[string]string{}
 	for name := range r.members {
 		r.count()
-		if _, again := m[string(name)]; again {
+		before := len(m)
+		m[r.text(name)] = r.string()
+		if len(m) == before {
 			r.reject("stands twice")
 		}
-		m[r.text(name)] = r.string()
 	}
 	return m
 }
