@@ -102,6 +102,29 @@ func standsFor(p hostPattern, host string) bool {
 	return host == p.name
 }
 
+// A look-up of one host after the other says what the set says of each.
+func TestHostLookup(t *testing.T) {
+	patterns := []string{"**", "a", "b.a", "*.a", "**.a", "*.b.a", "**.b.a", "c.b.a", "*.example", "x.example"}
+	hosts := []string{"", "*", "a", "b.a", "c.a", "*.a", "c.b.a", "d.b.a", "d.b.a", "*.b.a", "e.d.b.a", "x.example", "y.example", "*.example", "z"}
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 2000 {
+		set := newHostSet(nil)
+		for range random.IntN(4) {
+			set.add(parseHost(patterns[random.IntN(len(patterns))]))
+		}
+		ing := &Ingress{}
+		for range 8 {
+			ing.Rules = append(ing.Rules, IngressRule{Host: hosts[random.IntN(len(hosts))]})
+		}
+		lookup := hostLookup{hostSet: set}
+		for i, host := range parseHosts(ing) {
+			if _, want := set.covers(host.hostPattern); lookup.has(&host) != want {
+				t.Fatalf("set %v, hosts %v: host %d is covered: %t", set.patterns, ing.Rules, i, want)
+			}
+		}
+	}
+}
+
 func TestHostSetEndlessName(t *testing.T) {
 	longest := strings.Repeat("z.", 126) + "z" // 253 characters: as long as the name in a pattern can be
 	set := newHostSet([]hostPattern{parseHost("**.example.com"), parseHost("**." + longest)})

@@ -62,8 +62,13 @@ func scanTexts() []string {
 		`[}`, `{]`, `[1}`, `{"a":1]`, `[[[`, `]`, `}`, `[]]`, `1 2`, "\ufeff1", "\v1", `[true,false,null,{"a":[{}]}]`, `"\\"`, `"\\\""`, `{"a\"":1}`,
 		`{"x":"` + strings.Repeat("0123456789", 5) + `\"é"}`,
 	}
-	for _, depth := range []int{31, 32, 33, 64, maxDepth, maxDepth + 1} {
-		texts = append(texts, strings.Repeat("[", depth)+strings.Repeat("]", depth), strings.Repeat(`{"a":`, depth)+`1`+strings.Repeat("}", depth))
+	for _, depth := range []int{63, 64, 65, 128, 129, maxDepth, maxDepth + 1} {
+		texts = append(texts,
+			strings.Repeat("[", depth)+strings.Repeat("]", depth),
+			strings.Repeat("[", depth)+strings.Repeat("]", depth-1)+"}",
+			strings.Repeat(`{"a":`, depth)+`1`+strings.Repeat("}", depth),
+			strings.Repeat(`{"a":[0,`, depth/2)+`1`+strings.Repeat(`],"b":2}`, depth/2),
+		)
 	}
 	return texts
 }
