@@ -3,6 +3,7 @@ package handlers
 import (
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -65,6 +66,30 @@ func TestOverdue(t *testing.T) {
 		judge.proceed <- struct{}{}
 		synctest.Wait()
 		checkOverdue(t, f.Overdue, "")
+	})
+}
+
+// What watches over a review watches over the next one as well, and tells of that.
+func TestWatchIsUsedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := new(Overdue)
+		if w := o.watch([]byte("first"), func(body []byte) { t.Errorf("%s is overdue", body) }); !w.end() {
+			t.Error("the first was not in time")
+		}
+		elapse(overdueAfter / 2)
+		var told []string
+		w := o.watch([]byte("second"), func(body []byte) { told = append(told, string(body)) })
+		elapse(overdueAfter - 1)
+		checkOverdue(t, o, "")
+		elapse(1)
+		checkOverdue(t, o, overdueOne)
+		if !slices.Equal(told, []string{"second"}) {
+			t.Errorf("told of %q", told)
+		}
+		if w.end() {
+			t.Error("the second was in time")
+		}
+		checkOverdue(t, o, "")
 	})
 }
 

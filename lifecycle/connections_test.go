@@ -2,8 +2,10 @@ package lifecycle
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/http"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -58,6 +60,43 @@ func (c crowd) end(shed int) {
 	}
 	if c.records.shed != shed {
 		c.t.Errorf("%d connections were shed, want %d", c.records.shed, shed)
+	}
+}
+
+// Connections stand in the order in which they came into their queue, wherever others were taken out.
+func TestQueue(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	var queues [2]queue
+	var want [2][]*connection
+	all := make([]*connection, 6)
+	for i := range all {
+		all[i] = new(connection)
+	}
+	for range 2000 {
+		c := all[random.IntN(len(all))]
+		for i := range want {
+			want[i] = slices.DeleteFunc(want[i], func(other *connection) bool { return other == c })
+		}
+		switch i := random.IntN(3); i {
+		case len(queues):
+			c.move(nil)
+		default:
+			c.move(&queues[i])
+			want[i] = append(want[i], c)
+		}
+		for i := range queues {
+			var forth, back []*connection
+			for c := queues[i].first; c != nil; c = c.next {
+				forth = append(forth, c)
+			}
+			for c := queues[i].last; c != nil; c = c.before {
+				back = append(back, c)
+			}
+			slices.Reverse(back)
+			if !slices.Equal(forth, want[i]) || !slices.Equal(back, want[i]) {
+				t.Fatalf("%v and %v, want %v", forth, back, want[i])
+			}
+		}
 	}
 }
 

@@ -1,8 +1,10 @@
 package review
 
 import (
+	"bytes"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -58,7 +60,7 @@ func scanTexts() []string {
 	texts := []string{
 		``, ` `, `0`, `-0`, `00`, `-`, `1.`, `1.5e+3`, `1e`, `.5`, `1E5x`, `-1.25E-7`, `true`, `tru`, `truex`, `false`, `null`, `nul`,
 		`""`, `"`, `"a`, `"\`, `"\u12`, `"\u12g4"`, `"\ud800"`, `"\x"`, "\"\x1f\"", "\"\x7f\"", "\"\xff\xfe\"", `"é"`, "\"1234567\t\"", `"12345678\n"`,
-		`{}`, `{ }`, `[]`, `[ ]`, `[1,]`, `[,1]`, `[1 2]`, `{"a"}`, `{"a":}`, `{"a":1,}`, `{,}`, `{"a":1 "b":2}`, `{a:1}`, `{"a" : 1 , "b":[ ] }`,
+		`{}`, `{ }`, `[]`, `[ ]`, `[1,]`, `[,1]`, `[1 2]`, `{"a"}`, `{"a":}`, `{"a":1,}`, `{,}`, `{"a":1 "b":2}`, `{a:1}`, `{"a",1}`, `{"a"1}`, `{"a"}1}`, `{"a";1}`, `{"a" : 1 , "b":[ ] }`,
 		`[}`, `{]`, `[1}`, `{"a":1]`, `[[[`, `]`, `}`, `[]]`, `1 2`, "\ufeff1", "\v1", `[true,false,null,{"a":[{}]}]`, `"\\"`, `"\\\""`, `{"a\"":1}`,
 		`{"x":"` + strings.Repeat("0123456789", 5) + `\"é"}`,
 	}
@@ -71,6 +73,21 @@ func scanTexts() []string {
 		)
 	}
 	return texts
+}
+
+// What appendString copies as it is, wherever it stands in the string.
+func TestIsPlain(t *testing.T) {
+	for c := range 256 {
+		want := c >= ' ' && c < 0x80 && c != '"' && c != '\\'
+		for before := range 10 {
+			for after := range 10 {
+				content := slices.Concat(bytes.Repeat([]byte("x"), before), []byte{byte(c)}, bytes.Repeat([]byte("~"), after))
+				if isPlain(content) != want {
+					t.Fatalf("%q is plain: %t", content, !want)
+				}
+			}
+		}
+	}
 }
 
 // Strings end where they end, wherever they begin: the scanner looks at eight bytes at a time.
