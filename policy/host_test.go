@@ -10,7 +10,7 @@ func TestParseHost(t *testing.T) {
 	for in, want := range map[string]string{
 		"a.example":         "a.example",
 		"A.Example.":        "a.example",
-		"AZ.z[@`{":         "az.z[@`{", // what stands beside the letters in ASCII
+		"Z[@`{":             "z[@`{", // what stands beside the letters in ASCII
 		"*.A.example.":      "*.a.example",
 		"**.a.example":      "**.a.example",
 		"**":                "**",
