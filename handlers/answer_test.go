@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -254,8 +255,12 @@ func TestAuditAnnotations(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.v.policy = testHash
-			if diff := cmp.Diff(tt.want, byKey(tt.v.answer().AuditAnnotations)); diff != "" {
+			got := tt.v.answer().AuditAnnotations
+			if diff := cmp.Diff(tt.want, byKey(got)); diff != "" {
 				t.Errorf("audit annotations (-want +got):\n%s", diff)
+			}
+			if !slices.IsSortedFunc(got, func(a, b review.Annotation) int { return strings.Compare(a.Key, b.Key) }) {
+				t.Errorf("audit annotations are not in the order of their keys: %v", got)
 			}
 		})
 	}

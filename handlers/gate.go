@@ -34,6 +34,7 @@ func (g *gate) enter(ctx context.Context, patience time.Time, n int64) error {
 		if err := g.wait(ctx, patience, n); err != nil {
 			return err
 		}
+		runtime.Gosched() // it was let in to run at once, before requests that have arrived are read
 	}
 	if ctx.Err() != nil {
 		g.room.Release(n)
@@ -59,7 +60,6 @@ func (g *gate) wait(ctx context.Context, patience time.Time, n int64) error {
 	if g.room.Acquire(waiting, n) != nil {
 		return turnedAway(ctx, g.name)
 	}
-	runtime.Gosched() // it was let in to run at once, before requests that have arrived are read
 	return nil
 }
 

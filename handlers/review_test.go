@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -129,7 +130,8 @@ func TestReviews(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			got := send(t, s.Client(), post(t.Context(), t, s.URL+tt.path+"?timeout=3s", tt.body))
 			var a wire
-			if err := json.Unmarshal([]byte(got.body), &a); err != nil || got.status != 200 || got.header.Get("Content-Type") != "application/json" {
+			if err := json.Unmarshal([]byte(got.body), &a); err != nil || got.status != 200 || got.header.Get("Content-Type") != "application/json" ||
+				got.header.Get("Content-Length") != strconv.Itoa(len(got.body)) {
 				t.Fatalf("answered %d %s (%v)", got.status, got.body, err)
 			}
 			denies := tt.outcome == denied || tt.outcome == unjudged

@@ -60,7 +60,7 @@ func (c *connection) move(to *queue) {
 }
 
 func (q *queue) add(c *connection) {
-	c.before, c.next = q.last, nil
+	c.before = q.last
 	if q.last = c; c.before != nil {
 		c.before.next = c
 	} else {
@@ -79,6 +79,7 @@ func (q *queue) remove(c *connection) {
 	} else {
 		q.last = c.before
 	}
+	c.before, c.next = nil, nil // whoever still has it shall not keep the others in memory
 }
 
 // close cuts the connection without a word. A tls.Conn would wait for a peer that does not read to take its alert.

@@ -66,27 +66,27 @@ func (s *hostSet) deep(name string) (by hostPattern, ok bool) {
 	}
 }
 
-// hostLookup asks a set about one host of an Ingress after the other. It remembers what it has found for the domain of the
-// last one, in which the next one mostly lies too.
+// hostLookup asks a set about one host of an Ingress after the other. It remembers the last domain all of which is covered, in
+// which the next host mostly lies too. One that is not covered is looked for each time: it is found fault with, which costs more.
 type hostLookup struct {
-	*hostSet
-	domain string
-	covers bool // whether a pattern covers every host one label below domain
+	set     *hostSet
+	domain  string
+	covered bool // whether a pattern covers every host one label below domain
 }
 
 // has says whether a pattern of the set covers every host that h stands for.
 func (l *hostLookup) has(h *ingressHost) bool {
-	return l.covers && h.depth == hostItself && h.domain == l.domain || l.ask(h)
+	return l.covered && h.depth == hostItself && h.domain == l.domain || l.ask(h)
 }
 
 func (l *hostLookup) ask(h *ingressHost) (ok bool) {
-	if h.depth != hostItself || l.hostSet.has(h.hostPattern) {
-		_, ok = l.hostSet.covers(h.hostPattern)
+	if h.depth != hostItself || l.set.has(h.hostPattern) {
+		_, ok = l.set.covers(h.hostPattern)
 		return ok
 	}
 	l.domain = h.domain
-	_, l.covers = l.below(l.domain)
-	return l.covers
+	_, l.covered = l.set.below(l.domain)
+	return l.covered
 }
 
 // hostNames returns patterns as they are written in sentences.

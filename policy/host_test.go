@@ -117,7 +117,7 @@ func TestHostLookup(t *testing.T) {
 		for range 8 {
 			ing.Rules = append(ing.Rules, IngressRule{Host: hosts[random.IntN(len(hosts))]})
 		}
-		lookup := hostLookup{hostSet: set}
+		lookup := hostLookup{set: set}
 		for i, host := range parseHosts(ing) {
 			if _, want := set.covers(host.hostPattern); lookup.has(&host) != want {
 				t.Fatalf("set %v, hosts %v: host %d is covered: %t", set.patterns, ing.Rules, i, want)

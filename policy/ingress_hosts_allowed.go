@@ -13,7 +13,7 @@ func newHostsAllowed(patterns []hostPattern) hostsAllowed {
 }
 
 func (c hostsAllowed) find(ing *Ingress, r *report) {
-	patterns := hostLookup{hostSet: c.patterns}
+	patterns := hostLookup{set: c.patterns}
 	hosts := r.hosts(ing)
 	for i := range hosts {
 		if patterns.has(&hosts[i]) {

@@ -63,7 +63,7 @@ func (r *reader) fields(yield func(name []byte) bool) {
 	if !r.enter('{') {
 		return
 	}
-	first := len(r.names)
+	first, firstOdd := len(r.names), len(r.odd)
 	for {
 		name, at := r.name()
 		start := r.pos
@@ -77,11 +77,11 @@ func (r *reader) fields(yield func(name []byte) bool) {
 			break
 		}
 	}
-	r.names = r.names[:first]
+	r.names, r.odd = r.names[:first], r.odd[:firstOdd]
 }
 
-// place is where a name is written: its first quote in data, or, where it had to be unquoted, the complement of its index in
-// odd. It is no pointer, of which there would be more in a reader than of all else.
+// place is where a name is written: its first quote in data, which is far smaller than 2 GiB, or, where it had to be unquoted,
+// the complement of its index in odd. It is no pointer, of which there would be more in a reader than of all else.
 type place int32
 
 // elsewhere stands for a name that had to be unquoted and is not in odd yet.
@@ -101,7 +101,8 @@ func (r *reader) once(first int, name []byte, at place) {
 	r.names = append(r.names, at)
 }
 
-// stands says whether the name of a field that was read stands at a place. It has no quote and no backslash.
+// stands says whether the name of a field that was read stands at a place. Walkers read fields by names that they know, and
+// none of those has a quote or a backslash.
 func (r *reader) stands(name []byte, at place) bool {
 	if at < 0 {
 		return string(r.odd[^at]) == string(name)

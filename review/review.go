@@ -6,7 +6,7 @@
 //
 //	review.go                            the review around the object
 //	object.go, pod.go, ingress.go, …     the objects
-//	reader.go, value.go                  JSON
+//	reader.go, value.go, scan.go         JSON
 //	error.go                             whose fault it is
 //	answer.go, patch.go                  the answer
 package review
