@@ -20,7 +20,7 @@ const notJSON = -1
 //
 // Here a review spends the most of its time. So strings are read in place, and levels are bits: a call would cost as much as
 // a string, since all that is at hand would have to be put aside for it.
-func skip(data []byte, i, room int) int {
+func skip(data []byte, i, room int) int { //nolint:funlen // in parts it would be calls
 	var (
 		objects uint64 // of the levels around i, the innermost lowest: which are objects and not lists
 		depth   int    // how many levels that are
