@@ -170,7 +170,7 @@ func (e *endpoint) cannotJudge(p *policy.Policy, uid, why string) *verdict {
 }
 
 func writeAnswer(w http.ResponseWriter, answer []byte) {
-	values := [...]string{"application/json", strconv.Itoa(len(answer))}
+	values := [...]string{"application/json", strconv.Itoa(len(answer))} // in one piece, which Header.Set would make two of
 	h := w.Header()
 	h["Content-Type"] = values[:1:1]
 	h["Content-Length"] = values[1:]
