@@ -21,8 +21,8 @@ type Answer struct {
 	Patch            []Operation // empty: no patch is sent; nor is one when Allowed is false
 }
 
-// Annotation is an audit annotation. Its key is the name part of a qualified name, and no other annotation's; others are left
-// out.
+// Annotation is an audit annotation. Its key is the name part of a qualified name; one that the API server would not take is left
+// out. No two annotations of an answer have the same.
 type Annotation struct{ Key, Value string }
 
 // The API server passes on 4096 runes of warnings a request, over all webhooks; when there are more it cuts each to 256.
