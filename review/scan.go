@@ -18,87 +18,91 @@ const notJSON = -1
 
 // skip returns where the value at i ends. room is how many levels deep it may be nested.
 //
-// Here a review spends the most of its time. So strings are read in place, and levels are bits: a call would cost as much as
-// a string, since all that is at hand would have to be put aside for it.
-func skip(data []byte, i, room int) int { //nolint:funlen // in parts it would be calls
-	var (
-		objects uint64 // of the levels around i, the innermost lowest: which are objects and not lists
-		depth   int    // how many levels that are
-		name    bool   // not a value comes next but the name of a field
-		c       byte
-	)
+// Here a review spends the most of its time. So strings are read in place: for a call all that is at hand would have to be put
+// aside, which takes as long as most strings do.
+func skip(data []byte, i, room int) int {
+	var around levels
+	var name bool // not a value comes next but the name of a field
+	var c byte
 	for {
 		switch c, i = peek(data, i); {
 		case c == '"':
-			for i++; ; i += 8 {
-				if i+8 > len(data) {
-					if i = skipRest(data, i); i < 0 {
-						return notJSON
-					}
-					break
-				}
-				if found := special(binary.LittleEndian.Uint64(data[i : i+8])); found != 0 {
-					if i += bits.TrailingZeros64(found) / 8; data[i] == '"' {
-						i++
-					} else if i = skipRest(data, i); i < 0 {
-						return notJSON
-					}
+			found := uint64(0)
+			for i++; i+8 <= len(data); i += 8 {
+				if found = special(binary.LittleEndian.Uint64(data[i : i+8])); found != 0 {
+					i += bits.TrailingZeros64(found) / 8
 					break
 				}
 			}
-			if name {
-				if c, i = peek(data, i); c != ':' {
-					return notJSON
-				}
+			if found != 0 && data[i] == '"' {
 				i++
-				name = false
-				continue
+			} else {
+				i = skipRest(data, i)
 			}
 		case name || c == 0:
 			return notJSON
 		case c == '{', c == '[':
-			if depth == room {
+			if around.n == room {
 				return notJSON
 			}
-			if depth == 64 {
-				if i = skip(data, i, room-depth); i < 0 {
-					return notJSON
-				}
+			if around.n == mostLevels {
+				i = skip(data, i, room-mostLevels)
 				break
 			}
-			opener := c
-			if c, i = peek(data, i+1); c == opener+2 { // in ASCII } is two after {, and ] after [
-				i++
-				break
+			around = around.enter(c)
+			if c, i = peek(data, i+1); c != around.closer() {
+				name = around.inObject()
+				continue
 			}
-			depth++
-			objects = objects<<1 | uint64(opener>>5&1) // and { is [ with the sixth bit
-			name = objects&1 != 0
-			continue
 		default:
-			if i = skipScalar(data, i); i < 0 {
-				return notJSON
-			}
+			i = skipScalar(data, i)
 		}
-		// A value has ended before i, and with it maybe those around it.
-		for {
-			if depth == 0 {
-				return i
-			}
-			if c, i = peek(data, i); c != ']'|byte(objects&1)<<5 { // what closes the innermost
-				break
+		if i < 0 {
+			return notJSON
+		}
+		if name {
+			if c, i = peek(data, i); c != ':' {
+				return notJSON
 			}
 			i++
-			depth--
-			objects >>= 1
+			name = false
+			continue
+		}
+		// A value has ended before i, and with it maybe those around it.
+		for ; ; around, i = around.leave(), i+1 {
+			if around.n == 0 {
+				return i
+			}
+			if c, i = peek(data, i); c != around.closer() {
+				break
+			}
 		}
 		if c != ',' {
 			return notJSON
 		}
 		i++
-		name = objects&1 != 0
+		name = around.inObject()
 	}
 }
+
+// levels are the objects and lists around a place in a text, of which it has room for mostLevels.
+type levels struct {
+	n       int
+	objects uint64 // a bit for each, the innermost lowest: whether it is an object and not a list
+}
+
+const mostLevels = 64
+
+func (l levels) enter(opener byte) levels {
+	return levels{l.n + 1, l.objects<<1 | uint64(opener>>5&1)} // in ASCII { is [ with the sixth bit
+}
+
+func (l levels) leave() levels { return levels{l.n - 1, l.objects >> 1} }
+
+func (l levels) inObject() bool { return l.objects&1 != 0 }
+
+// closer is what ends the innermost: in ASCII } is ] with the sixth bit.
+func (l levels) closer() byte { return ']' | byte(l.objects&1)<<5 }
 
 // peek returns the first byte from i on that is no white space, and where it is; 0 at the end of the text.
 func peek(data []byte, i int) (byte, int) {
