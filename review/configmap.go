@@ -18,9 +18,11 @@ func DecodeConfigMap(body []byte) (*Request[ConfigMap], error) {
 	return decode(body, configMaps, (*reader).configMap)
 }
 
+var configMapFields = fieldsOf("kind", "apiVersion", "metadata", "immutable", "data", "binaryData")
+
 func (r *reader) configMap(m *ConfigMap) {
-	for field := range r.fields {
-		switch string(field) {
+	for field := range r.fields(configMapFields) {
+		switch field {
 		case "data":
 			m.add(r.stringMap(), func(text string) []byte { return []byte(text) })
 		case "binaryData": // where kubectl create configmap puts files that are not UTF-8

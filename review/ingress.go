@@ -3,8 +3,8 @@ package review
 import "github.com/evergate/evergate/policy"
 
 func (r *reader) ingress(ing *policy.Ingress) {
-	for field := range r.fields {
-		switch string(field) {
+	for field := range r.fields(objectFields) {
+		switch field {
 		case "metadata":
 			r.meta(&ing.Meta)
 		case "spec":
@@ -13,9 +13,11 @@ func (r *reader) ingress(ing *policy.Ingress) {
 	}
 }
 
+var ingressFields = fieldsOf("ingressClassName", "defaultBackend", "tls", "rules")
+
 func (r *reader) ingressSpec(ing *policy.Ingress) {
-	for field := range r.fields {
-		switch string(field) {
+	for field := range r.fields(ingressFields) {
+		switch field {
 		case "ingressClassName":
 			ing.ClassName = r.optionalString()
 		case "defaultBackend":
@@ -28,9 +30,11 @@ func (r *reader) ingressSpec(ing *policy.Ingress) {
 	}
 }
 
+var ingressRuleFields = fieldsOf("host", "http")
+
 func (r *reader) ingressRule(rule *policy.IngressRule) {
-	for field := range r.fields {
-		switch string(field) {
+	for field := range r.fields(ingressRuleFields) {
+		switch field {
 		case "host":
 			rule.Host = r.string()
 		case "http":
@@ -39,18 +43,22 @@ func (r *reader) ingressRule(rule *policy.IngressRule) {
 	}
 }
 
+var ingressHTTPFields = fieldsOf("paths")
+
 func (r *reader) ingressHTTP() (paths []policy.IngressPath) {
-	for field := range r.fields {
-		if string(field) == "paths" {
+	for field := range r.fields(ingressHTTPFields) {
+		if field == "paths" {
 			paths = listIn(&r.paths, r, (*reader).ingressPath)
 		}
 	}
 	return paths
 }
 
+var ingressPathFields = fieldsOf("path", "pathType", "backend")
+
 func (r *reader) ingressPath(p *policy.IngressPath) {
-	for field := range r.fields {
-		switch string(field) {
+	for field := range r.fields(ingressPathFields) {
+		switch field {
 		case "path":
 			p.Path = r.string()
 		case "pathType":
@@ -59,9 +67,11 @@ func (r *reader) ingressPath(p *policy.IngressPath) {
 	}
 }
 
+var ingressTLSFields = fieldsOf("hosts", "secretName")
+
 func (r *reader) ingressTLS(tls *policy.IngressTLS) {
-	for field := range r.fields {
-		if string(field) == "hosts" {
+	for field := range r.fields(ingressTLSFields) {
+		if field == "hosts" {
 			tls.Hosts = r.strings()
 		}
 	}

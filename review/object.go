@@ -23,9 +23,14 @@ func parse[T any](object []byte, read func(*reader, *T)) (*T, error) {
 	return v, nil
 }
 
+var objectFields = fieldsOf("kind", "apiVersion", "metadata", "spec", "status")
+
+var metaFields = fieldsOf("name", "generateName", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp",
+	"labels", "annotations", "ownerReferences", "finalizers", "managedFields")
+
 func (r *reader) meta(m *policy.Meta) {
-	for field := range r.fields {
-		switch string(field) {
+	for field := range r.fields(metaFields) {
+		switch field {
 		case "name":
 			m.Name = r.string()
 		case "generateName":
@@ -42,13 +47,15 @@ func (r *reader) meta(m *policy.Meta) {
 	}
 }
 
+var ownerFields = fieldsOf("apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion")
+
 // owner returns the owner that is the controller, as Kind/name.
 func (r *reader) owner() (controller string) {
 	for range r.items {
 		var kind, name string
 		var controls bool
-		for field := range r.fields {
-			switch string(field) {
+		for field := range r.fields(ownerFields) {
+			switch field {
 			case "kind":
 				kind = r.string()
 			case "name":

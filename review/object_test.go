@@ -94,16 +94,6 @@ func TestParseIngress(t *testing.T) {
 	}
 }
 
-// Names that had to be unquoted are kept no longer than the object that they stand in.
-func TestUnquotedNamesAreLetGo(t *testing.T) {
-	owner := `{"\u006bind":"Job","\u006eame":"a"}`
-	r := newReader([]byte(`{"ownerReferences":[` + strings.Repeat(owner+",", 1000) + owner + `]}`))
-	var m policy.Meta
-	if r.meta(&m); r.err != nil || len(r.names) > 0 || len(r.odd) > 0 || cap(r.odd) > 10 {
-		t.Errorf("error %v, %d names, %d unquoted, room for %d", r.err, len(r.names), len(r.odd), cap(r.odd))
-	}
-}
-
 // Lists share memory. What is appended to one is not to be written into another.
 func TestListsAreApart(t *testing.T) {
 	ing, err := ParseIngress([]byte(`{"spec":{

@@ -8,8 +8,8 @@ import (
 )
 
 func (r *reader) pod(p *policy.Pod) {
-	for field := range r.fields {
-		switch string(field) {
+	for field := range r.fields(objectFields) {
+		switch field {
 		case "metadata":
 			r.meta(&p.Meta)
 		case "spec":
@@ -18,10 +18,14 @@ func (r *reader) pod(p *policy.Pod) {
 	}
 }
 
+var podFields = fieldsOf("volumes", "initContainers", "containers", "ephemeralContainers", "restartPolicy",
+	"terminationGracePeriodSeconds", "dnsPolicy", "nodeSelector", "serviceAccountName", "serviceAccount", "securityContext",
+	"affinity", "schedulerName", "tolerations", "priority", "enableServiceLinks", "preemptionPolicy")
+
 // podSpec returns the images of a Pod, whatever the order of its fields.
 func (r *reader) podSpec() (images []policy.Image) {
-	for field := range r.fields {
-		switch string(field) {
+	for field := range r.fields(podFields) {
+		switch field {
 		case "containers":
 			images = r.containers(images, policy.Containers)
 		case "initContainers":
@@ -36,11 +40,15 @@ func (r *reader) podSpec() (images []policy.Image) {
 	return images
 }
 
+var containerFields = fieldsOf("name", "image", "command", "args", "ports", "envFrom", "env", "resources", "volumeMounts",
+	"livenessProbe", "readinessProbe", "startupProbe", "terminationMessagePath", "terminationMessagePolicy", "imagePullPolicy",
+	"securityContext")
+
 func (r *reader) containers(images []policy.Image, place policy.Place) []policy.Image {
 	for i := range r.items {
 		image := policy.Image{Place: place, Index: i}
-		for field := range r.fields {
-			switch string(field) {
+		for field := range r.fields(containerFields) {
+			switch field {
 			case "name":
 				image.Name = r.string()
 			case "image":
@@ -52,12 +60,14 @@ func (r *reader) containers(images []policy.Image, place policy.Place) []policy.
 	return images
 }
 
+var volumeFields = fieldsOf("name", "secret", "configMap", "projected", "image")
+
 func (r *reader) volumes(images []policy.Image) []policy.Image {
 	for i := range r.items {
 		image := policy.Image{Place: policy.Volumes, Index: i}
 		var ref *string
-		for field := range r.fields {
-			switch string(field) {
+		for field := range r.fields(volumeFields) {
+			switch field {
 			case "name":
 				image.Name = r.string()
 			case "image":
@@ -72,10 +82,12 @@ func (r *reader) volumes(images []policy.Image) []policy.Image {
 	return images
 }
 
+var imageFields = fieldsOf("reference", "pullPolicy")
+
 // imageSource reads the part of a volume that makes it an image volume.
 func (r *reader) imageSource(ref *string) {
-	for field := range r.fields {
-		if string(field) == "reference" {
+	for field := range r.fields(imageFields) {
+		if field == "reference" {
 			*ref = r.string()
 		}
 	}

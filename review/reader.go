@@ -2,6 +2,7 @@ package review
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -15,8 +16,8 @@ import (
 // reader walks a JSON text once, from its first byte to its last. Its methods read the value that comes next. Walkers
 // range over the fields of an object and read those they know; what they do not read is skipped, but checked to be JSON:
 //
-//	for field := range r.fields {
-//		switch string(field) {
+//	for field := range r.fields(containerFields) {
+//		switch field {
 //		case "image":
 //			image.Ref = r.string()
 //		}
@@ -28,9 +29,6 @@ type reader struct {
 	data  []byte
 	pos   int             // everything before it has been read
 	depth int             // objects and lists around it
-	names []place         // of the fields that walkers have read, of the objects around it
-	room  [24]place       // for names: more than an object that means anything takes
-	odd   [][]byte        // those that are not written as they are read
 	block strings.Builder // what text fills
 	texts lists[string]
 	paths lists[policy.IngressPath]
@@ -43,11 +41,7 @@ type reader struct {
 // anything comes near it.
 const maxKept = 100_000
 
-func newReader(data []byte) *reader {
-	r := &reader{data: data}
-	r.names = r.room[:0]
-	return r
-}
+func newReader(data []byte) *reader { return &reader{data: data} }
 
 // end checks that nothing follows the value that was read.
 func (r *reader) end() {
@@ -56,59 +50,56 @@ func (r *reader) end() {
 	}
 }
 
-// fields yields the name of each field of an object and refuses an object in which one that the walker reads stands
-// twice: which of the two counts is a matter of taste, and whoever reads the object after us might have another. Others
-// are not looked at, since looking everywhere would double the cost of decoding.
-func (r *reader) fields(yield func(name []byte) bool) {
+// fields yields the name of each field of an object that is among the known ones, and refuses an object in which one that the
+// walker reads stands twice: which of the two counts is a matter of taste, and whoever reads the object after us might have
+// another. Others are not looked at, since looking everywhere would double the cost of decoding.
+func (r *reader) fields(known *fields) func(yield func(name string) bool) {
+	return func(yield func(name string) bool) { r.walk(known, yield) }
+}
+
+func (r *reader) walk(known *fields, yield func(name string) bool) {
 	if !r.enter('{') {
 		return
 	}
-	first, firstOdd := len(r.names), len(r.odd)
-	for {
-		name, at := r.name()
+	read := uint64(0) // a bit for each
+	for expected := 0; ; {
+		i := r.field(known, expected)
 		start := r.pos
-		if r.err != nil || !yield(name) {
+		if r.err != nil {
 			return
 		}
-		if r.pos != start {
-			r.once(first, name, at)
+		if i >= 0 {
+			if expected = i + 1; !yield(known.names[i]) {
+				return
+			}
+			if r.pos != start {
+				if read>>i&1 != 0 {
+					r.reject("stands twice")
+				}
+				read |= 1 << i
+			}
 		}
 		if !r.leave(start) || !r.more('}') {
-			break
+			return
 		}
 	}
-	r.names, r.odd = r.names[:first], r.odd[:firstOdd]
 }
 
-// place is where a name is written: its first quote in data, which is far smaller than 2 GiB, or, where it had to be unquoted,
-// the complement of its index in odd. It is no pointer, of which there would be more in a reader than of all else.
-type place int32
-
-// elsewhere stands for a name that had to be unquoted and is not in odd yet.
-const elsewhere place = -1 << 31
-
-// once takes note of the name of a field that was read and refuses it if it is among those from first on.
-func (r *reader) once(first int, name []byte, at place) {
-	for _, earlier := range r.names[first:] {
-		if r.stands(name, earlier) {
-			r.reject("stands twice")
+// field reads the name of a field, and what stands between it and its value, and returns its place among the known ones; a
+// negative number if it is none of them. It looks first for those from expected on: one that stands where it is usually written
+// need not be looked at byte by byte.
+func (r *reader) field(known *fields, expected int) int {
+	if rest := r.data[r.pos:]; len(rest) > known.longest {
+		first := binary.LittleEndian.Uint64(rest)
+		for i := expected; i < len(known.written); i++ {
+			w := &known.written[i]
+			if first&w.mask == w.first && (len(w.text) <= 8 || string(rest[:len(w.text)]) == w.text) {
+				r.pos += len(w.text)
+				return i
+			}
 		}
 	}
-	if at == elsewhere {
-		at = ^place(len(r.odd))
-		r.odd = append(r.odd, name)
-	}
-	r.names = append(r.names, at)
-}
-
-// stands says whether the name of a field that was read stands at a place. Walkers read fields by names that they know, and
-// none of those has a quote or a backslash.
-func (r *reader) stands(name []byte, at place) bool {
-	if at < 0 {
-		return string(r.odd[^at]) == string(name)
-	}
-	written := r.data[at+1:]
-	return len(written) > len(name) && written[len(name)] == '"' && string(written[:len(name)]) == string(name)
+	return known.index(r.name())
 }
 
 // members yields the name of each field of an object.
@@ -117,7 +108,7 @@ func (r *reader) members(yield func(name []byte) bool) {
 		return
 	}
 	for {
-		name, _ := r.name()
+		name := r.name()
 		start := r.pos
 		if r.err != nil || !yield(name) || !r.leave(start) || !r.more('}') {
 			return
@@ -206,27 +197,19 @@ func (r *reader) skip() []byte {
 }
 
 // name reads the name of a field, and what stands between it and its value. It is a part of the text wherever it can be.
-func (r *reader) name() (name []byte, at place) {
-	c, start := peek(r.data, r.pos)
+func (r *reader) name() []byte {
+	c, i := peek(r.data, r.pos)
 	if c != '"' {
 		r.malformed()
-		return nil, 0
+		return nil
 	}
-	end, plain := skipString(r.data, start)
-	if end < 0 {
+	name := r.quoted(i)
+	if c, i = peek(r.data, r.pos); c != ':' {
 		r.malformed()
-		return nil, 0
+		return nil
 	}
-	c, colon := peek(r.data, end)
-	if c != ':' {
-		r.malformed()
-		return nil, 0
-	}
-	_, r.pos = peek(r.data, colon+1)
-	if plain {
-		return r.data[start+1 : end-1], place(start)
-	}
-	return unquote(r.data[start:end]), elsewhere
+	_, r.pos = peek(r.data, i+1)
+	return name
 }
 
 // quoted reads the string whose first quote is at start, and returns what it stands for. It is a part of the text wherever

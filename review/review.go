@@ -73,12 +73,14 @@ func decode[T any](body []byte, want resource, object func(*reader, *T)) (*Reque
 	return req, nil
 }
 
+var reviewFields = fieldsOf("kind", "apiVersion", "request")
+
 // envelope reads an AdmissionReview.
 func envelope[T any](r *reader, want resource, object func(*reader, *T)) *Request[T] {
 	var version, kind string
 	var req *Request[T]
-	for field := range r.fields {
-		switch string(field) {
+	for field := range r.fields(reviewFields) {
+		switch field {
 		case "apiVersion":
 			version = r.string()
 			r.checkVersion(version)
@@ -120,11 +122,14 @@ func (r *reader) checkKind(kind string) {
 	}
 }
 
+var requestFields = fieldsOf("uid", "kind", "resource", "subResource", "requestKind", "requestResource", "requestSubResource",
+	"name", "namespace", "operation", "userInfo", "object", "oldObject", "dryRun", "options")
+
 // request reads an AdmissionRequest.
 func request[T any](r *reader, req *Request[T], want resource, object func(*reader, *T)) {
 	var of resource
-	for field := range r.fields {
-		switch string(field) {
+	for field := range r.fields(requestFields) {
+		switch field {
 		case "uid":
 			req.UID = r.string()
 		case "resource":
@@ -162,9 +167,11 @@ func request[T any](r *reader, req *Request[T], want resource, object func(*read
 	}
 }
 
+var userFields = fieldsOf("username", "uid", "groups", "extra")
+
 func (r *reader) userInfo(a *policy.Attributes) {
-	for field := range r.fields {
-		switch string(field) {
+	for field := range r.fields(userFields) {
+		switch field {
 		case "username":
 			a.User = r.string()
 		case "groups":
@@ -192,9 +199,11 @@ func (g resource) String() string {
 	return g.name + "." + g.version + "." + g.group
 }
 
+var resourceFields = fieldsOf("group", "version", "resource")
+
 func (r *reader) resource() (g resource) {
-	for field := range r.fields {
-		switch string(field) {
+	for field := range r.fields(resourceFields) {
+		switch field {
 		case "group":
 			g.group = r.string()
 		case "version":

@@ -3,8 +3,8 @@ package review
 import "github.com/evergate/evergate/policy"
 
 func (r *reader) service(s *policy.Service) {
-	for field := range r.fields {
-		switch string(field) {
+	for field := range r.fields(objectFields) {
+		switch field {
 		case "metadata":
 			r.meta(&s.Meta)
 		case "spec":
@@ -13,9 +13,13 @@ func (r *reader) service(s *policy.Service) {
 	}
 }
 
+var serviceFields = fieldsOf("ports", "selector", "clusterIP", "clusterIPs", "type", "externalIPs", "sessionAffinity",
+	"loadBalancerSourceRanges", "externalName", "externalTrafficPolicy", "healthCheckNodePort", "ipFamilies", "ipFamilyPolicy",
+	"allocateLoadBalancerNodePorts", "loadBalancerClass", "internalTrafficPolicy")
+
 func (r *reader) serviceSpec(s *policy.Service) {
-	for field := range r.fields {
-		switch string(field) {
+	for field := range r.fields(serviceFields) {
+		switch field {
 		case "type":
 			s.Type = r.string()
 		case "ports":
@@ -36,9 +40,11 @@ func (r *reader) serviceSpec(s *policy.Service) {
 	}
 }
 
+var servicePortFields = fieldsOf("name", "protocol", "appProtocol", "port", "targetPort", "nodePort")
+
 func (r *reader) servicePort(p *policy.ServicePort) {
-	for field := range r.fields {
-		switch string(field) {
+	for field := range r.fields(servicePortFields) {
+		switch field {
 		case "name":
 			p.Name = r.string()
 		case "port":
