@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
-	"runtime"
 	"runtime/debug"
 	"syscall"
 	"time"
@@ -45,8 +44,7 @@ type server struct {
 func serve(ctx context.Context, f serveFlags, stdout, stderr io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // ends what follows files
-	ballast := newBallast()
-	defer runtime.KeepAlive(ballast)
+	defer tuneHeap()()
 	registry := telemetry.NewRegistry()
 	verbosity := f.log.verbosity()
 	s := &server{flags: f, log: f.log.logger(stderr, verbosity), metrics: telemetry.NewMetrics(registry)}
@@ -121,6 +119,8 @@ func (s *server) load(life context.Context) (err error) {
 		Open:   func(ctx context.Context) (net.Listener, error) { return s.open(ctx, life) },
 		Probe:  s.probe,
 		Exempt: func(r *http.Request) bool { return handlers.IsProbe(r) || s.canary.Sent(r) },
+
+		ConnContext: handlers.ConnContext,
 
 		DrainDelay:       f.drainDelay,
 		DrainTimeout:     f.drainTimeout,

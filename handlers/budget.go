@@ -19,6 +19,7 @@ import (
 //
 // A body that has arrived is never cut off: it is about to be decided, and gives back its bytes by itself.
 type budget struct {
+	size   int64
 	line   int // how many may wait
 	inside prometheus.Gauge
 
@@ -30,7 +31,7 @@ type budget struct {
 }
 
 func newBudget(size int64, line int, inside prometheus.Gauge) *budget {
-	return &budget{line: line, inside: inside, free: size, arriving: make(map[*share]struct{})}
+	return &budget{size: size, line: line, inside: inside, free: size, arriving: make(map[*share]struct{})}
 }
 
 // share is what one body holds of a budget.
@@ -50,6 +51,13 @@ type claim struct {
 }
 
 func (c *claim) missing() int64 { return c.size - c.share.n }
+
+// held is how many bytes are held now.
+func (b *budget) held() int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.size - b.free
+}
 
 // share returns an empty share of a body that is arriving. The caller must release it.
 func (b *budget) share(cut func(error)) *share {

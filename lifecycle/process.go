@@ -59,6 +59,10 @@ type Process struct {
 	// what was wrong. Each call dials anew and closes its connection: one that it kept would hold up the drain.
 	Probe func(context.Context) error
 
+	// ConnContext returns the context of a new connection's requests, which are served one after the other. Nil adds nothing
+	// to it.
+	ConnContext func(context.Context) context.Context
+
 	// OpsListener and OpsHandler serve the ops port (health, metrics) from starting to the end.
 	OpsListener net.Listener
 	OpsHandler  http.Handler
