@@ -14,13 +14,16 @@ import (
 )
 
 const (
-	// firstBytes is how much of a body is read before more is reserved for it, and of a body that is over the limit,
-	// how much is searched for its uid: kube-apiserver writes kind, apiVersion and request.uid first, in 150 bytes.
-	firstBytes = 4 << 10
-	// growth is how many times as much is reserved as has arrived, up to mostBytes. Three steps reach that, so that
-	// nearly every review is copied twice at most, and a peer that has announced 20 MiB and sent 5 KiB holds 32 KiB.
-	growth    = 8
+	// firstBytes is how much of a body is read before more is reserved for it: a TLS record, and more than most reviews have.
+	// Those of all connections there can be are half of the bytes that can be reserved.
+	firstBytes = 16 << 10
+	// growth is how many times as much is reserved as has arrived, up to mostBytes. One step reaches that, so that of nearly
+	// every review no more than its first bytes are copied, and a peer that has announced 20 MiB and sent 16 KiB holds 256 KiB.
+	growth    = 16
 	mostBytes = 256 << 10
+	// uidBytes is how much of a body is searched for its uid where the rest is not read, or not JSON: kube-apiserver writes kind,
+	// apiVersion and request.uid first, in 150 bytes.
+	uidBytes = 4 << 10
 	// maxDiscardBytes is how long a body may be to be read to its end for the sake of an answer. Beyond, it is
 	// nothing that kube-apiserver sends, and reading it would be work for an attacker.
 	maxDiscardBytes = 64 << 20
@@ -97,7 +100,7 @@ func (s *server) readBody(ctx context.Context, r *http.Request, patience time.Ti
 
 // skipBody reads a body that is over the limit to its end, so that the caller reads the answer, and returns its uid.
 func skipBody(r *http.Request) (uid string, err error) {
-	first := make([]byte, firstBytes)
+	first := make([]byte, uidBytes)
 	n, err := io.ReadFull(r.Body, first)
 	if err != nil {
 		return "", bodyError(err, int64(n), r.ContentLength)
@@ -111,7 +114,7 @@ func skipBody(r *http.Request) (uid string, err error) {
 		return "", &httpError{
 			status: http.StatusRequestEntityTooLarge,
 			msg: fmt.Sprintf("the body has %s, at most %s are read, and request.uid is not in its first %d bytes",
-				mebibytes(r.ContentLength), mebibytes(maxReviewBytes), firstBytes),
+				mebibytes(r.ContentLength), mebibytes(maxReviewBytes), uidBytes),
 		}
 	}
 	return uid, nil

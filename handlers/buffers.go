@@ -12,10 +12,11 @@ type buffers struct {
 	pools [classes]sync.Pool // of *[]byte; those of pool i have a capacity of room(i)
 }
 
-// classes are firstBytes and its doubles up to 32 KiB, and from there on every multiple of that up to mostBytes: so that
+// classes are the smallest buffer and its doubles up to 32 KiB, and from there on every multiple of that up to mostBytes: so that
 // large buffers take up little more than is asked for. Still larger ones are rare and are not kept.
 const (
 	classes  = 11
+	smallest = 4 << 10
 	doubling = 32 << 10
 )
 
@@ -44,14 +45,14 @@ func (b *buffers) put(buffer []byte) {
 func class(size int64) int {
 	size = max(size-1, 0)
 	if size < doubling {
-		return bits.Len64(uint64(size) / firstBytes)
+		return bits.Len64(uint64(size) / smallest)
 	}
 	return 3 + int(size/doubling)
 }
 
 func room(class int) int {
 	if class <= 3 {
-		return firstBytes << class
+		return smallest << class
 	}
 	return (class - 2) * doubling
 }

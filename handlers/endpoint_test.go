@@ -397,7 +397,7 @@ func TestBodyIsPaidForAsItArrives(t *testing.T) {
 		text := strings.Repeat("0123456789abcde\n", length/16)
 		sent := 0
 		for _, step := range []struct{ sent, held int }{
-			{0, 4 << 10}, {4<<10 - 1, 4 << 10}, {4 << 10, 32 << 10}, {32 << 10, 256 << 10}, {256 << 10, length}, {length, length},
+			{0, 16 << 10}, {16<<10 - 1, 16 << 10}, {16 << 10, 256 << 10}, {256<<10 - 1, 256 << 10}, {256 << 10, length}, {length, length},
 		} {
 			if _, err := io.WriteString(writer, text[sent:step.sent]); err != nil {
 				t.Fatal(err)

@@ -80,6 +80,6 @@ func (e *endpoint) reportOverdue(body []byte) {
 
 // uidOf returns the uid of a review that could not be decoded to its end; empty when it is not among the first bytes.
 func uidOf(body []byte) string {
-	uid, _ := review.UID(body[:min(len(body), firstBytes)])
+	uid, _ := review.UID(body[:min(len(body), uidBytes)])
 	return uid
 }

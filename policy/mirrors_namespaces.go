@@ -74,7 +74,7 @@ func (t *mirrorTable) overlaps() strict.Errors {
 	var errs strict.Errors
 	seen := map[*origin]bool{}
 	for _, r := range t.routes {
-		if o := t.origins[r.source]; !seen[o] {
+		if o := t.origin(r.source); !seen[o] {
 			seen[o] = true
 			errs = append(errs, o.overlaps()...)
 		}

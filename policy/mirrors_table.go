@@ -14,14 +14,21 @@ import (
 type mirrorTable struct {
 	mirrors   []*mirror
 	routes    []*route
-	origins   map[source]*origin
-	ends      map[end]*mirror // of entries that share an end, the first
-	strictest Mode            // of the mirrors; Off when there are none
+	strictest Mode // of the mirrors; Off when there are none
+
+	// What lies at a place, and what a wildcard covers, which in most policies is nothing.
+	origins     map[string]*origin
+	wildOrigins map[wildcard]*origin
+	ends        map[string]*mirror // of entries that share an end, the first
+	wildEnds    map[end]*mirror
 }
 
 // compileMirrors builds the table of the entries that are in force, and says what is wrong between them.
 func compileMirrors(entries []mirrorEntry) (*mirrorTable, strict.Errors) {
-	t := &mirrorTable{origins: map[source]*origin{}, ends: map[end]*mirror{}}
+	t := &mirrorTable{
+		origins: map[string]*origin{}, wildOrigins: map[wildcard]*origin{},
+		ends: map[string]*mirror{}, wildEnds: map[end]*mirror{},
+	}
 	var errs strict.Errors
 	for i := range entries {
 		if entries[i].Mode != Off {
@@ -56,15 +63,8 @@ func (t *mirrorTable) add(e *mirrorEntry) strict.Errors {
 	for _, s := range e.Sources {
 		r := newRoute(m, s)
 		t.routes = append(t.routes, r)
-		if t.ends[r.end()] == nil {
-			t.ends[r.end()] = m
-		}
-		o := t.origins[s]
-		if o == nil {
-			o = &origin{source: s, matched: namespaceIndex{}}
-			t.origins[s] = o
-		}
-		switch {
+		t.addEnd(r.end(), m)
+		switch o := t.origin(s); {
 		case e.Match != nil:
 			o.matched.add(r)
 		case o.always == nil:
@@ -77,17 +77,49 @@ func (t *mirrorTable) add(e *mirrorEntry) strict.Errors {
 	return errs
 }
 
+func (t *mirrorTable) addEnd(e end, m *mirror) {
+	switch {
+	case e.wild != wildcard{}:
+		if t.wildEnds[e] == nil {
+			t.wildEnds[e] = m
+		}
+	case t.ends[e.place] == nil:
+		t.ends[e.place] = m
+	}
+}
+
+// origin returns the origin of a source, a new one if there was none.
+func (t *mirrorTable) origin(s source) *origin {
+	o := t.origins[s.place]
+	if s.place == "" {
+		o = t.wildOrigins[s.wild]
+	}
+	if o != nil {
+		return o
+	}
+	o = &origin{source: s, matched: namespaceIndex{}}
+	if s.place == "" {
+		t.wildOrigins[s.wild] = o
+	} else {
+		t.origins[s.place] = o
+	}
+	return o
+}
+
 // covering yields the origins that cover a name, the longest source first and wildcards last.
 func (t *mirrorTable) covering(name string) iter.Seq[*origin] {
 	return func(yield func(*origin) bool) {
 		for place := range ancestors(name) {
-			if o := t.origins[source{place: place}]; o != nil && !yield(o) {
+			if o := t.origins[place]; o != nil && !yield(o) {
 				return
 			}
 		}
+		if len(t.wildOrigins) == 0 {
+			return
+		}
 		registry, _, _ := strings.Cut(name, "/")
 		for w := range wildcards(registry) {
-			if o := t.origins[source{wild: w}]; o != nil && !yield(o) {
+			if o := t.wildOrigins[w]; o != nil && !yield(o) {
 				return
 			}
 		}
@@ -97,8 +129,14 @@ func (t *mirrorTable) covering(name string) iter.Seq[*origin] {
 // standsAt returns the entry at whose mirror a name stands, and the mirror's place; nil when it stands at none.
 func (t *mirrorTable) standsAt(name string) (m *mirror, place string) {
 	for place := range ancestors(name) {
+		if m := t.ends[place]; m != nil {
+			return m, place
+		}
+		if len(t.wildEnds) == 0 {
+			continue
+		}
 		for e := range endsAt(place) {
-			if m := t.ends[e]; m != nil {
+			if m := t.wildEnds[e]; m != nil {
 				return m, place
 			}
 		}

@@ -63,8 +63,10 @@ func plausible(s string) error {
 // nameEnd returns where the name ends in a reference, and a tag or digest begins.
 func nameEnd(s string) int {
 	last := strings.LastIndexByte(s, '/') + 1 // a colon further left belongs to a port
-	if i := strings.IndexAny(s[last:], ":@"); i >= 0 {
-		return last + i
+	for i := last; i < len(s); i++ {
+		if s[i] == ':' || s[i] == '@' {
+			return i
+		}
 	}
 	return len(s)
 }
