@@ -70,6 +70,9 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	// The answer goes out before it is logged: a log that nobody reads must not withhold it.
 	_ = http.NewResponseController(w).Flush() // a writer that cannot flush is one of a test
+	if err == nil {
+		e.buffers.put(v.encoded)
+	}
 	e.trace(span, r, v, err, took)
 	e.tell(r, v, err, span)
 }
@@ -146,8 +149,14 @@ func (e *endpoint) decide(body []byte, span *telemetry.ReviewSpan) (v *verdict, 
 		return nil, err
 	}
 	span.Stage("encode")
-	v.encoded = v.answer().Encode()
+	e.encode(v)
 	return v, nil
+}
+
+// encode writes the answer into a buffer that goes back when it is sent.
+func (e *endpoint) encode(v *verdict) {
+	answer := v.answer()
+	v.encoded = answer.Append(e.buffers.get(int64(answer.Size()))[:0])
 }
 
 // tooLarge decides on a review that is not read because of its size. The object's author chose the size, so it is
@@ -159,7 +168,7 @@ func (e *endpoint) tooLarge(r *http.Request) (*verdict, error) {
 	}
 	v := e.cannotJudge(e.policies.Current(), uid, fmt.Sprintf("the review of this object has %s, at most %s are judged: "+
 		"make the object smaller", mebibytes(r.ContentLength), mebibytes(maxReviewBytes)))
-	v.encoded = v.answer().Encode()
+	e.encode(v)
 	return v, nil
 }
 

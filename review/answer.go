@@ -32,12 +32,11 @@ const (
 	maxWarnings      = 11   // the first ten findings and a count
 )
 
-// Encode returns the AdmissionReview that carries the answer. All fields of the protocol are filled in here.
+// Append appends the AdmissionReview that carries the answer to b. All fields of the protocol are filled in here.
 //
 // It is written by hand, since every review pays for it: encoding/json takes three times as long, and needs the patch as a
 // JSON text of its own before it can be encoded as a field. Strings are jsontext's business.
-func (a Answer) Encode() []byte {
-	b := make([]byte, 0, a.size())
+func (a *Answer) Append(b []byte) []byte {
 	b = append(b, `{"apiVersion":"`+reviewVersion+`","kind":"`+reviewKind+`","response":{"uid":`...)
 	b = appendString(b, a.UID)
 	b = append(b, `,"allowed":`...)
@@ -51,7 +50,7 @@ func (a Answer) Encode() []byte {
 		b = append(b, `,"reason":"Forbidden","code":403}`...)
 	case len(a.Patch) > 0:
 		b = append(b, `,"patch":"`...)
-		b = base64.StdEncoding.AppendEncode(b, appendPatch(nil, a.Patch))
+		b = appendBase64(b, a.Patch)
 		b = append(b, `","patchType":"JSONPatch"`...)
 	}
 	b = appendAuditAnnotations(b, a.AuditAnnotations)
@@ -59,10 +58,20 @@ func (a Answer) Encode() []byte {
 	return append(b, "}}"...)
 }
 
-// size is about how many bytes the answer will have, so that it seldom has to be moved to a larger place.
-func (a Answer) size() int {
+// appendBase64 writes a JSON Patch as it stands in an answer. The JSON is written first, and what it is encoded to then takes its
+// place.
+func appendBase64(b []byte, ops []Operation) []byte {
+	start := len(b)
+	b = appendPatch(b, ops)
+	end := len(b)
+	b = base64.StdEncoding.AppendEncode(b, b[start:end])
+	return b[:start+copy(b[start:], b[end:])]
+}
+
+// Size is about how many bytes Append needs, so that what it is given seldom has to be moved to a larger place.
+func (a *Answer) Size() int {
 	const frame = 256 // names of fields, and the patch type or the status
-	n := frame + len(a.UID) + len(a.Message) + patchSize(a.Patch)*4/3
+	n := frame + len(a.UID) + len(a.Message) + patchSize(a.Patch)*7/3
 	for _, x := range a.AuditAnnotations {
 		n += len(x.Key) + len(x.Value) + len(`"":"",`)
 	}

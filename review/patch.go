@@ -1,8 +1,6 @@
 package review
 
 import (
-	"slices"
-
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/evergate/evergate/policy"
@@ -18,7 +16,6 @@ type Operation struct {
 
 // appendPatch writes a JSON Patch.
 func appendPatch(b []byte, ops []Operation) []byte {
-	b = slices.Grow(b, patchSize(ops))
 	separator := byte('[')
 	for i := range ops {
 		op := &ops[i]

@@ -119,7 +119,7 @@ func TestPatchKeepsUnknownFields(t *testing.T) {
 func apply(t *testing.T, object []byte, answer Answer) []byte {
 	t.Helper()
 	var review struct{ Response struct{ Patch []byte } }
-	if err := json.Unmarshal(answer.Encode(), &review); err != nil {
+	if err := json.Unmarshal(answer.Append(nil), &review); err != nil {
 		t.Fatal(err)
 	}
 	patch, err := jsonpatch.DecodePatch(review.Response.Patch)

@@ -44,8 +44,14 @@ var containerFields = fieldsOf("name", "image", "command", "args", "ports", "env
 	"livenessProbe", "readinessProbe", "startupProbe", "terminationMessagePath", "terminationMessagePolicy", "imagePullPolicy",
 	"securityContext")
 
+// usualImages is how many images most Pods have at most.
+const usualImages = 4
+
 func (r *reader) containers(images []policy.Image, place policy.Place) []policy.Image {
 	for i := range r.items {
+		if images == nil {
+			images = make([]policy.Image, 0, usualImages)
+		}
 		image := policy.Image{Place: place, Index: i}
 		for field := range r.fields(containerFields) {
 			switch field {
