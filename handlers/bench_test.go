@@ -37,6 +37,7 @@ func benchmark(b *testing.B, h http.Handler, path string, data []byte) {
 	r := httptest.NewRequest(http.MethodPost, path+"?timeout=3s", nil)
 	r.Header.Set("Content-Type", "application/json")
 	r.ContentLength = int64(len(data))
+	r = r.WithContext(ConnContext(r.Context()))
 	w := &discard{header: http.Header{}}
 	for b.Loop() {
 		body.Reset(data)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -121,6 +122,7 @@ func startTLS(t testing.TB, h http.Handler) *httptest.Server {
 	t.Helper()
 	s := httptest.NewUnstartedServer(h)
 	s.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+	s.Config.ConnContext = func(ctx context.Context, _ net.Conn) context.Context { return ConnContext(ctx) }
 	s.StartTLS()
 	t.Cleanup(s.Close)
 	return s

@@ -1,9 +1,11 @@
 package handlers
 
 import (
+	"context"
 	"encoding/json"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"strings"
 	"testing"
@@ -165,6 +167,30 @@ func shorten(got, want []string) []string {
 		}
 	}
 	return got
+}
+
+// Nothing of a request shows in the next one on its connection, nor in what becomes of it without ConnContext.
+func TestRequestsOfAConnection(t *testing.T) {
+	f := newFixture(t, testPolicy)
+	h := Serving(f.Config)
+	pod := reviewOf("", "pods", "CREATE", podOf("nginx"), "")
+	type request struct{ method, path, body string }
+	ctx := ConnContext(t.Context())
+	for _, r := range []request{
+		{"POST", "/mutate/pods", pod}, {"GET", "/mutate/pods", ""}, {"POST", "/validate/pods", pod}, {"POST", "/nowhere", pod},
+		{"BREW", "/mutate/pods", ""}, {"GET", "/readyz", ""}, {"POST", "/readyz", ""}, {"POST", "/mutate/pods", pod},
+	} {
+		var got [2]*httptest.ResponseRecorder
+		for i, ctx := range []context.Context{ctx, t.Context()} {
+			req := httptest.NewRequestWithContext(ctx, r.method, r.path, strings.NewReader(r.body))
+			req.Header.Set("Content-Type", "application/json")
+			got[i] = httptest.NewRecorder()
+			h.ServeHTTP(got[i], req)
+		}
+		if got[0].Code != got[1].Code || got[0].Body.String() != got[1].Body.String() {
+			t.Errorf("%s %s: %d %s, and without ConnContext %d %s", r.method, r.path, got[0].Code, got[0].Body, got[1].Code, got[1].Body)
+		}
+	}
 }
 
 // All answers that are not a review, over the wire.
