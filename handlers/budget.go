@@ -24,6 +24,7 @@ type budget struct {
 	inside prometheus.Gauge
 
 	mu       sync.Mutex
+	shares   int // how many there are
 	free     int64
 	leaving  int64 // held by those that were cut off and are about to give it back
 	arriving map[*share]struct{}
@@ -52,11 +53,11 @@ type claim struct {
 
 func (c *claim) missing() int64 { return c.size - c.share.n }
 
-// held is how many bytes are held now.
-func (b *budget) held() int64 {
+// crowded says whether there are more than so many bodies, or more than so many bytes of them.
+func (b *budget) crowded(bodies int, bytes int64) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.size - b.free
+	return b.shares > bodies || b.size-b.free > bytes
 }
 
 // share returns an empty share of a body that is arriving. The caller must release it.
@@ -64,6 +65,7 @@ func (b *budget) share(cut func(error)) *share {
 	s := &share{budget: b, cut: cut}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.shares++
 	b.arriving[s] = struct{}{}
 	return s
 }
@@ -110,11 +112,12 @@ func (s *share) arrived() error {
 	return nil
 }
 
-// release gives the share back. It cannot be cut off any more.
+// release gives the share back, once. It cannot be cut off any more.
 func (s *share) release() {
 	b := s.budget
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.shares--
 	delete(b.arriving, s)
 	if s.isCut {
 		b.leaving -= s.n

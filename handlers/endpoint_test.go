@@ -442,22 +442,27 @@ func TestBodyBytesAreBounded(t *testing.T) {
 func TestArrivedBeforeDecided(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	const rounds = 100
-	if n := wentFirst(t, rounds, muchToDecide+1); n < rounds*9/10 {
-		t.Errorf("of %d that could go on %d did before a review of many bytes was decided", rounds, n)
+	for _, much := range []struct{ others, size int }{{0, muchToDecide + 1}, {manyToDecide, 1}} {
+		if n := wentFirst(t, rounds, much.others, much.size); n < rounds*9/10 {
+			t.Errorf("with much to decide %v of %d that could go on %d did first", much, rounds, n)
+		}
 	}
-	if n := wentFirst(t, rounds, muchToDecide); n > rounds/10 {
-		t.Errorf("of %d that could go on %d did before a review of few bytes was decided", rounds, n)
+	if n := wentFirst(t, rounds, manyToDecide-1, muchToDecide); n > rounds/10 {
+		t.Errorf("with little to decide of %d that could go on %d did first", rounds, n)
 	}
 }
 
-// wentFirst is how often somebody who could go on did so before a review of size bytes was decided.
-func wentFirst(t *testing.T, rounds, size int) int64 {
+// wentFirst is how often somebody who could go on did so before a review of size bytes was decided, beside so many others.
+func wentFirst(t *testing.T, rounds, others, size int) int64 {
 	t.Helper()
 	var ran, first atomic.Int64
-	_, h := newFixture(t, "").fake(func(*policy.Policy, []byte, *telemetry.ReviewSpan) (*verdict, error) {
+	server, h := newFixture(t, "").fake(func(*policy.Policy, []byte, *telemetry.ReviewSpan) (*verdict, error) {
 		first.Add(ran.Load())
 		return &verdict{}, nil
 	})
+	for range others {
+		server.bodies.share(nil)
+	}
 	for range rounds {
 		ran.Store(0)
 		done := make(chan struct{})
