@@ -54,8 +54,7 @@ func TestFieldsAreInOrder(t *testing.T) {
 }
 
 func jsonNames(t reflect.Type) (names []string) {
-	for i := range t.NumField() {
-		f := t.Field(i)
+	for f := range t.Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
 		case name != "":
