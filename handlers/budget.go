@@ -19,12 +19,10 @@ import (
 //
 // A body that has arrived is never cut off: it is about to be decided, and gives back its bytes by itself.
 type budget struct {
-	size   int64
 	line   int // how many may wait
 	inside prometheus.Gauge
 
 	mu       sync.Mutex
-	shares   int // how many there are
 	free     int64
 	leaving  int64 // held by those that were cut off and are about to give it back
 	arriving map[*share]struct{}
@@ -32,7 +30,7 @@ type budget struct {
 }
 
 func newBudget(size int64, line int, inside prometheus.Gauge) *budget {
-	return &budget{size: size, line: line, inside: inside, free: size, arriving: make(map[*share]struct{})}
+	return &budget{line: line, inside: inside, free: size, arriving: make(map[*share]struct{})}
 }
 
 // share is what one body holds of a budget.
@@ -53,19 +51,11 @@ type claim struct {
 
 func (c *claim) missing() int64 { return c.size - c.share.n }
 
-// crowded says whether there are more than so many bodies, or more than so many bytes of them.
-func (b *budget) crowded(bodies int, bytes int64) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.shares > bodies || b.size-b.free > bytes
-}
-
 // share returns an empty share of a body that is arriving. The caller must release it.
 func (b *budget) share(cut func(error)) *share {
 	s := &share{budget: b, cut: cut}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.shares++
 	b.arriving[s] = struct{}{}
 	return s
 }
@@ -112,12 +102,11 @@ func (s *share) arrived() error {
 	return nil
 }
 
-// release gives the share back, once. It cannot be cut off any more.
+// release gives the share back. It cannot be cut off any more.
 func (s *share) release() {
 	b := s.budget
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.shares--
 	delete(b.arriving, s)
 	if s.isCut {
 		b.leaving -= s.n

@@ -106,25 +106,14 @@ func (e *endpoint) review(w http.ResponseWriter, r *http.Request, start time.Tim
 	span.Stage("wait for turn")
 	// To decide is nothing but computing. Go lets a goroutine that runs go on before those whose connection has something
 	// to read, so that with every core busy a request could lie unread for seconds, its caller's time running and its
-	// place in line not taken. They come first, unless there is little to decide before them: see
-	// docs/decisions/0004-read-before-deciding.md.
-	if e.bodies.crowded(manyToDecide, muchToDecide) {
-		runtime.Gosched()
-	}
+	// place in line not taken. They come first: see docs/decisions/0004-read-before-deciding.md.
+	runtime.Gosched()
 	if err := e.reviews.enter(ctx, t.patience, 1); err != nil {
 		return nil, err
 	}
 	defer e.reviews.leave(1)
 	return e.decide(body, span)
 }
-
-// So many reviews, and so many bytes of them, may be there before others are read first. It takes two milliseconds to decide on
-// them; to put a review aside takes as long as to decide on a kilobyte. Under a policy that makes a review a hundred times as
-// dear, it is their number that keeps the wait of others short.
-const (
-	manyToDecide = 16
-	muchToDecide = 256 << 10
-)
 
 // decide takes the policy, once, and judges the review in body by it. Nobody may use body after that: whatever is kept
 // of it is a copy.
