@@ -6,18 +6,17 @@ import (
 	"runtime/debug"
 )
 
-// Go collects garbage when the heap has grown by a share of what is in use, so that a small heap is collected often: with the
-// 5 MiB of this process, after each 700 reviews. The ballast is memory that counts as in use, but that nobody ever writes to, so
-// that it never becomes resident. With it and a smaller share as much is allocated between two collections whatever is in
-// use: 18 MiB, and a quarter of what is in use. That is more than Go would take with little in use, and less with much, as under
-// an attack.
+// Go collects garbage when the heap has grown by a share of what is in use, so that a small heap, as of this process, is collected
+// often. The ballast is memory that counts as in use, but that nobody ever writes to, so that it never becomes resident. With it and
+// a smaller share 16 MiB are allocated between two collections, and a quarter of what is in use: more than Go would take with little in
+// use, and less with much, as under an attack. See docs/decisions/0011-ballast.md.
 const (
 	ballastBytes = 64 << 20
 	gcPercent    = 25
 )
 
-// tuneHeap makes it so until restore is called. Of GOGC and GOMEMLIMIT, where they are set, the first is left as it is, and the
-// second means what is in use without the ballast.
+// tuneHeap makes it so until restore is called. Where GOGC is set, all is left as it is. GOMEMLIMIT means what it did, without the
+// ballast.
 func tuneHeap() (restore func()) {
 	const byDefault = 100
 	percent := debug.SetGCPercent(gcPercent)
