@@ -413,3 +413,16 @@ func BenchmarkCompileMirrors(b *testing.B) {
 		})
 	}
 }
+
+// Of entries that share a mirror the first is named for what stands there.
+func TestSharedMirror(t *testing.T) {
+	p := mustLoad(t, `
+mirrors:
+- {name: blue, sources: [docker.io], mirror: mirror.example/hub, mode: enforce, match: {namespaces: [blue]}}
+- {name: green, sources: [docker.io], mirror: mirror.example/hub, mode: warn, match: {namespaces: [green]}}
+`)
+	out := rewriteOne(p, "mirror.example/hub/library/nginx")
+	if out.Outcome != AtMirror || out.Entry != "blue" || out.Mode != Enforce {
+		t.Errorf("%s by %s, %s; want at a mirror by blue", out.Outcome, out.Entry, out.Mode)
+	}
+}

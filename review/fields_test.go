@@ -68,7 +68,7 @@ func jsonNames(t reflect.Type) (names []string) {
 
 // A field is found wherever it stands and however it is written, and its value is read once.
 func TestFieldIsFound(t *testing.T) {
-	known := fieldsOf("a", "sevench", "terminationMessagePath", "terminationMessagePolicy")
+	known := fieldsOf("a", "image", "sevench", "terminationMessagePath", "terminationMessagePolicy")
 	long := strings.Repeat(" ", 40) // so that what stands before it is not at the end of the text
 	for text, want := range map[string]string{
 		`{"a":1,"sevench":2,"terminationMessagePath":3,"terminationMessagePolicy":4}`: "a=1 sevench=2 terminationMessagePath=3 terminationMessagePolicy=4",
@@ -76,6 +76,7 @@ func TestFieldIsFound(t *testing.T) {
 		`{ "a" : 1 , "sevenc\u0068" : 2 }` + long:                                     "a=1 sevench=2",
 		`{"b":0,"a":1,"":0,"terminationMessagePat":0,"sevenchar":{"a":5}}` + long:     "a=1",
 		`{"A":0,"a":` + "\n" + `1,"terminationMessageP":0}` + long:                    "a=1",
+		`{"image" : 1, "imager":2, "imag":3}` + long:                                  "image=1",
 		`{"a":1}`:               "a=1",
 		`{"\u0061":1}`:          "a=1",
 		`{"x":"\"a\":1"}`:       "",
@@ -94,6 +95,20 @@ func TestFieldIsFound(t *testing.T) {
 		}
 		if strings.Join(got, " ") != want {
 			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}
+
+// A text may end anywhere.
+func TestFieldAtTheEnd(t *testing.T) {
+	text := `{"terminationMessagePath":1}`
+	for n := range len(text) {
+		r := newReader([]byte(text[:n]))
+		for range r.fields(fieldsOf("terminationMessagePath", "a")) {
+			r.skip()
+		}
+		if r.err == nil {
+			t.Errorf("%s is taken for JSON", text[:n])
 		}
 	}
 }
