@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// buffers keeps the memory of bodies for the next ones: they are most of what a review allocates, and memory that is new
+// buffers keeps the memory of bodies and answers for the next ones: they are most of what a review allocates, and memory that is new
 // has to be cleared and collected. What nobody uses goes back with the next two garbage collections. The zero value is
 // ready to use.
 type buffers struct {

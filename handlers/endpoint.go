@@ -22,7 +22,7 @@ import (
 type server struct {
 	policies Policies
 	bodies   *budget
-	buffers  buffers // what they are read into
+	buffers  buffers // what they are read into, and answers written
 	reviews  *gate   // reviews that are decoded and decided
 	overdue  *Overdue
 	metrics  *telemetry.Metrics

@@ -34,8 +34,8 @@ const (
 
 // Append appends the AdmissionReview that carries the answer to b. All fields of the protocol are filled in here.
 //
-// It is written by hand, since every review pays for it: encoding/json takes three times as long, and needs the patch as a
-// JSON text of its own before it can be encoded as a field. Strings are jsontext's business.
+// It is written by hand, since every review pays for it: encoding/json takes three times as long, and needs memory of its own
+// for the patch. Strings are jsontext's business.
 func (a *Answer) Append(b []byte) []byte {
 	b = append(b, `{"apiVersion":"`+reviewVersion+`","kind":"`+reviewKind+`","response":{"uid":`...)
 	b = appendString(b, a.UID)
@@ -71,7 +71,7 @@ func appendBase64(b []byte, ops []Operation) []byte {
 // Size is about how many bytes Append needs, so that what it is given seldom has to be moved to a larger place.
 func (a *Answer) Size() int {
 	const frame = 256 // names of fields, and the patch type or the status
-	n := frame + len(a.UID) + len(a.Message) + patchSize(a.Patch)*7/3
+	n := frame + len(a.UID) + len(a.Message) + patchSize(a.Patch)*7/3 // as JSON, and behind it in base64
 	for _, x := range a.AuditAnnotations {
 		n += len(x.Key) + len(x.Value) + len(`"":"",`)
 	}

@@ -3,7 +3,8 @@ package review
 import "encoding/binary"
 
 // fields are the names of fields of an object that a walker reads or expects, in the order in which an API server writes them:
-// that of the fields of the Go type. A walker finds those that it reads in any order, and a little faster in this one.
+// that of the fields of the Go type. A walker finds those that it reads in any order, and a little faster in this one. It does not
+// hear of any others: a name that it reads and that is not among them would never be read.
 type fields struct {
 	names   []string
 	written []written

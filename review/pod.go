@@ -23,7 +23,9 @@ var podFields = fieldsOf("volumes", "initContainers", "containers", "ephemeralCo
 	"affinity", "schedulerName", "tolerations", "priority", "enableServiceLinks", "preemptionPolicy")
 
 // podSpec returns the images of a Pod, whatever the order of its fields.
-func (r *reader) podSpec() (images []policy.Image) {
+func (r *reader) podSpec() []policy.Image {
+	var room lists[policy.Image]
+	images := room.begin()
 	for field := range r.fields(podFields) {
 		switch field {
 		case "containers":
@@ -37,21 +39,15 @@ func (r *reader) podSpec() (images []policy.Image) {
 		}
 	}
 	slices.SortStableFunc(images, func(a, b policy.Image) int { return cmp.Compare(a.Place, b.Place) })
-	return images
+	return room.end(images)
 }
 
 var containerFields = fieldsOf("name", "image", "command", "args", "ports", "envFrom", "env", "resources", "volumeMounts",
 	"livenessProbe", "readinessProbe", "startupProbe", "terminationMessagePath", "terminationMessagePolicy", "imagePullPolicy",
 	"securityContext")
 
-// usualImages is how many images most Pods have at most.
-const usualImages = 4
-
 func (r *reader) containers(images []policy.Image, place policy.Place) []policy.Image {
 	for i := range r.items {
-		if images == nil {
-			images = make([]policy.Image, 0, usualImages)
-		}
 		image := policy.Image{Place: place, Index: i}
 		for field := range r.fields(containerFields) {
 			switch field {
