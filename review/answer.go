@@ -70,7 +70,7 @@ func appendBase64(b []byte, ops []Operation) []byte {
 
 // Size is about how many bytes Append needs, so that what it is given seldom has to be moved to a larger place.
 func (a *Answer) Size() int {
-	const frame = 256 // names of fields, and the patch type or the status
+	const frame = 256                                                 // names of fields, and the patch type or the status
 	n := frame + len(a.UID) + len(a.Message) + patchSize(a.Patch)*7/3 // as JSON, and behind it in base64
 	for _, x := range a.AuditAnnotations {
 		n += len(x.Key) + len(x.Value) + len(`"":"",`)
