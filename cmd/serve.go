@@ -106,7 +106,7 @@ func (f *serveFlags) define(flags *pflag.FlagSet) {
 	flags.DurationVar(&f.shutdownTimeout, "shutdown-timeout", lifecycle.DefaultShutdownTimeout, "after the drain, how long reviews under way may take")
 	flags.DurationVar(&f.maxConnectionAge, "max-connection-age", lifecycle.DefaultMaxConnectionAge, "age, ±10 %, at which a connection is retired by its next answer; 0: never")
 	flags.IntVar(&f.maxConnections, "max-connections", lifecycle.DefaultMaxConnections, "connections open at one time; 0: no bound")
-	flags.IntVar(&f.limits.Reviews, "max-in-flight", 0, "reviews decided at one time (default twice the number of cores)")
+	flags.IntVar(&f.limits.Reviews, "max-in-flight", 0, "reviews decided at one time (default four times the number of cores)")
 	flags.Int64Var(&f.limits.BodyBytes, "max-body-bytes", 0, "`bytes` of reviews held at one time, at least the largest review (default 64 MiB)")
 
 	f.log.define(flags)

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"runtime"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -104,10 +103,6 @@ func (e *endpoint) review(w http.ResponseWriter, r *http.Request, start time.Tim
 		return nil, err
 	}
 	span.Stage("wait for turn")
-	// To decide is nothing but computing. Go lets a goroutine that runs go on before those whose connection has something
-	// to read, so that with every core busy a request could lie unread for seconds, its caller's time running and its
-	// place in line not taken. They come first: see docs/decisions/0004-read-before-deciding.md.
-	runtime.Gosched()
 	if err := e.reviews.enter(ctx, t.patience, 1); err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -460,6 +461,38 @@ func TestArrivedBeforeDecided(t *testing.T) {
 	// Now and then, every 61st time, Go takes who has yielded before the others.
 	if first := first.Load(); first < rounds*9/10 {
 		t.Errorf("of %d that could go on %d did before a review was decided", rounds, first)
+	}
+}
+
+// Whoever can go on waits for no more decisions than there are places, however many reviews have arrived.
+func TestDecisionsBetweenTurns(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	const reviews, places = 200, 2
+	var decided atomic.Int64
+	f := newFixture(t, "")
+	f.Limits.Reviews = places
+	_, h := f.fake(func(*policy.Policy, []byte, *telemetry.ReviewSpan) (*verdict, error) {
+		decided.Add(1)
+		return &verdict{}, nil
+	})
+	var callers sync.WaitGroup
+	for range reviews {
+		callers.Go(func() {
+			r := httptest.NewRequest(http.MethodPost, "/fake", strings.NewReader("{}"))
+			r.Header.Set("Content-Type", "application/json")
+			h.ServeHTTP(httptest.NewRecorder(), r)
+		})
+	}
+	most := int64(0)
+	for before := int64(0); before < reviews; {
+		runtime.Gosched()
+		now := decided.Load()
+		most, before = max(most, now-before), now
+	}
+	callers.Wait()
+	// Twice the places: now and then Go takes who has yielded before the others.
+	if most > 2*places {
+		t.Errorf("with %d places %d reviews were decided between two turns of a goroutine that could go on", places, most)
 	}
 }
 

@@ -34,8 +34,12 @@ func (g *gate) enter(ctx context.Context, patience time.Time, n int64) error {
 		if err := g.wait(ctx, patience, n); err != nil {
 			return err
 		}
-		runtime.Gosched() // it was let in to run at once, before requests that have arrived are read
 	}
+	// To decide is nothing but computing. Go lets a goroutine that runs go on before those whose connection has something
+	// to read, so that with every core busy a request could lie unread for seconds, its caller's time running and its
+	// place in line not taken. They come first, and wait for no more decisions than there is room for here: see
+	// docs/decisions/0004-read-before-deciding.md.
+	runtime.Gosched()
 	if ctx.Err() != nil {
 		g.room.Release(n)
 		return turnedAway(ctx, g.name)

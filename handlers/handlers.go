@@ -66,7 +66,8 @@ type Policies interface {
 // no more memory than it was given. A zero field stands for its default.
 type Limits struct {
 	// Reviews is how many reviews are decoded and decided at once. Both are nothing but computing, so more than there
-	// are cores only take turns. The default is twice GOMAXPROCS: one that the kernel has put aside holds up nobody.
+	// are cores only take turns. The default is four times GOMAXPROCS: whoever is put aside, by the kernel or for a request
+	// to be read, holds up nobody. What has just arrived may have to wait for as many decisions before it is read.
 	Reviews int
 	// BodyBytes is how many bytes of bodies are held at once. The default is 64 MiB: three of the largest reviews, or
 	// six hundred Pods of 100 KiB; with what decoding allocates and garbage, 250 MiB of memory.
@@ -82,7 +83,7 @@ const maxReviewBytes = 20 << 20
 
 func (l Limits) withDefaults() Limits {
 	if l.Reviews <= 0 {
-		l.Reviews = 2 * runtime.GOMAXPROCS(0)
+		l.Reviews = 4 * runtime.GOMAXPROCS(0)
 	}
 	if l.BodyBytes <= 0 {
 		l.BodyBytes = 64 << 20
