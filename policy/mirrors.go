@@ -111,15 +111,16 @@ func (d destination) suits(s source) error {
 	return nil
 }
 
-// mirror is an entry in force.
+// mirror is what is kept of an entry in force.
 type mirror struct {
-	*mirrorEntry
+	header
+	to     destination
 	order  int      // of the entry among those in force
 	spared imageSet // what exclude.images has
 }
 
-func newMirror(e *mirrorEntry, order int) *mirror {
-	m := &mirror{mirrorEntry: e, order: order}
+func newMirror(e *mirrorEntry, order int) mirror {
+	m := mirror{header: e.header, to: e.Mirror, order: order}
 	if e.Exclude != nil {
 		m.spared = newImageSet(e.Exclude.Images)
 	}
@@ -144,9 +145,9 @@ type route struct {
 	cut    int
 }
 
-func newRoute(m *mirror, s source) *route {
-	r := &route{mirror: m, source: s, base: m.Mirror.place, cut: len(s.place)}
-	if m.Mirror.keepRegistry && s.place != "" {
+func newRoute(m *mirror, s source) route {
+	r := route{mirror: m, source: s, base: m.to.place, cut: len(s.place)}
+	if m.to.keepRegistry && s.place != "" {
 		registry, _, _ := strings.Cut(s.place, "/")
 		r.base += "/" + registry
 	}

@@ -11,10 +11,11 @@ import (
 // at a mirror is let be, the source would be a dead letter. A source whose entry excludes the mirror is none.
 func (t *mirrorTable) loops() strict.Errors {
 	var errs strict.Errors
-	for _, r := range t.routes {
+	for i := range t.routes {
+		r := &t.routes[i]
 		if by := t.coveredBy(r); by != nil {
 			errs = append(errs, r.Pos.Errorf("the mirror %s is covered by the source %s of %s, which would rewrite its images "+
-				"again: that entry needs exclude: {images: [%s]}", r.Mirror, by.source, by.where(), r.base))
+				"again: that entry needs exclude: {images: [%s]}", r.to, by.source, by.where(), r.base))
 		}
 		if m, place := t.standsAt(r.source.place); m != nil && !r.spares(place) {
 			errs = append(errs, r.Pos.Errorf("the source %s lies at %s, the mirror of %s, where images are never rewritten: "+
@@ -48,7 +49,8 @@ func (t *mirrorTable) coveredBy(r *route) *route {
 func (t *mirrorTable) collisions() strict.Errors {
 	var errs strict.Errors
 	known := newLandings(t.routes)
-	for _, r := range t.routes {
+	for i := range t.routes {
+		r := &t.routes[i]
 		for other, from := range known.beside(r) {
 			toldThere := other.end() == r.end() && other.order > r.order
 			if toldThere || from == r.source.place || other.spares(from) || t.diverted(from, other.source) {
@@ -85,14 +87,15 @@ type landing struct {
 	routes []*route
 }
 
-func newLandings(routes []*route) landings {
+func newLandings(routes []route) landings {
 	type way struct {
 		source source
 		end    end
 	}
 	known := map[way]bool{}
 	all := landings{}
-	for _, r := range routes {
+	for i := range routes {
+		r := &routes[i]
 		e := r.end()
 		// Entries that differ only in their match lead the same images to the same names: one speaks for all of them.
 		if known[way{r.source, e}] {

@@ -72,12 +72,8 @@ func (x namespaceIndex) all() iter.Seq[conditional] {
 // overlaps refuses entries of one source whose namespaces overlap: which of them applies would be left to chance.
 func (t *mirrorTable) overlaps() strict.Errors {
 	var errs strict.Errors
-	seen := map[*origin]bool{}
-	for _, r := range t.routes {
-		if o := t.origin(r.source); !seen[o] {
-			seen[o] = true
-			errs = append(errs, o.overlaps()...)
-		}
+	for i := range t.origins {
+		errs = append(errs, t.origins[i].overlaps()...)
 	}
 	return errs
 }

@@ -11,24 +11,25 @@ import (
 
 // mirrorTable finds the route of an image. What that costs depends on the length of the image's name, not on how many
 // routes there are.
+//
+// Of each kind there is one piece of memory, made at once so that its elements stay where they are: each garbage collection
+// looks through a policy, and ten thousand mirrors in a hundred thousand pieces would be a tenth of the cost of a review.
 type mirrorTable struct {
-	mirrors   []*mirror
-	routes    []*route
+	mirrors   []mirror
+	routes    []route
+	origins   []origin
 	strictest Mode // of the mirrors; Off when there are none
 
 	// What lies at a place, and what a wildcard covers, which in most policies is nothing.
-	origins     map[string]*origin
-	wildOrigins map[wildcard]*origin
-	ends        map[string]*mirror // of entries that share an end, the first
-	wildEnds    map[end]*mirror
+	places       map[string]*origin
+	wildcards    map[wildcard]*origin
+	ends         map[string]*mirror // of entries that share an end, the first
+	wildcardEnds map[end]*mirror
 }
 
 // compileMirrors builds the table of the entries that are in force, and says what is wrong between them.
 func compileMirrors(entries []mirrorEntry) (*mirrorTable, strict.Errors) {
-	t := &mirrorTable{
-		origins: map[string]*origin{}, wildOrigins: map[wildcard]*origin{},
-		ends: map[string]*mirror{}, wildEnds: map[end]*mirror{},
-	}
+	t := newMirrorTable(entries)
 	var errs strict.Errors
 	for i := range entries {
 		if entries[i].Mode != Off {
@@ -39,33 +40,54 @@ func compileMirrors(entries []mirrorEntry) (*mirrorTable, strict.Errors) {
 	slices.SortStableFunc(errs, func(a, b strict.Error) int {
 		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
+	for i := range t.mirrors {
+		t.mirrors[i].Pos.Path = "" // for errors alone, and all are told
+	}
 	return t, errs
+}
+
+// newMirrorTable returns an empty table with room for entries.
+func newMirrorTable(entries []mirrorEntry) *mirrorTable {
+	sources := 0
+	for i := range entries {
+		sources += len(entries[i].Sources)
+	}
+	return &mirrorTable{
+		mirrors: make([]mirror, 0, len(entries)),
+		routes:  make([]route, 0, sources),
+		origins: make([]origin, 0, sources),
+		places:  map[string]*origin{}, wildcards: map[wildcard]*origin{},
+		ends: map[string]*mirror{}, wildcardEnds: map[end]*mirror{},
+	}
 }
 
 // len returns how many entries are in force.
 func (t *mirrorTable) len() int { return len(t.mirrors) }
 
-// places lists the mirrors, each once, in the order of their names.
-func (t *mirrorTable) places() []string {
+// mirrorPlaces lists the places of the mirrors, each once, in the order of their names.
+func (t *mirrorTable) mirrorPlaces() []string {
 	var places []string
-	for _, m := range t.mirrors {
-		places = append(places, m.Mirror.place)
+	for i := range t.mirrors {
+		places = append(places, t.mirrors[i].to.place)
 	}
 	slices.Sort(places)
 	return slices.Compact(places)
 }
 
 func (t *mirrorTable) add(e *mirrorEntry) strict.Errors {
-	m := newMirror(e, len(t.mirrors))
-	t.mirrors = append(t.mirrors, m)
+	t.mirrors = append(t.mirrors, newMirror(e, len(t.mirrors)))
+	m := &t.mirrors[len(t.mirrors)-1]
 	t.strictest = max(t.strictest, e.Mode)
 	var errs strict.Errors
 	for _, s := range e.Sources {
-		r := newRoute(m, s)
-		t.routes = append(t.routes, r)
+		t.routes = append(t.routes, newRoute(m, s))
+		r := &t.routes[len(t.routes)-1]
 		t.addEnd(r.end(), m)
 		switch o := t.origin(s); {
 		case e.Match != nil:
+			if o.matched == nil {
+				o.matched = namespaceIndex{}
+			}
 			o.matched.add(r)
 		case o.always == nil:
 			o.always = r
@@ -80,8 +102,8 @@ func (t *mirrorTable) add(e *mirrorEntry) strict.Errors {
 func (t *mirrorTable) addEnd(e end, m *mirror) {
 	switch {
 	case e.wild != wildcard{}:
-		if t.wildEnds[e] == nil {
-			t.wildEnds[e] = m
+		if t.wildcardEnds[e] == nil {
+			t.wildcardEnds[e] = m
 		}
 	case t.ends[e.place] == nil:
 		t.ends[e.place] = m
@@ -90,18 +112,19 @@ func (t *mirrorTable) addEnd(e end, m *mirror) {
 
 // origin returns the origin of a source, a new one if there was none.
 func (t *mirrorTable) origin(s source) *origin {
-	o := t.origins[s.place]
+	o := t.places[s.place]
 	if s.place == "" {
-		o = t.wildOrigins[s.wild]
+		o = t.wildcards[s.wild]
 	}
 	if o != nil {
 		return o
 	}
-	o = &origin{source: s, matched: namespaceIndex{}}
+	t.origins = append(t.origins, origin{source: s})
+	o = &t.origins[len(t.origins)-1]
 	if s.place == "" {
-		t.wildOrigins[s.wild] = o
+		t.wildcards[s.wild] = o
 	} else {
-		t.origins[s.place] = o
+		t.places[s.place] = o
 	}
 	return o
 }
@@ -110,16 +133,16 @@ func (t *mirrorTable) origin(s source) *origin {
 func (t *mirrorTable) covering(name string) iter.Seq[*origin] {
 	return func(yield func(*origin) bool) {
 		for place := range ancestors(name) {
-			if o := t.origins[place]; o != nil && !yield(o) {
+			if o := t.places[place]; o != nil && !yield(o) {
 				return
 			}
 		}
-		if len(t.wildOrigins) == 0 {
+		if len(t.wildcards) == 0 {
 			return
 		}
 		registry, _, _ := strings.Cut(name, "/")
 		for w := range wildcards(registry) {
-			if o := t.wildOrigins[w]; o != nil && !yield(o) {
+			if o := t.wildcards[w]; o != nil && !yield(o) {
 				return
 			}
 		}
@@ -132,11 +155,11 @@ func (t *mirrorTable) standsAt(name string) (m *mirror, place string) {
 		if m := t.ends[place]; m != nil {
 			return m, place
 		}
-		if len(t.wildEnds) == 0 {
+		if len(t.wildcardEnds) == 0 {
 			continue
 		}
 		for e := range endsAt(place) {
-			if m := t.wildEnds[e]; m != nil {
+			if m := t.wildcardEnds[e]; m != nil {
 				return m, place
 			}
 		}
@@ -164,7 +187,7 @@ func (t *mirrorTable) decide(ref reference, s *subject) ImageOutcome {
 // origin is one source, with all that a policy says of it.
 type origin struct {
 	source  source
-	matched namespaceIndex // routes of entries with match
+	matched namespaceIndex // routes of entries with match; nil when there are none
 	always  *route         // of the entry without; nil when there is none
 }
 

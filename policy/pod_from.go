@@ -17,8 +17,8 @@ type fromMirrors struct {
 func newFromMirrors(t *mirrorTable, allowed []imagePattern) fromMirrors {
 	var known []string
 	seen := map[string]bool{}
-	for _, m := range t.mirrors {
-		if place := m.Mirror.String(); !seen[place] {
+	for i := range t.mirrors {
+		if place := t.mirrors[i].to.String(); !seen[place] {
 			seen[place] = true
 			known = append(known, place)
 		}

@@ -44,7 +44,7 @@ func (p *Policy) Counts() Counts {
 
 // MirrorPlaces lists the places that images are rewritten to, each once: a registry, or a registry and a path, such as
 // mirror.example/docker.io; of mirrors that end with {registry}, the place above it.
-func (p *Policy) MirrorPlaces() []string { return p.mirrors.places() }
+func (p *Policy) MirrorPlaces() []string { return p.mirrors.mirrorPlaces() }
 
 // Modes is the strictest mode among the entries of each kind; Off where there are none.
 type Modes struct {
