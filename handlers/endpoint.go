@@ -106,7 +106,8 @@ func (e *endpoint) review(w http.ResponseWriter, r *http.Request, start time.Tim
 	if err := e.reviews.enter(ctx, t.patience, 1); err != nil {
 		return nil, err
 	}
-	defer e.reviews.leave(1)
+	began := time.Now()
+	defer func() { e.reviews.leave(1, time.Since(began)) }()
 	return e.decide(body, span)
 }
 

@@ -437,30 +437,38 @@ func TestBodyBytesAreBounded(t *testing.T) {
 	})
 }
 
-// Whoever can go on, as those whose request has arrived can, goes on before the next review is decided.
+// Whoever can go on, as those whose request has arrived can, goes on before the next review is decided, if reviews have been
+// decided for a while. Before that nobody pays for it.
 func TestArrivedBeforeDecided(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	const rounds = 100
-	var ran, first atomic.Int64
-	_, h := newFixture(t, "").fake(func(*policy.Policy, []byte, *telemetry.ReviewSpan) (*verdict, error) {
-		first.Add(ran.Load())
-		return &verdict{}, nil
-	})
-	for range rounds {
-		ran.Store(0)
-		done := make(chan struct{})
-		go func() {
-			ran.Store(1)
-			close(done)
-		}()
-		r := httptest.NewRequest(http.MethodPost, "/fake", strings.NewReader("{}"))
-		r.Header.Set("Content-Type", "application/json")
-		h.ServeHTTP(httptest.NewRecorder(), r)
-		<-done
-	}
-	// Now and then, every 61st time, Go takes who has yielded before the others.
-	if first := first.Load(); first < rounds*9/10 {
-		t.Errorf("of %d that could go on %d did before a review was decided", rounds, first)
+	for _, tt := range []struct {
+		decided     time.Duration // before each review
+		least, most int64         // that go first; now and then, every 61st time, Go takes who has yielded before the others
+	}{
+		{decidedAtOnce, rounds * 9 / 10, rounds},
+		{0, 0, rounds / 10},
+	} {
+		var ran, first atomic.Int64
+		s, h := newFixture(t, "").fake(func(*policy.Policy, []byte, *telemetry.ReviewSpan) (*verdict, error) {
+			first.Add(ran.Load())
+			return &verdict{}, nil
+		})
+		for range rounds {
+			ran.Store(0)
+			s.reviews.decided.Store(int64(tt.decided))
+			done := make(chan struct{})
+			go func() {
+				ran.Store(1)
+				close(done)
+			}()
+			h.ServeHTTP(httptest.NewRecorder(), fakeReview())
+			<-done
+		}
+		if first := first.Load(); first < tt.least || first > tt.most {
+			t.Errorf("after %v of deciding, of %d that could go on %d did before a review was decided; want %d to %d",
+				tt.decided, rounds, first, tt.least, tt.most)
+		}
 	}
 }
 
@@ -471,17 +479,16 @@ func TestDecisionsBetweenTurns(t *testing.T) {
 	var decided atomic.Int64
 	f := newFixture(t, "")
 	f.Limits.Reviews = places
-	_, h := f.fake(func(*policy.Policy, []byte, *telemetry.ReviewSpan) (*verdict, error) {
+	var s *server
+	var h http.Handler
+	s, h = f.fake(func(*policy.Policy, []byte, *telemetry.ReviewSpan) (*verdict, error) {
 		decided.Add(1)
+		s.reviews.decided.Add(int64(decidedAtOnce)) // so long it is taken to last
 		return &verdict{}, nil
 	})
 	var callers sync.WaitGroup
 	for range reviews {
-		callers.Go(func() {
-			r := httptest.NewRequest(http.MethodPost, "/fake", strings.NewReader("{}"))
-			r.Header.Set("Content-Type", "application/json")
-			h.ServeHTTP(httptest.NewRecorder(), r)
-		})
+		callers.Go(func() { h.ServeHTTP(httptest.NewRecorder(), fakeReview()) })
 	}
 	most := int64(0)
 	for before := int64(0); before < reviews; {
@@ -494,6 +501,12 @@ func TestDecisionsBetweenTurns(t *testing.T) {
 	if most > 2*places {
 		t.Errorf("with %d places %d reviews were decided between two turns of a goroutine that could go on", places, most)
 	}
+}
+
+func fakeReview() *http.Request {
+	r := httptest.NewRequest(http.MethodPost, "/fake", strings.NewReader("{}"))
+	r.Header.Set("Content-Type", "application/json")
+	return r
 }
 
 func TestTimes(t *testing.T) {

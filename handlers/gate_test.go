@@ -41,22 +41,22 @@ func TestGateIsFirstComeFirstServed(t *testing.T) {
 			}()
 			synctest.Wait()
 		}
-		g.leave(1)
+		g.leave(1, 0)
 		synctest.Wait()
 		if len(entered) != 0 {
 			t.Fatalf("with room for one, number %d was let in before the one that needs two", <-entered)
 		}
-		g.leave(1)
+		g.leave(1, 0)
 		for want := range 3 {
 			synctest.Wait()
 			if got := <-entered; got != want {
 				t.Errorf("number %d was let in, want %d", got, want)
 			}
 			if want < 2 {
-				g.leave(1) // half of the first, then the rest
+				g.leave(1, 0) // half of the first, then the rest
 			}
 		}
-		g.leave(2)
+		g.leave(2, 0)
 		mustEnter(t, g, 2) // everything was given back
 	})
 }
@@ -105,7 +105,7 @@ func TestGateTurnsAway(t *testing.T) {
 		{
 			name: "the caller has gone and there is room",
 			given: func(t *testing.T, g *gate) (context.Context, context.CancelFunc) {
-				g.leave(1)
+				g.leave(1, 0)
 				t.Cleanup(func() { mustNotBlock(t, g) })
 				ctx, cancel := context.WithCancel(t.Context())
 				cancel()
@@ -164,7 +164,7 @@ func TestGateForgetsThoseWhoWaited(t *testing.T) {
 		if n := g.waiting.Load(); n != 0 {
 			t.Errorf("%d wait after all have lost patience", n)
 		}
-		g.leave(1)
+		g.leave(1, 0)
 		mustEnter(t, g, 1)
 	})
 }

@@ -101,7 +101,7 @@ func (w *overworked) review(caller context.Context) error {
 	if err := w.gate.enter(ctx, t.patience, 1); err != nil {
 		return err
 	}
-	defer w.gate.leave(1)
+	defer w.gate.leave(1, decisionCost)
 	w.work(decisionCost)
 	return nil
 }
