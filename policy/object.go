@@ -74,9 +74,11 @@ func (i Image) Path() string {
 	return "spec." + i.Place.String() + "[" + strconv.Itoa(i.Index) + "]." + i.field(".")
 }
 
-// Pointer returns the field that holds the image as a JSON Pointer (RFC 6901): /spec/containers/0/image.
-func (i Image) Pointer() string {
-	return "/spec/" + i.Place.String() + "/" + strconv.Itoa(i.Index) + "/" + i.field("/")
+// AppendPointer appends the field that holds the image as a JSON Pointer (RFC 6901): /spec/containers/0/image.
+func (i Image) AppendPointer(b []byte) []byte {
+	b = append(append(b, "/spec/"...), i.Place.String()...)
+	b = strconv.AppendInt(append(b, '/'), int64(i.Index), 10)
+	return append(append(b, '/'), i.field("/")...)
 }
 
 func (i Image) field(sep string) string {

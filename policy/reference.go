@@ -123,7 +123,7 @@ func ancestors(name string) iter.Seq[string] {
 // isRegistry tells whether the first segment of a name is a registry: without a dot, a port or the name localhost it
 // is a path on docker.io.
 func isRegistry(segment string) bool {
-	return segment == "localhost" || strings.ContainsAny(segment, ".:")
+	return segment == "localhost" || strings.IndexByte(segment, '.') >= 0 || strings.IndexByte(segment, ':') >= 0
 }
 
 // shownImage is how many bytes of an image a sentence shows: what is longer is no image that a registry has.

@@ -19,7 +19,7 @@ func plainReference(s string) (ref reference, ok bool) {
 		return reference{}, false
 	}
 	const identifier = 64 // so many hexadecimal digits alone are no name
-	if len(s) > maxReference || len(path) > maxPath || len(s) == identifier || !plainWords(path, "/._-") || !plainVersion(suffix) {
+	if len(s) > maxReference || len(path) > maxPath || len(s) == identifier || !plainWords(path, true) || !plainVersion(suffix) {
 		return reference{}, false
 	}
 	switch {
@@ -34,17 +34,18 @@ func plainReference(s string) (ref reference, ok bool) {
 // plainRegistry says whether s is a host in lower case, with a port or without.
 func plainRegistry(s string) bool {
 	host, port, found := strings.Cut(s, ":")
-	return plainWords(host, ".-") && (!found || port != "" && strings.Trim(port, "0123456789") == "")
+	return plainWords(host, false) && (!found || port != "" && strings.Trim(port, "0123456789") == "")
 }
 
-// plainWords says whether s consists of words of lower case letters and digits, with one separator between two of them.
-func plainWords(s, separators string) bool {
+// plainWords says whether s consists of words of lower case letters and digits, with one separator between two of them: of
+// those of a path, or of a host.
+func plainWords(s string, path bool) bool {
 	word := false // the byte before belongs to one
 	for i := range len(s) {
 		switch c := s[i]; {
 		case 'a' <= c && c <= 'z' || '0' <= c && c <= '9':
 			word = true
-		case word && strings.IndexByte(separators, c) >= 0:
+		case word && (c == '.' || c == '-' || path && (c == '/' || c == '_')):
 			word = false
 		default:
 			return false

@@ -29,11 +29,11 @@ func (t *mirrorTable) record(pod *Pod, s *subject, images []ImageOutcome) string
 	originals := make([]original, 0, len(images))
 	for i := range images {
 		out := &images[i]
-		key := out.Image.Place.String() + "/" + out.Image.Name
+		place, name := out.Image.Place.String(), out.Image.Name
 		if out.Outcome == Rewritten {
-			originals = append(originals, original{key, out.Image.Ref})
-		} else if ref, ok := earlier[key]; ok && t.leads(ref, out.Image.Ref, s) {
-			originals = append(originals, original{key, ref})
+			originals = append(originals, original{place, name, out.Image.Ref})
+		} else if ref, ok := earlier[place+"/"+name]; ok && t.leads(ref, out.Image.Ref, s) {
+			originals = append(originals, original{place, name, ref})
 		}
 	}
 	text := encodeRecord(originals)
@@ -43,47 +43,57 @@ func (t *mirrorTable) record(pod *Pod, s *subject, images []ImageOutcome) string
 	return text
 }
 
-// original is one field of a record.
-type original struct{ key, ref string }
+// original is one field of a record, whose key is made of a place and a name.
+type original struct{ place, name, ref string }
+
+// compare puts keys in order: of two places none begins with the other.
+func (o original) compare(p original) int {
+	if order := strings.Compare(o.place, p.place); order != 0 {
+		return order
+	}
+	return strings.Compare(o.name, p.name)
+}
 
 // encodeRecord writes a record with its keys in order. Of two images in one place, which the API server refuses, the last
 // counts. It is written by hand since every Pod that is rewritten pays for it: encoding/json, from a map, takes ten allocations more.
 func encodeRecord(originals []original) string {
-	slices.SortStableFunc(originals, func(a, b original) int { return strings.Compare(a.key, b.key) })
+	slices.SortStableFunc(originals, original.compare)
 	size := len("{}")
 	for _, o := range originals {
-		size += len(`"":"",`) + len(o.key) + len(o.ref)
+		size += len(`"/":"",`) + len(o.place) + len(o.name) + len(o.ref)
 	}
 	var text strings.Builder
 	text.Grow(size)
 	text.WriteByte('{')
 	for i, o := range originals {
-		if i+1 < len(originals) && originals[i+1].key == o.key {
+		if i+1 < len(originals) && originals[i+1].compare(o) == 0 {
 			continue
 		}
 		if text.Len() > 1 {
 			text.WriteByte(',')
 		}
-		writeJSON(&text, o.key)
-		text.WriteByte(':')
+		text.WriteByte('"')
+		text.WriteString(o.place)
+		text.WriteByte('/')
+		writeJSON(&text, o.name)
+		text.WriteString(`":"`)
 		writeJSON(&text, o.ref)
+		text.WriteByte('"')
 	}
 	text.WriteByte('}')
 	return text.String()
 }
 
-// writeJSON writes a string as encoding/json does.
+// writeJSON writes what encoding/json has between the quotes of a string.
 func writeJSON(text *strings.Builder, s string) {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
 			quoted, _ := json.Marshal(s) // of a string it always succeeds
-			text.Write(quoted)
+			text.Write(quoted[1 : len(quoted)-1])
 			return
 		}
 	}
-	text.WriteByte('"')
 	text.WriteString(s)
-	text.WriteByte('"')
 }
 
 // parseRecord reads a record; what is not one gives none.

@@ -164,15 +164,15 @@ func TestRecord(t *testing.T) {
 func TestEncodeRecord(t *testing.T) {
 	for _, originals := range [][]original{
 		nil,
-		{{"containers/app", "nginx"}},
-		{{"containers/b", "b"}, {"initContainers/a", "a"}, {"containers/a", "a"}},
-		{{`a\b`, `c"d`}, {"e<f", "g>h"}, {"i&j", "k\nl"}}, // one character each that has to be escaped
-		{{"containers/app", "first"}, {"containers/other", "x"}, {"containers/app", "last"}},
-		{{"containers/<a>&", `"\`}, {"containers/é", "a\x00\x7f\u2028"}, {"containers/", "\xff"}},
+		{{"containers", "app", "nginx"}},
+		{{"containers", "b", "b"}, {"initContainers", "a", "a"}, {"containers", "a", "a"}},
+		{{"volumes", `a\b`, `c"d`}, {"volumes", "e<f", "g>h"}, {"volumes", "i&j", "k\nl"}}, // one character each that has to be escaped
+		{{"containers", "app", "first"}, {"containers", "other", "x"}, {"containers", "app", "last"}},
+		{{"containers", "<a>&", `"\`}, {"containers", "é", "a\x00\x7f\u2028"}, {"containers", "", "\xff"}},
 	} {
 		want := map[string]string{}
 		for _, o := range originals {
-			want[o.key] = o.ref
+			want[o.place+"/"+o.name] = o.ref
 		}
 		text, err := json.Marshal(want)
 		if err != nil {

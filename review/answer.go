@@ -121,8 +121,27 @@ func appendString(b []byte, s string) []byte {
 	if isPlain(b[start+1:]) {
 		return append(b, '"')
 	}
+	if b, ok := appendQuotes(b[:start+1], s); ok {
+		return append(b, '"')
+	}
 	b, _ = jsontext.AppendQuote(b[:start], s) // the error tells of bytes that are not UTF-8, which are written as U+FFFD
 	return b
+}
+
+// appendQuotes writes the content of a JSON string that is ASCII and needs no escapes but those of quotes and backslashes, as
+// the record of originals does, and says whether it is one.
+func appendQuotes(b []byte, s string) ([]byte, bool) {
+	done := 0
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '"', c == '\\':
+			b = append(append(b, s[done:i]...), '\\', c)
+			done = i + 1
+		case c < ' ', c >= utf8.RuneSelf:
+			return nil, false
+		}
+	}
+	return append(b, s[done:]...), true
 }
 
 // warnings makes every warning one that the API server passes on, and says how many are left out.

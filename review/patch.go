@@ -1,7 +1,7 @@
 package review
 
 import (
-	"github.com/go-json-experiment/json/jsontext"
+	"strings"
 
 	"github.com/evergate/evergate/policy"
 )
@@ -50,8 +50,14 @@ func patchSize(ops []Operation) int {
 	return n + n/16 // quotes are written as two characters, and the record has some for each image
 }
 
-// annotations is where metadata keeps them, as a JSON Pointer.
-const annotations jsontext.Pointer = "/metadata/annotations"
+// Where metadata keeps annotations, and among them that of the originals, as JSON Pointers: in those a slash is ~1.
+const (
+	annotations      = "/metadata/annotations"
+	originalsPointer = annotations + "/evergate.dev~1original-images"
+)
+
+// longPointer is longer than most pointers to an image are.
+const longPointer = len("/spec/ephemeralContainers/00/image")
 
 // PatchPod returns what turns the images of pod into those that rw says, nil when none changes: one replace for each
 // image, and one add for the record of the originals where the request can change metadata (recordable), which that of
@@ -62,21 +68,25 @@ func PatchPod(pod *policy.Pod, rw policy.Rewriting, recordable bool) []Operation
 		return nil
 	}
 	ops := make([]Operation, 0, len(rw.Images)+1)
+	var paths strings.Builder // in one piece
+	paths.Grow(len(rw.Images) * longPointer)
 	for i := range rw.Images {
 		if o := &rw.Images[i]; o.Outcome == policy.Rewritten {
-			ops = append(ops, Operation{Op: "replace", Path: o.Image.Pointer(), Value: o.To})
+			start := paths.Len()
+			paths.Write(o.Image.AppendPointer(make([]byte, 0, longPointer)))
+			ops = append(ops, Operation{Op: "replace", Path: paths.String()[start:], Value: o.To})
 		}
 	}
 	if len(ops) == 0 || !recordable || rw.Record == "" {
 		return ops
 	}
-	return append(ops, annotate(pod, policy.OriginalsAnnotation, rw.Record))
+	return append(ops, record(pod, rw.Record))
 }
 
-// annotate sets an annotation. A Pod without annotations has no map that one could be added to.
-func annotate(pod *policy.Pod, key, value string) Operation {
+// record writes down the originals. A Pod without annotations has no map that one could be added to.
+func record(pod *policy.Pod, originals string) Operation {
 	if pod.Annotations == nil {
-		return Operation{Op: "add", Path: string(annotations), Key: key, Value: value}
+		return Operation{Op: "add", Path: annotations, Key: policy.OriginalsAnnotation, Value: originals}
 	}
-	return Operation{Op: "add", Path: string(annotations.AppendToken(key)), Value: value}
+	return Operation{Op: "add", Path: originalsPointer, Value: originals}
 }
