@@ -14,7 +14,6 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -456,7 +455,8 @@ func TestArrivedBeforeDecided(t *testing.T) {
 		})
 		for range rounds {
 			ran.Store(0)
-			s.reviews.decided.Store(int64(tt.decided))
+			s.reviews.decided.Add(int64(tt.decided))
+			s.reviews.yielded.Store(s.reviews.decided.Load() - int64(tt.decided))
 			done := make(chan struct{})
 			go func() {
 				ran.Store(1)
@@ -486,19 +486,22 @@ func TestDecisionsBetweenTurns(t *testing.T) {
 		s.reviews.decided.Add(int64(decidedAtOnce)) // so long it is taken to last
 		return &verdict{}, nil
 	})
-	var callers sync.WaitGroup
+	var answered atomic.Int64
 	for range reviews {
-		callers.Go(func() { h.ServeHTTP(httptest.NewRecorder(), fakeReview()) })
+		go func() {
+			h.ServeHTTP(httptest.NewRecorder(), fakeReview())
+			answered.Add(1)
+		}()
 	}
 	most := int64(0)
-	for before := int64(0); before < reviews; {
+	for before := decided.Load(); answered.Load() < reviews; {
 		runtime.Gosched()
 		now := decided.Load()
 		most, before = max(most, now-before), now
 	}
-	callers.Wait()
-	// Twice the places: now and then Go takes who has yielded before the others.
-	if most > 2*places {
+	// Five times the places: now and then Go takes who has yielded before the others, or puts somebody aside elsewhere. Without
+	// places it is nearly all of them.
+	if most > 5*places {
 		t.Errorf("with %d places %d reviews were decided between two turns of a goroutine that could go on", places, most)
 	}
 }

@@ -14,13 +14,14 @@ import (
 
 // gate bounds how many reviews are decided at one time. Who finds it full
 // waits in line, first come, first served, as long as its patience lasts; who finds the line full goes away at once.
-// Nobody who has gone is let in, so that no work is done for callers that no longer wait for it.
+// Nobody who goes while he waits is let in, so that no work is done for callers that no longer wait for it.
 type gate struct {
 	name    string // in metrics and sentences
 	room    *semaphore.Weighted
 	line    int64 // how many may wait
 	waiting atomic.Int64
-	decided atomic.Int64 // nanoseconds that were spent inside since somebody let those go first who have arrived
+	decided atomic.Int64 // nanoseconds that were spent inside
+	yielded atomic.Int64 // of those, how many before somebody last let others go first
 	inside  prometheus.Gauge
 }
 
@@ -47,11 +48,12 @@ func (g *gate) enter(ctx context.Context, patience time.Time, n int64) error {
 			return err
 		}
 	}
-	if waited || g.decided.Load() >= int64(decidedAtOnce) {
+	if decided := g.decided.Load(); waited || decided-g.yielded.Load() >= int64(decidedAtOnce) {
 		runtime.Gosched()
-		g.decided.Store(0) // not before: until then whoever comes lets them go first too
+		g.yielded.Store(decided) // not before: until then whoever comes lets them go first too
+		waited = true            // in Go's queue, which knows no patience
 	}
-	if ctx.Err() != nil {
+	if ctx.Err() != nil || waited && time.Now().After(patience) {
 		g.room.Release(n)
 		return turnedAway(ctx, g.name)
 	}

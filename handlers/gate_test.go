@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"context"
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -135,6 +136,49 @@ func TestGateTurnsAway(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// Whoever lets others go first waits for them, though not in line.
+func TestGateYieldIsWaiting(t *testing.T) {
+	for _, tt := range []struct {
+		decided time.Duration // since somebody last let others go first
+		reason  string        // that it is turned away
+	}{
+		{decidedAtOnce, "reviews_waited"},
+		{decidedAtOnce - 1, ""}, // it did not wait
+	} {
+		g := testGate(1, 1)
+		g.decided.Store(int64(tt.decided))
+		err := g.enter(t.Context(), time.Now().Add(-time.Nanosecond), 1)
+		if tt.reason == "" {
+			if err != nil {
+				t.Errorf("after %v: %v", tt.decided, err)
+			}
+			continue
+		}
+		if err == nil || asHTTPError(err).reason != tt.reason {
+			t.Errorf("after %v: %v, want %s", tt.decided, err, tt.reason)
+		}
+		mustNotBlock(t, g)
+	}
+}
+
+// What is decided while somebody lets others go first is not forgotten when he comes back.
+func TestGateCountsWhatIsDecidedMeanwhile(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	g := testGate(2, 1)
+	mustEnter(t, g, 1)
+	g.decided.Store(int64(decidedAtOnce))
+	left := make(chan struct{})
+	go func() {
+		g.leave(1, 5*decidedAtOnce)
+		close(left)
+	}()
+	mustEnter(t, g, 1)
+	<-left
+	if got := time.Duration(g.decided.Load() - g.yielded.Load()); got != 5*decidedAtOnce {
+		t.Errorf("%v are counted, want %v", got, 5*decidedAtOnce)
 	}
 }
 
