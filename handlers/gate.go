@@ -51,9 +51,10 @@ func (g *gate) enter(ctx context.Context, patience time.Time, n int64) error {
 	if decided := g.decided.Load(); waited || decided-g.yielded.Load() >= int64(decidedAtOnce) {
 		runtime.Gosched()
 		g.yielded.Store(decided) // not before: until then whoever comes lets them go first too
-		waited = true            // in Go's queue, which knows no patience
 	}
-	if ctx.Err() != nil || waited && time.Now().After(patience) {
+	// Not its patience: under load whoever is let in has nearly used that up, and would be turned away for the last few
+	// milliseconds. What is left until the deadline is for this.
+	if ctx.Err() != nil {
 		g.room.Release(n)
 		return turnedAway(ctx, g.name)
 	}

@@ -139,31 +139,6 @@ func TestGateTurnsAway(t *testing.T) {
 	}
 }
 
-// Whoever lets others go first waits for them, though not in line.
-func TestGateYieldIsWaiting(t *testing.T) {
-	for _, tt := range []struct {
-		decided time.Duration // since somebody last let others go first
-		reason  string        // that it is turned away
-	}{
-		{decidedAtOnce, "reviews_waited"},
-		{decidedAtOnce - 1, ""}, // it did not wait
-	} {
-		g := testGate(1, 1)
-		g.decided.Store(int64(tt.decided))
-		err := g.enter(t.Context(), time.Now().Add(-time.Nanosecond), 1)
-		if tt.reason == "" {
-			if err != nil {
-				t.Errorf("after %v: %v", tt.decided, err)
-			}
-			continue
-		}
-		if err == nil || asHTTPError(err).reason != tt.reason {
-			t.Errorf("after %v: %v, want %s", tt.decided, err, tt.reason)
-		}
-		mustNotBlock(t, g)
-	}
-}
-
 // What is decided while somebody lets others go first is not forgotten when he comes back.
 func TestGateCountsWhatIsDecidedMeanwhile(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
