@@ -455,7 +455,6 @@ func TestArrivedBeforeDecided(t *testing.T) {
 		})
 		for range rounds {
 			ran.Store(0)
-			s.reviews.decided.Add(int64(tt.decided))
 			s.reviews.yielded.Store(s.reviews.decided.Load() - int64(tt.decided))
 			done := make(chan struct{})
 			go func() {
@@ -504,6 +503,21 @@ func TestDecisionsBetweenTurns(t *testing.T) {
 	if most > 5*places {
 		t.Errorf("with %d places %d reviews were decided between two turns of a goroutine that could go on", places, most)
 	}
+}
+
+// How long reviews are decided is counted, for the two tests above set it themselves.
+func TestDecidingIsTimed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const took = 5 * time.Millisecond
+		s, h := newFixture(t, "").fake(func(*policy.Policy, []byte, *telemetry.ReviewSpan) (*verdict, error) {
+			time.Sleep(took) // in fake time
+			return &verdict{}, nil
+		})
+		h.ServeHTTP(httptest.NewRecorder(), fakeReview())
+		if got := time.Duration(s.reviews.decided.Load()); got != took {
+			t.Errorf("%v are counted, want %v", got, took)
+		}
+	})
 }
 
 func fakeReview() *http.Request {

@@ -200,6 +200,10 @@ func TestMirrorConflicts(t *testing.T) {
 		{"overlapping match",
 			mirrorText("a", "docker.io", "m.example/a", ns("x, team-*")) + mirrorText("b", "docker.io", "m.example/b", ns("'*-a'")),
 			`p:9:3: mirrors[1]: for the source docker.io, the namespaces *-a of this match overlap with team-* of a (p:4:3): entries for one source need namespaces that do not overlap`},
+		{"overlapping match of a source that others follow",
+			mirrorText("a", "docker.io", "m.example/a") + mirrorText("b", "quay.io", "m.example/b") +
+				mirrorText("c", "docker.io", "m.example/c", ns("x")) + mirrorText("d", "docker.io", "m.example/d", ns("x")),
+			`p:19:3: mirrors[3]: for the source docker.io, the namespaces x of this match overlap with x of c (p:14:3): entries for one source need namespaces that do not overlap`},
 		{"match of every namespace",
 			mirrorText("a", "docker.io", "m.example/a", ns("x")) + mirrorText("b", "docker.io", "m.example/b", "match: {podLabels: [x]}"),
 			`p:9:3: mirrors[1]: for the source docker.io, the namespaces * of this match overlap with x of a (p:4:3): entries for one source need namespaces that do not overlap`},

@@ -13,7 +13,7 @@ func FuzzPlainReference(f *testing.F) {
 	for _, s := range []string{
 		"index.docker.io/nginx", "docker.io/nginx", "a.example/b__c", "A.example/b", "a.example:/b", "a.example:5a/b", "x:1/y",
 		"nginx:", "nginx:.1", "nginx@sha512:" + strings.Repeat("a", 128), strings.Repeat("a", 64), "a.example/" + strings.Repeat("x", 250),
-		"a/" + strings.Repeat("x", 254), "nginx:" + strings.Repeat("1", 129), "localhost:5000/", "/x", "a//b", "a.-b/c",
+		"a/" + strings.Repeat("x", 254), "nginx:" + strings.Repeat("1", 129), "localhost:5000/", "/x", "a//b", "a.-b/c", "a_b.example/c",
 	} {
 		f.Add(s)
 	}
