@@ -27,9 +27,9 @@ func zonal() cluster.Product {
 	p := cluster.Product{Patches: []string{`- target: {kind: MutatingWebhookConfiguration, name: evergate}
   patch: |-
     - {op: test, path: /webhooks/1/name, value: again.pods.mutate.evergate.dev}
-    - {op: add, path: /webhooks/1/namespaceSelector/matchExpressions/1/values/-, value: ` + single + `}`, flag("--drain-timeout=95s"), `- target: {kind: Deployment, name: evergate}
+    - {op: add, path: /webhooks/1/namespaceSelector/matchExpressions/1/values/-, value: ` + single + `}`, `- target: {kind: Deployment, name: evergate}
   patch: |-
-    - {op: replace, path: /spec/template/spec/terminationGracePeriodSeconds, value: 120}`}}
+    - {op: replace, path: /spec/template/spec/terminationGracePeriodSeconds, value: 120}`, flag("--drain-timeout=95s")}}
 	if !long() {
 		p.Patches = append(p.Patches, flag("--max-connection-age=10s"))
 	}
