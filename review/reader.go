@@ -2,7 +2,6 @@ package review
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -63,8 +62,13 @@ func (r *reader) walk(known *fields, yield func(name string) bool) {
 	}
 	read := uint64(0) // a bit for each
 	for expected := 0; ; {
-		i := r.field(known, expected)
-		start := r.pos
+		i, start := known.match(r.data, r.pos, expected)
+		if i >= 0 {
+			r.pos = start
+		} else {
+			i = known.index(r.name())
+			start = r.pos
+		}
 		if r.err != nil {
 			return
 		}
@@ -72,34 +76,19 @@ func (r *reader) walk(known *fields, yield func(name string) bool) {
 			if expected = i + 1; !yield(known.names[i]) {
 				return
 			}
-			if r.pos != start {
-				if read>>i&1 != 0 {
-					r.reject("stands twice")
-				}
-				read |= 1 << i
-			}
 		}
-		if !r.leave(start) || !r.more('}') {
+		switch bit := uint64(1) << (i & 63); {
+		case r.pos == start:
+			r.skip()
+		case read&bit != 0:
+			r.reject("stands twice")
+		default:
+			read |= bit
+		}
+		if r.err != nil || !r.comma() && !r.more('}') {
 			return
 		}
 	}
-}
-
-// field reads the name of a field, and what stands between it and its value, and returns its place among the known ones; a
-// negative number if it is none of them. It looks first for those from expected on: one that stands where it is usually written
-// need not be looked at byte by byte.
-func (r *reader) field(known *fields, expected int) int {
-	if rest := r.data[r.pos:]; len(rest) > known.longest {
-		first := binary.LittleEndian.Uint64(rest)
-		for i := expected; i < len(known.written); i++ {
-			w := &known.written[i]
-			if first&w.mask == w.first && (len(w.text) <= 8 || string(rest[:len(w.text)]) == w.text) {
-				r.pos += len(w.text)
-				return i
-			}
-		}
-	}
-	return known.index(r.name())
 }
 
 // members yields the name of each field of an object.
@@ -110,7 +99,7 @@ func (r *reader) members(yield func(name []byte) bool) {
 	for {
 		name := r.name()
 		start := r.pos
-		if r.err != nil || !yield(name) || !r.leave(start) || !r.more('}') {
+		if r.err != nil || !yield(name) || !r.leave(start) || !r.comma() && !r.more('}') {
 			return
 		}
 	}
@@ -125,7 +114,7 @@ func (r *reader) items(yield func(i int) bool) {
 		r.count()
 		r.pos = space(r.data, r.pos)
 		start := r.pos
-		if !yield(i) || !r.leave(start) || !r.more(']') {
+		if !yield(i) || !r.leave(start) || !r.comma() && !r.more(']') {
 			return
 		}
 	}
@@ -154,6 +143,15 @@ func (r *reader) enter(opener byte) bool {
 	return true
 }
 
+// comma reads a comma if one comes next, and says whether it did.
+func (r *reader) comma() bool {
+	found := r.pos < len(r.data) && r.data[r.pos] == ','
+	if found {
+		r.pos++
+	}
+	return found
+}
+
 // more reads what stands between two elements, or closes the object or list, and says which of the two it was.
 func (r *reader) more(closer byte) bool {
 	c, i := peek(r.data, r.pos)
@@ -172,8 +170,12 @@ func (r *reader) more(closer byte) bool {
 // count counts what is kept of the object.
 func (r *reader) count() {
 	if r.kept++; r.kept > maxKept {
-		r.reject(fmt.Sprintf("too large: more than %d list elements and map entries", maxKept))
+		r.rejectCount()
 	}
+}
+
+func (r *reader) rejectCount() {
+	r.reject(fmt.Sprintf("too large: more than %d list elements and map entries", maxKept))
 }
 
 // leave skips the value at start if nobody has read it, and says whether to go on.
@@ -184,16 +186,23 @@ func (r *reader) leave(start int) bool {
 	return r.err == nil
 }
 
-// skip reads over a value and returns it; nil if it is none.
-func (r *reader) skip() []byte {
-	start := space(r.data, r.pos)
-	end := skip(r.data, start, maxDepth-r.depth)
+// skip reads over a value.
+func (r *reader) skip() {
+	end := skip(r.data, r.pos, maxDepth-r.depth)
 	if end < 0 {
 		r.malformed()
-		return nil
+		return
 	}
 	r.pos = end
-	return r.data[start:end]
+}
+
+// raw reads over a value and returns it; nil if it is none.
+func (r *reader) raw() []byte {
+	_, start := peek(r.data, r.pos)
+	if r.skip(); r.err != nil {
+		return nil
+	}
+	return r.data[start:r.pos]
 }
 
 // name reads the name of a field, and what stands between it and its value. It is a part of the text wherever it can be.

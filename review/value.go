@@ -9,7 +9,7 @@ import (
 // null says whether a null comes next, and reads it if so.
 func (r *reader) null() bool {
 	c, _ := peek(r.data, r.pos)
-	return c == 'n' && r.err == nil && r.skip() != nil
+	return c == 'n' && r.err == nil && r.raw() != nil
 }
 
 // present reads over an object and says whether there is one; null is none.
@@ -17,11 +17,17 @@ func (r *reader) present() bool { return r.value('{') != nil }
 
 // string reads a string; null is the empty one.
 func (r *reader) string() string {
-	if c, i := peek(r.data, r.pos); c == '"' && r.err == nil {
+	c, i := peek(r.data, r.pos)
+	if c != '"' || r.err != nil {
+		r.value('"')
+		return ""
+	}
+	end, plain := skipString(r.data, i)
+	if !plain {
 		return r.text(r.quoted(i))
 	}
-	r.value('"')
-	return ""
+	r.pos = end
+	return r.text(r.data[i+1 : end-1])
 }
 
 // text copies bytes into a string. Short strings, which most are, share blocks of memory: they are needed together and
@@ -162,7 +168,7 @@ func (r *reader) value(want byte) []byte {
 	if r.err != nil {
 		return nil
 	}
-	raw := r.skip()
+	raw := r.raw()
 	if raw == nil {
 		return nil
 	}
