@@ -25,6 +25,9 @@ func FuzzScan(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		end := skip(text, 0, maxDepth)
+		if byToken := skipTokens(text, 0, maxDepth); end != byToken {
+			t.Fatalf("%q: ends at %d, token by token at %d", text, end, byToken)
+		}
 		ok := end >= 0 && space(text, end) == len(text)
 		if want := isJSON(text); ok != want {
 			t.Fatalf("%q: the scanner says %t, jsontext says %t", text, ok, want)
