@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// hasBlocks says whether the processor has what readBlock takes: Intel's since 2013, AMD's since 2015.
+// hasBlocks says whether the processor has what readBlock takes, as nearly all for servers do: Intel's since 2013, AMD's since 2015.
 var hasBlocks = cpu.X86.HasAVX2 && cpu.X86.HasBMI1 && cpu.X86.HasPCLMULQDQ
 
 // A block is 64 bytes of a text that are looked at in one go: in each of these numbers a bit stands for a byte, the lowest for the
@@ -20,7 +20,7 @@ var hasBlocks = cpu.X86.HasAVX2 && cpu.X86.HasBMI1 && cpu.X86.HasPCLMULQDQ
 //
 //nolint:unused // but for the assembly
 type block struct {
-	// From one block to the next. Those that end in a verb are -1 for yes.
+	// From one block to the next.
 	inside   uint64 // -1 while in a string
 	escape   uint64 // 1 when a backslash was the last byte, and not escaped itself
 	ends     uint64 // last bytes of values and names
@@ -32,13 +32,13 @@ type block struct {
 	colonned uint64 // -1 while a colon was there since the last bracket
 	nameless uint64 // -1 while something was there since the last bracket that must not be in an object
 
-	wrong    uint64 // bytes that must not follow the byte before, wherever they are
+	wrong    uint64 // bytes that must not follow the byte before, wherever they are, and control characters
 	brackets uint64 // { [ ] and }
 	curly    uint64 // has the bits of { and }, not those of [ and ]; others mean nothing
 	inList   uint64 // brackets before which something must not be in a list; others mean nothing
 	inObject uint64 // brackets before which, or at which, something must not be in an object; others mean nothing
 	starts   uint64 // first bytes of scalars
-	escaped  uint64 // bytes behind a backslash
+	escaped  uint64 // bytes that a backslash escapes
 }
 
 const blockSize = 64

@@ -23,11 +23,15 @@ func (r *reader) string() string {
 		return ""
 	}
 	end, plain := skipString(r.data, i)
-	if !plain {
-		return r.text(r.quoted(i))
+	if end < 0 {
+		r.malformed()
+		return ""
 	}
 	r.pos = end
-	return r.text(r.data[i+1 : end-1])
+	if plain {
+		return r.text(r.data[i+1 : end-1])
+	}
+	return r.text(unquote(r.data[i:end]))
 }
 
 // text copies bytes into a string. Short strings, which most are, share blocks of memory: they are needed together and
