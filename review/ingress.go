@@ -56,13 +56,15 @@ func (r *reader) ingressHTTP() (paths []policy.IngressPath) {
 
 var ingressPathFields = fieldsOf("path", "pathType", "backend")
 
+var pathTypes = []string{"Prefix", "Exact", "ImplementationSpecific"}
+
 func (r *reader) ingressPath(p *policy.IngressPath) {
 	for field := range r.fields(ingressPathFields) {
 		switch field {
 		case "path":
 			p.Path = r.string()
 		case "pathType":
-			p.Type = r.string()
+			p.Type = r.oneOf(pathTypes)
 		}
 	}
 }

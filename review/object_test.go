@@ -169,3 +169,19 @@ func TestParseErrors(t *testing.T) {
 		}
 	}
 }
+
+// A type of path is what stands there, also one that begins or ends as a known one does.
+func TestPathTypes(t *testing.T) {
+	for text, want := range map[string]string{
+		`"Prefix"`: "Prefix", `"Exact"`: "Exact", `"ImplementationSpecific"`: "ImplementationSpecific", `"Exac\u0074"`: "Exact", ` "Exact"`: "Exact",
+		`"Prefixed"`: "Prefixed", `"Pre"`: "Pre", `"prefix"`: "prefix", `""`: "", `null`: "", `"aExact"`: "aExact",
+	} {
+		ing, err := ParseIngress([]byte(`{"spec":{"rules":[{"http":{"paths":[{"pathType":` + text + `}]}}]}}`))
+		if err != nil || ing.Rules[0].Paths[0].Type != want {
+			t.Errorf("%s: %+v %v", text, ing, err)
+		}
+	}
+	if _, err := ParseIngress([]byte(`{"spec":{"rules":[{"http":{"paths":[{"pathType":"Prefix`)); err == nil {
+		t.Error("a text that ends within a type of path is taken for JSON")
+	}
+}

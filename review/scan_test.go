@@ -111,3 +111,13 @@ func TestScanStrings(t *testing.T) {
 		}
 	}
 }
+
+// A value that is nested too deep where it stands is none, also one that is gone past in blocks.
+func TestScanDepth(t *testing.T) {
+	text := []byte(strings.Repeat("[", 9) + `{"a":1}` + strings.Repeat("]", 9) + strings.Repeat(" ", 2*blockSize))
+	for room := range 20 {
+		if end, want := skip(text, 0, room), room >= 10; end >= 0 != want {
+			t.Errorf("%d levels in a place for %d: ends at %d", 10, room, end)
+		}
+	}
+}

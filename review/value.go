@@ -34,6 +34,18 @@ func (r *reader) string() string {
 	return r.text(unquote(r.data[i:end]))
 }
 
+// oneOf reads a string as string does, and makes no copy if it is one of the known ones.
+func (r *reader) oneOf(known []string) string {
+	rest := r.data[r.pos:]
+	for _, s := range known {
+		if n := len(s) + 2; len(rest) >= n && rest[0] == '"' && rest[n-1] == '"' && string(rest[1:n-1]) == s && r.err == nil {
+			r.pos += n
+			return s
+		}
+	}
+	return r.string()
+}
+
 // text copies bytes into a string. Short strings, which most are, share blocks of memory: they are needed together and
 // as long as one another, and an allocation for each would double the allocations of a review.
 func (r *reader) text(b []byte) string {
