@@ -1,10 +1,13 @@
 package review
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"strings"
+)
 
 // fields are the names of fields of an object that a walker reads or expects, in the order in which an API server writes them:
 // that of the fields of the Go type. A walker finds those that it reads in any order, and a little faster in this one. It does not
-// hear of any others: a name that it reads and that is not among them would never be read.
+// hear of any others: a field that it reads and that is not said to be read here would never be read.
 type fields struct {
 	names   []string
 	written []written
@@ -16,13 +19,17 @@ type fields struct {
 type written struct {
 	text              string
 	first, mask, last uint64
+	skipped           bool // expected, and not read
 }
 
-// fieldsOf returns the fields with these names, which are at most 64 and have no character that JSON would escape.
+// fieldsOf returns the fields with these names, which are at most 64 and have no character that JSON would escape. A minus is before
+// those that are expected, and not read.
 func fieldsOf(names ...string) *fields {
-	f := &fields{names: names, longest: 8}
+	f := &fields{longest: 8}
 	for _, name := range names {
-		w := written{text: `"` + name + `":`}
+		name, skipped := strings.CutPrefix(name, "-")
+		f.names = append(f.names, name)
+		w := written{text: `"` + name + `":`, skipped: skipped}
 		n := min(len(w.text), 8)
 		var first, last [8]byte
 		copy(first[:], w.text)

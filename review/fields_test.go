@@ -125,3 +125,15 @@ func TestUnreadFieldMayStandTwice(t *testing.T) {
 		t.Error(n, r.err)
 	}
 }
+
+// A walker does not hear of a field that is expected and not read, however it is written.
+func TestSkippedField(t *testing.T) {
+	r := newReader([]byte(`{"a":1,"b":2,"c":3,"\u0062":4,"b" : 5,"c":6}`))
+	var got []string
+	for name := range r.fields(fieldsOf("a", "-b", "c")) {
+		got = append(got, name)
+	}
+	if r.end(); r.err != nil || strings.Join(got, " ") != "a c c" {
+		t.Error(got, r.err)
+	}
+}

@@ -54,7 +54,7 @@ func (r *reader) ingressHTTP() (paths []policy.IngressPath) {
 	return paths
 }
 
-var ingressPathFields = fieldsOf("path", "pathType", "backend")
+var ingressPathFields = fieldsOf("path", "pathType", "-backend")
 
 var pathTypes = []string{"Prefix", "Exact", "ImplementationSpecific"}
 
@@ -69,7 +69,7 @@ func (r *reader) ingressPath(p *policy.IngressPath) {
 	}
 }
 
-var ingressTLSFields = fieldsOf("hosts", "secretName")
+var ingressTLSFields = fieldsOf("hosts", "-secretName")
 
 func (r *reader) ingressTLS(tls *policy.IngressTLS) {
 	for field := range r.fields(ingressTLSFields) {

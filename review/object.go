@@ -23,10 +23,10 @@ func parse[T any](object []byte, read func(*reader, *T)) (*T, error) {
 	return v, nil
 }
 
-var objectFields = fieldsOf("kind", "apiVersion", "metadata", "spec", "status")
+var objectFields = fieldsOf("-kind", "-apiVersion", "metadata", "spec", "-status")
 
-var metaFields = fieldsOf("name", "generateName", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp",
-	"labels", "annotations", "ownerReferences", "finalizers", "managedFields")
+var metaFields = fieldsOf("name", "generateName", "namespace", "-uid", "-resourceVersion", "-generation", "-creationTimestamp",
+	"labels", "annotations", "ownerReferences", "-finalizers", "-managedFields")
 
 func (r *reader) meta(m *policy.Meta) {
 	for field := range r.fields(metaFields) {
@@ -47,7 +47,7 @@ func (r *reader) meta(m *policy.Meta) {
 	}
 }
 
-var ownerFields = fieldsOf("apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion")
+var ownerFields = fieldsOf("-apiVersion", "kind", "name", "-uid", "controller", "-blockOwnerDeletion")
 
 // owner returns the owner that is the controller, as Kind/name.
 func (r *reader) owner() (controller string) {

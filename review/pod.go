@@ -18,9 +18,9 @@ func (r *reader) pod(p *policy.Pod) {
 	}
 }
 
-var podFields = fieldsOf("volumes", "initContainers", "containers", "ephemeralContainers", "restartPolicy",
-	"terminationGracePeriodSeconds", "dnsPolicy", "nodeSelector", "serviceAccountName", "serviceAccount", "securityContext",
-	"affinity", "schedulerName", "tolerations", "priority", "enableServiceLinks", "preemptionPolicy")
+var podFields = fieldsOf("volumes", "initContainers", "containers", "ephemeralContainers", "-restartPolicy",
+	"-terminationGracePeriodSeconds", "-dnsPolicy", "-nodeSelector", "-serviceAccountName", "-serviceAccount", "-securityContext",
+	"-affinity", "-schedulerName", "-tolerations", "-priority", "-enableServiceLinks", "-preemptionPolicy")
 
 // podSpec returns the images of a Pod, whatever the order of its fields.
 func (r *reader) podSpec() []policy.Image {
@@ -42,9 +42,9 @@ func (r *reader) podSpec() []policy.Image {
 	return room.end(images)
 }
 
-var containerFields = fieldsOf("name", "image", "command", "args", "ports", "envFrom", "env", "resources", "volumeMounts",
-	"livenessProbe", "readinessProbe", "startupProbe", "terminationMessagePath", "terminationMessagePolicy", "imagePullPolicy",
-	"securityContext")
+var containerFields = fieldsOf("name", "image", "-command", "-args", "-ports", "-envFrom", "-env", "-resources", "-volumeMounts",
+	"-livenessProbe", "-readinessProbe", "-startupProbe", "-terminationMessagePath", "-terminationMessagePolicy", "-imagePullPolicy",
+	"-securityContext")
 
 func (r *reader) containers(images []policy.Image, place policy.Place) []policy.Image {
 	for i := range r.items {
@@ -62,7 +62,7 @@ func (r *reader) containers(images []policy.Image, place policy.Place) []policy.
 	return images
 }
 
-var volumeFields = fieldsOf("name", "secret", "configMap", "projected", "image")
+var volumeFields = fieldsOf("name", "-secret", "-configMap", "-projected", "image")
 
 func (r *reader) volumes(images []policy.Image) []policy.Image {
 	for i := range r.items {
@@ -84,7 +84,7 @@ func (r *reader) volumes(images []policy.Image) []policy.Image {
 	return images
 }
 
-var imageFields = fieldsOf("reference", "pullPolicy")
+var imageFields = fieldsOf("reference", "-pullPolicy")
 
 // imageSource reads the part of a volume that makes it an image volume.
 func (r *reader) imageSource(ref *string) {

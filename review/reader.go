@@ -49,7 +49,7 @@ func (r *reader) end() {
 	}
 }
 
-// fields yields the name of each field of an object that is among the known ones, and refuses an object in which one that the
+// fields yields the name of each field of an object that is one of those to be read, and refuses an object in which one that the
 // walker reads stands twice: which of the two counts is a matter of taste, and whoever reads the object after us might have
 // another. Others are not looked at, since looking everywhere would double the cost of decoding.
 func (r *reader) fields(known *fields) func(yield func(name string) bool) {
@@ -73,7 +73,8 @@ func (r *reader) walk(known *fields, yield func(name string) bool) {
 			return
 		}
 		if i >= 0 {
-			if expected = i + 1; !yield(known.names[i]) {
+			expected = i + 1
+			if !known.written[i].skipped && !yield(known.names[i]) {
 				return
 			}
 		}

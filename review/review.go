@@ -123,8 +123,8 @@ func (r *reader) checkKind(kind string) {
 	}
 }
 
-var requestFields = fieldsOf("uid", "kind", "resource", "subResource", "requestKind", "requestResource", "requestSubResource",
-	"name", "namespace", "operation", "userInfo", "object", "oldObject", "dryRun", "options")
+var requestFields = fieldsOf("uid", "-kind", "resource", "subResource", "-requestKind", "-requestResource", "-requestSubResource",
+	"name", "namespace", "operation", "userInfo", "object", "oldObject", "dryRun", "-options")
 
 // request reads an AdmissionRequest.
 func request[T any](r *reader, req *Request[T], want resource, object func(*reader, *T)) {
@@ -168,7 +168,7 @@ func request[T any](r *reader, req *Request[T], want resource, object func(*read
 	}
 }
 
-var userFields = fieldsOf("username", "uid", "groups", "extra")
+var userFields = fieldsOf("username", "-uid", "groups", "-extra")
 
 func (r *reader) userInfo(a *policy.Attributes) {
 	for field := range r.fields(userFields) {

@@ -13,9 +13,9 @@ func (r *reader) service(s *policy.Service) {
 	}
 }
 
-var serviceFields = fieldsOf("ports", "selector", "clusterIP", "clusterIPs", "type", "externalIPs", "sessionAffinity",
-	"loadBalancerSourceRanges", "externalName", "externalTrafficPolicy", "healthCheckNodePort", "ipFamilies", "ipFamilyPolicy",
-	"allocateLoadBalancerNodePorts", "loadBalancerClass", "internalTrafficPolicy")
+var serviceFields = fieldsOf("ports", "-selector", "-clusterIP", "-clusterIPs", "type", "externalIPs", "-sessionAffinity",
+	"loadBalancerSourceRanges", "externalName", "-externalTrafficPolicy", "healthCheckNodePort", "-ipFamilies", "-ipFamilyPolicy",
+	"allocateLoadBalancerNodePorts", "loadBalancerClass", "-internalTrafficPolicy")
 
 func (r *reader) serviceSpec(s *policy.Service) {
 	for field := range r.fields(serviceFields) {
@@ -40,7 +40,7 @@ func (r *reader) serviceSpec(s *policy.Service) {
 	}
 }
 
-var servicePortFields = fieldsOf("name", "protocol", "appProtocol", "port", "targetPort", "nodePort")
+var servicePortFields = fieldsOf("name", "-protocol", "-appProtocol", "port", "-targetPort", "nodePort")
 
 func (r *reader) servicePort(p *policy.ServicePort) {
 	for field := range r.fields(servicePortFields) {

@@ -119,7 +119,7 @@ type lists[T any] struct {
 
 // begin returns an empty list, to be appended to until end.
 func (l *lists[T]) begin() []T {
-	const firstBlock, mostBlock = 4, 256 // elements
+	const firstBlock, mostBlock = 8, 256 // elements
 	if cap(l.free) == 0 {
 		l.size = min(max(firstBlock, 2*l.size), mostBlock)
 		l.free = make([]T, 0, l.size)
