@@ -49,7 +49,7 @@ const blockSize = 64
 func readBlock(b *block, text *[blockSize]byte)
 
 // skipBlocks returns where the object or list at i ends, or notJSON if it does not know: because something is wrong with it, there
-// is white space in it, it is nested too deep, or the text ends less than a block behind it. It does in half the time what skipTokens does.
+// is white space in it, it is nested too deep, or the text ends less than a block behind it. It takes half the time that skipTokens does.
 func skipBlocks(data []byte, i int) int {
 	if !hasBlocks {
 		return notJSON

@@ -44,7 +44,8 @@ BYTES(control, 0x1F1F1F1F1F1F1F1F)
 	MOVQ bits, kept \
 	SHLQ $1, AX, bits
 
-// CARRY adds two numbers with the carry of the blocks before, and keeps that of this one. It changes AX.
+// CARRY adds two numbers with the carry of the blocks before, and keeps that of this one. Where one of them has a row of bits, a bit
+// that the other adds to the row ends up behind it, be that in another block. It changes AX.
 #define CARRY(from, sum, kept) \
 	MOVQ kept, AX  \
 	ADDQ AX, AX    \

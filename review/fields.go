@@ -43,7 +43,8 @@ func fieldsOf(names ...string) *fields {
 }
 
 // match returns the place of the name that stands at pos, and where what follows its colon begins; a negative number if it is none
-// of those from expected on, not written as usual, or at the end of the text. So a name that stands where it is expected need not be looked at byte by byte.
+// of those from expected on, not written as usual, or at the end of the text. So a name that stands where it is expected need not be
+// looked at byte by byte.
 func (f *fields) match(data []byte, pos, expected int) (i, value int) {
 	if len(data)-pos <= f.longest {
 		return -1, 0

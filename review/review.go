@@ -7,7 +7,7 @@
 //	review.go                            the review around the object
 //	object.go, pod.go, ingress.go, …     the objects
 //	reader.go, fields.go, value.go       JSON, and the names of fields in it
-//	scan.go                              where a value ends
+//	scan.go, blocks_amd64.go             where a value ends
 //	error.go                             whose fault it is
 //	answer.go, patch.go                  the answer
 package review
