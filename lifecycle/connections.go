@@ -1,7 +1,6 @@
 package lifecycle
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"math/rand/v2"
@@ -21,6 +20,9 @@ import (
 // the one that has been idle longest: callers reuse the one that they used last, so it is the least likely to be chosen.
 // Then the one whose answer is longest overdue: that of an honest caller is bound in time, and its caller about to
 // leave; that of a peer that does not read lasts as long as it can.
+//
+// None goes of which there are few, less than a third of all: with peers that are idle by the thousand it would be
+// somebody in the middle of a handshake. So whoever is chosen has seen hundreds come after him.
 type connections struct {
 	maxAge time.Duration // 0: none is ever old
 	max    int           // 0: no bound
@@ -47,7 +49,10 @@ type connection struct {
 func (c *connection) old(now time.Time) bool { return !c.retireAt.IsZero() && now.After(c.retireAt) }
 
 // queue is a list of connections. It is not one of container/list, which would make memory for each move, three a request.
-type queue struct{ first, last *connection }
+type queue struct {
+	first, last *connection
+	n           int
+}
 
 // move puts the connection at the end of a queue, or takes it out of the one that it is in if that is nil.
 func (c *connection) move(to *queue) {
@@ -60,6 +65,7 @@ func (c *connection) move(to *queue) {
 }
 
 func (q *queue) add(c *connection) {
+	q.n++
 	c.before = q.last
 	if q.last = c; c.before != nil {
 		c.before.next = c
@@ -69,6 +75,7 @@ func (q *queue) add(c *connection) {
 }
 
 func (q *queue) remove(c *connection) {
+	q.n--
 	if c.before != nil {
 		c.before.next = c.next
 	} else {
@@ -131,7 +138,14 @@ func (cs *connections) add(c *connection) (victim *connection) {
 
 // dispensable returns the connection that has to go first. There must be one.
 func (cs *connections) dispensable() *connection {
-	return cmp.Or(cs.awaited.first, cs.idle.first, cs.busy.first)
+	isThird := func(q *queue) bool { return 3*q.n >= len(cs.open) }
+	switch {
+	case isThird(&cs.awaited):
+		return cs.awaited.first
+	case isThird(&cs.idle):
+		return cs.idle.first
+	}
+	return cs.busy.first
 }
 
 // changed follows a connection through its states. It is the server's ConnState.

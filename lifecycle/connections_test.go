@@ -93,8 +93,8 @@ func TestQueue(t *testing.T) {
 				back = append(back, c)
 			}
 			slices.Reverse(back)
-			if !slices.Equal(forth, want[i]) || !slices.Equal(back, want[i]) {
-				t.Fatalf("%v and %v, want %v", forth, back, want[i])
+			if !slices.Equal(forth, want[i]) || !slices.Equal(back, want[i]) || queues[i].n != len(want[i]) {
+				t.Fatalf("%v and %v, said to be %d, want %v", forth, back, queues[i].n, want[i])
 			}
 		}
 	}
@@ -151,6 +151,42 @@ func TestUnfinishedRequestGoesFirst(t *testing.T) {
 				c.end(1)
 			})
 		})
+	}
+}
+
+// Those of which there are few are spared, however long they have been there.
+func TestFewAreSpared(t *testing.T) {
+	for _, test := range []struct{ awaited, idle, busy, want int }{
+		{9, 0, 0, 0},
+		{3, 6, 0, 0},
+		{3, 0, 6, 0},
+		{2, 7, 0, 1}, // two are in the middle of a handshake, and peers by the dozen lie idle
+		{2, 3, 4, 1},
+		{2, 2, 5, 2}, // and peers by the dozen do not read their answers
+		{0, 0, 9, 2},
+		{1, 1, 1, 0},
+		{0, 1, 1, 1},
+		{0, 0, 1, 2},
+	} {
+		var cs connections
+		cs.max = test.awaited + test.idle + test.busy
+		queues := []*queue{&cs.awaited, &cs.idle, &cs.busy}
+		for i, n := range []int{test.awaited, test.idle, test.busy} {
+			for range n {
+				conn, _ := net.Pipe()
+				c := &connection{Conn: conn}
+				if cs.add(c) != nil {
+					t.Fatalf("%+v: one had to go too early", test)
+				}
+				c.move(queues[i])
+			}
+		}
+		if want := queues[test.want].first; cs.add(&connection{}) != want {
+			t.Errorf("%+v: another one had to go", test)
+		}
+		if len(cs.open) != cs.max {
+			t.Errorf("%+v: %d are open", test, len(cs.open))
+		}
 	}
 }
 

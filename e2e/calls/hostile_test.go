@@ -166,6 +166,9 @@ func (s *siege) ask(ctx context.Context, header string, body []byte) string {
 	return fmt.Sprintf("%d %s", answer.Status, answer.Body)
 }
 
+// answered is how the answer to a review begins, as ask returns it.
+const answered = `200 {"apiVersion":"admission.k8s.io/v1"`
+
 const openHeader = "POST /validate/pods HTTP/1.1\r\nHost: evergate\r\nX-Slow: "
 
 func slowHeaders(ctx context.Context, s *siege) {
@@ -233,7 +236,7 @@ func tooLarge(ctx context.Context, s *siege) {
 
 func large(ctx context.Context, s *siege) {
 	body := podOf(19 << 20)
-	s.each(48, `200 {"apiVersion":"admission.k8s.io/v1"`, func() string {
+	s.each(48, answered, func() string {
 		return s.ask(ctx, hostile.Post("/mutate/pods", len(body)), body)
 	})
 }
@@ -249,10 +252,16 @@ func unread(ctx context.Context, s *siege) {
 	s.honest(300)
 }
 
-// The second half have had an answer and lie idle, as an API server's do.
+// The second half have had an answer and lie idle, as an API server's do. Honest callers who are new get in among them.
 func tenThousand(ctx context.Context, s *siege) {
 	s.peers(ctx, 5_000, "")
+	var newcomers sync.WaitGroup
+	newcomers.Go(func() {
+		body := podOf(0)
+		s.each(1000, answered, func() string { return s.ask(ctx, hostile.Post("/mutate/pods", len(body)), body) })
+	})
 	s.peers(ctx, 5_000, "GET /livez HTTP/1.1\r\nHost: evergate\r\n\r\n")
+	newcomers.Wait()
 }
 
 // What costs most memory of each kind.
