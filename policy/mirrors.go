@@ -141,19 +141,13 @@ type route struct {
 	*mirror
 	source source
 	base   string // the place at the mirror; for a wildcard, the one above it: the registry comes below
-	prefix string // takes the place of the first cut bytes of a name
-	cut    int
 }
 
 func newRoute(m *mirror, s source) route {
-	r := route{mirror: m, source: s, base: m.to.place, cut: len(s.place)}
+	r := route{mirror: m, source: s, base: m.to.place}
 	if m.to.keepRegistry && s.place != "" {
 		registry, _, _ := strings.Cut(s.place, "/")
 		r.base += "/" + registry
-	}
-	r.prefix = r.base
-	if s.place == "" {
-		r.prefix += "/" // and then the whole name, which begins with the registry
 	}
 	return r
 }
@@ -161,8 +155,18 @@ func newRoute(m *mirror, s source) route {
 // end returns where the route ends.
 func (r *route) end() end { return end{r.base, r.source.wild} }
 
+// prefix is what takes the place of the source in a name. For a wildcard the whole name comes below, which begins with the registry.
+func (r *route) prefix() string {
+	if r.source.place == "" {
+		return r.base + "/"
+	}
+	return r.base
+}
+
 // target returns what is pulled instead of ref.
-func (r *route) target(ref reference) string { return r.prefix + ref.name[r.cut:] + ref.suffix }
+func (r *route) target(ref reference) string {
+	return r.prefix() + ref.name[len(r.source.place):] + ref.suffix
+}
 
 // follow says what becomes of an image that the route's source covers.
 func (r *route) follow(ref reference, s *subject) ImageOutcome {

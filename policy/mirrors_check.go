@@ -130,7 +130,7 @@ func (x landings) beside(r *route) iter.Seq2[*route, string] {
 // each yields the routes of a landing, each with the place whose images it leads to the place base.
 func (l landing) each(base string, yield func(*route, string) bool) bool {
 	for _, r := range l.routes {
-		if !yield(r, r.source.place+base[len(r.prefix):]) {
+		if !yield(r, r.source.place+base[len(r.prefix()):]) {
 			return false
 		}
 	}

@@ -12,18 +12,20 @@ import (
 // mirrorTable finds the route of an image. What that costs depends on the length of the image's name, not on how many
 // routes there are.
 //
-// Of each kind there is one piece of memory, made at once so that its elements stay where they are: each garbage collection
-// looks through a policy, and ten thousand mirrors in a hundred thousand pieces would be a tenth of the cost of a review.
+// Each garbage collection follows all pointers of a policy, and ten thousand mirrors in a hundred thousand pieces of memory would be a
+// tenth of the cost of a review. So of each kind there is one piece, made at once so that its elements stay where they are, and large maps
+// hold places in them.
 type mirrorTable struct {
 	mirrors   []mirror
 	routes    []route
 	origins   []origin
-	strictest Mode // of the mirrors; Off when there are none
+	texts     strings.Builder // names and places
+	strictest Mode            // of the mirrors; Off when there are none
 
 	// What lies at a place, and what a wildcard covers, which in most policies is nothing.
-	places       map[string]*origin
+	places       map[string]int // where in origins
 	wildcards    map[wildcard]*origin
-	ends         map[string]*mirror // of entries that share an end, the first
+	ends         map[string]int // where in mirrors; of entries that share an end, the first
 	wildcardEnds map[end]*mirror
 }
 
@@ -41,24 +43,38 @@ func compileMirrors(entries []mirrorEntry) (*mirrorTable, strict.Errors) {
 		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 	for i := range t.mirrors {
-		t.mirrors[i].Pos.Path = "" // for errors alone, and all are told
+		t.mirrors[i].Pos = strict.Pos{} // for errors alone, and all are told
 	}
 	return t, errs
 }
 
 // newMirrorTable returns an empty table with room for entries.
 func newMirrorTable(entries []mirrorEntry) *mirrorTable {
-	sources := 0
+	sources, texts := 0, 0
 	for i := range entries {
-		sources += len(entries[i].Sources)
+		e := &entries[i]
+		sources += len(e.Sources)
+		texts += len(e.Name) + len(e.Mirror.place)
+		for _, s := range e.Sources {
+			texts += len(s.place)
+		}
 	}
-	return &mirrorTable{
+	t := &mirrorTable{
 		mirrors: make([]mirror, 0, len(entries)),
 		routes:  make([]route, 0, sources),
 		origins: make([]origin, 0, sources),
-		places:  map[string]*origin{}, wildcards: map[wildcard]*origin{},
-		ends: map[string]*mirror{}, wildcardEnds: map[end]*mirror{},
+		places:  map[string]int{}, wildcards: map[wildcard]*origin{},
+		ends: map[string]int{}, wildcardEnds: map[end]*mirror{},
 	}
+	t.texts.Grow(texts)
+	return t
+}
+
+// keep returns a string that lies with the others.
+func (t *mirrorTable) keep(s string) string {
+	start := t.texts.Len()
+	t.texts.WriteString(s)
+	return t.texts.String()[start:]
 }
 
 // len returns how many entries are in force.
@@ -77,9 +93,11 @@ func (t *mirrorTable) mirrorPlaces() []string {
 func (t *mirrorTable) add(e *mirrorEntry) strict.Errors {
 	t.mirrors = append(t.mirrors, newMirror(e, len(t.mirrors)))
 	m := &t.mirrors[len(t.mirrors)-1]
+	m.Name, m.to.place = entryName(t.keep(string(m.Name))), t.keep(m.to.place)
 	t.strictest = max(t.strictest, e.Mode)
 	var errs strict.Errors
 	for _, s := range e.Sources {
+		s.place = t.keep(s.place)
 		t.routes = append(t.routes, newRoute(m, s))
 		r := &t.routes[len(t.routes)-1]
 		t.addEnd(r.end(), m)
@@ -100,19 +118,18 @@ func (t *mirrorTable) add(e *mirrorEntry) strict.Errors {
 }
 
 func (t *mirrorTable) addEnd(e end, m *mirror) {
-	switch {
-	case e.wild != wildcard{}:
-		if t.wildcardEnds[e] == nil {
-			t.wildcardEnds[e] = m
+	if e.wild == (wildcard{}) {
+		if _, taken := t.ends[e.place]; !taken {
+			t.ends[e.place] = m.order
 		}
-	case t.ends[e.place] == nil:
-		t.ends[e.place] = m
+	} else if t.wildcardEnds[e] == nil {
+		t.wildcardEnds[e] = m
 	}
 }
 
 // origin returns the origin of a source, a new one if there was none.
 func (t *mirrorTable) origin(s source) *origin {
-	o := t.places[s.place]
+	o := t.at(s.place)
 	if s.place == "" {
 		o = t.wildcards[s.wild]
 	}
@@ -120,20 +137,28 @@ func (t *mirrorTable) origin(s source) *origin {
 		return o
 	}
 	t.origins = append(t.origins, origin{source: s})
-	o = &t.origins[len(t.origins)-1]
+	last := len(t.origins) - 1
 	if s.place == "" {
-		t.wildcards[s.wild] = o
+		t.wildcards[s.wild] = &t.origins[last]
 	} else {
-		t.places[s.place] = o
+		t.places[s.place] = last
 	}
-	return o
+	return &t.origins[last]
+}
+
+// at returns the origin of a place; nil when it is none.
+func (t *mirrorTable) at(place string) *origin {
+	if i, ok := t.places[place]; ok {
+		return &t.origins[i]
+	}
+	return nil
 }
 
 // covering yields the origins that cover a name, the longest source first and wildcards last.
 func (t *mirrorTable) covering(name string) iter.Seq[*origin] {
 	return func(yield func(*origin) bool) {
 		for place := range ancestors(name) {
-			if o := t.places[place]; o != nil && !yield(o) {
+			if o := t.at(place); o != nil && !yield(o) {
 				return
 			}
 		}
@@ -152,8 +177,8 @@ func (t *mirrorTable) covering(name string) iter.Seq[*origin] {
 // standsAt returns the entry at whose mirror a name stands, and the mirror's place; nil when it stands at none.
 func (t *mirrorTable) standsAt(name string) (m *mirror, place string) {
 	for place := range ancestors(name) {
-		if m := t.ends[place]; m != nil {
-			return m, place
+		if i, ok := t.ends[place]; ok {
+			return &t.mirrors[i], place
 		}
 		if len(t.wildcardEnds) == 0 {
 			continue

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -290,4 +291,30 @@ func TestMirrorPlaces(t *testing.T) {
 	if diff := cmp.Diff([]string{"m.example", "m.example/hub"}, p.MirrorPlaces()); diff != "" {
 		t.Error(diff)
 	}
+}
+
+// What a garbage collection has to follow of a policy, each review pays for.
+func TestMirrorsAreFewPieces(t *testing.T) {
+	const mirrors, most = 10_000, 1_000 // of pieces, whatever other tests have left behind
+	var text strings.Builder
+	text.WriteString("mirrors:\n")
+	for i := range mirrors {
+		fmt.Fprintf(&text, "- {name: m%d, sources: [registry-%[1]d.example], mirror: mirror.example/%[1]d, mode: enforce}\n", i)
+	}
+	before := pieces()
+	p := mustLoad(t, text.String())
+	if after := pieces(); after > before+most {
+		t.Errorf("%d mirrors lie in %d pieces of memory, want at most %d", mirrors, after-before, most)
+	}
+	if got := p.Counts().Mirrors; got != mirrors {
+		t.Errorf("the policy has %d mirrors, want %d", got, mirrors)
+	}
+}
+
+// pieces returns how many pieces of memory are in use.
+func pieces() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapObjects
 }
