@@ -1,6 +1,7 @@
 package review
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -170,12 +171,23 @@ func list[T any](r *reader, read func(*reader, *T)) []T { return listIn(new(list
 // listIn reads a list of objects into memory that it shares with others.
 func listIn[T any](room *lists[T], r *reader, read func(*reader, *T)) []T {
 	values := room.begin()
+	start := r.pos
 	for range r.items {
+		if n := len(values); n == cap(values) {
+			values = slices.Grow(values, r.outlook(n, start))
+		}
 		var zero T
 		values = append(values, zero)
 		read(r, &values[len(values)-1])
 	}
 	return room.end(values)
+}
+
+// outlook returns how many more elements a list may have, of which n have been read since start: as many as fit into the rest of the text
+// if they are as long, and no more than three times as many, since something else may follow. To double the list again and again would take as
+// much memory once more as it needs.
+func (r *reader) outlook(n, start int) int {
+	return min(n*(len(r.data)-r.pos)/(r.pos-start)+1, 3*n)
 }
 
 // value reads a value whose first byte is of the given kind: ", {, [, 0 for all numbers, t for both booleans. It returns
