@@ -6,7 +6,7 @@ func (r *reader) ingress(ing *policy.Ingress) {
 	for field := range r.fields(objectFields) {
 		switch field {
 		case "metadata":
-			r.meta(&ing.Meta)
+			r.meta(&ing.Meta, metaFields)
 		case "spec":
 			r.ingressSpec(ing)
 		}

@@ -25,11 +25,16 @@ func parse[T any](object []byte, read func(*reader, *T)) (*T, error) {
 
 var objectFields = fieldsOf("-kind", "-apiVersion", "metadata", "spec", "-status")
 
-var metaFields = fieldsOf("name", "generateName", "namespace", "-uid", "-resourceVersion", "-generation", "-creationTimestamp",
-	"labels", "annotations", "ownerReferences", "-finalizers", "-managedFields")
+// Selectors ask for labels of Pods alone.
+var metaFields, podMetaFields = metaFieldsOf("-labels"), metaFieldsOf("labels")
 
-func (r *reader) meta(m *policy.Meta) {
-	for field := range r.fields(metaFields) {
+func metaFieldsOf(labels string) *fields {
+	return fieldsOf("name", "generateName", "namespace", "-uid", "-resourceVersion", "-generation", "-creationTimestamp",
+		labels, "annotations", "ownerReferences", "-finalizers", "-managedFields")
+}
+
+func (r *reader) meta(m *policy.Meta, known *fields) {
+	for field := range r.fields(known) {
 		switch field {
 		case "name":
 			m.Name = r.string()

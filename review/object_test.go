@@ -70,7 +70,7 @@ func TestParsePod(t *testing.T) {
 }
 
 func TestParseIngress(t *testing.T) {
-	got, err := ParseIngress([]byte(`{"kind":"Ingress","metadata":{"name":"web"},"spec":{"ingressClassName":"","defaultBackend":{"service":{"name":"x"}},
+	got, err := ParseIngress([]byte(`{"kind":"Ingress","metadata":{"name":"web","labels":{"a":"b"}},"spec":{"ingressClassName":"","defaultBackend":{"service":{"name":"x"}},
 		"rules":[{"host":"a.example","http":{"paths":[{"path":"/","pathType":"Prefix","backend":{"path":"no"}},{}]}},{"http":null},null],
 		"tls":[{"hosts":["a.example",null],"secretName":"s"},{}]},"status":{"rules":[{"host":"no"}]}}`))
 	if err != nil {

@@ -11,7 +11,7 @@ func (r *reader) pod(p *policy.Pod) {
 	for field := range r.fields(objectFields) {
 		switch field {
 		case "metadata":
-			r.meta(&p.Meta)
+			r.meta(&p.Meta, podMetaFields)
 		case "spec":
 			p.Images = r.podSpec()
 		}

@@ -197,7 +197,7 @@ func TestDecodeContentErrors(t *testing.T) {
 		"allocate":        {"services", `{"spec":{"allocateLoadBalancerNodePorts":0}}`, `spec.allocateLoadBalancerNodePorts: want true or false, got a number`},
 		"external IPs":    {"services", `{"spec":{"externalIPs":[["10.0.0.1"]]}}`, `spec.externalIPs[0]: want a string, got a list`},
 		"too many":        {"services", `{"spec":{"ports":[` + strings.Repeat("{},", maxKept) + `{}]}}`, `spec.ports[99999]: too large: more than 100000 list elements and map entries`},
-		"too many labels": {"services", `{"metadata":{"labels":{` + manyLabels() + `}}}`, `metadata.labels.l100000: too large: more than 100000 list elements and map entries`},
+		"too many labels": {"pods", `{"metadata":{"labels":{` + manyLabels() + `}}}`, `metadata.labels.l100000: too large: more than 100000 list elements and map entries`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			wantContentError(t, decoders[test.resource]([]byte(creation(test.resource, test.object))), "u-1", test.want)

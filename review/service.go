@@ -6,7 +6,7 @@ func (r *reader) service(s *policy.Service) {
 	for field := range r.fields(objectFields) {
 		switch field {
 		case "metadata":
-			r.meta(&s.Meta)
+			r.meta(&s.Meta, metaFields)
 		case "spec":
 			r.serviceSpec(s)
 		}
