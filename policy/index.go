@@ -30,7 +30,8 @@ type ruleIndex struct {
 	lengths  []int            // of the prefixes, each once
 }
 
-// add files rule i. A match without namespaces covers all of them; one with an empty list covers none.
+// add files rule i, which comes after those that have been filed. A match without namespaces covers all of them; one with an
+// empty list covers none.
 func (x *ruleIndex) add(i int, match *selector) {
 	if match == nil || match.Namespaces == nil {
 		x.addPrefix("", i)
@@ -40,7 +41,7 @@ func (x *ruleIndex) add(i int, match *selector) {
 		if prefix, _, wild := strings.Cut(string(g), "*"); wild {
 			x.addPrefix(prefix, i)
 		} else {
-			x.names[prefix] = append(x.names[prefix], i)
+			addOnce(x.names, prefix, i)
 		}
 	}
 }
@@ -49,18 +50,36 @@ func (x *ruleIndex) addPrefix(prefix string, i int) {
 	if !slices.Contains(x.lengths, len(prefix)) {
 		x.lengths = append(x.lengths, len(prefix))
 	}
-	x.prefixes[prefix] = append(x.prefixes[prefix], i)
+	addOnce(x.prefixes, prefix, i)
+}
+
+func addOnce(lists map[string][]int, key string, i int) {
+	if list := lists[key]; len(list) == 0 || list[len(list)-1] != i {
+		lists[key] = append(list, i)
+	}
 }
 
 // candidates returns the rules that can match a namespace, each once, in the order of the policy. What else their
-// match and exclude ask is not known here.
+// match and exclude ask is not known here. Nobody may change the list, which may be one of the index.
 func (x *ruleIndex) candidates(namespace string) []int {
-	found := slices.Clone(x.names[namespace])
+	found := x.names[namespace]
 	for _, n := range x.lengths {
 		if n <= len(namespace) {
-			found = append(found, x.prefixes[namespace[:n]]...)
+			found = merged(found, x.prefixes[namespace[:n]])
 		}
 	}
-	slices.Sort(found)
-	return slices.Compact(found)
+	return found
+}
+
+// merged returns the rules of two lists, each once and in order.
+func merged(a, b []int) []int {
+	switch {
+	case len(b) == 0:
+		return a
+	case len(a) == 0:
+		return b
+	}
+	both := slices.Concat(a, b)
+	slices.Sort(both)
+	return slices.Compact(both)
 }

@@ -49,6 +49,23 @@ func TestIndexLeavesOutOtherNamespaces(t *testing.T) {
 	}
 }
 
+// A rule that names a namespace twice is asked once, beside others or alone.
+func TestIndexHasEachRuleOnce(t *testing.T) {
+	for match, others := range map[string]string{
+		"[team-a, team-a]":      "",
+		`["team-*", "team-*a"]`: "",
+		`[team-a, "team-*"]`:    "",
+		`[team-a, "team-*", x]`: "- {name: other, mode: audit, types: {allowed: []}, match: {namespaces: [team-a]}}\n",
+		`["team-*", "t*"]`:      "- {name: other, mode: audit, types: {allowed: []}}\n",
+	} {
+		p := mustLoad(t, "services:\n- {name: r, mode: audit, types: {allowed: []}, match: {namespaces: "+match+"}}\n"+others)
+		want := []int{0, 1}[:p.Counts().Services]
+		if got := p.services.index.candidates("team-a"); !slices.Equal(got, want) {
+			t.Errorf("%s: candidates are %v, want %v", match, got, want)
+		}
+	}
+}
+
 // matching is how many rules of tenants there are for each namespace.
 const matching = 20
 
