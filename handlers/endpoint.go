@@ -58,7 +58,8 @@ func (s *server) endpoint(r reviewing) *endpoint {
 func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
 	span := e.spans.Review(r)
-	v, err := e.review(w, r, start, span)
+	connection := http.NewResponseController(w)
+	v, err := e.review(connection, r, start, span)
 	took := time.Since(start)
 	e.count(v, err, took, span.TraceID())
 	span.Stage("write")
@@ -68,7 +69,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writeAnswer(w, v.encoded)
 	}
 	// The answer goes out before it is logged: a log that nobody reads must not withhold it.
-	_ = http.NewResponseController(w).Flush() // a writer that cannot flush is one of a test
+	_ = connection.Flush() // a writer that cannot is one of a test, here and below
 	if err == nil {
 		e.buffers.put(v.encoded)
 	}
@@ -78,16 +79,16 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // review is the way of one review: limits, body, decision. What it was given room for is given back before the
 // answer is written, since a slow reader needs none of it.
-func (e *endpoint) review(w http.ResponseWriter, r *http.Request, start time.Time, span *telemetry.ReviewSpan) (*verdict, error) {
+func (e *endpoint) review(
+	connection *http.ResponseController, r *http.Request, start time.Time, span *telemetry.ReviewSpan,
+) (*verdict, error) {
 	if err := checkHeader(r); err != nil {
 		return nil, err
 	}
 	t := timesOf(r, start)
 	ctx := newLateContext(span.Context(r.Context()), t.deadline)
 	defer ctx.end()
-	// A context does not end the reading of a body, this does. A writer that knows no deadlines is one of a test.
-	connection := http.NewResponseController(w)
-	_ = connection.SetReadDeadline(t.deadline)
+	_ = connection.SetReadDeadline(t.deadline) // a context does not end the reading of a body
 
 	span.Stage("read body")
 	if r.ContentLength > maxReviewBytes {

@@ -83,7 +83,7 @@ func bareEndpoint(f *fixture) http.Handler {
 	for _, kind := range reviews() {
 		e := s.endpoint(kind)
 		r.Method(http.MethodPost, kind.path, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			v, err := e.review(w, r, time.Now(), nil)
+			v, err := e.review(http.NewResponseController(w), r, time.Now(), nil)
 			if err != nil {
 				writeError(w, err)
 				return
