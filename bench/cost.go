@@ -24,51 +24,79 @@ func (c *cost) ratio() float64 { return median(quotients(c.example, c.floor)) }
 // growth is how many times as much it needs with many entries.
 func (c *cost) growth() float64 { return median(quotients(c.many, c.example)) }
 
-// measureCosts lets the three servers answer the same reviews in turn, in short rounds.
+// sittings is how often the servers are started anew. Two processes of one binary differ by some two percent for as long as they
+// live, by where their memory happens to lie.
+const sittings = 4
+
+// measureCosts lets the three servers answer the same reviews in turn, in short rounds, which it divides among sittings.
 func (r *rig) measureCosts(ctx context.Context, w io.Writer, reviews []*review, rounds int, round int64) ([]*cost, error) {
+	var costs []*cost
+	for _, review := range reviews {
+		costs = append(costs, &cost{review: review})
+	}
+	for i := range sittings {
+		if err := r.sit(ctx, costs, (rounds+i)/sittings, round); err != nil {
+			return nil, err
+		}
+	}
+	for _, c := range costs {
+		fmt.Fprintf(w, "  %-36s floor %6.1f µs, evergate %6.1f µs, ratio %.2f (%.2f to %.2f), many entries %+.0f %%\n",
+			c.review.title(), median(c.floor), median(c.example), c.ratio(),
+			slices.Min(quotients(c.example, c.floor)), slices.Max(quotients(c.example, c.floor)), 100*(c.growth()-1))
+	}
+	return costs, nil
+}
+
+// sit starts the servers and adds the figures of some rounds to all costs.
+func (r *rig) sit(ctx context.Context, costs []*cost, rounds int, round int64) error {
+	if rounds == 0 {
+		return nil
+	}
 	floor, err := r.floor(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer floor.stop()
 	example, err := r.evergate(ctx, "evergate", "example")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer example.stop()
 	many, err := r.evergate(ctx, "evergate", "many")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer many.stop()
 
-	var costs []*cost
 	client := r.client()
-	for _, review := range reviews {
-		c := &cost{review: review}
+	for _, c := range costs {
 		turns := []turn{
-			{newCaller(review, floor, client), floor, &c.floor},
-			{newCaller(review, example, client), example, &c.example},
-			{newCaller(review, many, client), many, &c.many},
+			{newCaller(c.review, floor, client), floor, &c.floor},
+			{newCaller(c.review, example, client), example, &c.example},
+			{newCaller(c.review, many, client), many, &c.many},
 		}
-		for i := range rounds + 1 {
-			for j := range turns {
-				t := turns[(i+j)%len(turns)] // nobody always comes after the same one
-				micros, err := t.take(ctx, max(1, round/review.weight()))
-				if err != nil {
-					return nil, fmt.Errorf("%s, %s: %w", t.server.name, review.name, err)
-				}
-				if i > 0 { // the first round opens the connections and warms up
-					*t.figures = append(*t.figures, micros)
-				}
+		if err := takeTurns(ctx, turns, rounds, max(1, round/c.review.weight())); err != nil {
+			return fmt.Errorf("%s: %w", c.review.name, err)
+		}
+	}
+	return nil
+}
+
+// takeTurns measures rounds of n reviews, and lets one pass before, which opens the connections and warms up.
+func takeTurns(ctx context.Context, turns []turn, rounds int, n int64) error {
+	for i := range rounds + 1 {
+		for j := range turns {
+			t := turns[(i+j)%len(turns)] // nobody always comes after the same one
+			micros, err := t.take(ctx, n)
+			if err != nil {
+				return fmt.Errorf("%s: %w", t.server.name, err)
+			}
+			if i > 0 {
+				*t.figures = append(*t.figures, micros)
 			}
 		}
-		fmt.Fprintf(w, "  %-36s floor %6.1f µs, evergate %6.1f µs, ratio %.2f (%.2f to %.2f), many entries %+.0f %%\n",
-			review.title(), median(c.floor), median(c.example), c.ratio(),
-			slices.Min(quotients(c.example, c.floor)), slices.Max(quotients(c.example, c.floor)), 100*(c.growth()-1))
-		costs = append(costs, c)
 	}
-	return costs, nil
+	return nil
 }
 
 // turn is what one server does in one round.
