@@ -21,8 +21,8 @@ import (
 // Then the one whose answer is longest overdue: that of an honest caller is bound in time, and its caller about to
 // leave; that of a peer that does not read lasts as long as it can.
 //
-// None goes of which there are few, less than a third of all: with peers that are idle by the thousand it would be
-// somebody in the middle of a handshake. So whoever is chosen has seen hundreds come after him.
+// Those that are awaited are spared while they are few, less than a third of all: with peers that are idle by the thousand it would be
+// somebody in the middle of a handshake. So of those that have to go, each has seen at least a third of all come into this queue after it.
 type connections struct {
 	maxAge time.Duration // 0: none is ever old
 	max    int           // 0: no bound
@@ -138,11 +138,10 @@ func (cs *connections) add(c *connection) (victim *connection) {
 
 // dispensable returns the connection that has to go first. There must be one.
 func (cs *connections) dispensable() *connection {
-	isThird := func(q *queue) bool { return 3*q.n >= len(cs.open) }
 	switch {
-	case isThird(&cs.awaited):
+	case 3*cs.awaited.n >= len(cs.open):
 		return cs.awaited.first
-	case isThird(&cs.idle):
+	case cs.idle.n > 0:
 		return cs.idle.first
 	}
 	return cs.busy.first

@@ -154,19 +154,20 @@ func TestUnfinishedRequestGoesFirst(t *testing.T) {
 	}
 }
 
-// Those of which there are few are spared, however long they have been there.
-func TestFewAreSpared(t *testing.T) {
+// Whose request is awaited is spared while there are few of them, however long they have been there.
+func TestFewAwaitedAreSpared(t *testing.T) {
 	for _, test := range []struct{ awaited, idle, busy, want int }{
 		{9, 0, 0, 0},
 		{3, 6, 0, 0},
 		{3, 0, 6, 0},
 		{2, 7, 0, 1}, // two are in the middle of a handshake, and peers by the dozen lie idle
-		{2, 3, 4, 1},
-		{2, 2, 5, 2}, // and peers by the dozen do not read their answers
+		{2, 1, 6, 1}, // who is being answered goes last
+		{2, 0, 7, 2}, // peers by the dozen do not read their answers
 		{0, 0, 9, 2},
 		{1, 1, 1, 0},
 		{0, 1, 1, 1},
 		{0, 0, 1, 2},
+		{1, 0, 0, 0},
 	} {
 		var cs connections
 		cs.max = test.awaited + test.idle + test.busy

@@ -256,12 +256,12 @@ func unread(ctx context.Context, s *siege) {
 func tenThousand(ctx context.Context, s *siege) {
 	s.peers(ctx, 5_000, "")
 	var newcomers sync.WaitGroup
+	defer newcomers.Wait()
 	newcomers.Go(func() {
 		body := podOf(0)
 		s.each(1000, answered, func() string { return s.ask(ctx, hostile.Post("/mutate/pods", len(body)), body) })
 	})
 	s.peers(ctx, 5_000, "GET /livez HTTP/1.1\r\nHost: evergate\r\n\r\n")
-	newcomers.Wait()
 }
 
 // What costs most memory of each kind.
