@@ -58,7 +58,7 @@ func (s *server) endpoint(r reviewing) *endpoint {
 func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
 	span := e.spans.Review(r)
-	connection := http.NewResponseController(w)
+	connection := http.NewResponseController(w) // what it cannot do, a writer of a test cannot
 	v, err := e.review(connection, r, start, span)
 	took := time.Since(start)
 	e.count(v, err, took, span.TraceID())
@@ -69,7 +69,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writeAnswer(w, v.encoded)
 	}
 	// The answer goes out before it is logged: a log that nobody reads must not withhold it.
-	_ = connection.Flush() // a writer that cannot is one of a test, here and below
+	_ = connection.Flush()
 	if err == nil {
 		e.buffers.put(v.encoded)
 	}

@@ -13,19 +13,19 @@ import (
 // routes there are.
 //
 // Each garbage collection follows all pointers of a policy, and ten thousand mirrors in a hundred thousand pieces of memory would be a
-// tenth of the cost of a review. So of each kind there is one piece, made at once so that its elements stay where they are, and large maps
-// hold places in them.
+// tenth of the cost of a review. So what every entry has lies in one piece of each kind, made at once so that its elements stay where they
+// are, and large maps hold positions in them. Names of entries do not: metrics keep them, and would keep the whole piece.
 type mirrorTable struct {
 	mirrors   []mirror
 	routes    []route
 	origins   []origin
-	texts     strings.Builder // names and places
+	texts     strings.Builder // of sources and mirrors
 	strictest Mode            // of the mirrors; Off when there are none
 
 	// What lies at a place, and what a wildcard covers, which in most policies is nothing.
-	places       map[string]int // where in origins
+	places       map[string]int // positions in origins
 	wildcards    map[wildcard]*origin
-	ends         map[string]int // where in mirrors; of entries that share an end, the first
+	ends         map[string]int // positions in mirrors; of entries that share an end, the first
 	wildcardEnds map[end]*mirror
 }
 
@@ -54,7 +54,7 @@ func newMirrorTable(entries []mirrorEntry) *mirrorTable {
 	for i := range entries {
 		e := &entries[i]
 		sources += len(e.Sources)
-		texts += len(e.Name) + len(e.Mirror.place)
+		texts += len(e.Mirror.place)
 		for _, s := range e.Sources {
 			texts += len(s.place)
 		}
@@ -93,7 +93,7 @@ func (t *mirrorTable) mirrorPlaces() []string {
 func (t *mirrorTable) add(e *mirrorEntry) strict.Errors {
 	t.mirrors = append(t.mirrors, newMirror(e, len(t.mirrors)))
 	m := &t.mirrors[len(t.mirrors)-1]
-	m.Name, m.to.place = entryName(t.keep(string(m.Name))), t.keep(m.to.place)
+	m.to.place = t.keep(m.to.place)
 	t.strictest = max(t.strictest, e.Mode)
 	var errs strict.Errors
 	for _, s := range e.Sources {

@@ -187,7 +187,8 @@ func listIn[T any](room *lists[T], r *reader, read func(*reader, *T)) []T {
 // if they are as long, and no more than three times as many, since something else may follow. To double the list again and again would take as
 // much memory once more as it needs.
 func (r *reader) outlook(n, start int) int {
-	return min(n*(len(r.data)-r.pos)/(r.pos-start)+1, 3*n)
+	each := (r.pos - start) / n // at least two bytes
+	return min((len(r.data)-r.pos)/each+1, 3*n)
 }
 
 // value reads a value whose first byte is of the given kind: ", {, [, 0 for all numbers, t for both booleans. It returns
