@@ -24,8 +24,7 @@ func (c *cost) ratio() float64 { return median(quotients(c.example, c.floor)) }
 // growth is how many times as much it needs with many entries.
 func (c *cost) growth() float64 { return median(quotients(c.many, c.example)) }
 
-// sittings is how often the servers are started anew. Two processes of one binary differ by some two percent for as long as they
-// live, by where their memory happens to lie.
+// sittings is how often the servers are started anew. Two processes of one binary differ by two percent or three for as long as they live.
 const sittings = 4
 
 // measureCosts lets the three servers answer the same reviews in turn, in short rounds, which it divides among sittings.
