@@ -22,7 +22,7 @@ import (
 // leave; that of a peer that does not read lasts as long as it can.
 //
 // Those that are awaited are spared while they are few, less than a third of all: with peers that are idle by the thousand it would be
-// somebody in the middle of a handshake. So of those that have to go, each has seen at least a third of all come into this queue after it.
+// somebody in the middle of a handshake.
 type connections struct {
 	maxAge time.Duration // 0: none is ever old
 	max    int           // 0: no bound
