@@ -38,6 +38,7 @@ func ServerConfig(source *Source, minVersion uint16, clients *ClientAuth) *tls.C
 		// certificate's key, the handshake has proved. No ClientCAs: the list of their names would be frozen in
 		// here, and a caller whose CA is not in it would send nothing and be told to send something.
 		config.ClientAuth = tls.RequestClientCert
+		config.VerifyConnection = checkChain // what it presents must not cost much, whatever it is worth
 	}
 	return config
 }

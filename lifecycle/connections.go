@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"runtime"
 	"sync"
 	"time"
 )
@@ -39,7 +40,9 @@ type connections struct {
 // connection is an open connection.
 type connection struct {
 	net.Conn
-	retireAt time.Time // zero: never
+	wire     *wire              // below TLS; nil without
+	cancel   context.CancelFunc // ends the context of its requests
+	retireAt time.Time          // zero: never
 
 	in           *queue // nil when it is not open any more
 	before, next *connection
@@ -90,12 +93,22 @@ func (q *queue) remove(c *connection) {
 }
 
 // close cuts the connection without a word. A tls.Conn would wait for a peer that does not read to take its alert.
+// A request on it ends too: net/http does not see that the peer has gone when more than one request has come from it, and
+// what waits for its turn would still be there, and count for none.
 func (c *connection) close() {
+	c.cancel()
 	conn := c.Conn
 	if t, ok := conn.(*tls.Conn); ok {
 		conn = t.NetConn()
 	}
 	_ = conn.Close()
+}
+
+// progress takes note that something has come of what the peer sent.
+func (c *connection) progress() {
+	if c != nil && c.wire != nil {
+		c.wire.progress()
+	}
 }
 
 type connectionKey struct{}
@@ -108,7 +121,8 @@ func connectionOf(ctx context.Context) *connection {
 
 // accept takes note of a new connection. It is the server's ConnContext, which is called before any other hook.
 func (cs *connections) accept(ctx context.Context, conn net.Conn) context.Context {
-	c := &connection{Conn: conn}
+	ctx, cancel := context.WithCancel(ctx)
+	c := &connection{Conn: conn, wire: wireOf(conn), cancel: cancel}
 	if cs.maxAge > 0 {
 		// The jitter keeps connections that were opened together, as after a roll-out, from being retired together.
 		c.retireAt = time.Now().Add(time.Duration(float64(cs.maxAge) * (0.9 + 0.2*rand.Float64())))
@@ -116,6 +130,7 @@ func (cs *connections) accept(ctx context.Context, conn net.Conn) context.Contex
 	if victim := cs.add(c); victim != nil {
 		victim.close()
 		cs.shed()
+		runtime.Gosched() // those that were accepted are read before more are: what they ask may have come already
 	}
 	return context.WithValue(ctx, connectionKey{}, c)
 }
@@ -155,6 +170,7 @@ func (cs *connections) changed(conn net.Conn, state http.ConnState) {
 	if c == nil {
 		return // shed already
 	}
+	c.progress()
 	switch state {
 	case http.StateActive: // the header of a request is there, its body may follow
 		if c.in == &cs.idle {
@@ -163,6 +179,7 @@ func (cs *connections) changed(conn net.Conn, state http.ConnState) {
 	case http.StateIdle:
 		c.move(&cs.idle)
 	case http.StateClosed, http.StateHijacked:
+		c.cancel()
 		cs.remove(c)
 	}
 }

@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 )
 
@@ -15,7 +16,7 @@ import (
 // when the signal came says goodbye too.
 func (p *Process) wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		a := &answer{ResponseWriter: w, process: p, conn: connectionOf(r.Context())}
+		a := &answer{ResponseWriter: w, process: p, conn: connectionOf(r.Context()), request: r}
 		exempt := p.Exempt != nil && p.Exempt(r)
 		if now := p.phase(); now < ready && !exempt {
 			a.Header().Set("Retry-After", "1")
@@ -36,6 +37,7 @@ type answer struct {
 	http.ResponseWriter
 	process *Process
 	conn    *connection
+	request *http.Request
 	status  int // 0 until it has begun
 }
 
@@ -44,9 +46,22 @@ func (a *answer) begin(status int) {
 		return
 	}
 	a.status = status
+	discard(a.request)
 	if a.process.lastOn(a.conn) {
 		a.Header().Set("Connection", "close")
 	}
+}
+
+// maxDiscard is how much of a body that no handler has read is read before the answer, as net/http does it: the caller may
+// read nothing before it has sent all.
+const maxDiscard = 256 << 10
+
+// discard reads what is left of a body. net/http would do it a moment later, but to a wire what it reads is no progress.
+func discard(r *http.Request) {
+	if r.ContentLength > maxDiscard || r.Header.Get("Expect") != "" { // net/http closes the connection
+		return
+	}
+	_, _ = io.CopyN(io.Discard, r.Body, maxDiscard) // net/http meets its error again
 }
 
 func (a *answer) WriteHeader(status int) {

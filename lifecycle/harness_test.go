@@ -172,7 +172,13 @@ func newWorld() *world {
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/review", func(http.ResponseWriter, *http.Request) {})
-	mux.HandleFunc("/echo", func(rw http.ResponseWriter, r *http.Request) { _, _ = io.Copy(rw, r.Body) })
+	mux.HandleFunc("/echo", func(rw http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body) // what is not read before the answer is lost
+		if err != nil {
+			panic(http.ErrAbortHandler)
+		}
+		_, _ = rw.Write(body)
+	})
 	mux.HandleFunc("/slow", func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		w.reached <- struct{}{}

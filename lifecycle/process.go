@@ -29,13 +29,13 @@ const (
 	// per connection in that time.
 	DefaultMaxConnectionAge = 5 * time.Minute
 
-	// DefaultMaxConnections is far above what honest callers open and below what hurts. Seven API servers that keep 25
-	// idle connections to each of five paths hold 875, and the rest is for reviews under way.
+	// DefaultMaxConnections is above what honest callers open and below what hurts. Six API servers that keep 25 idle
+	// connections to each of six paths hold 900, and the rest is for reviews under way.
 	//
 	// A TLS connection costs 50 KiB of resident memory, idle or not (16 KiB of them stack, which the handshake has grown,
-	// and a third garbage), and 125 KiB with a header that has come to its limit and does not end. So all of them cost
-	// 100 to 250 MiB.
-	DefaultMaxConnections = 2048
+	// and a third garbage), and 125 KiB with a header that has come to its limit and does not end, or with the costliest
+	// certificates that a client may present. The kernel holds up to 160 KiB more of what was sent and is not read.
+	DefaultMaxConnections = 1024
 )
 
 // Process is one life of the server. Fill in its fields, hand Ready and Live to the handlers, and call Run, once.

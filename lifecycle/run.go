@@ -67,9 +67,9 @@ func (p *Process) prepare() {
 
 // live goes through the phases. It unwinds without waiting for anybody when forced is done.
 func (p *Process) live(asked, forced context.Context, ask context.CancelCauseFunc) error {
-	ops := newServer(p.OpsHandler, &connections{max: maxOpsConnections, shed: func() {}}, p.Log)
+	ops := newOpsServer(p.OpsHandler, p.Exempt, p.Log)
 	if p.OpsListener != nil {
-		go serve(ops, p.OpsListener, ask)
+		go serve(ops, opsListener{p.OpsListener}, ask)
 	}
 	err := p.serveReviews(asked, forced, ask)
 	p.finish(forced, ops)
@@ -87,7 +87,9 @@ func (p *Process) serveReviews(asked, forced context.Context, ask context.Cancel
 		return failure(asked)
 	}
 	server := newServer(p.wrap(p.Handler), &p.conns, p.Log)
-	server.TLSConfig = p.TLS
+	if p.TLS != nil {
+		server.TLSConfig = onWires(p.TLS)
+	}
 	if p.ConnContext != nil {
 		server.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
 			return p.ConnContext(p.conns.accept(ctx, conn))

@@ -37,9 +37,6 @@ const (
 	// maxHeaderBytes is for all headers of a request. kube-apiserver sends less than 1 KiB; W3C trace context and
 	// baggage may add 8.5 KiB.
 	maxHeaderBytes = 16 << 10
-
-	// maxOpsConnections is for kubelet, a few scrapers and a person or two.
-	maxOpsConnections = 64
 )
 
 // newServer returns a server with the limits above that tells conns of its connections. It speaks HTTP/1.1 only:
@@ -90,6 +87,9 @@ type body struct {
 
 func (b *body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
+	if n > 0 {
+		b.conn.progress()
+	}
 	if err == io.EOF {
 		b.conns.arrived(b.conn)
 	}
@@ -100,7 +100,7 @@ func (b *body) Read(p []byte) (int, error) {
 func serve(s *http.Server, l net.Listener, failed context.CancelCauseFunc) {
 	var err error
 	if s.TLSConfig != nil {
-		err = s.ServeTLS(l, "", "")
+		err = s.ServeTLS(wires{l}, "", "")
 	} else {
 		err = s.Serve(l)
 	}

@@ -1,0 +1,126 @@
+package lifecycle
+
+import (
+	"bytes"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+const (
+	// maxOpsConnections is as many as the serving port has by default. Few are in use at one time, but whoever floods the
+	// port leaves each connection the time in which as many others are accepted, and kubelet's probe must be read in it: with
+	// 64 of them and 3,400 others a second those were 19 ms, and hardly a probe was answered.
+	maxOpsConnections = DefaultMaxConnections
+
+	// maxOpsHeaderBytes is for all headers of a request to the ops port: Prometheus sends 500 bytes. net/http allows 4 KiB more.
+	maxOpsHeaderBytes = 1 << 10
+
+	// maxPages is how many pages may be on their way to their readers at one time: those of a few scrapers and a person or
+	// two. A page of metrics has some 100 KiB.
+	maxPages = 16
+)
+
+// newOpsServer returns the server of the ops port. Its connections are bounded like those of the serving port. What isProbe
+// says of requests may be nil.
+func newOpsServer(h http.Handler, isProbe func(*http.Request) bool, log *slog.Logger) *http.Server {
+	pages := newPages(h)
+	s := newServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if isProbe != nil && isProbe(r) {
+			h.ServeHTTP(w, r)
+			return
+		}
+		pages.ServeHTTP(w, r)
+	}), &connections{max: maxOpsConnections, shed: func() {}}, log)
+	s.MaxHeaderBytes = maxOpsHeaderBytes
+	return s
+}
+
+// opsListener is the listener of the ops port. The kernel holds little of its connections: a request has less than 1 KiB,
+// and readers of pages are few.
+type opsListener struct{ net.Listener }
+
+// Accept implements net.Listener.
+func (l opsListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	limitBuffers(c, maxOpsHeaderBytes, writeBuffer)
+	return c, nil
+}
+
+// pages answers with pages that are costly to make and to keep: it has one made at a time, and keeps no more than
+// maxPages of them for readers that are slow. Then the reader that has taken longest is cut off.
+type pages struct {
+	next   http.Handler
+	making chan struct{} // holds one while a page is made
+
+	mu   sync.Mutex
+	sent []*http.ResponseController // to whom pages are on their way, the longest first
+}
+
+func newPages(next http.Handler) *pages { return &pages{next: next, making: make(chan struct{}, 1)} }
+
+// ServeHTTP implements http.Handler.
+func (p *pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	select {
+	case p.making <- struct{}{}:
+	case <-r.Context().Done():
+		return
+	}
+	made := p.make(w, r)
+	reader := http.NewResponseController(w)
+	p.begin(reader)
+	defer p.end(reader)
+	w.WriteHeader(made.status)
+	_, _ = w.Write(made.body.Bytes()) // it fails when the reader has gone
+	_ = reader.Flush()
+}
+
+func (p *pages) make(w http.ResponseWriter, r *http.Request) *page {
+	defer func() { <-p.making }()
+	made := &page{header: w.Header(), status: http.StatusOK}
+	p.next.ServeHTTP(made, r)
+	return made
+}
+
+// begin takes note of a reader, and cuts off the one that has taken longest if there are too many.
+func (p *pages) begin(reader *http.ResponseController) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.sent = append(p.sent, reader)
+	if len(p.sent) > maxPages {
+		_ = p.sent[0].SetWriteDeadline(time.Now()) // an error says that the connection has gone
+		p.sent = append(p.sent[:0], p.sent[1:]...)
+	}
+}
+
+func (p *pages) end(reader *http.ResponseController) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i, r := range p.sent {
+		if r == reader {
+			p.sent = append(p.sent[:i], p.sent[i+1:]...)
+			return
+		}
+	}
+}
+
+// page is a ResponseWriter that keeps what is written.
+type page struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+// Header implements http.ResponseWriter.
+func (p *page) Header() http.Header { return p.header }
+
+// WriteHeader implements http.ResponseWriter.
+func (p *page) WriteHeader(status int) { p.status = status }
+
+// Write implements http.ResponseWriter.
+func (p *page) Write(b []byte) (int, error) { return p.body.Write(b) }

@@ -1,0 +1,160 @@
+package lifecycle
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+)
+
+// endless is a connection that always has something to read.
+type endless struct{ net.Conn }
+
+func (endless) Read(p []byte) (int, error) { return len(p), nil }
+
+func TestWireIsBounded(t *testing.T) {
+	w := newWire(endless{})
+	readAll := func() (read int) {
+		for {
+			n, err := w.Read(make([]byte, 10_000))
+			if read += n; err != nil {
+				if !errors.Is(err, errUnseen) {
+					t.Fatal(err)
+				}
+				return read
+			}
+		}
+	}
+	for range 2 {
+		if n := readAll(); n != maxUnseen {
+			t.Errorf("%d bytes were read, want %d", n, maxUnseen)
+		}
+		w.progress()
+	}
+	ctx, end := context.WithCancel(t.Context())
+	w.handshake = ctx
+	readAll()
+	end()
+	if n := readAll(); n != maxUnseen {
+		t.Errorf("%d bytes were read after the handshake, want %d", n, maxUnseen)
+	}
+	if n := readAll(); n != 0 {
+		t.Errorf("%d more bytes were read", n)
+	}
+}
+
+// A handshake ends at the bound, long before crypto/tls would end it, and not before: it is over when the client's
+// certificates have less. Requests that follow have as much for themselves.
+func TestHandshakeIsBounded(t *testing.T) {
+	keys := newPKI(t)
+	keys.server.ClientAuth = tls.RequestClientCert
+	r := startReplica(t, keys)
+	one := keys.server.Certificates[0]
+	for _, test := range []struct {
+		name string
+		size int
+		want string
+	}{
+		{"none", 0, "200 HTTP/1.1"},
+		{"15 KiB", 15 << 10, "200 HTTP/1.1"},
+		{"64 KiB", 64 << 10, "failed"},
+		{"250 KiB", 250 << 10, "failed"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			chain := tls.Certificate{PrivateKey: one.PrivateKey}
+			for n := len(one.Certificate[0]); n <= test.size; n += len(one.Certificate[0]) {
+				chain.Certificate = append(chain.Certificate, one.Certificate[0])
+			}
+			config := keys.client.Clone()
+			config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &chain, nil }
+			transport := &http.Transport{TLSClientConfig: config}
+			defer transport.CloseIdleConnections()
+			client := &http.Client{Transport: transport}
+			for range 2 {
+				got := post(client, "https://"+r.addr, strings.Repeat("x", 20<<10))
+				if !strings.HasPrefix(got, "200") {
+					got = "failed"
+				}
+				if got != test.want {
+					t.Errorf("got %q, want %q", got, test.want)
+				}
+			}
+		})
+	}
+	r.terminate(t)
+}
+
+// What is read of a body is progress, however long it is.
+func TestLongBodyIsRead(t *testing.T) {
+	keys := newPKI(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	echo := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		_, _ = w.Write(body)
+	})
+	s := newServer(echo, &connections{shed: func() {}}, slog.New(slog.DiscardHandler))
+	s.TLSConfig = onWires(keys.server)
+	go serve(s, l, func(error) {})
+	defer s.Close()
+	transport := &http.Transport{TLSClientConfig: keys.client}
+	defer transport.CloseIdleConnections()
+	client := &http.Client{Transport: transport}
+	body := strings.Repeat("x", 5<<20)
+	for range 2 {
+		if got := post(client, "https://"+l.Addr().String(), body); got != "200 "+body {
+			t.Errorf("got %.100s", got)
+		}
+	}
+}
+
+// A body that no handler reads may end its connection, but its request is answered.
+func TestUnreadBodyIsAnswered(t *testing.T) {
+	keys := newPKI(t)
+	r := startReplica(t, keys)
+	transport := &http.Transport{TLSClientConfig: keys.client}
+	client := &http.Client{Transport: transport}
+	body := strings.Repeat("x", 200<<10)
+	for range 20 {
+		if got := post(client, "https://"+r.addr, body); !strings.HasPrefix(got, "200") {
+			t.Fatalf("got %s", got)
+		}
+	}
+	transport.CloseIdleConnections() // a drain waits for them
+	r.terminate(t)
+}
+
+// A request ends with its connection, though a second one has followed it, so that net/http does not see that the peer
+// has gone.
+func TestEvictedRequestEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t)
+		answered := make(chan struct{})
+		c.Handler.(*http.ServeMux).HandleFunc("/waits", func(_ http.ResponseWriter, r *http.Request) {
+			c.reached <- struct{}{}
+			<-r.Context().Done()
+			close(answered)
+		})
+		conn := c.reviews.mustDial(t)
+		const request = "GET /waits HTTP/1.1\r\nHost: evergate\r\n\r\n"
+		go func() { _, _ = io.WriteString(conn, request) }()
+		<-c.reached
+		go func() { _, _ = io.WriteString(conn, request) }() // its first byte is all that net/http waits for
+		synctest.Wait()
+		for range 3 { // all others are answered too, so that the longest has to go
+			busy := c.caller()
+			go call(busy, "/slow")
+			<-c.reached
+		}
+		<-answered
+		close(c.slowly)
+	})
+}
