@@ -19,7 +19,8 @@ func newPolicyCommand() *cobra.Command {
 		Short: "Say whether policies are valid, and everything that is wrong with them",
 		Long: `Check loads each policy, which is a file or a directory of *.yaml and *.yml files that are merged as those of a
 ConfigMap are. Of a valid one it prints how many entries are in force and the hash by which it is called in warnings,
-logs and metrics; of any other everything that is wrong, a line each, with file, line, column and field.
+logs and metrics, and warns of what in it does less than it looks like; of any other it prints everything that is wrong,
+a line each, with file, line, column and field.
 
 Exit codes: 0 all are valid, 2 one is not, or cannot be read.`,
 		Example: "  evergate policy check policy.yaml",
@@ -46,6 +47,9 @@ func checkPolicies(paths []string, stdout io.Writer) error {
 		line := "ok: " + counted(p.Counts()) + "; hash " + p.Hash()
 		if len(paths) > 1 {
 			line = path + ": " + line
+		}
+		for _, warning := range p.Warnings() {
+			line += "\nwarning: " + warning
 		}
 		if _, err := fmt.Fprintln(stdout, line); err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy"
 	"github.com/evergate/evergate/review"
 )
@@ -18,6 +19,8 @@ const (
 	// maxAnnotation bounds the bytes of one audit annotation. kube-apiserver sets no bound, but its audit log is
 	// written on every request, and log collectors cut lines at 16 KiB or more.
 	maxAnnotation = 4096
+	// maxName bounds the bytes of a name in audit annotations and logs: a name has at most 253.
+	maxName = 253
 )
 
 // answer turns a verdict into what is sent.
@@ -41,20 +44,21 @@ func (v *verdict) answer() review.Answer {
 func (v *verdict) denial() string {
 	suffix := "[policy " + v.policy + "]"
 	if v.unjudged.why != "" {
-		return cut(v.unjudged.why, maxSentence) + " " + suffix
+		return text.Truncate(v.unjudged.why, maxSentence) + " " + suffix
 	}
 	var lines few
 	many := "findings"
 	for i := range v.findings {
 		if f := &v.findings[i]; f.Denies() && lines.room() {
-			lines.add(cut(f.String(), maxSentence))
+			lines.add(text.Truncate(f.String(), maxSentence))
 		}
 	}
 	for _, mistake := range v.mistakes {
 		if many = "mistakes"; lines.room() {
-			lines.add(cut(mistake, maxSentence))
+			lines.add(text.Truncate(mistake, maxSentence))
 		}
 	}
+	lines.total += v.untold
 	if lines.total == 1 {
 		return lines.kept[0] + " " + suffix
 	}
@@ -116,15 +120,14 @@ func (v *verdict) warnsOf(img *policy.ImageOutcome) bool {
 }
 
 func (v *verdict) imageWarning(img *policy.ImageOutcome) string {
-	place := img.Image.Path() + ": " + img.Image.Ref
+	place := img.Image.Path() + ": "
 	switch img.Outcome {
 	case policy.WouldRewrite:
-		return v.tag(img.Mode) + img.Entry + ": " + place + " would be pulled from " + img.To
+		return v.tag(img.Mode) + img.Entry + ": " + place + img.Image.Ref + " would be pulled from " + img.To
 	case policy.Rewritten:
-		return v.tag(img.Mode) + img.Entry + ": " + place + " is pulled from " + img.To
+		return v.tag(img.Mode) + img.Entry + ": " + place + img.Image.Ref + " is pulled from " + img.To
 	default:
-		return fmt.Sprintf("[%s] %s: %q is not an image reference: %s",
-			v.policy, img.Image.Path(), img.Image.Ref, img.Detail)
+		return "[" + v.policy + "] " + place + text.Quote(img.Image.Ref) + " is not an image reference: " + img.Detail
 	}
 }
 
@@ -149,7 +152,7 @@ func (v *verdict) annotations() []review.Annotation {
 	}
 	a = append(a, review.Annotation{Key: auditPolicy, Value: v.policy})
 	if u := v.unjudged; u.why != "" {
-		a = append(a, review.Annotation{Key: auditUnjudged, Value: cut(u.why, maxSentence) + " (" + u.mode.String() + ")"})
+		a = append(a, review.Annotation{Key: auditUnjudged, Value: text.Truncate(u.why, maxSentence) + " (" + u.mode.String() + ")"})
 	}
 	return a
 }
@@ -193,7 +196,7 @@ func (v *verdict) auditImages() string {
 	for i := range v.rewriting.Images {
 		img := &v.rewriting.Images[i]
 		if img.Outcome == policy.Rewritten || img.Outcome == policy.WouldRewrite {
-			l.add(img.Image.Place.String(), "/", img.Image.Name, ": ", img.Image.Ref, " -> ", img.To,
+			l.add(img.Image.Place.String(), "/", text.Printable(img.Image.Name, maxName), ": ", img.Image.Ref, " -> ", img.To,
 				" (", img.Entry, ", ", img.Mode.String(), ")")
 		}
 	}

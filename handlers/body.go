@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/review"
 )
 
@@ -36,7 +37,7 @@ func checkHeader(r *http.Request) error {
 	case !isJSON(contentType):
 		return &httpError{
 			status: http.StatusUnsupportedMediaType,
-			msg:    fmt.Sprintf("Content-Type is %q: send application/json", contentType),
+			msg:    fmt.Sprintf("Content-Type is %s: send application/json", text.Quote(contentType)),
 		}
 	case r.ContentLength < 0:
 		return &httpError{

@@ -54,7 +54,7 @@ func (w *lateWriter) Flush() {
 func TestAnswerIsSentFirst(t *testing.T) {
 	f := newFixture(t, "")
 	n := 0
-	_, h := f.fake(func(*policy.Policy, []byte, *telemetry.ReviewSpan) (*verdict, error) {
+	_, h := f.fake(func(*policy.Policy, []byte, *policy.Effort, *telemetry.ReviewSpan) (*verdict, error) {
 		n++
 		return &verdict{uid: fmt.Sprint("review-", n)}, nil
 	})

@@ -14,6 +14,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy"
 	"github.com/evergate/evergate/telemetry"
 )
@@ -104,13 +105,15 @@ type canaryReview struct {
 func canaryReviews() []canaryReview {
 	pod := canaryBody("", "v1", "Pod", "pods",
 		`"spec": {"containers": [{"name": "canary", "image": "source.canary.invalid/canary:1"}]}`)
+	service := canaryBody("", "v1", "Service", "services", `"spec": {"type": "NodePort"}`)
 	return []canaryReview{
 		{"/mutate/pods", pod, true},
 		{"/mutate/pods/again", pod, true},
 		{"/validate/pods", pod, false},
 		{"/validate/ingresses", canaryBody("networking.k8s.io", "v1", "Ingress", "ingresses",
 			`"spec": {"rules": [{"host": "denied.canary.invalid"}]}`), false},
-		{"/validate/services", canaryBody("", "v1", "Service", "services", `"spec": {"type": "NodePort"}`), false},
+		{"/validate/services", service, false},
+		{"/validate/services/status", service, false},
 		{"/validate/policy", canaryBody("", "v1", "ConfigMap", "configmaps", `"data": {"canary.yaml": "kind: Canary"}`), false},
 	}
 }
@@ -118,11 +121,11 @@ func canaryReviews() []canaryReview {
 func canaryBody(group, version, kind, resource, content string) string {
 	return fmt.Sprintf(`{"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": {
 		"uid": "%%s",
-		"kind": {"group": %[1]q, "version": %[2]q, "kind": %[3]q},
-		"resource": {"group": %[1]q, "version": %[2]q, "resource": %[4]q},
+		"kind": {"group": "%[1]s", "version": "%[2]s", "kind": "%[3]s"},
+		"resource": {"group": "%[1]s", "version": "%[2]s", "resource": "%[4]s"},
 		"name": "canary", "namespace": "canary", "operation": "CREATE",
 		"userInfo": {"username": "evergate:canary"},
-		"object": {"apiVersion": %[5]q, "kind": %[3]q, "metadata": {"name": "canary", "namespace": "canary"}, %[6]s},
+		"object": {"apiVersion": "%[5]s", "kind": "%[3]s", "metadata": {"name": "canary", "namespace": "canary"}, %[6]s},
 		"oldObject": null, "dryRun": true
 	}}`, group, version, kind, resource, strings.TrimPrefix(group+"/"+version, "/"), content)
 }
@@ -186,11 +189,11 @@ func (r canaryReview) verify(uid string, body []byte) error {
 	case a.Response == nil:
 		return fmt.Errorf("the answer has no response")
 	case a.Response.UID != uid:
-		return fmt.Errorf("the answer is for the uid %q, not for %q", a.Response.UID, uid)
+		return fmt.Errorf("the answer is for the uid %s, not for %s", text.Quote(a.Response.UID), text.Quote(uid))
 	case a.Response.Allowed != r.patch:
 		return fmt.Errorf("the answer says allowed: %t", a.Response.Allowed)
 	case (a.Response.Patch != "") != r.patch || (a.Response.PatchType == "JSONPatch") != r.patch:
-		return fmt.Errorf("the answer has a patch of type %q and %d bytes", a.Response.PatchType, len(a.Response.Patch))
+		return fmt.Errorf("the answer has a patch of type %s and %d bytes", text.Quote(a.Response.PatchType), len(a.Response.Patch))
 	}
 	return nil
 }

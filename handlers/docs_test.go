@@ -22,7 +22,7 @@ ingresses:
 		t.Fatal(err)
 	}
 	ing := &policy.Ingress{Rules: []policy.IngressRule{{Host: "shop.example"}}}
-	findings := p.JudgeIngress(policy.Attributes{Operation: policy.Create}, ing, nil)
+	findings := must(p.JudgeIngress(policy.Attributes{Operation: policy.Create}, ing, nil, nil))
 	v := &verdict{findings: findings, policy: "3f2a91c04b7d"}
 	want := "denied the request: " + v.denial() + "\n"
 
@@ -33,4 +33,12 @@ ingresses:
 	if !strings.Contains(string(page), want) {
 		t.Errorf("docs/policy.md does not show\n%s", want)
 	}
+}
+
+// must returns v, and panics if there is an error.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

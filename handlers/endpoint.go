@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy"
 	"github.com/evergate/evergate/review"
 	"github.com/evergate/evergate/telemetry"
@@ -24,6 +25,7 @@ type server struct {
 	buffers  buffers // what they are read into, and answers written
 	reviews  *gate   // reviews that are decoded and decided
 	overdue  *Overdue
+	guard    capacity // of the reviews of policies
 	metrics  *telemetry.Metrics
 	tracing  *telemetry.Tracing
 	log      *slog.Logger
@@ -31,27 +33,42 @@ type server struct {
 
 func newServer(cfg Config) *server {
 	limits := cfg.Limits.withDefaults()
+	inside, waits := cfg.Metrics.ReviewsInFlight(), cfg.Metrics.ReviewWaits()
 	return &server{
 		policies: cfg.Policies,
 		bodies:   newBudget(limits.BodyBytes, limits.Line, cfg.Metrics.BodyBytesInFlight()),
-		reviews:  newGate(reviewsAtOnce, int64(limits.Reviews), limits.Line, cfg.Metrics.ReviewsInFlight()),
+		reviews:  newGate(reviewsAtOnce, int64(limits.Reviews), limits.Line, inside, waits),
 		overdue:  cmp.Or(cfg.Overdue, new(Overdue)),
+		guard:    newGuardCapacity(cfg.Metrics),
 		metrics:  cfg.Metrics,
 		tracing:  cfg.Tracing,
 		log:      cfg.Metrics.Throttle(cfg.Log),
 	}
 }
 
+// capacity is what the reviews of some paths share, and bounds how many of them are in progress.
+type capacity struct {
+	bodies  *budget
+	slots   *gate
+	overdue *Overdue
+	most    int64 // bytes of one body
+}
+
 // endpoint answers the reviews that come in on one path.
 type endpoint struct {
 	*server
 	reviewing
-	series telemetry.Endpoint
-	spans  *telemetry.TracedEndpoint
+	capacity capacity
+	series   telemetry.Endpoint
+	spans    *telemetry.TracedEndpoint
 }
 
 func (s *server) endpoint(r reviewing) *endpoint {
-	return &endpoint{server: s, reviewing: r, series: s.metrics.Endpoint(r.path), spans: s.tracing.Endpoint(r.path)}
+	where := capacity{bodies: s.bodies, slots: s.reviews, overdue: s.overdue, most: maxReviewBytes}
+	if r.guard {
+		where = s.guard
+	}
+	return &endpoint{server: s, reviewing: r, capacity: where, series: s.metrics.Endpoint(r.path), spans: s.tracing.Endpoint(r.path)}
 }
 
 // ServeHTTP implements http.Handler.
@@ -91,10 +108,10 @@ func (e *endpoint) review(
 	_ = connection.SetReadDeadline(t.deadline) // a context does not end the reading of a body
 
 	span.Stage("read body")
-	if r.ContentLength > maxReviewBytes {
+	if r.ContentLength > e.capacity.most {
 		return e.tooLarge(r)
 	}
-	held := e.bodies.share(func(why error) {
+	held := e.capacity.bodies.share(func(why error) {
 		ctx.cutOff(why)
 		_ = connection.SetReadDeadline(time.Now())
 	})
@@ -104,17 +121,21 @@ func (e *endpoint) review(
 		return nil, err
 	}
 	span.Stage("wait for turn")
-	if err := e.reviews.enter(ctx, t.patience, 1); err != nil {
+	if err := e.capacity.slots.enter(ctx, t.patience, 1); err != nil {
 		return nil, err
 	}
 	began := time.Now()
-	defer func() { e.reviews.leave(1, time.Since(began)) }()
-	return e.decide(body, span)
+	defer func() { e.capacity.slots.leave(1, time.Since(began)) }()
+	within := t.judging()
+	if e.reviewing.guard {
+		within = min(guardWithin, t.timeout*2/3)
+	}
+	return e.decide(body, within, span)
 }
 
 // decide takes the policy, once, and judges the review in body by it. Nobody may use body after that: whatever is kept
 // of it is a copy.
-func (e *endpoint) decide(body []byte, span *telemetry.ReviewSpan) (v *verdict, err error) {
+func (e *endpoint) decide(body []byte, within time.Duration, span *telemetry.ReviewSpan) (v *verdict, err error) {
 	inTime := false
 	defer func() {
 		switch p := recover(); p {
@@ -128,12 +149,14 @@ func (e *endpoint) decide(body []byte, span *telemetry.ReviewSpan) (v *verdict, 
 			e.buffers.put(body)
 		}
 	}()
-	watch := e.overdue.watch(body, e.reportOverdue)
+	watch := e.capacity.overdue.watch(body, e.reportOverdue)
 	defer func() { inTime = watch.end() }()
 	p := e.policies.Current()
-	v, err = e.judge(p, body, span)
+	began := time.Now()
+	effort := &policy.Effort{Expired: func() bool { return time.Since(began) > within }}
+	v, err = e.judge(p, body, effort, span)
 	if content, ok := errors.AsType[*review.ContentError](err); ok {
-		v, err = e.cannotJudge(p, content.UID, content.Msg), nil
+		v, err = e.cannotJudge(p, content.UID, content.Msg, review.Unchanged(body)), nil
 	}
 	if err != nil {
 		return nil, err
@@ -157,7 +180,7 @@ func (e *endpoint) tooLarge(r *http.Request) (*verdict, error) {
 		return nil, err
 	}
 	v := e.cannotJudge(e.policies.Current(), uid, fmt.Sprintf("the review of this object has %s, at most %s are judged: "+
-		"make the object smaller", mebibytes(r.ContentLength), mebibytes(maxReviewBytes)))
+		"make the object smaller", mebibytes(r.ContentLength), mebibytes(e.capacity.most)), false)
 	e.encode(v)
 	return v, nil
 }
@@ -166,11 +189,16 @@ func (e *endpoint) tooLarge(r *http.Request) (*verdict, error) {
 // have matched it: a policy in which nothing is enforced yet denies nothing, and says what it would have denied.
 //
 // An update is no exception, although the object may have been as it is before. What cannot be read cannot be compared,
-// so an object that once got in like this could be changed into anything. It can still be mended, or deleted.
-func (e *endpoint) cannotJudge(p *policy.Policy, uid, why string) *verdict {
+// so an object that once got in like this could be changed into anything. It can still be deleted, and what is
+// unchanged in all that could be judged is warned of at most: its finalizers can be removed.
+func (e *endpoint) cannotJudge(p *policy.Policy, uid, why string, unchanged bool) *verdict {
 	v := &verdict{uid: uid, policy: p.Hash()}
-	if mode := e.mode(p.Strictest()); mode != policy.Off {
-		v.unjudged = unreadable{why, mode}
+	mode := e.mode(p.Strictest())
+	if unchanged {
+		mode = min(mode, policy.Warn)
+	}
+	if mode != policy.Off {
+		v.unjudged = unreadable{text.Printable(why, maxSentence), mode}
 	}
 	return v
 }
@@ -187,7 +215,14 @@ func writeAnswer(w http.ResponseWriter, answer []byte) {
 type times struct {
 	patience time.Time // until then it may wait for its turn
 	deadline time.Time // from then on nobody waits for the answer
+	timeout  time.Duration
 }
+
+// maxJudging is how long a review may be decided once it has its slot: some twenty times as long as the most that one may
+// cost takes a core of its own. Then it is answered as one whose object cannot be judged.
+const maxJudging = time.Second
+
+func (t times) judging() time.Duration { return min(maxJudging, t.timeout/2) }
 
 const (
 	// defaultTimeout and maxTimeout are the default and the bound of timeoutSeconds in a webhook configuration.
@@ -225,5 +260,6 @@ func timesWithin(d time.Duration, start time.Time) times {
 	return times{
 		patience: start.Add(d - min(d/5, retryAfter)),
 		deadline: start.Add(d - min(max(d/10, 100*time.Millisecond), time.Second)),
+		timeout:  d,
 	}
 }

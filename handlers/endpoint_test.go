@@ -36,7 +36,7 @@ func newFakeJudge() fakeJudge {
 	return fakeJudge{make(chan struct{}, 100), make(chan struct{}, 100)}
 }
 
-func (j fakeJudge) judge(*policy.Policy, []byte, *telemetry.ReviewSpan) (*verdict, error) {
+func (j fakeJudge) judge(*policy.Policy, []byte, *policy.Effort, *telemetry.ReviewSpan) (*verdict, error) {
 	j.started <- struct{}{}
 	<-j.proceed
 	return &verdict{uid: "1"}, nil
@@ -45,10 +45,10 @@ func (j fakeJudge) judge(*policy.Policy, []byte, *telemetry.ReviewSpan) (*verdic
 // fake returns an endpoint, at /fake, that asks judge, and the handler that serves it and the probes.
 func (f *fixture) fake(judge judge) (*server, http.Handler) {
 	s := newServer(f.Config)
-	return s, serving(f.Config, s, []reviewing{{"/fake", judge, func(policy.Modes) policy.Mode { return policy.Enforce }}})
+	return s, serving(f.Config, s, []reviewing{{path: "/fake", judge: judge, mode: func(policy.Modes) policy.Mode { return policy.Enforce }}})
 }
 
-func panics(*policy.Policy, []byte, *telemetry.ReviewSpan) (*verdict, error) {
+func panics(*policy.Policy, []byte, *policy.Effort, *telemetry.ReviewSpan) (*verdict, error) {
 	panic("index out of range [7]")
 }
 
@@ -88,7 +88,9 @@ func TestPanic(t *testing.T) {
 
 func TestAbortHandlerIsPassedOn(t *testing.T) {
 	f := newFixture(t, "")
-	_, h := f.fake(func(*policy.Policy, []byte, *telemetry.ReviewSpan) (*verdict, error) { panic(http.ErrAbortHandler) })
+	_, h := f.fake(func(*policy.Policy, []byte, *policy.Effort, *telemetry.ReviewSpan) (*verdict, error) {
+		panic(http.ErrAbortHandler)
+	})
 	defer func() {
 		if p := recover(); p != http.ErrAbortHandler { //nolint:errorlint // the value itself is what net/http looks for
 			t.Errorf("recovered %v, want http.ErrAbortHandler", p)
@@ -101,14 +103,14 @@ func TestAbortHandlerIsPassedOn(t *testing.T) {
 // What an object's author can cause is answered, never failed, and is followed by the strictest that the policy does.
 func TestContentIsAnsweredNotFailed(t *testing.T) {
 	const why = "spec.containers[0].image: want a string, got a number"
-	broken := func(*policy.Policy, []byte, *telemetry.ReviewSpan) (*verdict, error) {
+	broken := func(*policy.Policy, []byte, *policy.Effort, *telemetry.ReviewSpan) (*verdict, error) {
 		return nil, &review.ContentError{UID: "705ab4f5", Msg: why}
 	}
 	for _, mode := range []policy.Mode{policy.Off, policy.Audit, policy.Warn, policy.Enforce} {
 		t.Run(mode.String(), func(t *testing.T) {
 			f := newFixture(t, "")
-			e := newServer(f.Config).endpoint(reviewing{"/fake", broken, func(policy.Modes) policy.Mode { return mode }})
-			v, err := e.decide([]byte("{}"), nil)
+			e := newServer(f.Config).endpoint(reviewing{path: "/fake", judge: broken, mode: func(policy.Modes) policy.Mode { return mode }})
+			v, err := e.decide([]byte("{}"), time.Second, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -139,7 +141,7 @@ func TestModesOfPaths(t *testing.T) {
 	}
 	want := map[string]policy.Mode{
 		"/mutate/pods": policy.Off, "/mutate/pods/again": policy.Off, "/validate/pods": policy.Audit,
-		"/validate/ingresses": policy.Warn, "/validate/services": policy.Enforce,
+		"/validate/ingresses": policy.Warn, "/validate/services": policy.Enforce, "/validate/services/status": policy.Enforce,
 		"/validate/policy": policy.Enforce, // a policy that cannot be read is none
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -176,7 +178,7 @@ func TestTooLarge(t *testing.T) {
 		},
 	}
 	f := newFixture(t, "")
-	_, h := f.fake(func(*policy.Policy, []byte, *telemetry.ReviewSpan) (*verdict, error) {
+	_, h := f.fake(func(*policy.Policy, []byte, *policy.Effort, *telemetry.ReviewSpan) (*verdict, error) {
 		t.Error("the body was judged")
 		return nil, errors.New("judged")
 	})
@@ -449,7 +451,7 @@ func TestArrivedBeforeDecided(t *testing.T) {
 		{0, 0, rounds / 10},
 	} {
 		var ran, first atomic.Int64
-		s, h := newFixture(t, "").fake(func(*policy.Policy, []byte, *telemetry.ReviewSpan) (*verdict, error) {
+		s, h := newFixture(t, "").fake(func(*policy.Policy, []byte, *policy.Effort, *telemetry.ReviewSpan) (*verdict, error) {
 			first.Add(ran.Load())
 			return &verdict{}, nil
 		})
@@ -480,7 +482,7 @@ func TestDecisionsBetweenTurns(t *testing.T) {
 	f.Limits.Reviews = places
 	var s *server
 	var h http.Handler
-	s, h = f.fake(func(*policy.Policy, []byte, *telemetry.ReviewSpan) (*verdict, error) {
+	s, h = f.fake(func(*policy.Policy, []byte, *policy.Effort, *telemetry.ReviewSpan) (*verdict, error) {
 		decided.Add(1)
 		s.reviews.decided.Add(int64(decidedAtOnce)) // so long it is taken to last
 		return &verdict{}, nil
@@ -509,7 +511,7 @@ func TestDecisionsBetweenTurns(t *testing.T) {
 func TestDecidingIsTimed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const took = 5 * time.Millisecond
-		s, h := newFixture(t, "").fake(func(*policy.Policy, []byte, *telemetry.ReviewSpan) (*verdict, error) {
+		s, h := newFixture(t, "").fake(func(*policy.Policy, []byte, *policy.Effort, *telemetry.ReviewSpan) (*verdict, error) {
 			time.Sleep(took) // in fake time
 			return &verdict{}, nil
 		})
@@ -556,7 +558,7 @@ func TestLabelsAreBounded(t *testing.T) {
 	f := newFixture(t, "")
 	f.Log = slog.New(slog.DiscardHandler)
 	n := 0
-	_, h := f.fake(func(*policy.Policy, []byte, *telemetry.ReviewSpan) (*verdict, error) {
+	_, h := f.fake(func(*policy.Policy, []byte, *policy.Effort, *telemetry.ReviewSpan) (*verdict, error) {
 		n++
 		ref := fmt.Sprintf("registry-%d.example/image:%d", n, n)
 		return &verdict{
@@ -569,7 +571,7 @@ func TestLabelsAreBounded(t *testing.T) {
 				{Image: policy.Image{Name: ref, Ref: ref}, Outcome: policy.Rewritten, Entry: "hub", To: "mirror.example/" + ref},
 				{Image: policy.Image{Name: ref, Ref: ref}, Outcome: policy.Malformed, Detail: ref},
 			}},
-			findings: []policy.Finding{{Rule: "only-mirrors", Check: "images.from", Mode: policy.Warn, Path: ref, Value: ref, Reason: ref}},
+			findings: []policy.Finding{{Rule: "only-mirrors", Check: "images.from", Mode: policy.Warn, Path: ref, Reason: ref}},
 		}, nil
 	})
 	const reviews = 10_000

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/review"
 )
 
@@ -78,7 +79,7 @@ func writeError(w http.ResponseWriter, err error) {
 }
 
 func notFound(r *http.Request) *httpError {
-	return &httpError{status: http.StatusNotFound, msg: fmt.Sprintf("nothing is served at %q", r.URL.Path)}
+	return &httpError{status: http.StatusNotFound, msg: fmt.Sprintf("nothing is served at %s", text.Quote(r.URL.Path))}
 }
 
 // methodNotAllowed names the methods that routes has for the path of r. A method that nobody has heard of also comes
@@ -95,7 +96,7 @@ func methodNotAllowed(routes chi.Routes, r *http.Request) *httpError {
 	}
 	return &httpError{
 		status: http.StatusMethodNotAllowed,
-		msg:    fmt.Sprintf("%s is not served at %s: send %s", r.Method, r.URL.Path, strings.Join(allow, " or ")),
+		msg:    fmt.Sprintf("%s is not served at %s: send %s", text.Truncate(r.Method, text.Short), text.Truncate(r.URL.Path, text.Short), strings.Join(allow, " or ")),
 		allow:  allow,
 	}
 }

@@ -3,7 +3,6 @@ package handlers
 import (
 	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
 // few keeps the first sentences of many, and counts them all.
@@ -62,17 +61,4 @@ func (l *listing) String() string {
 		return strconv.Itoa(l.more) + " that are too long to be told"
 	}
 	return l.text.String() + ", and " + strconv.Itoa(l.more) + " more"
-}
-
-// cut shortens s to at most n bytes, never within a rune.
-func cut(s string, n int) string {
-	const ellipsis = "…"
-	if len(s) <= n {
-		return s
-	}
-	n -= len(ellipsis)
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + ellipsis
 }

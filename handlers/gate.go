@@ -23,6 +23,7 @@ type gate struct {
 	decided atomic.Int64 // nanoseconds that were spent inside
 	yielded atomic.Int64 // of those, how many before somebody last let others go first
 	inside  prometheus.Gauge
+	waits   prometheus.Observer // in seconds; 0 where there was room at once
 }
 
 // decidedAtOnce is how long reviews are decided before those who have arrived go first. To let them costs a review one to three
@@ -30,8 +31,8 @@ type gate struct {
 // timeouts in seconds that callers have.
 const decidedAtOnce = time.Millisecond
 
-func newGate(name string, room int64, line int, inside prometheus.Gauge) *gate {
-	return &gate{name: name, room: semaphore.NewWeighted(room), line: int64(line), inside: inside}
+func newGate(name string, room int64, line int, inside prometheus.Gauge, waits prometheus.Observer) *gate {
+	return &gate{name: name, room: semaphore.NewWeighted(room), line: int64(line), inside: inside, waits: waits}
 }
 
 // enter waits until there is room for n, at most until patience is over. ctx ends when the caller has gone, or when
@@ -47,6 +48,8 @@ func (g *gate) enter(ctx context.Context, patience time.Time, n int64) error {
 		if err := g.wait(ctx, patience, n); err != nil {
 			return err
 		}
+	} else {
+		g.waits.Observe(0)
 	}
 	if decided := g.decided.Load(); waited || decided-g.yielded.Load() >= int64(decidedAtOnce) {
 		runtime.Gosched()
@@ -76,7 +79,10 @@ func (g *gate) wait(ctx context.Context, patience time.Time, n int64) error {
 	}
 	waiting, cancel := context.WithDeadline(ctx, patience)
 	defer cancel()
-	if g.room.Acquire(waiting, n) != nil {
+	begun := time.Now()
+	err := g.room.Acquire(waiting, n)
+	g.waits.Observe(time.Since(begun).Seconds())
+	if err != nil {
 		return turnedAway(ctx, g.name)
 	}
 	return nil

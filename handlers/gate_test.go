@@ -3,6 +3,7 @@ package handlers
 import (
 	"context"
 	"runtime"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,7 +12,11 @@ import (
 )
 
 func testGate(room int64, line int) *gate {
-	return newGate("reviews", room, line, prometheus.NewGauge(prometheus.GaugeOpts{}))
+	return measuredGate(room, line, func(float64) {})
+}
+
+func measuredGate(room int64, line int, waits prometheus.ObserverFunc) *gate {
+	return newGate("reviews", room, line, prometheus.NewGauge(prometheus.GaugeOpts{}), waits)
 }
 
 // patience is how long the tests' reviews wait, in the fake time of a synctest bubble.
@@ -185,6 +190,30 @@ func TestGateForgetsThoseWhoWaited(t *testing.T) {
 		}
 		g.leave(1, 0)
 		mustEnter(t, g, 1)
+	})
+}
+
+// Every review that may wait is measured once: also the one that finds a slot at once, and the one that gets none.
+func TestGateMeasuresWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var waits []float64
+		g := measuredGate(1, 1, func(seconds float64) { waits = append(waits, seconds) })
+		mustEnter(t, g, 1)
+		time.AfterFunc(300*time.Millisecond, func() { g.leave(1, 0) })
+		mustEnter(t, g, 1)
+		if err := enter(t.Context(), g, 1); err == nil {
+			t.Fatal("let in")
+		}
+		go func() { _ = enter(t.Context(), g, 1) }()
+		synctest.Wait()
+		if err := enter(t.Context(), g, 1); asHTTPError(err).reason != "reviews_line_full" { // it did not wait
+			t.Fatal(err)
+		}
+		g.leave(1, 0)
+		synctest.Wait()
+		if want := []float64{0, 0.3, patience.Seconds(), 0}; !slices.Equal(waits, want) {
+			t.Errorf("waits of %v s are measured, want %v", waits, want)
+		}
 	})
 }
 

@@ -9,9 +9,14 @@ import (
 	"slices"
 	"time"
 
+	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy"
 	"github.com/evergate/evergate/telemetry"
 )
+
+// maxReason bounds the bytes of a sentence in the log, so that the line of a review stays below 4 KiB: half of them are those
+// of names, and quotes and backslashes are written as two.
+const maxReason = 512
 
 // What became of a review, in metrics.
 const (
@@ -96,7 +101,7 @@ func traceID(r *http.Request, span *telemetry.ReviewSpan) slog.Attr {
 func (e *endpoint) logError(r *http.Request, err error, span *telemetry.ReviewSpan) {
 	if p, ok := errors.AsType[*panicError](err); ok {
 		e.log.LogAttrs(r.Context(), slog.LevelError, "panic while judging", slog.String("path", e.path),
-			slog.String("uid", p.uid), traceID(r, span), slog.String("panic", fmt.Sprint(p.value)), slog.String("stack", string(p.stack)))
+			slog.String("uid", p.uid), traceID(r, span), slog.String("panic", text.Printable(fmt.Sprint(p.value), maxReason)), slog.String("stack", string(p.stack)))
 		return
 	}
 	h := asHTTPError(err)
@@ -108,7 +113,7 @@ func (e *endpoint) logError(r *http.Request, err error, span *telemetry.ReviewSp
 		return
 	}
 	e.log.LogAttrs(r.Context(), level, "not a review that could be answered", slog.String("path", e.path),
-		slog.Int("status", h.status), slog.String("reason", cut(err.Error(), maxSentence)), slog.String("remote", r.RemoteAddr), traceID(r, span))
+		slog.Int("status", h.status), slog.String("reason", text.Printable(err.Error(), maxReason)), slog.String("remote", r.RemoteAddr), traceID(r, span))
 }
 
 // logVerdict writes a line for each review that was denied or warned of, and for others at level debug.
@@ -126,19 +131,19 @@ func (e *endpoint) logVerdict(r *http.Request, v *verdict, outcome string, span 
 	attrs := []slog.Attr{
 		slog.String("path", e.path),
 		slog.String("uid", v.uid),
-		slog.String("operation", cut(string(v.request.Operation), maxSentence)),
-		slog.String("namespace", cut(v.request.Namespace, maxSentence)),
-		slog.String("name", cut(v.request.Name, maxSentence)),
-		slog.String("user", cut(v.request.User, maxSentence)),
+		slog.String("operation", text.Printable(string(v.request.Operation), text.Short)),
+		slog.String("namespace", text.Printable(v.request.Namespace, maxName)),
+		slog.String("name", text.Printable(v.request.Name, maxName)),
+		slog.String("user", text.Printable(v.request.User, maxName)),
 		slog.Any("rules", v.rules()),
 		slog.String("policy", v.policy),
 		traceID(r, span),
 	}
 	if v.unjudged.why != "" {
-		attrs = append(attrs, slog.String("reason", cut(v.unjudged.why, maxSentence)))
+		attrs = append(attrs, slog.String("reason", text.Printable(v.unjudged.why, maxReason)))
 	}
 	if len(v.mistakes) > 0 {
-		attrs = append(attrs, slog.String("reason", cut(v.mistakes[0], maxSentence)), slog.Int("mistakes", len(v.mistakes)))
+		attrs = append(attrs, slog.String("reason", text.Printable(v.mistakes[0], maxReason)), slog.Int("mistakes", len(v.mistakes)))
 	}
 	if v.dryRun {
 		attrs = append(attrs, slog.Bool("dryRun", true))
@@ -153,11 +158,11 @@ func (v *verdict) warns() bool {
 		slices.ContainsFunc(v.rewriting.Images, func(img policy.ImageOutcome) bool { return v.warnsOf(&img) })
 }
 
-// rules names the checks that denied or warned and the mirrors entries that did, each once.
+// rules names the first checks that denied or warned and the first mirrors entries that did, each once.
 func (v *verdict) rules() []string {
 	var ids []string
 	add := func(id string) {
-		if id != "" && !slices.Contains(ids, id) {
+		if id != "" && len(ids) < shown && !slices.Contains(ids, id) {
 			ids = append(ids, id)
 		}
 	}
@@ -191,6 +196,8 @@ func imageOutcome(o policy.Outcome) string {
 		return "unchanged"
 	case policy.Malformed:
 		return "malformed"
+	case policy.Denied:
+		return "denied"
 	case policy.Ignored:
 		return "ignored"
 	}

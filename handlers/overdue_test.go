@@ -127,9 +127,11 @@ const patienceOfTheLongest = maxTimeout - retryAfter
 // However a review comes back, nothing of it stays.
 func TestOverdueEndsWithTheReview(t *testing.T) {
 	for name, judge := range map[string]judge{
-		"answer": func(*policy.Policy, []byte, *telemetry.ReviewSpan) (*verdict, error) { return &verdict{uid: "1"}, nil },
-		"panic":  panics,
-		"refusal": func(*policy.Policy, []byte, *telemetry.ReviewSpan) (*verdict, error) {
+		"answer": func(*policy.Policy, []byte, *policy.Effort, *telemetry.ReviewSpan) (*verdict, error) {
+			return &verdict{uid: "1"}, nil
+		},
+		"panic": panics,
+		"refusal": func(*policy.Policy, []byte, *policy.Effort, *telemetry.ReviewSpan) (*verdict, error) {
 			return nil, &httpError{status: http.StatusBadRequest}
 		},
 	} {

@@ -23,12 +23,33 @@ func configMapOf(field string, keys ...string) string {
 	return `{"metadata":{"name":"evergate-policy"},"` + field + `":` + string(text) + `}`
 }
 
+// manyPlaces are n places behind a mirror, and manyWarnings what is said of them.
+func manyPlaces(n int) string {
+	var places []string
+	for i := range n {
+		places = append(places, fmt.Sprintf("docker.io/evil/%d", i))
+	}
+	return strings.Join(places, ", ")
+}
+
+func manyWarnings(n int) []string {
+	var warnings []string
+	for i := range n {
+		warnings = append(warnings, fmt.Sprintf("policy.yaml:6:3: pods[0]: images.denied has docker.io/evil/%d, and mirrors entry hub has it at "+
+			"m.example/hub/evil/%[1]d: written so, an image is not denied; deny m.example/hub/evil/%[1]d too", i))
+	}
+	return warnings
+}
+
 func TestPolicyGuard(t *testing.T) {
 	const (
 		head = "apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n"
 		good = head + "services: [{name: a, mode: enforce, types: {denied: [NodePort]}}]\n"
 		bad  = head + "servises: []\n"
-		why  = "policy.yaml:3:1: servises: unknown field; did you mean services?"
+		// The mirror has what is denied under a name that is not.
+		behind = "mirrors:\n- {name: hub, mode: enforce, sources: [docker.io], mirror: m.example/hub}\npods:\n" +
+			"- {name: r, mode: enforce, images: {denied: [docker.io/evil/x]}}\n"
+		why = "policy.yaml:3:1: servises: unknown field; did you mean services?"
 	)
 	f := newFixture(t, testPolicy)
 	s := startTLS(t, Serving(f.Config))
@@ -67,7 +88,17 @@ func TestPolicyGuard(t *testing.T) {
 			name: "no entry", object: configMapOf("data", "policy.yaml", head),
 			warnings: []string{"this policy is empty: no entry is switched on"},
 		},
-		{name: "what is no base64", object: configMapOf("binaryData", "policy.yaml", "%"), denial: "binaryData: is not base64 "},
+		{
+			name: "a policy that does less than it looks like", object: configMapOf("data", "policy.yaml", head+behind),
+			warnings: []string{"policy.yaml:6:3: pods[0]: images.denied has docker.io/evil/x, and mirrors entry hub has it at " +
+				"m.example/hub/evil/x: written so, an image is not denied; deny m.example/hub/evil/x too"},
+		},
+		{
+			name:     "one that does in more ways than are shown",
+			object:   configMapOf("data", "policy.yaml", head+strings.Replace(behind, "[docker.io/evil/x]", "["+manyPlaces(12)+"]", 1)),
+			warnings: append(manyWarnings(10), "and 2 more: evergate policy check prints all"),
+		},
+		{name: "what is no base64", object: configMapOf("binaryData", "policy.yaml", "%"), denial: "binaryData[policy.yaml]: is not base64 "},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

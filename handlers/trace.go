@@ -9,6 +9,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 
+	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy"
 	"github.com/evergate/evergate/telemetry"
 )
@@ -32,14 +33,14 @@ func (e *endpoint) trace(span *telemetry.ReviewSpan, r *http.Request, v *verdict
 		return
 	}
 	if p, ok := errors.AsType[*panicError](err); ok {
-		span.Describe(text("evergate.uid", p.uid))
+		span.Describe(stringOf("evergate.uid", p.uid))
 	}
 	h := asHTTPError(err)
 	kind := outcome(nil, err)
 	if h.reason != "" {
 		kind = h.reason
 	}
-	span.Failed(kind, cut(err.Error(), maxSentence))
+	span.Failed(kind, text.Truncate(err.Error(), maxSentence))
 	span.End(h.status)
 }
 
@@ -47,14 +48,14 @@ func (e *endpoint) trace(span *telemetry.ReviewSpan, r *http.Request, v *verdict
 func (v *verdict) attributes() []attribute.KeyValue {
 	a := v.request
 	attrs := append(make([]attribute.KeyValue, 0, 12),
-		text("evergate.uid", v.uid),
-		text("evergate.operation", string(a.Operation)),
-		text("evergate.resource", resourceOf(a)),
-		text("evergate.namespace", a.Namespace),
-		text("evergate.name", a.Name),
+		stringOf("evergate.uid", v.uid),
+		stringOf("evergate.operation", string(a.Operation)),
+		stringOf("evergate.resource", resourceOf(a)),
+		stringOf("evergate.namespace", a.Namespace),
+		stringOf("evergate.name", a.Name),
 		attribute.Bool("evergate.dry_run", v.dryRun),
 		attribute.String("evergate.policy", v.policy),
-		text(string(semconv.K8SNamespaceNameKey), a.Namespace),
+		stringOf(string(semconv.K8SNamespaceNameKey), a.Namespace),
 	)
 	if rules := v.rulesFound(); len(rules) > 0 {
 		attrs = append(attrs, attribute.StringSlice("evergate.rules", rules), attribute.Int("evergate.findings", len(v.findings)))
@@ -65,10 +66,10 @@ func (v *verdict) attributes() []attribute.KeyValue {
 	return attrs
 }
 
-// text is an attribute that a caller has written. A span waits in memory for its export, so a long one is cut and copied:
+// stringOf is an attribute that a caller has written. A span waits in memory for its export, so a long one is cut and copied:
 // the SDK's own limit would keep the whole.
-func text(key, value string) attribute.KeyValue {
-	return attribute.String(key, cut(value, maxSentence))
+func stringOf(key, value string) attribute.KeyValue {
+	return attribute.String(key, text.Truncate(value, maxSentence))
 }
 
 // resourceOf is what a review is of, as group/version/resource/subresource. Those that are judged exist in one version.
@@ -99,7 +100,7 @@ func (v *verdict) rewritten() (images []string, n int) {
 	for i := range v.rewriting.Images {
 		if img := &v.rewriting.Images[i]; img.Outcome == policy.Rewritten {
 			if n++; n <= shown { // an arrow that no viewer escapes, as JSON for the web does with >
-				images = append(images, cut(img.Image.Ref, maxSentence)+" → "+cut(img.To, maxSentence))
+				images = append(images, text.Truncate(img.Image.Ref, maxSentence)+" → "+text.Truncate(img.To, maxSentence))
 			}
 		}
 	}

@@ -168,7 +168,7 @@ func TestTraceOfFailures(t *testing.T) {
 	}
 	broken := func(f *fixture) http.Handler {
 		s := newServer(f.Config)
-		return serving(f.Config, s, []reviewing{{"/validate/services", panics, func(policy.Modes) policy.Mode { return policy.Enforce }}})
+		return serving(f.Config, s, []reviewing{{path: "/validate/services", judge: panics, mode: func(policy.Modes) policy.Mode { return policy.Enforce }}})
 	}
 	review := reviewOf("", "services", "CREATE", `{"spec":{"type":"NodePort"}}`, "")
 	for _, tt := range []struct {

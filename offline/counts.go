@@ -82,7 +82,7 @@ func imageWord(o policy.Outcome) string {
 		return excluded
 	case policy.Malformed:
 		return malformed
-	case policy.Rewritten, policy.WouldRewrite:
+	case policy.Rewritten, policy.WouldRewrite, policy.Denied:
 		return Outside
 	default: // what is ignored and what an update does not touch are not counted
 		return noMirror

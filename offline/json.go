@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/evergate/evergate/internal/text"
 )
 
 // jsonStream reads the objects of JSON text: one after the other, and those of a List one by one, so that a List of a
@@ -121,8 +123,8 @@ func (s *jsonStream) end() (object Object, found bool, err error) {
 		object, err = newObject(s.begin, append(s.members[:max(1, len(s.members)-1)], '}'), typeMeta{})
 		return object, err == nil, err
 	case !isList(s.head.Kind):
-		return Object{}, false, s.begin.errorf("it has items, but its kind is %q: a list is of kind List, PodList …",
-			s.head.Kind)
+		return Object{}, false, s.begin.errorf("it has items, but its kind is %s: a list is of kind List, PodList …",
+			text.Quote(s.head.Kind))
 	}
 	return Object{}, false, nil
 }

@@ -32,7 +32,7 @@ type subject[T any] struct {
 	resource string
 	parse    func(object []byte) (*T, error)
 	decode   func(review []byte) (*review.Request[T], error)
-	ask      func(o *Options, r *review.Request[T], v *verdict)
+	ask      func(o *Options, r *review.Request[T], v *verdict) error
 }
 
 var (
@@ -53,7 +53,7 @@ func (s subject[T]) manifest(o *Options, a policy.Attributes, object, old []byte
 			return verdict{}, err
 		}
 	}
-	return s.judge(o, r), nil
+	return s.judge(o, r)
 }
 
 func (s subject[T]) review(o *Options, body []byte) (verdict, error) {
@@ -61,44 +61,54 @@ func (s subject[T]) review(o *Options, body []byte) (verdict, error) {
 	if err != nil {
 		return verdict{}, err
 	}
-	return s.judge(o, r), nil
+	return s.judge(o, r)
 }
 
-func (s subject[T]) judge(o *Options, r *review.Request[T]) verdict {
-	v := verdict{attributes: r.Attributes}
+func (s subject[T]) judge(o *Options, r *review.Request[T]) (v verdict, err error) {
+	v.attributes = r.Attributes
 	if r.Object != nil && v.judged() {
-		s.ask(o, r, &v)
+		err = s.ask(o, r, &v)
 	}
-	return v
+	return v, err
 }
 
 // askPod rewrites a Pod and judges what comes of it, as the two hooks of a cluster do one after the other. A Pod that
 // exists runs what it says: nothing is rewritten before it is judged.
-func askPod(o *Options, r *review.Request[policy.Pod], v *verdict) {
-	v.images = o.Policy.RewritePod(r.Attributes, r.Object, r.Old).Images
+func askPod(o *Options, r *review.Request[policy.Pod], v *verdict) error {
+	rewriting, err := o.Policy.RewritePod(r.Attributes, r.Object, r.Old, nil)
+	if err != nil {
+		return err
+	}
+	v.images = rewriting.Images
 	final := r.Object
 	if !o.AsExisting {
 		final = rewritten(final, v.images)
 	}
 	v.pod = r.Object
-	v.findings = o.Policy.JudgePod(r.Attributes, final, r.Old)
+	v.findings, err = o.Policy.JudgePod(r.Attributes, final, r.Old, nil)
+	if !o.AsExisting {
+		v.findings = append(v.findings, rewriting.Findings...)
+	}
 	if o.Explain {
 		v.rules = o.Policy.ExplainPod(r.Attributes, final)
 	}
+	return err
 }
 
-func askIngress(o *Options, r *review.Request[policy.Ingress], v *verdict) {
-	v.findings = o.Policy.JudgeIngress(r.Attributes, r.Object, r.Old)
+func askIngress(o *Options, r *review.Request[policy.Ingress], v *verdict) (err error) {
+	v.findings, err = o.Policy.JudgeIngress(r.Attributes, r.Object, r.Old, nil)
 	if o.Explain {
 		v.rules = o.Policy.ExplainIngress(r.Attributes, r.Object)
 	}
+	return err
 }
 
-func askService(o *Options, r *review.Request[policy.Service], v *verdict) {
-	v.findings = o.Policy.JudgeService(r.Attributes, r.Object, r.Old)
+func askService(o *Options, r *review.Request[policy.Service], v *verdict) (err error) {
+	v.findings, err = o.Policy.JudgeService(r.Attributes, r.Object, r.Old, nil)
 	if o.Explain {
 		v.rules = o.Policy.ExplainService(r.Attributes, r.Object)
 	}
+	return err
 }
 
 // rewritten is the Pod with the images that it will be given.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy"
 )
 
@@ -183,8 +184,9 @@ func plural(n int, thing string) string {
 
 // printable quotes what could not be told apart, or would do something to a terminal: manifests come from anywhere.
 func printable(s string) string {
-	if s == "" || strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsGraphic(r) || unicode.IsSpace(r) }) {
-		return strconv.Quote(s)
+	const most = 253 // bytes: what can be told apart is a name
+	if s == "" || len(s) > most || strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsGraphic(r) || unicode.IsSpace(r) }) {
+		return text.QuoteUpTo(most, s)
 	}
 	return s
 }

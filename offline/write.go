@@ -6,6 +6,8 @@ import (
 	"io"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/evergate/evergate/internal/text"
 )
 
 // Format is how a report is written.
@@ -25,7 +27,7 @@ func (f *Format) Set(name string) error {
 		*f = format
 		return nil
 	}
-	return fmt.Errorf("%q is not a format: write text, json or yaml", name)
+	return fmt.Errorf("%s is not a format: write text, json or yaml", text.Quote(name))
 }
 
 // String returns the name.

@@ -1,12 +1,11 @@
 package policy
 
 import (
-	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
+	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
@@ -40,28 +39,83 @@ type annotationValue struct {
 type annotationKey string
 
 // UnmarshalText refuses a glob: which of the keys that it covers should be there?
-func (k *annotationKey) UnmarshalText(text []byte) error {
-	if s := string(text); s == "" || strings.Contains(s, "*") {
-		return fmt.Errorf("%q is not the key of one annotation: write it out", s)
+func (k *annotationKey) UnmarshalText(b []byte) error {
+	if s := string(b); s == "" || strings.Contains(s, "*") {
+		return fmt.Errorf("%s is not the key of one annotation: write it out", text.Quote(s))
 	}
-	*k = annotationKey(text)
+	*k = annotationKey(b)
 	return nil
 }
 
 // Validate implements strict.Validator.
 func (a *annotationRules) Validate() error {
-	errs := []error{
-		refuseEmpty("denied", a.Denied),
-		refuseEmpty("required", a.Required),
-		refuseEmpty("values", a.Values),
-		refuseEmpty("deniedValues", a.DeniedValues),
-	}
-	for _, q := range a.Required {
-		if g, denied := matchAny(a.Denied, string(q.Key)); denied {
-			errs = append(errs, strict.Fieldf("required", "%s is also denied, by %s: no object can pass", q.Key, g))
+	var faults strict.Faults
+	faults.Add(refuseEmpty("denied", a.Denied))
+	faults.Add(refuseEmpty("required", a.Required))
+	faults.Add(refuseEmpty("values", a.Values))
+	faults.Add(refuseEmpty("deniedValues", a.DeniedValues))
+	faults.Add(a.refuseDenied("required", a.Required, "no object can pass"))
+	return faults.Err()
+}
+
+// refuseDenied refuses keys that are required and denied.
+func (a *annotationRules) refuseDenied(field string, required []annotationRequirement, so string) error {
+	var faults strict.Faults
+	denied := newKeyPatterns(a.Denied, len(required))
+	for i := range required {
+		key := string(required[i].Key)
+		if g, found := denied.find(key); found {
+			faults.Fieldf(field, "%s is also denied, by %s: %s", text.Truncate(key, maxAnnotationKey), g, so)
 		}
 	}
-	return errors.Join(errs...)
+	if denied.left < 0 {
+		faults.Fieldf("denied", "to compare its patterns with the keys of %s takes more than %s comparisons, which is the "+
+			"limit for as many as they are: write fewer with a *", field, strict.Thousands(denied.limit))
+	}
+	return faults.Err()
+}
+
+// keyPatterns finds a pattern that covers a key, without comparing each with each.
+type keyPatterns struct {
+	names       map[glob]struct{}
+	heads       map[string][]glob // patterns with a *, by what they begin with
+	limit, left int               // of comparisons
+}
+
+// newKeyPatterns prepares patterns for a number of keys. A hundred of the one can be compared with each of a hundred of
+// the other; of more, as many as grow with their number alone.
+func newKeyPatterns(patterns []glob, keys int) *keyPatterns {
+	p := &keyPatterns{names: map[glob]struct{}{}, heads: map[string][]glob{}}
+	p.limit = 10_000 + 50*(len(patterns)+keys)
+	p.left = p.limit
+	if keys == 0 {
+		return p
+	}
+	for _, g := range patterns {
+		if g.wild() {
+			p.heads[g.head()] = append(p.heads[g.head()], g)
+		} else {
+			p.names[g] = struct{}{}
+		}
+	}
+	return p
+}
+
+func (p *keyPatterns) find(key string) (glob, bool) {
+	if _, ok := p.names[glob(key)]; ok {
+		return glob(key), true
+	}
+	for i := 0; i <= min(len(key), maxAnnotationKey) && len(p.heads) > 0; i++ {
+		for _, g := range p.heads[key[:i]] {
+			if p.left--; p.left < 0 {
+				return "", false
+			}
+			if g.match(key) {
+				return g, true
+			}
+		}
+	}
+	return "", false
 }
 
 // refuseEmpty returns an error for a list that is there but empty, where that would check nothing. A list of what is
@@ -96,23 +150,31 @@ type metaCheck[T any, P object[T]] struct{ of check[Meta] }
 
 func (c metaCheck[T, P]) find(obj *T, r *report) { c.of.find(P(obj).meta(), r) }
 
-// offendingKeys returns the keys of the annotations that offend, sorted: the same object always gets the same findings
-// in the same order.
-func offendingKeys(annotations map[string]string, offends func(key, value string) bool) []string {
-	var keys []string
-	for key, value := range annotations {
-		if offends(key, value) {
-			keys = append(keys, key)
+// annotation is one annotation of an object.
+type annotation struct{ key, value string }
+
+// sortedAnnotations returns the annotations of an object in the order of their keys, sorted once for all rules: the same
+// object always gets the same findings in the same order.
+func (r *report) sortedAnnotations(m *Meta) []annotation {
+	if r.annotations == nil && len(m.Annotations) > 0 && r.spend(2*len(m.Annotations)) {
+		r.annotations = make([]annotation, 0, len(m.Annotations))
+		for key, value := range m.Annotations {
+			r.annotations = append(r.annotations, annotation{key, value})
 		}
+		slices.SortFunc(r.annotations, func(a, b annotation) int { return strings.Compare(a.key, b.key) })
 	}
-	slices.Sort(keys)
-	return keys
+	return r.annotations
 }
 
-// annotationFinding is identified by key and value: a snippet that was tolerated is no licence for another one.
-// Its sentence holds no more of the value than reason does.
-func annotationFinding(check, key, value, reason string) Finding {
-	return Finding{Check: check, Path: annotationPath(key), Reason: reason, Value: key + "=" + value}
+// identity is that of a finding about an annotation. A snippet that was tolerated is no licence for another one, so it
+// holds the value too.
+func (a annotation) identity(check string) identity {
+	return identity{check: check, value: a.key, detail: a.value}
 }
 
-func annotationPath(key string) string { return "metadata.annotations[" + strconv.Quote(key) + "]" }
+// maxAnnotationKey is how long a key can be: a prefix of 253 characters, a slash and a name of 63.
+const maxAnnotationKey = 253 + 1 + 63
+
+func annotationPath(key string) string {
+	return "metadata.annotations[" + text.QuoteUpTo(maxAnnotationKey, key) + "]"
+}

@@ -4,11 +4,16 @@ package policy
 type annotationsDenied struct{ keys []glob }
 
 func (c annotationsDenied) find(m *Meta, r *report) {
-	for _, key := range offendingKeys(m.Annotations, func(key, _ string) bool {
-		_, denied := matchAny(c.keys, key)
-		return denied
-	}) {
-		g, _ := matchAny(c.keys, key)
-		r.add(annotationFinding("annotations.denied", key, m.Annotations[key], "is denied by "+string(g)+"; remove it"))
+	for _, a := range r.sortedAnnotations(m) {
+		if !r.spend(stepsOf(len(c.keys), a.key)) {
+			return
+		}
+		g, denied := matchAny(c.keys, a.key)
+		if !denied {
+			continue
+		}
+		if f := r.found(a.identity("annotations.denied")); f != nil {
+			f.Path, f.Reason = annotationPath(a.key), "is denied by "+string(g)+"; remove it"
+		}
 	}
 }

@@ -1,30 +1,38 @@
 package policy
 
+import "github.com/evergate/evergate/internal/text"
+
 // annotationsRequired is annotations.required: it finds each annotation that is missing, or whose value the regular
 // expression of its requirement does not cover.
 type annotationsRequired struct{ requirements []annotationRequirement }
 
 func (c annotationsRequired) find(m *Meta, r *report) {
 	for i := range c.requirements {
-		if f, unmet := c.requirements[i].unmet(m); unmet {
-			f.Check = "annotations.required"
-			r.add(f)
+		if !c.requirements[i].demand("annotations.required", m, r) {
+			return
 		}
 	}
 }
 
-// unmet says whether m lacks what is required, and what is to be told then; the caller names the check.
-func (q *annotationRequirement) unmet(m *Meta) (f Finding, unmet bool) {
+// demand adds a finding of a check if m lacks what is required. It returns whether the check may go on.
+func (q *annotationRequirement) demand(check string, m *Meta, r *report) bool {
 	key := string(q.Key)
 	value, set := m.Annotations[key]
-	switch {
-	case !set && q.Value == nil:
-		return Finding{Path: annotationPath(key), Value: key, Reason: "is required; set it"}, true
-	case !set:
-		reason := "is required; set it to a value that matches " + q.Value.String()
-		return Finding{Path: annotationPath(key), Value: key, Reason: reason}, true
-	case q.Value != nil && !q.Value.match(value):
-		return annotationFinding("", key, value, quoted(value)+" does not match "+q.Value.String()), true
+	if !r.spend(1) || set && q.Value != nil && !r.spend(q.Value.steps(value)) {
+		return false
 	}
-	return Finding{}, false
+	switch {
+	case !set:
+		if f := r.found(identity{check: check, value: key}); f != nil {
+			f.Path, f.Reason = annotationPath(key), "is required; set it"
+			if q.Value != nil {
+				f.Reason += " to a value that matches " + q.Value.String()
+			}
+		}
+	case q.Value != nil && !q.Value.match(value):
+		if f := r.found(annotation{key, value}.identity(check)); f != nil {
+			f.Path, f.Reason = annotationPath(key), text.Quote(value)+" does not match "+q.Value.String()
+		}
+	}
+	return true
 }

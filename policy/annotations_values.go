@@ -1,13 +1,21 @@
 package policy
 
+import (
+	"iter"
+
+	"github.com/evergate/evergate/internal/text"
+)
+
 // annotationsValues is annotations.values: it finds each annotation whose value is not covered by every regular
 // expression that is there for its key. An annotation that is not set passes.
 type annotationsValues struct{ values []annotationValue }
 
 func (c annotationsValues) find(m *Meta, r *report) {
-	findValues(m, c.values, false, func(key, value string, broken *regex) {
-		r.add(annotationFinding("annotations.values", key, value, quoted(value)+" does not match "+broken.String()))
-	})
+	for a, broken := range r.matching(m, c.values, false) {
+		if f := r.found(a.identity("annotations.values")); f != nil {
+			f.Path, f.Reason = annotationPath(a.key), text.Quote(a.value)+" does not match "+broken.String()
+		}
+	}
 }
 
 // annotationsDeniedValues is annotations.deniedValues: it finds each annotation whose value is covered by any regular
@@ -15,25 +23,37 @@ func (c annotationsValues) find(m *Meta, r *report) {
 type annotationsDeniedValues struct{ values []annotationValue }
 
 func (c annotationsDeniedValues) find(m *Meta, r *report) {
-	findValues(m, c.values, true, func(key, value string, denied *regex) {
-		r.add(annotationFinding("annotations.deniedValues", key, value,
-			quoted(value)+" matches "+denied.String()+", which is denied"))
-	})
+	for a, denied := range r.matching(m, c.values, true) {
+		if f := r.found(a.identity("annotations.deniedValues")); f != nil {
+			f.Path = annotationPath(a.key)
+			f.Reason = text.Quote(a.value) + " matches " + denied.String() + ", which is denied"
+		}
+	}
 }
 
-// findValues tells of each annotation for whose key some expression covers the value or, with covers false, does not,
-// with the first such expression.
-func findValues(m *Meta, values []annotationValue, covers bool, tell func(key, value string, x *regex)) {
-	first := func(key, value string) *regex {
-		for i := range values {
-			if v := &values[i]; v.Key.match(key) && v.Value.match(value) == covers {
-				return &v.Value
+// matching yields each annotation for whose key some expression covers the value or, with covers false, does not, with
+// the first such expression.
+func (r *report) matching(m *Meta, values []annotationValue, covers bool) iter.Seq2[annotation, *regex] {
+	return func(yield func(annotation, *regex) bool) {
+		for _, a := range r.sortedAnnotations(m) {
+			for i := range values {
+				v := &values[i]
+				if !r.spend(stepsOf(1, a.key)) {
+					return
+				}
+				if !v.Key.match(a.key) {
+					continue
+				}
+				if !r.spend(v.Value.steps(a.value)) {
+					return
+				}
+				if v.Value.match(a.value) == covers {
+					if !yield(a, &v.Value) {
+						return
+					}
+					break
+				}
 			}
 		}
-		return nil
-	}
-	for _, key := range offendingKeys(m.Annotations, func(key, value string) bool { return first(key, value) != nil }) {
-		value := m.Annotations[key]
-		tell(key, value, first(key, value))
 	}
 }

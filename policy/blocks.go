@@ -1,14 +1,18 @@
 package policy
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/evergate/evergate/internal/text"
+)
 
 // denial is a field whose only value is deny: what it names must not be there.
 type denial bool
 
 // UnmarshalText accepts the word deny.
-func (d *denial) UnmarshalText(text []byte) error {
-	if string(text) != "deny" {
-		return fmt.Errorf("%q is not known here: write deny, or leave the field out to allow it", text)
+func (d *denial) UnmarshalText(b []byte) error {
+	if string(b) != "deny" {
+		return fmt.Errorf("%s is not known here: write deny, or leave the field out to allow it", text.Quote(b))
 	}
 	*d = true
 	return nil
@@ -22,5 +26,5 @@ func passing[S ~string](allowed []S) string {
 	if len(allowed) == 0 {
 		return "; the policy allows none"
 	}
-	return "; allowed: " + listing(allowed)
+	return "; allowed: " + text.List(allowed)
 }

@@ -4,7 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
+
+	"github.com/evergate/evergate/internal/text"
 )
 
 // cidr is a range of addresses in a policy file: 203.0.113.0/24, 2001:db8::/32, or one address alone.
@@ -12,15 +15,16 @@ type cidr struct{ netip.Prefix }
 
 // UnmarshalText refuses a range whose address lies inside it rather than at its beginning: 10.0.0.5/8 is a slip for
 // either 10.0.0.0/8 or 10.0.0.5.
-func (c *cidr) UnmarshalText(text []byte) error {
-	s := string(text)
+func (c *cidr) UnmarshalText(b []byte) error {
+	s := string(b)
 	written, err := parseRange(s)
 	if err != nil {
-		return fmt.Errorf("%q is not an address range: %w; write one such as 203.0.113.0/24 or 2001:db8::/32", s, err)
+		err = plainReason(err)
+		return fmt.Errorf("%s is not an address range: %w; write one such as 203.0.113.0/24 or 2001:db8::/32", text.Quote(s), err)
 	}
 	if p := written.Masked(); p != written {
-		return fmt.Errorf("%q has bits set beyond its length: write %s for the range or %s for the one address",
-			s, p, written.Addr())
+		return fmt.Errorf("%s has bits set beyond its length: write %s for the range or %s for the one address",
+			text.Quote(s), p, written.Addr())
 	}
 	*c = cidr{written}
 	return nil
@@ -29,6 +33,9 @@ func (c *cidr) UnmarshalText(text []byte) error {
 // parseRange reads an address range, or an address as the range of one. IPv4-mapped IPv6 addresses become the IPv4
 // addresses that they stand for: ::ffff:10.0.0.0/104 is 10.0.0.0/8. Bits beyond the length are kept.
 func parseRange(s string) (netip.Prefix, error) {
+	if len(s) > maxAddr {
+		return netip.Prefix{}, errLongAddr
+	}
 	if !strings.Contains(s, "/") {
 		a, err := parseAddr(s)
 		return netip.PrefixFrom(a, a.BitLen()), err
@@ -36,7 +43,7 @@ func parseRange(s string) (netip.Prefix, error) {
 	p, err := netip.ParsePrefix(s)
 	switch {
 	case err != nil:
-		return netip.Prefix{}, plainReason(err)
+		return netip.Prefix{}, err
 	case p.Addr().Is4In6() && p.Bits() >= mappedBits:
 		return netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-mappedBits), nil
 	}
@@ -49,17 +56,29 @@ const mappedBits = 96
 // parseAddr reads an address in the one spelling that all software agrees on: a leading zero means decimal to some and
 // octal to others, and a zone means something only on one machine.
 func parseAddr(s string) (netip.Addr, error) {
+	if len(s) > maxAddr {
+		return netip.Addr{}, errLongAddr
+	}
 	a, err := netip.ParseAddr(s)
 	switch {
 	case err != nil:
-		return netip.Addr{}, plainReason(err)
+		return netip.Addr{}, err
 	case a.Zone() != "":
-		return netip.Addr{}, errors.New("an address with a zone means something on one machine only")
+		return netip.Addr{}, errZone
 	}
 	return a.Unmap(), nil
 }
 
-// plainReason takes the reason out of an error of package netip, whose own text repeats the input:
+// maxAddr is longer than any address or range without a zone: eight groups of four digits, and an IPv4 address at the end.
+const maxAddr = 64
+
+var (
+	errLongAddr = fmt.Errorf("no address has more than %d characters", maxAddr)
+	errZone     = errors.New("an address with a zone means something on one machine only")
+)
+
+// plainReason takes the reason out of an error of parseAddr or parseRange. The text of those of package netip repeats the
+// input:
 // ParseAddr("10.0.0"): IPv4 address too short.
 func plainReason(err error) error {
 	_, reason, found := strings.Cut(err.Error(), `"): `)
@@ -72,49 +91,59 @@ func plainReason(err error) error {
 	return errors.New(reason)
 }
 
-// cidrSet is what several ranges cover together. Neighbours are merged: whatever lies inside the union of the ranges
-// lies inside one element, so that a lookup takes as many steps as an address has bits, however long the list is.
-type cidrSet map[netip.Prefix]struct{}
+// cidrSet is what several ranges cover together: intervals of addresses in their order, none of which touches another. So
+// whatever lies inside the union of the ranges lies inside one interval, and a look-up is a binary search.
+type cidrSet []interval
+
+// interval is a run of addresses of one family, both ends included.
+type interval struct{ first, last netip.Addr }
 
 func newCIDRSet(ranges []cidr) cidrSet {
-	s := make(cidrSet, len(ranges))
-	for _, r := range ranges {
-		s.add(r.Prefix)
+	all := make(cidrSet, len(ranges))
+	for i, r := range ranges {
+		all[i] = intervalOf(r.Prefix)
+	}
+	slices.SortFunc(all, func(a, b interval) int { return a.first.Compare(b.first) })
+	var s cidrSet
+	for _, next := range all {
+		if end := len(s) - 1; end >= 0 && s[end].touches(next) {
+			if s[end].last.Less(next.last) {
+				s[end].last = next.last
+			}
+			continue
+		}
+		s = append(s, next)
 	}
 	return s
 }
 
-// add puts p into the set, and, when its other half is there, the range that both make up.
-func (s cidrSet) add(p netip.Prefix) {
-	for !s.covers(p) {
-		s[p] = struct{}{}
-		if p.Bits() == 0 {
-			return
-		}
-		if _, whole := s[otherHalf(p)]; !whole {
-			return
-		}
-		p = netip.PrefixFrom(p.Addr(), p.Bits()-1).Masked()
+// intervalOf returns the addresses of p, whose bits beyond its length are ignored.
+func intervalOf(p netip.Prefix) interval {
+	p = p.Masked()
+	last := p.Addr().AsSlice()
+	for bit := p.Bits(); bit < 8*len(last); bit++ {
+		last[bit/8] |= 1 << (7 - bit%8)
 	}
+	end, _ := netip.AddrFromSlice(last)
+	return interval{p.Addr(), end}
+}
+
+// touches reports whether next, which does not begin before v, overlaps it or follows it without a gap.
+func (v interval) touches(next interval) bool {
+	if v.last.BitLen() != next.first.BitLen() {
+		return false
+	}
+	return !v.last.Less(next.first) || v.last.Next() == next.first
 }
 
 // covers says whether every address of p, whose bits beyond its length are ignored, lies inside the set.
 func (s cidrSet) covers(p netip.Prefix) bool {
-	for bits := p.Bits(); bits >= 0; bits-- {
-		if _, ok := s[netip.PrefixFrom(p.Addr(), bits).Masked()]; ok {
-			return true
-		}
+	v := intervalOf(p)
+	i, found := slices.BinarySearchFunc(s, v.first, func(e interval, a netip.Addr) int { return e.first.Compare(a) })
+	if !found {
+		i--
 	}
-	return false
-}
-
-// otherHalf returns the range that, with p, makes up the range that is one bit shorter.
-func otherHalf(p netip.Prefix) netip.Prefix {
-	b := p.Addr().AsSlice()
-	last := p.Bits() - 1
-	b[last/8] ^= 1 << (7 - last%8)
-	a, _ := netip.AddrFromSlice(b)
-	return netip.PrefixFrom(a, p.Bits())
+	return i >= 0 && s[i].last.BitLen() == v.last.BitLen() && !s[i].last.Less(v.last)
 }
 
 // cidrStrings returns the ranges as they are written, for sentences.

@@ -46,6 +46,50 @@ func TestDocumentedPolicy(t *testing.T) {
 	}
 }
 
+// The table of limits has them all.
+func TestDocumentedLimits(t *testing.T) {
+	page, err := os.ReadFile("../docs/policy.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(page), "\n## Limits\n")
+	table, _, _ = strings.Cut(table, "\n## ")
+	f, r := FileLimits(), ReviewLimits()
+	for _, n := range []int{
+		f.Files, f.Values, r.Values, f.Entries, r.Entries, f.Patterns, r.Patterns, f.RegexSteps, r.RegexSteps,
+		f.Comparisons, r.Comparisons, maxRegexSteps, strict.MaxText,
+	} {
+		if !strings.Contains(table, "| "+strict.Thousands(n)+" |") {
+			t.Errorf("docs/policy.md does not have the limit %s", strict.Thousands(n))
+		}
+	}
+	if f.Bytes != 8<<20 || r.Bytes != 1<<20 {
+		t.Errorf("docs/policy.md says otherwise: %+v, %+v", f, r)
+	}
+}
+
+// The policies of the worst cases have every check, so that one that is new is held to its bounds as well.
+func TestWorstCasesHaveEveryCheck(t *testing.T) {
+	text, err := os.ReadFile("../internal/worst/policy.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tree any
+	if err := yaml.Unmarshal(text, &tree); err != nil {
+		t.Fatal(err)
+	}
+	shown := map[string]bool{
+		".services.types.denied": true, // which takes the place of allowed in every other entry
+	}
+	collect(tree, "", shown)
+	for _, field := range slices.Sorted(fieldsIn(reflect.TypeFor[document](), "")) {
+		// What a match does not cover is not judged at all, and it is compared as exclude is.
+		if !shown[field] && !strings.Contains(field, ".match") {
+			t.Errorf("internal/worst/policy.yaml has no %s", field)
+		}
+	}
+}
+
 // collect notes the path of every field in a tree; elements of lists add nothing to it.
 func collect(tree any, path string, into map[string]bool) {
 	switch v := tree.(type) {

@@ -1,7 +1,9 @@
 package policy
 
 import (
+	"cmp"
 	"net/netip"
+	"slices"
 	"strconv"
 )
 
@@ -14,18 +16,10 @@ type Finding struct {
 	Reason string // what was found and what would pass
 	Note   string // the entry's own message; empty when it has none
 
-	// Value is what offends. Together with Rule and Check it is the identity of a finding across an update, so it
-	// holds no index: a list that is only reordered brings nothing new.
-	Value string
-	// Count is set by checks that count (at most N hosts): a larger count is new, a smaller one is not.
-	Count int
-	// Range is set by checks of address ranges: a range inside one that offended before is not new.
-	Range netip.Prefix
-	// Idle says that what offends has no effect where it stands: should it come into effect, that is new.
-	Idle bool
-
 	// Existed says that the object had this finding before the update: it warns, but never denies.
 	Existed bool
+
+	id identity
 }
 
 // ID names the rule and its check, for grep and for alerts: team-hosts/hosts.allowed.
@@ -47,114 +41,168 @@ func (f Finding) String() string {
 	return s
 }
 
-// maxFindings is how many findings of one check on one object are kept, old ones and new ones apart: more than anybody
-// reads, and enough for the largest Ingress that means something. An object of a few megabytes can have hundreds of
-// thousands, and one takes about half a kilobyte.
+// maxFindings is how many introduced findings end the judging of an object, and how many pre-existing ones are kept: more
+// than anybody reads, and enough for the largest object that means something.
 const maxFindings = 1000
 
-// findings are those of one object. Those that it had before the update are marked: were an update denied for an old
-// violation too, nobody could remove a finalizer from, or mend by steps, an object that is older than the policy.
+// findings are those of one object. Those that it had before the update are marked: were an update denied for a
+// pre-existing violation too, nobody could remove a finalizer from, or fix by steps, an object that is older than the
+// policy.
+//
+// Rules are asked in the order of their modes, the strictest first. So when judging ends because there are enough
+// introduced findings, either one of them denies the request, or all rules that might have denied it have been asked.
+// Pre-existing findings never end it, since one that is introduced may come after any number of them.
 type findings struct {
-	before func() ledger // what the object had before the update; nil when it is new
-	kept   []Finding
-	groups map[findingGroup]*groupSize
+	kept       []keptFinding
+	introduced int
+	existed    int
 }
 
-// findingGroup is what of the findings of one object is counted apart.
-type findingGroup struct {
-	rule, check string
-	existed     bool
+// keptFinding is a finding and the place of its rule in the policy.
+type keptFinding struct {
+	Finding
+	rule int
 }
 
-// groupSize is how many findings a group has, and where in the list the last one is that was kept.
-type groupSize struct{ n, last int }
+// full reports whether there are so many introduced findings that judging ends.
+func (fs *findings) full() bool { return fs.introduced >= maxFindings }
 
-func (fs *findings) add(f Finding) {
-	if fs.before != nil {
-		f.Existed = fs.before().covers(&f)
+// tryAdd counts a finding and returns it to be filled in; nil where it is one of too many to be kept, so that sentences
+// that nobody reads are never made. What it returns is valid until the next call.
+func (fs *findings) tryAdd(rule int, id identity, existed bool) *Finding {
+	n := &fs.introduced
+	if existed {
+		n = &fs.existed
 	}
-	if fs.groups == nil {
-		fs.groups = map[findingGroup]*groupSize{}
+	if *n++; *n > maxFindings {
+		return nil
 	}
-	group := findingGroup{f.Rule, f.Check, f.Existed}
-	size := fs.groups[group]
-	if size == nil {
-		size = &groupSize{}
-		fs.groups[group] = size
-	}
-	if size.n++; size.n <= maxFindings {
-		size.last = len(fs.kept)
-		fs.kept = append(fs.kept, f)
-	}
+	fs.kept = append(fs.kept, keptFinding{Finding{Existed: existed, id: id}, rule})
+	return &fs.kept[len(fs.kept)-1].Finding
 }
 
-// list returns what is kept. The last of a group that has more says how many.
+// list returns what is kept, in the order of the rules. Where there are more, the last finding says so.
 func (fs *findings) list() []Finding {
-	for _, size := range fs.groups {
-		if more := size.n - maxFindings; more > 0 {
-			fs.kept[size.last].Reason += "; and " + strconv.Itoa(more) + " more like this"
-		}
+	if len(fs.kept) == 0 {
+		return nil
 	}
-	return fs.kept
+	slices.SortStableFunc(fs.kept, func(a, b keptFinding) int { return cmp.Compare(a.rule, b.rule) })
+	list := make([]Finding, len(fs.kept))
+	for i := range fs.kept {
+		list[i] = fs.kept[i].Finding
+	}
+	last := &list[len(list)-1]
+	if more := fs.existed - maxFindings; more > 0 {
+		last.Reason += "; and " + strconv.Itoa(more) + " more that existed before"
+	}
+	if fs.full() {
+		last.Reason += "; judging ended at " + strconv.Itoa(maxFindings) + " findings"
+	}
+	return list
 }
 
-// ledger holds the findings of an old object for lookups in constant time: an object may hold thousands.
+// identity is what a finding is recognised by across an update. It holds no index: a list that is only reordered
+// introduces nothing. The texts are parts of the object, not copies.
+type identity struct {
+	check  string    // the field of the rule that is broken: hosts.allowed
+	value  string    // what offends
+	detail string    // more of what offends: the value of an annotation, the path below a host
+	use    string    // how it is used, where that matters: as what a node port, the type of a path
+	depth  hostDepth // of a host
+	// idle says that what offends has no effect where it stands: should it come into effect, that is introduced.
+	idle bool
+
+	// count is set by checks that count (at most N hosts): a larger count is introduced, a smaller one is not.
+	count int
+	// prefix is set by checks of address ranges: a range inside one that offended before is not introduced.
+	prefix netip.Prefix
+}
+
+// ledger holds what one check finds in the object before an update.
 type ledger struct {
-	values map[findingKey]struct{}
-	counts map[findingKey]int
-	ranges map[rangeKey]struct{}
+	values   map[valueKey]struct{}
+	counts   map[valueKey]int
+	prefixes map[prefixKey]struct{}
+	bits     [129]bool // lengths that prefixes have
 }
 
-type findingKey struct {
-	rule, check, value string
-	idle               bool
+// valueKey and prefixKey are what an identity is looked up by. They are apart since an object may have ten thousand.
+type valueKey struct {
+	check, value, detail, use string
+	depth                     hostDepth
+	idle                      bool
 }
 
-type rangeKey struct {
-	rule, check string
-	prefix      netip.Prefix
-	idle        bool
+type prefixKey struct {
+	check  string
+	prefix netip.Prefix
+	idle   bool
 }
 
-func newLedger() ledger {
-	return ledger{map[findingKey]struct{}{}, map[findingKey]int{}, map[rangeKey]struct{}{}}
+func (id *identity) key() valueKey {
+	return valueKey{id.check, id.value, id.detail, id.use, id.depth, id.idle}
 }
 
-func (l ledger) add(f Finding) {
-	key := findingKey{f.Rule, f.Check, f.Value, f.Idle}
+// clear makes the ledger empty, for the next check.
+func (l *ledger) clear() {
+	clear(l.values)
+	clear(l.counts)
+	clear(l.prefixes)
+	l.bits = [129]bool{}
+}
+
+func (l *ledger) add(id identity) {
 	switch {
-	case f.Count > 0:
-		l.counts[key] = max(l.counts[key], f.Count)
-	case f.Range.IsValid():
-		l.ranges[rangeKey{f.Rule, f.Check, f.Range.Masked(), f.Idle}] = struct{}{}
+	case id.count > 0:
+		if l.counts == nil {
+			l.counts = map[valueKey]int{}
+		}
+		key := id.key()
+		l.counts[key] = max(l.counts[key], id.count)
+	case id.prefix.IsValid():
+		if l.prefixes == nil {
+			l.prefixes = map[prefixKey]struct{}{}
+		}
+		l.bits[id.prefix.Bits()] = true
+		l.prefixes[prefixKey{id.check, id.prefix.Masked(), id.idle}] = struct{}{}
 	default:
-		l.values[key] = struct{}{}
+		if l.values == nil {
+			l.values = map[valueKey]struct{}{}
+		}
+		l.values[id.key()] = struct{}{}
 	}
 }
 
-// covers says whether a finding was there before. What was in effect may become idle, but not the reverse.
-func (l ledger) covers(f *Finding) bool { return l.has(f, false) || f.Idle && l.has(f, true) }
+// covers reports whether a finding was there before. What was in effect may become idle, but not the reverse.
+func (l *ledger) covers(id identity, e *Effort) bool {
+	idle := id.idle
+	id.idle = false
+	if l.has(id, e) {
+		return true
+	}
+	id.idle = true
+	return idle && l.has(id, e)
+}
 
-func (l ledger) has(f *Finding, idle bool) bool {
-	key := findingKey{f.Rule, f.Check, f.Value, idle}
+func (l *ledger) has(id identity, e *Effort) bool {
 	switch {
-	case f.Count > 0:
-		return l.counts[key] >= f.Count
-	case f.Range.IsValid():
-		return l.hasRange(f, idle)
+	case id.count > 0:
+		return l.counts[id.key()] >= id.count
+	case id.prefix.IsValid():
+		return l.hasPrefix(id, e)
 	default:
-		_, ok := l.values[key]
+		_, ok := l.values[id.key()]
 		return ok
 	}
 }
 
-func (l ledger) hasRange(f *Finding, idle bool) bool {
-	for bits := f.Range.Bits(); bits >= 0; bits-- {
-		wider, err := f.Range.Addr().Prefix(bits)
-		if err != nil {
-			return false
+func (l *ledger) hasPrefix(id identity, e *Effort) bool {
+	for bits := id.prefix.Bits(); bits >= 0; bits-- {
+		if !l.bits[bits] || !e.spend(1) {
+			continue
 		}
-		if _, ok := l.ranges[rangeKey{f.Rule, f.Check, wider, idle}]; ok {
+		wider := netip.PrefixFrom(id.prefix.Addr(), bits).Masked()
+		if _, ok := l.prefixes[prefixKey{id.check, wider, id.idle}]; ok {
 			return true
 		}
 	}

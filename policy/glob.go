@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+
+	"github.com/evergate/evergate/internal/text"
 )
 
 // glob is a pattern in which every * stands for any run of characters, also an empty one. Nothing else is special.
@@ -13,21 +15,21 @@ type glob string
 
 // UnmarshalText refuses the empty pattern, which would match nothing but look like a default, and control characters:
 // a pattern stands in sentences as it is written, and the API server drops a warning that holds one.
-func (g *glob) UnmarshalText(text []byte) error {
-	if len(text) == 0 {
+func (g *glob) UnmarshalText(b []byte) error {
+	if len(b) == 0 {
 		return errors.New(`an empty pattern matches nothing: write "*" for everything`)
 	}
-	if err := refuseControl(text, "pattern"); err != nil {
+	if err := refuseControl(b, "pattern"); err != nil {
 		return err
 	}
-	*g = glob(text)
+	*g = glob(b)
 	return nil
 }
 
 // refuseControl returns an error for a text of a policy file that holds a control character; what is what it would be.
-func refuseControl(text []byte, what string) error {
-	if bytes.ContainsFunc(text, unicode.IsControl) {
-		return fmt.Errorf("%q holds a control character, which no %s can", text, what)
+func refuseControl(b []byte, what string) error {
+	if bytes.ContainsFunc(b, unicode.IsControl) {
+		return fmt.Errorf("%s holds a control character, which no %s can", text.Quote(b), what)
 	}
 	return nil
 }
@@ -56,29 +58,30 @@ func (g glob) match(s string) bool {
 	}
 }
 
-// overlaps says whether some string is covered by both g and h.
+// overlaps says whether some string is covered by both g and h. Of two patterns with a * some is as soon as the one
+// begins as the other may and ends as the other may: what stands between the stars of both finds room between the two.
 func (g glob) overlaps(h glob) bool {
-	// reach[j] says that g[:i] and h[:j] can cover a common string.
-	reach := make([]bool, len(h)+1)
-	for i := 0; i <= len(g); i++ {
-		diagonal := false
-		for j := 0; j <= len(h); j++ {
-			above := reach[j]
-			switch {
-			case i == 0 && j == 0:
-				reach[j] = true
-			case i > 0 && g[i-1] == '*' && (above || j > 0 && reach[j-1]):
-				reach[j] = true
-			case j > 0 && h[j-1] == '*' && (reach[j-1] || i > 0 && above):
-				reach[j] = true
-			default:
-				reach[j] = i > 0 && j > 0 && diagonal && g[i-1] == h[j-1]
-			}
-			diagonal = above
-		}
+	switch {
+	case !g.wild():
+		return h.match(string(g))
+	case !h.wild():
+		return g.match(string(h))
 	}
-	return reach[len(h)]
+	head, tail, otherHead, otherTail := g.head(), g.tail(), h.head(), h.tail()
+	return (strings.HasPrefix(head, otherHead) || strings.HasPrefix(otherHead, head)) &&
+		(strings.HasSuffix(tail, otherTail) || strings.HasSuffix(otherTail, tail))
 }
+
+func (g glob) wild() bool { return strings.Contains(string(g), "*") }
+
+// head is what a pattern has before its first *: all of it when it has none.
+func (g glob) head() string {
+	head, _, _ := strings.Cut(string(g), "*")
+	return head
+}
+
+// tail is what a pattern has after its last *: all of it when it has none.
+func (g glob) tail() string { return string(g[strings.LastIndexByte(string(g), '*')+1:]) }
 
 // matchAny returns the first of the patterns that covers s.
 func matchAny(patterns []glob, s string) (glob, bool) {

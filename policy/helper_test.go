@@ -82,3 +82,11 @@ func sentences(findings []Finding) []string {
 	}
 	return s
 }
+
+// must returns v, and panics if there is an error.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/evergate/evergate/internal/text"
 )
 
 // maxHost is how long a host can be (RFC 1035).
@@ -36,11 +38,11 @@ const (
 var everyHost = hostPattern{depth: labelsBelow}
 
 // UnmarshalText accepts the patterns of policy files.
-func (p *hostPattern) UnmarshalText(text []byte) error {
-	if err := checkHostPattern(string(text)); err != nil {
-		return fmt.Errorf("%q is not a host pattern: %w", text, err)
+func (p *hostPattern) UnmarshalText(b []byte) error {
+	if err := checkHostPattern(string(b)); err != nil {
+		return fmt.Errorf("%s is not a host pattern: %w", text.Quote(b), err)
 	}
-	*p = parseHost(string(text))
+	*p = parseHost(string(b))
 	return nil
 }
 
@@ -65,12 +67,15 @@ func (p hostPattern) String() string {
 	switch {
 	case p == everyHost:
 		return "**"
-	case p.depth == oneLabelBelow:
-		return "*." + p.name
-	case p.depth == labelsBelow:
-		return "**." + p.name
+	case p.depth == hostItself:
+		return p.name
 	}
-	return p.name
+	return p.depth.stars() + "." + p.name
+}
+
+// stars is what stands before the name of a pattern.
+func (d hostDepth) stars() string {
+	return [...]string{hostItself: "", oneLabelBelow: "*", labelsBelow: "**"}[d]
 }
 
 // checkHostPattern says what is wrong with a pattern of a policy file.
@@ -105,12 +110,12 @@ func checkHostName(name string) error {
 		case label == "":
 			return errors.New("it has an empty label")
 		case len(label) > 63:
-			return fmt.Errorf("the label %q has %d characters, a label has at most 63", label, len(label))
+			return fmt.Errorf("the label %s has %d characters, a label has at most 63", text.Quote(label), len(label))
 		case label[0] == '-' || label[len(label)-1] == '-':
-			return fmt.Errorf("the label %q begins or ends with -", label)
+			return fmt.Errorf("the label %s begins or ends with -", text.Quote(label))
 		case strings.ContainsFunc(label, isNotHostRune):
-			return fmt.Errorf("the label %q holds another character than letters, digits and - "+
-				"(other scripts are written as xn--…)", label)
+			return fmt.Errorf("the label %s holds another character than letters, digits and - "+
+				"(other scripts are written as xn--…)", text.Quote(label))
 		}
 	}
 	return nil

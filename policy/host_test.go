@@ -51,8 +51,8 @@ func TestHostSet(t *testing.T) {
 			if _, got := set.covers(p); got != wantCovers {
 				t.Fatalf("%v covers %s: %t, want %t", chosen, p, got, wantCovers)
 			}
-			if got := denied.reason(p) != ""; got != wantOverlaps {
-				t.Fatalf("%v denies %s: %t, want %t", chosen, p, got, wantOverlaps)
+			if _, fault := denied.match(p); (fault != hostPasses) != wantOverlaps {
+				t.Fatalf("%v denies %s: %t, want %t", chosen, p, !wantOverlaps, wantOverlaps)
 			}
 		}
 	}

@@ -7,7 +7,7 @@ type ImageOutcome struct {
 	Entry   string // the mirrors entry that decided; empty where none did
 	Mode    Mode   // of that entry
 	To      string // where it is pulled from instead: set when Outcome is Rewritten or WouldRewrite
-	Detail  string // more about the outcome where there is more to say: the parser's words, the pattern that excluded it
+	Detail  string // more where there is more to say: the parser's words, the pattern that excluded it, the rule that denies it
 }
 
 // Outcome is what becomes of an image.
@@ -22,6 +22,7 @@ const (
 	Excluded                    // the entry that covers it excludes it
 	Unchanged                   // an update that does not touch this image
 	Malformed                   // it does not parse as an image reference, or would not once rewritten
+	Denied                      // by a rule in mode enforce, as it is written: so it is not rewritten
 	Ignored                     // a mirror Pod, or a subresource that cannot change an image
 )
 
@@ -33,6 +34,7 @@ var outcomeWords = [...]string{
 	Excluded:     "excluded",
 	Unchanged:    "unchanged",
 	Malformed:    "malformed",
+	Denied:       "denied",
 	Ignored:      "ignored",
 }
 
@@ -58,6 +60,8 @@ func (o *ImageOutcome) Why() string {
 			return "cannot be rewritten by mirrors entry " + o.Entry + ": " + o.Detail
 		}
 		return "not an image reference: " + o.Detail
+	case Denied:
+		return "not rewritten by mirrors entry " + o.Entry + ": " + o.Detail
 	case Ignored:
 		return "not looked at: it belongs to the mirror Pod of a static Pod, or the request cannot change it"
 	default:

@@ -19,8 +19,8 @@ type imagePattern struct {
 }
 
 // UnmarshalText reads a pattern. It wants the registry, so that nobody need know what an image without one means.
-func (p *imagePattern) UnmarshalText(text []byte) error {
-	s := string(text)
+func (p *imagePattern) UnmarshalText(b []byte) error {
+	s := string(b)
 	above, beneath := strings.CutSuffix(s, "/*")
 	if hasVersion(s) && !beneath {
 		return p.unmarshalImage(s)
@@ -56,45 +56,97 @@ func (p imagePattern) String() string {
 	return p.name + p.version
 }
 
-// imageSet is a list of patterns, made for lookups whose cost does not depend on its length.
-type imageSet map[imagePattern]struct{}
+// imageSet is a list of patterns, made for lookups whose cost depends neither on its length nor on that of the image's
+// path: ten rules ask about each of the thousands of images that a Pod may have.
+type imageSet struct {
+	names   map[string]coverage
+	images  map[imagePattern]struct{} // those that have a version
+	slashes int                       // in the name that has most of them
+}
+
+// coverage is what the patterns of one name cover, all of them together.
+type coverage uint8
+
+const (
+	coversAll     coverage = 1 << iota // the name, and all below it
+	coversBeneath                      // all below it
+	coversVersion                      // an image of this name
+)
 
 func newImageSet(patterns []imagePattern) imageSet {
-	set := make(imageSet, len(patterns))
+	set := imageSet{names: make(map[string]coverage, len(patterns))}
 	for _, p := range patterns {
-		set[p] = struct{}{}
+		covers := coversAll
+		switch {
+		case p.beneath:
+			covers = coversBeneath
+		case p.version != "":
+			covers = coversVersion
+			if set.images == nil {
+				set.images = map[imagePattern]struct{}{}
+			}
+			set.images[p] = struct{}{}
+		}
+		set.names[p.name] |= covers
+		set.slashes = max(set.slashes, strings.Count(p.name, "/"))
 	}
 	return set
 }
 
 // find returns the narrowest pattern that covers an image.
 func (s imageSet) find(ref reference) (imagePattern, bool) {
-	if len(s) == 0 {
-		return imagePattern{}, false
-	}
-	if p := (imagePattern{name: ref.name, version: ref.version()}); s.has(p) {
-		return p, true
+	if len(s.images) > 0 && s.names[ref.name]&coversVersion != 0 {
+		p := imagePattern{name: ref.name, version: ref.version()}
+		if _, ok := s.images[p]; ok {
+			return p, true
+		}
 	}
 	return s.findPlace(ref.name)
 }
 
 // findPlace returns the narrowest pattern that covers every image at a place, the one of its own name among them.
 func (s imageSet) findPlace(place string) (imagePattern, bool) {
-	if len(s) == 0 {
+	if len(s.names) == 0 {
 		return imagePattern{}, false
 	}
-	for name := range ancestors(place) {
-		if p := (imagePattern{name: name}); s.has(p) {
-			return p, true
+	for name := upToSlash(place, s.slashes); ; {
+		covers := s.names[name]
+		if covers&coversAll != 0 {
+			return imagePattern{name: name}, true
 		}
-		if p := (imagePattern{name: name, beneath: true}); name != place && s.has(p) {
-			return p, true
+		if covers&coversBeneath != 0 && name != place {
+			return imagePattern{name: name, beneath: true}, true
 		}
+		i := strings.LastIndexByte(name, '/')
+		if i < 0 {
+			return imagePattern{}, false
+		}
+		name = name[:i]
 	}
-	return imagePattern{}, false
 }
 
-func (s imageSet) has(p imagePattern) bool {
-	_, ok := s[p]
+// covers says whether the set covers all that a pattern does.
+func (s imageSet) covers(p imagePattern) bool {
+	switch {
+	case p.version != "":
+		_, ok := s.find(reference{p.name, p.version})
+		return ok
+	case p.beneath && s.names[p.name]&coversBeneath != 0:
+		return true
+	}
+	_, ok := s.findPlace(p.name)
 	return ok
+}
+
+// upToSlash returns the place at or above a name that has at most n slashes.
+func upToSlash(name string, n int) string {
+	end := 0
+	for ; n >= 0; n-- {
+		i := strings.IndexByte(name[end:], '/')
+		if i < 0 {
+			return name
+		}
+		end += i + 1
+	}
+	return name[:end-1]
 }

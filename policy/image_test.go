@@ -15,7 +15,7 @@ var createPod = Attributes{Operation: Create, Namespace: "default", Resource: "p
 
 // rewriteOne returns what becomes of one image in a new Pod.
 func rewriteOne(p *Policy, image string) ImageOutcome {
-	return p.RewritePod(createPod, imagePod(image), nil).Images[0]
+	return must(p.RewritePod(createPod, imagePod(image), nil, nil)).Images[0]
 }
 
 // mirrorText writes a mirrors entry in mode enforce, with further fields in one line each.

@@ -1,5 +1,7 @@
 package policy
 
+import "github.com/evergate/evergate/internal/text"
+
 // classNamesAllowed is classNames.allowed: it finds each class that no pattern covers, be it in spec.ingressClassName
 // or in the annotation.
 type classNamesAllowed struct {
@@ -9,13 +11,11 @@ type classNamesAllowed struct {
 
 func (c classNamesAllowed) find(ing *Ingress, r *report) {
 	for path, name := range ing.classNames() {
+		if !r.spend(stepsOf(len(c.patterns), name)) {
+			return
+		}
 		if _, ok := matchAny(c.patterns, name); !ok {
-			r.add(Finding{
-				Check:  "classNames.allowed",
-				Path:   path,
-				Value:  name,
-				Reason: quoted(name) + " is not allowed" + c.passing,
-			})
+			r.add(identity{check: "classNames.allowed", value: name}, path, text.Quote(name)+" is not allowed"+c.passing)
 		}
 	}
 }

@@ -1,5 +1,7 @@
 package policy
 
+import "github.com/evergate/evergate/internal/text"
+
 // classNamesContradiction is classNames.contradiction: it finds an Ingress whose annotation names another class than
 // its spec. The API server refuses both at once when an Ingress is created, but lets an update add the other.
 type classNamesContradiction struct{}
@@ -10,12 +12,8 @@ func (classNamesContradiction) find(ing *Ingress, r *report) {
 		if first == "" {
 			first = name
 		} else if name != first {
-			r.add(Finding{
-				Check:  "classNames.contradiction",
-				Path:   path,
-				Value:  first + " " + name,
-				Reason: quoted(name) + " contradicts " + classField + ", which is " + quoted(first) + "; remove the annotation",
-			})
+			r.add(identity{check: "classNames.contradiction", value: first, detail: name}, path,
+				text.Quote(name)+" contradicts "+classField+", which is "+text.Quote(first)+"; remove the annotation")
 		}
 	}
 }

@@ -9,5 +9,5 @@ func (c classNamesRequired) find(ing *Ingress, r *report) {
 	for range ing.classNames() {
 		return
 	}
-	r.add(Finding{Check: "classNames.required", Path: classField, Reason: "no class is set" + c.passing})
+	r.add(identity{check: "classNames.required"}, classField, "no class is set"+c.passing)
 }

@@ -6,10 +6,7 @@ type defaultBackendDenied struct{}
 
 func (defaultBackendDenied) find(ing *Ingress, r *report) {
 	if ing.DefaultBackend {
-		r.add(Finding{
-			Check:  "defaultBackend",
-			Path:   "spec.defaultBackend",
-			Reason: "gets every request that no rule takes, and is denied; name hosts in spec.rules instead",
-		})
+		r.add(identity{check: "defaultBackend"}, "spec.defaultBackend",
+			"gets every request that no rule takes, and is denied; name hosts in spec.rules instead")
 	}
 }

@@ -1,14 +1,13 @@
 package policy
 
 import (
-	"errors"
 	"strconv"
 
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
 // hostRules is the field hosts of an ingresses entry. Hosts are compared as DNS compares them; patterns are described
-// at hostPattern. An Ingress with only a default backend, and a rule without a host, answer for every host.
+// at hostPattern. A rule without a host answers for every host, and so does a default backend, alone or beside rules.
 type hostRules struct {
 	// Required: true means that each rule of an Ingress must name a host, and that there must be a rule.
 	Required bool `yaml:"required"`
@@ -25,21 +24,22 @@ type hostRules struct {
 
 // Validate implements strict.Validator.
 func (h *hostRules) Validate() error {
-	errs := []error{refuseEmpty("denied", h.Denied)}
+	var faults strict.Faults
+	faults.Add(refuseEmpty("denied", h.Denied))
 	denied := newHostSet(h.Denied)
 	for _, p := range h.Allowed {
 		if by, ok := denied.covers(p); ok {
-			errs = append(errs, strict.Fieldf("allowed", "%s is also denied, by %s: no host can pass by it", p, by))
+			faults.Fieldf("allowed", "%s is also denied, by %s: no host can pass by it", p, by)
 		}
 	}
 	if h.Max != nil && *h.Max < 1 {
-		errs = append(errs, strict.Fieldf("max", "%d is too few, an Ingress has at least one host: to deny all of them "+
-			"write allowed: []", *h.Max))
+		faults.Fieldf("max", "%d is too few, an Ingress has at least one host: to deny all of them "+
+			"write allowed: []", *h.Max)
 	}
 	if len(h.checks()) == 0 {
-		errs = append(errs, errNoCheck("required, allowed, denied, wildcards or max"))
+		faults.Add(errNoCheck("required, allowed, denied, wildcards or max"))
 	}
-	return errors.Join(errs...)
+	return faults.Err()
 }
 
 func (h *hostRules) checks() []check[Ingress] {
@@ -65,37 +65,53 @@ func (h *hostRules) checks() []check[Ingress] {
 	return checks
 }
 
-// hosts returns what an Ingress answers for, parsed once for all rules. The i-th stands at placeOfHost(i).
-func (r *report) hosts(ing *Ingress) []ingressHost {
-	if r.parsedHosts == nil {
-		r.parsedHosts = parseHosts(ing)
+// ingressHosts returns what an Ingress answers for, parsed once for all rules.
+func (r *report) ingressHosts(ing *Ingress) []ingressHost {
+	if r.hosts == nil {
+		steps := 1
+		for i := range ing.Rules {
+			steps += stepsOf(1, ing.Rules[i].Host)
+		}
+		if r.spend(steps) {
+			r.hosts = parseHosts(ing)
+		}
 	}
-	return r.parsedHosts
+	return r.hosts
 }
 
-// placeOfHost says where the i-th host stands.
-func (ing *Ingress) placeOfHost(i int) hostPlace {
-	if len(ing.Rules) == 0 {
-		return noRules
+// differentHosts returns how many different hosts an Ingress answers for, counted once for all rules.
+func (r *report) differentHosts(ing *Ingress) int {
+	if r.different == 0 {
+		hosts := r.ingressHosts(ing)
+		different := make(map[hostPattern]struct{}, len(hosts))
+		for i := range hosts {
+			if !r.spend(ledgerSteps) {
+				break
+			}
+			different[hosts[i].hostPattern] = struct{}{}
+		}
+		r.different = len(different)
 	}
-	return hostPlace(i)
+	return r.different
 }
 
 // ingressHost is a host of an Ingress.
 type ingressHost struct {
 	hostPattern
 	domain string // what stands behind its first label; empty if that is a star
+	at     hostPlace
 }
 
-// parseHosts returns the hosts of the rules of an Ingress, or what one without rules answers for.
+// parseHosts returns the hosts of the rules of an Ingress, and every host for a default backend: it serves those that no
+// rule names.
 func parseHosts(ing *Ingress) []ingressHost {
 	if len(ing.Rules) == 0 {
-		return []ingressHost{{hostPattern: everyHost}}
+		return []ingressHost{{hostPattern: everyHost, at: noRules}}
 	}
-	hosts := make([]ingressHost, len(ing.Rules))
+	hosts := make([]ingressHost, len(ing.Rules), len(ing.Rules)+1)
 	last := "" // most hosts lie in the domain of the one before: then it is the same string, which compares at a glance
 	for i := range ing.Rules {
-		h := ingressHost{hostPattern: parseHost(ing.Rules[i].Host)}
+		h := ingressHost{hostPattern: parseHost(ing.Rules[i].Host), at: hostPlace(i)}
 		if h.depth == hostItself {
 			if domain := parentHost(h.name); domain != last {
 				last = domain
@@ -104,27 +120,53 @@ func parseHosts(ing *Ingress) []ingressHost {
 		}
 		hosts[i] = h
 	}
+	if ing.DefaultBackend {
+		hosts = append(hosts, ingressHost{hostPattern: everyHost, at: defaultBackend})
+	}
 	return hosts
 }
 
-// hostPlace is the index of a rule in an Ingress.
+// hostPlace is where a host of an Ingress stands: the index of a rule, or one of the places below.
 type hostPlace int
 
-// noRules stands for an Ingress that has only a default backend.
-const noRules hostPlace = -1
+const (
+	// noRules stands for an Ingress that has only a default backend.
+	noRules hostPlace = -1 - iota
+	// defaultBackend stands for a default backend beside rules.
+	defaultBackend
+)
 
 // String is the field, as users write it.
 func (p hostPlace) String() string {
-	if p == noRules {
+	switch p {
+	case noRules:
 		return "spec.rules"
+	case defaultBackend:
+		return "spec.defaultBackend"
 	}
 	return "spec.rules[" + strconv.Itoa(int(p)) + "].host"
 }
 
-// noHost begins the sentences about rules, and Ingresses, without a host.
-const noHost = "no host is set, which means every host"
+// every begins the sentences about what stands for every host.
+func (p hostPlace) every() string {
+	if p == defaultBackend {
+		return "serves every host that no rule names"
+	}
+	return "no host is set, which means every host"
+}
 
-// hostFinding is identified by the host.
-func hostFinding(check string, at hostPlace, host hostPattern, reason string) Finding {
-	return Finding{Check: check, Path: at.String(), Value: host.String(), Reason: reason}
+// setOne ends those of them that ask for a host.
+func (p hostPlace) setOne() string {
+	if p == defaultBackend {
+		return "; name hosts in spec.rules instead"
+	}
+	return "; set one"
+}
+
+// steps is how many steps it takes to look a host up: one for each few labels.
+func (h *ingressHost) steps() int { return 1 + len(h.name)/8 }
+
+// identity is that of a finding about a host.
+func (p hostPattern) identity(check string) identity {
+	return identity{check: check, value: p.name, depth: p.depth}
 }

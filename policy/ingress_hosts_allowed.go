@@ -1,8 +1,10 @@
 package policy
 
+import "github.com/evergate/evergate/internal/text"
+
 // hostsAllowed is hosts.allowed: it finds each host that no pattern covers. A wildcard host passes only if one pattern
 // covers all that it stands for: *.a.example passes by *.a.example and by **.example, but not by x.a.example. An absent
-// host passes only by **.
+// host, and a default backend, pass only by **.
 type hostsAllowed struct {
 	patterns *hostSet
 	passing  string // the end of its sentences
@@ -14,15 +16,20 @@ func newHostsAllowed(patterns []hostPattern) hostsAllowed {
 
 func (c hostsAllowed) find(ing *Ingress, r *report) {
 	patterns := hostLookup{set: c.patterns}
-	hosts := r.hosts(ing)
+	hosts := r.ingressHosts(ing)
 	for i := range hosts {
-		if patterns.has(&hosts[i]) {
+		h := &hosts[i]
+		if !r.spend(h.steps()) {
+			return
+		}
+		if patterns.has(h) {
 			continue
 		}
-		host, reason := hosts[i].hostPattern, noHost
-		if host != everyHost {
-			reason = quoted(host.String()) + " is not allowed"
+		if f := r.found(h.identity("hosts.allowed")); f != nil {
+			f.Path, f.Reason = h.at.String(), h.at.every()+c.passing
+			if h.hostPattern != everyHost {
+				f.Reason = text.Quote(h.String()) + " is not allowed" + c.passing
+			}
 		}
-		r.add(hostFinding("hosts.allowed", ing.placeOfHost(i), host, reason+c.passing))
 	}
 }

@@ -1,5 +1,7 @@
 package policy
 
+import "github.com/evergate/evergate/internal/text"
+
 // hostsDenied is hosts.denied: it finds each host that stands for anything that a pattern covers: *.example is denied
 // by **.example, and also by a.example, for it would answer for that too. An absent host stands for every one.
 //
@@ -23,23 +25,53 @@ func newHostsDenied(patterns []hostPattern) hostsDenied {
 }
 
 func (c hostsDenied) find(ing *Ingress, r *report) {
-	for i, host := range r.hosts(ing) {
-		if reason := c.reason(host.hostPattern); reason != "" {
-			r.add(hostFinding("hosts.denied", ing.placeOfHost(i), host.hostPattern, reason))
+	hosts := r.ingressHosts(ing)
+	for i := range hosts {
+		h := &hosts[i]
+		if !r.spend(h.steps()) {
+			return
+		}
+		by, why := c.match(h.hostPattern)
+		if why == hostPasses {
+			continue
+		}
+		if f := r.found(h.identity("hosts.denied")); f != nil {
+			f.Path, f.Reason = h.at.String(), c.reason(h, by, why)
 		}
 	}
 }
 
-// reason says why a host is denied; it is empty when it is not.
-func (c hostsDenied) reason(host hostPattern) string {
+// hostFault says what is wrong with a host.
+type hostFault uint8
+
+const (
+	hostPasses hostFault = iota
+	hostCovered
+	hostCoversDenied
+	hostIsEvery
+)
+
+// match returns why a host is denied, and by which pattern.
+func (c hostsDenied) match(host hostPattern) (by hostPattern, why hostFault) {
 	if host.depth == labelsBelow {
-		return noHost + ", also the denied " + c.listed[0].String() + "; set one"
+		return c.listed[0], hostIsEvery
 	}
 	if by, ok := c.patterns.covers(host); ok {
-		return quoted(host.String()) + " is denied by " + by.String()
+		return by, hostCovered
 	}
 	if denied, ok := c.below[host.name]; ok && host.depth == oneLabelBelow {
-		return quoted(host.String()) + " stands also for the denied " + denied.String() + "; write each host out"
+		return denied, hostCoversDenied
 	}
-	return ""
+	return hostPattern{}, hostPasses
+}
+
+func (c hostsDenied) reason(h *ingressHost, by hostPattern, why hostFault) string {
+	switch why {
+	case hostIsEvery:
+		return h.at.every() + ", also the denied " + by.String() + h.at.setOne()
+	case hostCoversDenied:
+		return text.Quote(h.String()) + " stands also for the denied " + by.String() + "; write each host out"
+	default:
+		return text.Quote(h.String()) + " is denied by " + by.String()
+	}
 }

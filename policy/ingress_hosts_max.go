@@ -6,19 +6,11 @@ import "fmt"
 type hostsMax int
 
 func (c hostsMax) find(ing *Ingress, r *report) {
-	if len(ing.Rules) <= int(c) {
-		return // as many hosts as rules at the most: not worth counting
+	if len(ing.Rules) < int(c) {
+		return // at most one host for each rule, and one for a default backend: not worth counting
 	}
-	different := make(map[hostPattern]struct{}, len(ing.Rules))
-	for _, host := range r.hosts(ing) {
-		different[host.hostPattern] = struct{}{}
-	}
-	if n := len(different); n > int(c) {
-		r.add(Finding{
-			Check:  "hosts.max",
-			Path:   "spec.rules",
-			Count:  n,
-			Reason: fmt.Sprintf("has %d different hosts; at most %d are allowed", n, int(c)),
-		})
+	if n := r.differentHosts(ing); n > int(c) {
+		r.add(identity{check: "hosts.max", count: n}, "spec.rules",
+			fmt.Sprintf("has %d different hosts; at most %d are allowed", n, int(c)))
 	}
 }

@@ -1,12 +1,20 @@
 package policy
 
-// hostsRequired is hosts.required: it finds each rule without a host, and an Ingress without rules.
+// hostsRequired is hosts.required: it finds each rule without a host, an Ingress without rules, and a default backend
+// beside rules.
 type hostsRequired struct{}
 
 func (hostsRequired) find(ing *Ingress, r *report) {
-	for i, host := range r.hosts(ing) {
-		if host.hostPattern == everyHost {
-			r.add(hostFinding("hosts.required", ing.placeOfHost(i), host.hostPattern, noHost+"; set one"))
+	hosts := r.ingressHosts(ing)
+	for i := range hosts {
+		h := &hosts[i]
+		if !r.spend(1) {
+			return
+		}
+		if h.hostPattern == everyHost {
+			if f := r.found(h.identity("hosts.required")); f != nil {
+				f.Path, f.Reason = h.at.String(), h.at.every()+h.at.setOne()
+			}
 		}
 	}
 }

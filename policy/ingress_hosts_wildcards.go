@@ -1,16 +1,27 @@
 package policy
 
-// hostsWildcards is hosts.wildcards: it finds each host with a star, and each absent one.
+import "github.com/evergate/evergate/internal/text"
+
+// hostsWildcards is hosts.wildcards: it finds each host with a star, each absent one, and a default backend.
 type hostsWildcards struct{}
 
 func (hostsWildcards) find(ing *Ingress, r *report) {
-	for i, host := range r.hosts(ing) {
+	hosts := r.ingressHosts(ing)
+	for i := range hosts {
+		h := &hosts[i]
+		if !r.spend(1) {
+			return
+		}
+		if h.depth == hostItself {
+			continue
+		}
+		f := r.found(h.identity("hosts.wildcards"))
 		switch {
-		case host.hostPattern == everyHost:
-			r.add(hostFinding("hosts.wildcards", ing.placeOfHost(i), host.hostPattern, noHost+"; write each host out"))
-		case host.depth != hostItself:
-			r.add(hostFinding("hosts.wildcards", ing.placeOfHost(i), host.hostPattern,
-				quoted(host.String())+" is a wildcard, which is denied; write each host out"))
+		case f == nil:
+		case h.hostPattern == everyHost:
+			f.Path, f.Reason = h.at.String(), h.at.every()+"; write each host out"
+		default:
+			f.Path, f.Reason = h.at.String(), text.Quote(h.String())+" is a wildcard, which is denied; write each host out"
 		}
 	}
 }

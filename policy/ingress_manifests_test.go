@@ -33,7 +33,7 @@ func TestIngressManifests(t *testing.T) {
 }
 
 func judgeManifest(t *testing.T, p *Policy, file string) {
-	findings := p.JudgeIngress(creating, readIngress(t, file), nil)
+	findings := must(p.JudgeIngress(creating, readIngress(t, file), nil, nil))
 	for _, f := range findings {
 		if check := filepath.Base(filepath.Dir(file)); f.Check != check {
 			t.Errorf("finding of %s in the directory of %s", f.Check, check)

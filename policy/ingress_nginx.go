@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 
+	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
@@ -39,10 +40,10 @@ func (n *ingressNginxRules) checks() []check[Ingress] {
 type annotationPrefix string
 
 // UnmarshalText refuses what cannot stand before the slash.
-func (p *annotationPrefix) UnmarshalText(text []byte) error {
-	if err := checkHostName(string(text)); err != nil {
-		return fmt.Errorf("%q is not a prefix of annotations: %w", text, err)
+func (p *annotationPrefix) UnmarshalText(b []byte) error {
+	if err := checkHostName(string(b)); err != nil {
+		return fmt.Errorf("%s is not a prefix of annotations: %w", text.Quote(b), err)
 	}
-	*p = annotationPrefix(text)
+	*p = annotationPrefix(b)
 	return nil
 }

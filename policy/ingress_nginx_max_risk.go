@@ -10,20 +10,24 @@ type ingressNginxMaxRisk struct {
 }
 
 func (c ingressNginxMaxRisk) find(ing *Ingress, r *report) {
-	for _, key := range offendingKeys(ing.Annotations, func(key, _ string) bool {
-		name, ours := strings.CutPrefix(key, c.prefix)
-		if !ours {
-			return false
+	for _, a := range r.sortedAnnotations(&ing.Meta) {
+		if !r.spend(1) {
+			return
 		}
-		risk, _ := nginxRiskOf(name)
-		return risk > c.limit
-	}) {
-		risk, known := nginxRiskOf(strings.TrimPrefix(key, c.prefix))
-		found := "has the risk " + risk.String()
-		if !known {
-			found = "is not in ingress-nginx's list of risks, so it counts as " + risk.String()
+		name, ours := strings.CutPrefix(a.key, c.prefix)
+		if !ours || !r.spend(1) {
+			continue
 		}
-		r.add(annotationFinding("ingressNginx.maxRisk", key, ing.Annotations[key],
-			found+"; at most "+c.limit.String()+" is allowed"))
+		risk, known := nginxRiskOf(name)
+		if risk <= c.limit {
+			continue
+		}
+		if f := r.found(a.identity("ingressNginx.maxRisk")); f != nil {
+			found := "has the risk " + risk.String()
+			if !known {
+				found = "is not in ingress-nginx's list of risks, so it counts as " + risk.String()
+			}
+			f.Path, f.Reason = annotationPath(a.key), found+"; at most "+c.limit.String()+" is allowed"
+		}
 	}
 }

@@ -4,6 +4,9 @@ import (
 	_ "embed"
 	"fmt"
 	"strings"
+	"sync"
+
+	"github.com/evergate/evergate/internal/text"
 )
 
 // nginxRisk is how much harm an annotation of ingress-nginx can do, in the words of the project.
@@ -22,14 +25,14 @@ var nginxRiskNames = [...]string{nginxLow: "Low", nginxMedium: "Medium", nginxHi
 func (n nginxRisk) String() string { return nginxRiskNames[n] }
 
 // UnmarshalText accepts the project's words.
-func (n *nginxRisk) UnmarshalText(text []byte) error {
+func (n *nginxRisk) UnmarshalText(b []byte) error {
 	for i, name := range nginxRiskNames {
-		if name == string(text) {
+		if name == string(b) {
 			*n = nginxRisk(i)
 			return nil
 		}
 	}
-	return fmt.Errorf("%q is not a risk: write Low, Medium or High", text)
+	return fmt.Errorf("%s is not a risk: write Low, Medium or High", text.Quote(b))
 }
 
 // nginxRisks has a line for each annotation: its name without prefix, a space, its risk. Lines with # are comments.
@@ -38,13 +41,24 @@ func (n *nginxRisk) UnmarshalText(text []byte) error {
 var nginxRisks string
 
 // nginxRiskOf looks an annotation up by its name without prefix. One that the list does not know is Critical: a newer
-// version of the controller may give it any power. Reading the list, some 140 lines, takes about a microsecond.
+// version of the controller may give it any power.
 func nginxRiskOf(name string) (risk nginxRisk, known bool) {
-	start := name + " "
+	risk, known = nginxRiskTable()[name]
+	if !known {
+		risk = nginxCritical
+	}
+	return risk, known
+}
+
+// nginxRiskTable is the list by name, read on first use.
+var nginxRiskTable = sync.OnceValue(func() map[string]nginxRisk {
+	risks := map[string]nginxRisk{}
 	for line := range strings.Lines(nginxRisks) {
-		if word, ok := strings.CutPrefix(line, start); ok && risk.UnmarshalText([]byte(strings.TrimSpace(word))) == nil {
-			return risk, true
+		var risk nginxRisk
+		name, word, _ := strings.Cut(line, " ")
+		if risk.UnmarshalText([]byte(strings.TrimSpace(word))) == nil {
+			risks[name] = risk
 		}
 	}
-	return nginxCritical, false
-}
+	return risks
+})

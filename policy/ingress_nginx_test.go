@@ -58,7 +58,7 @@ func TestIngressNginxPrefix(t *testing.T) {
 		"nginx.ingress.kubernetes.io/app-root", "/a",
 	)
 	want := []string{`r/ingressNginx.maxRisk: metadata.annotations["nginx.corp.example/app-root"]: has the risk Medium; at most Low is allowed`}
-	if diff := cmp.Diff(want, sentences(p.JudgeIngress(creating, ing, nil))); diff != "" {
+	if diff := cmp.Diff(want, sentences(must(p.JudgeIngress(creating, ing, nil, nil)))); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -3,9 +3,9 @@ package policy
 import (
 	"errors"
 	"fmt"
-	"iter"
 	"strconv"
 
+	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
@@ -14,7 +14,7 @@ import (
 type pathRules struct {
 	// Types lists the path types that may be used: [Exact, Prefix]. What ImplementationSpecific means is up to the
 	// controller; ingress-nginx takes regular expressions there, and the advice about CVE-2026-24512 is to deny it
-	// until the controller is mended.
+	// until the controller is fixed.
 	Types []pathType `yaml:"types"`
 	// Denied lists what a path must not contain, upper or lower case: ["/admin"].
 	Denied []pathPart `yaml:"denied"`
@@ -30,41 +30,43 @@ type pathRules struct {
 type pathType string
 
 // UnmarshalText accepts the types that there are.
-func (t *pathType) UnmarshalText(text []byte) error {
-	switch s := string(text); s {
+func (t *pathType) UnmarshalText(b []byte) error {
+	switch s := string(b); s {
 	case "Exact", "Prefix", "ImplementationSpecific":
 		*t = pathType(s)
 		return nil
 	}
-	return fmt.Errorf("%q is not a path type: write Exact, Prefix or ImplementationSpecific", text)
+	return fmt.Errorf("%s is not a path type: write Exact, Prefix or ImplementationSpecific", text.Quote(b))
 }
 
 // pathPart is a part of a path, without regard to upper and lower case.
 type pathPart string
 
 // UnmarshalText refuses the empty part, which every path contains.
-func (p *pathPart) UnmarshalText(text []byte) error {
-	if len(text) == 0 {
+func (p *pathPart) UnmarshalText(b []byte) error {
+	if len(b) == 0 {
 		return errors.New("an empty part stands in every path: to deny all paths write types: []")
 	}
-	*p = pathPart(lowerASCII(string(text)))
+	*p = pathPart(lowerASCII(string(b)))
 	return nil
 }
 
 // Validate implements strict.Validator.
 func (p *pathRules) Validate() error {
-	errs := []error{refuseEmpty("denied", p.Denied), refuseEmpty("deniedPatterns", p.DeniedPatterns)}
+	var faults strict.Faults
+	faults.Add(refuseEmpty("denied", p.Denied))
+	faults.Add(refuseEmpty("deniedPatterns", p.DeniedPatterns))
 	for _, x := range p.DeniedPatterns {
 		// Whoever writes _by_lua means .*_by_lua.*, and nothing would tell that no path is denied by it.
 		if x.prefix != "" && x.prefix[0] != '/' {
-			errs = append(errs, strict.Fieldf("deniedPatterns", "%s covers no path: it is compared with the whole path, "+
-				"which begins with /; write .*%[1]s.* for a part, or use denied", x.source))
+			faults.Fieldf("deniedPatterns", "%s covers no path: it is compared with the whole path, "+
+				"which begins with /; write .*%[1]s.* for a part, or use denied", x.source)
 		}
 	}
 	if len(p.checks()) == 0 {
-		errs = append(errs, errNoCheck("types, denied, deniedPatterns or unsafeCharacters"))
+		faults.Add(errNoCheck("types, denied, deniedPatterns or unsafeCharacters"))
 	}
-	return errors.Join(errs...)
+	return faults.Err()
 }
 
 func (p *pathRules) checks() []check[Ingress] {
@@ -87,34 +89,62 @@ func (p *pathRules) checks() []check[Ingress] {
 	return checks
 }
 
-// paths yields every path of the Ingress, and where it stands.
-func (ing *Ingress) paths() iter.Seq2[pathPlace, *IngressPath] {
-	return func(yield func(pathPlace, *IngressPath) bool) {
-		for i := range ing.Rules {
-			rule := &ing.Rules[i]
-			for j := range rule.Paths {
-				if !yield(pathPlace{rule, i, j}, &rule.Paths[j]) {
-					return
-				}
+// ingressPaths returns every path of an Ingress, prepared once for all rules.
+func (r *report) ingressPaths(ing *Ingress) []pathPlace {
+	if r.paths != nil {
+		return r.paths
+	}
+	hosts, n := r.ingressHosts(ing), 0
+	for i := range ing.Rules {
+		n += len(ing.Rules[i].Paths)
+	}
+	r.paths = make([]pathPlace, 0, n)
+	for i := range ing.Rules {
+		paths := ing.Rules[i].Paths
+		for j := range paths {
+			if !r.spend(stepsOf(1, paths[j].Path)) {
+				return nil
 			}
+			r.paths = append(r.paths, pathPlace{IngressPath: &paths[j], host: hosts[i].hostPattern, rule: i, path: j})
 		}
 	}
+	return r.paths
 }
 
-// pathPlace is where in an Ingress a path stands.
+// pathPlace is a path of an Ingress and where it stands.
 type pathPlace struct {
-	of   *IngressRule
+	*IngressPath
+	host hostPattern
 	rule int
 	path int
+
+	folded string // see lower
 }
 
-// finding is about one field of the path, path or pathType.
-func (p pathPlace) finding(check, field, reason string) Finding {
-	path := &p.of.Paths[p.path]
-	return Finding{
-		Check:  check,
-		Path:   "spec.rules[" + strconv.Itoa(p.rule) + "].http.paths[" + strconv.Itoa(p.path) + "]." + field,
-		Value:  parseHost(p.of.Host).String() + path.Path,
-		Reason: reason,
+// lower returns the path in lower case, made once for all rules.
+func (p *pathPlace) lower() string {
+	if p.folded == "" {
+		p.folded = lowerASCII(p.Path)
 	}
+	return p.folded
+}
+
+// field names a field of the path, path or pathType.
+func (p *pathPlace) field(name string) string {
+	return "spec.rules[" + strconv.Itoa(p.rule) + "].http.paths[" + strconv.Itoa(p.path) + "]." + name
+}
+
+// identity is that of a finding about a path.
+func (p *pathPlace) identity(check string) identity {
+	id := p.host.identity(check)
+	id.detail = p.Path
+	return id
+}
+
+// identityOfType is that of a finding about the type of a path. What offends is the type together with the path, so that
+// an old path of a denied type makes no room for another one.
+func (p *pathPlace) identityOfType(check string) identity {
+	id := p.identity(check)
+	id.use = p.Type
+	return id
 }

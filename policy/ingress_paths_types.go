@@ -1,25 +1,32 @@
 package policy
 
-import "slices"
+import (
+	"slices"
 
-// pathsTypes is paths.types: it finds each path whose type is not in the list. What offends is the type together with
-// the path, so that an old path of a denied type makes no room for another one.
+	"github.com/evergate/evergate/internal/text"
+)
+
+// pathsTypes is paths.types: it finds each path whose type is not in the list.
 type pathsTypes struct {
 	allowed []pathType
 	passing string // the end of its sentences
 }
 
 func (c pathsTypes) find(ing *Ingress, r *report) {
-	for at, path := range ing.paths() {
-		if slices.Contains(c.allowed, pathType(path.Type)) {
+	paths := r.ingressPaths(ing)
+	for i := range paths {
+		p := &paths[i]
+		if !r.spend(1) {
+			return
+		}
+		if slices.Contains(c.allowed, pathType(p.Type)) {
 			continue
 		}
-		reason := "no type is set"
-		if path.Type != "" {
-			reason = quoted(path.Type) + " is not allowed"
+		if f := r.found(p.identityOfType("paths.types")); f != nil {
+			f.Path, f.Reason = p.field("pathType"), "no type is set"+c.passing
+			if p.Type != "" {
+				f.Reason = text.Quote(p.Type) + " is not allowed" + c.passing
+			}
 		}
-		f := at.finding("paths.types", "pathType", reason+c.passing)
-		f.Value = path.Type + " " + f.Value
-		r.add(f)
 	}
 }

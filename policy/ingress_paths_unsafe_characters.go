@@ -1,10 +1,10 @@
 package policy
 
 import (
-	"slices"
-	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/evergate/evergate/internal/text"
 )
 
 // pathsUnsafeCharacters is paths.unsafeCharacters: it finds each path that holds a character by which it can end its
@@ -26,26 +26,41 @@ import (
 type pathsUnsafeCharacters struct{}
 
 func (pathsUnsafeCharacters) find(ing *Ingress, r *report) {
-	for at, path := range ing.paths() {
-		if strings.ContainsFunc(path.Path, isUnsafeInPath) {
-			r.add(at.finding("paths.unsafeCharacters", "path", quoted(path.Path)+" contains "+unsafeIn(path.Path)+
-				", which can get out into the controller's configuration (CVE-2026-24512); leave it out"))
+	paths := r.ingressPaths(ing)
+	for i := range paths {
+		p := &paths[i]
+		if !r.spend(1 + len(p.Path)/4) { // rune by rune
+			return
+		}
+		if !strings.ContainsFunc(p.Path, isUnsafeInPath) {
+			continue
+		}
+		if f := r.found(p.identity("paths.unsafeCharacters")); f != nil {
+			f.Path, f.Reason = p.field("path"), text.Quote(p.Path)+" contains "+unsafeIn(p.Path)+
+				", which can get out into the controller's configuration (CVE-2026-24512); leave it out"
 		}
 	}
 }
 
 func isUnsafeInPath(c rune) bool {
-	return strings.ContainsRune("\"'\\{};#", c) || unicode.IsSpace(c) || unicode.IsControl(c)
+	switch c {
+	case '"', '\'', '\\', '{', '}', ';', '#':
+		return true
+	}
+	return unicode.IsSpace(c) || unicode.IsControl(c)
 }
 
-// unsafeIn lists the unsafe characters of a path, each once.
+// unsafeIn lists the unsafe characters of a path, each once, as far as a sentence's worth of the path has them.
 func unsafeIn(path string) string {
-	var found []rune
+	const most = 1024 // bytes from the first of them on
+	path = path[strings.IndexFunc(path, isUnsafeInPath):]
+	path = path[:min(len(path), most)]
+	seen := map[rune]bool{}
 	var names []string
 	for _, c := range path {
-		if isUnsafeInPath(c) && !slices.Contains(found, c) {
-			found, names = append(found, c), append(names, strconv.QuoteRune(c))
+		if isUnsafeInPath(c) && !seen[c] {
+			seen[c], names = true, append(names, text.QuoteRune(c))
 		}
 	}
-	return listing(names)
+	return text.List(names)
 }

@@ -67,7 +67,7 @@ func TestIngressRatchet(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, f := range mustLoadIngressRule(t, test.rule).JudgeIngress(updating, test.new, test.old) {
+			for _, f := range must(mustLoadIngressRule(t, test.rule).JudgeIngress(updating, test.new, test.old, nil)) {
 				if f.Denies() {
 					got = append(got, f.String())
 				}

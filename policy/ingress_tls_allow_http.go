@@ -1,5 +1,7 @@
 package policy
 
+import "github.com/evergate/evergate/internal/text"
+
 // allowHTTPAnnotation tells some controllers not to serve plain HTTP beside TLS.
 const allowHTTPAnnotation = "kubernetes.io/ingress.allow-http"
 
@@ -14,12 +16,9 @@ func (tlsAllowHTTP) find(ing *Ingress, r *report) {
 	}
 	found := "is not set"
 	if set {
-		found = "is " + quoted(value)
+		found = "is " + text.Quote(value)
 	}
-	// No Value: whatever it says instead, the fault is the same.
-	r.add(Finding{
-		Check:  "tls.allowHTTP",
-		Path:   annotationPath(allowHTTPAnnotation),
-		Reason: found + `; set it to "false", so that plain HTTP is not served`,
-	})
+	// No value: whatever it says instead, the fault is the same.
+	r.add(identity{check: "tls.allowHTTP"}, annotationPath(allowHTTPAnnotation),
+		found+`; set it to "false", so that plain HTTP is not served`)
 }

@@ -1,18 +1,31 @@
 package policy
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+
+	"github.com/evergate/evergate/internal/text"
+)
 
 // tlsCoversHosts is tls.coversHosts: it finds each host that spec.tls names neither as it is nor by a wildcard one
 // label above it, as certificates have them (RFC 6125): *.example covers a.example, but not b.a.example. An element of
 // spec.tls without hosts means the controller's own certificate: what that covers is not known here, so it covers
-// nothing. Without spec.tls no host is covered, and an absent host cannot be.
+// nothing. Without spec.tls no host is covered, and an absent host and a default backend cannot be.
 type tlsCoversHosts struct{}
 
 func (tlsCoversHosts) find(ing *Ingress, r *report) {
-	certificates := newTLSCoverage(ing.TLS)
-	for i, host := range r.hosts(ing) {
-		if _, ok := certificates.hosts.covers(host.hostPattern); !ok {
-			r.add(hostFinding("tls.coversHosts", ing.placeOfHost(i), host.hostPattern, certificates.uncovered(host.hostPattern)))
+	hosts := r.ingressHosts(ing)
+	certificates := r.tlsCoverage(ing)
+	for i := range hosts {
+		h := &hosts[i]
+		if !r.spend(h.steps()) {
+			return
+		}
+		if _, ok := certificates.hosts.covers(h.hostPattern); ok {
+			continue
+		}
+		if f := r.found(h.identity("tls.coversHosts")); f != nil {
+			f.Path, f.Reason = h.at.String(), certificates.uncovered(h)
 		}
 	}
 }
@@ -23,35 +36,43 @@ type tlsCoverage struct {
 	unnamed string // ends the sentences when an element of spec.tls names no host
 }
 
-func newTLSCoverage(tls []IngressTLS) tlsCoverage {
-	var c tlsCoverage
+// tlsCoverage returns what is known of the certificates of an Ingress, prepared once for all rules.
+func (r *report) tlsCoverage(ing *Ingress) *tlsCoverage {
+	if r.coverage != nil {
+		return r.coverage
+	}
+	c := &tlsCoverage{}
 	n := 0
-	for i := range tls {
-		n += len(tls[i].Hosts)
-		if len(tls[i].Hosts) == 0 && c.unnamed == "" {
+	for i := range ing.TLS {
+		n += len(ing.TLS[i].Hosts)
+		if len(ing.TLS[i].Hosts) == 0 && c.unnamed == "" {
 			c.unnamed = fmt.Sprintf(" (spec.tls[%d] names no host, so what it covers is not known)", i)
 		}
 	}
 	c.hosts = &hostSet{patterns: make(map[hostPattern]struct{}, n)}
-	for i := range tls {
-		for _, h := range tls[i].Hosts {
+	for i := range ing.TLS {
+		for _, h := range ing.TLS[i].Hosts {
+			if !r.spend(ledgerSteps + stepsOf(1, h)) {
+				return c
+			}
 			// No certificate has ** or an empty name.
 			if p := parseHost(h); p.depth != labelsBelow {
 				c.hosts.add(p)
 			}
 		}
 	}
+	r.coverage = c
 	return c
 }
 
 // uncovered says what is missing for a host.
-func (c tlsCoverage) uncovered(host hostPattern) string {
-	if host.depth == labelsBelow {
-		return noHost + "; no certificate covers that, set one"
+func (c *tlsCoverage) uncovered(h *ingressHost) string {
+	if h.depth == labelsBelow {
+		return h.at.every() + "; no certificate covers that" + strings.Replace(h.at.setOne(), ";", ",", 1)
 	}
-	reason := quoted(host.String()) + " is in no spec.tls[].hosts; add it"
-	if parent := parentHost(host.name); host.depth == hostItself && parent != "" {
-		reason += " or " + quoted("*."+parent)
+	reason := text.Quote(h.String()) + " is in no spec.tls[].hosts; add it"
+	if parent := parentHost(h.name); h.depth == hostItself && parent != "" {
+		reason += " or " + text.Quote("*."+parent)
 	}
 	return reason + c.unnamed
 }

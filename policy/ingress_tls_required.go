@@ -5,6 +5,6 @@ type tlsRequired struct{}
 
 func (tlsRequired) find(ing *Ingress, r *report) {
 	if len(ing.TLS) == 0 {
-		r.add(Finding{Check: "tls.required", Path: "spec.tls", Reason: "is not set, so that plain HTTP is served; set it"})
+		r.add(identity{check: "tls.required"}, "spec.tls", "is not set, so that plain HTTP is served; set it")
 	}
 }

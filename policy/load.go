@@ -1,12 +1,15 @@
 package policy
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"slices"
 	"strings"
 
+	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
@@ -40,48 +43,63 @@ type document struct {
 // Validate implements strict.Validator.
 func (d *document) Validate() error {
 	if d.APIVersion != APIVersion {
-		return strict.Fieldf("apiVersion", "%q is not supported: write %s", d.APIVersion, APIVersion)
+		return strict.Fieldf("apiVersion", "%s is not supported: write %s", text.Quote(d.APIVersion), APIVersion)
 	}
 	if d.Kind != Kind {
-		return strict.Fieldf("kind", "%q is not a policy: write %s", d.Kind, Kind)
+		return strict.Fieldf("kind", "%s is not a policy: write %s", text.Quote(d.Kind), Kind)
 	}
 	return nil
 }
 
-// Load compiles a policy from files, merged in the order of their names. No file, and files without content, give
-// the empty policy, which rewrites nothing and denies nothing. The error names everything that is wrong, a line each,
-// with file, line, column and field, in that order.
+// Load compiles a policy from files, within FileLimits, merged in the order of their names. No file, and files without
+// content, give the empty policy, which rewrites nothing and denies nothing. The error names what is wrong, a line
+// each, with file, line, column and field, in that order: the first hundred mistakes, and how many more there are.
 func Load(files ...File) (*Policy, error) {
+	return LoadWithin(context.Background(), FileLimits(), files...)
+}
+
+// LoadWithin is Load within other limits, and in the time that ctx gives. When ctx is done the error wraps its cause.
+func LoadWithin(ctx context.Context, limits Limits, files ...File) (*Policy, error) {
 	files = slices.Clone(files)
 	slices.SortStableFunc(files, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
+	d := strict.NewDecoder(ctx, strict.Limits{
+		Values: limits.Values, Entries: limits.Entries, Texts: limits.Patterns, Cost: limits.RegexSteps,
+	})
+	errs := d.Errors()
+	limits.check(files, errs)
 	var all document
-	var errs strict.Errors
-	for _, f := range files {
-		errs = append(errs, all.merge(f)...)
+	if errs.Len() == 0 {
+		for _, f := range files {
+			all.merge(d, f)
+		}
 	}
 	var p *Policy
-	if len(errs) == 0 {
-		p, errs = all.compile()
+	if errs.Len() == 0 {
+		p = all.compile(&comparisons{ctx: ctx, limit: limits.Comparisons}, errs)
 	}
-	if len(errs) > 0 {
-		errs.Sort()
-		return nil, errs
+	switch {
+	case ctx.Err() != nil:
+		return nil, errStopped(ctx)
+	case errs.Len() > 0:
+		return nil, errs.Errors()
 	}
 	p.hash = hash(files)
 	return p, nil
 }
 
-// merge adds the documents of a file.
-func (d *document) merge(f File) strict.Errors {
-	docs, err := strict.Parse(f.Name, f.Data)
-	if err != nil {
-		return asErrors(err)
+// Mistakes returns how many mistakes an error of Load tells of, those that it counts alone among them.
+func Mistakes(err error) int {
+	if errs, ok := errors.AsType[strict.Errors](err); ok {
+		return errs.Total()
 	}
-	var errs strict.Errors
-	for _, doc := range docs {
+	return 1
+}
+
+// merge adds the documents of a file.
+func (d *document) merge(dec *strict.Decoder, f File) {
+	for doc := range dec.Documents(f.Name, f.Data) {
 		var part document
-		if err := doc.Decode(&part); err != nil {
-			errs = append(errs, asErrors(err)...)
+		if !dec.Decode(doc, &part) {
 			continue
 		}
 		d.Mirrors = append(d.Mirrors, part.Mirrors...)
@@ -89,24 +107,34 @@ func (d *document) merge(f File) strict.Errors {
 		d.Ingresses = append(d.Ingresses, part.Ingresses...)
 		d.Services = append(d.Services, part.Services...)
 	}
-	return errs
 }
 
 // compile checks what concerns several entries and builds what decisions are made with.
-func (d *document) compile() (*Policy, strict.Errors) {
-	errs := d.uniqueNames()
-	table, mirrorErrs := compileMirrors(d.Mirrors)
-	errs = append(errs, mirrorErrs...)
-	pods := rulesOf(d.Pods, func(e *podsEntry) rule[judgedPod] { return rule[judgedPod]{e.ruleHeader, e.checks(table)} })
-	ings := rulesOf(d.Ingresses, func(e *ingressesEntry) rule[Ingress] { return rule[Ingress]{e.ruleHeader, e.checks()} })
-	svcs := rulesOf(d.Services, func(e *servicesEntry) rule[Service] { return rule[Service]{e.ruleHeader, e.checks()} })
-	return &Policy{mirrors: table, pods: pods, ingresses: ings, services: svcs}, errs
+func (d *document) compile(e *comparisons, errs *strict.Collector) *Policy {
+	d.uniqueNames(errs)
+	table := compileMirrors(d.Mirrors, e, errs)
+	pods := rulesOf(d.Pods, e, func(e *podsEntry) rule[judgedPod] { return rule[judgedPod]{e.ruleHeader, e.checks(table)} })
+	ings := rulesOf(d.Ingresses, e, func(e *ingressesEntry) rule[Ingress] { return rule[Ingress]{e.ruleHeader, e.checks()} })
+	svcs := rulesOf(d.Services, e, func(e *servicesEntry) rule[Service] { return rule[Service]{e.ruleHeader, e.checks()} })
+	p := &Policy{mirrors: table, pods: pods, ingresses: ings, services: svcs}
+	for i := range pods.rules {
+		checks := denying(pods.rules[i].checks)
+		p.denying = append(p.denying, checks)
+		p.denies = p.denies || len(checks) > 0
+	}
+	if errs.Len() == 0 {
+		p.warnings = table.deniedBehind(d.Pods)
+	}
+	return p
 }
 
 // rulesOf compiles the entries of one kind, those that are off left out.
-func rulesOf[E, T any](entries []E, compile func(*E) rule[T]) ruleset[T] {
+func rulesOf[E, T any](entries []E, e *comparisons, compile func(*E) rule[T]) ruleset[T] {
 	var rules []rule[T]
 	for i := range entries {
+		if e.stopped() {
+			break
+		}
 		if r := compile(&entries[i]); r.Mode != Off {
 			rules = append(rules, r)
 		}
@@ -115,12 +143,11 @@ func rulesOf[E, T any](entries []E, compile func(*E) rule[T]) ruleset[T] {
 }
 
 // uniqueNames refuses two entries of one name: findings, metrics and alerts could not tell them apart.
-func (d *document) uniqueNames() strict.Errors {
-	var errs strict.Errors
+func (d *document) uniqueNames(errs *strict.Collector) {
 	first := map[entryName]strict.Pos{}
 	see := func(h *header) {
 		if pos, again := first[h.Name]; again {
-			errs = append(errs, h.Pos.Errorf("the name %q is taken by %s: names are unique in the whole policy", h.Name, pos))
+			errs.Errorf(h.Pos, "the name %s is taken by %s: names are unique in the whole policy", text.Quote(h.Name), pos)
 			return
 		}
 		first[h.Name] = h.Pos
@@ -137,7 +164,6 @@ func (d *document) uniqueNames() strict.Errors {
 	for i := range d.Services {
 		see(&d.Services[i].header)
 	}
-	return errs
 }
 
 // hash is the SHA-256 of names and contents, each preceded by its length, cut to what a human compares.
@@ -150,11 +176,4 @@ func hash(files []File) string {
 		}
 	}
 	return hex.EncodeToString(h.Sum(nil))[:12]
-}
-
-func asErrors(err error) strict.Errors {
-	if errs, ok := err.(strict.Errors); ok { //nolint:errorlint // Parse and Decode document that they return this type
-		return errs
-	}
-	return strict.Errors{{Msg: err.Error()}}
 }

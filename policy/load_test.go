@@ -43,7 +43,7 @@ func TestLoadMergesInNameOrder(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, f := range p.JudgeService(Attributes{Operation: Create}, &Service{}, nil) {
+		for _, f := range must(p.JudgeService(Attributes{Operation: Create}, &Service{}, nil, nil)) {
 			got = append(got, f.Rule)
 		}
 		if diff := cmp.Diff([]string{"first", "second", "third"}, got); diff != "" {
@@ -99,7 +99,7 @@ func TestLoadEmpty(t *testing.T) {
 			if p.Counts() != (Counts{}) {
 				t.Errorf("%+v", p.Counts())
 			}
-			if fs := p.JudgeService(Attributes{Operation: Create}, &Service{Type: "NodePort"}, nil); len(fs) != 0 {
+			if fs := must(p.JudgeService(Attributes{Operation: Create}, &Service{Type: "NodePort"}, nil, nil)); len(fs) != 0 {
 				t.Errorf("an empty policy denies nothing, but %v", fs)
 			}
 			if len(p.Hash()) != 12 {
@@ -144,7 +144,9 @@ func TestLoadDuplicateNames(t *testing.T) {
 		Services:  []servicesEntry{{ruleHeader: ruleHeader{header: at(4)}}},
 	}
 	var lines []int
-	for _, e := range all.uniqueNames() {
+	var errs strict.Collector
+	all.uniqueNames(&errs)
+	for _, e := range errs.Errors() {
 		lines = append(lines, e.Line)
 	}
 	if diff := cmp.Diff([]int{2, 3, 4}, lines); diff != "" {

@@ -17,21 +17,22 @@ type mirrorEntry struct {
 
 // Validate implements strict.Validator.
 func (e *mirrorEntry) Validate() error {
-	errs := []error{e.validate(dimensions{podLabels: true, images: true})}
+	var faults strict.Faults
+	faults.Add(e.validate(dimensions{podLabels: true, images: true}))
 	if len(e.Sources) == 0 {
-		errs = append(errs, strict.Fieldf("sources", "[] covers no image: name at least one source, such as docker.io"))
+		faults.Fieldf("sources", "[] covers no image: name at least one source, such as docker.io")
 	}
 	seen := make(map[source]bool, len(e.Sources))
 	for _, s := range e.Sources {
 		if seen[s] {
-			errs = append(errs, strict.Fieldf("sources", "%s stands twice", s))
+			faults.Fieldf("sources", "%s stands twice", s)
 		}
 		seen[s] = true
 		if err := e.Mirror.suits(s); err != nil {
-			errs = append(errs, strict.Fieldf("mirror", "%v", err))
+			faults.Fieldf("mirror", "%v", err)
 		}
 	}
-	return errors.Join(errs...)
+	return faults.Err()
 }
 
 // source is where images are written for: a registry or a place in it, or, when place is empty, all the registries
@@ -42,8 +43,8 @@ type source struct {
 }
 
 // UnmarshalText reads a place or a wildcard.
-func (s *source) UnmarshalText(text []byte) (err error) {
-	switch str := string(text); {
+func (s *source) UnmarshalText(b []byte) (err error) {
+	switch str := string(b); {
 	case strings.HasPrefix(str, "*"):
 		s.wild, err = parseWildcard(str)
 	case strings.Contains(str, "*"):
@@ -67,25 +68,30 @@ func (s source) String() string {
 type destination struct {
 	place        string
 	keepRegistry bool
+	registry     string // as it is written, where that is another spelling: nodes have their credentials under this one
 }
 
 // registryPlaceholder stands for the registry that an image was written for.
 const registryPlaceholder = "{registry}"
 
 // UnmarshalText reads a place that may end with /{registry}.
-func (d *destination) UnmarshalText(text []byte) (err error) {
-	place, keep := strings.CutSuffix(string(text), "/"+registryPlaceholder)
+func (d *destination) UnmarshalText(b []byte) (err error) {
+	place, keep := strings.CutSuffix(string(b), "/"+registryPlaceholder)
 	if strings.ContainsAny(place, "{}") {
 		return fmt.Errorf("%s is not a mirror: the only placeholder is %s, and it stands once, as the last segment, as in "+
-			"mirror.example/%[2]s", quotedImage(string(text)), registryPlaceholder)
+			"mirror.example/%[2]s", quotedImage(string(b)), registryPlaceholder)
 	}
+	written, _, _ := strings.Cut(place, "/")
 	if place, err = parsePlace(place); err != nil {
 		return err
+	}
+	if registry, _, _ := strings.Cut(place, "/"); registry == written || registry == dockerHub[0] {
+		written = ""
 	}
 	if place == "docker.io" && !keep {
 		return errors.New("docker.io reads a name of one segment as one below library/: write docker.io and a path")
 	}
-	*d = destination{place, keep}
+	*d = destination{place, keep, written}
 	return nil
 }
 
@@ -163,9 +169,14 @@ func (r *route) prefix() string {
 	return r.base
 }
 
-// target returns what is pulled instead of ref.
-func (r *route) target(ref reference) string {
-	return r.prefix() + ref.name[len(r.source.place):] + ref.suffix
+// target returns what is pulled instead of ref, as names have it and as the mirror is written.
+func (r *route) target(ref reference) (normal, written string) {
+	normal = r.prefix() + ref.name[len(r.source.place):] + ref.suffix
+	if r.to.registry == "" {
+		return normal, normal
+	}
+	registry, _, _ := strings.Cut(r.to.place, "/")
+	return normal, r.to.registry + normal[len(registry):]
 }
 
 // follow says what becomes of an image that the route's source covers.
@@ -179,13 +190,13 @@ func (r *route) follow(ref reference, s *subject) ImageOutcome {
 		out.Outcome, out.Detail = Excluded, "exclude."+sk.dimension+" has "+sk.pattern
 		return out
 	}
-	to := r.target(ref)
+	normal, to := r.target(ref)
 	// A patch that the runtimes read otherwise would be worse than none: the path may have become too long, or the
 	// mirror's host stand alone, where it is taken for a path.
 	switch got, err := parseReference(to); {
 	case err != nil:
 		out.Outcome, out.Detail = Malformed, fmt.Sprintf("its mirror would be %s: %v", to, err)
-	case !got.is(to):
+	case !got.is(normal):
 		out.Outcome, out.Detail = Malformed, fmt.Sprintf("its mirror would be %s, which is read as %s", to, got)
 	case r.Mode == Enforce:
 		out.Outcome, out.To = Rewritten, to

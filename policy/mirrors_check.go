@@ -2,37 +2,62 @@ package policy
 
 import (
 	"iter"
-	"slices"
 
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
 // loops refuses mirrors that a source covers: what is pulled from there would be rewritten again, or, since an image
 // at a mirror is let be, the source would be a dead letter. A source whose entry excludes the mirror is none.
-func (t *mirrorTable) loops() strict.Errors {
-	var errs strict.Errors
+func (t *mirrorTable) loops(e *comparisons, errs *strict.Collector) {
+	type loop struct {
+		of, by *mirror
+		base   string
+	}
+	told := map[loop]bool{} // sources of one entry share a mirror, and so its loops
+	covered := map[string]*route{}
 	for i := range t.routes {
 		r := &t.routes[i]
-		if by := t.coveredBy(r); by != nil {
-			errs = append(errs, r.Pos.Errorf("the mirror %s is covered by the source %s of %s, which would rewrite its images "+
-				"again: that entry needs exclude: {images: [%s]}", r.to, by.source, by.where(), r.base))
+		by, known := covered[r.base]
+		if !known {
+			by = t.coveredBy(r.base, e)
+			covered[r.base] = by
+		}
+		if by != nil && !told[loop{r.mirror, by.mirror, r.base}] {
+			told[loop{r.mirror, by.mirror, r.base}] = true
+			errs.Errorf(r.Pos, "the mirror %s is covered by the source %s of %s, which would rewrite its images "+
+				"again: that entry needs exclude: {images: [%s]}", r.to, by.source, by.where(), r.base)
 		}
 		if m, place := t.standsAt(r.source.place); m != nil && !r.spares(place) {
-			errs = append(errs, r.Pos.Errorf("the source %s lies at %s, the mirror of %s, where images are never rewritten: "+
-				"name the place that they come from", r.source, place, m.where()))
+			errs.Errorf(r.Pos, "the source %s lies at %s, the mirror of %s, where images are never rewritten: "+
+				"name the place that they come from", r.source, place, m.where())
+		}
+		if t.gaveUp(r.mirror, e, errs) {
+			return
 		}
 	}
-	return slices.Compact(errs) // sources of one entry share a mirror, and so its loops
 }
 
-// coveredBy returns a route that would lead images on from where r leads them; nil when there is none.
-func (t *mirrorTable) coveredBy(r *route) *route {
-	for o := range t.covering(r.base) {
-		if o.source.place == r.base {
+// gaveUp says whether to compare entries no more, and files an error if it is since that takes too much.
+func (t *mirrorTable) gaveUp(at *mirror, e *comparisons, errs *strict.Collector) bool {
+	if e.over && !t.tooMuch {
+		t.tooMuch = true
+		errs.Errorf(at.Pos, "to tell the entries of mirrors apart takes more than %s comparisons, which is the limit: let fewer "+
+			"of them share sources, mirrors and namespaces with several *", strict.Thousands(e.limit))
+	}
+	return e.over || e.stopped()
+}
+
+// coveredBy returns a route that would lead images on from the place base; nil when there is none.
+func (t *mirrorTable) coveredBy(base string, e *comparisons) *route {
+	for o := range t.covering(base) {
+		if o.source.place == base {
 			continue // a source that lies at a mirror is told of with its own entry
 		}
 		for by := range o.routes() {
-			if !by.spares(r.base) {
+			if !e.compare() {
+				return nil
+			}
+			if !by.spares(base) {
 				return by
 			}
 		}
@@ -46,23 +71,26 @@ func (t *mirrorTable) coveredBy(r *route) *route {
 // The images of a source s land at its mirror. If another source d has this mirror too, or one above it from which the
 // path p leads to it, then the images of d/p land there as well. That is harmless when d/p is s itself, and when no
 // image of d/p takes the way of d because a longer source or exclude.images takes them all away.
-func (t *mirrorTable) collisions() strict.Errors {
-	var errs strict.Errors
+func (t *mirrorTable) collisions(e *comparisons, errs *strict.Collector) {
 	known := newLandings(t.routes)
 	for i := range t.routes {
 		r := &t.routes[i]
 		for other, from := range known.beside(r) {
-			toldThere := other.end() == r.end() && other.order > r.order
-			if toldThere || from == r.source.place || other.spares(from) || t.diverted(from, other.source) {
+			if !e.compare() {
+				break
+			}
+			if from == r.source.place || other.spares(from) || t.diverted(from, other.source) {
 				continue
 			}
-			errs = append(errs, r.Pos.Errorf("images of %s would land on those of %s, which %s puts at %s as well: give each a "+
+			errs.Errorf(r.Pos, "images of %s would land on those of %s, which %s puts at %s as well: give each a "+
 				"mirror of its own, or make them sources of one entry if they hold the same content",
-				r.source, from, other.where(), r.base))
+				r.source, from, other.where(), r.base)
 			break
 		}
+		if t.gaveUp(r.mirror, e, errs) {
+			return
+		}
 	}
-	return errs
 }
 
 // diverted tells whether all images below a name that the source s covers take the way of a longer source.
@@ -112,12 +140,16 @@ func newLandings(routes []route) landings {
 }
 
 // beside yields the routes of other entries that end where r does or above it, each with the place whose images land
-// where those of r do.
+// where those of r do. Of two that end at the same place, the earlier one is beside the later one alone: one error for
+// both is enough.
 func (x landings) beside(r *route) iter.Seq2[*route, string] {
 	return func(yield func(*route, string) bool) {
 		for place := range ancestors(r.base) {
 			for e := range endsAt(place) {
-				for _, l := range x[e] {
+				for _, l := range x[e] { // in the order of the entries
+					if e == r.end() && l.mirror.order >= r.mirror.order {
+						break
+					}
 					if l.mirror != r.mirror && !l.each(r.base, yield) {
 						return
 					}

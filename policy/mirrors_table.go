@@ -21,6 +21,9 @@ type mirrorTable struct {
 	origins   []origin
 	texts     strings.Builder // of sources and mirrors
 	strictest Mode            // of the mirrors; Off when there are none
+	slashes   int             // in the source or mirror that has most of them: what is deeper is looked up from there
+	dots      int             // in the domain of a wildcard that has most of them
+	tooMuch   bool            // to tell them apart took too many comparisons, which has been told
 
 	// What lies at a place, and what a wildcard covers, which in most policies is nothing.
 	places       map[string]int // positions in origins
@@ -30,22 +33,23 @@ type mirrorTable struct {
 }
 
 // compileMirrors builds the table of the entries that are in force, and says what is wrong between them.
-func compileMirrors(entries []mirrorEntry) (*mirrorTable, strict.Errors) {
+func compileMirrors(entries []mirrorEntry, e *comparisons, errs *strict.Collector) *mirrorTable {
 	t := newMirrorTable(entries)
-	var errs strict.Errors
 	for i := range entries {
+		if e.stopped() {
+			return t
+		}
 		if entries[i].Mode != Off {
-			errs = append(errs, t.add(&entries[i])...)
+			t.add(&entries[i], errs)
 		}
 	}
-	errs = slices.Concat(errs, t.overlaps(), t.loops(), t.collisions())
-	slices.SortStableFunc(errs, func(a, b strict.Error) int {
-		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
-	})
+	t.matchNamespaces(e, errs)
+	t.loops(e, errs)
+	t.collisions(e, errs)
 	for i := range t.mirrors {
 		t.mirrors[i].Pos = strict.Pos{} // for errors alone, and all are told
 	}
-	return t, errs
+	return t
 }
 
 // newMirrorTable returns an empty table with room for entries.
@@ -90,31 +94,28 @@ func (t *mirrorTable) mirrorPlaces() []string {
 	return slices.Compact(places)
 }
 
-func (t *mirrorTable) add(e *mirrorEntry) strict.Errors {
+func (t *mirrorTable) add(e *mirrorEntry, errs *strict.Collector) {
 	t.mirrors = append(t.mirrors, newMirror(e, len(t.mirrors)))
 	m := &t.mirrors[len(t.mirrors)-1]
 	m.to.place = t.keep(m.to.place)
 	t.strictest = max(t.strictest, e.Mode)
-	var errs strict.Errors
 	for _, s := range e.Sources {
 		s.place = t.keep(s.place)
 		t.routes = append(t.routes, newRoute(m, s))
 		r := &t.routes[len(t.routes)-1]
 		t.addEnd(r.end(), m)
+		t.dots = max(t.dots, strings.Count(s.wild.domain, "."))
+		t.slashes = max(t.slashes, strings.Count(s.place, "/"), strings.Count(r.base, "/")+1) // 1: a wildcard ends one below
 		switch o := t.origin(s); {
 		case e.Match != nil:
-			if o.matched == nil {
-				o.matched = namespaceIndex{}
-			}
-			o.matched.add(r)
+			o.conditional = append(o.conditional, r)
 		case o.always == nil:
 			o.always = r
 		default:
-			errs = append(errs, e.Pos.Errorf("the source %s is taken by %s: give one of the two entries a match, "+
-				"or another source", s, o.always.where()))
+			errs.Errorf(e.Pos, "the source %s is taken by %s: give one of the two entries a match, "+
+				"or another source", s, o.always.where())
 		}
 	}
-	return errs
 }
 
 func (t *mirrorTable) addEnd(e end, m *mirror) {
@@ -157,7 +158,7 @@ func (t *mirrorTable) at(place string) *origin {
 // covering yields the origins that cover a name, the longest source first and wildcards last.
 func (t *mirrorTable) covering(name string) iter.Seq[*origin] {
 	return func(yield func(*origin) bool) {
-		for place := range ancestors(name) {
+		for place := range ancestors(upToSlash(name, t.slashes)) {
 			if o := t.at(place); o != nil && !yield(o) {
 				return
 			}
@@ -166,7 +167,7 @@ func (t *mirrorTable) covering(name string) iter.Seq[*origin] {
 			return
 		}
 		registry, _, _ := strings.Cut(name, "/")
-		for w := range wildcards(registry) {
+		for w := range wildcardsUpTo(registry, t.dots) {
 			if o := t.wildcards[w]; o != nil && !yield(o) {
 				return
 			}
@@ -176,14 +177,14 @@ func (t *mirrorTable) covering(name string) iter.Seq[*origin] {
 
 // standsAt returns the entry at whose mirror a name stands, and the mirror's place; nil when it stands at none.
 func (t *mirrorTable) standsAt(name string) (m *mirror, place string) {
-	for place := range ancestors(name) {
+	for place := range ancestors(upToSlash(name, t.slashes)) {
 		if i, ok := t.ends[place]; ok {
 			return &t.mirrors[i], place
 		}
 		if len(t.wildcardEnds) == 0 {
 			continue
 		}
-		for e := range endsAt(place) {
+		for e := range endsAtUpTo(place, t.dots) {
 			if m := t.wildcardEnds[e]; m != nil {
 				return m, place
 			}
@@ -211,15 +212,17 @@ func (t *mirrorTable) decide(ref reference, s *subject) ImageOutcome {
 
 // origin is one source, with all that a policy says of it.
 type origin struct {
-	source  source
-	matched namespaceIndex // routes of entries with match; nil when there are none
-	always  *route         // of the entry without; nil when there is none
+	source      source
+	conditional []*route       // of entries with match, in their order; nil when there are none
+	matched     namespaceIndex // finds one of their entries; shared by sources that the same entries have
+	always      *route         // of the entry without match; nil when there is none
 }
 
 // route returns the route that the origin's images take; nil when no entry's match is met.
 func (o *origin) route(s *subject) *route {
-	if r := o.matched.find(s); r != nil {
-		return r
+	if m := o.matched.find(s); m != nil {
+		i, _ := slices.BinarySearchFunc(o.conditional, m.order, func(r *route, order int) int { return cmp.Compare(r.order, order) })
+		return o.conditional[i]
 	}
 	return o.always
 }
@@ -230,8 +233,8 @@ func (o *origin) routes() iter.Seq[*route] {
 		if o.always != nil && !yield(o.always) {
 			return
 		}
-		for c := range o.matched.all() {
-			if !yield(c.route) {
+		for _, r := range o.conditional {
+			if !yield(r) {
 				return
 			}
 		}
@@ -246,7 +249,10 @@ type end struct {
 }
 
 // endsAt yields the ends that a place belongs to, apart from those that end above it.
-func endsAt(place string) iter.Seq[end] {
+func endsAt(place string) iter.Seq[end] { return endsAtUpTo(place, len(place)) }
+
+// endsAtUpTo yields those whose wildcard's domain has at most n dots.
+func endsAtUpTo(place string, n int) iter.Seq[end] {
 	return func(yield func(end) bool) {
 		above, last := place, ""
 		if i := strings.LastIndexByte(place, '/'); i >= 0 {
@@ -255,7 +261,7 @@ func endsAt(place string) iter.Seq[end] {
 		if !yield(end{place: place}) {
 			return
 		}
-		for w := range wildcards(last) {
+		for w := range wildcardsUpTo(last, n) {
 			if !yield(end{above, w}) {
 				return
 			}

@@ -45,12 +45,22 @@ func TestRewriteImage(t *testing.T) {
 		"eu.gcr.io/acme/debug/x":          "excluded by mirrors entry google: exclude.images has eu.gcr.io/acme/debug",
 		"a.eu.gcr.io/acme/app":            "no source covers a.eu.gcr.io/acme/app", // * is one label
 		"gcr.io/acme/app":                 "no source covers gcr.io/acme/app",
-		"eu.gcr.io:443/acme/app":          "no source covers eu.gcr.io:443/acme/app",
+		"eu.gcr.io:443/acme/app":          "m.example/eu.gcr.io/acme/app",
+		"eu.gcr.io:8443/acme/app":         "no source covers eu.gcr.io:8443/acme/app",
 		"us.pkg.dev/acme/app":             "m.example/pkg/us.pkg.dev/acme/app",
 		"a.us.pkg.dev/acme/app":           "m.example/pkg/a.us.pkg.dev/acme/app",
 		"a.eu.pkg.dev/acme/app":           "m.example/a.eu.pkg.dev/acme/app",
 		"reg.example:5000/x":              "m.example:8443/reg/x",
+		"reg.example:05000/x:1":           "m.example:8443/reg/x:1",
+		"REG.example:0005000/x":           "m.example:8443/reg/x",
 		"reg.example/x":                   "no source covers reg.example/x",
+		"quay.io:443/x":                   "m.example/quay.io/x",
+		"QUAY.io:0443/x:1":                "m.example/quay.io/x:1",
+		"docker.io:0443/nginx":            "m.example/docker.io/library/nginx",
+		"quay.io:0/x":                     "not an image reference: it has the port 0, and ports are 1 to 65535",
+		"quay.io:65536/x":                 "not an image reference: it has the port 65536, and ports are 1 to 65535",
+		"sha256:12ab":                     "not an image reference: to a node it may be the ID of any image that lies there, or the beginning of one: write a name",
+		digest256:                         "not an image reference: to a node it may be the ID of any image that lies there, or the beginning of one: write a name",
 		"quay.io/x":                       "m.example/quay.io/x",
 		"lscr.io/linuxserver/x":           "m.example/lscr.io/x",
 		"lscr.io/other/x":                 "no source covers lscr.io/other/x",
@@ -94,6 +104,39 @@ func TestRewriteToNothingBelowTheMirror(t *testing.T) {
 	}
 }
 
+// A mirror is compared by what it is and written as it is written: nodes have their credentials under that name.
+func TestMirrorIsWrittenAsItIs(t *testing.T) {
+	p := mustLoad(t, "mirrors:\n"+
+		mirrorText("hub", "docker.io", "m.example:0443/hub")+
+		mirrorText("v6", "'[2001:db8:0::1]:05000'", "'[2001:db8:0::2]/v6'")+
+		mirrorText("quay", "'*.quay.io'", "m.example:443/{registry}")+
+		"pods:\n- {name: r, mode: enforce, images: {from: mirrors}}\n")
+	for image, want := range map[string]string{
+		"nginx:1":                      "m.example:0443/hub/library/nginx:1",
+		"[2001:db8:0:0::1]:5000/x":     "[2001:db8:0::2]/v6/x",
+		"eu.quay.io:443/x":             "m.example:443/eu.quay.io/x",
+		"m.example/hub/library/nginx":  "",
+		"m.example:443/hub/x":          "",
+		"[2001:db8::2]:0443/v6/x":      "",
+		"[2001:db8:0:0:0:0:0:2]/v6/x":  "",
+		"m.example:0443/hub/library/x": "",
+	} {
+		out := rewriteOne(p, image)
+		if out.To != want || (out.Outcome == AtMirror) != (want == "") {
+			t.Errorf("%s: %s %s", image, out.Outcome, out.To)
+		}
+		if want == "" {
+			want = image
+		}
+		if again := rewriteOne(p, want); again.Outcome != AtMirror {
+			t.Errorf("%s: rewritten again: %s %s", image, again.Outcome, again.To)
+		}
+		if f := must(p.JudgePod(createPod, imagePod(want), nil, nil)); len(f) > 0 {
+			t.Errorf("%s: %v", want, f)
+		}
+	}
+}
+
 func TestMirrorMatch(t *testing.T) {
 	p := mustLoad(t, "mirrors:\n"+
 		mirrorText("all", "docker.io", "m.example/all")+
@@ -122,7 +165,7 @@ func TestMirrorMatch(t *testing.T) {
 		if key, value, ok := strings.Cut(test.label, "="); ok {
 			pod.Labels = map[string]string{key: value}
 		}
-		out := p.RewritePod(Attributes{Operation: Create, Namespace: test.namespace}, pod, nil).Images[0]
+		out := must(p.RewritePod(Attributes{Operation: Create, Namespace: test.namespace}, pod, nil, nil)).Images[0]
 		got := out.Why()
 		if out.Outcome == Rewritten {
 			got = out.To

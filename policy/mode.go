@@ -1,6 +1,10 @@
 package policy
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/evergate/evergate/internal/text"
+)
 
 // Mode is the stage of its roll-out that an entry of a policy is in. Each stage adds to the one before it, so
 // that a rule can be watched before it bites.
@@ -20,12 +24,12 @@ var modeNames = [...]string{Off: "off", Audit: "audit", Warn: "warn", Enforce: "
 func (m Mode) String() string { return modeNames[m] }
 
 // UnmarshalText accepts the words off, audit, warn and enforce.
-func (m *Mode) UnmarshalText(text []byte) error {
+func (m *Mode) UnmarshalText(b []byte) error {
 	for i, name := range modeNames {
-		if name == string(text) {
+		if name == string(b) {
 			*m = Mode(i)
 			return nil
 		}
 	}
-	return fmt.Errorf("%q is not a mode: write off, audit, warn or enforce", text)
+	return fmt.Errorf("%s is not a mode: write off, audit, warn or enforce", text.Quote(b))
 }

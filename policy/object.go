@@ -125,6 +125,12 @@ type Service struct {
 	LoadBalancerSourceRanges      []string
 	AllocateLoadBalancerNodePorts *bool // nil when absent, which means true
 	HealthCheckNodePort           int32 // 0 when not set
+	LoadBalancerIngress           []LoadBalancerIngress
+}
+
+// LoadBalancerIngress is one element of status.loadBalancer.ingress: an address, a host name, or both.
+type LoadBalancerIngress struct {
+	IP, Hostname string
 }
 
 // ServicePort is one element of spec.ports.

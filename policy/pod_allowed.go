@@ -1,5 +1,7 @@
 package policy
 
+import "github.com/evergate/evergate/internal/text"
+
 // allowedImages is images.allowed without from: an image passes when one of the patterns covers it. With [] nothing
 // passes. What is not an image reference does not pass.
 type allowedImages struct {
@@ -14,19 +16,21 @@ func newAllowedImages(patterns []imagePattern) allowedImages {
 		for i, p := range patterns {
 			names[i] = p.String()
 		}
-		c.pass = "allowed are " + listing(names)
+		c.pass = "allowed are " + text.List(names)
 	}
 	return c
 }
 
 func (c allowedImages) id() string { return "images.allowed" }
 
+func (c allowedImages) passes(img *judgedImage, _ *subject) bool {
+	_, ok := c.allowed.find(img.ref)
+	return ok && img.err == nil
+}
+
 func (c allowedImages) fault(img *judgedImage, _ *subject) string {
 	if img.err != nil {
 		return img.malformed("is not allowed")
-	}
-	if _, ok := c.allowed.find(img.ref); ok {
-		return ""
 	}
 	return "is not allowed; " + c.pass
 }

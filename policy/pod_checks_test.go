@@ -6,6 +6,9 @@ import (
 	"testing"
 )
 
+// imageID is what is said of the ID of an image, up to what follows from it.
+const imageID = "is not an image reference (to a node it may be the ID of any image that lies there, or the beginning of one: write a name), so it "
+
 func TestImagesFrom(t *testing.T) {
 	const rule = "{from: mirrors}"
 	const more = "{from: mirrors, allowed: [ghcr.io/acme, 'reg.example:5000/*', 'gcr.io/x:1']}"
@@ -21,6 +24,11 @@ func TestImagesFrom(t *testing.T) {
 		{rule, "Nginx", `"Nginx" is not an image reference (invalid reference format: repository name (library/Nginx) must be lowercase), so it is not pulled from a mirror`},
 		{rule, "nginx\n", `"nginx\n" is not an image reference (it has the character '\n', which no image reference has), so it is not pulled from a mirror`},
 		{"{from: mirrors, allowed: []}", nginx, ""},
+		{rule, "m.example:0443/hub/x", ""},
+		{rule, "quay.io:443/x:1", `"quay.io:443/x:1" is not pulled from a mirror; write m.example/quay/x:1`},
+		{rule, digest256, `"` + digest256 + `" ` + imageID + "is not pulled from a mirror"},
+		{more, "ghcr.io:0443/acme/x", ""},
+		{more, "reg.example:05000/x", ""},
 		{more, "ghcr.io/acme/x", ""},
 		{more, "gcr.io/x:1", ""},
 		{more, "gcr.io/x:2", `"gcr.io/x:2" is not pulled from a mirror; allowed are m.example/hub, m.example/quay, ghcr.io/acme, reg.example:5000/*, gcr.io/x:1`},
@@ -45,7 +53,7 @@ func TestImagesFromExcluded(t *testing.T) {
 	} {
 		pod := imagePod(test.image)
 		pod.Labels = test.labels
-		if got := len(p.JudgePod(Attributes{Operation: Create, Namespace: test.namespace}, pod, nil)); got != test.findings {
+		if got := len(must(p.JudgePod(Attributes{Operation: Create, Namespace: test.namespace}, pod, nil, nil))); got != test.findings {
 			t.Errorf("%+v: got %d", test, got)
 		}
 	}
@@ -54,7 +62,7 @@ func TestImagesFromExcluded(t *testing.T) {
 func TestImagesFromNowhere(t *testing.T) {
 	p := mustLoad(t, "pods:\n- {name: r, mode: enforce, images: {from: mirrors}}\n")
 	const want = `r/images.from: spec.containers[0].image: "nginx" is not pulled from a mirror, and the policy has no mirrors in force`
-	if f := p.JudgePod(createPod, imagePod("nginx"), nil); len(f) != 1 || f[0].String() != want {
+	if f := must(p.JudgePod(createPod, imagePod("nginx"), nil, nil)); len(f) != 1 || f[0].String() != want {
 		t.Error(f)
 	}
 }
@@ -64,6 +72,8 @@ func TestImagesAllowed(t *testing.T) {
 	testImages(t, "images.allowed", []imageCase{
 		{rule, "nginx:1", ""},
 		{rule, "ghcr.io/acme/x", ""},
+		{rule, "ghcr.io:443/acme/x", ""},
+		{rule, "sha256:0123", `"sha256:0123" ` + imageID + "is not allowed"},
 		{rule, "ghcr.io/acme", `"ghcr.io/acme" is not allowed; allowed are docker.io/library, ghcr.io/acme/*`},
 		{rule, "bitnami/redis", `"bitnami/redis" is not allowed; allowed are docker.io/library, ghcr.io/acme/*`},
 		{"{allowed: []}", "nginx", `"nginx" is not allowed; no image is`},
@@ -75,6 +85,7 @@ func TestImagesAllowed(t *testing.T) {
 func TestImagesDenied(t *testing.T) {
 	const rule = "{denied: [quay.io/evil, 'docker.io/library/nginx:1', 'ghcr.io/x@" + digest256 + "']}"
 	const hub = "{denied: [docker.io/evil]}"
+	const v6 = "{denied: ['[2001:db8:0::1]:05000', 192.0.2.1, 'reg:005000']}"
 	testImages(t, "images.denied", []imageCase{
 		{rule, "quay.io/evil/x:1", `"quay.io/evil/x:1" is denied by quay.io/evil`},
 		{rule, "QUAY.io/evil", `"QUAY.io/evil" is denied by quay.io/evil`},
@@ -87,7 +98,22 @@ func TestImagesDenied(t *testing.T) {
 		{rule, "nginx:2", ""},
 		{rule, "ghcr.io/x:9@" + digest256, `"ghcr.io/x:9@` + digest256 + `" is denied by ghcr.io/x@` + digest256},
 		{rule, "ghcr.io/x:9", ""},
-		{rule, "Nginx", ""},
+		{rule, "Nginx", `"Nginx" is not an image reference (invalid reference format: repository name (library/Nginx) must be lowercase), so it counts as denied`},
+		{rule, "quay.io:0443/evil/x", `"quay.io:0443/evil/x" is denied by quay.io/evil`},
+		{rule, "QUAY.IO:00443/evil:2", `"QUAY.IO:00443/evil:2" is denied by quay.io/evil`},
+		{rule, "quay.io:0/evil/x", `"quay.io:0/evil/x" is not an image reference (it has the port 0, and ports are 1 to 65535), so it counts as denied`},
+		{rule, "quay.io:" + strings.Repeat("0", 1100) + "443/evil/x:latest", `"quay.io:` + strings.Repeat("0", 248) +
+			`"… is not an image reference (it has 1125 bytes, and no image reference has more than 1024), so it counts as denied`},
+		{rule, "", `"" is not an image reference (it is empty), so it counts as denied`},
+		{rule, "sha256:12ab", `"sha256:12ab" ` + imageID + "counts as denied"},
+		{rule, "docker.io:0443/library/nginx:1", `"docker.io:0443/library/nginx:1" is denied by docker.io/library/nginx:1`},
+		{v6, "[2001:db8::1]:5000/x", `"[2001:db8::1]:5000/x" is denied by [2001:db8::1]:5000`},
+		{v6, "[2001:DB8:0:0::1]:05000/x:1", `"[2001:DB8:0:0::1]:05000/x:1" is denied by [2001:db8::1]:5000`},
+		{v6, "[2001:db8::1]:5001/x", ""},
+		{v6, "[::ffff:c000:201]:443/x", `"[::ffff:c000:201]:443/x" is denied by 192.0.2.1`},
+		{v6, "192.0.513/x", `"192.0.513/x" is denied by 192.0.2.1`},
+		{v6, "reg:5000/x", `"reg:5000/x" is denied by reg:5000`},
+		{v6, "REG:05000/x", `"REG:05000/x" is denied by reg:5000`},
 		{rule, "registry-1.docker.io/library/nginx:1", `"registry-1.docker.io/library/nginx:1" is denied by docker.io/library/nginx:1`},
 		{rule, "registry.hub.docker.com/library/nginx:1", `"registry.hub.docker.com/library/nginx:1" is denied by docker.io/library/nginx:1`},
 		{rule, "index.docker.io:443/library/nginx:1", `"index.docker.io:443/library/nginx:1" is denied by docker.io/library/nginx:1`},
@@ -114,7 +140,10 @@ func TestImagesDeniedTags(t *testing.T) {
 		{rule, "reg.example:5000/latest:1", ""},
 		{"{deniedTags: ['*']}", "nginx@" + digest256, ""},
 		{"{deniedTags: ['*']}", "nginx", `"nginx" has neither tag nor digest, which means latest, and that is denied by *`},
-		{rule, "nginx:", ""},
+		{rule, "nginx:", `"nginx:" is not an image reference (invalid reference format), so it counts as having a denied tag`},
+		{rule, "sha256:12ab", `"sha256:12ab" ` + imageID + "counts as having a denied tag"},
+		{rule, "quay.io:" + strings.Repeat("0", 1100) + "443/a/b:latest", `"quay.io:` + strings.Repeat("0", 248) +
+			`"… is not an image reference (it has 1122 bytes, and no image reference has more than 1024), so it counts as having a denied tag`},
 	})
 }
 
@@ -123,6 +152,7 @@ func TestImagesDigest(t *testing.T) {
 	testImages(t, "images.digest", []imageCase{
 		{rule, "nginx@" + digest256, ""},
 		{rule, "nginx:1@" + digest512, ""},
+		{rule, digest256, `"` + digest256 + `" ` + imageID + "has no digest"},
 		{rule, "nginx:1", `"nginx:1" has no digest; write nginx:1@sha256:<digest>`},
 		{rule, "nginx@sha256:12", `"nginx@sha256:12" is not an image reference (invalid reference format), so it has no digest`},
 		{rule, strings.Repeat("<", 2000), `"` + strings.Repeat("<", 256) + `"… is not an image reference (it has 2000 bytes, and no image reference has more than 1024), so it has no digest`},
@@ -141,7 +171,7 @@ func BenchmarkJudgePod(b *testing.B) {
 			p := podsRule(b, "{allowed: ["+list+"], deniedTags: [latest]}")
 			b.ReportAllocs()
 			for b.Loop() {
-				p.JudgePod(createPod, pod, nil)
+				must(p.JudgePod(createPod, pod, nil, nil))
 			}
 		})
 	}

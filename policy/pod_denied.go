@@ -1,56 +1,74 @@
 package policy
 
 import (
-	"iter"
 	"slices"
 	"strings"
 )
 
 // deniedImages is images.denied: no image passes that one of the patterns covers, in whichever way it is written. So a
-// pattern with a tag covers that tag also when a digest stands behind it, one with a registry also covers the registry's
-// default port, 443, written out, docker.io also the other names of Docker Hub, and docker.io/nginx also what it is
-// short for, docker.io/library/nginx. What is not an image reference passes: it is at no place.
+// pattern with a tag covers that tag also when a digest stands behind it, one of docker.io also the other names of
+// Docker Hub, and docker.io/nginx also what it is short for, docker.io/library/nginx. What is not an image reference
+// does not pass: where it is pulled from is for the runtime to say.
+//
+// An image that is written for a mirror is judged by where it is pulled from. One that is about to be rewritten is
+// asked about as it was written: see originals.
 type deniedImages struct{ denied imageSet }
 
 func (c deniedImages) id() string { return "images.denied" }
 
+func (c deniedImages) passes(img *judgedImage, _ *subject) bool {
+	_, denied := c.by(img)
+	return img.err == nil && !denied
+}
+
 func (c deniedImages) fault(img *judgedImage, _ *subject) string {
-	for ref := range spellings(img.ref) {
-		if p, ok := c.denied.find(ref); ok {
-			return "is denied by " + p.String()
-		}
+	if img.err != nil {
+		return img.malformed("counts as denied")
 	}
-	return ""
+	p, _ := c.by(img)
+	return "is denied by " + p.String()
 }
 
-// dockerHub are the hosts that serve what docker.io names.
-var dockerHub = []string{"docker.io", "index.docker.io", "registry-1.docker.io", "registry.hub.docker.com"}
-
-// spellings yields a reference and the shorter ones that it can be meant to hide.
-func spellings(ref reference) iter.Seq[reference] {
-	return func(yield func(reference) bool) {
-		tag, _, both := strings.Cut(ref.suffix, "@")
-		for _, name := range namesOf(ref) {
-			if !yield(reference{name, ref.suffix}) || both && !yield(reference{name, tag}) {
-				return
-			}
+// by returns the pattern that denies an image.
+func (c deniedImages) by(img *judgedImage) (imagePattern, bool) {
+	for name := range img.ref.names {
+		if p, ok := c.denied.findVersion(name, img.ref.suffix); ok {
+			return p, true
+		}
+		if p, ok := c.denied.findPlace(name); ok {
+			return p, true
 		}
 	}
+	return imagePattern{}, false
 }
 
-// namesOf returns the names under which a policy may know the repository of a reference.
-func namesOf(ref reference) []string {
-	names := []string{ref.name}
-	registry := ref.registry()
-	host, path := strings.TrimSuffix(registry, ":443"), ref.name[len(registry):]
-	if slices.Contains(dockerHub, host) {
-		host = "docker.io"
+// findVersion returns the pattern for an image's name that has the digest of its suffix, or the tag, whether or not a
+// digest stands behind it.
+func (s imageSet) findVersion(name, suffix string) (imagePattern, bool) {
+	if len(s.images) == 0 || s.names[name]&coversVersion == 0 {
+		return imagePattern{}, false
 	}
-	if host != registry {
-		names = append(names, host+path)
+	tag, _, _ := strings.Cut(suffix, "@")
+	for _, version := range [...]string{suffix[len(tag):], tag} {
+		p := imagePattern{name: name, version: version}
+		if _, ok := s.images[p]; ok {
+			return p, true
+		}
 	}
-	if official, ok := strings.CutPrefix(host+path, "docker.io/library/"); ok {
-		names = append(names, "docker.io/"+official)
+	return imagePattern{}, false
+}
+
+// names yields the names under which a policy may know the repository of a reference.
+func (r reference) names(yield func(string) bool) {
+	registry := r.registry()
+	if !yield(r.name) || !slices.Contains(dockerHub, registry) {
+		return
 	}
-	return names
+	path := r.name[len(registry):]
+	if registry != dockerHub[0] && !yield(dockerHub[0]+path) {
+		return
+	}
+	if official, ok := strings.CutPrefix(path, "/library/"); ok {
+		yield(dockerHub[0] + "/" + official)
+	}
 }

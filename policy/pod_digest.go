@@ -6,13 +6,11 @@ type digestRequired struct{}
 
 func (digestRequired) id() string { return "images.digest" }
 
+func (digestRequired) passes(img *judgedImage, _ *subject) bool { return img.ref.digest() != "" }
+
 func (digestRequired) fault(img *judgedImage, _ *subject) string {
-	switch {
-	case img.err != nil:
+	if img.err != nil {
 		return img.malformed("has no digest")
-	case img.ref.digest() != "":
-		return ""
-	default:
-		return "has no digest; write " + img.Ref + "@sha256:<digest>"
 	}
+	return "has no digest; write " + img.Ref + "@sha256:<digest>"
 }

@@ -1,5 +1,7 @@
 package policy
 
+import "github.com/evergate/evergate/internal/text"
+
 // fromMirrors is images.from: mirrors. An image passes when
 //
 //   - it stands at the mirror of an entry in force, whatever the entry's mode or match: the content is the mirror's; or
@@ -26,7 +28,7 @@ func newFromMirrors(t *mirrorTable, allowed []imagePattern) fromMirrors {
 	for _, p := range allowed {
 		known = append(known, p.String())
 	}
-	c := fromMirrors{mirrors: t, allowed: newImageSet(allowed), pass: "; allowed are " + listing(known)}
+	c := fromMirrors{mirrors: t, allowed: newImageSet(allowed), pass: "; allowed are " + text.List(known)}
 	if len(known) == 0 {
 		c.pass = ", and the policy has no mirrors in force"
 	}
@@ -35,19 +37,22 @@ func newFromMirrors(t *mirrorTable, allowed []imagePattern) fromMirrors {
 
 func (c fromMirrors) id() string { return "images.from" }
 
+func (c fromMirrors) passes(img *judgedImage, s *subject) bool {
+	if img.err != nil {
+		return false
+	}
+	if _, ok := c.allowed.find(img.ref); ok {
+		return true
+	}
+	return img.isFromMirror(c.mirrors, s)
+}
+
 func (c fromMirrors) fault(img *judgedImage, s *subject) string {
 	if img.err != nil {
 		return img.malformed("is not pulled from a mirror")
 	}
-	if _, ok := c.allowed.find(img.ref); ok {
-		return ""
-	}
-	switch out := c.mirrors.decide(img.ref, s); out.Outcome {
-	case AtMirror, Excluded:
-		return ""
-	case Rewritten, WouldRewrite:
+	if out := c.mirrors.decide(img.ref, s); out.To != "" {
 		return "is not pulled from a mirror; write " + out.To
-	default:
-		return "is not pulled from a mirror" + c.pass
 	}
+	return "is not pulled from a mirror" + c.pass
 }

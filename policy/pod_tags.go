@@ -2,26 +2,37 @@ package policy
 
 // deniedTags is images.deniedTags: no image passes whose tag one of the patterns covers. An image with neither tag nor
 // digest means latest. A tag is judged also when a digest stands behind it; an image with only a digest has none and
-// passes, and so does what is not an image reference.
+// passes. What is not an image reference does not: its tag is for the runtime to say.
 type deniedTags struct{ denied []glob }
 
 func (c deniedTags) id() string { return "images.deniedTags" }
 
+func (c deniedTags) passes(img *judgedImage, _ *subject) bool {
+	_, _, denied := c.by(img)
+	return img.err == nil && !denied
+}
+
 func (c deniedTags) fault(img *judgedImage, _ *subject) string {
 	if img.err != nil {
-		return ""
+		return img.malformed("counts as having a denied tag")
 	}
-	tag, says := img.ref.tag(), "has the tag "+img.ref.tag()
+	tag, by, _ := c.by(img)
+	says := "has the tag " + tag
 	if img.ref.suffix == "" {
-		tag, says = "latest", "has neither tag nor digest, which means latest"
+		says = "has neither tag nor digest, which means latest"
 	}
-	by, denied := matchAny(c.denied, tag)
-	switch {
-	case tag == "" || !denied:
-		return ""
-	case string(by) == tag:
+	if string(by) == tag {
 		return says + ", and that is denied"
-	default:
-		return says + ", and that is denied by " + string(by)
 	}
+	return says + ", and that is denied by " + string(by)
+}
+
+// by returns the tag that an image means, and the pattern that denies it.
+func (c deniedTags) by(img *judgedImage) (tag string, by glob, denied bool) {
+	tag = img.ref.tag()
+	if img.ref.suffix == "" {
+		tag = "latest"
+	}
+	by, denied = matchAny(c.denied, tag)
+	return tag, by, denied && tag != ""
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
@@ -45,17 +46,17 @@ func (r *imagesRule) Validate() error {
 type imageOrigin struct{}
 
 // UnmarshalText accepts the word mirrors.
-func (*imageOrigin) UnmarshalText(text []byte) error { return theOnlyWord(text, "mirrors") }
+func (*imageOrigin) UnmarshalText(b []byte) error { return theOnlyWord(b, "mirrors") }
 
 // digestDemand is the value of digest.
 type digestDemand struct{}
 
 // UnmarshalText accepts the word required.
-func (*digestDemand) UnmarshalText(text []byte) error { return theOnlyWord(text, "required") }
+func (*digestDemand) UnmarshalText(b []byte) error { return theOnlyWord(b, "required") }
 
-func theOnlyWord(text []byte, word string) error {
-	if string(text) != word {
-		return fmt.Errorf("%q is not known here: write %s, or leave the field out", text, word)
+func theOnlyWord(b []byte, word string) error {
+	if string(b) != word {
+		return fmt.Errorf("%s is not known here: write %s, or leave the field out", text.Quote(b), word)
 	}
 	return nil
 }
@@ -90,7 +91,8 @@ func (e *podsEntry) checks(t *mirrorTable) []check[judgedPod] {
 // imageCheck is one question that a rule asks of every image of a Pod.
 type imageCheck interface {
 	id() string // the field of the rule
-	// fault says what is wrong with an image, as the rest of a sentence that begins with it; empty when it passes.
+	passes(img *judgedImage, s *subject) bool
+	// fault says what is wrong with an image that does not pass, as the rest of a sentence that begins with it.
 	fault(img *judgedImage, s *subject) string
 }
 
@@ -101,21 +103,36 @@ type eachImage struct {
 }
 
 func (c eachImage) find(pod *judgedPod, r *report) {
-	for i := range pod.images() {
-		img := &pod.parsed[i]
-		if _, spared := c.spared.find(img.ref); spared {
+	images := pod.images(r)
+	for i := range images {
+		img := &images[i]
+		if !r.spend(imageSteps) {
+			return
+		}
+		if c.passes(img, &pod.subject) {
 			continue
 		}
-		if fault := c.fault(img, &pod.subject); fault != "" {
-			r.add(Finding{
-				Check:  c.id(),
-				Path:   img.Path(),
-				Reason: quotedImage(img.Ref) + " " + fault,
-				Value:  img.identity(),
-			})
+		if f := r.found(img.identity(c.id())); f != nil {
+			f.Path, f.Reason = img.Path(), c.reason(img, &pod.subject)
 		}
 	}
 }
+
+// passes reports whether the rule spares an image, or has nothing against it.
+func (c eachImage) passes(img *judgedImage, s *subject) bool {
+	if _, spared := c.spared.find(img.ref); spared {
+		return true
+	}
+	return c.imageCheck.passes(img, s)
+}
+
+// reason is the sentence about an image that does not pass.
+func (c eachImage) reason(img *judgedImage, s *subject) string {
+	return quotedImage(img.Ref) + " " + c.fault(img, s)
+}
+
+// imageSteps is how many steps it takes to ask one check of an image: a look-up for each segment of its name.
+const imageSteps = 4
 
 // judgedPod is a Pod with its images parsed, once for all rules.
 type judgedPod struct {
@@ -132,16 +149,20 @@ func newJudgedPod(a Attributes, pod *Pod) *judgedPod {
 	return &judgedPod{Pod: pod, subject: newSubject(a, &pod.Meta)}
 }
 
-// images returns the images, parsed.
-func (p *judgedPod) images() []judgedImage {
-	if p.parsed == nil {
-		p.parsed = make([]judgedImage, len(p.Images))
-		for i, img := range p.Images {
-			ref, err := parseReference(img.Ref)
-			p.parsed[i] = judgedImage{img, ref, err}
-		}
+// images returns the images, parsed once for all rules.
+func (p *judgedPod) images(r *report) []judgedImage {
+	if p.parsed != nil {
+		return p.parsed
 	}
-	return p.parsed
+	parsed := make([]judgedImage, len(p.Images))
+	for i, img := range p.Images {
+		if !r.spend(parseSteps(img.Ref)) {
+			return nil
+		}
+		parsed[i] = newJudgedImage(img)
+	}
+	p.parsed = parsed
+	return parsed
 }
 
 // judgedImage is an image and what it means.
@@ -149,14 +170,43 @@ type judgedImage struct {
 	Image
 	ref reference
 	err error // why it is no image reference; nil when it is one
+
+	mirrored mirrored // what the mirrors say of it, once a rule has asked
 }
 
-// identity is the same for all ways to write an image, so that writing it in another one is nothing new.
-func (i *judgedImage) identity() string {
-	if i.err != nil {
-		return i.Ref
+// mirrored says whether an image stands at a mirror, or is meant to be pulled as it is.
+type mirrored uint8
+
+const (
+	mirrorsNotAsked mirrored = iota
+	fromMirror
+	notFromMirror
+)
+
+func newJudgedImage(img Image) judgedImage {
+	ref, err := parseReference(img.Ref)
+	return judgedImage{Image: img, ref: ref, err: err}
+}
+
+// isFromMirror reports whether an image stands at a mirror, or is excluded from being rewritten. The subject is that of
+// its Pod.
+func (i *judgedImage) isFromMirror(t *mirrorTable, s *subject) bool {
+	if i.mirrored == mirrorsNotAsked {
+		i.mirrored = notFromMirror
+		if out := t.decide(i.ref, s).Outcome; out == AtMirror || out == Excluded {
+			i.mirrored = fromMirror
+		}
 	}
-	return i.ref.String()
+	return i.mirrored == fromMirror
+}
+
+// identity is that of a finding about an image: the same for all ways to write it, so that writing it in another one
+// introduces nothing.
+func (i *judgedImage) identity(check string) identity {
+	if i.err != nil {
+		return identity{check: check, value: i.Ref}
+	}
+	return identity{check: check, value: i.ref.name, detail: i.ref.suffix}
 }
 
 // malformed says that the image is none, and what follows from it; empty when it is one.

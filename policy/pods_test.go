@@ -21,7 +21,7 @@ type imageCase struct{ rule, image, want string }
 func testImages(t *testing.T, check string, cases []imageCase) {
 	t.Helper()
 	for _, c := range cases {
-		findings := podsRule(t, c.rule).JudgePod(createPod, imagePod(c.image), nil)
+		findings := must(podsRule(t, c.rule).JudgePod(createPod, imagePod(c.image), nil, nil))
 		var got []string
 		for _, f := range findings {
 			got = append(got, strings.TrimPrefix(f.String(), "r/"+check+": spec.containers[0].image: "))
@@ -68,8 +68,8 @@ func TestPodsFindings(t *testing.T) {
 		{Volumes, 2, "c", "quay.io/data"},
 	}}
 	var got []string
-	for _, f := range p.JudgePod(createPod, pod, nil) {
-		got = append(got, f.String()+" → "+f.Value)
+	for _, f := range must(p.JudgePod(createPod, pod, nil, nil)) {
+		got = append(got, f.String()+" → "+offender(f.id))
 	}
 	want := []string{
 		`r/images.from: spec.initContainers[1].image: "quay.io/evil/x" is not pulled from a mirror; write m.example/quay/evil/x (ask the platform team) → quay.io/evil/x`,
@@ -102,7 +102,7 @@ func TestPodsSelectors(t *testing.T) {
 		pod.Labels = map[string]string{"keep": test.label}
 		a := createPod
 		a.Namespace = test.namespace
-		if got := len(p.JudgePod(a, pod, nil)); got != test.findings {
+		if got := len(must(p.JudgePod(a, pod, nil, nil))); got != test.findings {
 			t.Errorf("%+v: got %d", test, got)
 		}
 		if traces := p.ExplainPod(a, pod); len(traces) != 1 || traces[0].Findings != test.findings {
@@ -128,11 +128,14 @@ func TestPodsRatchet(t *testing.T) {
 		{"exchanged for another", []string{"nginx:1"}, []string{"nginx:2"}, 2, 2},
 		{"another fault on top", []string{"nginx:1"}, []string{"nginx"}, 3, 3},
 		{"mended by half", []string{"nginx"}, []string{"m.example/hub/library/nginx"}, 2, 2},
-		{"malformed before", []string{"Nginx"}, []string{"Nginx"}, 0, 2},
-		{"malformed now", []string{"nginx:1"}, []string{"Nginx"}, 2, 2},
+		{"malformed before", []string{"Nginx"}, []string{"Nginx"}, 0, 3},
+		{"malformed now", []string{"nginx:1"}, []string{"Nginx"}, 3, 3},
+		{"with the port written out", []string{"quay.io/x:1"}, []string{"QUAY.io:0443/x:1"}, 0, 2},
+		{"an ID", []string{"nginx:1"}, []string{"sha256:12ab"}, 3, 3},
+		{"an ID as before", []string{"sha256:12ab"}, []string{"sha256:12ab"}, 0, 3},
 	} {
 		news := 0
-		findings := p.JudgePod(update, imagePod(test.now...), imagePod(test.old...))
+		findings := must(p.JudgePod(update, imagePod(test.now...), imagePod(test.old...), nil))
 		for _, f := range findings {
 			if f.Denies() {
 				news++
@@ -162,7 +165,7 @@ func TestPodsNotConcerned(t *testing.T) {
 		"mirror Pod":  {createPod, static},
 		"subresource": {status, imagePod("nginx")},
 	} {
-		if f := p.JudgePod(test.attributes, test.pod, nil); f != nil {
+		if f := must(p.JudgePod(test.attributes, test.pod, nil, nil)); f != nil {
 			t.Errorf("%s: judged: %v", name, f)
 		}
 		if diff := cmp.Diff(want, p.ExplainPod(test.attributes, test.pod)); diff != "" {
@@ -182,13 +185,13 @@ func TestPodsNameThatMerelyBeginsAlike(t *testing.T) {
 			rules["from"] = podsRule(t, "{from: mirrors}")
 		}
 		for name, p := range rules {
-			if f := p.JudgePod(createPod, imagePod(place+"/a", place+"/a/b:1"), nil); len(f) != 0 {
+			if f := must(p.JudgePod(createPod, imagePod(place+"/a", place+"/a/b:1"), nil, nil)); len(f) != 0 {
 				t.Errorf("%s %s: %v", name, place, f)
 			}
 			for _, more := range []string{"-evil", "evil", ".evil", ".evil.example", "0", "_x", "__x", ":5000", ":50001", "-/x", "@x", "%2f", "\\", "?"} {
 				for _, rest := range []string{"/a", "/a/b:1", "/a@" + digest256} {
 					image := place + more + rest
-					if f := p.JudgePod(createPod, imagePod(image), nil); len(f) == 0 {
+					if f := must(p.JudgePod(createPod, imagePod(image), nil, nil)); len(f) == 0 {
 						t.Errorf("%s %s lets %s pass", name, place, image)
 					}
 				}
@@ -237,13 +240,13 @@ func testPodManifest(t *testing.T, path string) {
 	a := createPod
 	a.Namespace = pod.Namespace
 	var images []string
-	for i, out := range p.RewritePod(a, pod, nil).Images {
+	for i, out := range must(p.RewritePod(a, pod, nil, nil)).Images {
 		images = append(images, out.Image.Path()+": "+out.Why())
 		if out.Outcome == Rewritten {
 			pod.Images[i].Ref = out.To
 		}
 	}
-	got := sentences(p.JudgePod(a, pod, nil))
+	got := sentences(must(p.JudgePod(a, pod, nil, nil)))
 	if diff := cmp.Diff(marked(text, "# image: "), images); diff != "" {
 		t.Error(diff)
 	}

@@ -8,13 +8,14 @@
 //	object.go      what is judged: Pod, Ingress, Service
 //	reference.go   what an image means               image_*.go    patterns for images, what becomes of one
 //	mirrors.go     which mirror an image is pulled from, and mirrors_check.go: what entries may not do to each other
-//	rewrite.go     rewriting the images of a Pod
+//	rewrite.go     rewriting the images of a Pod, and rewrite_denied.go: not those that are denied as they are written
 //	pods.go        judging the images of Pods        pod_*.go      one check each
 //	ingresses.go   judging Ingresses                 ingress_*.go  one check each
 //	services.go    judging Services                  service_*.go  one check each
 //	rule.go        what all rules share: match, exclude, mode; asking every rule
 //	index.go       which rules can match a namespace
-//	finding.go     what a rule says, and the ratchet: an update answers only for what it brings
+//	finding.go     what a rule says, and the ratchet: an update answers only for what it introduces
+//	effort.go      what judging an object may cost
 package policy
 
 // Policy is a set of compiled entries. It never changes after Load.
@@ -24,6 +25,10 @@ type Policy struct {
 	pods      ruleset[judgedPod]
 	ingresses ruleset[Ingress]
 	services  ruleset[Service]
+
+	denying  [][]eachImage // for each rule of pods, its checks that deny
+	denies   bool          // any of them does
+	warnings []string
 }
 
 // Hash identifies the text that the policy was loaded from: 12 hexadecimal digits, the same on every replica.
@@ -42,6 +47,9 @@ func (p *Policy) Counts() Counts {
 	return Counts{p.mirrors.len(), len(p.pods.rules), len(p.ingresses.rules), len(p.services.rules)}
 }
 
+// Warnings says of what is valid that it does less than it looks like, a line each, with file, line and column.
+func (p *Policy) Warnings() []string { return p.warnings }
+
 // MirrorPlaces lists the places that images are rewritten to, each once: a registry, or a registry and a path, such as
 // mirror.example/docker.io; of mirrors that end with {registry}, the place above it.
 func (p *Policy) MirrorPlaces() []string { return p.mirrors.mirrorPlaces() }
@@ -57,24 +65,25 @@ func (p *Policy) Strictest() Modes {
 	return Modes{p.mirrors.strictest, p.pods.strictest, p.ingresses.strictest, p.services.strictest}
 }
 
-// JudgePod judges the images of a Pod as they will be pulled. old is the Pod before an update, nil otherwise. Of one
-// check's findings at most a thousand new ones and a thousand old ones are returned; the last says how many more there
-// are. The same goes for the other kinds.
-func (p *Policy) JudgePod(a Attributes, pod, old *Pod) []Finding {
+// JudgePod judges the images of a Pod as they will be pulled. old is the Pod before an update, nil otherwise. Judging ends
+// at a thousand findings that the request introduces, by then all rules that may deny it have been asked, or one does; of
+// pre-existing findings the first thousand are returned. The error is ErrTooCostly or ErrExpired: the object was not judged
+// to its end. A nil Effort has the limits of a new one. The same goes for the other kinds.
+func (p *Policy) JudgePod(a Attributes, pod, old *Pod, e *Effort) ([]Finding, error) {
 	if !touches(a, pod) {
-		return nil
+		return nil, nil
 	}
-	return judge(&p.pods, a, newJudgedPod(a, pod), newJudgedPod(a, old))
+	return judge(&p.pods, a, newJudgedPod(a, pod), newJudgedPod(a, old), e)
 }
 
 // JudgeIngress judges an Ingress. old is the Ingress before an update, nil otherwise.
-func (p *Policy) JudgeIngress(a Attributes, ing, old *Ingress) []Finding {
-	return judge(&p.ingresses, a, ing, old)
+func (p *Policy) JudgeIngress(a Attributes, ing, old *Ingress, e *Effort) ([]Finding, error) {
+	return judge(&p.ingresses, a, ing, old, e)
 }
 
 // JudgeService judges a Service. old is the Service before an update, nil otherwise.
-func (p *Policy) JudgeService(a Attributes, svc, old *Service) []Finding {
-	return judge(&p.services, a, svc, old)
+func (p *Policy) JudgeService(a Attributes, svc, old *Service, e *Effort) ([]Finding, error) {
+	return judge(&p.services, a, svc, old, e)
 }
 
 // ExplainPod says of every pods rule whether it looks at the Pod.

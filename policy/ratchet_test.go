@@ -1,8 +1,11 @@
 package policy
 
 import (
+	"errors"
+	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -10,11 +13,8 @@ import (
 
 // brought returns what an update to svc brings, and what the object had already, as the IDs and values of findings.
 func brought(p *Policy, a Attributes, svc, old *Service) (fresh, existed []string) {
-	for _, f := range p.JudgeService(a, svc, old) {
-		s := f.Check + " " + f.Value
-		if f.Range.IsValid() {
-			s = f.Check + " " + f.Range.String()
-		}
+	for _, f := range must(p.JudgeService(a, svc, old, nil)) {
+		s := f.Check + " " + offender(f.id)
 		if f.Existed {
 			existed = append(existed, s)
 		} else {
@@ -22,6 +22,21 @@ func brought(p *Policy, a Attributes, svc, old *Service) (fresh, existed []strin
 		}
 	}
 	return fresh, existed
+}
+
+// offender is what offends by the identity of a finding.
+func offender(id identity) string {
+	switch {
+	case id.prefix.IsValid():
+		return id.prefix.String()
+	case strings.HasPrefix(id.check, "annotations.") && id.detail != "":
+		return id.value + "=" + id.detail
+	case id.depth != hostItself:
+		return strings.TrimSuffix(id.depth.stars()+"."+id.value, ".")
+	case id.use != "":
+		return id.use + " " + id.value
+	}
+	return id.value + id.detail
 }
 
 // An update is answerable for what it brings, and for nothing that was there before: one row for each kind of finding
@@ -123,45 +138,47 @@ func TestRatchetServices(t *testing.T) {
 }
 
 // What findings of every kind say of each other, without the checks that make them.
-func TestRatchet(t *testing.T) {
-	value := func(rule, check, value string) Finding { return Finding{Rule: rule, Check: check, Value: value} }
-	count := func(n int) Finding { return Finding{Rule: "r", Check: "hosts.max", Count: n} }
-	prefix := func(s string) Finding { return Finding{Rule: "r", Check: "c", Range: netip.MustParsePrefix(s)} }
+func TestLedger(t *testing.T) {
+	value := func(check, value string) identity { return identity{check: check, value: value} }
+	count := func(n int) identity { return identity{check: "hosts.max", count: n} }
+	prefix := func(s string) identity { return identity{check: "c", prefix: netip.MustParsePrefix(s)} }
 	for name, test := range map[string]struct {
-		old     []Finding
-		finding Finding
+		old     []identity
+		id      identity
 		existed bool
 	}{
-		"nothing before":                 {nil, value("r", "c", "a"), false},
-		"the same":                       {[]Finding{value("r", "c", "a")}, value("r", "c", "a"), true},
-		"another rule":                   {[]Finding{value("q", "c", "a")}, value("r", "c", "a"), false},
-		"another check":                  {[]Finding{value("r", "b", "a")}, value("r", "c", "a"), false},
-		"another path":                   {[]Finding{{Rule: "r", Check: "c", Value: "a", Path: "x[0]"}}, Finding{Rule: "r", Check: "c", Value: "a", Path: "x[1]"}, true},
-		"a count that grows":             {[]Finding{count(3)}, count(4), false},
-		"a count that stays":             {[]Finding{count(3)}, count(3), true},
-		"a count that shrinks":           {[]Finding{count(3)}, count(2), true},
-		"the highest count":              {[]Finding{count(3), count(9), count(1)}, count(8), true},
-		"a count is no value":            {[]Finding{value("r", "hosts.max", "")}, count(1), false},
-		"a range inside":                 {[]Finding{prefix("10.0.0.0/8")}, prefix("10.2.0.0/16"), true},
-		"a range around":                 {[]Finding{prefix("10.2.0.0/16")}, prefix("10.0.0.0/8"), false},
-		"a range inside of many":         {[]Finding{prefix("10.0.0.0/8"), prefix("::/0"), prefix("11.0.0.0/8")}, prefix("2001:db8::/32"), true},
-		"two halves do not make a whole": {[]Finding{prefix("10.0.0.0/9"), prefix("10.128.0.0/9")}, prefix("10.0.0.0/8"), false},
-		"spare bits":                     {[]Finding{prefix("10.1.2.3/8")}, prefix("10.9.9.9/8"), true},
-		"a range of another check":       {[]Finding{{Rule: "r", Check: "d", Range: netip.MustParsePrefix("::/0")}}, prefix("::1/128"), false},
+		"nothing before":                 {nil, value("c", "a"), false},
+		"the same":                       {[]identity{value("c", "a")}, value("c", "a"), true},
+		"another check":                  {[]identity{value("b", "a")}, value("c", "a"), false},
+		"a count that grows":             {[]identity{count(3)}, count(4), false},
+		"a count that stays":             {[]identity{count(3)}, count(3), true},
+		"a count that shrinks":           {[]identity{count(3)}, count(2), true},
+		"the highest count":              {[]identity{count(3), count(9), count(1)}, count(8), true},
+		"a count is no value":            {[]identity{value("hosts.max", "")}, count(1), false},
+		"a range inside":                 {[]identity{prefix("10.0.0.0/8")}, prefix("10.2.0.0/16"), true},
+		"a range around":                 {[]identity{prefix("10.2.0.0/16")}, prefix("10.0.0.0/8"), false},
+		"a range inside of many":         {[]identity{prefix("10.0.0.0/8"), prefix("::/0"), prefix("11.0.0.0/8")}, prefix("2001:db8::/32"), true},
+		"two halves do not make a whole": {[]identity{prefix("10.0.0.0/9"), prefix("10.128.0.0/9")}, prefix("10.0.0.0/8"), false},
+		"spare bits":                     {[]identity{prefix("10.1.2.3/8")}, prefix("10.9.9.9/8"), true},
+		"a range of another check":       {[]identity{{check: "d", prefix: netip.MustParsePrefix("::/0")}}, prefix("::1/128"), false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			before := newLedger()
-			for _, f := range test.old {
-				before.add(f)
+			var before ledger
+			for _, id := range test.old {
+				before.add(id)
 			}
-			if got := before.covers(&test.finding); got != test.existed {
+			if got := before.covers(test.id, new(Effort)); got != test.existed {
 				t.Errorf("existed: got %v, want %v", got, test.existed)
+			}
+			before.clear()
+			if before.covers(test.id, new(Effort)) {
+				t.Error("existed in a ledger that was cleared")
 			}
 		})
 	}
 }
 
-// However many findings there are, what is kept is bounded, and a new one does not drown in old ones.
+// However many findings there are, what is kept is bounded, and an introduced one does not drown in those that existed.
 func TestFindingsAreBounded(t *testing.T) {
 	const n = 5 * maxFindings
 	p := mustLoad(t, servicesRule("ports: {allowed: []}"))
@@ -177,12 +194,12 @@ func TestFindingsAreBounded(t *testing.T) {
 		old[i] = int32(i + 1)
 	}
 
-	created := p.JudgeService(Attributes{Operation: Create}, service(old...), nil)
+	created := must(p.JudgeService(Attributes{Operation: Create}, service(old...), nil, nil))
 	if len(created) != maxFindings {
 		t.Fatalf("%d findings are kept, want %d", len(created), maxFindings)
 	}
 	const first = "r/ports.allowed: spec.ports[0].port: 1 is not allowed; the policy allows none"
-	const last = "r/ports.allowed: spec.ports[999].port: 1000 is not allowed; the policy allows none; and 4000 more like this"
+	const last = "r/ports.allowed: spec.ports[999].port: 1000 is not allowed; the policy allows none; judging ended at 1000 findings"
 	if got := created[0].String(); got != first {
 		t.Errorf("the first: %s", got)
 	}
@@ -193,15 +210,58 @@ func TestFindingsAreBounded(t *testing.T) {
 	// What stood there after the first thousand existed too.
 	reversed := slices.Clone(old)
 	slices.Reverse(reversed)
-	for _, f := range p.JudgeService(Attributes{Operation: Update}, service(reversed...), service(old...)) {
+	for _, f := range must(p.JudgeService(Attributes{Operation: Update}, service(reversed...), service(old...), nil)) {
 		if f.Denies() {
-			t.Fatalf("nothing was brought, but %s", f)
+			t.Fatalf("nothing was introduced, but %s", f)
 		}
 	}
-	updated := p.JudgeService(Attributes{Operation: Update}, service(append(old, n+1)...), service(old...))
-	const brought = "r/ports.allowed: spec.ports[5000].port: 5001 is not allowed; the policy allows none"
-	if got := updated[len(updated)-1]; len(updated) != maxFindings+1 || !got.Denies() || got.String() != brought {
+	updated := must(p.JudgeService(Attributes{Operation: Update}, service(append(old, n+1)...), service(old...), nil))
+	const introduced = "r/ports.allowed: spec.ports[5000].port: 5001 is not allowed; the policy allows none; and 4000 more that existed before"
+	if got := updated[len(updated)-1]; len(updated) != maxFindings+1 || !got.Denies() || got.String() != introduced {
 		t.Errorf("%d findings, the last: %s, denies %t", len(updated), got, got.Denies())
+	}
+}
+
+// Findings of a rule that does not deny leave room for those of one that does, wherever it stands in the policy, and come
+// before them all the same.
+func TestRulesThatDenyAreAskedFirst(t *testing.T) {
+	p := mustLoad(t, "services:\n- {name: loud, mode: audit, ports: {allowed: []}}\n- {name: told, mode: warn, ports: {allowed: []}}\n"+
+		"- {name: denies, mode: enforce, types: {allowed: []}}\n")
+	svc := &Service{Ports: make([]ServicePort, 2*maxFindings)}
+	for i := range svc.Ports {
+		svc.Ports[i].Port = int32(i + 1)
+	}
+	findings := must(p.JudgeService(Attributes{Operation: Create}, svc, nil, nil))
+	if len(findings) != maxFindings || findings[0].Rule != "told" || findings[maxFindings-1].Rule != "denies" {
+		t.Fatalf("%d findings, the first %s, the last %s", len(findings), findings[0], findings[len(findings)-1])
+	}
+	if !findings[maxFindings-1].Denies() {
+		t.Error("it does not deny")
+	}
+}
+
+// What an object costs to judge is bounded, whatever the rules: then it is not judged to its end, and says so.
+func TestEffortIsBounded(t *testing.T) {
+	var rules strings.Builder
+	rules.WriteString("services:\n")
+	for i := range 150 {
+		fmt.Fprintf(&rules, "- {name: r%d, mode: warn, ports: {allowed: [1-65535]}}\n", i)
+	}
+	p := mustLoad(t, rules.String())
+	for ports, want := range map[int]error{5000: nil, 10000: ErrTooCostly} {
+		svc := &Service{Ports: make([]ServicePort, ports)}
+		for i := range svc.Ports {
+			svc.Ports[i].Port = 80
+		}
+		var e Effort
+		if _, err := p.JudgeService(Attributes{Operation: Create}, svc, nil, &e); !errors.Is(err, want) {
+			t.Errorf("%d ports: %v after %d steps, want %v", ports, err, e.Steps(), want)
+		}
+		asked := 0
+		e = Effort{Expired: func() bool { asked++; return asked > 2 }}
+		if _, err := p.JudgeService(Attributes{Operation: Create}, svc, nil, &e); !errors.Is(err, ErrExpired) || e.Steps() > 4*stepsBetween {
+			t.Errorf("%d ports: %v after %d steps, want %v", ports, err, e.Steps(), ErrExpired)
+		}
 	}
 }
 
@@ -251,7 +311,7 @@ type labelled struct{}
 
 func (labelled) find(pod *Pod, r *report) {
 	if v, ok := pod.Labels["bad"]; ok {
-		r.add(Finding{Check: "labels", Value: v})
+		r.add(identity{check: "labels", value: v}, "metadata.labels", "is bad")
 	}
 }
 
@@ -264,13 +324,13 @@ func TestRatchetLeavingAnExclusion(t *testing.T) {
 	free := &Pod{Meta: Meta{Labels: map[string]string{"bad": "1", "free": ""}}}
 	bound := &Pod{Meta: Meta{Labels: map[string]string{"bad": "1"}}}
 	a := Attributes{Operation: Update}
-	if fs := judge(&rules, a, bound, free); len(fs) != 1 || fs[0].Existed || !fs[0].Denies() {
+	if fs := must(judge(&rules, a, bound, free, nil)); len(fs) != 1 || fs[0].Existed || !fs[0].Denies() {
 		t.Errorf("left the exclusion: %v", fs)
 	}
-	if fs := judge(&rules, a, free, bound); len(fs) != 0 {
+	if fs := must(judge(&rules, a, free, bound, nil)); len(fs) != 0 {
 		t.Errorf("entered it: %v", fs)
 	}
-	if fs := judge(&rules, a, bound, bound); len(fs) != 1 || !fs[0].Existed || fs[0].Denies() {
+	if fs := must(judge(&rules, a, bound, bound, nil)); len(fs) != 1 || !fs[0].Existed || fs[0].Denies() {
 		t.Errorf("was never in it: %v", fs)
 	}
 }

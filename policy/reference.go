@@ -1,74 +1,172 @@
 package policy
 
 import (
-	_ "crypto/sha512" // go-digest takes a digest for unsupported unless its algorithm is linked in: sha384 and sha512
-	"errors"
-	"fmt"
 	"iter"
 	"strings"
 
-	grammar "github.com/distribution/reference"
+	"github.com/evergate/evergate/internal/text"
 )
 
 // reference is an image reference as the container runtimes read it.
 type reference struct {
-	name   string // registry and path, none of them left out: docker.io/library/nginx
+	name   string // registry and path, none of them left out, as normalRegistry has it: docker.io/library/nginx
 	suffix string // tag and digest exactly as written: ":1.25", "@sha256:…", both or neither
 }
 
-// maxReference is longer than any reference that can be pulled: a host name has at most 253 characters, a port 6, a
-// path 255, a tag 129 and a digest 136, each with its separator. What is longer is not worth the parser's time.
-const maxReference = 1024
+const (
+	// maxReference is longer than any reference that can be pulled: a host name has at most 253 characters, a port 6, a
+	// path 255, a tag 129 and a digest 136, each with its separator. What is longer is not worth the parser's time.
+	maxReference = 1024
+	maxPath      = 255 // the grammar's
+	maxTag       = 128 // the grammar's
+)
 
-// parseReference reads an image as users write it. The error's text is safe to show: printable and of bounded length.
+// parseReference reads an image as users write it. It accepts what the grammar of github.com/distribution/reference
+// accepts, with which kubelet, containerd and CRI-O read images, apart from ports that there are not and IDs of images.
+// FuzzReference holds it to that. The grammar itself is regular expressions, which take up to 0.18 µs a byte: an object
+// of 0.25 MiB would keep a core busy for 45 ms. The error's text is safe to show: printable and of bounded length.
 func parseReference(s string) (reference, error) {
-	if ref, ok := plainReference(s); ok {
-		return ref, nil
+	if len(s) > maxReference {
+		return reference{}, tooLong(len(s))
 	}
-	return grammarReference(s)
-}
-
-func grammarReference(s string) (reference, error) {
-	if err := plausible(s); err != nil {
-		return reference{}, err
+	end := nameEnd(s)
+	name, suffix := s[:end], s[end:]
+	written, path, official := splitName(name)
+	registry, err := normalRegistry(written)
+	wellFormed := err == nil && len(path) <= maxPath && isPath(path) && isVersion(suffix)
+	if !wellFormed || official && (isIdentifier(s) || isImageID(s)) {
+		return reference{}, whyMalformed(s, path, err)
 	}
-	named, err := grammar.ParseNormalizedNamed(s)
-	if err != nil {
-		return reference{}, err
+	const library = "library/"
+	if registry == "index.docker.io" {
+		registry = dockerHub[0]
 	}
-	// Host names have no case, but the grammar keeps it: GHCR.IO is pulled from ghcr.io, so it is judged as ghcr.io.
-	registry := grammar.Domain(named)
-	if lower := strings.ToLower(registry); lower != registry && isRegistry(lower) {
-		return parseReference(lower + s[len(registry):])
-	}
-	return reference{named.Name(), s[nameEnd(s):]}, nil
-}
-
-// plausible refuses what the parser need not, or should not, see: its errors repeat what it was given.
-func plausible(s string) error {
+	official = official || registry == dockerHub[0] && strings.IndexByte(path, '/') < 0
+	limit := maxPath
 	switch {
-	case s == "":
-		return errors.New("it is empty")
-	case len(s) > maxReference:
-		return fmt.Errorf("it has %d bytes, and no image reference has more than %d", len(s), maxReference)
+	case official:
+		limit -= len(library)
+	case strings.IndexByte(registry, '_') >= 0:
+		limit -= len(registry) + 1 // to the grammar it is the first segment of the path
 	}
-	for _, c := range s {
-		if c <= ' ' || c > '~' {
-			return fmt.Errorf("it has the character %q, which no image reference has", c)
-		}
+	switch {
+	case len(path) > limit:
+		return reference{}, errPathTooLong
+	case official:
+		name = "docker.io/library/" + path
+	case len(name) != len(registry)+1+len(path) || !strings.HasPrefix(name, registry):
+		name = registry + "/" + path
 	}
-	return nil
+	return reference{name, suffix}, nil
+}
+
+// parseSteps is how many steps it takes to parse a reference.
+func parseSteps(s string) int { return 3 + min(len(s), maxReference)/16 }
+
+// splitName parts a name into registry and path. An official image of Docker Hub is written without either's first
+// part: its registry and library/.
+func splitName(name string) (registry, path string, official bool) {
+	first, rest, found := strings.Cut(name, "/")
+	switch {
+	case !found:
+		return dockerHub[0], name, true
+	case isRegistry(first), hasUpper(first):
+		return first, rest, false
+	default:
+		return dockerHub[0], name, false
+	}
 }
 
 // nameEnd returns where the name ends in a reference, and a tag or digest begins.
 func nameEnd(s string) int {
 	last := strings.LastIndexByte(s, '/') + 1 // a colon further left belongs to a port
+	if strings.HasPrefix(s[last:], "[") {
+		last += strings.IndexByte(s[last:], ']') + 1 // or to an IPv6 address
+	}
 	for i := last; i < len(s); i++ {
 		if s[i] == ':' || s[i] == '@' {
 			return i
 		}
 	}
 	return len(s)
+}
+
+// isPath says whether s is a path: segments of lower case letters and digits, in which one dot, one or two underscores,
+// or any number of hyphens may stand between two of them.
+func isPath(s string) bool { return isWords(s, true, true) }
+
+// isWords says whether s consists of words of lower case letters and digits, with a separator between two of them: a
+// dot, hyphens, and, where they may, a slash or underscores.
+func isWords(s string, slash, underscore bool) bool {
+	before, run := byte('/'), 1 // the separator before, and how often it stands there
+	for i := range len(s) {
+		switch c := s[i]; {
+		case 'a' <= c && c <= 'z' || '0' <= c && c <= '9':
+			run = 0
+		case run == 0 && (c == '.' || c == '-' || slash && c == '/' || underscore && c == '_'):
+			before, run = c, 1
+		case run > 0 && c == before && (c == '-' || c == '_' && run == 1):
+			run++
+		default:
+			return false
+		}
+	}
+	return run == 0
+}
+
+// isVersion says whether s is a tag, a digest, both, or empty.
+func isVersion(s string) bool {
+	tag, digest, pinned := strings.Cut(s, "@")
+	if pinned && !isDigest(digest) {
+		return false
+	}
+	if tag == "" {
+		return true
+	}
+	tag = tag[len(":"):]
+	return tag != "" && len(tag) <= maxTag && tag[0] != '.' && tag[0] != '-' && !strings.ContainsFunc(tag, noTagRune)
+}
+
+func noTagRune(c rune) bool {
+	return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '.' && c != '-'
+}
+
+// isDigest says whether s is a digest by one of the algorithms that runtimes know.
+func isDigest(s string) bool {
+	algorithm, hex, _ := strings.Cut(s, ":")
+	n := digestDigits(algorithm)
+	return n > 0 && len(hex) == n && strings.Trim(hex, "0123456789abcdef") == ""
+}
+
+// digestDigits returns how many hexadecimal digits a digest has; 0 for an algorithm that is not known.
+func digestDigits(algorithm string) int {
+	switch algorithm {
+	case "sha256":
+		return 64
+	case "sha384":
+		return 96
+	case "sha512":
+		return 128
+	}
+	return 0
+}
+
+// isIdentifier says whether s is 64 hexadecimal digits alone, which the grammar takes for no name.
+func isIdentifier(s string) bool {
+	return len(s) == digestDigits("sha256") && strings.Trim(s, "0123456789abcdef") == ""
+}
+
+// isImageID says whether s is read as the ID of an image on the node by a runtime, and as a name and a tag by others.
+//
+// kubelet reads sha256:12ab as docker.io/library/sha256 with the tag 12ab and hands it to the runtime as it is written.
+// containerd looks among the images of that name, and then takes it for the ID of one that lies on the node, or for the
+// beginning of one: its store matches prefixes of any length (LocalResolve in internal/cri/server/images/service.go and
+// Store.Get, "the id can be truncated", in internal/cri/store/image/image.go, both of v2.1.4, down to checkShortMatch
+// of go-digest's digestset). So a Pod would run what another namespace has pulled, whatever the policy says of names.
+// Upper case digits are no ID today; they are in no tag that is worth the doubt either.
+func isImageID(s string) bool {
+	algorithm, hex, found := strings.Cut(s, ":")
+	return found && hex != "" && digestDigits(algorithm) > 0 && strings.Trim(hex, "0123456789abcdefABCDEF") == ""
 }
 
 // String returns the reference in full: docker.io/library/nginx:1.25.
@@ -120,14 +218,8 @@ func ancestors(name string) iter.Seq[string] {
 	}
 }
 
-// isRegistry tells whether the first segment of a name is a registry: without a dot, a port or the name localhost it
-// is a path on docker.io.
-func isRegistry(segment string) bool {
-	return segment == "localhost" || strings.IndexByte(segment, '.') >= 0 || strings.IndexByte(segment, ':') >= 0
-}
-
 // shownImage is how many bytes of an image a sentence shows: what is longer is no image that a registry has.
 const shownImage = 256
 
 // quotedImage returns an image as it was written, fit for a sentence: in quotes, on one line, of bounded length.
-func quotedImage(image string) string { return quotedUpTo(shownImage, image) }
+func quotedImage(image string) string { return text.QuoteUpTo(shownImage, image) }

@@ -1,15 +1,17 @@
 package policy
 
 import (
+	"errors"
 	"fmt"
 	"iter"
 	"strings"
 
-	grammar "github.com/distribution/reference"
+	"github.com/evergate/evergate/internal/text"
 )
 
 // parsePlace reads a registry, or a registry and a path, as policies name them: docker.io, reg.example:5000/team. It
-// returns the place as the names of images have it, so that index.docker.io becomes docker.io.
+// returns the place as the names of images have it, so that index.docker.io becomes docker.io, and reg.example:0443
+// reg.example.
 func parsePlace(s string) (string, error) {
 	wrong := func(what, better string) (string, error) {
 		return "", fmt.Errorf("%s %s: write %s", quotedImage(s), what, better)
@@ -33,17 +35,17 @@ func parsePlace(s string) (string, error) {
 		}
 		return wrong("names no registry", "one, such as docker.io or reg.example:5000/team")
 	}
-	if !hasPath {
-		path = "x" // the grammar has no name for a registry alone
+	normal, err := normalRegistry(registry)
+	if _, ok := errors.AsType[portError](err); ok {
+		return wrong("has a port that there is not", "one from 1 to 65535")
 	}
-	named, err := grammar.WithName(registry + "/" + path)
-	if err != nil || grammar.Domain(named) != registry {
+	if err != nil || hasPath && (!isPath(path) || len(path) > maxPath) {
 		return wrong("is not a registry, nor a registry and a path", "one such as docker.io or reg.example:5000/team")
 	}
-	if rest, ok := strings.CutPrefix(s, "index.docker.io"); ok && (rest == "" || rest[0] == '/') {
-		return "docker.io" + rest, nil
+	if normal == "index.docker.io" {
+		normal = dockerHub[0]
 	}
-	return s, nil
+	return normal + s[len(registry):], nil
 }
 
 // hasVersion tells whether a tag or digest stands behind a place. Without a path, digits behind a colon are a port.
@@ -70,8 +72,8 @@ func parseWildcard(s string) (wildcard, error) {
 			quotedImage(s))
 	}
 	if _, err := parsePlace("x." + domain); err != nil {
-		return wildcard{}, fmt.Errorf("%s is not a wildcard: %q is not the name of a domain in lower case",
-			quotedImage(s), domain)
+		return wildcard{}, fmt.Errorf("%s is not a wildcard: %s is not the name of a domain in lower case",
+			quotedImage(s), text.Quote(domain))
 	}
 	return wildcard{domain, stars == "**"}, nil
 }
@@ -86,14 +88,32 @@ func (w wildcard) String() string {
 
 // wildcards yields every wildcard that covers a registry, the longest first; of two that are equally long, the one
 // for a single label. A registry with a port is covered by none.
-func wildcards(registry string) iter.Seq[wildcard] {
+func wildcards(registry string) iter.Seq[wildcard] { return wildcardsUpTo(registry, len(registry)) }
+
+// wildcardsUpTo yields those whose domain has at most n dots.
+func wildcardsUpTo(registry string, n int) iter.Seq[wildcard] {
 	return func(yield func(wildcard) bool) {
-		_, domain, found := strings.Cut(registry, ".")
-		if !found || strings.Contains(registry, ":") || !yield(wildcard{domain, false}) {
+		_, all, found := strings.Cut(registry, ".")
+		if !found || strings.Contains(registry, ":") {
+			return
+		}
+		domain := upToDot(all, n)
+		if domain == all && !yield(wildcard{domain, false}) {
 			return
 		}
 		for found && yield(wildcard{domain, true}) {
 			_, domain, found = strings.Cut(domain, ".")
 		}
 	}
+}
+
+// upToDot returns the domain at or above a name that has at most n dots.
+func upToDot(name string, n int) string {
+	start := len(name)
+	for ; n >= 0; n-- {
+		if start = strings.LastIndexByte(name[:start], '.'); start < 0 {
+			return name
+		}
+	}
+	return name[start+1:]
 }

@@ -16,7 +16,23 @@ func TestParseReference(t *testing.T) {
 		"INDEX.docker.io/nginx:1":               {"docker.io/library/nginx", "1", ""},
 		"DOCKER.IO/nginx":                       {"docker.io/library/nginx", "", ""},
 		"GHCR.io/acme/app:V1":                   {"ghcr.io/acme/app", "V1", ""},
-		"Foo/bar":                               {"Foo/bar", "", ""}, // a host without a dot, as the runtimes read it
+		"Foo/bar":                               {"foo:443/bar", "", ""}, // a host without a dot, as the runtimes read it
+		"foo:0443/bar":                          {"foo:443/bar", "", ""},
+		"ghcr.io:443/acme/app:1":                {"ghcr.io/acme/app", "1", ""},
+		"GHCR.io:0443/acme/app":                 {"ghcr.io/acme/app", "", ""},
+		"localhost:443/x":                       {"localhost/x", "", ""},
+		"docker.io:443/nginx":                   {"docker.io/library/nginx", "", ""},
+		"index.docker.io:00443/nginx":           {"docker.io/library/nginx", "", ""},
+		"reg:05000/x":                           {"reg:5000/x", "", ""},
+		"reg:65535/x":                           {"reg:65535/x", "", ""},
+		"[2001:DB8:0::1]:05000/x":               {"[2001:db8::1]:5000/x", "", ""},
+		"[0:0:0:0:0:0:0:1]:443/x:1":             {"[::1]/x", "1", ""},
+		"[::ffff:c000:201]/x":                   {"192.0.2.1/x", "", ""},
+		"192.0.513:5000/x":                      {"192.0.2.1:5000/x", "", ""},
+		"1.2.3.4.5/x":                           {"1.2.3.4.5/x", "", ""},
+		"a_b.example/x":                         {"a_b.example/x", "", ""},
+		"docker.io/library/sha256:12ab":         {"docker.io/library/sha256", "12ab", ""},
+		"sha256:v1":                             {"docker.io/library/sha256", "v1", ""},
 		"localhost/x":                           {"localhost/x", "", ""},
 		"localhost:5000/x:1":                    {"localhost:5000/x", "1", ""},
 		"reg.example:5000/a/b/c:1":              {"reg.example:5000/a/b/c", "1", ""},
@@ -45,24 +61,38 @@ func TestParseReference(t *testing.T) {
 }
 
 func TestParseReferenceErrors(t *testing.T) {
+	const imageID = "to a node it may be the ID of any image that lies there, or the beginning of one: write a name"
 	for s, want := range map[string]string{
-		"":                          "it is empty",
-		"nginx ":                    "it has the character ' ', which no image reference has",
-		"nginx\n":                   `it has the character '\n', which no image reference has`,
-		"nginx:1\u00e4":             "it has the character 'ä', which no image reference has",
-		"\xff":                      "it has the character '�', which no image reference has",
-		"Nginx":                     "invalid reference format: repository name (library/Nginx) must be lowercase",
-		"nginx:":                    "invalid reference format",
-		"https://docker.io/nginx":   "invalid reference format",
-		"nginx@sha256:12":           "invalid reference format",
-		"docker.io./library/nginx":  "invalid reference format",
-		strings.Repeat("a", 64):     "invalid repository name (" + strings.Repeat("a", 64) + "), cannot specify 64-byte hexadecimal strings",
-		strings.Repeat("<", 1<<20):  "it has 1048576 bytes, and no image reference has more than 1024",
-		strings.Repeat("a/", 200):   "invalid reference format",
-		strings.Repeat("ab/", 99):   "invalid reference format",
-		strings.Repeat("x", 256):    "repository name must not be more than 255 characters",
-		"x@md5:" + digest256[7:]:    "unsupported digest algorithm",
-		"x@sha512:" + digest256[7:]: "invalid checksum digest length",
+		"":                                     "it is empty",
+		"nginx ":                               "it has the character ' ', which no image reference has",
+		"nginx\n":                              `it has the character '\n', which no image reference has`,
+		"nginx:1\u00e4":                        "it has the character 'ä', which no image reference has",
+		"\xff":                                 "it has the character '�', which no image reference has",
+		"Nginx":                                "invalid reference format: repository name (library/Nginx) must be lowercase",
+		"nginx:":                               "invalid reference format",
+		"https://docker.io/nginx":              "invalid reference format",
+		"nginx@sha256:12":                      "invalid reference format",
+		"docker.io./library/nginx":             "invalid reference format",
+		strings.Repeat("a", 64):                "invalid repository name (" + strings.Repeat("a", 64) + "), cannot specify 64-byte hexadecimal strings",
+		strings.Repeat("<", 1<<20):             "it has 1048576 bytes, and no image reference has more than 1024",
+		strings.Repeat("a/", 200):              "invalid reference format",
+		strings.Repeat("ab/", 99):              "invalid reference format",
+		strings.Repeat("x", 256):               "repository name must not be more than 255 characters",
+		"x@md5:" + digest256[7:]:               "unsupported digest algorithm",
+		"x@sha512:" + digest256[7:]:            "invalid checksum digest length",
+		"reg:0/x":                              "it has the port 0, and ports are 1 to 65535",
+		"reg.example:000/x":                    "it has the port 000, and ports are 1 to 65535",
+		"reg.example:65536/x":                  "it has the port 65536, and ports are 1 to 65535",
+		"[::1]:70000/x:1":                      "it has the port 70000, and ports are 1 to 65535",
+		"a:" + strings.Repeat("9", 500) + "/x": "it has the port " + strings.Repeat("9", 57) + "…, and ports are 1 to 65535",
+		"[1:2]/x":                              "it has the host [1:2], and that is not an IPv6 address",
+		"sha256:0":                             imageID,
+		"sha256:12ab":                          imageID,
+		"sha256:12AB":                          imageID,
+		digest256:                              imageID,
+		digest256 + "0":                        imageID,
+		"sha384:12ab":                          imageID,
+		digest512:                              imageID,
 	} {
 		if ref, err := parseReference(s); err == nil || err.Error() != want {
 			t.Errorf("%.70q: got %s, %v\nwant %s", s, ref, err, want)
@@ -76,6 +106,9 @@ func TestParsePlace(t *testing.T) {
 		"index.docker.io/library/nginx": "docker.io/library/nginx", "index.docker.io.example": "index.docker.io.example",
 		"reg.example:5000": "reg.example:5000", "reg.example:5000/a/b": "reg.example:5000/a/b", "localhost": "localhost",
 		"localhost/x": "localhost/x", "10.0.0.1": "10.0.0.1", "[::1]:5000/x": "[::1]:5000/x",
+		"reg.example:0443": "reg.example", "reg.example:443/a": "reg.example/a", "reg:05000/x": "reg:5000/x", "reg:00443": "reg:443",
+		"[::1]": "[::1]", "[::1]:5000": "[::1]:5000", "[2001:db8:0::1]:443": "[2001:db8::1]", "index.docker.io:443/x": "docker.io/x",
+		"[2001:db8:0::1]/x/y": "[2001:db8::1]/x/y", "127.1:5000": "127.0.0.1:5000",
 	} {
 		if got, err := parsePlace(s); err != nil || got != want {
 			t.Errorf("%s: got %s, %v", s, got, err)
@@ -101,6 +134,12 @@ func TestParsePlaceErrors(t *testing.T) {
 		"docker.io//x":        `"docker.io//x" ` + shape,
 		"docker.io/x y":       `"docker.io/x y" ` + shape,
 		"docker..io":          `"docker..io" ` + shape,
+		"[::1]:":              `"[::1]:" ` + shape,
+		"[::g]":               `"[::g]" ` + shape,
+		"[::1":                `"[::1" has a tag or digest: write [`,
+		"reg.example:0":       `"reg.example:0" has a port that there is not: write one from 1 to 65535`,
+		"reg.example:65536/x": `"reg.example:65536/x" has a port that there is not: write one from 1 to 65535`,
+		"[::1]:0/x":           `"[::1]:0/x" has a port that there is not: write one from 1 to 65535`,
 		"docker.io./x":        `"docker.io./x" ` + shape,
 	} {
 		if got, err := parsePlace(s); err == nil || err.Error() != want {
@@ -126,6 +165,45 @@ func TestWildcards(t *testing.T) {
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: got %v, want %v", registry, got, want)
+		}
+	}
+}
+
+// Lookups that go no deeper than they need find what others do.
+func TestUpTo(t *testing.T) {
+	for _, test := range []struct{ name, slash, dot string }{
+		{"a", "a", "a"}, {"a/b.c.d/e/f", "a/b.c.d", "c.d/e/f"}, {"a.b.c", "a.b.c", "b.c"}, {"a/b", "a/b", "a/b"}, {"", "", ""}, {"a.b/c/d", "a.b/c", "a.b/c/d"},
+	} {
+		if got := upToSlash(test.name, 1); got != test.slash {
+			t.Errorf("%s: up to a slash %s, want %s", test.name, got, test.slash)
+		}
+		if got := upToDot(test.name, 1); got != test.dot {
+			t.Errorf("%s: up to a dot %s, want %s", test.name, got, test.dot)
+		}
+	}
+	for registry, want := range map[string][]string{
+		"a.b.gcr.io": {"**.gcr.io", "**.io"}, "b.gcr.io": {"*.gcr.io", "**.gcr.io", "**.io"}, "gcr.io": {"*.io", "**.io"},
+	} {
+		var got []string
+		for w := range wildcardsUpTo(registry, 1) {
+			got = append(got, w.String())
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: got %v, want %v", registry, got, want)
+		}
+	}
+	p := mustLoad(t, "mirrors:\n"+mirrorText("wild", "'**.gcr.io'", "m.example/a/{registry}")+mirrorText("deep", "b.example/x/y/z", "n.example"))
+	deep := strings.Repeat("a.", 40)
+	for image, want := range map[string]string{
+		deep + "gcr.io/" + strings.Repeat("x/", 20) + "y": "m.example/a/" + deep + "gcr.io/" + strings.Repeat("x/", 20) + "y",
+		"b.example/x/y/z/1/2/3/4":                         "n.example/1/2/3/4",
+	} {
+		out := rewriteOne(p, image)
+		if out.To != want {
+			t.Errorf("%s: %s %s", image, out.Outcome, out.Why())
+		}
+		if again := rewriteOne(p, want); again.Outcome != AtMirror {
+			t.Errorf("%s: %s", want, again.Outcome)
 		}
 	}
 }

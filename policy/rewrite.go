@@ -7,6 +7,10 @@ type Rewriting struct {
 	// Record is the new value of the annotation OriginalsAnnotation. It is empty when no image is to be replaced, and
 	// when it would not fit into the Pod's annotations: then none is to be written.
 	Record string
+
+	// Findings are what rules in mode warn or audit have against images as they are written that are rewritten, where they
+	// have nothing against them as they will be pulled: judging the Pod does not find them. At most a thousand are kept.
+	Findings []Finding
 }
 
 // Changes says whether any image is to be replaced.
@@ -21,28 +25,42 @@ func (r Rewriting) Changes() bool {
 
 // RewritePod says for every image of pod which mirror it is pulled from. old is the Pod before an update, nil
 // otherwise: only images that the update changes are rewritten, since a running Pod is not to be touched by a policy
-// that is younger than it.
-func (p *Policy) RewritePod(a Attributes, pod, old *Pod) Rewriting {
+// that is younger than it. The error is ErrTooCostly or ErrExpired; a nil Effort has the limits of a new one.
+func (p *Policy) RewritePod(a Attributes, pod, old *Pod, e *Effort) (Rewriting, error) {
+	if e == nil {
+		e = new(Effort)
+	}
 	rw := Rewriting{Images: make([]ImageOutcome, len(pod.Images))}
 	s := newSubject(a, &pod.Meta)
+	written := originals{policy: p, a: a, pod: pod, old: old, effort: e}
 	concerned, before := touches(a, pod), newPlaces(old)
 	for i, img := range pod.Images {
 		out := &rw.Images[i]
+		if !e.spend(1) {
+			return Rewriting{}, e.err
+		}
 		if !concerned {
-			out.Outcome = Ignored
+			out.Outcome, out.Image = Ignored, img
 		} else if before.has(img) {
-			out.Outcome = Unchanged
+			out.Outcome, out.Image = Unchanged, img
+		} else if !e.spend(parseSteps(img.Ref) + imageSteps) {
+			return Rewriting{}, e.err
 		} else if ref, err := parseReference(img.Ref); err != nil {
-			out.Outcome, out.Detail = Malformed, err.Error()
+			*out = ImageOutcome{Image: img, Outcome: Malformed, Detail: err.Error()}
 		} else {
 			*out = p.mirrors.decide(ref, &s)
+			out.Image = img
+			written.judge(out, ref)
 		}
-		out.Image = img
 	}
+	if e.err != nil {
+		return Rewriting{}, e.err
+	}
+	rw.Findings = written.found
 	if rw.Changes() {
 		rw.Record = p.mirrors.record(pod, &s, rw.Images)
 	}
-	return rw
+	return rw, nil
 }
 
 // places are the images of a Pod by where they stand. Containers go by their names, because a list may be reordered.

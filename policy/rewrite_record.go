@@ -16,9 +16,9 @@ const (
 	// (TotalAnnotationSizeLimitB in k8s.io/apimachinery/pkg/api/validation). The record must never be what makes it
 	// refuse a Pod.
 	maxAnnotations = 256 << 10
-	// maxRecord is the largest record, in bytes: hundreds of images, and a quarter of the room for annotations. A record
-	// that would be larger is left out, for half a record would be read as a whole one.
-	maxRecord = 64 << 10
+	// maxRecord is the largest record, in bytes: some two hundred images. A record that would be larger is left out, for
+	// half a record would be read as a whole one.
+	maxRecord = 16 << 10
 )
 
 // record returns the record of what the images of a Pod are rewritten from; empty when it has no room. Of the record

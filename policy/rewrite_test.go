@@ -10,6 +10,8 @@ import (
 
 	grammar "github.com/distribution/reference"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/evergate/evergate/policy/internal/strict"
 )
 
 const hubText = `
@@ -43,7 +45,7 @@ func everywhere() *Pod {
 }
 
 func TestRewriteEveryPlace(t *testing.T) {
-	rw := mustLoad(t, hubText).RewritePod(createPod, everywhere(), nil)
+	rw := must(mustLoad(t, hubText).RewritePod(createPod, everywhere(), nil, nil))
 	want := []string{
 		"spec.containers[0].image rewritten: m.example/hub/library/nginx:1",
 		"spec.containers[1].image would be rewritten: m.example/quay/x/y",
@@ -86,10 +88,10 @@ func TestRewriteUpdate(t *testing.T) {
 		"spec.volumes[0].image.reference unchanged",
 		"spec.volumes[1].image.reference malformed",
 	}
-	if diff := cmp.Diff(want, outcomes(p.RewritePod(update, pod, old))); diff != "" {
+	if diff := cmp.Diff(want, outcomes(must(p.RewritePod(update, pod, old, nil)))); diff != "" {
 		t.Error(diff)
 	}
-	rw := p.RewritePod(update, everywhere(), old)
+	rw := must(p.RewritePod(update, everywhere(), old, nil))
 	if rw.Changes() || rw.Record != "" {
 		t.Errorf("an update that changes no image: %v, record %q", outcomes(rw), rw.Record)
 	}
@@ -113,7 +115,7 @@ func TestRewriteNotConcerned(t *testing.T) {
 		{resize, imagePod("nginx"), Ignored},
 		{ephemeral, imagePod("nginx"), Rewritten},
 	} {
-		out := p.RewritePod(test.a, test.pod, nil).Images[0]
+		out := must(p.RewritePod(test.a, test.pod, nil, nil)).Images[0]
 		if out.Outcome != test.want {
 			t.Errorf("got %s, want %s", out.Outcome, test.want)
 		}
@@ -130,7 +132,7 @@ func TestRewriteEmptyPolicy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rw := p.RewritePod(createPod, everywhere(), nil)
+	rw := must(p.RewritePod(createPod, everywhere(), nil, nil))
 	if rw.Changes() || rw.Record != "" || len(rw.Images) != 5 || rw.Images[0].Why() != "no source covers docker.io/library/nginx" {
 		t.Errorf("%+v", rw)
 	}
@@ -154,7 +156,7 @@ func TestRecord(t *testing.T) {
 		if test.earlier != "" {
 			pod.Annotations = map[string]string{OriginalsAnnotation: test.earlier}
 		}
-		if got := mustLoad(t, hubText).RewritePod(createPod, pod, nil).Record; got != test.want {
+		if got := must(mustLoad(t, hubText).RewritePod(createPod, pod, nil, nil)).Record; got != test.want {
 			t.Errorf("%s: got %s, want %s", test.name, got, test.want)
 		}
 	}
@@ -194,7 +196,7 @@ func TestRecordHasNoRoom(t *testing.T) {
 			"k":                 strings.Repeat("v", maxAnnotations-len(OriginalsAnnotation)-len("k")-room),
 			OriginalsAnnotation: "this one is replaced",
 		}
-		if rw := p.RewritePod(createPod, pod, nil); !rw.Changes() || (rw.Record != "") != want {
+		if rw := must(p.RewritePod(createPod, pod, nil, nil)); !rw.Changes() || (rw.Record != "") != want {
 			t.Errorf("room for %d bytes: record %q", room, rw.Record)
 		}
 	}
@@ -202,7 +204,7 @@ func TestRecordHasNoRoom(t *testing.T) {
 	for i := range maxRecord / 10 {
 		pod.Images = append(pod.Images, Image{Containers, i, fmt.Sprint(i), "nginx"})
 	}
-	if rw := p.RewritePod(createPod, pod, nil); !rw.Changes() || rw.Record != "" {
+	if rw := must(p.RewritePod(createPod, pod, nil, nil)); !rw.Changes() || rw.Record != "" {
 		t.Errorf("a record of %d bytes", len(rw.Record))
 	}
 }
@@ -215,15 +217,17 @@ mirrors:
 - {name: wild, mode: enforce, sources: ["*.gcr.io", "**.pkg.dev"], mirror: "m.example/{registry}"}
 - {name: port, mode: enforce, sources: ["reg.example:5000"], mirror: n.example}
 - {name: one, mode: enforce, sources: [quay.io/one], mirror: o.example/one/deep}
+- {name: written, mode: enforce, sources: ["reg:05000", "[2001:db8:0::1]", "foo:443"], mirror: "w.example:0443/x"}
 `
 
 // fuzzTargets says for each entry of fuzzText what becomes of a name, in terms of the parser's domain and path.
 var fuzzTargets = map[string]func(domain, path string) string{
-	"hub":  func(_, path string) string { return "m.example/docker.io/" + path },
-	"team": func(_, path string) string { return "m.example:5000/" + path },
-	"wild": func(domain, path string) string { return "m.example/" + domain + "/" + path },
-	"port": func(_, path string) string { return "n.example/" + path },
-	"one":  func(_, path string) string { return "o.example/one/deep" + strings.TrimPrefix(path, "one") },
+	"hub":     func(_, path string) string { return "m.example/docker.io/" + path },
+	"team":    func(_, path string) string { return "m.example:5000/" + path },
+	"wild":    func(domain, path string) string { return "m.example/" + domain + "/" + path },
+	"port":    func(_, path string) string { return "n.example/" + path },
+	"one":     func(_, path string) string { return "o.example/one/deep" + strings.TrimPrefix(path, "one") },
+	"written": func(_, path string) string { return "w.example:0443/x/" + path },
 }
 
 // Whatever an image is: what it is rewritten to is read by the ecosystem's own parser as the place that the policy
@@ -233,6 +237,7 @@ func FuzzRewrite(f *testing.F) {
 		"nginx", "nginx:1.25", "team/x@" + digest256, "eu.gcr.io/a/b:1@" + digest256, "a.b.pkg.dev/x", "reg.example:5000/x",
 		"quay.io/one:2", "INDEX.docker.io/x", "docker.io/team", "m.example/docker.io/x", "", "a b", "localhost:5000", "[::1]:5000/x",
 		"x/" + strings.Repeat("y/", 120) + "z", "nginx@" + digest512, "Foo/bar", "docker.io/docker.io/docker.io", "n.example:1",
+		"docker.io:443/x", "reg:005000/x:1", "[2001:DB8::0:1]:0443/x", "Foo/x@" + digest256, "foo:0443/x", "[2001:db8::1]/x", "sha256:12ab", "eu.gcr.io:443/x",
 	} {
 		f.Add(seed)
 	}
@@ -245,23 +250,19 @@ func FuzzRewrite(f *testing.F) {
 		if out.Outcome != Rewritten {
 			return
 		}
-		before, err := grammar.ParseNormalizedNamed(image)
-		if err != nil {
-			t.Fatalf("%q does not parse and is rewritten to %s", image, out.To)
-		}
-		if domain := grammar.Domain(before); strings.ToLower(domain) != domain {
-			if before, err = grammar.ParseNormalizedNamed(strings.ToLower(domain) + image[len(domain):]); err != nil {
-				t.Fatal(err)
-			}
+		before, fault := readByGrammar(image)
+		if fault != "" {
+			t.Fatalf("%q does not parse and is rewritten to %s: %s", image, out.To, fault)
 		}
 		after, err := grammar.ParseNormalizedNamed(out.To)
 		if err != nil || after.String() != out.To {
 			t.Fatalf("%q is rewritten to %s, which is read as %v, %v", image, out.To, after, err)
 		}
-		if got, want := versionOf(after), versionOf(before); got != want {
+		if got, want := versionOf(after), before.suffix; got != want {
 			t.Errorf("%q: %s became %s", image, want, got)
 		}
-		if want := fuzzTargets[out.Entry](grammar.Domain(before), grammar.Path(before)); after.Name() != want {
+		domain, path, _ := strings.Cut(before.name, "/")
+		if want := fuzzTargets[out.Entry](domain, path); after.Name() != want {
 			t.Errorf("%q is rewritten to %s, want %s", image, after.Name(), want)
 		}
 		if again := rewriteOne(p, out.To); again.Outcome != AtMirror {
@@ -285,10 +286,13 @@ func versionOf(n grammar.Named) string {
 // randomWords draws names from few segments, so that sources, mirrors and images often meet.
 type randomWords struct{ *rand.Rand }
 
+func newRandomWords(a, b uint64) randomWords { return randomWords{rand.New(rand.NewPCG(a, b))} }
+
 func (r randomWords) pick(words ...string) string { return words[r.IntN(len(words))] }
 
 func (r randomWords) place() string {
-	s := r.pick("docker.io", "gcr.io", "eu.gcr.io", "a.eu.gcr.io", "m.example", "n.example:5000", "localhost")
+	s := r.pick("docker.io", "gcr.io", "eu.gcr.io", "a.eu.gcr.io", "m.example", "n.example:5000", "localhost", "gcr.io:0443", "n.example:05000",
+		"reg:443", "[::1]:0443")
 	for range r.IntN(4) {
 		s += "/" + r.pick("a", "b", "library", "eu.gcr.io", "gcr.io", "docker.io")
 	}
@@ -296,27 +300,28 @@ func (r randomWords) place() string {
 }
 
 func (r randomWords) entry(i int) string {
-	source, mirror := r.place(), r.place()
+	quoted := func(s string) string { return "'" + s + "'" }
+	source, mirror := quoted(r.place()), r.place()
 	if r.IntN(4) == 0 {
 		source, mirror = r.pick("'*.gcr.io'", "'**.gcr.io'", "'*.example'", "'**.io'"), mirror+"/{registry}"
 	}
 	if r.IntN(4) == 0 {
-		source += ", " + r.place()
+		source += ", " + quoted(r.place())
 	}
 	var more []string
 	if r.IntN(3) == 0 {
-		more = append(more, "exclude: {images: ["+r.place()+", "+r.place()+"]}")
+		more = append(more, "exclude: {images: ["+quoted(r.place())+", "+quoted(r.place())+"]}")
 	}
 	if r.IntN(3) == 0 {
 		more = append(more, "match: {namespaces: ["+r.pick("default", "def*", "other")+"]}")
 	}
-	return mirrorText(fmt.Sprint("e", i), source, mirror, more...)
+	return mirrorText(fmt.Sprint("e", i), source, quoted(mirror), more...)
 }
 
 // For any policy that loads: what is rewritten stays as it is, and two images that are not of one entry, and are not
 // the same image, never land on one name.
 func TestRewriteProperties(t *testing.T) {
-	r := randomWords{rand.New(rand.NewPCG(1, 2))}
+	r := newRandomWords(1, 2)
 	loaded, rewritten := 0, 0
 	for range 2_500 {
 		text := "mirrors:\n"
@@ -383,12 +388,12 @@ func BenchmarkRewritePod(b *testing.B) {
 		b.Run(fmt.Sprint("mirrors=", n), func(b *testing.B) {
 			p := mustLoad(b, manyMirrors(n))
 			a := Attributes{Operation: Create, Namespace: "team-2-blue"}
-			if rw := p.RewritePod(a, pod, nil); rw.Images[0].Outcome != Rewritten || rw.Images[1].Outcome != Rewritten {
+			if rw := must(p.RewritePod(a, pod, nil, nil)); rw.Images[0].Outcome != Rewritten || rw.Images[1].Outcome != Rewritten {
 				b.Fatal(outcomes(rw))
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				p.RewritePod(a, pod, nil)
+				must(p.RewritePod(a, pod, nil, nil))
 			}
 		})
 	}
@@ -406,8 +411,10 @@ func BenchmarkCompileMirrors(b *testing.B) {
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, errs := compileMirrors(entries); errs != nil {
-					b.Fatal(errs)
+				var errs strict.Collector
+				compileMirrors(entries, &comparisons{ctx: b.Context(), limit: FileLimits().Comparisons}, &errs)
+				if errs.Len() > 0 {
+					b.Fatal(errs.Errors())
 				}
 			}
 		})

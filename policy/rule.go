@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"sync"
 	"unicode"
 
+	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
@@ -17,6 +17,17 @@ type header struct {
 	Match   *selector  `yaml:"match"`   // absent: every object
 	Exclude *selector  `yaml:"exclude"` // wins over match
 	Pos     strict.Pos `yaml:"-"`
+}
+
+// selectorSteps is how many steps skips takes.
+func (h *header) selectorSteps(s *subject) int {
+	n := 1
+	for _, sel := range [...]*selector{h.Match, h.Exclude} {
+		if sel != nil && sel.Groups != nil {
+			n += len(s.groups)
+		}
+	}
+	return n
 }
 
 // skips tells whether the entry looks at s, and if not, why.
@@ -36,16 +47,16 @@ func (h *header) validate(d dimensions) error {
 // in metrics and annotations as it is.
 type entryName string
 
-func (n *entryName) UnmarshalText(text []byte) error {
-	if len(text) == 0 || len(text) > 63 {
-		return fmt.Errorf("a name has 1 to 63 characters, this one has %d", len(text))
+func (n *entryName) UnmarshalText(b []byte) error {
+	if len(b) == 0 || len(b) > 63 {
+		return fmt.Errorf("a name has 1 to 63 characters, this one has %d", len(b))
 	}
-	for _, c := range text {
+	for _, c := range b {
 		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '.' {
-			return fmt.Errorf("%q is not a name: use only lower case letters, digits, dots and hyphens", text)
+			return fmt.Errorf("%s is not a name: use only lower case letters, digits, dots and hyphens", text.Quote(b))
 		}
 	}
-	*n = entryName(text)
+	*n = entryName(b)
 	return nil
 }
 
@@ -59,11 +70,11 @@ type ruleHeader struct {
 type note string
 
 // UnmarshalText refuses control characters, for which the API server drops a warning.
-func (n *note) UnmarshalText(text []byte) error {
-	if bytes.ContainsFunc(text, unicode.IsControl) {
+func (n *note) UnmarshalText(b []byte) error {
+	if bytes.ContainsFunc(b, unicode.IsControl) {
 		return errors.New("a message is one line without control characters: YAML makes one of several that stand after >-")
 	}
-	*n = note(text)
+	*n = note(b)
 	return nil
 }
 
@@ -78,26 +89,38 @@ type rule[T any] struct {
 	checks []check[T]
 }
 
-// ask puts all questions of the rule to an object that it applies to.
-func (ru *rule[T]) ask(obj *T, r *report) {
-	r.rule = &ru.ruleHeader
-	for _, c := range ru.checks {
-		c.find(obj, r)
-	}
-}
-
-// report takes what the checks of one rule after the other find in one object. Checks fill Check, Path, Reason and Value
-// (or Count, or Range).
+// report takes what checks find in one object, and keeps what several of them need to know of it.
 type report struct {
-	rule *ruleHeader
-	tell func(Finding)
+	effort  *Effort
+	subject *subject // who wrote the object
+	// enough ends the loops of checks: judging has ended.
+	enough bool
+	// take is told of each finding. It returns the finding to be filled in with path and reason, or nil where the sentence
+	// is not needed.
+	take func(id identity) *Finding
 
-	parsedHosts []ingressHost // of an Ingress, when somebody has asked: see hosts
+	hosts       []ingressHost // see ingressHosts
+	coverage    *tlsCoverage  // see tlsCoverage
+	different   int           // see differentHosts
+	paths       []pathPlace   // see ingressPaths
+	annotations []annotation  // see sortedAnnotations
+	external    *hostPattern  // see externalName
+	addresses   []address     // see externalIPs
+	points      []address     // see statusIPs
+	ranges      []sourceRange // see sourceRanges
 }
 
-func (r *report) add(f Finding) {
-	f.Rule, f.Mode, f.Note = string(r.rule.Name), r.rule.Mode, string(r.rule.Message)
-	r.tell(f)
+// spend counts n steps and returns whether the check may go on. Each loop over what an object holds calls it.
+func (r *report) spend(n int) bool { return !r.enough && r.effort.spend(n) }
+
+// found adds a finding. It returns the finding to be filled in with path and reason; nil where the sentence is not needed.
+func (r *report) found(id identity) *Finding { return r.take(id) }
+
+// add is found for a finding whose sentence costs nothing to make.
+func (r *report) add(id identity, path, reason string) {
+	if f := r.take(id); f != nil {
+		f.Path, f.Reason = path, reason
+	}
 }
 
 // object is what every judged type is: something with metadata.
@@ -108,32 +131,94 @@ type object[T any] interface {
 
 func (m *Meta) meta() *Meta { return m }
 
-// judge asks every rule about obj. An update (old is not nil) is answerable only for what it brings.
-func judge[T any, P object[T]](s *ruleset[T], a Attributes, obj, old *T) []Finding {
-	candidates := s.index.candidates(a.Namespace)
-	var found findings
-	if old != nil {
-		// Most updates have no finding, and then nobody need know what was there before.
-		found.before = sync.OnceValue(func() ledger {
-			before := newLedger()
-			askAll[T, P](s, candidates, a, old, before.add)
-			return before
-		})
-	}
-	askAll[T, P](s, candidates, a, obj, found.add)
-	return found.list()
+// judging is the judging of one object by the rules of its kind.
+type judging[T any] struct {
+	report
+	obj, old *T
+	oldSub   subject
+	before   report // of old
+	ledger   ledger // what the check that is asked has found in old
+	recorded bool   // the ledger is that of the check
+	findings findings
+
+	at    int // of the rule that is asked
+	rule  *rule[T]
+	check check[T]
 }
 
-// askAll asks those of the candidates that look at obj, and tells what they find.
-func askAll[T any, P object[T]](s *ruleset[T], candidates []int, a Attributes, obj *T, tell func(Finding)) {
+// judge asks every rule that applies about obj. An update (old is not nil) is answerable only for what it introduces. An
+// error means that the object was not judged to its end, and is one that Effort documents.
+func judge[T any, P object[T]](s *ruleset[T], a Attributes, obj, old *T, e *Effort) ([]Finding, error) {
+	if e == nil {
+		e = new(Effort)
+	}
+	candidates := s.index.candidates(a.Namespace)
+	if len(candidates) == 0 {
+		return nil, nil
+	}
+	j := judging[T]{report: report{effort: e}, obj: obj, old: old}
 	sub := newSubject(a, P(obj).meta())
-	r := report{tell: tell}
-	for _, i := range candidates {
-		if rule := &s.rules[i]; rule.skips(&sub).dimension == "" {
-			rule.ask(obj, &r)
+	j.take, j.subject = j.keep, &sub
+	if old != nil {
+		j.oldSub = newSubject(a, P(old).meta())
+		j.before = report{effort: e, take: j.record, subject: &j.oldSub}
+	}
+	for mode := s.strictest; mode > Off && !j.enough; mode-- {
+		for _, i := range candidates {
+			if rule := &s.rules[i]; rule.Mode == mode && j.spend(rule.selectorSteps(&sub)) && rule.skips(&sub).dimension == "" {
+				j.ask(i, rule)
+			}
 		}
 	}
+	return j.findings.list(), e.err
 }
+
+// ask puts all questions of a rule to the object.
+func (j *judging[T]) ask(at int, rule *rule[T]) {
+	j.at, j.rule = at, rule
+	for _, c := range rule.checks {
+		if !j.spend(1) {
+			return
+		}
+		j.check, j.recorded = c, false
+		c.find(j.obj, &j.report)
+	}
+}
+
+// keep takes a finding of the object.
+func (j *judging[T]) keep(id identity) *Finding {
+	f := j.findings.tryAdd(j.at, id, j.old != nil && j.existed(id))
+	if f != nil {
+		h := &j.rule.ruleHeader
+		f.Rule, f.Check, f.Mode, f.Note = string(h.Name), id.check, h.Mode, string(h.Message)
+	}
+	j.enough = j.findings.full()
+	return f
+}
+
+// existed reports whether the object had a finding before the update. Most updates have no finding, and then old is not
+// judged.
+func (j *judging[T]) existed(id identity) bool {
+	if !j.recorded {
+		j.recorded = true
+		j.ledger.clear()
+		if j.rule.skips(&j.oldSub).dimension == "" {
+			j.check.find(j.old, &j.before)
+		}
+	}
+	return j.effort.spend(1) && j.ledger.covers(id, j.effort)
+}
+
+// record takes a finding of the object before the update.
+func (j *judging[T]) record(id identity) *Finding {
+	if j.effort.spend(ledgerSteps) {
+		j.ledger.add(id)
+	}
+	return nil
+}
+
+// ledgerSteps is how many steps it takes to remember a finding of an old object.
+const ledgerSteps = 3
 
 // RuleTrace says of one rule whether it looked at an object, for review --explain.
 type RuleTrace struct {
@@ -152,7 +237,10 @@ func explain[T any, P object[T]](s *ruleset[T], a Attributes, obj *T) []RuleTrac
 		sk := rule.skips(&sub)
 		t := rule.trace(sk.String())
 		if t.Applies = sk.dimension == ""; t.Applies {
-			rule.ask(obj, &report{tell: func(Finding) { t.Findings++ }})
+			r := report{effort: new(Effort), subject: &sub, take: func(identity) *Finding { t.Findings++; return nil }}
+			for _, c := range rule.checks {
+				c.find(obj, &r)
+			}
 		}
 		traces[i] = t
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
@@ -25,12 +26,12 @@ type labelPattern struct {
 	anyValue bool
 }
 
-func (l *labelPattern) UnmarshalText(text []byte) error {
-	key, value, has := strings.Cut(string(text), "=")
+func (l *labelPattern) UnmarshalText(b []byte) error {
+	key, value, has := strings.Cut(string(b), "=")
 	if key == "" || strings.Contains(key, "*") {
-		return fmt.Errorf("%q is not a label: write key or key=value", text)
+		return fmt.Errorf("%s is not a label: write key or key=value", text.Quote(b))
 	}
-	if err := refuseControl(text, "pattern"); err != nil {
+	if err := refuseControl(b, "pattern"); err != nil {
 		return err
 	}
 	*l = labelPattern{key, glob(value), !has}
@@ -77,7 +78,7 @@ func (s skip) String() string {
 	case s.value == "":
 		return fmt.Sprintf("not matched by match.%s", s.dimension)
 	}
-	return fmt.Sprintf("not matched: match.%s does not cover %s", s.dimension, quoted(s.value))
+	return fmt.Sprintf("not matched: match.%s does not cover %s", s.dimension, text.Quote(s.value))
 }
 
 // misses returns the first dimension of a match that s does not meet.

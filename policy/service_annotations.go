@@ -2,8 +2,6 @@ package policy
 
 import (
 	"errors"
-
-	"github.com/evergate/evergate/policy/internal/strict"
 )
 
 // serviceAnnotationRules is the field annotations of a services entry: what all objects may be asked, and what only
@@ -17,12 +15,9 @@ type serviceAnnotationRules struct {
 
 // Validate implements strict.Validator.
 func (b *serviceAnnotationRules) Validate() error {
-	errs := []error{b.annotationRules.Validate(), refuseEmpty("requiredForLoadBalancer", b.RequiredForLoadBalancer)}
-	for _, q := range b.RequiredForLoadBalancer {
-		if g, denied := matchAny(b.Denied, string(q.Key)); denied {
-			errs = append(errs, strict.Fieldf("requiredForLoadBalancer",
-				"%s is also denied, by %s: no LoadBalancer can pass", q.Key, g))
-		}
+	errs := []error{
+		b.annotationRules.Validate(), refuseEmpty("requiredForLoadBalancer", b.RequiredForLoadBalancer),
+		b.refuseDenied("requiredForLoadBalancer", b.RequiredForLoadBalancer, "no LoadBalancer can pass"),
 	}
 	if len(b.checks()) == 0 {
 		errs = append(errs, errNoCheck("denied, required, requiredForLoadBalancer, values or deniedValues"))
@@ -50,9 +45,8 @@ func (c loadBalancerAnnotations) find(svc *Service, r *report) {
 		return
 	}
 	for i := range c {
-		if f, unmet := c[i].unmet(svc.meta()); unmet {
-			f.Check = "annotations.requiredForLoadBalancer"
-			r.add(f)
+		if !c[i].demand("annotations.requiredForLoadBalancer", svc.meta(), r) {
+			return
 		}
 	}
 }

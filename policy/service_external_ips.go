@@ -3,6 +3,8 @@ package policy
 import (
 	"fmt"
 	"net/netip"
+
+	"github.com/evergate/evergate/internal/text"
 )
 
 // externalIPRules is the field externalIPs: {allowed: [203.0.113.0/24, "2001:db8::/32"]}.
@@ -28,18 +30,56 @@ type externalIPsAllowed struct {
 }
 
 func (c externalIPsAllowed) find(svc *Service, r *report) {
-	for i, text := range svc.ExternalIPs {
-		f := Finding{Check: "externalIPs.allowed", Path: fmt.Sprintf("spec.externalIPs[%d]", i)}
-		addr, err := parseAddr(text)
-		one := netip.PrefixFrom(addr, addr.BitLen())
-		switch {
-		case err != nil:
-			f.Value, f.Reason = text, fmt.Sprintf("%s is not an address: %v", quoted(text), err)
-		case c.ranges.covers(one):
-			continue
-		default:
-			f.Range, f.Reason = one, quoted(text)+" is not allowed"+c.passing
+	ips := r.externalIPs(svc)
+	for i := range ips {
+		a := &ips[i]
+		if !r.spend(1) {
+			return
 		}
-		r.add(f)
+		if a.err == nil && c.ranges.covers(a.one) {
+			continue
+		}
+		if f := r.found(a.identity("externalIPs.allowed")); f != nil {
+			f.Path, f.Reason = fmt.Sprintf("spec.externalIPs[%d]", i), a.reason(c.passing)
+		}
 	}
+}
+
+// externalIPs returns the elements of spec.externalIPs, parsed once for all rules.
+func (r *report) externalIPs(svc *Service) []address {
+	if r.addresses == nil && r.spend(2*len(svc.ExternalIPs)) {
+		r.addresses = make([]address, len(svc.ExternalIPs))
+		for i, s := range svc.ExternalIPs {
+			r.addresses[i] = newAddress(s)
+		}
+	}
+	return r.addresses
+}
+
+// address is an IP address of an object, as the range of one.
+type address struct {
+	written string
+	one     netip.Prefix
+	err     error // why it is none
+}
+
+func newAddress(s string) address {
+	addr, err := parseAddr(s)
+	return address{s, netip.PrefixFrom(addr, addr.BitLen()), err}
+}
+
+// identity is that of a finding about an address.
+func (a *address) identity(check string) identity {
+	if a.err != nil {
+		return identity{check: check, value: a.written}
+	}
+	return identity{check: check, prefix: a.one}
+}
+
+// reason says that an address is not allowed, or none.
+func (a *address) reason(passing string) string {
+	if a.err != nil {
+		return text.Quote(a.written) + " is not an address: " + plainReason(a.err).Error()
+	}
+	return text.Quote(a.written) + " is not allowed" + passing
 }

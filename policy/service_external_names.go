@@ -1,9 +1,9 @@
 package policy
 
 import (
-	"errors"
 	"slices"
 
+	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
@@ -12,9 +12,9 @@ import (
 // x, **.x one or more.
 //
 // As soon as the field is there, also as {}, unsafe targets are denied: localhost in all its spellings, IP addresses,
-// names inside the cluster, names of one label, metadata services of clouds. Only a pattern of allowed that
-// means them lets them pass: the name itself (localhost), or a wildcard under an unsafe name (**.svc.cluster.local). "**"
-// or *.internal do not.
+// names inside the cluster, names that Pods complete to such, machines and metadata services of clouds. Only a pattern
+// of allowed that means them lets them pass: the name itself (localhost), or a wildcard under an unsafe name
+// (**.svc.cluster.local); for a name of two labels also *.lan. "**" or *.internal do not.
 type externalNameRules struct {
 	// Allowed lists the targets that pass; every other one is denied. [] denies all.
 	Allowed []hostPattern `yaml:"allowed"`
@@ -24,14 +24,15 @@ type externalNameRules struct {
 
 // Validate implements strict.Validator.
 func (b *externalNameRules) Validate() error {
-	errs := []error{refuseEmpty("denied", b.Denied)}
+	var faults strict.Faults
+	faults.Add(refuseEmpty("denied", b.Denied))
 	denied := newHostSet(b.Denied)
 	for _, a := range b.Allowed {
 		if d, also := denied.covers(a); also {
-			errs = append(errs, strict.Fieldf("allowed", "%s is also denied, by %s: no Service can pass by it", a, d))
+			faults.Fieldf("allowed", "%s is also denied, by %s: no Service can pass by it", a, d)
 		}
 	}
-	return errors.Join(errs...)
+	return faults.Err()
 }
 
 func (b *externalNameRules) checks() []check[Service] {
@@ -54,7 +55,7 @@ func meansUnsafe(p hostPattern) bool {
 	switch kind := kindOf(p.name); {
 	case p.depth == hostItself:
 		return true
-	case kind == metadataTarget, kind == loopbackTarget, kind == clusterTarget:
+	case kind == metadataTarget, kind == loopbackTarget, kind == clusterTarget, kind == cloudTarget:
 		return !endsInNumber(p.name)
 	}
 	return false
@@ -76,21 +77,31 @@ func (c *externalNames) find(svc *Service, r *report) {
 	if svc.typ() != externalName {
 		return
 	}
-	host := parseHost(svc.ExternalName)
-	if check, reason := c.judge(host); check != "" {
-		r.add(Finding{
-			Check:  check,
-			Path:   "spec.externalName",
-			Reason: quoted(svc.ExternalName) + " " + reason,
-			Value:  host.String(),
-		})
+	if !r.spend(stepsOf(4, svc.ExternalName)) {
+		return
 	}
+	host := r.externalName(svc)
+	if check, reason := c.judge(host); check != "" {
+		r.add(host.identity(check), "spec.externalName", text.Quote(svc.ExternalName)+" "+reason)
+	}
+}
+
+// externalName returns spec.externalName, parsed once for all rules.
+func (r *report) externalName(svc *Service) hostPattern {
+	if r.external == nil {
+		r.external = new(parseHost(svc.ExternalName))
+	}
+	return *r.external
 }
 
 // judge returns the check that a target breaks, and why; an empty check when it passes.
 func (c *externalNames) judge(host hostPattern) (check, reason string) {
 	if kind := kindOf(host.name); kind != ordinaryTarget {
-		if _, meant := c.meant.covers(host); !meant {
+		_, meant := c.meant.covers(host)
+		if by, ok := c.allowed.covers(host); kind == completedName {
+			meant = ok && by != everyHost
+		}
+		if !meant {
 			return "externalNames", kind.describe() + "; it passes only where externalNames.allowed names it"
 		}
 	}

@@ -11,12 +11,12 @@ func TestExternalNames(t *testing.T) {
 		{"allowed", `externalNames: {allowed: ["*.Corp.example."]}`, to("DB.corp.example."), nil},
 		{"not allowed", `externalNames: {allowed: ["*.corp.example"]}`, to("a.b.corp.example"), []string{
 			`r/externalNames.allowed: spec.externalName: "a.b.corp.example" is not allowed; allowed: *.corp.example`}},
-		{"nothing allowed", "externalNames: {allowed: []}", to("a.example"), []string{
-			`r/externalNames.allowed: spec.externalName: "a.example" is not allowed; the policy allows none`}},
+		{"nothing allowed", "externalNames: {allowed: []}", to("a.example.com"), []string{
+			`r/externalNames.allowed: spec.externalName: "a.example.com" is not allowed; the policy allows none`}},
 		{"denied", `externalNames: {denied: ["**.example"]}`, to("a.b.Example"), []string{
 			`r/externalNames.denied: spec.externalName: "a.b.Example" is denied by **.example; write another name`}},
-		{"denied although allowed", `externalNames: {allowed: ["**"], denied: [a.example]}`, to("a.example"), []string{
-			`r/externalNames.denied: spec.externalName: "a.example" is denied by a.example; write another name`}},
+		{"denied although allowed", `externalNames: {allowed: ["**"], denied: [a.example.com]}`, to("a.example.com"), []string{
+			`r/externalNames.denied: spec.externalName: "a.example.com" is denied by a.example.com; write another name`}},
 		{"localhost", "externalNames: {}", to("LocalHost."), []string{
 			unsafe + `"LocalHost." is the machine of whoever follows it (localhost)` + rest}},
 		{"an address", "externalNames: {}", to("192.0.2.7"), []string{unsafe + `"192.0.2.7" is an IP address, not a name` + rest}},
@@ -24,6 +24,13 @@ func TestExternalNames(t *testing.T) {
 			unsafe + `"db.team-b.svc.cluster.local" is a name inside the cluster` + rest}},
 		{"one label", "externalNames: {}", to("printer"), []string{
 			unsafe + `"printer" has one label only, so that its meaning depends on who resolves it` + rest}},
+		{"completed", `externalNames: {allowed: ["**"]}`, to("grafana.monitoring"), []string{
+			unsafe + `"grafana.monitoring" has two labels and no public top-level domain, so that a Pod's search list may make ` +
+				`a Service of it (name.namespace)` + rest}},
+		{"of a private domain that is meant", `externalNames: {allowed: ["*.lan"]}`, to("nas.lan"), nil},
+		{"in the cloud's network", `externalNames: {allowed: ["**.internal"]}`, to("ip-10-0-0-1.eu-west-1.compute.internal"), []string{
+			unsafe + `"ip-10-0-0-1.eu-west-1.compute.internal" is the name of a machine inside the cloud's network` + rest}},
+		{"in the cloud's network, and meant", `externalNames: {allowed: ["**.compute.internal"]}`, to("ip-10-0-0-1.eu-west-1.compute.internal"), nil},
 		{"metadata", "externalNames: {}", to("169.254.169.254"), []string{
 			unsafe + `"169.254.169.254" is the address of a cloud's metadata service` + rest}},
 		{"empty", "externalNames: {}", to(""), []string{
@@ -54,13 +61,13 @@ func TestExternalNamesErrors(t *testing.T) {
 func TestKindOf(t *testing.T) {
 	for kind, names := range map[targetKind][]string{
 		ordinaryTarget: {
-			"example.com", "localhost.example.com", "svc.example.com", "mycluster.local", "a.mycluster.local", "1.2.3.4.example",
-			"metadata.example.com", "127.0.0.1.nip.io", "0xg.example", "cluster.local.example", "ip6-localhost.example",
+			"example.com", "localhost.example.com", "svc.example.com", "a.mycluster.local", "1.2.3.4.example",
+			"metadata.example.com", "127.0.0.1.nip.io", "0xg.example.com", "db.corp.internal", "a.b.internal", "x.c.internal", "grafana.dev", "cluster.local.example", "ip6-localhost.example.com",
 		},
 		metadataTarget: {
 			"169.254.169.254", "169.254.170.2", "2852039166", "0xa9fea9fe", "0251.0376.0251.0376", "169.16689662", "[fd00:ec2::254]",
 			"fd00:ec2::254", "::ffff:169.254.169.254", "fe80::a9fe:a9fe%eth0", "100.100.100.200", "metadata", "metadata.google.internal",
-			"instance-data", "instance-data.ec2.internal", "fd20:ce::254", "168.63.129.16",
+			"instance-data", "instance-data.ec2.internal", "instance-data.eu-west-1.compute.internal", "fd20:ce::254", "168.63.129.16",
 		},
 		loopbackTarget: {
 			"localhost", "a.localhost", "a.b.localhost", "localhost.localdomain", "localhost4.localdomain4", "localhost6.localdomain6",
@@ -72,8 +79,12 @@ func TestKindOf(t *testing.T) {
 			"a.0x7f", "99999999999", "0x", "0.8",
 		},
 		clusterTarget: {
-			"a.b.svc", "svc", "cluster.local", "a.b.svc.cluster.local", "10-0-0-1.b.pod.cluster.local", "api.cluster.local",
+			"a.b.svc", "svc", "cluster.local", "a.b.svc.cluster.local", "10-0-0-1.b.pod.cluster.local", "api.cluster.local", "10-0-0-1.default.pod", "x.y.svc.clusterset.local", "clusterset.local",
 		},
+		cloudTarget: {
+			"ip-10-0-0-1.ec2.internal", "ip-10-0-0-1.eu-west-1.compute.internal", "vm.europe-west1-b.c.project.internal", "vm.c.project.internal",
+		},
+		completedName:   {"kubernetes.default", "grafana.monitoring", "a.example", "mycluster.local", "nas.lan"},
 		unqualifiedName: {"", "db", "kubernetes", "ip6-allnodes", "0xg", "local"},
 	} {
 		for _, name := range names {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"golang.org/x/net/publicsuffix"
 )
 
 // targetKind says what makes the target of an ExternalName unsafe: whoever follows it (an ingress controller, a Pod
@@ -18,16 +20,21 @@ const (
 	loopbackTarget             // whoever follows the name
 	addressTarget              // an IP address, which a name must not be
 	clusterTarget              // inside the cluster, past namespaces and network policies
+	cloudTarget                // a machine in the cloud's own network
+	completedName              // a name that the search list of a Pod completes to one inside the cluster
 	unqualifiedName            // a name of one label, completed by whoever resolves it
 )
 
 // describe returns what a sentence says of a target of this kind.
 func (k targetKind) describe() string {
 	return [...]string{
-		metadataTarget:  "is the address of a cloud's metadata service",
-		loopbackTarget:  "is the machine of whoever follows it (localhost)",
-		addressTarget:   "is an IP address, not a name",
-		clusterTarget:   "is a name inside the cluster",
+		metadataTarget: "is the address of a cloud's metadata service",
+		loopbackTarget: "is the machine of whoever follows it (localhost)",
+		addressTarget:  "is an IP address, not a name",
+		clusterTarget:  "is a name inside the cluster",
+		cloudTarget:    "is the name of a machine inside the cloud's network",
+		completedName: "has two labels and no public top-level domain, so that a Pod's search list may make a Service of it " +
+			"(name.namespace)",
 		unqualifiedName: "has one label only, so that its meaning depends on who resolves it",
 	}[k]
 }
@@ -39,19 +46,52 @@ func kindOf(name string) targetKind {
 	if kind := kindOfAddress(name); kind != ordinaryTarget {
 		return kind
 	}
-	labels := strings.Split(name, ".")
-	top := labels[len(labels)-1]
+	first, rest, qualified := strings.Cut(name, ".")
+	top := name[strings.LastIndexByte(name, '.')+1:]
 	switch {
-	case slices.Contains(metadataNames, name):
+	case slices.Contains(metadataNames, name), first == "instance-data" && strings.HasSuffix(name, ".compute.internal"):
 		return metadataTarget
-	case top == "localhost", isLoopbackName(labels):
+	case top == "localhost", isLoopbackName(first, rest, qualified):
 		return loopbackTarget
-	case top == "svc", name == "cluster.local", strings.HasSuffix(name, ".cluster.local"):
+	case top == "svc", top == "pod", hasDomain(name, "cluster.local"), hasDomain(name, "clusterset.local"):
 		return clusterTarget
-	case len(labels) == 1:
+	case isCloudName(name):
+		return cloudTarget
+	case !qualified:
 		return unqualifiedName
+	case rest == top && !isPublicDomain(top):
+		return completedName
 	}
 	return ordinaryTarget
+}
+
+// hasDomain reports whether a name is a domain or lies below it.
+func hasDomain(name, domain string) bool {
+	rest, ok := strings.CutSuffix(name, domain)
+	return ok && (rest == "" || strings.HasSuffix(rest, "."))
+}
+
+// isCloudName knows the names that clouds give to machines inside their networks: AWS (ip-10-0-0-1.ec2.internal, or with
+// a region before compute.internal) and Google Cloud (vm.zone.c.project.internal). Others below .internal, which is
+// reserved for private use, are a company's own.
+func isCloudName(name string) bool {
+	for _, domain := range [...]string{"compute.internal", "ec2.internal", "google.internal"} {
+		if hasDomain(name, domain) {
+			return true
+		}
+	}
+	machine, ok := strings.CutSuffix(name, ".internal")
+	project := strings.LastIndexByte(machine, '.')
+	return ok && project >= 0 && hasDomain(machine[:project], "c")
+}
+
+// isPublicDomain reports whether a label is a top-level domain of the public DNS. The resolver of a Pod completes a name
+// with fewer than five dots (ndots) by the domains of its search list, svc.cluster.local among them, before it asks for
+// the name as it is: grafana.monitoring is the Service grafana. A namespace that is called like a public domain (dev)
+// cannot be told apart.
+func isPublicDomain(label string) bool {
+	_, public := publicsuffix.PublicSuffix(label)
+	return public
 }
 
 // metadataNames are the names under which clouds answer for their metadata service.
@@ -77,10 +117,10 @@ var metadataRanges = []netip.Prefix{
 
 // isLoopbackName knows the names that hosts files give to the machine itself: those of Debian, of Red Hat, and those
 // that kubelet writes into Pods. Names under .localhost are loopback by RFC 6761 and recognised by their last label.
-func isLoopbackName(labels []string) bool {
-	switch labels[0] {
+func isLoopbackName(first, rest string, qualified bool) bool {
+	switch first {
 	case "localhost", "localhost4", "localhost6", "ip6-localhost", "ip6-loopback", "loopback":
-		return len(labels) == 1 || len(labels) == 2 && strings.HasPrefix(labels[1], "localdomain")
+		return !qualified || strings.HasPrefix(rest, "localdomain") && !strings.Contains(rest, ".")
 	}
 	return false
 }
@@ -113,8 +153,9 @@ func kindOfAddress(name string) targetKind {
 // octal (010) or hexadecimal (0x8), the last of which fills all bytes that are left. 127.1, 0x7f.1, 017700000001 and
 // 2130706433 are the same address.
 func parseLooseIPv4(s string) (netip.Addr, bool) {
-	parts := strings.Split(s, ".")
-	if len(parts) > 4 {
+	const most = 4
+	parts := strings.SplitN(s, ".", most+1)
+	if len(parts) > most {
 		return netip.Addr{}, false
 	}
 	var v uint64

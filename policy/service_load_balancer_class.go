@@ -2,8 +2,9 @@ package policy
 
 import (
 	"errors"
-	"fmt"
 	"slices"
+
+	"github.com/evergate/evergate/internal/text"
 )
 
 // loadBalancerClassRules is the field loadBalancerClass: {required: true, allowed: [example.com/internal]}.
@@ -18,12 +19,12 @@ type loadBalancerClassRules struct {
 type loadBalancerClass string
 
 // UnmarshalText refuses what cannot be a class.
-func (c *loadBalancerClass) UnmarshalText(text []byte) error {
-	if len(text) == 0 {
+func (c *loadBalancerClass) UnmarshalText(b []byte) error {
+	if len(b) == 0 {
 		return errors.New(`"" is not a class: a Service without one passes unless required is true`)
 	}
-	*c = loadBalancerClass(text)
-	return refuseControl(text, "class")
+	*c = loadBalancerClass(b)
+	return refuseControl(b, "class")
 }
 
 // Validate implements strict.Validator.
@@ -56,12 +57,11 @@ func (c loadBalancerClassRequired) find(svc *Service, r *report) {
 	if svc.typ() != loadBalancer || svc.LoadBalancerClass != nil && *svc.LoadBalancerClass != "" {
 		return
 	}
-	f := Finding{Check: "loadBalancerClass.required", Path: "spec.loadBalancerClass"}
-	f.Reason = "is required for a LoadBalancer; set it"
+	reason := "is required for a LoadBalancer; set it"
 	if len(c) > 0 {
-		f.Reason = fmt.Sprintf("is required for a LoadBalancer; allowed: %s", listing(c))
+		reason = "is required for a LoadBalancer; allowed: " + text.List(c)
 	}
-	r.add(f)
+	r.add(identity{check: "loadBalancerClass.required"}, "spec.loadBalancerClass", reason)
 }
 
 // loadBalancerClassAllowed (loadBalancerClass.allowed) finds a spec.loadBalancerClass that is not listed.
@@ -71,13 +71,10 @@ func (c loadBalancerClassAllowed) find(svc *Service, r *report) {
 	if svc.LoadBalancerClass == nil || *svc.LoadBalancerClass == "" {
 		return
 	}
-	if slices.Contains(c, loadBalancerClass(*svc.LoadBalancerClass)) {
+	class := *svc.LoadBalancerClass
+	if !r.spend(len(c)) || slices.Contains(c, loadBalancerClass(class)) {
 		return
 	}
-	r.add(Finding{
-		Check:  "loadBalancerClass.allowed",
-		Path:   "spec.loadBalancerClass",
-		Reason: quoted(*svc.LoadBalancerClass) + " is not allowed" + passing(c),
-		Value:  *svc.LoadBalancerClass,
-	})
+	r.add(identity{check: "loadBalancerClass.allowed", value: class}, "spec.loadBalancerClass",
+		text.Quote(class)+" is not allowed"+passing(c))
 }

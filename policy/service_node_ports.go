@@ -2,7 +2,8 @@ package policy
 
 import (
 	"fmt"
-	"strconv"
+
+	"github.com/evergate/evergate/internal/text"
 )
 
 // nodePortRules is the field nodePorts: {allowed: []} or {allowed: ["30000-30999"]}.
@@ -15,7 +16,7 @@ func (b *nodePortRules) checks() []check[Service] {
 	if b == nil {
 		return nil
 	}
-	return []check[Service]{nodePortsAllowed{b.Allowed}}
+	return []check[Service]{nodePortsAllowed{b.Allowed, text.List(b.Allowed.strings())}}
 }
 
 // nodePortsAllowed (nodePorts.allowed) finds each node port outside the ranges: spec.ports[].nodePort, of NodePort
@@ -25,33 +26,40 @@ func (b *nodePortRules) checks() []check[Service] {
 // user often never wrote the port that is found, and to remove it would bring another one: the sentence names the field
 // that keeps the API server from allocating it. A LoadBalancer's node ports stay when the allocation is switched off
 // on an update; its health check port is there for externalTrafficPolicy Local alone.
-type nodePortsAllowed struct{ ranges portRanges }
+type nodePortsAllowed struct {
+	ranges  portRanges
+	allowed string // the ranges, as sentences list them
+}
 
 func (c nodePortsAllowed) find(svc *Service, r *report) {
-	for i, p := range svc.Ports {
-		c.judge(fmt.Sprintf("spec.ports[%d].nodePort", i), "", p.NodePort, portMend(svc.typ()), r)
+	for i := range svc.Ports {
+		if !r.spend(c.ranges.steps()) {
+			return
+		}
+		port := svc.Ports[i].NodePort
+		if port == 0 || c.ranges.contains(port) {
+			continue
+		}
+		if f := r.found(identity{check: "nodePorts.allowed", value: portText(port)}); f != nil {
+			f.Path, f.Reason = fmt.Sprintf("spec.ports[%d].nodePort", i), c.reason(port, portFix(svc.typ()))
+		}
 	}
-	c.judge("spec.healthCheckNodePort", "health checks ", svc.HealthCheckNodePort, "set spec.externalTrafficPolicy to Cluster", r)
+	if port := svc.HealthCheckNodePort; port != 0 && !c.ranges.contains(port) {
+		r.add(identity{check: "nodePorts.allowed", value: portText(port), use: "health checks"}, "spec.healthCheckNodePort",
+			c.reason(port, "set spec.externalTrafficPolicy to Cluster"))
+	}
 }
 
-// judge adds a finding for a node port that does not pass. use tells its identity apart from that of a port with the
-// same number that is used otherwise, mend says how to have none.
-func (c nodePortsAllowed) judge(path, use string, port int32, mend string, r *report) {
-	if port == 0 || c.ranges.contains(port) {
-		return
-	}
-	f := Finding{Check: "nodePorts.allowed", Path: path, Value: use + strconv.Itoa(int(port))}
+// reason says that a node port does not pass. fix says how to have none.
+func (c nodePortsAllowed) reason(port int32, fix string) string {
 	const origin = "; if you did not write it, the API server allocated it: "
 	if len(c.ranges) == 0 {
-		f.Reason = fmt.Sprintf("node port %d is not allowed%s%s", port, origin, mend)
-	} else {
-		f.Reason = fmt.Sprintf("node port %d is not allowed; allowed: %s%swrite one that is allowed, or %s",
-			port, listing(c.ranges.strings()), origin, mend)
+		return fmt.Sprintf("node port %d is not allowed%s%s", port, origin, fix)
 	}
-	r.add(f)
+	return fmt.Sprintf("node port %d is not allowed; allowed: %s%swrite one that is allowed, or %s", port, c.allowed, origin, fix)
 }
 
-func portMend(t serviceType) string {
+func portFix(t serviceType) string {
 	if t == loadBalancer {
 		return "set spec.allocateLoadBalancerNodePorts to false and remove every nodePort"
 	}
@@ -67,10 +75,6 @@ func (serviceAllocation) find(svc *Service, r *report) {
 	if svc.typ() != loadBalancer || svc.AllocateLoadBalancerNodePorts != nil && !*svc.AllocateLoadBalancerNodePorts {
 		return
 	}
-	r.add(Finding{
-		Check:  "allocateLoadBalancerNodePorts",
-		Path:   "spec.allocateLoadBalancerNodePorts",
-		Reason: "node ports are allocated to this LoadBalancer, which is denied; set it to false",
-		Value:  "true",
-	})
+	r.add(identity{check: "allocateLoadBalancerNodePorts", value: "true"}, "spec.allocateLoadBalancerNodePorts",
+		"node ports are allocated to this LoadBalancer, which is denied; set it to false")
 }

@@ -5,14 +5,16 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/evergate/evergate/internal/text"
 )
 
 // portRange is a range of ports in a policy file, both ends included: "443" or "8000-8999".
 type portRange struct{ low, high int32 }
 
 // UnmarshalText accepts a port, or two with - between them. Ports count from 1 to 65535.
-func (p *portRange) UnmarshalText(text []byte) error {
-	first, last, isRange := strings.Cut(string(text), "-")
+func (p *portRange) UnmarshalText(b []byte) error {
+	first, last, isRange := strings.Cut(string(b), "-")
 	low, err := strconv.ParseUint(first, 10, 16)
 	high := low
 	if err == nil && isRange {
@@ -20,9 +22,9 @@ func (p *portRange) UnmarshalText(text []byte) error {
 	}
 	switch {
 	case err != nil || low == 0:
-		return fmt.Errorf(`%q is not a port or a range of ports: write "443" or "8000-8999", each from 1 to 65535`, text)
+		return fmt.Errorf(`%s is not a port or a range of ports: write "443" or "8000-8999", each from 1 to 65535`, text.Quote(b))
 	case low > high:
-		return fmt.Errorf(`%q is upside down: write "%d-%d"`, text, high, low)
+		return fmt.Errorf(`%s is upside down: write "%d-%d"`, text.Quote(b), high, low)
 	}
 	*p = portRange{int32(low), int32(high)}
 	return nil
@@ -42,6 +44,9 @@ func (ps portRanges) contains(port int32) bool {
 	return slices.ContainsFunc(ps, func(p portRange) bool { return p.low <= port && port <= p.high })
 }
 
+// steps is how many steps it takes to look a port up.
+func (ps portRanges) steps() int { return 1 + len(ps)/16 }
+
 func (ps portRanges) strings() []string {
 	s := make([]string, len(ps))
 	for i, p := range ps {
@@ -60,23 +65,29 @@ func (b *servicePortRules) checks() []check[Service] {
 	if b == nil {
 		return nil
 	}
-	return []check[Service]{servicePortsAllowed{b.Allowed}}
+	return []check[Service]{servicePortsAllowed{b.Allowed, passing(b.Allowed.strings())}}
 }
 
 // servicePortsAllowed (ports.allowed) finds each spec.ports[].port outside the ranges. It looks neither at node ports,
 // which have a field of their own, nor at target ports, which are the Pods' affair.
-type servicePortsAllowed struct{ ranges portRanges }
+type servicePortsAllowed struct {
+	ranges  portRanges
+	passing string
+}
 
 func (c servicePortsAllowed) find(svc *Service, r *report) {
-	for i, p := range svc.Ports {
-		if !c.ranges.contains(p.Port) {
-			port := strconv.Itoa(int(p.Port))
-			r.add(Finding{
-				Check:  "ports.allowed",
-				Path:   fmt.Sprintf("spec.ports[%d].port", i),
-				Reason: port + " is not allowed" + passing(c.ranges.strings()),
-				Value:  port,
-			})
+	for i := range svc.Ports {
+		if !r.spend(c.ranges.steps()) {
+			return
+		}
+		port := svc.Ports[i].Port
+		if c.ranges.contains(port) {
+			continue
+		}
+		if f := r.found(identity{check: "ports.allowed", value: portText(port)}); f != nil {
+			f.Path, f.Reason = fmt.Sprintf("spec.ports[%d].port", i), portText(port)+" is not allowed"+c.passing
 		}
 	}
 }
+
+func portText(port int32) string { return strconv.Itoa(int(port)) }

@@ -3,7 +3,11 @@ package policy
 import (
 	"errors"
 	"fmt"
+	"net/netip"
+	"strconv"
 	"strings"
+
+	"github.com/evergate/evergate/internal/text"
 )
 
 // sourceRangesAnnotation is the older way to write spec.loadBalancerSourceRanges. Cloud providers read it when the
@@ -43,25 +47,82 @@ func (b *sourceRangeRules) checks() []check[Service] {
 
 // sourceRange is one range as it is written, and where.
 type sourceRange struct {
-	path, text string
-	hidden     bool // stands in the annotation, behind the field
+	written string
+	index   int  // in the field; inAnnotation if it stands there
+	hidden  bool // stands in the annotation, behind the field
+	prefix  netip.Prefix
+	err     error // why it is no range
 }
 
-// sourceRanges lists the ranges of a Service: those of the field, and those of the annotation also where the field
-// hides it from the cloud provider, since removing the field would bring it to light. Spaces around a range do not count.
-func (s *Service) sourceRanges() []sourceRange {
-	var all []sourceRange
-	for i, text := range s.LoadBalancerSourceRanges {
-		path := fmt.Sprintf("spec.loadBalancerSourceRanges[%d]", i)
-		all = append(all, sourceRange{path: path, text: strings.TrimSpace(text)})
+// inAnnotation is the index of ranges that do not stand in the field.
+const inAnnotation = -1
+
+func (s *sourceRange) path() string {
+	if s.index == inAnnotation {
+		return annotationPath(sourceRangesAnnotation)
 	}
-	hidden := len(all) > 0
-	if list := strings.TrimSpace(s.Annotations[sourceRangesAnnotation]); list != "" {
-		for text := range strings.SplitSeq(list, ",") {
-			all = append(all, sourceRange{annotationPath(sourceRangesAnnotation), strings.TrimSpace(text), hidden})
+	return "spec.loadBalancerSourceRanges[" + strconv.Itoa(s.index) + "]"
+}
+
+// maxAnnotationRanges is how many ranges of the annotation are judged: as many as the load balancers of any large cloud
+// take. What lists more is found as a whole.
+const maxAnnotationRanges = 5000
+
+// errNoLength says what is wrong with an address where a range should be.
+var errNoLength = errors.New("no length such as /24")
+
+// errManyRanges says what is wrong with an annotation that lists more.
+var errManyRanges = fmt.Errorf("it lists more than %d ranges", maxAnnotationRanges)
+
+// sourceRanges lists the ranges of a Service, parsed once for all rules: those of the field, and those of the annotation
+// also where the field hides it from the cloud provider, since removing the field would bring it to light. Spaces around
+// a range do not count.
+func (r *report) sourceRanges(svc *Service) []sourceRange {
+	if r.ranges != nil {
+		return r.ranges
+	}
+	list := strings.TrimSpace(svc.Annotations[sourceRangesAnnotation])
+	if !r.spend(stepsOf(1, list)) {
+		return nil
+	}
+	commas := strings.Count(list, ",")
+	r.ranges = make([]sourceRange, 0, len(svc.LoadBalancerSourceRanges)+min(commas, maxAnnotationRanges)+1)
+	for i, s := range svc.LoadBalancerSourceRanges {
+		if !r.spend(stepsOf(2, s)) {
+			return nil
 		}
+		r.ranges = append(r.ranges, newSourceRange(s, i, false))
 	}
-	return all
+	if list == "" {
+		return r.ranges
+	}
+	hidden := len(r.ranges) > 0
+	if commas >= maxAnnotationRanges {
+		all := sourceRange{written: list, index: inAnnotation, hidden: hidden, err: errManyRanges}
+		r.ranges = append(r.ranges, all)
+		return r.ranges
+	}
+	for s := range strings.SplitSeq(list, ",") {
+		if !r.spend(stepsOf(2, s)) {
+			return nil
+		}
+		r.ranges = append(r.ranges, newSourceRange(s, inAnnotation, hidden))
+	}
+	return r.ranges
+}
+
+func newSourceRange(written string, index int, hidden bool) sourceRange {
+	s := sourceRange{written: strings.TrimSpace(written), index: index, hidden: hidden}
+	s.prefix, s.err = parseRange(s.written)
+	if s.err == nil && !strings.Contains(s.written, "/") {
+		s.err = errNoLength
+	}
+	return s
+}
+
+// hasSourceRanges reports whether a Service says anywhere who may call it.
+func (s *Service) hasSourceRanges() bool {
+	return len(s.LoadBalancerSourceRanges) > 0 || strings.TrimSpace(s.Annotations[sourceRangesAnnotation]) != ""
 }
 
 // sourceRangesRequired (loadBalancerSourceRanges.required) finds a Service of type LoadBalancer that has ranges neither
@@ -70,14 +131,11 @@ func (s *Service) sourceRanges() []sourceRange {
 type sourceRangesRequired struct{}
 
 func (sourceRangesRequired) find(svc *Service, r *report) {
-	if svc.typ() != loadBalancer || len(svc.sourceRanges()) > 0 {
+	if svc.typ() != loadBalancer || svc.hasSourceRanges() {
 		return
 	}
-	r.add(Finding{
-		Check:  "loadBalancerSourceRanges.required",
-		Path:   "spec.loadBalancerSourceRanges",
-		Reason: "is required for a LoadBalancer; list the address ranges that may call it",
-	})
+	r.add(identity{check: "loadBalancerSourceRanges.required"}, "spec.loadBalancerSourceRanges",
+		"is required for a LoadBalancer; list the address ranges that may call it")
 }
 
 // sourceRangesAllowed (loadBalancerSourceRanges.allowed) finds each range that is not wholly allowed, in
@@ -90,20 +148,26 @@ type sourceRangesAllowed struct {
 }
 
 func (c sourceRangesAllowed) find(svc *Service, r *report) {
-	for _, s := range svc.sourceRanges() {
-		f := Finding{Check: "loadBalancerSourceRanges.allowed", Path: s.path, Idle: s.hidden}
-		p, err := parseRange(s.text)
-		if err == nil && !strings.Contains(s.text, "/") {
-			err = errors.New("no length such as /24")
+	ranges := r.sourceRanges(svc)
+	for i := range ranges {
+		s := &ranges[i]
+		if !r.spend(1) {
+			return
 		}
+		id := identity{check: "loadBalancerSourceRanges.allowed", idle: s.hidden}
 		switch {
-		case err != nil:
-			f.Value, f.Reason = s.text, fmt.Sprintf("%s is not an address range: %v", quoted(s.text), err)
-		case c.ranges.covers(p):
+		case s.err != nil:
+			id.value = s.written
+		case c.ranges.covers(s.prefix):
 			continue
 		default:
-			f.Range, f.Reason = p.Masked(), quoted(s.text)+" is not allowed"+c.passing
+			id.prefix = s.prefix.Masked()
 		}
-		r.add(f)
+		if f := r.found(id); f != nil {
+			f.Path, f.Reason = s.path(), text.Quote(s.written)+" is not allowed"+c.passing
+			if s.err != nil {
+				f.Reason = text.Quote(s.written) + " is not an address range: " + plainReason(s.err).Error()
+			}
+		}
 	}
 }

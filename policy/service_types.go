@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
@@ -19,12 +20,12 @@ const (
 type serviceType string
 
 // UnmarshalText accepts the four types that Kubernetes has.
-func (t *serviceType) UnmarshalText(text []byte) error {
+func (t *serviceType) UnmarshalText(b []byte) error {
 	known := []serviceType{clusterIP, nodePort, loadBalancer, externalName}
-	if !slices.Contains(known, serviceType(text)) {
-		return fmt.Errorf("%q is not a type of Service: write ClusterIP, NodePort, LoadBalancer or ExternalName", text)
+	if !slices.Contains(known, serviceType(b)) {
+		return fmt.Errorf("%s is not a type of Service: write ClusterIP, NodePort, LoadBalancer or ExternalName", text.Quote(b))
 	}
-	*t = serviceType(text)
+	*t = serviceType(b)
 	return nil
 }
 
@@ -71,7 +72,7 @@ type serviceTypesAllowed []serviceType
 
 func (c serviceTypesAllowed) find(svc *Service, r *report) {
 	if t := svc.typ(); !slices.Contains(c, t) {
-		r.add(typeFinding("types.allowed", t, "is not allowed"+passing(c)))
+		r.add(t.identity("types.allowed"), "spec.type", text.Quote(string(t))+" is not allowed"+passing(c))
 	}
 }
 
@@ -80,10 +81,9 @@ type serviceTypesDenied []serviceType
 
 func (c serviceTypesDenied) find(svc *Service, r *report) {
 	if t := svc.typ(); slices.Contains(c, t) {
-		r.add(typeFinding("types.denied", t, "is denied; write another type"))
+		r.add(t.identity("types.denied"), "spec.type", text.Quote(string(t))+" is denied; write another type")
 	}
 }
 
-func typeFinding(check string, t serviceType, reason string) Finding {
-	return Finding{Check: check, Path: "spec.type", Reason: quoted(string(t)) + " " + reason, Value: string(t)}
-}
+// identity is that of a finding about a type.
+func (t serviceType) identity(check string) identity { return identity{check: check, value: string(t)} }

@@ -24,6 +24,8 @@ type servicesEntry struct {
 	LoadBalancerSourceRanges *sourceRangeRules `yaml:"loadBalancerSourceRanges"`
 	// ExternalIPs: which addresses it may claim.
 	ExternalIPs *externalIPRules `yaml:"externalIPs"`
+	// LoadBalancerStatus: which addresses may be written into its status, and by whom.
+	LoadBalancerStatus *loadBalancerStatusRules `yaml:"loadBalancerStatus"`
 	// ExternalNames: where a Service of type ExternalName may point.
 	ExternalNames *externalNameRules `yaml:"externalNames"`
 	// Annotations: which annotations it may or must have.
@@ -35,7 +37,7 @@ func (e *servicesEntry) Validate() error {
 	err := e.header.validate(dimensions{requester: true})
 	if len(e.checks()) == 0 {
 		return errors.Join(err, errNoCheck("types, ports, nodePorts, allocateLoadBalancerNodePorts, loadBalancerClass, "+
-			"loadBalancerSourceRanges, externalIPs, externalNames or annotations"))
+			"loadBalancerSourceRanges, externalIPs, loadBalancerStatus, externalNames or annotations"))
 	}
 	return err
 }
@@ -54,6 +56,7 @@ func (e *servicesEntry) checks() []check[Service] {
 		e.LoadBalancerClass.checks(),
 		e.LoadBalancerSourceRanges.checks(),
 		e.ExternalIPs.checks(),
+		e.LoadBalancerStatus.checks(),
 		e.ExternalNames.checks(),
 		e.Annotations.checks(),
 	)

@@ -28,7 +28,7 @@ func testServices(t *testing.T, cases []serviceCase) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			p := mustLoad(t, servicesRule(c.rule))
-			got := sentences(p.JudgeService(Attributes{Operation: Create}, &c.svc, nil))
+			got := sentences(must(p.JudgeService(Attributes{Operation: Create}, &c.svc, nil, nil)))
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Error(diff)
 			}
@@ -62,7 +62,7 @@ func TestServiceManifests(t *testing.T) {
 		}
 		t.Run(strings.TrimPrefix(path, "testdata/services/"), func(t *testing.T) {
 			p, text := mustLoadBeside(t, path), readFile(t, path)
-			got := sentences(p.JudgeService(Attributes{Operation: Create}, readService(t, text), nil))
+			got := sentences(must(p.JudgeService(Attributes{Operation: Create}, readService(t, text), nil, nil)))
 			if diff := cmp.Diff(marked(text, wantMark), got); diff != "" {
 				t.Error(diff)
 			}
@@ -91,6 +91,9 @@ func readService(t testing.TB, manifest []byte) *Service {
 		AllocateLoadBalancerNodePorts: in.Spec.AllocateLoadBalancerNodePorts,
 		HealthCheckNodePort:           in.Spec.HealthCheckNodePort,
 	}
+	for _, p := range in.Status.LoadBalancer.Ingress {
+		out.LoadBalancerIngress = append(out.LoadBalancerIngress, LoadBalancerIngress{IP: p.IP, Hostname: p.Hostname})
+	}
 	for _, p := range in.Spec.Ports {
 		out.Ports = append(out.Ports, ServicePort{Name: p.Name, Port: p.Port, NodePort: p.NodePort})
 	}
@@ -100,11 +103,13 @@ func readService(t testing.TB, manifest []byte) *Service {
 func TestServicesEntryErrors(t *testing.T) {
 	testServicesErrors(t, map[string]string{
 		"message: none": ": checks nothing: write types, ports, nodePorts, allocateLoadBalancerNodePorts, " +
-			"loadBalancerClass, loadBalancerSourceRanges, externalIPs, externalNames or annotations",
+			"loadBalancerClass, loadBalancerSourceRanges, externalIPs, loadBalancerStatus, externalNames or annotations",
 		"types: {}":                           "types: checks nothing: write allowed or denied",
 		"ports: {}":                           "ports: allowed is required",
 		"nodePorts: {}":                       "nodePorts: allowed is required",
 		"externalIPs: {}":                     "externalIPs: allowed is required",
+		"loadBalancerStatus: {}":              "loadBalancerStatus: checks nothing: write allowed, hostnames or writers",
+		"loadBalancerStatus: {writers: {}}":   "loadBalancerStatus.writers: names nobody: write users or groups, or deny all with allowed: [] and hostnames: []",
 		"loadBalancerClass: {}":               "loadBalancerClass: checks nothing: write required: true or allowed",
 		"loadBalancerSourceRanges: {}":        "loadBalancerSourceRanges: checks nothing: write required: true or allowed",
 		"annotations: {}":                     "annotations: checks nothing: write denied, required, requiredForLoadBalancer, values or deniedValues",
@@ -139,7 +144,7 @@ services:
 		ExternalIPs: []string{"192.0.2.1"},
 	}
 	var got []string
-	for _, f := range p.JudgeService(Attributes{Operation: Create, User: "jane"}, &svc, nil) {
+	for _, f := range must(p.JudgeService(Attributes{Operation: Create, User: "jane"}, &svc, nil, nil)) {
 		got = append(got, f.ID())
 		if f.Note != "ask #network" {
 			t.Errorf("%s: the message is missing", f.ID())
@@ -153,7 +158,7 @@ services:
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if fs := p.JudgeService(Attributes{Operation: Create, User: "jane", Groups: []string{"break-glass"}}, &svc, nil); fs != nil {
+	if fs := must(p.JudgeService(Attributes{Operation: Create, User: "jane", Groups: []string{"break-glass"}}, &svc, nil, nil)); fs != nil {
 		t.Errorf("excluded, but %v", fs)
 	}
 }

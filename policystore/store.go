@@ -149,6 +149,9 @@ func (s *Store) loaded(was, is *snapshot) {
 		st.Hash, st.Counts, st.Files, st.Stale = hash, counts, is.files, false
 	})
 	s.log.Log(context.Background(), level, msg, attrs...)
+	for _, warning := range is.policy.Warnings() {
+		s.log.Warn("policy warning", "warning", warning)
+	}
 	s.observer.PolicyLoaded(hash, counts)
 }
 
@@ -165,9 +168,6 @@ func (l *snapshot) empty(path string) string {
 		return "no entry is switched on in " + strings.Join(l.files, ", ")
 	}
 }
-
-// maxErrorLines bounds what one bad policy writes into the log. Nobody mends more at a time; Status has all of them.
-const maxErrorLines = 100
 
 // refused tells why the files were not taken.
 func (s *Store) refused(err error) {
@@ -189,12 +189,10 @@ func (s *Store) refused(err error) {
 	}
 	// One record a line: each is a sentence with its file, line and column, and a terminal shows them below each other.
 	lines := slices.Collect(strings.Lines(invalid.Err.Error()))
-	s.log.Error("policy refused: the last good one stays in force", "hash", hash, "errors", len(lines))
-	for _, line := range lines[:min(len(lines), maxErrorLines)] {
+	// Package policy tells a hundred at most, and how many more there are.
+	s.log.Error("policy refused: the last good one stays in force", "hash", hash, "errors", policy.Mistakes(invalid.Err))
+	for _, line := range lines {
 		s.log.Error("policy error", "error", strings.TrimSuffix(line, "\n"))
-	}
-	if more := len(lines) - maxErrorLines; more > 0 {
-		s.log.Error("policy error", "error", fmt.Sprintf("and %d more: evergate policy check prints all", more))
 	}
 }
 

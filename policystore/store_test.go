@@ -26,7 +26,10 @@ func text(name string) string {
 }
 
 const (
-	bad      = "apiVersion: evergate.dev/v1alpha1\nkind: Policy\nmirors: []\n"
+	bad    = "apiVersion: evergate.dev/v1alpha1\nkind: Policy\nmirors: []\n"
+	behind = "apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n" +
+		"mirrors:\n- {name: hub, mode: enforce, sources: [docker.io], mirror: m.example/hub}\n" +
+		"pods:\n- {name: r, mode: enforce, images: {denied: [docker.io/evil/x]}}\n"
 	badLine1 = `keys.yaml:3:1: mirors: unknown field; did you mean mirrors?`
 )
 
@@ -79,8 +82,8 @@ func TestOpen(t *testing.T) {
 		"both/b.yaml": text("b"), "both/a.yml": text("a"), "both/README": "-", "both/.swp.yaml": "-",
 		"none/README":     "-",
 		"off/policy.yaml": "# nothing yet\n",
-		"bad/keys.yaml":   bad,
-		"twice/a.yaml":    text("a"), "twice/b.yaml": text("a"),
+		"bad/keys.yaml":   bad, "behind/policy.yaml": behind,
+		"twice/a.yaml": text("a"), "twice/b.yaml": text("a"),
 		"alone": text("a"),
 	} {
 		path := filepath.Join(dir, name)
@@ -117,6 +120,12 @@ func TestOpen(t *testing.T) {
 			path: "off", hash: hash(t, file("policy.yaml", "# nothing yet\n")),
 			log: empty + `hash=HASH reason="no entry is switched on in policy.yaml" files=[policy.yaml]` + none,
 		},
+		"what does less than it looks like": {
+			path: "behind", hash: hash(t, file("policy.yaml", behind)),
+			log: `level=INFO msg="policy loaded" path=PATH hash=HASH files=[policy.yaml] mirrors=1 pods=1 ingresses=0 services=0` + "\n" +
+				`level=WARN msg="policy warning" path=PATH warning="policy.yaml:6:3: pods[0]: images.denied has docker.io/evil/x, and ` +
+				`mirrors entry hub has it at m.example/hub/evil/x: written so, an image is not denied; deny m.example/hub/evil/x too"`,
+		},
 		"bad": {
 			path: "bad", err: "the policy at PATH is not valid:\n" + badLine1,
 		},
@@ -144,7 +153,7 @@ func TestOpen(t *testing.T) {
 			if got := s.Current().Hash(); got != test.hash {
 				t.Errorf("hash %s, want %s", got, test.hash)
 			}
-			expectLog(t, lines, path, strings.ReplaceAll(test.log, "HASH", test.hash))
+			expectLog(t, lines, path, strings.Split(strings.ReplaceAll(test.log, "HASH", test.hash), "\n")...)
 		})
 	}
 }
@@ -332,7 +341,7 @@ func TestUnreadableKeepsTheLastGoodPolicy(t *testing.T) {
 	})
 }
 
-// The log of one bad policy is bounded, its Status is not.
+// The log of one bad policy is bounded, and so is its Status.
 func TestManyErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		volume := atomicdir.New(t)
@@ -351,14 +360,82 @@ func TestManyErrors(t *testing.T) {
 		volume.Write(map[string]string{"a.yaml": many})
 		seen()
 		got := lines.Take()
-		if len(got) != 1+maxErrorLines+1 {
+		if len(got) != 1+100+1 {
 			t.Fatalf("%d lines", len(got))
 		}
-		if want := `error="and 50 more: evergate policy check prints all"`; !strings.HasSuffix(got[len(got)-1], want) {
+		if want := `errors=150`; !strings.HasSuffix(got[0], want) {
+			t.Errorf("the first line is %s", got[0])
+		}
+		if want := `error="and 50 more: fix these 100 first"`; !strings.HasSuffix(got[len(got)-1], want) {
 			t.Errorf("the last line is %s", got[len(got)-1])
 		}
-		if errs := s.Status().Refused.Error; strings.Count(errs, "\n") != 150 {
+		if errs := s.Status().Refused.Error; strings.Count(errs, "\n") != 101 {
 			t.Errorf("status holds %d lines", strings.Count(errs, "\n"))
 		}
 	})
+}
+
+// A policy that exceeds a limit is refused as any other that is wrong: the last good one stays.
+func TestBeyondTheLimitsKeepsTheLastGoodPolicy(t *testing.T) {
+	const head = "apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n"
+	comment := func(n int) string { return strings.Repeat("#", n) }
+	for name, test := range map[string]struct {
+		files map[string]string
+		logs  []string
+	}{
+		"steps of regular expressions": {
+			map[string]string{"a.yaml": head + "ingresses:\n- {name: a, mode: enforce, paths: {deniedPatterns: [" +
+				strings.Repeat("'/.{1000}', ", 12_000) + "'/a']}}\n"},
+			[]string{
+				`level=ERROR msg="policy refused: the last good one stays in force" path=PATH hash=HASH errors=1`,
+				`level=ERROR msg="policy error" path=PATH error="a.yaml:4:2441: ingresses[0].paths.deniedPatterns[199]: the regular ` +
+					`expressions of the policy have more than 200,000 steps together, which is the limit"`,
+			},
+		},
+		"values": {
+			map[string]string{"a.yaml": head + "mirrors: [" + strings.Repeat("a,", 1<<20) + "a]\n"},
+			[]string{
+				`level=ERROR msg="policy refused: the last good one stays in force" path=PATH hash=HASH errors=1`,
+				`level=ERROR msg="policy error" path=PATH error="a.yaml:3:1: the policy has more than 800,000 values, which is the limit"`,
+			},
+		},
+		"bytes of all files": {
+			map[string]string{"a.yaml": comment(4 << 20), "b.yaml": comment(4 << 20), "c.yaml": comment(1)},
+			[]string{`level=ERROR msg="policy cannot be read: the last good one stays in force" path=PATH hash=HASH error="PATH/c.yaml and ` +
+				`the files before it hold more than 8 MiB, which is the limit for all of them together"`},
+		},
+		"at the limit": {
+			map[string]string{"a.yaml": comment(4 << 20), "b.yaml": comment(4 << 20)},
+			[]string{`level=WARN msg="policy changed: it is empty, every object is allowed and no image is rewritten" path=PATH hash=HASH was=HASH ` +
+				`reason="no entry is switched on in a.yaml, b.yaml" files="[a.yaml b.yaml]" mirrors=0 pods=0 ingresses=0 services=0`},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				volume := atomicdir.New(t)
+				volume.Write(map[string]string{"a.yaml": text("a")})
+				log, lines := logtest.New()
+				s, err := Open(volume.Path(), log, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				lines.Take()
+				run(t, s)
+				before := s.Current().Hash()
+				volume.Write(test.files)
+				seen()
+				var got []string
+				for _, line := range lines.Take() {
+					line = strings.ReplaceAll(line, volume.Path(), "PATH")
+					got = append(got, strings.ReplaceAll(strings.ReplaceAll(line, before, "HASH"), s.Current().Hash(), "HASH"))
+				}
+				if diff := cmp.Diff(test.logs, got); diff != "" {
+					t.Error(diff)
+				}
+				if stays := name != "at the limit"; (s.Current().Hash() == before) != stays || s.Status().Stale != stays {
+					t.Errorf("the policy is %s, was %s; status %+v", s.Current().Hash(), before, s.Status())
+				}
+			})
+		})
+	}
 }

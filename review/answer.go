@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/evergate/evergate/internal/text"
 )
 
 // Answer is what a review is answered with.
@@ -163,18 +164,9 @@ func warnings(all []string) []string {
 
 // warning replaces what would make the API server drop the whole text, control characters and invalid UTF-8, and cuts
 // what is long.
-func warning(text string) string {
-	text = strings.Map(func(c rune) rune {
-		if unicode.IsControl(c) {
-			return ' '
-		}
-		return c
-	}, text)
-	text = strings.TrimSpace(text)
-	if utf8.RuneCountInString(text) <= maxWarningRunes {
-		return text
-	}
-	return string([]rune(text)[:maxWarningRunes-1]) + "…"
+func warning(s string) string {
+	const most = utf8.UTFMax * maxWarningRunes // bytes, before which the runes are not counted
+	return text.TruncateRunes(strings.TrimSpace(text.Printable(s, most)), maxWarningRunes)
 }
 
 // validAuditKey says whether the API server takes the key: it puts the webhook's name and a slash before it and wants

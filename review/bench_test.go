@@ -42,7 +42,7 @@ func BenchmarkEncode(b *testing.B) {
 			pod.Images = append(pod.Images, policy.Image{Index: i, Ref: fmt.Sprintf("docker.io/acme/shop-%02d:v1.%d.0", i, i)})
 		}
 		answers[fmt.Sprintf("patch-%d", containers)] = Answer{
-			UID: reviewtest.UID, Allowed: true, Patch: PatchPod(&pod, rewriting(&pod, "{}"), true),
+			UID: reviewtest.UID, Allowed: true, Patch: must(PatchPod(&pod, rewriting(&pod, "{}"), true)),
 			AuditAnnotations: []Annotation{{"policy", "0123456789ab"}},
 		}
 	}

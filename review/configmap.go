@@ -3,7 +3,9 @@ package review
 import (
 	"cmp"
 	"encoding/base64"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/evergate/evergate/policy"
 )
@@ -13,20 +15,23 @@ type ConfigMap struct {
 	Files []policy.File // its keys that are policy files, in the order of their names
 }
 
-// DecodeConfigMap reads a review of a ConfigMap, as DecodePod does of a Pod.
+// DecodeConfigMap reads a review of a ConfigMap, as DecodePod does of a Pod. Of the old one, which decides nothing, it
+// reads no more than that it is there. What is larger than a policy that is reviewed may be is a ContentError.
 func DecodeConfigMap(body []byte) (*Request[ConfigMap], error) {
-	return decode(body, configMaps, (*reader).configMap)
+	skip := func(r *reader, _ *ConfigMap) { r.present() }
+	return decode(body, configMaps, (*reader).configMap, skip)
 }
 
 var configMapFields = fieldsOf("kind", "apiVersion", "metadata", "immutable", "data", "binaryData")
 
 func (r *reader) configMap(m *ConfigMap) {
+	files := policyFiles{limits: policy.ReviewLimits(), names: map[string]bool{}}
 	for field := range r.fields(configMapFields) {
 		switch field {
 		case "data":
-			m.add(r.stringMap(), func(text string) []byte { return []byte(text) })
+			r.policyFiles(&files, func(text string) []byte { return []byte(text) })
 		case "binaryData": // where kubectl create configmap puts files that are not UTF-8
-			m.add(r.stringMap(), func(text string) []byte {
+			r.policyFiles(&files, func(text string) []byte {
 				data, err := base64.StdEncoding.DecodeString(text)
 				if err != nil {
 					r.reject("is not base64")
@@ -35,13 +40,52 @@ func (r *reader) configMap(m *ConfigMap) {
 			})
 		}
 	}
+	m.Files = files.list
 	slices.SortFunc(m.Files, func(a, b policy.File) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-func (m *ConfigMap) add(keys map[string]string, decode func(string) []byte) {
-	for name, text := range keys {
-		if policy.IsFile(name) {
-			m.Files = append(m.Files, policy.File{Name: name, Data: decode(text)})
-		}
+// policyFiles are the keys of a ConfigMap that are policy files.
+type policyFiles struct {
+	limits policy.Limits
+	list   []policy.File
+	names  map[string]bool
+	bytes  int
+}
+
+// maxKey is how long a key of a ConfigMap can be.
+const maxKey = 253
+
+// policyFiles reads a map of which each policy file is decoded. Its other keys are skipped.
+func (r *reader) policyFiles(files *policyFiles, decode func(string) []byte) {
+	if r.null() {
+		return
 	}
+	for name := range r.members {
+		if !policy.IsFile(string(name[max(0, len(name)-8):])) { // as much as decides
+			continue
+		}
+		file := policy.File{Name: r.text(name[:min(len(name), maxKey+1)])}
+		file.Data = decode(r.string())
+		files.bytes += len(file.Data)
+		switch {
+		case r.err != nil:
+		case strings.ContainsFunc(file.Name, notOfKey) || len(file.Name) > maxKey:
+			r.reject("is not the name of a key: at most 253 letters, digits, dots, hyphens and underscores")
+		case files.names[file.Name]:
+			r.reject("stands twice")
+		case len(files.list) == files.limits.Files:
+			r.reject(fmt.Sprintf("the policy has more than %d files, which is the limit", files.limits.Files))
+		case files.bytes > files.limits.Bytes:
+			r.reject(fmt.Sprintf("the policy has more than %d MiB of text, which is the limit", files.limits.Bytes>>20))
+		}
+		if r.err != nil {
+			return
+		}
+		files.names[file.Name] = true
+		files.list = append(files.list, file)
+	}
+}
+
+func notOfKey(c rune) bool {
+	return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '_' && c != '.'
 }

@@ -35,10 +35,21 @@ func (e *ContentError) Error() string { return e.Msg }
 // maxDepth is how deep jsontext, like encoding/json and so the API server, lets objects and lists be nested.
 const maxDepth = 10_000
 
+// errTooDeep is a text that is nested deeper.
+var errTooDeep = errors.New("nested too deep")
+
+var (
+	tooManyElements = fmt.Sprintf("too large: an object has at most %d list elements and map entries that are judged", maxElements)
+	tooMuchText     = fmt.Sprintf("too large: an object has at most %d MiB of text that is judged", maxText>>20)
+)
+
 // fieldError is a value of the wrong type or a field that stands twice.
 type fieldError struct {
 	path string // from the root of the text, as users write it: request.object.spec.containers[0].image
 	msg  string
+	// limit says that it is more of something than is judged: what the user causes wherever it stands, by being in ten
+	// thousand groups.
+	limit bool
 }
 
 func (e *fieldError) Error() string {
@@ -63,14 +74,14 @@ func reviewError(body []byte, err error) error {
 
 // contentOf returns the sentence for an error that the content of an object can cause.
 func contentOf(err error) (string, bool) {
-	if tooDeep(err) {
+	if errors.Is(err, errTooDeep) {
 		return fmt.Sprintf("the object is nested more than %d levels deep", maxDepth), true
 	}
 	if field, ok := errors.AsType[*fieldError](err); ok {
 		if path, ok := strings.CutPrefix(field.path, "request.object."); ok {
 			return path + ": " + field.msg, true
 		}
-		if path, ok := strings.CutPrefix(field.path, "request."); ok && strings.HasPrefix(path, "oldObject.") {
+		if path, ok := strings.CutPrefix(field.path, "request."); ok && (field.limit || strings.HasPrefix(path, "oldObject.")) {
 			return path + ": " + field.msg, true
 		}
 	}
@@ -100,20 +111,4 @@ func callerError(err error) *Error {
 		return badRequest("empty, want JSON")
 	}
 	return badRequest("%v", err)
-}
-
-// tooDeep recognises the decoder's refusal to go deeper by where it happened, since it has no name in its API: each
-// level is one element of the pointer.
-func tooDeep(err error) bool {
-	syntax, ok := errors.AsType[*jsontext.SyntacticError](err)
-	return ok && strings.Count(string(syntax.JSONPointer), "/") >= maxDepth
-}
-
-// short is what a sentence shows of a text that a caller has written, which may be as long as a review.
-func short(s string) string {
-	const most = 100 // bytes: names of fields and versions are shorter
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
 }

@@ -1,6 +1,7 @@
 package review
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/evergate/evergate/policy"
@@ -63,9 +64,11 @@ const longPointer = len("/spec/ephemeralContainers/00/image")
 // image, and one add for the record of the originals where the request can change metadata (recordable), which that of
 // pods/ephemeralcontainers cannot. Nothing else of the Pod is touched, so nothing that Evergate does not know is lost.
 // There are no test operations: one that fails would fail the user's request.
-func PatchPod(pod *policy.Pod, rw policy.Rewriting, recordable bool) []Operation {
+//
+// A patch is at most maxPatch long. The record is left out where it would be longer; without it, that is an error.
+func PatchPod(pod *policy.Pod, rw policy.Rewriting, recordable bool) ([]Operation, error) {
 	if !rw.Changes() {
-		return nil
+		return nil, nil
 	}
 	ops := make([]Operation, 0, len(rw.Images)+1)
 	var paths strings.Builder // in one piece
@@ -77,11 +80,19 @@ func PatchPod(pod *policy.Pod, rw policy.Rewriting, recordable bool) []Operation
 			ops = append(ops, Operation{Op: "replace", Path: paths.String()[start:], Value: o.To})
 		}
 	}
-	if len(ops) == 0 || !recordable || rw.Record == "" {
-		return ops
+	switch size := patchSize(ops); {
+	case size > maxPatch:
+		return nil, fmt.Errorf("the images that are to be replaced need a patch of %d bytes, at most %d are sent: "+
+			"have fewer containers, or shorter images", size, maxPatch)
+	case !recordable || rw.Record == "" || size+len(rw.Record) > maxPatch:
+		return ops, nil
 	}
-	return append(ops, record(pod, rw.Record))
+	return append(ops, record(pod, rw.Record)), nil
 }
+
+// maxPatch is how many bytes a patch may have before it is encoded: 170 images that are pinned by digests. Answers are read
+// whole by the API server, and patches stand in its audit log.
+const maxPatch = 32 << 10
 
 // record writes down the originals. A Pod without annotations has no map that one could be added to.
 func record(pod *policy.Pod, originals string) Operation {

@@ -68,7 +68,7 @@ func TestPatchPod(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(test.want, PatchPod(pod, rewriting(pod, "{}"), test.recordable)); diff != "" {
+			if diff := cmp.Diff(test.want, must(PatchPod(pod, rewriting(pod, "{}"), test.recordable))); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -107,7 +107,7 @@ func TestPatchKeepsUnknownFields(t *testing.T) {
 				t.Fatal(err)
 			}
 			rw := rewriting(parsed, `{"containers/a":"nginx"}`)
-			got := apply(t, before, Answer{Allowed: true, Patch: PatchPod(parsed, rw, true)})
+			got := apply(t, before, Answer{Allowed: true, Patch: must(PatchPod(parsed, rw, true))})
 			if diff := cmp.Diff(decodeExactly(t, []byte(after)), decodeExactly(t, got)); diff != "" {
 				t.Error(diff)
 			}
@@ -142,4 +142,40 @@ func decodeExactly(t *testing.T, data []byte) (v any) {
 		t.Fatal(err)
 	}
 	return v
+}
+
+// must returns v, and panics if there is an error.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// The record is left out of a patch that would be too long with it; one that is too long without it is none.
+func TestPatchIsBounded(t *testing.T) {
+	long := strings.Repeat("x", 200)
+	for n, want := range map[int]string{50: "with the record", 100: "without", 200: "error"} {
+		pod := &policy.Pod{}
+		rw := policy.Rewriting{Record: strings.Repeat("r", 16<<10)}
+		for i := range n {
+			image := policy.Image{Index: i, Name: "c", Ref: long}
+			pod.Images = append(pod.Images, image)
+			rw.Images = append(rw.Images, policy.ImageOutcome{Image: image, Outcome: policy.Rewritten, To: long})
+		}
+		ops, err := PatchPod(pod, rw, true)
+		got := "error"
+		switch len(ops) {
+		case n + 1:
+			got = "with the record"
+		case n:
+			got = "without"
+		}
+		if got != want || (err != nil) != (want == "error") {
+			t.Errorf("%d images: %s (%v), want %s", n, got, err, want)
+		}
+		if size := len(appendPatch(nil, ops)); size > maxPatch+1024 {
+			t.Errorf("%d images: %d bytes", n, size)
+		}
+	}
 }

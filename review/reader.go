@@ -2,6 +2,7 @@ package review
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy"
 )
 
@@ -25,20 +27,43 @@ import (
 // As in Kubernetes, names are case-sensitive, and null counts as absent. The first error sticks: from then on every
 // method returns at once with the zero value, so that walkers need not look at it.
 type reader struct {
-	data  []byte
-	pos   int             // everything before it has been read
-	depth int             // objects and lists around it
-	block strings.Builder // what text fills
-	texts lists[string]
-	paths lists[policy.IngressPath]
-	kept  int // list elements and map entries so far
-	err   error
+	data    []byte
+	pos     int             // everything before it has been read
+	depth   int             // objects and lists around it that a walker has entered
+	path    [maxPath]level  // to what is read, one for each of them
+	block   strings.Builder // what text fills
+	scratch []byte          // what unescape fills
+	texts   lists[string]
+	paths   lists[policy.IngressPath]
+	kept    kept
+	err     error
 }
 
-// maxKept bounds the list elements and map entries that one review may make us keep. An element can take three bytes of
-// JSON and sixty of memory: without a bound a body at the limit would become half a gigabyte. No object that means
-// anything comes near it.
-const maxKept = 100_000
+// kept counts what is kept of an object, or of what is around it.
+type kept struct {
+	elements int // of lists and maps
+	text     int // bytes
+}
+
+const (
+	// maxElements bounds the list elements and map entries of an object that are kept: each may be compared with every
+	// pattern of every rule. An element can take three bytes of JSON and sixty of memory. No object that means anything
+	// comes near it: etcd takes 1.5 MiB, 150 bytes for each.
+	maxElements = 10_000
+	// maxText bounds the bytes of text of an object that are kept: as many as the API server reads of a request (3 MiB), so
+	// that nothing in etcd has more.
+	maxText = 3 << 20
+	// maxPath is how deep the fields lie that are read. That of a path of an Ingress in a review is at
+	// request.object.spec.rules[].http.paths[].path.
+	maxPath = 16
+)
+
+// level is what is read of an object or a list that a walker has entered.
+type level struct {
+	name  []byte // of the field
+	known string // the same, where it is one of those to be read
+	index int    // of the element of a list; -1 in an object
+}
 
 func newReader(data []byte) *reader { return &reader{data: data} }
 
@@ -73,6 +98,7 @@ func (r *reader) walk(known *fields, yield func(name string) bool) {
 			return
 		}
 		if i >= 0 {
+			r.at(level{known: known.names[i], index: -1})
 			expected = i + 1
 			if !known.written[i].skipped && !yield(known.names[i]) {
 				return
@@ -99,6 +125,7 @@ func (r *reader) members(yield func(name []byte) bool) {
 	}
 	for {
 		name := r.name()
+		r.at(level{name: name, index: -1})
 		start := r.pos
 		if r.err != nil || !yield(name) || !r.leave(start) || !r.comma() && !r.more('}') {
 			return
@@ -112,6 +139,7 @@ func (r *reader) items(yield func(i int) bool) {
 		return
 	}
 	for i := 0; ; i++ {
+		r.at(level{index: i})
 		r.count()
 		r.pos = space(r.data, r.pos)
 		start := r.pos
@@ -129,10 +157,6 @@ func (r *reader) enter(opener byte) bool {
 	c, i := peek(r.data, r.pos)
 	if c != opener {
 		r.value(opener)
-		return false
-	}
-	if r.depth == maxDepth {
-		r.malformed()
 		return false
 	}
 	if c, i = peek(r.data, i+1); c == opener+2 { // in ASCII } is two after {, and ] after [
@@ -168,15 +192,18 @@ func (r *reader) more(closer byte) bool {
 	return false
 }
 
-// count counts what is kept of the object.
+// count counts an element that is kept of the object.
 func (r *reader) count() {
-	if r.kept++; r.kept > maxKept {
-		r.rejectCount()
+	if r.kept.elements++; r.kept.elements > maxElements {
+		r.exceed(tooManyElements)
 	}
 }
 
-func (r *reader) rejectCount() {
-	r.reject(fmt.Sprintf("too large: more than %d list elements and map entries", maxKept))
+// at notes what is read of the object or list that was entered last.
+func (r *reader) at(l level) {
+	if r.depth <= maxPath {
+		r.path[r.depth-1] = l
+	}
 }
 
 // leave skips the value at start if nobody has read it, and says whether to go on.
@@ -190,11 +217,14 @@ func (r *reader) leave(start int) bool {
 // skip reads over a value.
 func (r *reader) skip() {
 	end := skip(r.data, r.pos, maxDepth-r.depth)
-	if end < 0 {
+	switch {
+	case end == tooDeep:
+		r.fail(errTooDeep)
+	case end < 0:
 		r.malformed()
-		return
+	default:
+		r.pos = end
 	}
-	r.pos = end
 }
 
 // raw reads over a value and returns it; nil if it is none.
@@ -234,7 +264,7 @@ func (r *reader) quoted(start int) []byte {
 	if plain {
 		return r.data[start+1 : end-1]
 	}
-	return unquote(r.data[start:end])
+	return r.unescape(r.data[start+1 : end-1])
 }
 
 // fail keeps the first error.
@@ -254,7 +284,14 @@ func (r *reader) malformed() {
 // reject says what is wrong with the field or value that was read last.
 func (r *reader) reject(msg string) {
 	if r.err == nil {
-		r.err = &fieldError{path: pathTo(r.data[:r.pos]), msg: msg}
+		r.err = &fieldError{path: r.pathHere(), msg: msg}
+	}
+}
+
+// exceed is reject for what is more than is judged.
+func (r *reader) exceed(msg string) {
+	if r.err == nil {
+		r.err = &fieldError{path: r.pathHere(), msg: msg, limit: true}
 	}
 }
 
@@ -268,8 +305,13 @@ func newDecoder(data []byte) *jsontext.Decoder {
 	)
 }
 
-// syntaxError says what is wrong with a text that the scanner did not take for JSON.
+// syntaxError says what is wrong with a text that the scanner did not take for JSON. kube-apiserver sends nothing but JSON,
+// so a long text is not read once more for the sake of the sentence.
 func syntaxError(data []byte) error {
+	const most = 1 << 20
+	if len(data) > most {
+		return badRequest("not JSON")
+	}
 	for dec := newDecoder(data); ; {
 		_, err := dec.ReadToken()
 		if errors.Is(err, io.EOF) && dec.InputOffset() > 0 {
@@ -281,26 +323,20 @@ func syntaxError(data []byte) error {
 	}
 }
 
-// pathTo names the value that a part of a JSON text ends with, as users write it: spec.containers[0].image,
-// metadata.labels[example.com/team].
-func pathTo(part []byte) string {
-	dec := newDecoder(part)
-	for err := error(nil); err == nil; {
-		_, err = dec.ReadToken()
-	}
+// pathHere names the field that is read, as users write it: spec.containers[0].image, metadata.labels[example.com/team].
+func (r *reader) pathHere() string {
 	var path strings.Builder
-	depth := 0
-	for token := range dec.StackPointer().Tokens() {
-		token = short(token)
-		depth++
-		switch kind, _ := dec.StackIndex(depth); {
-		case kind == '[' || strings.ContainsAny(token, "./[]"):
-			fmt.Fprintf(&path, "[%s]", token)
-		case depth > 1:
-			path.WriteByte('.')
-			fallthrough
+	for i, l := range r.path[:min(r.depth, maxPath)] {
+		name := text.Printable(cmp.Or(l.known, string(l.name[:min(len(l.name), text.Short+1)])), text.Short)
+		switch {
+		case l.index >= 0:
+			fmt.Fprintf(&path, "[%d]", l.index)
+		case strings.ContainsAny(name, "./[]"):
+			path.WriteString("[" + name + "]")
+		case i > 0:
+			path.WriteString("." + name)
 		default:
-			path.WriteString(token)
+			path.WriteString(name)
 		}
 	}
 	return path.String()

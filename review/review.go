@@ -12,7 +12,10 @@
 //	answer.go, patch.go                  the answer
 package review
 
-import "github.com/evergate/evergate/policy"
+import (
+	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy"
+)
 
 // What a review says of itself, and its answer too. The only other version, v1beta1, is needed by no API server since
 // Kubernetes 1.16, which brought this one.
@@ -33,18 +36,21 @@ type Request[T any] struct {
 // DecodePod reads a review of a v1 Pod. The error is an *Error or a *ContentError. A request to create or update comes
 // with its Object, one to update also with Old.
 func DecodePod(body []byte) (*Request[policy.Pod], error) {
-	return decode(body, pods, (*reader).pod)
+	return decode(body, pods, (*reader).pod, (*reader).pod)
 }
 
 // DecodeIngress reads a review of a networking.k8s.io/v1 Ingress, as DecodePod does.
 func DecodeIngress(body []byte) (*Request[policy.Ingress], error) {
-	return decode(body, ingresses, (*reader).ingress)
+	return decode(body, ingresses, (*reader).ingress, (*reader).ingress)
 }
 
 // DecodeService reads a review of a v1 Service, as DecodePod does.
 func DecodeService(body []byte) (*Request[policy.Service], error) {
-	return decode(body, services, (*reader).service)
+	return decode(body, services, (*reader).service, (*reader).service)
 }
+
+// maxUID is how long a uid may be, which is sent back as it is. The API server's have 36 characters.
+const maxUID = 128
 
 // UID finds the uid of a review in the first bytes of its body, so that a review that is too large to be read can still
 // be answered: kube-apiserver writes it before anything of the object, within the first 200 bytes.
@@ -57,16 +63,17 @@ func UID(prefix []byte) (uid string, ok bool) {
 		for name := range r.members {
 			if string(name) == "uid" {
 				uid = r.string()
-				return uid, uid != ""
+				return uid, uid != "" && len(uid) <= maxUID
 			}
 		}
 	}
 	return "", false
 }
 
-func decode[T any](body []byte, want resource, object func(*reader, *T)) (*Request[T], error) {
+// decode reads a review whose object and old object are read by a function each.
+func decode[T any](body []byte, want resource, object, old func(*reader, *T)) (*Request[T], error) {
 	r := newReader(body)
-	req := envelope(r, want, object)
+	req := envelope(r, want, object, old)
 	r.end()
 	if r.err != nil {
 		return nil, reviewError(body, r.err)
@@ -77,7 +84,7 @@ func decode[T any](body []byte, want resource, object func(*reader, *T)) (*Reque
 var reviewFields = fieldsOf("kind", "apiVersion", "request")
 
 // envelope reads an AdmissionReview.
-func envelope[T any](r *reader, want resource, object func(*reader, *T)) *Request[T] {
+func envelope[T any](r *reader, want resource, object, old func(*reader, *T)) *Request[T] {
 	var version, kind string
 	var req *Request[T]
 	for field := range r.fields(reviewFields) {
@@ -89,7 +96,7 @@ func envelope[T any](r *reader, want resource, object func(*reader, *T)) *Reques
 			kind = r.string()
 			r.checkKind(kind)
 		case "request":
-			req = optional(r, func(r *reader, req *Request[T]) { request(r, req, want, object) })
+			req = optional(r, func(r *reader, req *Request[T]) { request(r, req, want, object, old) })
 		}
 	}
 	r.checkVersion(version)
@@ -109,7 +116,7 @@ func (r *reader) checkVersion(version string) {
 		r.fail(badRequest("apiVersion is %s, want %s: set admissionReviewVersions: [v1] in the webhook configuration",
 			version, reviewVersion))
 	default:
-		r.fail(badRequest("apiVersion is %q, want %s", short(version), reviewVersion))
+		r.fail(badRequest("apiVersion is %s, want %s", text.Quote(version), reviewVersion))
 	}
 }
 
@@ -119,7 +126,7 @@ func (r *reader) checkKind(kind string) {
 	case "":
 		r.fail(badRequest("kind is missing, want %s", reviewKind))
 	default:
-		r.fail(badRequest("kind is %q, want %s", short(kind), reviewKind))
+		r.fail(badRequest("kind is %s, want %s", text.Quote(kind), reviewKind))
 	}
 }
 
@@ -127,12 +134,15 @@ var requestFields = fieldsOf("uid", "-kind", "resource", "subResource", "-reques
 	"name", "namespace", "operation", "userInfo", "object", "oldObject", "dryRun", "-options")
 
 // request reads an AdmissionRequest.
-func request[T any](r *reader, req *Request[T], want resource, object func(*reader, *T)) {
+func request[T any](r *reader, req *Request[T], want resource, object, old func(*reader, *T)) {
 	var of resource
 	for field := range r.fields(requestFields) {
 		switch field {
 		case "uid":
 			req.UID = r.string()
+			if len(req.UID) > maxUID {
+				r.fail(badRequest("request.uid has %d bytes: a UUID has 36", len(req.UID)))
+			}
 		case "resource":
 			of = r.resource()
 			r.checkResource(of, want)
@@ -147,9 +157,9 @@ func request[T any](r *reader, req *Request[T], want resource, object func(*read
 		case "userInfo":
 			r.userInfo(&req.Attributes)
 		case "object":
-			req.Object = optional(r, object)
+			req.Object = objectOf(r, object)
 		case "oldObject":
-			req.Old = optional(r, object)
+			req.Old = objectOf(r, old)
 		case "dryRun":
 			req.DryRun = r.bool()
 		}
@@ -166,6 +176,15 @@ func request[T any](r *reader, req *Request[T], want resource, object func(*read
 	case updates && req.Old == nil:
 		r.fail(badRequest("request.oldObject is missing: operation %s has one", req.Operation))
 	}
+}
+
+// objectOf reads an object of the review; null is nil. What is kept of it is counted by itself.
+func objectOf[T any](r *reader, read func(*reader, *T)) *T {
+	around := r.kept
+	r.kept = kept{}
+	v := optional(r, read)
+	r.kept = around
+	return v
 }
 
 var userFields = fieldsOf("username", "-uid", "groups", "-extra")
@@ -222,6 +241,6 @@ func (r *reader) checkResource(got, want resource) {
 	case resource{}:
 		r.fail(badRequest("request.resource is missing, want %s", want))
 	default:
-		r.fail(badRequest("request.resource is %s, want %s", short(got.String()), want))
+		r.fail(badRequest("request.resource is %s, want %s", text.Truncate(got.String(), text.Short), want))
 	}
 }

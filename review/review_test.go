@@ -196,8 +196,10 @@ func TestDecodeContentErrors(t *testing.T) {
 		"port a string":   {"services", `{"spec":{"ports":[{"port":"80"}]}}`, `spec.ports[0].port: want a number, got a string`},
 		"allocate":        {"services", `{"spec":{"allocateLoadBalancerNodePorts":0}}`, `spec.allocateLoadBalancerNodePorts: want true or false, got a number`},
 		"external IPs":    {"services", `{"spec":{"externalIPs":[["10.0.0.1"]]}}`, `spec.externalIPs[0]: want a string, got a list`},
-		"too many":        {"services", `{"spec":{"ports":[` + strings.Repeat("{},", maxKept) + `{}]}}`, `spec.ports[99999]: too large: more than 100000 list elements and map entries`},
-		"too many labels": {"pods", `{"metadata":{"labels":{` + manyLabels() + `}}}`, `metadata.labels.l100000: too large: more than 100000 list elements and map entries`},
+		"too many":        {"services", `{"spec":{"ports":[` + strings.Repeat("{},", maxElements) + `{}]}}`, `spec.ports[10000]: too large: an object has at most 10000 list elements and map entries that are judged`},
+		"too many labels": {"pods", `{"metadata":{"labels":{` + manyLabels() + `}}}`, `metadata.labels.l10000: too large: an object has at most 10000 list elements and map entries that are judged`},
+		"too much text":   {"pods", `{"metadata":{"annotations":{"a":"` + strings.Repeat("x", maxText) + `"}}}`, `metadata.annotations.a: too large: an object has at most 3 MiB of text that is judged`},
+		"too long a text": {"services", `{"spec":{"externalName":"` + strings.Repeat(`\u003c`, maxText+1) + `"}}`, `spec.externalName: too large: an object has at most 3 MiB of text that is judged`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			wantContentError(t, decoders[test.resource]([]byte(creation(test.resource, test.object))), "u-1", test.want)
@@ -210,7 +212,7 @@ func TestDecodeContentErrors(t *testing.T) {
 
 func manyLabels() string {
 	var b strings.Builder
-	for i := range maxKept + 1 {
+	for i := range maxElements + 1 {
 		fmt.Fprintf(&b, `"l%d":"",`, i)
 	}
 	return strings.TrimSuffix(b.String(), ",")
@@ -326,11 +328,11 @@ func ExampleDecodePod() {
 	}
 	pod := req.Object
 	answer := Answer{UID: req.UID, Allowed: true}
-	answer.Patch = PatchPod(pod, policy.Rewriting{
+	answer.Patch = must(PatchPod(pod, policy.Rewriting{
 		Images: []policy.ImageOutcome{{
 			Image: pod.Images[0], Outcome: policy.Rewritten, To: "mirror.corp.example/docker.io/library/nginx:1.29",
 		}},
-	}, true)
+	}, true))
 	fmt.Println(pod.Images[0].Path(), "is", pod.Images[0].Ref)
 	fmt.Println(answer.Patch[0].Op, answer.Patch[0].Path, answer.Patch[0].Value)
 	// Output:

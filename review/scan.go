@@ -13,8 +13,11 @@ import (
 //
 // Its functions take a text and a position in it and return the position behind what they have read, or notJSON.
 
-// notJSON is returned instead of a position.
-const notJSON = -1
+// What is returned instead of a position.
+const (
+	notJSON = -1
+	tooDeep = -2 // perhaps JSON, and nested deeper than there is room for
+)
 
 // skip returns where the value at i ends. room is how many levels deep it may be nested.
 func skip(data []byte, i, room int) int {
@@ -54,7 +57,7 @@ func skipTokens(data []byte, i, room int) int {
 			return notJSON
 		case c == '{', c == '[':
 			if around.n == room {
-				return notJSON
+				return tooDeep
 			}
 			if around.n == mostLevels {
 				i = skipTokens(data, i, room-mostLevels)
@@ -69,7 +72,7 @@ func skipTokens(data []byte, i, room int) int {
 			i = skipScalar(data, i)
 		}
 		if i < 0 {
-			return notJSON
+			return i
 		}
 		if name {
 			if c, i = peek(data, i); c != ':' {

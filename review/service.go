@@ -3,12 +3,46 @@ package review
 import "github.com/evergate/evergate/policy"
 
 func (r *reader) service(s *policy.Service) {
-	for field := range r.fields(objectFields) {
+	for field := range r.fields(serviceObjectFields) {
 		switch field {
 		case "metadata":
 			r.meta(&s.Meta, metaFields)
 		case "spec":
 			r.serviceSpec(s)
+		case "status":
+			s.LoadBalancerIngress = r.serviceStatus()
+		}
+	}
+}
+
+var (
+	serviceObjectFields = fieldsOf("-kind", "-apiVersion", "metadata", "spec", "status")
+	serviceStatusFields = fieldsOf("loadBalancer", "-conditions")
+	balancerFields      = fieldsOf("ingress")
+	ingressPointFields  = fieldsOf("ip", "hostname", "-ipMode", "-ports")
+)
+
+func (r *reader) serviceStatus() (points []policy.LoadBalancerIngress) {
+	for field := range r.fields(serviceStatusFields) {
+		if field != "loadBalancer" {
+			continue
+		}
+		for field := range r.fields(balancerFields) {
+			if field == "ingress" {
+				points = list(r, (*reader).ingressPoint)
+			}
+		}
+	}
+	return points
+}
+
+func (r *reader) ingressPoint(p *policy.LoadBalancerIngress) {
+	for field := range r.fields(ingressPointFields) {
+		switch field {
+		case "ip":
+			p.IP = r.string()
+		case "hostname":
+			p.Hostname = r.string()
 		}
 	}
 }

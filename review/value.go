@@ -3,8 +3,6 @@ package review
 import (
 	"slices"
 	"strconv"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // null says whether a null comes next, and reads it if so.
@@ -32,7 +30,7 @@ func (r *reader) string() string {
 	if plain {
 		return r.text(r.data[i+1 : end-1])
 	}
-	return r.text(unquote(r.data[i:end]))
+	return r.text(r.unescape(r.data[i+1 : end-1]))
 }
 
 // oneOf reads a string as string does, and makes no copy if it is one of the known ones.
@@ -54,6 +52,10 @@ func (r *reader) text(b []byte) string {
 		firstBlock = 512     // holds the strings of a small Pod
 		mostBlock  = 8 << 10 // so that little is in vain, whatever comes
 	)
+	if r.kept.text += len(b); r.kept.text > maxText {
+		r.exceed(tooMuchText)
+		return ""
+	}
 	if len(b) > firstBlock/4 {
 		return string(b)
 	}
@@ -95,9 +97,10 @@ func (r *reader) int32() int32 {
 	if raw == nil {
 		return 0
 	}
-	n, err := strconv.ParseInt(string(raw), 10, 32)
+	const most = 20 // digits: more than 32 bits have
+	n, err := strconv.ParseInt(string(raw[:min(len(raw), most)]), 10, 32)
 	if err != nil {
-		r.reject("want a whole number of 32 bits, got " + string(raw[:min(len(raw), 20)]))
+		r.reject("want a whole number of 32 bits, got " + string(raw[:min(len(raw), most)]))
 	}
 	return int32(n)
 }
@@ -224,10 +227,4 @@ func kindOf(first byte) byte {
 
 var nouns = map[byte]string{
 	'"': "a string", '0': "a number", 't': "true or false", '{': "an object", '[': "a list",
-}
-
-// unquote returns what a JSON string stands for, with U+FFFD for each byte that is not UTF-8.
-func unquote(raw []byte) []byte {
-	text, _ := jsontext.AppendUnquote(nil, raw) // the error tells only of those bytes: raw has been checked
-	return text
 }

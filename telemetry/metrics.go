@@ -26,6 +26,7 @@ import (
 type Metrics struct {
 	reviews  *prometheus.CounterVec
 	duration *prometheus.HistogramVec
+	waits    prometheus.Histogram
 	inFlight prometheus.Gauge
 	bytes    prometheus.Gauge
 	rejected *prometheus.CounterVec
@@ -47,6 +48,13 @@ func reviewSeconds() []float64 {
 	return []float64{100e-6, 250e-6, 500e-6, 1e-3, 2.5e-3, 5e-3, 10e-3, 25e-3, 50e-3, 0.1, 0.25, 0.5, 1, 3, 10, 30}
 }
 
+// waitSeconds returns the bounds of the histogram of waits for a slot. The first holds the reviews that found one at once.
+// Up to 2.5 ms reviews wait for decisions of ordinary ones, up to 100 ms for costly ones or for a core, and what is above is
+// felt. The last three are the queue deadlines of callers that wait 3, 10 and 30 s: beyond its own, a review is rejected.
+func waitSeconds() []float64 {
+	return []float64{0, 100e-6, 500e-6, 2.5e-3, 10e-3, 25e-3, 50e-3, 0.1, 0.25, 0.5, 1, 2.4, 9, 29}
+}
+
 // NewMetrics registers all instruments with reg. It panics when one of them is registered already: that is a mistake
 // in the wiring, which no later moment can mend.
 func NewMetrics(reg prometheus.Registerer) *Metrics {
@@ -61,6 +69,11 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 			Help:    "Time from a review's header to its answer, with the reading of its body and any waiting.",
 			Buckets: reviewSeconds(),
 		}, []string{"path"}),
+		waits: f.NewHistogram(prometheus.HistogramOpts{
+			Name:    "evergate_review_wait_seconds",
+			Help:    "Time that reviews waited for a slot, 0 where one was free, and those included that got none.",
+			Buckets: waitSeconds(),
+		}),
 		inFlight: f.NewGauge(prometheus.GaugeOpts{
 			Name: "evergate_reviews_in_flight",
 			Help: "Reviews that are being decoded or decided now.",
@@ -97,6 +110,9 @@ func (m *Metrics) Rejected(reason string) { m.rejected.WithLabelValues(reason).I
 
 // ReviewsInFlight is the gauge of reviews that are being decoded or decided.
 func (m *Metrics) ReviewsInFlight() prometheus.Gauge { return m.inFlight }
+
+// ReviewWaits takes how many seconds a review waited for its slot.
+func (m *Metrics) ReviewWaits() prometheus.Observer { return m.waits }
 
 // BodyBytesInFlight is the gauge of bytes that are reserved for bodies.
 func (m *Metrics) BodyBytesInFlight() prometheus.Gauge { return m.bytes }

@@ -34,6 +34,7 @@ func used() *prometheus.Registry {
 	m.Rejected("reviews_waited")
 	m.ReviewsInFlight().Add(2)
 	m.BodyBytesInFlight().Add(4096)
+	m.ReviewWaits().Observe(0)
 	m.Found("team-hosts", "hosts.allowed", "enforce", false)
 	m.Images(1, "hub", "rewritten")
 	m.PolicyLoaded("aaaaaaaaaaaa", policy.Counts{Mirrors: 1})

@@ -16,6 +16,10 @@ const (
 	// (a log, a disk image) meets it, and the process is not filled with it.
 	maxFileBytes = 4 << 20
 
+	// maxBytes bounds all files that are read together, so that a directory of 256 large ones does not fill it either.
+	// It is the limit of a policy's text too.
+	maxBytes = 8 << 20
+
 	// maxFiles bounds a directory: a key for each of some hundred teams, but not somebody's source tree.
 	maxFiles = 256
 
@@ -135,10 +139,15 @@ func read(list func() ([]entry, error)) ([]File, error) {
 
 func readAll(entries []entry) ([]File, error) {
 	var files []File
+	total := 0
 	for _, e := range entries {
 		data, err := e.read()
 		if err != nil {
 			return nil, err
+		}
+		if total += len(data); total > maxBytes {
+			return nil, fmt.Errorf("%s and the files before it hold more than %d MiB, which is the limit for all of them together",
+				e.path, maxBytes>>20)
 		}
 		files = append(files, File{e.name, data})
 	}

@@ -2,9 +2,12 @@ package strict
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/evergate/evergate/internal/text"
 )
 
 // Pos is a place in a file. Lines and columns count from 1.
@@ -16,8 +19,11 @@ type Pos struct {
 
 // Errorf makes an error that points at p.
 func (p Pos) Errorf(format string, args ...any) Error {
-	return Error{Pos: p, Msg: fmt.Sprintf(format, args...)}
+	return Error{Pos: p, Msg: text.Truncate(fmt.Sprintf(format, args...), maxMsg)}
 }
+
+// maxMsg bounds the bytes of one error. A sentence of ours that shows what a file holds has a few hundred.
+const maxMsg = 1024
 
 // String is file:line:column, as compilers write it.
 func (p Pos) String() string {
@@ -30,25 +36,26 @@ func (p Pos) String() string {
 // Error is one thing that is wrong in a file.
 type Error struct {
 	Pos
-	Msg string
+	Msg  string
+	more int // for how many it stands that are not told
 }
 
 func (e Error) Error() string {
-	if e.Path == "" {
+	switch {
+	case e.File == "":
+		return e.Msg
+	case e.Path == "":
 		return e.Pos.String() + ": " + e.Msg
 	}
 	return e.Pos.String() + ": " + e.Path + ": " + e.Msg
 }
 
-// Errors is everything that is wrong in files: a user mends all of it in one go.
+// Errors is what is wrong in files, so that a user fixes all of it in one go. It is never longer than MaxErrors; then
+// the last one tells how many more there are.
 type Errors []Error
 
-// Sort puts es in the order of files, lines and columns.
-func (es Errors) Sort() {
-	slices.SortStableFunc(es, func(a, b Error) int {
-		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
-	})
-}
+// MaxErrors is how many errors are kept. Nobody fixes more at a time.
+const MaxErrors = 100
 
 func (es Errors) Error() string {
 	lines := make([]string, len(es))
@@ -56,6 +63,58 @@ func (es Errors) Error() string {
 		lines[i] = e.Error()
 	}
 	return strings.Join(lines, "\n")
+}
+
+// Total returns how many errors there are, those that are not told among them.
+func (es Errors) Total() int {
+	n := 0
+	for _, e := range es {
+		n += max(1, e.more)
+	}
+	return n
+}
+
+// Collector collects errors. It keeps the first MaxErrors and counts the others, so that a file with a mistake in each
+// of a hundred thousand lines costs no more memory than one with a hundred. Its zero value is ready to use.
+type Collector struct {
+	kept Errors
+	more int
+}
+
+// TryAdd counts an error and reports whether there is room for it. If there is, the caller must Add it: so that what is
+// not shown need not be formatted.
+func (c *Collector) TryAdd() bool {
+	if len(c.kept) < MaxErrors {
+		return true
+	}
+	c.more++
+	return false
+}
+
+// Add keeps an error that TryAdd had room for.
+func (c *Collector) Add(e Error) { c.kept = append(c.kept, e) }
+
+// Errorf adds an error that points at p.
+func (c *Collector) Errorf(p Pos, format string, args ...any) {
+	if c.TryAdd() {
+		c.Add(p.Errorf(format, args...))
+	}
+}
+
+// Len returns how many errors there were.
+func (c *Collector) Len() int { return len(c.kept) + c.more }
+
+// Errors returns what was kept, in the order of files, lines and columns, and how many more there were; nil when there
+// was none.
+func (c *Collector) Errors() Errors {
+	es := slices.Clone(c.kept)
+	slices.SortStableFunc(es, func(a, b Error) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	if c.more > 0 {
+		es = append(es, Error{Msg: fmt.Sprintf("and %d more: fix these %d first", c.more, len(es)), more: c.more})
+	}
+	return es
 }
 
 // FieldError is returned by a Validate method to point at a field of its struct.
@@ -70,3 +129,45 @@ func (e FieldError) Error() string { return e.Msg }
 func Fieldf(field, format string, args ...any) error {
 	return FieldError{field, fmt.Sprintf(format, args...)}
 }
+
+// Faults collects what a Validate method finds, as a Collector collects errors. Its zero value is ready to use.
+type Faults struct {
+	kept []error
+	more int
+}
+
+// Add adds what may be nil, a FieldError, another error, or several joined.
+func (f *Faults) Add(err error) {
+	switch {
+	case err == nil:
+	case len(f.kept) < MaxErrors:
+		f.kept = append(f.kept, err)
+	default:
+		f.more++
+	}
+}
+
+// Fieldf adds a FieldError.
+func (f *Faults) Fieldf(field, format string, args ...any) {
+	if len(f.kept) == MaxErrors {
+		f.more++
+		return
+	}
+	f.Add(Fieldf(field, format, args...))
+}
+
+// Err returns all of them as one error; nil when there is none.
+func (f *Faults) Err() error {
+	switch {
+	case len(f.kept) == 0:
+		return nil
+	case f.more == 0:
+		return errors.Join(f.kept...)
+	}
+	return errors.Join(append(f.kept, moreFaults(f.more))...)
+}
+
+// moreFaults is how many faults are not told.
+type moreFaults int
+
+func (n moreFaults) Error() string { return fmt.Sprintf("and %d more", int(n)) }

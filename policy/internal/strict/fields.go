@@ -17,20 +17,20 @@ type field struct {
 }
 
 // fieldsOf lists the fields of v and fills the ones of type Pos.
-func fieldsOf(v reflect.Value, pos Pos) fields {
+func fieldsOf(v reflect.Value, pos func() Pos) fields {
 	fs := fields{byName: map[string]field{}}
 	fs.add(v, pos)
 	return fs
 }
 
-func (fs *fields) add(v reflect.Value, pos Pos) {
+func (fs *fields) add(v reflect.Value, pos func() Pos) {
 	for i := range v.NumField() {
 		f, fv := v.Type().Field(i), v.Field(i)
 		tag, tagged := f.Tag.Lookup("yaml")
 		name, options, _ := strings.Cut(tag, ",")
 		switch {
 		case f.Type == reflect.TypeFor[Pos]():
-			fv.Set(reflect.ValueOf(pos))
+			fv.Set(reflect.ValueOf(pos()))
 		case f.Anonymous && !tagged:
 			fs.add(fv, pos)
 		case name != "" && name != "-":
@@ -44,6 +44,9 @@ func (fs *fields) add(v reflect.Value, pos Pos) {
 func suggest(unknown string, known []string) string {
 	best, distance := "", 1+len(unknown)/3
 	for _, name := range known {
+		if len(unknown) > 2*len(name)+1 {
+			continue // as far away as it is long: to compare takes the one length times the other
+		}
 		if d := editDistance(strings.ToLower(unknown), strings.ToLower(name)); d <= distance && (best == "" || d < distance) {
 			best, distance = name, d
 		}

@@ -2,79 +2,95 @@ package strict
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"regexp"
-	"sort"
 	"strconv"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/evergate/evergate/internal/text"
 )
 
-// Document is one YAML document of a file, not decoded yet.
-type Document struct {
-	file string
-	root *yaml.Node
+// Documents yields the YAML documents of a file, one after the other, so that only one is held at a time. Those that
+// are empty or hold only comments are left out.
+func (d *Decoder) Documents(file string, data []byte) func(yield func(Document) bool) {
+	return func(yield func(Document) bool) {
+		if d.Stopped() {
+			return
+		}
+		d.file = file
+		m := &meter{ctx: d.ctx, data: data, values: &d.values, limits: &d.limits, bol: true}
+		dec := yaml.NewDecoder(m)
+		for {
+			root, err := next(dec)
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			if err != nil {
+				d.notYAML(m, err)
+				return
+			}
+			empty := root.Kind == yaml.ScalarNode && root.Tag == "!!null"
+			if !empty && !yield(Document{root}) || d.Stopped() {
+				return
+			}
+		}
+	}
 }
 
-// Parse splits a file into its documents; documents that are empty or hold only comments are left out. The error is
-// of type Errors.
-func Parse(file string, data []byte) ([]Document, error) {
-	roots, err := parse(data)
-	if err != nil {
-		return nil, Errors{syntaxError(file, data, err)}
+func next(dec *yaml.Decoder) (*yaml.Node, error) {
+	var n yaml.Node
+	if err := dec.Decode(&n); err != nil {
+		return nil, err
 	}
-	var docs []Document
-	for _, root := range roots {
-		if root.Kind != yaml.ScalarNode || root.Tag != "!!null" {
-			docs = append(docs, Document{file, root})
-		}
-	}
-	return docs, nil
+	return n.Content[0], nil
 }
 
-func parse(data []byte) ([]*yaml.Node, error) {
-	var roots []*yaml.Node
-	dec := yaml.NewDecoder(bytes.NewReader(data))
-	for {
-		var n yaml.Node
-		err := dec.Decode(&n)
-		if errors.Is(err, io.EOF) {
-			return roots, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		roots = append(roots, n.Content[0])
+// notYAML files why a file was not parsed to its end.
+func (d *Decoder) notYAML(m *meter, err error) {
+	limit, exceeded := errors.AsType[limitError](m.err)
+	switch {
+	case exceeded:
+		d.exceed(Pos{File: d.file, Line: lineAt(m.data, m.given), Column: 1}, limit)
+	case m.err != nil:
+		d.stopped = context.Cause(d.ctx)
+	default:
+		d.errs.Add(syntaxError(d.file, m, err))
 	}
 }
+
+// lineAt returns the line that a byte stands in.
+func lineAt(data []byte, i int) int { return 1 + bytes.Count(data[:i], []byte("\n")) }
 
 var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?(?s:(.*))$`)
 
 // syntaxError takes the line number out of the parser's text, to print it as every other error has it.
-func syntaxError(file string, data []byte, err error) Error {
-	m := yamlLine.FindStringSubmatch(err.Error())
-	if m == nil {
-		m = []string{"", "", err.Error()}
+func syntaxError(file string, m *meter, err error) Error {
+	match := yamlLine.FindStringSubmatch(err.Error())
+	if match == nil {
+		match = []string{"", "", err.Error()}
 	}
-	line, _ := strconv.Atoi(m[1])
+	line, _ := strconv.Atoi(match[1])
 	if line == 0 {
-		line = lineOf(data, err)
+		line = m.lineOf(match[2])
 	}
-	return Error{Pos{File: file, Line: line, Column: 1}, "not valid YAML: " + m[2]}
+	return Pos{File: file, Line: line, Column: 1}.Errorf("not valid YAML: %s", text.Printable(match[2], maxMsg/2))
 }
 
-// lineOf finds the line of an error that does not name it, as those of the first line, of control characters and of
-// unknown anchors do not: it is the last of the fewest lines that make the same error.
-func lineOf(data []byte, err error) int {
-	var ends []int
-	for i, c := range data {
-		if c == '\n' {
-			ends = append(ends, i+1)
+// lineOf finds the line of an error that does not name it, as those of characters, of unknown anchors and of the first
+// line do not.
+func (m *meter) lineOf(msg string) int {
+	if name, ok := strings.CutPrefix(msg, "unknown anchor '"); ok {
+		name, _, _ = strings.Cut(name, "'")
+		if i := bytes.LastIndex(m.data[:m.given], []byte("*"+name)); i >= 0 {
+			return lineAt(m.data, i)
 		}
 	}
-	return 1 + sort.Search(len(ends), func(i int) bool {
-		_, again := parse(data[:ends[i]])
-		return again != nil && again.Error() == err.Error()
-	})
+	if strings.Contains(msg, "UTF-8") || strings.Contains(msg, "control characters") {
+		return lineAt(m.data, max(0, m.given-1)) // it is met when its line is given out
+	}
+	return 1
 }

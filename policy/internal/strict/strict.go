@@ -10,6 +10,7 @@
 package strict
 
 import (
+	"context"
 	"encoding"
 	"errors"
 	"fmt"
@@ -18,6 +19,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/evergate/evergate/internal/text"
 )
 
 // Validator is implemented by structs whose fields depend on each other. Validate is called when all fields have been
@@ -25,83 +28,70 @@ import (
 // called only through the struct around it: promoted, or by the outer Validate.
 type Validator interface{ Validate() error }
 
-// Decode fills the struct that into points to. The error is of type Errors and tells everything that is wrong.
-func (d Document) Decode(into any) error {
-	dec := decoder{file: d.file}
-	dec.value(d.root, "", reflect.ValueOf(into).Elem())
-	if len(dec.errs) > 0 {
-		return dec.errs
+func (d *Decoder) value(n *yaml.Node, v reflect.Value) {
+	if d.Stopped() {
+		return
 	}
-	return nil
-}
-
-type decoder struct {
-	file string
-	errs Errors
-}
-
-func (d *decoder) pos(n *yaml.Node, path string) Pos {
-	return Pos{File: d.file, Line: n.Line, Column: n.Column, Path: path}
-}
-
-func (d *decoder) fail(n *yaml.Node, path, format string, args ...any) {
-	d.errs = append(d.errs, d.pos(n, path).Errorf(format, args...))
-}
-
-func (d *decoder) value(n *yaml.Node, path string, v reflect.Value) {
+	if d.ctx.Err() != nil {
+		d.stopped = context.Cause(d.ctx)
+		return
+	}
 	switch {
 	case n.Kind == yaml.AliasNode || n.Anchor != "":
-		d.fail(n, path, "anchors and aliases are not supported: write the value out")
+		d.fail(n, "anchors and aliases are not supported: write the value out")
 		return
 	case n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null":
-		d.fail(n, path, "null is not a value: leave the field out to leave it unchecked, or write %s", example(v.Type()))
+		d.fail(n, "null is not a value: leave the field out to leave it unchecked, or write %s", example(v.Type()))
 		return
 	}
 	if u, ok := reflect.TypeAssert[encoding.TextUnmarshaler](v.Addr()); ok {
-		d.text(n, path, u)
+		d.text(n, u)
 		return
 	}
 	switch v.Kind() {
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
-		d.value(n, path, v.Elem())
+		d.value(n, v.Elem())
 	case reflect.Struct:
-		d.structure(n, path, v)
+		d.structure(n, v)
 	case reflect.Slice:
-		d.list(n, path, v)
+		d.list(n, v)
 	default:
-		d.scalar(n, path, v)
+		d.scalar(n, v)
 	}
 }
 
 // text lets u speak first: what would be wrong in quotes too is told what would be right, not to be quoted.
-func (d *decoder) text(n *yaml.Node, path string, u encoding.TextUnmarshaler) {
+func (d *Decoder) text(n *yaml.Node, u encoding.TextUnmarshaler) {
 	if n.Kind == yaml.ScalarNode {
+		if !d.affords(n, u) {
+			return
+		}
 		if err := u.UnmarshalText([]byte(n.Value)); err != nil {
-			d.fail(n, path, "%v", err)
+			d.fail(n, "%v", err)
 			return
 		}
 	}
-	d.want(n, path, "a string", yaml.ScalarNode, "!!str")
+	d.want(n, "a string", yaml.ScalarNode, "!!str")
 }
 
-func (d *decoder) scalar(n *yaml.Node, path string, v reflect.Value) {
+func (d *Decoder) scalar(n *yaml.Node, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.String:
-		if d.want(n, path, "a string", yaml.ScalarNode, "!!str") {
+		if d.want(n, "a string", yaml.ScalarNode, "!!str") {
 			v.SetString(n.Value)
 		}
 	case reflect.Bool:
-		if d.want(n, path, "true or false", yaml.ScalarNode, "!!bool") {
-			d.boolean(n, path, v)
+		if d.want(n, "true or false", yaml.ScalarNode, "!!bool") {
+			d.boolean(n, v)
 		}
 	case reflect.Int:
-		if !d.want(n, path, "a whole number", yaml.ScalarNode, "!!int") {
+		if !d.want(n, "a whole number", yaml.ScalarNode, "!!int") {
 			return
 		}
 		i, err := strconv.ParseInt(n.Value, 10, v.Type().Bits())
 		if err != nil {
-			d.fail(n, path, "want a whole number, got %s", n.Value)
+			d.fail(n, "want a whole number, got %s", text.Truncate(n.Value, text.Short))
 			return
 		}
 		v.SetInt(i)
@@ -111,82 +101,96 @@ func (d *decoder) scalar(n *yaml.Node, path string, v reflect.Value) {
 }
 
 // boolean checks the word too: a tag can call any word a boolean.
-func (d *decoder) boolean(n *yaml.Node, path string, v reflect.Value) {
+func (d *Decoder) boolean(n *yaml.Node, v reflect.Value) {
 	switch strings.ToLower(n.Value) {
 	case "true", "false":
 		v.SetBool(strings.EqualFold(n.Value, "true"))
 	default:
-		d.fail(n, path, "want true or false, got %q", n.Value)
+		d.fail(n, "want true or false, got %s", text.Quote(n.Value))
 	}
 }
 
-func (d *decoder) list(n *yaml.Node, path string, v reflect.Value) {
-	if !d.want(n, path, "a list", yaml.SequenceNode, "") {
+func (d *Decoder) list(n *yaml.Node, v reflect.Value) {
+	if !d.want(n, "a list", yaml.SequenceNode, "") {
 		return
+	}
+	if len(d.path) == 1 { // of the document
+		room := d.limits.Entries - d.elements
+		if d.elements += len(n.Content); len(n.Content) > room {
+			d.at(segment{index: room}, func() { d.exceed(d.pos(n.Content[room]), tooMany(d.limits.Entries, "entries")) })
+			return
+		}
 	}
 	v.Set(reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content)))
 	for i, item := range n.Content {
-		d.value(item, fmt.Sprintf("%s[%d]", path, i), v.Index(i))
+		d.at(segment{index: i}, func() { d.value(item, v.Index(i)) })
 	}
 }
 
-func (d *decoder) structure(n *yaml.Node, path string, v reflect.Value) {
-	if !d.want(n, path, "a mapping", yaml.MappingNode, "") {
+func (d *Decoder) structure(n *yaml.Node, v reflect.Value) {
+	if !d.want(n, "a mapping", yaml.MappingNode, "") {
 		return
 	}
-	before := len(d.errs)
-	fields := fieldsOf(v, d.pos(n, path))
+	before := d.errs.Len()
+	fields := fieldsOf(v, func() Pos { return d.pos(n) })
 	seen := map[string]*yaml.Node{}
-	for key, value := range d.entries(n, path) {
+	for key, value := range d.entries(n) {
 		f, ok := fields.byName[key.Value]
-		if !ok {
-			d.fail(key, join(path, key.Value), "unknown field%s", suggest(key.Value, fields.names))
-			continue
-		}
-		seen[key.Value] = value
-		d.value(value, join(path, key.Value), f.value)
+		d.at(fieldSegment(key.Value), func() {
+			if !ok {
+				if d.errs.TryAdd() {
+					d.errs.Add(d.pos(key).Errorf("unknown field%s", suggest(key.Value, fields.names)))
+				}
+				return
+			}
+			seen[key.Value] = value
+			d.value(value, f.value)
+		})
 	}
 	for _, name := range fields.names {
 		if fields.byName[name].required && seen[name] == nil {
-			d.fail(n, path, "%s is required", name)
+			d.fail(n, "%s is required", name)
 		}
 	}
-	if len(d.errs) > before {
+	if d.errs.Len() > before || d.Stopped() {
 		return
 	}
 	if val, ok := reflect.TypeAssert[Validator](v.Addr()); ok {
-		d.validation(n, path, seen, val.Validate())
+		d.validation(n, seen, val.Validate())
 	}
 }
 
 // validation files what a Validate method found under the fields that it names.
-func (d *decoder) validation(n *yaml.Node, path string, seen map[string]*yaml.Node, err error) {
+func (d *Decoder) validation(n *yaml.Node, seen map[string]*yaml.Node, err error) {
 	var joined interface{ Unwrap() []error }
 	var field FieldError
+	var more moreFaults
 	switch {
 	case err == nil:
 	case errors.As(err, &joined):
 		for _, e := range joined.Unwrap() {
-			d.validation(n, path, seen, e)
+			d.validation(n, seen, e)
 		}
+	case errors.As(err, &more):
+		d.errs.more += int(more)
 	case errors.As(err, &field) && seen[field.Field] != nil:
-		d.fail(seen[field.Field], join(path, field.Field), "%s", field.Msg)
+		d.at(fieldSegment(field.Field), func() { d.fail(seen[field.Field], "%s", field.Msg) })
 	default:
-		d.fail(n, path, "%v", err)
+		d.fail(n, "%v", err)
 	}
 }
 
 // entries yields the pairs of a mapping and refuses keys that stand twice or are not strings.
-func (d *decoder) entries(n *yaml.Node, path string) func(yield func(key, value *yaml.Node) bool) {
+func (d *Decoder) entries(n *yaml.Node) func(yield func(key, value *yaml.Node) bool) {
 	return func(yield func(key, value *yaml.Node) bool) {
 		first := map[string]int{}
-		for i := 0; i+1 < len(n.Content); i += 2 {
+		for i := 0; i+1 < len(n.Content) && !d.Stopped(); i += 2 {
 			key, value := n.Content[i], n.Content[i+1]
 			switch line, again := first[key.Value]; {
 			case key.Kind != yaml.ScalarNode || key.ShortTag() != "!!str":
-				d.fail(key, path, "want a field name, got %s", describe(key))
+				d.fail(key, "want a field name, got %s", describe(key))
 			case again:
-				d.fail(key, join(path, key.Value), "stands twice, first in line %d", line)
+				d.at(fieldSegment(key.Value), func() { d.fail(key, "stands twice, first in line %d", line) })
 			default:
 				first[key.Value] = key.Line
 				if !yield(key, value) {
@@ -197,7 +201,7 @@ func (d *decoder) entries(n *yaml.Node, path string) func(yield func(key, value 
 	}
 }
 
-func (d *decoder) want(n *yaml.Node, path, what string, kind yaml.Kind, tag string) bool {
+func (d *Decoder) want(n *yaml.Node, what string, kind yaml.Kind, tag string) bool {
 	if n.Kind == kind && (tag == "" || n.ShortTag() == tag) {
 		return true
 	}
@@ -205,7 +209,7 @@ func (d *decoder) want(n *yaml.Node, path, what string, kind yaml.Kind, tag stri
 	if tag == "!!str" && n.Kind == yaml.ScalarNode {
 		hint = ": put it in quotes"
 	}
-	d.fail(n, path, "want %s, got %s%s", what, describe(n), hint)
+	d.fail(n, "want %s, got %s%s", what, describe(n), hint)
 	return false
 }
 
@@ -218,11 +222,11 @@ func describe(n *yaml.Node) string {
 	}
 	switch n.ShortTag() {
 	case "!!str":
-		return strconv.Quote(n.Value)
+		return text.Quote(n.Value)
 	case "!!merge":
 		return "a merge key, which is not supported"
 	}
-	return n.Value
+	return text.Truncate(n.Value, text.Short)
 }
 
 func example(t reflect.Type) string {
@@ -235,11 +239,4 @@ func example(t reflect.Type) string {
 		return example(t.Elem())
 	}
 	return "a value"
-}
-
-func join(path, field string) string {
-	if path == "" {
-		return field
-	}
-	return path + "." + field
 }

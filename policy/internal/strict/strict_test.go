@@ -47,15 +47,29 @@ type thing struct {
 
 func decode(t *testing.T, text string) (thing, error) {
 	t.Helper()
-	docs, err := Parse("a.yaml", []byte(text))
-	if err != nil {
-		return thing{}, err
+	return decodeWithin(t, wide, text)
+}
+
+// wide are limits that no text of these tests meets.
+var wide = Limits{Values: 1e6, Entries: 1e6, Texts: 1e6, Cost: 1e6}
+
+func decodeWithin(t *testing.T, limits Limits, text string) (v thing, err error) {
+	t.Helper()
+	d := NewDecoder(t.Context(), limits)
+	n := 0
+	for doc := range d.Documents("a.yaml", []byte(text)) {
+		n++
+		if before := d.errs.Len(); d.Decode(doc, &v) != (d.errs.Len() == before && !d.Stopped()) {
+			t.Error("Decode does not tell whether something was wrong")
+		}
 	}
-	if len(docs) != 1 {
-		t.Fatalf("got %d documents, want 1", len(docs))
+	if errs := d.Errors().Errors(); errs != nil {
+		return v, errs
 	}
-	var v thing
-	return v, docs[0].Decode(&v)
+	if n != 1 {
+		t.Fatalf("got %d documents, want 1", n)
+	}
+	return v, nil
 }
 
 func TestDecode(t *testing.T) {
@@ -102,7 +116,7 @@ func TestDecodeErrors(t *testing.T) {
 		"too big":           {"name: n\nlimits: {max: 99999999999999999999}", `a.yaml:2:15: limits.max: want a whole number, got 99999999999999999999`},
 		"alias":             {"name: &x n\ncolour: *x", "a.yaml:1:7: name: anchors and aliases are not supported: write the value out\na.yaml:2:9: colour: anchors and aliases are not supported: write the value out"},
 		"merge key":         {"name: n\n<<: {colour: red}", `a.yaml:2:1: want a field name, got a merge key, which is not supported`},
-		"validation":        {"name: n\nlimits:\n  max: 1\n  min: 2", "a.yaml:4:8: limits.min: min 2 is above max 1\na.yaml:3:3: limits: limits cannot be met"},
+		"validation":        {"name: n\nlimits:\n  max: 1\n  min: 2", "a.yaml:3:3: limits: limits cannot be met\na.yaml:4:8: limits.min: min 2 is above max 1"},
 		"two at once":       {"name: n\ncolor: red\non: 1", "a.yaml:2:1: color: unknown field; did you mean colour?\na.yaml:3:5: on: want true or false, got 1"},
 		"first line":        {"name: 'n", `a.yaml:1:1: not valid YAML: found unexpected end of stream`},
 		"unknown anchor":    {"name: n\ncolour: *x\ntags: []\n", `a.yaml:2:1: not valid YAML: unknown anchor 'x' referenced`},
@@ -122,30 +136,34 @@ func TestDecodeErrors(t *testing.T) {
 	}
 }
 
-func TestParseDocuments(t *testing.T) {
-	docs, err := Parse("a.yaml", []byte("# nothing\n---\nname: a\n---\n---\nname: b\ncolour: green\n"))
-	if err != nil {
-		t.Fatal(err)
+func TestDocuments(t *testing.T) {
+	d := NewDecoder(t.Context(), wide)
+	n := 0
+	for doc := range d.Documents("a.yaml", []byte("# nothing\n---\nname: a\n---\n---\nname: b\ncolour: green\n")) {
+		var v thing
+		if n++; d.Decode(doc, &v) != (n == 1) {
+			t.Errorf("document %d: %+v", n, v)
+		}
 	}
-	if len(docs) != 2 {
-		t.Fatalf("got %d documents, want 2", len(docs))
+	if n != 2 {
+		t.Errorf("got %d documents, want 2", n)
 	}
-	var v thing
-	if err := docs[1].Decode(&v); err == nil || !strings.HasPrefix(err.Error(), "a.yaml:7:9: colour:") {
+	if err := d.Errors().Errors(); !strings.HasPrefix(err.Error(), "a.yaml:7:9: colour:") {
 		t.Errorf("lines must count from the top of the file, got %v", err)
 	}
-	if docs, err := Parse("empty.yaml", nil); err != nil || len(docs) != 0 {
-		t.Errorf("an empty file: %v, %v", docs, err)
+	for range d.Documents("empty.yaml", nil) {
+		t.Error("an empty file has a document")
 	}
 }
 
-func TestErrorsSort(t *testing.T) {
-	at := func(file string, line, column int) Error {
-		return Pos{File: file, Line: line, Column: column}.Errorf("x")
-	}
-	es := Errors{at("b", 1, 1), at("a", 10, 1), at("a", 2, 7), at("a", 2, 5)}
-	es.Sort()
-	if got, want := es.Error(), "a:2:5: x\na:2:7: x\na:10:1: x\nb:1:1: x"; got != want {
+func TestErrorsAreSorted(t *testing.T) {
+	var c Collector
+	add := func(file string, line, column int) { c.Errorf(Pos{File: file, Line: line, Column: column}, "x") }
+	add("b", 1, 1)
+	add("a", 10, 1)
+	add("a", 2, 7)
+	add("a", 2, 5)
+	if got, want := c.Errors().Error(), "a:2:5: x\na:2:7: x\na:10:1: x\nb:1:1: x"; got != want {
 		t.Errorf("got %s", got)
 	}
 }

@@ -1,0 +1,217 @@
+package handlers
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/telemetry"
+)
+
+const policyHead = "apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n"
+
+func comments(n int) string { return strings.Repeat("#", n) }
+
+// What is larger than a policy that is reviewed can be is denied by a sentence, and what is as large is not.
+func TestPolicyGuardLimits(t *testing.T) {
+	const mib = 1 << 20
+	many := func(n int) string {
+		var keys []string
+		for i := range n {
+			keys = append(keys, fmt.Sprintf("%03d.yaml", i), "")
+		}
+		return configMapOf("data", keys...)
+	}
+	binary := func(n int) string {
+		return configMapOf("binaryData", "a.yaml", base64.StdEncoding.EncodeToString([]byte(comments(n))))
+	}
+	pad := func(object string, n int) string { // to a body of n bytes
+		body := reviewOf("", "configmaps", "UPDATE", object, `{"data":{"a.yaml":""}}`)
+		return reviewOf("", "configmaps", "UPDATE", object, `{"data":{"a.yaml":"`+comments(n-len(body))+`"}}`)
+	}
+	create := func(object string) string { return reviewOf("", "configmaps", "CREATE", object, "") }
+	small := configMapOf("data", "a.yaml", policyHead)
+	for _, tt := range []struct {
+		name, body string
+		denial     string // up to the policy's hash; empty: allowed
+	}{
+		{"text at the limit", create(configMapOf("data", "a.yaml", comments(mib/2), "b.yaml", comments(mib/2))), ""},
+		{"text beyond", create(configMapOf("data", "a.yaml", comments(mib/2), "b.yaml", comments(mib/2+1))), "data[b.yaml]: the policy has more than 1 MiB of text, which is the limit "},
+		{"binary text at the limit", create(binary(mib)), ""},
+		{"binary text beyond", create(binary(mib + 1)), "binaryData[a.yaml]: the policy has more than 1 MiB of text, which is the limit "},
+		{"text that is escaped", create(configMapOf("data", "a.yaml", strings.Repeat("#\n", mib/2))), ""},
+		{"other keys do not count", create(configMapOf("data", "a.txt", comments(2*mib))), ""},
+		{"files at the limit", create(many(256)), ""},
+		{"files beyond", create(many(257)), "data[256.yaml]: the policy has more than 256 files, which is the limit "},
+		{"a long key", create(configMapOf("data", strings.Repeat("x", 249)+".yml", "")), ""},
+		{
+			"a longer key", create(configMapOf("data", strings.Repeat("x", 250)+".yml", "")),
+			"data." + strings.Repeat("x", 57) + "…: is not the name of a key: at most 253 letters, digits, dots, hyphens and underscores ",
+		},
+		{
+			"a key of two lines", create(configMapOf("data", "a\nb.yml", "")),
+			"data[a b.yml]: is not the name of a key: at most 253 letters, digits, dots, hyphens and underscores ",
+		},
+		{"an old object is skipped", reviewOf("", "configmaps", "UPDATE", small, `{"data":{"a.yaml":1,"b.yaml":"`+comments(2*mib)+`"}}`), ""},
+		{"a body at the limit", pad(small, 6*mib), ""},
+		{"a body beyond", pad(small, 6*mib+1), "the review of this object has 6.0 MiB, at most 6.0 MiB are judged: make the object smaller "},
+		{
+			"12,000 regular expressions of a thousand steps",
+			create(configMapOf("data", "a.yaml", policyHead+"ingresses:\n- {name: a, mode: enforce, paths: {deniedPatterns: ["+
+				strings.Repeat("'/.{1000}', ", 12_000)+"'/a']}}\n")),
+			"a.yaml:4:2441: ingresses[0].paths.deniedPatterns[199]: the regular expressions of the policy have more than 200,000 steps " +
+				"together, which is the limit ",
+		},
+		{
+			"a list of 400,000", create(configMapOf("data", "a.yaml", policyHead+"mirrors: ["+strings.Repeat("a,", 400_000)+"a]\n")),
+			"a.yaml:3:1: the policy has more than 200,000 values, which is the limit ",
+		},
+		{
+			"two thousand mistakes", create(configMapOf("data", "a.yaml", policyHead+"services: ["+strings.Repeat("a,", 1999)+"a]\n")),
+			"2000 mistakes, the first 10:\n" + mistakesOf(10),
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := newFixture(t, testPolicy)
+			suffix := "[policy " + f.Policies.Current().Hash() + "]"
+			h := Serving(f.Config)
+			w := httptest.NewRecorder()
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			h.ServeHTTP(w, post(t.Context(), t, "/validate/policy?timeout=3s", tt.body))
+			runtime.ReadMemStats(&after)
+			if mem := after.TotalAlloc - before.TotalAlloc; mem > 200<<20 {
+				t.Errorf("it allocates %d MiB", mem>>20)
+			}
+			var a struct {
+				Response struct {
+					Allowed bool
+					Status  struct{ Message string }
+				}
+			}
+			if err := json.Unmarshal(w.Body.Bytes(), &a); err != nil || w.Code != 200 {
+				t.Fatalf("answered %d %s (%v)", w.Code, w.Body, err)
+			}
+			want := tt.denial
+			if want != "" {
+				want += suffix
+			}
+			if a.Response.Status.Message != want || a.Response.Allowed != (tt.denial == "") {
+				t.Errorf("got  %t %s\nwant %s", a.Response.Allowed, a.Response.Status.Message, want)
+			}
+		})
+	}
+}
+
+func mistakesOf(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "- a.yaml:3:%d: services[%d]: want a mapping, got \"a\"\n", 12+2*i, i)
+	}
+	return b.String()
+}
+
+// askGuard sends a review of a policy in a goroutine of its own.
+func askGuard(t *testing.T, s *server, judge judge) *httptest.ResponseRecorder {
+	t.Helper()
+	w := httptest.NewRecorder()
+	h := serving(Config{Ready: ok, Live: ok}, s, []reviewing{{
+		path: "/validate/policy", judge: judge, guard: true, mode: func(policy.Modes) policy.Mode { return policy.Enforce },
+	}})
+	body := `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"705ab4f5"}}`
+	go h.ServeHTTP(w, post(t.Context(), t, "/validate/policy?timeout=30s", body))
+	synctest.Wait()
+	return w
+}
+
+func ok() error { return nil }
+
+// Policies are checked one at a time, and take nothing that other reviews need.
+func TestPolicyGuardHasItsOwnCapacity(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, "")
+		f.Limits.Reviews = 1
+		s := newServer(f.Config)
+		first, second := newFakeJudge(), newFakeJudge()
+		askGuard(t, s, first.judge)
+		waiting := askGuard(t, s, second.judge)
+		if n := s.guard.slots.waiting.Load(); n != 1 {
+			t.Errorf("%d wait, want one", n)
+		}
+		if err := s.reviews.enter(t.Context(), time.Now(), 1); err != nil {
+			t.Errorf("no slot for other reviews: %v", err)
+		}
+		if free := s.bodies.free; free != 64<<20 {
+			t.Errorf("%d bytes are left for other bodies", free)
+		}
+		first.proceed <- struct{}{}
+		synctest.Wait()
+		if waiting.Code != 200 || s.guard.slots.waiting.Load() != 0 {
+			t.Error("the second is not checked after the first")
+		}
+		second.proceed <- struct{}{}
+		synctest.Wait()
+		if waiting.Body.Len() == 0 {
+			t.Error("the second is not answered")
+		}
+	})
+}
+
+// The check of a policy ends in its time, and one that does not is no reason to restart the process.
+func TestPolicyGuardEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, "")
+		f.Overdue = new(Overdue)
+		s := newServer(f.Config)
+		start := time.Now()
+		took := time.Duration(0)
+		askGuard(t, s, func(_ *policy.Policy, _ []byte, effort *policy.Effort, _ *telemetry.ReviewSpan) (*verdict, error) {
+			for !effort.Expired() {
+				<-time.After(time.Millisecond)
+			}
+			took = time.Since(start)
+			return &verdict{uid: "1"}, nil
+		})
+		elapse(10 * time.Second)
+		if want := guardWithin + time.Millisecond; took != want {
+			t.Errorf("the check was to end after %s, want %s", took, want)
+		}
+		stuck := newFakeJudge()
+		askGuard(t, s, stuck.judge)
+		elapse(time.Minute)
+		checkOverdue(t, f.Overdue, "")
+		want := `level=ERROR msg="a review does not come back from being decided" path=/validate/policy uid=705ab4f5 after=45s`
+		if got := f.log.String(); !strings.Contains(got, want) {
+			t.Errorf("the log lacks %s:\n%s", want, got)
+		}
+		stuck.proceed <- struct{}{}
+		synctest.Wait()
+	})
+}
+
+// A policy that is not checked in time is denied by a sentence.
+func TestPolicyGuardOutOfTime(t *testing.T) {
+	late := &policy.Effort{Expired: func() bool { return true }}
+	body := []byte(reviewOf("", "configmaps", "CREATE", configMapOf("data", "a.yaml", policyHead), ""))
+	for _, r := range reviews() {
+		if !r.guard {
+			continue
+		}
+		v, err := r.judge(loadPolicy(t, ""), body, late, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := "this policy was not checked to its end in time, which is 2s at most: make it smaller, or send it again when the " +
+			"server has less to do [policy " + v.policy + "]"
+		if got := v.denial(); got != want || !v.denies() {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+}

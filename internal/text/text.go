@@ -1,0 +1,97 @@
+// Package text makes fit to show what a tenant, a peer or a policy has written. Such a value may be as long as a whole
+// request, so each function truncates first and formats afterwards: its cost and its result are bounded, whatever the
+// value. TestBounded keeps the standard library's own quoting and splitting out of the packages that handle such values.
+package text
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	// Short is how many bytes of a value a sentence shows: enough to recognise it, too few to spread a snippet or a
+	// certificate into logs, and short enough for a warning (the API server advises 120 characters).
+	Short = 60
+	// Listed is how many values a sentence names before it counts the rest: more than a handful is not read.
+	Listed = 5
+
+	ellipsis = "…"
+)
+
+// Quote returns the first Short bytes of s in double quotes, with everything escaped that does not print, and an ellipsis
+// where s is longer.
+func Quote[S ~string | ~[]byte](s S) string {
+	return QuoteUpTo(Short, string(s[:min(len(s), Short+1)])) // one byte more than is shown tells that there are more
+}
+
+// QuoteUpTo is Quote for the first max bytes of s.
+func QuoteUpTo(max int, s string) string {
+	if len(s) <= max {
+		return strconv.Quote(s)
+	}
+	return strconv.Quote(prefix(s, max)) + ellipsis
+}
+
+// QuoteRune returns c in single quotes, escaped where it does not print.
+func QuoteRune(c rune) string { return strconv.QuoteRune(c) }
+
+// Truncate returns at most max bytes of s, the last of which are an ellipsis where s is longer. It never splits a rune.
+func Truncate(s string, max int) string {
+	if len(s) <= max {
+		return s
+	}
+	return prefix(s, max-len(ellipsis)) + ellipsis
+}
+
+// TruncateRunes is Truncate for a limit in runes.
+func TruncateRunes(s string, max int) string {
+	n, last := 0, 0
+	for i := range s {
+		if n == max {
+			return s[:last] + ellipsis
+		}
+		n, last = n+1, i
+	}
+	return s
+}
+
+// Printable returns at most max bytes of s as one line of printable text: control characters become
+// spaces, and bytes that are not UTF-8 U+FFFD.
+func Printable(s string, max int) string {
+	truncated := Truncate(s, max)
+	return strings.Map(func(c rune) rune {
+		if unicode.IsControl(c) {
+			return ' '
+		}
+		return c
+	}, truncated)
+}
+
+// prefix returns at most n bytes of s. It never splits a rune.
+func prefix(s string, n int) string {
+	n = max(n, 0)
+	for end := n; end > n-utf8.UTFMax && end > 0; end-- {
+		if utf8.RuneStart(s[end]) {
+			return s[:end]
+		}
+	}
+	return s[:n] // not UTF-8
+}
+
+// List names values in a sentence: "a", "a, b, c", or, when there are more than Listed, the first of them and a count:
+// "a, b, c, d, e and 7 more". Values that come from an object must be quoted by the caller.
+func List[S ~string](values []S) string {
+	var b strings.Builder
+	for i, v := range values[:min(len(values), Listed)] {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(string(v))
+	}
+	if more := len(values) - Listed; more > 0 {
+		b.WriteString(" and " + strconv.Itoa(more) + " more")
+	}
+	return b.String()
+}

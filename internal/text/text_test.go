@@ -1,0 +1,94 @@
+package text
+
+import (
+	"runtime"
+	"strings"
+	"testing"
+)
+
+func TestQuote(t *testing.T) {
+	long := strings.Repeat("x", Short)
+	for s, want := range map[string]string{
+		"":                              `""`,
+		"a\"b\n":                        `"a\"b\n"`,
+		long:                            `"` + long + `"`,
+		long + "y":                      `"` + long + `"…`,
+		long[1:] + "äy":                 `"` + long[1:] + `"…`,
+		strings.Repeat("\x80", Short+1): `"` + strings.Repeat(`\x80`, Short) + `"…`,
+	} {
+		if got := Quote(s); got != want {
+			t.Errorf("Quote(%q) = %s, want %s", s, got, want)
+		}
+		if got := Quote([]byte(s)); got != want {
+			t.Errorf("Quote([]byte)(%q) = %s, want %s", s, got, want)
+		}
+	}
+}
+
+func TestTruncate(t *testing.T) {
+	for _, c := range []struct {
+		s    string
+		max  int
+		want string
+	}{
+		{"abc", 3, "abc"},
+		{"abcd", 3, "…"},
+		{"abcde", 4, "a…"},
+		{"aäbcde", 5, "a…"},
+		{"aäbcde", 6, "aä…"},
+	} {
+		if got := Truncate(c.s, c.max); got != c.want {
+			t.Errorf("Truncate(%q, %d) = %q, want %q", c.s, c.max, got, c.want)
+		}
+	}
+}
+
+func TestTruncateRunes(t *testing.T) {
+	for s, want := range map[string]string{"": "", "äöü": "äöü", "äöüß": "äö…", "abcd": "ab…"} {
+		if got := TruncateRunes(s, 3); got != want {
+			t.Errorf("TruncateRunes(%q, 3) = %q, want %q", s, got, want)
+		}
+	}
+}
+
+func TestPrintable(t *testing.T) {
+	if got, want := Printable("a\nb\x7fc\x80dä\u0085e", 100), "a b c\ufffddä e"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got, want := Printable(strings.Repeat("\n", 10), 6), "   …"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestList(t *testing.T) {
+	for n, want := range map[int]string{0: "", 1: "a", 5: "a, b, c, d, e", 7: "a, b, c, d, e and 2 more"} {
+		if got := List(strings.Split("a b c d e f g", " ")[:n]); got != want {
+			t.Errorf("%d: got %q, want %q", n, got, want)
+		}
+	}
+}
+
+// What is shown is bounded, and so is the memory that it takes, however long the value is.
+func TestCostIsBounded(t *testing.T) {
+	long := strings.Repeat("\x7f", 4<<20)
+	for name, f := range map[string]func() string{
+		"Quote":         func() string { return Quote(long) },
+		"Truncate":      func() string { return Truncate(long, 100) },
+		"TruncateRunes": func() string { return TruncateRunes(long, 100) },
+		"Printable":     func() string { return Printable(long, 100) },
+	} {
+		if got := len(f()); got > 4*Short+100 {
+			t.Errorf("%s: %d bytes", name, got)
+		}
+		const runs = 100
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for range runs {
+			f()
+		}
+		runtime.ReadMemStats(&after)
+		if bytes := (after.TotalAlloc - before.TotalAlloc) / runs; bytes > 4096 {
+			t.Errorf("%s allocates %d bytes", name, bytes)
+		}
+	}
+}

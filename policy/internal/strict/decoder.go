@@ -1,0 +1,96 @@
+package strict
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/evergate/evergate/internal/text"
+)
+
+// Document is one YAML document of a file, not decoded yet.
+type Document struct{ root *yaml.Node }
+
+// Decoder decodes files, within limits that hold for all of them together, and collects what is wrong.
+type Decoder struct {
+	ctx     context.Context
+	limits  Limits
+	errs    Collector
+	over    bool  // a limit is exceeded
+	stopped error // why the context is done
+
+	values, elements, texts, cost int // of the limits, so far
+
+	file string
+	path []segment // of the value that is being decoded
+}
+
+// segment is a field, or the index of an element.
+type segment struct {
+	name  string
+	index int // negative for a field
+}
+
+func fieldSegment(name string) segment { return segment{name, -1} }
+
+// NewDecoder returns a Decoder that stops when ctx is done.
+func NewDecoder(ctx context.Context, limits Limits) *Decoder {
+	return &Decoder{ctx: ctx, limits: limits}
+}
+
+// Decode fills the struct that into points to and tells whether nothing was wrong.
+func (d *Decoder) Decode(doc Document, into any) bool {
+	before := d.errs.Len()
+	d.value(doc.root, reflect.ValueOf(into).Elem())
+	return d.errs.Len() == before && !d.Stopped()
+}
+
+// Errors collects what is wrong.
+func (d *Decoder) Errors() *Collector { return &d.errs }
+
+// Stopped says whether there is no use in going on: a limit is exceeded, or the context is done.
+func (d *Decoder) Stopped() bool { return d.over || d.stopped != nil }
+
+// Err says why the Decoder was stopped by its context; nil when it was not.
+func (d *Decoder) Err() error { return d.stopped }
+
+// exceed files that a limit is exceeded.
+func (d *Decoder) exceed(p Pos, limit limitError) {
+	d.over = true
+	d.errs.Errorf(p, "%s", limit)
+}
+
+// maxPath bounds the bytes of the path of a field, which a file can make long only by fields that there are not.
+const maxPath = 256
+
+func (d *Decoder) pos(n *yaml.Node) Pos {
+	var path strings.Builder
+	for i, s := range d.path {
+		switch {
+		case s.index >= 0:
+			fmt.Fprintf(&path, "[%d]", s.index)
+		case i > 0:
+			path.WriteByte('.')
+			fallthrough
+		default:
+			path.WriteString(text.Printable(s.name, text.Short))
+		}
+	}
+	return Pos{File: d.file, Line: n.Line, Column: n.Column, Path: text.Truncate(path.String(), maxPath)}
+}
+
+func (d *Decoder) fail(n *yaml.Node, format string, args ...any) {
+	if d.errs.TryAdd() {
+		d.errs.Add(d.pos(n).Errorf(format, args...))
+	}
+}
+
+// at decodes something below the value that is being decoded.
+func (d *Decoder) at(s segment, decode func()) {
+	d.path = append(d.path, s)
+	decode()
+	d.path = d.path[:len(d.path)-1]
+}

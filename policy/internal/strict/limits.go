@@ -1,0 +1,148 @@
+package strict
+
+import (
+	"context"
+	"encoding"
+	"io"
+	"strconv"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Limits bound what a Decoder takes on. Each is for all files together, and an error names the one that is exceeded.
+type Limits struct {
+	Values  int // of YAML: scalars, lists and mappings, counted by what stands between them
+	Entries int // elements of the lists that a document has
+	Texts   int // elements of lists that are encoding.TextUnmarshalers
+	Cost    int // of those that are Costly
+}
+
+// MaxText is how many bytes a text can have. The longest that anybody writes is a regular expression of many
+// alternatives; all others are names.
+const MaxText = 4096
+
+// maxDirectives is how many lines of a file can begin with a percent sign. The parser looks at each directive of a
+// document for each new one.
+const maxDirectives = 100
+
+// Costly is a text that takes more to decode, or to keep, than its length says.
+type Costly interface {
+	// Cost returns how much a text takes. It need not be one that can be decoded.
+	Cost(text []byte) int
+}
+
+// limitError says which limit a file exceeds. Nothing after it is looked at.
+type limitError string
+
+func (e limitError) Error() string { return string(e) }
+
+func tooMany(n int, what string) limitError {
+	return limitError("the policy has more than " + Thousands(n) + " " + what + ", which is the limit")
+}
+
+// Thousands returns a number as sentences have it: 200,000.
+func Thousands(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// meter is what a file is parsed from. It ends the parser when the context is done or when more values begin than there
+// can be. It gives out a line at a time, so that what was given out last is where the parser is.
+type meter struct {
+	ctx    context.Context
+	data   []byte
+	given  int // bytes that were given out
+	values *int
+	limits *Limits
+	err    error // why the parser was ended
+	bol    bool  // at the beginning of a line
+
+	directives int
+}
+
+// Read implements io.Reader.
+func (m *meter) Read(p []byte) (int, error) {
+	rest := m.data[m.given:]
+	if len(rest) == 0 {
+		return 0, io.EOF
+	}
+	if m.err = m.ctx.Err(); m.err != nil {
+		return 0, m.err
+	}
+	n := 0
+	for n < len(p) && n < len(rest) {
+		n++
+		if m.count(m.given + n - 1); m.err != nil {
+			return 0, m.err
+		}
+		if rest[n-1] == '\n' {
+			break
+		}
+	}
+	copy(p, rest[:n])
+	m.given += n
+	return n, nil
+}
+
+// count counts the values of which the byte at i may be the beginning or the end. Of what a parser makes values of, it
+// sees all; in comments and quotes it sees some that are none.
+func (m *meter) count(i int) {
+	begins := m.bol
+	m.bol = false
+	switch c := m.data[i]; c {
+	case '\n':
+		m.bol = true
+		if i+1 == len(m.data) || m.data[i+1] == '\n' || m.data[i+1] == '#' {
+			return // an empty line, or a comment
+		}
+	case '[', '{', ',':
+	case '%':
+		if !begins {
+			return
+		}
+		if m.directives++; m.directives > maxDirectives {
+			m.err = limitError("a file has more than " + strconv.Itoa(maxDirectives) + " directives, which is the limit")
+		}
+		return
+	case '-', '?', ':':
+		quoted := c == ':' && i > 0 && (m.data[i-1] == '"' || m.data[i-1] == '\'')
+		if i+1 < len(m.data) && wordByte(m.data[i+1]) && !quoted {
+			return
+		}
+	default:
+		return
+	}
+	if *m.values++; *m.values > m.limits.Values {
+		m.err = tooMany(m.limits.Values, "values")
+	}
+}
+
+// wordByte says whether a byte, after a colon or a hyphen, makes it part of a word: of registry:5000, or of a-b.
+func wordByte(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '/' || c >= 0x80
+}
+
+// affords says whether a text is within the limits.
+func (d *Decoder) affords(n *yaml.Node, u encoding.TextUnmarshaler) bool {
+	if len(n.Value) > MaxText {
+		d.fail(n, "it has %s bytes, at most %s are read", Thousands(len(n.Value)), Thousands(MaxText))
+		return false
+	}
+	if last := len(d.path) - 1; last >= 0 && d.path[last].index >= 0 {
+		if d.texts++; d.texts > d.limits.Texts {
+			d.exceed(d.pos(n), tooMany(d.limits.Texts, "patterns"))
+			return false
+		}
+	}
+	if costly, ok := u.(Costly); ok {
+		if d.cost += costly.Cost([]byte(n.Value)); d.cost > d.limits.Cost {
+			d.exceed(d.pos(n), limitError("the regular expressions of the policy have more than "+Thousands(d.limits.Cost)+
+				" steps together, which is the limit"))
+			return false
+		}
+	}
+	return true
+}

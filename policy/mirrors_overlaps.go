@@ -1,0 +1,228 @@
+package policy
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/evergate/evergate/policy/internal/strict"
+)
+
+// overlaps finds patterns of different entries for one source that cover a common namespace, without comparing each
+// with each.
+//
+// Of two patterns with a *, both cover some namespace if one's head begins with the other's, and one's tail ends with
+// the other's (see glob.overlaps). In the order of heads, those that the head of a pattern begins with are the ones
+// before it that are still open, as brackets are. In the order of reversed tails, those that end with its tail are a
+// range behind it, and those that its tail ends with are its parents. So one look into a tree over the tails of the
+// open patterns tells whether there is one of another entry.
+//
+// A name without * is covered by a pattern only if, besides, what is between the stars fits. Those of the open patterns
+// whose tails it ends with are tried one after the other, which is bounded.
+type overlaps struct {
+	source source
+	effort *comparisons
+	errs   *strict.Collector
+
+	all   []conditional // in the order of heads; of one head, patterns with * first
+	tails tailTree
+	open  []opened
+	at    [][]conditional // of them, those of each tail
+}
+
+// opened is a pattern whose head those after it may begin with.
+type opened struct {
+	conditional
+	tail   int    // its rank
+	before orders // what its leaf was
+}
+
+// findOverlaps files an error for each pattern of a source that overlaps with one of another entry. It sorts all.
+func findOverlaps(s source, all []conditional, e *comparisons, errs *strict.Collector) {
+	if !slices.ContainsFunc(all, func(c conditional) bool { return c.mirror != all[0].mirror }) {
+		return // of one entry, which may say the same twice
+	}
+	slices.SortStableFunc(all, func(a, b conditional) int {
+		switch {
+		case a.pattern.head() != b.pattern.head():
+			return strings.Compare(a.pattern.head(), b.pattern.head())
+		case a.pattern.wild() == b.pattern.wild():
+			return 0 // in the order of entries
+		case a.pattern.wild():
+			return -1
+		}
+		return 1
+	})
+	tails := newTailTree(all)
+	x := overlaps{source: s, effort: e, errs: errs, all: all, tails: tails, at: make([][]conditional, len(tails.tails))}
+	for i, c := range all {
+		if e.over || e.stopped() {
+			return
+		}
+		x.next(i, c)
+	}
+}
+
+// next compares a pattern with those before it.
+func (x *overlaps) next(i int, c conditional) {
+	head := c.pattern.head()
+	for len(x.open) > 0 && !strings.HasPrefix(head, x.open[len(x.open)-1].pattern.head()) {
+		x.closeLast()
+	}
+	rank := x.tails.rank(c.pattern.tail())
+	if !c.pattern.wild() {
+		x.findName(i, c, rank)
+		return
+	}
+	if x.tails.hasOther(rank, c.mirror.order) {
+		x.tell(c)
+	}
+	x.open = append(x.open, opened{c, rank, x.tails.leaf(rank)})
+	x.at[rank] = append(x.at[rank], c)
+	x.tails.add(rank, c.mirror.order)
+}
+
+func (x *overlaps) closeLast() {
+	last := x.open[len(x.open)-1]
+	x.tails.set(last.tail, last.before)
+	x.at[last.tail] = x.at[last.tail][:len(x.at[last.tail])-1]
+	x.open = x.open[:len(x.open)-1]
+}
+
+// findName looks for a pattern that covers a name: the name itself, which stands before it then, or one with a *.
+func (x *overlaps) findName(i int, c conditional, rank int) {
+	if i > 0 && x.all[i-1].pattern == c.pattern && x.all[i-1].mirror != c.mirror {
+		x.tellOf(x.all[i-1], c)
+		return
+	}
+	for ; rank >= 0; rank = x.tails.parent[rank] {
+		if !x.tails.leaf(rank).hasOther(c.mirror.order) {
+			continue
+		}
+		for _, o := range x.at[rank] {
+			if !x.effort.compare() {
+				return
+			}
+			if o.mirror != c.mirror && o.pattern.match(string(c.pattern)) {
+				x.tellOf(o, c)
+				return
+			}
+		}
+	}
+}
+
+// tell looks for the open pattern that c overlaps with, and files it.
+func (x *overlaps) tell(c conditional) {
+	if !x.errs.TryAdd() {
+		return
+	}
+	for _, o := range x.open {
+		if o.mirror != c.mirror && o.pattern.overlaps(c.pattern) {
+			x.tellOf(o.conditional, c)
+			return
+		}
+	}
+}
+
+func (x *overlaps) tellOf(first, second conditional) {
+	if first.mirror.order > second.mirror.order {
+		first, second = second, first
+	}
+	x.errs.Errorf(second.mirror.Pos, "for the source %s, the namespaces %s of this match overlap with %s of %s: entries for "+
+		"one source need namespaces that do not overlap", x.source, second.pattern, first.pattern, first.mirror.where())
+}
+
+// orders is the least and the greatest order of some entries.
+type orders struct{ least, greatest int }
+
+var noOrders = orders{math.MaxInt, -1}
+
+func (o orders) with(p orders) orders {
+	return orders{min(o.least, p.least), max(o.greatest, p.greatest)}
+}
+
+// hasOther says whether there is an entry of another order.
+func (o orders) hasOther(order int) bool {
+	return o.greatest >= 0 && (o.least != order || o.greatest != order)
+}
+
+// tailTree knows, of each tail of many patterns, the entries that have open patterns with it, and of each range of
+// tails too: it is a segment tree.
+type tailTree struct {
+	tails  []string // reversed, each once, in order
+	parent []int    // the longest other tail that a tail ends with; negative when there is none
+	end    []int    // of the tails that end with it, which begin with itself
+	nodes  []orders
+}
+
+func newTailTree(all []conditional) tailTree {
+	t := tailTree{tails: make([]string, len(all))}
+	for i, c := range all {
+		t.tails[i] = reversed(c.pattern.tail())
+	}
+	slices.Sort(t.tails)
+	t.tails = slices.Clip(slices.Compact(t.tails))
+	n := len(t.tails)
+	t.parent, t.end, t.nodes = make([]int, n), make([]int, n), make([]orders, 2*n)
+	for i := range t.nodes {
+		t.nodes[i] = noOrders
+	}
+	var open []int
+	for i, tail := range t.tails {
+		for len(open) > 0 && !strings.HasPrefix(tail, t.tails[open[len(open)-1]]) {
+			t.end[open[len(open)-1]] = i
+			open = open[:len(open)-1]
+		}
+		if t.parent[i] = -1; len(open) > 0 {
+			t.parent[i] = open[len(open)-1]
+		}
+		open = append(open, i)
+	}
+	for _, i := range open {
+		t.end[i] = n
+	}
+	return t
+}
+
+func reversed(s string) string {
+	b := []byte(s)
+	slices.Reverse(b)
+	return string(b)
+}
+
+func (t *tailTree) rank(tail string) int {
+	i, _ := slices.BinarySearch(t.tails, reversed(tail))
+	return i
+}
+
+func (t *tailTree) leaf(rank int) orders { return t.nodes[len(t.tails)+rank] }
+
+func (t *tailTree) add(rank, order int) { t.set(rank, t.leaf(rank).with(orders{order, order})) }
+
+func (t *tailTree) set(rank int, o orders) {
+	i := len(t.tails) + rank
+	t.nodes[i] = o
+	for i /= 2; i > 0; i /= 2 {
+		t.nodes[i] = t.nodes[2*i].with(t.nodes[2*i+1])
+	}
+}
+
+// hasOther says whether an entry of another order has an open pattern whose tail ends with the given one, or the other
+// way round.
+func (t *tailTree) hasOther(rank, order int) bool {
+	found := noOrders
+	for l, r := len(t.tails)+rank, len(t.tails)+t.end[rank]; l < r; l, r = l/2, r/2 {
+		if l%2 == 1 {
+			found = found.with(t.nodes[l])
+			l++
+		}
+		if r%2 == 1 {
+			r--
+			found = found.with(t.nodes[r])
+		}
+	}
+	for i := t.parent[rank]; i >= 0; i = t.parent[i] {
+		found = found.with(t.leaf(i))
+	}
+	return found.hasOther(order)
+}

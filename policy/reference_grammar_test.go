@@ -1,0 +1,153 @@
+package policy
+
+import (
+	_ "crypto/sha512" // the grammar takes sha384 and sha512 for unsupported unless they are linked in
+	"math/big"
+	"net/netip"
+	"regexp"
+	"strings"
+	"testing"
+
+	grammar "github.com/distribution/reference"
+)
+
+// A reference is what the grammar says it is, with its registry in the one spelling that names have.
+func FuzzReference(f *testing.F) {
+	for _, s := range append(plainReferences(), oddReferences()...) {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if len(s) > maxReference {
+			t.Skip("tested elsewhere")
+		}
+		got, err := parseReference(s)
+		want, wantErr := readByGrammar(s)
+		switch {
+		case (err == nil) != (wantErr == ""):
+			t.Errorf("%q: got %v, %v; the grammar says %v %s", s, got, err, want, wantErr)
+		case err == nil && got != want:
+			t.Errorf("%q: got %v; the grammar says %v", s, got, want)
+		case err == nil:
+			if again, err := parseReference(got.String()); err != nil || again != got {
+				t.Errorf("%q is %s, and that reads as %v, %v", s, got, again, err)
+			}
+		}
+	})
+}
+
+// readByGrammar reads a reference by the grammar, and then again with the registry that it found, spelled as names have
+// it.
+func readByGrammar(s string) (ref reference, fault string) {
+	named, err := grammar.ParseNormalizedNamed(s)
+	if err != nil {
+		return reference{}, err.Error()
+	}
+	if regexp.MustCompile(`^sha(256|384|512):[0-9a-fA-F]+$`).MatchString(s) {
+		return reference{}, "an ID"
+	}
+	domain := grammar.Domain(named)
+	normal, fault := spelled(domain)
+	if fault != "" {
+		return reference{}, fault
+	}
+	if normal != domain {
+		if named, err = grammar.ParseNormalizedNamed(normal + s[len(domain):]); err != nil {
+			return reference{}, err.Error()
+		}
+	}
+	return reference{named.Name(), versionOf(named)}, ""
+}
+
+// spelled is the one spelling of a registry that the grammar accepts, in other terms than normalRegistry has.
+func spelled(domain string) (normal, fault string) {
+	parts := regexp.MustCompile(`^(.*?)(?::([0-9]+))?$`).FindStringSubmatch(strings.ToLower(domain))
+	host, port := parts[1], parts[2]
+	if strings.HasPrefix(domain, "[") {
+		parts = regexp.MustCompile(`^\[(.*)\](?::([0-9]+))?$`).FindStringSubmatch(strings.ToLower(domain))
+		addr, err := netip.ParseAddr(parts[1])
+		if err != nil {
+			return "", err.Error()
+		}
+		if host, port = "["+addr.String()+"]", parts[2]; addr.Is4In6() {
+			host = addr.Unmap().String()
+		}
+	} else if addr, ok := parseLooseIPv4(host); ok {
+		host = addr.String()
+	}
+	if port != "" {
+		number, _ := new(big.Int).SetString(port, 10)
+		if number.Sign() == 0 || number.Cmp(big.NewInt(1<<16-1)) > 0 {
+			return "", "no such port"
+		}
+		if port = number.String(); port == "443" {
+			port = ""
+		}
+	}
+	switch {
+	case port != "":
+		return host + ":" + port, ""
+	case domain == "" || host == "localhost" || strings.ContainsAny(host, ".["):
+		return host, ""
+	default:
+		return host + ":443", ""
+	}
+}
+
+// Those that clusters are full of are known.
+func TestPlainReferences(t *testing.T) {
+	for _, s := range plainReferences() {
+		if _, err := parseReference(s); err != nil {
+			t.Errorf("%s: %v", s, err)
+		}
+	}
+}
+
+// oddReferences are the corners of the grammar.
+func oddReferences() []string {
+	return []string{
+		"index.docker.io/nginx", "docker.io/nginx", "a.example/b__c", "A.example/b", "a.example:/b", "a.example:5a/b", "x:1/y",
+		"nginx:", "nginx:.1", "nginx@sha512:" + strings.Repeat("a", 128), strings.Repeat("a", 64), "a.example/" + strings.Repeat("x", 250),
+		"a/" + strings.Repeat("x", 254), "nginx:" + strings.Repeat("1", 129), "localhost:5000/", "/x", "a//b", "a.-b/c", "a_b.example/c",
+		"a_b.example/" + strings.Repeat("x", 244), "a_b.example:1/c", "A_b/c", "a___b/c", "a__b/c", "a---b/c", "a._b/c", "a..b/c", "-a/b", "a-/b",
+		"a-.example/b", "a.example/b-", "a.example/-b", "x:A@" + digest256, "x:A@SHA256:" + digest256[7:], "x@SHA256:" + digest256[7:],
+		"x@sha256:" + strings.ToUpper(digest256[7:]), "x@sha384:" + strings.Repeat("0", 96), "x:@" + digest256, "x@", "x@@", "@" + digest256, ":1",
+		"x:1:2", "x@md5:" + strings.Repeat("0", 32), "Foo/bar", "foo:443/bar", "foo:0443/bar", "Foo:5/bar", "LOCALHOST/x", "localhost:443/x",
+		"docker.io:443/x", "INDEX.docker.io:0443/x", "index.docker.io:5000/x", "reg:05000/x", "reg:0/x", "reg:65535/x", "reg:65536/x", "reg:00/x",
+		"reg:99999999999999999999/x", "[::1]/x", "[::1]:5000/x", "[::1]:0443/x", "[2001:DB8:0::1]/x", "[::ffff:102:304]/x", "[:]/x", "[::1/x",
+		"[1]/x", "[]/x", "[::1]x/y", "[::1]:/x", "[::1]", "[::1]:5000", "127.1/x", "0x7f.1:5/x", "010.0.0.1/x", "2130706433:5000/x", "5000/x", "1.2.3.4.5/x",
+		"1.2.3.256/x", "0X00/0", "sha256:12ab", "sha384:1", "sha512:" + strings.Repeat("f", 128), "sha256:12AB", "sha256:xyz", "library/sha256:12ab",
+		"docker.io/sha256:12ab", "sha256", "sha1:12ab", "sha256:12ab@" + digest256, "a/b_", "_a/b", "a.b/_c", "a.b/c__d___e",
+		"docker.io:443/" + strings.Repeat("x", 250), strings.Repeat("x", 248), strings.Repeat("x", 247),
+	}
+}
+
+func plainReferences() []string {
+	return []string{
+		"nginx", "nginx:1.25", "bitnami/redis:7.2_debian-12", "docker.io/library/nginx", "localhost:5000/x", "localhost/x:A",
+		"registry.k8s.io/kube-state-metrics/kube-state-metrics:v2.13.0", "reg.example:5000/a-b/c.d/e_f@" + digest256,
+		"123456789012.dkr.ecr.eu-west-1.amazonaws.com/team/app:main-2026@" + digest256,
+	}
+}
+
+// BenchmarkReference is the cost of reading one image: what is odd must not cost much more a byte than what is not.
+func BenchmarkReference(b *testing.B) {
+	for name, image := range map[string]string{
+		"plain":      "registry.k8s.io/kube-state-metrics/kube-state-metrics:v2.13.0",
+		"short":      "docker.io/nginx",
+		"port":       "REG.example:05000/a/b",
+		"long path":  "a.example/" + strings.Repeat("a/", 500) + "x",
+		"hyphens":    strings.Repeat("a-", 505) + "/x",
+		"underscore": strings.Repeat("a_", 505) + "b/x",
+		"upper case": strings.Repeat("A", 500) + "/" + strings.Repeat("a", 500) + "A",
+		"address":    "[" + strings.Repeat("0:", 500) + ":]/x",
+		"octal":      strings.Repeat("0", 1000) + ".1/x",
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			b.SetBytes(int64(len(image)))
+			for b.Loop() {
+				_, _ = parseReference(image)
+			}
+		})
+	}
+}

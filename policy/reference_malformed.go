@@ -1,0 +1,75 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/evergate/evergate/internal/text"
+)
+
+// What is wrong with a reference, in the words of the grammar where it has some: kubelet and containerd use them too.
+var (
+	errFormat      = errors.New("invalid reference format")
+	errPathTooLong = errors.New("repository name must not be more than 255 characters")
+	errEmpty       = errors.New("it is empty")
+	errAlgorithm   = errors.New("unsupported digest algorithm")
+	errDigits      = errors.New("invalid checksum digest length")
+	errImageID     = errors.New("to a node it may be the ID of any image that lies there, or the beginning of one: " +
+		"write a name")
+)
+
+// tooLong is the length of what is too long for a reference.
+type tooLong int
+
+func (n tooLong) Error() string {
+	return fmt.Sprintf("it has %d bytes, and no image reference has more than %d", int(n), maxReference)
+}
+
+// whyMalformed says what is wrong with something that is no reference. path is what would be its path, and registry
+// what is wrong with its registry.
+func whyMalformed(s, path string, registry error) error {
+	if s == "" {
+		return errEmpty
+	}
+	for _, c := range s {
+		if c <= ' ' || c > '~' {
+			return fmt.Errorf("it has the character %s, which no image reference has", text.QuoteRune(c))
+		}
+	}
+	if path, _, _ = strings.Cut(path, ":"); hasUpper(path) {
+		if !strings.Contains(s, "/") {
+			path = "library/" + path
+		}
+		return fmt.Errorf("invalid reference format: repository name (%s) must be lowercase", text.Truncate(path, shownImage))
+	}
+	switch {
+	case isIdentifier(s):
+		return fmt.Errorf("invalid repository name (%s), cannot specify 64-byte hexadecimal strings", s)
+	case isImageID(s):
+		return errImageID
+	case registry != nil:
+		return registry
+	case !isPath(path):
+		return errFormat
+	case len(path) > maxPath:
+		return errPathTooLong
+	}
+	return whyNoVersion(s[nameEnd(s):])
+}
+
+// whyNoVersion says what is wrong with a tag and digest.
+func whyNoVersion(s string) error {
+	tag, digest, pinned := strings.Cut(s, "@")
+	algorithm, hex, found := strings.Cut(digest, ":")
+	const leastDigits = 32 // the grammar's: with fewer it is no digest
+	switch {
+	case !pinned, !isVersion(tag), !found, len(hex) < leastDigits, strings.Trim(hex, "0123456789abcdefABCDEF") != "":
+		return errFormat
+	case digestDigits(algorithm) == 0:
+		return errAlgorithm
+	case digestDigits(algorithm) != len(hex):
+		return errDigits
+	}
+	return errFormat
+}

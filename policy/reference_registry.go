@@ -1,0 +1,145 @@
+package policy
+
+import (
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"github.com/evergate/evergate/internal/text"
+)
+
+// dockerHub are the hosts that serve what docker.io names, itself first.
+var dockerHub = []string{"docker.io", "index.docker.io", "registry-1.docker.io", "registry.hub.docker.com"}
+
+// isRegistry tells whether the first segment of a name is a registry: without a dot, a port or the name localhost it
+// is a path on docker.io.
+func isRegistry(segment string) bool {
+	return segment == "localhost" || strings.IndexByte(segment, '.') >= 0 || strings.IndexByte(segment, ':') >= 0
+}
+
+// normalRegistry returns the one spelling that stands for all those by which a runtime asks the same registry, so that
+// what policies and images name can be compared as text:
+//
+//   - host names have no case, but the grammar keeps it: GHCR.IO is ghcr.io;
+//   - ports are numbers: reg.example:05000 is reg.example:5000, and :443 is what is asked without one. Only a host without a
+//     dot keeps it, since it would be a path without: Reg/x and reg:0443/x both are of reg:443;
+//   - IP addresses are numbers too: [2001:DB8:0::1] is [2001:db8::1], and an IPv4 address in any form that a resolver
+//     takes for one, [::ffff:c000:201] or 192.0.513, is the one in four decimal numbers.
+//
+// Nothing is ever pulled from the spelling that it returns unless it is also the one that was written.
+func normalRegistry(s string) (string, error) {
+	if s != "" && 'f' < s[len(s)-1] && isWords(s, false, false) {
+		return s, nil // as most are: a name, since a number that ends with a letter ends with one up to f
+	}
+	host, port, hasPort := cutPort(s)
+	normal, err := normalHost(host, hasPort)
+	if err != nil {
+		return "", err
+	}
+	number := ""
+	if hasPort {
+		if number, err = normalPort(port); err != nil {
+			return "", err
+		}
+	}
+	switch bare := isRegistry(normal); {
+	case bare && number == defaultPort:
+		number = ""
+	case !bare && number == "":
+		number = defaultPort
+	}
+	switch {
+	case normal == host && number == port:
+		return s, nil
+	case number == "":
+		return normal, nil
+	}
+	return normal + ":" + number, nil
+}
+
+const defaultPort = "443" // of HTTPS, which runtimes speak to every registry that they are not told otherwise of
+
+// cutPort parts a registry into host and port.
+func cutPort(s string) (host, port string, found bool) {
+	end := 0
+	if strings.HasPrefix(s, "[") {
+		end = strings.IndexByte(s, ']') + 1
+	}
+	colon := strings.IndexByte(s[end:], ':')
+	if colon < 0 {
+		return s, "", false
+	}
+	return s[:end+colon], s[end+colon+1:], true
+}
+
+// normalPort returns a port without leading zeros.
+func normalPort(s string) (string, error) {
+	if s == "" || strings.Trim(s, "0123456789") != "" {
+		return "", errFormat
+	}
+	number := strings.TrimLeft(s, "0")
+	if n, err := strconv.ParseUint(number, 10, 16); err != nil || n == 0 {
+		return "", portError(s)
+	}
+	return number, nil
+}
+
+// portError is a port that there is not.
+type portError string
+
+func (p portError) Error() string {
+	return fmt.Sprintf("it has the port %s, and ports are 1 to 65535", text.Truncate(string(p), text.Short))
+}
+
+// addressError is what stands in brackets and is no address.
+type addressError string
+
+func (a addressError) Error() string {
+	return fmt.Sprintf("it has the host %s, and that is not an IPv6 address", text.Truncate(string(a), text.Short))
+}
+
+// normalHost returns a host in lower case, or the address that it is.
+func normalHost(s string, hasPort bool) (string, error) {
+	if inner, ok := strings.CutPrefix(s, "["); ok {
+		inner, ok = strings.CutSuffix(inner, "]")
+		if !ok || strings.Trim(inner, "0123456789abcdefABCDEF:") != "" {
+			return "", errFormat
+		}
+		addr, err := netip.ParseAddr(inner)
+		if err != nil || !addr.Is6() {
+			return "", addressError(s)
+		}
+		if addr.Is4In6() {
+			return addr.Unmap().String(), nil
+		}
+		return "[" + addr.String() + "]", nil
+	}
+	lower := s
+	if hasUpper(s) {
+		lower = strings.ToLower(s)
+	}
+	if !isWords(lower, false, false) {
+		// The grammar reads a first segment with underscores as one of the path, but runtimes ask the host of that
+		// name.
+		if !hasPort && lower == s && isWords(s, false, true) {
+			return s, nil
+		}
+		return "", errFormat
+	}
+	if endsInNumber(lower) {
+		if addr, ok := parseLooseIPv4(lower); ok {
+			return addr.String(), nil
+		}
+	}
+	return lower, nil
+}
+
+func hasUpper(s string) bool {
+	for i := range len(s) {
+		if 'A' <= s[i] && s[i] <= 'Z' {
+			return true
+		}
+	}
+	return false
+}

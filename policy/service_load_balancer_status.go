@@ -1,0 +1,175 @@
+package policy
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+
+	"github.com/evergate/evergate/internal/text"
+)
+
+// loadBalancerStatusRules is the field loadBalancerStatus: {allowed: [203.0.113.0/24], hostnames: ["*.elb.example.com"],
+// writers: {users: ["system:serviceaccount:kube-system:*"]}}. It is about status.loadBalancer.ingress, by which kube-proxy
+// makes nodes take traffic to an address for themselves, as it does by spec.externalIPs: the other half of CVE-2020-8554.
+// Only what may write services/status can set it: cloud controllers, and who has every right (*) in a namespace.
+type loadBalancerStatusRules struct {
+	// Allowed lists the address ranges that addresses may be taken from. [] denies all.
+	Allowed []cidr `yaml:"allowed"`
+	// Hostnames lists what host names may be. [] denies all.
+	Hostnames []hostPattern `yaml:"hostnames"`
+	// Writers says who may set an address or a host name that was not there before.
+	Writers *writers `yaml:"writers"`
+}
+
+// writers are users and groups, * for any run of characters. Either suffices.
+type writers struct {
+	Users  []glob `yaml:"users"`
+	Groups []glob `yaml:"groups"`
+}
+
+// Validate implements strict.Validator.
+func (w *writers) Validate() error {
+	if len(w.Users)+len(w.Groups) == 0 {
+		return errors.New("names nobody: write users or groups, or deny all with allowed: [] and hostnames: []")
+	}
+	return nil
+}
+
+// Validate implements strict.Validator.
+func (b *loadBalancerStatusRules) Validate() error {
+	if b.Allowed == nil && b.Hostnames == nil && b.Writers == nil {
+		return errNoCheck("allowed, hostnames or writers")
+	}
+	return nil
+}
+
+func (b *loadBalancerStatusRules) checks() []check[Service] {
+	if b == nil {
+		return nil
+	}
+	var cs []check[Service]
+	if b.Allowed != nil {
+		cs = append(cs, statusAllowed{newCIDRSet(b.Allowed), passing(cidrStrings(b.Allowed))})
+	}
+	if b.Hostnames != nil {
+		cs = append(cs, statusHostnames{newHostSet(b.Hostnames), passing(hostNames(b.Hostnames))})
+	}
+	if b.Writers != nil {
+		cs = append(cs, statusWriters{b.Writers, passing(slices.Concat(b.Writers.Users, b.Writers.Groups))})
+	}
+	return cs
+}
+
+// statusPath names a field of an element of status.loadBalancer.ingress.
+func statusPath(i int, field string) string {
+	return "status.loadBalancer.ingress[" + strconv.Itoa(i) + "]." + field
+}
+
+// statusAllowed (loadBalancerStatus.allowed) finds each address of status.loadBalancer.ingress that lies in none of the
+// ranges, and what is no address to everybody.
+type statusAllowed struct {
+	ranges  cidrSet
+	passing string
+}
+
+func (c statusAllowed) find(svc *Service, r *report) {
+	ips := r.statusIPs(svc)
+	for i := range ips {
+		a := &ips[i]
+		if !r.spend(1) {
+			return
+		}
+		if a.written == "" || a.err == nil && c.ranges.covers(a.one) {
+			continue
+		}
+		if f := r.found(a.identity("loadBalancerStatus.allowed")); f != nil {
+			f.Path, f.Reason = statusPath(i, "ip"), a.reason(c.passing)
+		}
+	}
+}
+
+// statusIPs returns the addresses of status.loadBalancer.ingress, parsed once for all rules.
+func (r *report) statusIPs(svc *Service) []address {
+	if r.points == nil && r.spend(2*len(svc.LoadBalancerIngress)) {
+		r.points = make([]address, len(svc.LoadBalancerIngress))
+		for i := range svc.LoadBalancerIngress {
+			if ip := svc.LoadBalancerIngress[i].IP; ip != "" {
+				r.points[i] = newAddress(ip)
+			}
+		}
+	}
+	return r.points
+}
+
+// statusHostnames (loadBalancerStatus.hostnames) finds each host name of status.loadBalancer.ingress that no pattern
+// covers.
+type statusHostnames struct {
+	patterns *hostSet
+	passing  string
+}
+
+func (c statusHostnames) find(svc *Service, r *report) {
+	for i := range svc.LoadBalancerIngress {
+		name := svc.LoadBalancerIngress[i].Hostname
+		if !r.spend(stepsOf(2, name)) {
+			return
+		}
+		if name == "" {
+			continue
+		}
+		host := parseHost(name)
+		if _, ok := c.patterns.covers(host); ok {
+			continue
+		}
+		if f := r.found(host.identity("loadBalancerStatus.hostnames")); f != nil {
+			f.Path, f.Reason = statusPath(i, "hostname"), text.Quote(name)+" is not allowed"+c.passing
+		}
+	}
+}
+
+// statusWriters (loadBalancerStatus.writers) finds each address and each host name of status.loadBalancer.ingress that
+// another user writes.
+type statusWriters struct {
+	writers *writers
+	passing string
+}
+
+func (c statusWriters) find(svc *Service, r *report) {
+	if len(svc.LoadBalancerIngress) == 0 || c.covers(r) {
+		return
+	}
+	for i := range svc.LoadBalancerIngress {
+		in := &svc.LoadBalancerIngress[i]
+		if !r.spend(1) {
+			return
+		}
+		c.add(in.IP, i, "ip", r)
+		c.add(in.Hostname, i, "hostname", r)
+	}
+}
+
+// covers reports whether the request comes from a writer.
+func (c statusWriters) covers(r *report) bool {
+	s := r.subject
+	if !r.spend(len(c.writers.Users) + len(c.writers.Groups)*len(s.groups)) {
+		return true
+	}
+	if _, ok := matchAny(c.writers.Users, s.user); ok {
+		return true
+	}
+	for _, g := range s.groups {
+		if _, ok := matchAny(c.writers.Groups, g); ok {
+			return true
+		}
+	}
+	return false
+}
+
+func (c statusWriters) add(value string, i int, field string, r *report) {
+	if value == "" {
+		return
+	}
+	if f := r.found(identity{check: "loadBalancerStatus.writers", value: value}); f != nil {
+		f.Path, f.Reason = statusPath(i, field), text.Quote(value)+" is written by "+text.Quote(r.subject.user)+", who may not"+c.passing
+	}
+}

@@ -1,0 +1,46 @@
+package policy
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Only what a request adds to the status counts, and who adds it.
+func TestLoadBalancerStatusWriters(t *testing.T) {
+	p := mustLoad(t, servicesRule(`loadBalancerStatus: {writers: {users: ["system:serviceaccount:kube-system:*"], groups: [net]}}`))
+	ip := func(ips ...string) *Service {
+		svc := &Service{}
+		for _, s := range ips {
+			svc.LoadBalancerIngress = append(svc.LoadBalancerIngress, LoadBalancerIngress{IP: s})
+		}
+		return svc
+	}
+	const denied = `r/loadBalancerStatus.writers: status.loadBalancer.ingress[1].ip: "8.8.8.8" is written by "jane", who may not; ` +
+		`allowed: system:serviceaccount:kube-system:*, net`
+	for name, test := range map[string]struct {
+		user     string
+		groups   []string
+		svc, old *Service
+		want     []string
+	}{
+		"a writer adds":      {"system:serviceaccount:kube-system:cloud", nil, ip("192.0.2.1", "8.8.8.8"), ip("192.0.2.1"), nil},
+		"a group adds":       {"bob", []string{"devs", "net"}, ip("192.0.2.1", "8.8.8.8"), ip("192.0.2.1"), nil},
+		"another user adds":  {"jane", []string{"devs"}, ip("192.0.2.1", "8.8.8.8"), ip("192.0.2.1"), []string{denied}},
+		"another user keeps": {"jane", nil, ip("8.8.8.8", "192.0.2.1"), ip("192.0.2.1", "8.8.8.8"), nil},
+		"another removes":    {"jane", nil, ip("192.0.2.1"), ip("192.0.2.1", "8.8.8.8"), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := Attributes{Operation: Update, Subresource: "status", User: test.user, Groups: test.groups}
+			var got []string
+			for _, f := range must(p.JudgeService(a, test.svc, test.old, nil)) {
+				if f.Denies() {
+					got = append(got, f.String())
+				}
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

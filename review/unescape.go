@@ -1,0 +1,96 @@
+package review
+
+import (
+	"bytes"
+	"strconv"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// unescape returns what the content of a JSON string, which the scanner has checked, stands for, with U+FFFD for each byte
+// that is not UTF-8 and each half of a surrogate pair. It is valid until the next call. Of a string that would be longer
+// than what may be kept it returns no more than tells text so.
+func (r *reader) unescape(content []byte) []byte {
+	out := r.scratch[:0]
+	if cap(out) == 0 {
+		out = make([]byte, 0, min(len(content), maxText))
+	}
+	for len(content) > 0 && len(out) <= maxText {
+		if content[0] == '\\' {
+			var c rune
+			c, content = escaped(content)
+			out = utf8.AppendRune(out, c)
+			continue
+		}
+		end := bytes.IndexByte(content[:min(len(content), maxRun)], '\\')
+		if end < 0 {
+			end = runEnd(content)
+		}
+		out = appendValid(out, content[:end])
+		content = content[end:]
+	}
+	r.scratch = out
+	return out
+}
+
+// maxRun is how many bytes without an escape are taken at once, after which the length is looked at again.
+const maxRun = 64 << 10
+
+// runEnd returns how much of content, whose first maxRun bytes have no escape, is taken at once. It splits no rune.
+func runEnd(content []byte) int {
+	if len(content) <= maxRun {
+		return len(content)
+	}
+	for end := maxRun; end > maxRun-utf8.UTFMax; end-- {
+		if utf8.RuneStart(content[end]) {
+			return end
+		}
+	}
+	return maxRun // not UTF-8
+}
+
+// appendValid appends b, with U+FFFD for each byte that is not UTF-8.
+func appendValid(out, b []byte) []byte {
+	if utf8.Valid(b) {
+		return append(out, b...)
+	}
+	for len(b) > 0 {
+		c, n := utf8.DecodeRune(b)
+		out = utf8.AppendRune(out, c)
+		b = b[n:]
+	}
+	return out
+}
+
+// escaped returns what the escape that content begins with stands for, and what comes after it.
+func escaped(content []byte) (rune, []byte) {
+	const long = len(`\u0000`)
+	switch c := content[1]; c {
+	case 'b':
+		return '\b', content[2:]
+	case 'f':
+		return '\f', content[2:]
+	case 'n':
+		return '\n', content[2:]
+	case 'r':
+		return '\r', content[2:]
+	case 't':
+		return '\t', content[2:]
+	case 'u':
+		high := hexRune(content)
+		if content = content[long:]; utf16.IsSurrogate(high) && len(content) >= long && content[0] == '\\' && content[1] == 'u' {
+			if c := utf16.DecodeRune(high, hexRune(content)); c != utf8.RuneError {
+				return c, content[long:]
+			}
+		}
+		return high, content // utf8.AppendRune writes U+FFFD for half a pair
+	default: // a quote, a backslash, a slash
+		return rune(c), content[2:]
+	}
+}
+
+// hexRune returns the number in an escape such as \u00e9.
+func hexRune(escape []byte) rune {
+	n, _ := strconv.ParseUint(string(escape[2:6]), 16, 16) // the scanner has checked the digits
+	return rune(n)
+}
