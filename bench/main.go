@@ -4,6 +4,7 @@
 //	make bench                                      the table, and its figures into docs/performance.md
 //	go run ./bench -rounds 3 -only 'small Pod'      one line, quickly
 //	go run ./bench -reviews 1000000                 memory over a million reviews
+//	make worst                                      the reviews that cost the most, held to their bounds
 //	make profile                                    where the time and the memory go
 //
 // It works on Linux only, since it reads processor time and memory from /proc.
@@ -30,6 +31,7 @@ type options struct {
 	only    string
 	write   string
 	profile string
+	worst   int
 }
 
 func main() {
@@ -40,6 +42,7 @@ func main() {
 	flag.StringVar(&o.only, "only", "", "measure nothing but the costs of reviews whose name contains this `text`")
 	flag.StringVar(&o.write, "write", "", "write the figures into this `file`, between the lines that mark their place")
 	flag.StringVar(&o.profile, "profile", "", "measure nothing; write CPU and allocation profiles into this `directory`")
+	flag.IntVar(&o.worst, "worst", 0, "measure nothing but the reviews that cost the most: of each `n` rows one")
 	flag.Parse()
 	if o.rounds < 1 || o.round < 1 || o.reviews < 10 {
 		fmt.Fprintln(os.Stderr, "bench: -rounds and -round are at least 1, and -reviews 10")
@@ -66,6 +69,9 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	defer r.remove()
+	if o.worst > 0 {
+		return r.measureWorst(ctx, os.Stdout, o.only, o.worst)
+	}
 	chosen := slices.DeleteFunc(reviews(), func(r *review) bool { return !strings.Contains(r.title(), o.only) })
 	if len(chosen) == 0 {
 		return fmt.Errorf("no review's name contains %q", o.only)

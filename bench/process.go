@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -21,6 +22,7 @@ type server struct {
 	floor    bool
 	addr     string        // where reviews are answered
 	profiles string        // where a profiled one answers pprof
+	ops      string        // where metrics are
 	took     time.Duration // from exec to ready
 
 	cmd *exec.Cmd
@@ -57,15 +59,22 @@ func start(ctx context.Context, name, binary string, args ...string) (*server, e
 
 // follow reads the log to its end and calls ready when it says so.
 func (s *server) follow(log io.Reader, ready func()) {
-	for lines := bufio.NewScanner(log); lines.Scan(); {
-		s.log.add(lines.Text())
+	// A Scanner would stop at a line of 64 KiB, and the server then at a log that is not read.
+	for lines := bufio.NewReader(log); ; {
+		text, err := lines.ReadBytes('\n')
+		if err != nil {
+			return
+		}
+		s.log.add(string(text))
 		var line struct{ Msg, To, Address string }
-		if json.Unmarshal(lines.Bytes(), &line) != nil {
+		if json.Unmarshal(text, &line) != nil {
 			continue
 		}
 		switch {
 		case line.Msg == "profiles":
 			s.profiles = line.Address
+		case line.Msg == "ops port bound":
+			s.ops = line.Address
 		case line.Msg == "phase changed" && line.Address != "":
 			s.addr = line.Address
 		}
@@ -131,13 +140,37 @@ func (s *server) memory() (m memory, err error) {
 	return m, nil
 }
 
-// tail keeps the last lines of a log.
-type tail struct{ lines []string }
+// tail keeps the last lines of a log, and how long the longest is.
+type tail struct {
+	mu    sync.Mutex
+	lines []string
+	most  int
+}
 
 func (t *tail) add(line string) {
-	const kept = 20
-	t.lines = append(t.lines, line)
+	const kept, shown = 20, 4 << 10
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.most = max(t.most, len(line))
+	t.lines = append(t.lines, line[:min(len(line), shown)])
 	t.lines = t.lines[max(0, len(t.lines)-kept):]
 }
 
-func (t *tail) String() string { return strings.Join(t.lines, "\n") }
+// longest returns the length of the longest line since reset.
+func (t *tail) longest() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.most
+}
+
+func (t *tail) reset() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.most = 0
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return strings.Join(t.lines, "")
+}

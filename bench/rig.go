@@ -3,12 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 
-	"net/http"
+	"github.com/evergate/evergate/internal/worst"
 )
 
 // rig is what servers are started from: binaries, policies and a certificate, in a directory of their own.
@@ -34,7 +35,9 @@ func newRig(ctx context.Context, binaries map[string]string) (*rig, error) {
 			return nil, fmt.Errorf("build %s: %w\n%s", pkg, err, out)
 		}
 	}
-	for name, text := range map[string]string{"example.yaml": examplePolicy(), "many.yaml": manyPolicy()} {
+	for name, text := range map[string]string{
+		"example.yaml": examplePolicy(), "many.yaml": manyPolicy(), "one.yaml": worst.One(), "ten.yaml": worst.Ten(),
+	} {
 		if err := os.WriteFile(r.path(name), []byte(text), 0o600); err != nil {
 			return nil, err
 		}
@@ -57,7 +60,7 @@ func (r *rig) floor(ctx context.Context) (*server, error) {
 	return s, err
 }
 
-// evergate starts a binary of evergate with a policy: example or many. All else is as it is by default.
+// evergate starts a binary of evergate with a policy: example, many, one or ten. All else is as it is by default.
 func (r *rig) evergate(ctx context.Context, binary, policy string) (*server, error) {
 	return start(ctx, "evergate, "+policy+" policy", r.path(binary), "serve",
 		"--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0", "--log-format", "json",

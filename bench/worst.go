@@ -1,0 +1,281 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/evergate/evergate/internal/worst"
+)
+
+// What the worst review may cost in processor time. What it may use otherwise stands in package worst.
+const (
+	// mostRatio is for one huge value and one rule of each kind, as a multiple of the floor on the same body. Ordinary
+	// large reviews cost 1.2 to 3 times as much.
+	mostRatio = 8
+	// mostProcessor is for everything else: ten rules of each kind, with every check. At 24 such reviews at once, on
+	// two cores, the last is answered within 0.6 s.
+	mostProcessor = 50 * time.Millisecond
+	// tries is how often a row that is not within its bounds is measured anew: a machine with other things to do, or a
+	// garbage collection that began with another row, makes figures larger and never smaller.
+	tries = 3
+)
+
+// worstSize is one size of bodies in make worst.
+type worstSize struct {
+	bytes   int
+	every   int   // of so many rows one is measured
+	reviews int64 // in one measurement: more of those that are over too soon to be measured alone
+	huge    bool  // one huge value only
+}
+
+// worstSizes are what annotations may have together, what etcd takes, what is kept of a review, and nearly what is read
+// of one.
+func worstSizes() []worstSize {
+	return []worstSize{
+		{256 << 10, 2, 8, false},
+		{1400 << 10, 3, 3, false},
+		{2900 << 10, 17, 2, true},
+		{19 << 20, 7, 1, true},
+	}
+}
+
+// worstRow is what one row has cost with one policy.
+type worstRow struct {
+	worst.Row
+	policy       string
+	size         int
+	floor, took  time.Duration // processor time of a review
+	allocated    int64
+	answer, line int   // bytes of the answer and of the longest line of the log
+	err          error // it was not answered
+}
+
+// single says whether the row is one huge value that one rule of each kind looks at.
+func (r *worstRow) single() bool { return !r.Many && r.policy == "one" }
+
+func (r *worstRow) ratio() float64 { return float64(r.took) / float64(max(r.floor, 1)) }
+
+// broken says which bounds the row breaks.
+func (r *worstRow) broken() (all []string) {
+	add := func(broken bool, format string, args ...any) {
+		if broken {
+			all = append(all, fmt.Sprintf(format, args...))
+		}
+	}
+	add(r.err != nil, "not answered: %v", r.err)
+	add(r.single() && r.ratio() > mostRatio, "%.1f times the floor, at most %d", r.ratio(), mostRatio)
+	add(!r.single() && r.took > mostProcessor, "%v, at most %v", r.took.Round(time.Millisecond), mostProcessor)
+	add(r.allocated > worst.MaxAllocated(r.size), "%.1f MiB allocated, at most %.1f",
+		mebibytes(r.allocated), mebibytes(worst.MaxAllocated(r.size)))
+	add(r.answer > worst.MaxAnswer, "an answer of %d bytes, at most %d", r.answer, worst.MaxAnswer)
+	add(r.line > worst.MaxLog, "a log line of %d bytes, at most %d", r.line, worst.MaxLog)
+	return all
+}
+
+func (r *worstRow) String() string {
+	return fmt.Sprintf("%7.1f ms %6.1f × floor %6.1f ns/B %7.1f MiB allocated  %s rule(s), %.2f MiB: %s",
+		r.took.Seconds()*1000, r.ratio(), float64(r.took)/float64(r.size), mebibytes(r.allocated), r.policy, mebibytes(int64(r.size)), r.Name)
+}
+
+// measureWorst measures the reviews that cost the most, tells the ten worst, and returns an error if a bound is broken.
+// only chooses rows by their names; every makes fewer of them.
+func (r *rig) measureWorst(ctx context.Context, w io.Writer, only string, every int) error {
+	servers := map[string]*server{}
+	for _, policy := range []string{"one", "ten"} {
+		s, err := r.evergate(ctx, "evergate", policy)
+		if err != nil {
+			return err
+		}
+		defer s.stop()
+		servers[policy] = s
+	}
+	floor, err := r.floor(ctx)
+	if err != nil {
+		return err
+	}
+	defer floor.stop()
+	m := &worstMeter{client: r.client(), floor: floor, servers: servers}
+	var all []*worstRow
+	for _, size := range worstSizes() {
+		for row := range worst.Rows(size.every * every) {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if !strings.Contains(row.Name, only) || size.huge && row.Many {
+				continue
+			}
+			of, err := m.measure(ctx, row, size)
+			if err != nil {
+				return err
+			}
+			all = append(all, of...)
+			for _, r := range of {
+				if broken := r.broken(); broken != nil {
+					fmt.Fprintf(w, "FAIL  %v: %s\n", r, strings.Join(broken, "; "))
+				}
+			}
+		}
+	}
+	return tellWorst(w, all)
+}
+
+// tellWorst prints the ten worst rows and says how many break a bound.
+func tellWorst(w io.Writer, all []*worstRow) error {
+	if len(all) == 0 {
+		return errors.New("no row was measured")
+	}
+	failed := 0
+	for _, r := range all {
+		if r.broken() != nil {
+			failed++
+		}
+	}
+	for _, order := range []struct {
+		what string
+		cmp  func(a, b *worstRow) int
+	}{
+		{"processor time", func(a, b *worstRow) int { return cmp.Compare(b.took, a.took) }},
+		{"processor time as a multiple of the floor's", func(a, b *worstRow) int { return cmp.Compare(b.ratio(), a.ratio()) }},
+		{"bytes allocated, of those of the body", func(a, b *worstRow) int {
+			return cmp.Compare(float64(b.allocated)/float64(b.size), float64(a.allocated)/float64(a.size))
+		}},
+	} {
+		fmt.Fprintf(w, "\nthe ten worst of %d, by %s:\n", len(all), order.what)
+		slices.SortStableFunc(all, order.cmp)
+		for _, r := range all[:min(10, len(all))] {
+			fmt.Fprintf(w, "  %v\n", r)
+		}
+	}
+	if failed > 0 {
+		return fmt.Errorf("%d of %d rows are not within their bounds", failed, len(all))
+	}
+	return nil
+}
+
+// worstMeter measures rows.
+type worstMeter struct {
+	client  *http.Client
+	floor   *server
+	servers map[string]*server
+}
+
+// measure measures a row at one size, with each policy that it is judged by.
+func (m *worstMeter) measure(ctx context.Context, row worst.Row, size worstSize) (all []*worstRow, err error) {
+	body := row.Body(size.bytes)
+	for _, policy := range []string{"one", "ten"} {
+		if policy == "one" && row.Many {
+			continue
+		}
+		r := &worstRow{Row: row, policy: policy, size: len(body)}
+		for range tries {
+			again := *r
+			if err := m.take(ctx, &again, body, size.reviews); err != nil {
+				return nil, err
+			}
+			if r.took == 0 || again.took < r.took || again.allocated < r.allocated {
+				r = &again
+			}
+			if r.broken() == nil || r.took > time.Second { // that is no noise
+				break
+			}
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+// take measures a row once. Its error is that of the rig, not of the review.
+func (m *worstMeter) take(ctx context.Context, r *worstRow, body []byte, n int64) (err error) {
+	s := m.servers[r.policy]
+	r.floor, err = m.processor(m.floor, n, func() error {
+		_, err := m.post(ctx, m.floor, r.Path, body)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("%s: the floor: %w", r.Name, err)
+	}
+	before, err := m.allocated(ctx, s)
+	if err != nil {
+		return err
+	}
+	s.log.reset()
+	r.took, err = m.processor(s, n, func() error {
+		answer, err := m.post(ctx, s, r.Path, body)
+		r.answer = max(r.answer, answer)
+		return err
+	})
+	if r.err = err; ctx.Err() != nil {
+		return ctx.Err()
+	}
+	after, err := m.allocated(ctx, s)
+	r.allocated, r.line = (after-before)/n, s.log.longest()
+	return err
+}
+
+// processor returns how much processor time a server uses for each of n reviews.
+func (m *worstMeter) processor(s *server, n int64, review func() error) (time.Duration, error) {
+	before, err := s.cpu()
+	if err != nil {
+		return 0, err
+	}
+	for range n {
+		if err := review(); err != nil {
+			return 0, err
+		}
+	}
+	after, err := s.cpu()
+	return (after - before) / time.Duration(n), err
+}
+
+// post sends a review and returns how long its answer is.
+func (m *worstMeter) post(ctx context.Context, s *server, path string, body []byte) (int, error) {
+	url := "https://" + s.addr + path + "?timeout=30s"
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		return 0, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := m.client.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	defer resp.Body.Close()
+	n, err := io.Copy(io.Discard, resp.Body)
+	if err == nil && resp.StatusCode >= http.StatusTooManyRequests { // below that it says that it is no review
+		err = errors.New(resp.Status)
+	}
+	return int(n), err
+}
+
+// allocated returns how many bytes a server has allocated since it was started.
+func (m *worstMeter) allocated(ctx context.Context, s *server) (int64, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.ops+"/metrics", nil)
+	if err != nil {
+		return 0, err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return 0, err
+	}
+	_, rest, _ := bytes.Cut(text, []byte("\ngo_memstats_alloc_bytes_total "))
+	line, _, _ := bytes.Cut(rest, []byte("\n"))
+	n, err := strconv.ParseFloat(string(line), 64)
+	if err != nil {
+		return 0, fmt.Errorf("metrics have no go_memstats_alloc_bytes_total: %w", err)
+	}
+	return int64(n), nil
+}

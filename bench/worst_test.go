@@ -1,0 +1,44 @@
+package main
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/evergate/evergate/internal/worst"
+)
+
+// Each bound, once broken, is told of, and no other.
+func TestWorstRows(t *testing.T) {
+	const size = 1 << 20
+	for name, test := range map[string]struct {
+		spoil func(*worstRow)
+		want  string
+	}{
+		"nothing":       {func(*worstRow) {}, ""},
+		"ratio":         {func(r *worstRow) { r.took = 81 * time.Millisecond }, "8.1 times the floor, at most 8"},
+		"not the ratio": {func(r *worstRow) { r.Many, r.floor = true, time.Millisecond }, ""},
+		"ten rules":     {func(r *worstRow) { r.policy, r.took = "ten", 51*time.Millisecond }, "51ms, at most 50ms"},
+		"elements":      {func(r *worstRow) { r.Many, r.took = true, 51*time.Millisecond }, "51ms, at most 50ms"},
+		"memory":        {func(r *worstRow) { r.allocated++ }, "11.0 MiB allocated, at most 11.0"},
+		"answer":        {func(r *worstRow) { r.answer++ }, "an answer of 65537 bytes, at most 65536"},
+		"log":           {func(r *worstRow) { r.line++ }, "a log line of 4097 bytes, at most 4096"},
+		"no answer":     {func(r *worstRow) { r.err = errors.New("429") }, "not answered: 429"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := &worstRow{
+				policy: "one", size: size, floor: 10 * time.Millisecond, took: 50 * time.Millisecond,
+				allocated: worst.MaxAllocated(size), answer: worst.MaxAnswer, line: worst.MaxLog,
+			}
+			test.spoil(r)
+			if got := strings.Join(r.broken(), "; "); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+			var b strings.Builder
+			if err := tellWorst(&b, []*worstRow{r}); (err != nil) != (test.want != "") {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}

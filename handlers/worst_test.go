@@ -1,0 +1,156 @@
+package handlers
+
+import (
+	"bytes"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/evergate/evergate/internal/worst"
+	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/telemetry"
+)
+
+// usage is what one review has used, all that can be told without a clock. What it costs in processor time "make worst"
+// judges.
+type usage struct {
+	status    int
+	allocated int64 // bytes
+	answer    int   // bytes
+	log       int   // bytes
+}
+
+// exceeds says which bounds a review with a body of some bytes has broken.
+func (u usage) exceeds(body int) (broken []string) {
+	if limit := worst.MaxAllocated(body); u.allocated > limit && !worst.Race {
+		broken = append(broken, "allocates")
+	}
+	if u.answer > worst.MaxAnswer {
+		broken = append(broken, "answer is too long")
+	}
+	if u.log > worst.MaxLog {
+		broken = append(broken, "log is too long")
+	}
+	return broken
+}
+
+// counter counts bytes.
+type counter int
+
+func (c *counter) Write(p []byte) (int, error) {
+	*c += counter(len(p))
+	return len(p), nil
+}
+
+// usageOf lets a server of its own, which has no memory to use again and has logged nothing, answer one review.
+func usageOf(p *policy.Policy, path string, body []byte) (u usage) {
+	var logged, answered counter
+	h := Serving(Config{
+		Policies: fixed{p}, Ready: func() error { return nil }, Live: func() error { return nil },
+		Metrics: telemetry.NewMetrics(prometheus.NewRegistry()),
+		Log:     slog.New(slog.NewJSONHandler(&logged, nil)),
+	})
+	r := httptest.NewRequest(http.MethodPost, path+"?timeout=30s", io.NopCloser(bytes.NewReader(body)))
+	r.Header.Set("Content-Type", "application/json")
+	r.ContentLength = int64(len(body))
+	w := &counting{discard: discard{header: http.Header{}}, n: &answered}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	h.ServeHTTP(w, r)
+	runtime.ReadMemStats(&after)
+	return usage{w.status, int64(after.TotalAlloc - before.TotalAlloc), int(answered), int(logged)}
+}
+
+// counting is a ResponseWriter that keeps the status, if it is not 200, and the length of what is written.
+type counting struct {
+	discard
+	n *counter
+}
+
+func (c *counting) Write(p []byte) (int, error) { return c.n.Write(p) }
+
+// worstPolicy is the policy that the worst reviews are judged by.
+func worstPolicy(t testing.TB) *policy.Policy {
+	t.Helper()
+	p, err := policy.Load(policy.File{Name: "worst.yaml", Data: []byte(worst.Ten())})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// No review uses more than its size allows, whatever stands in whichever field.
+func TestWorst(t *testing.T) {
+	const size = 256 << 10 // what annotations may have, and enough to tell what grows with it
+	const sampled = 7      // "make worst" tries more: with the race detector on, all take minutes
+	p := worstPolicy(t)
+	type row struct {
+		worst.Row
+		usage
+		body int
+	}
+	var broken []row
+	for r := range worst.Rows(sampled) {
+		body := r.Body(size)
+		u := usageOf(p, r.Path, body)
+		if r.Object && u.status != 0 {
+			t.Errorf("%s: answered %d: what stands in an object must never fail a call", r.Name, u.status)
+		}
+		if u.exceeds(len(body)) != nil {
+			broken = append(broken, row{r, u, len(body)})
+		}
+	}
+	slices.SortFunc(broken, func(a, b row) int { return int(b.allocated - a.allocated) })
+	for i, r := range broken {
+		if i == 20 {
+			t.Errorf("and %d more", len(broken)-i)
+			break
+		}
+		t.Errorf("%s: %s: of %d bytes: %d allocated, at most %d; answer %d, log %d",
+			r.Name, strings.Join(r.exceeds(r.body), ", "), r.body, r.allocated, worst.MaxAllocated(r.body), r.answer, r.log)
+	}
+}
+
+// Every endpoint that judges objects is tried. The second chance to rewrite a Pod is the same as the first, and a
+// policy has limits of its own.
+func TestWorstEndpoints(t *testing.T) {
+	tried := map[string]bool{"/mutate/pods/again": true, "/validate/policy": true}
+	for r := range worst.Rows(1) {
+		tried[r.Path] = true
+	}
+	for _, r := range reviews() {
+		if !tried[r.path] {
+			t.Errorf("no row is sent to %s", r.path)
+		}
+	}
+}
+
+// FuzzCost looks for a review that uses more than its size allows: anything, any number of times, in any field that
+// decides.
+func FuzzCost(f *testing.F) {
+	targets := worst.Targets()
+	p := worstPolicy(f)
+	units := []string{"\x7f", "<", "\"", ",", "a.", "10.0.0.0/8,", "2001:db8::", "https://u@h:1/", "[a]*", "{\"a\":"}
+	for i, unit := range units {
+		f.Add(uint8(i*13), unit, uint16(4096), i%2 == 0, uint8(i))
+	}
+	f.Fuzz(func(t *testing.T, field uint8, unit string, times uint16, many bool, turn uint8) {
+		target := targets[int(field)%len(targets)]
+		const most = 256 << 10 // of the body, without what separates elements
+		path, body := target.Review(unit, min(int(times), most/(len(unit)+1)), many, turn)
+		u := usageOf(p, path, body)
+		if u.status != 0 {
+			t.Errorf("%s of %s: answered %d", target.Path, path, u.status)
+		}
+		if broken := u.exceeds(len(body)); broken != nil {
+			t.Errorf("%s of %s, a body of %d bytes: %s: %+v", target.Path, path, len(body), strings.Join(broken, ", "), u)
+		}
+	})
+}

@@ -1,0 +1,117 @@
+package worst
+
+import (
+	"fmt"
+	"strings"
+)
+
+// nasty is a text that is made of one unit again and again, each unit written as JSON.
+type nasty struct{ name, unit string }
+
+// nasties are the texts that cost most: what is escaped or counted where it is shown, what separates parts, what
+// patterns and grammars try to match, and what only looks like the start of something.
+func nasties() []nasty {
+	return []nasty{
+		{"0x7f", "\x7f"},
+		{"<", `\u003c`}, // as Go sends it: six bytes for one
+		{"quotes", `\"`},
+		{"backslashes", `\\`},
+		{"newlines", `\n`},
+		{"spaces", " "},
+		{"commas", ","},
+		{"dots", "."},
+		{"slashes", "/"},
+		{"colons", ":"},
+		{"digits", "0"},
+		{"invalid UTF-8", "\xff"},
+		{"combining marks", "\u0301"},
+		{"[", "["},
+		{"@", "@"},
+		{"*", "*"},
+		{"letters", "a"},
+		{"labels", "a."},
+		{"segments", "a/"},
+		{"ranges", "10.0.0.0/8,"},
+		{"addresses", "2001:db8::"},
+		{"JSON", `\"a\":\"b\",`},
+		{"pairs", "axbyqaz"}, // what the patterns of the policy look for, never whole
+	}
+}
+
+// textAfter returns a JSON string of about size bytes that begins with prefix.
+func (n nasty) textAfter(prefix string, size int) raw {
+	return raw(`"` + prefix + strings.Repeat(n.unit, max(0, size-2-len(prefix))/len(n.unit)) + `"`)
+}
+
+// digits returns a number of about size bytes.
+func digits(size int) raw { return raw(strings.Repeat("7", max(1, size))) }
+
+// likely are values that pass for right, each with a place for a number, by what a path ends with.
+var likely = []struct{ suffix, format string }{
+	{"image", "r%d.test/a/b:1"},
+	{"reference", "r%d.test/a/b:1"},
+	{"host", "h%d.example.com"},
+	{"hosts[]", "h%d.example.com"},
+	{"path", "/a%d/b"},
+	{"externalIPs[]", "2001:db8::%x"},
+	{"loadBalancerSourceRanges[]", "2001:db8::%x/128"},
+	{"ip", "2001:db8::%x"},
+	{"hostname", "h%d.example.com"},
+}
+
+// valid returns a value that passes for right, the i-th that is different.
+func (f Field) valid(i int) raw {
+	switch f.Type {
+	case Number:
+		return raw(fmt.Sprint(1 + i%65535))
+	case Truth:
+		return raw(fmt.Sprint(i%2 == 0))
+	case Mapping:
+		return raw(fmt.Sprintf(`{"a.example/b%d":"c"}`, i))
+	}
+	for _, l := range likely {
+		if strings.HasSuffix(f.Path, l.suffix) {
+			return raw(fmt.Sprintf(`"`+l.format+`"`, i))
+		}
+	}
+	return raw(fmt.Sprintf(`"a%d"`, i))
+}
+
+// element is a way to write the i-th of many elements.
+type element struct {
+	name string
+	of   func(f Field, i int) raw
+}
+
+func elements() []element {
+	return []element{
+		{"empty", func(f Field, _ int) raw {
+			return [...]raw{Text: `""`, Number: `0`, Truth: `false`, Mapping: `{}`}[f.Type]
+		}},
+		{"null", func(Field, int) raw { return `null` }},
+		{"equal", func(f Field, _ int) raw { return f.valid(7) }},
+		{"different", Field.valid},
+		{"different, not valid", func(f Field, i int) raw {
+			if f.Type != Text {
+				return f.valid(i)
+			}
+			return raw(fmt.Sprintf(`"\u003c%d:*"`, i))
+		}},
+	}
+}
+
+// keys are those of annotations that have a meaning for a kind, which TestKeys compares with the code, one that stands
+// in the policies of this package, and one that nothing knows.
+func keys(kind string) []string {
+	all := []string{"required.example/key", "a"}
+	switch kind {
+	case "Pod":
+		all = append(all, "kubernetes.io/config.mirror", "evergate.dev/original-images")
+	case "Ingress":
+		all = append(all, "kubernetes.io/ingress.class", "kubernetes.io/ingress.allow-http",
+			"nginx.ingress.kubernetes.io/server-snippet")
+	case "Service":
+		all = append(all, "service.beta.kubernetes.io/load-balancer-source-ranges")
+	}
+	return all
+}

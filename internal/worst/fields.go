@@ -1,0 +1,178 @@
+package worst
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"github.com/evergate/evergate/review"
+	"github.com/evergate/evergate/review/reviewtest"
+)
+
+// Field is a place in a review that the decoder reads: request.object.spec.containers[].image.
+type Field struct {
+	Path string
+	Type Type
+}
+
+// Type is what a field holds.
+type Type int
+
+// The types of fields that decide.
+const (
+	Text Type = iota
+	Number
+	Truth   // true or false
+	Mapping // of texts to texts
+)
+
+// object says whether the field is one of the object's, which a tenant writes, and not of the rest of the review.
+func (f Field) object() bool { return strings.HasPrefix(f.Path, objectPath) }
+
+const objectPath = "request.object."
+
+// kind is a kind of object that is judged.
+type kind struct {
+	name     string
+	paths    []string // where its reviews are sent to
+	sent     []byte   // the creation of an ordinary one
+	of       reflect.Type
+	decodes  func(body []byte) error
+	variants []variant
+}
+
+// variant is a way to have an object judged in another way than the base.
+type variant struct {
+	name   string
+	fields []string // for these; their paths begin so
+	change func(request, object *object)
+}
+
+func kinds() []kind {
+	return []kind{
+		{
+			name: "Pod", paths: []string{"/mutate/pods", "/validate/pods"},
+			sent: reviewtest.Create(reviewtest.Pod(1, 0)), of: reflect.TypeFor[corev1.Pod](),
+			decodes: func(body []byte) error { _, err := review.DecodePod(body); return err },
+			variants: []variant{{"ephemeralcontainers", []string{objectPath + "spec"}, func(r, _ *object) {
+				r.set("subResource", "ephemeralcontainers")
+			}}},
+		},
+		{
+			name: "Ingress", paths: []string{"/validate/ingresses"},
+			sent: reviewtest.Create(reviewtest.Ingress(1)), of: reflect.TypeFor[networkingv1.Ingress](),
+			decodes: func(body []byte) error { _, err := review.DecodeIngress(body); return err },
+			variants: []variant{{"no class", []string{objectPath + "metadata.annotations"}, func(_, o *object) {
+				o.child("spec").remove("ingressClassName")
+			}}},
+		},
+		{
+			name: "Service", paths: []string{"/validate/services", "/validate/services/status"},
+			sent: reviewtest.Create(reviewtest.Service()), of: reflect.TypeFor[corev1.Service](),
+			decodes: func(body []byte) error { _, err := review.DecodeService(body); return err },
+			variants: []variant{
+				{"ExternalName", []string{objectPath + "spec.externalName"}, func(_, o *object) {
+					o.child("spec").set("type", "ExternalName")
+				}},
+				{"no ranges", []string{objectPath + "metadata.annotations"}, func(_, o *object) {
+					o.child("spec").remove("loadBalancerSourceRanges")
+				}},
+				{"status", []string{objectPath + "status"}, func(r, _ *object) {
+					r.set("subResource", "status")
+				}},
+			},
+		},
+	}
+}
+
+// fields returns the fields that decide, in the order of Kubernetes' own types. A field is one of them if the decoder
+// refuses it when it is of the wrong type.
+func (k kind) fields() []Field {
+	var all []Field
+	add := func(f Field) {
+		if k.reads(f) {
+			all = append(all, f)
+		}
+	}
+	k.walk(reflect.TypeFor[admissionv1.AdmissionReview](), "", func(f Field) {
+		switch f.Path {
+		case "request.object":
+			k.walk(k.of, objectPath, add)
+		case "request.oldObject": // it is read as object is
+		default:
+			add(f)
+		}
+	})
+	return all
+}
+
+// reads says whether the decoder takes no value of another type for a field.
+func (k kind) reads(f Field) bool {
+	wrong := []raw{`5`, `[5]`}
+	if f.Type == Number {
+		wrong[0] = `"x"`
+	}
+	tree := k.creation()
+	for _, value := range wrong {
+		tree.put(f.Path, value)
+		if k.decodes(tree.encode(nil)) != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// walk tells of the fields that a struct of type t has as JSON, down to those that hold no others, but for those within
+// a field that the decoder does not read.
+func (k kind) walk(t reflect.Type, path string, tell func(Field)) {
+	for f := range t.Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case name == "-":
+		case name == "" && f.Anonymous:
+			k.walk(f.Type, path, tell)
+		case name != "":
+			k.walkValue(f.Type, path+name, tell)
+		}
+	}
+}
+
+func (k kind) walkValue(t reflect.Type, path string, tell func(Field)) {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	leaf := map[reflect.Kind]Type{
+		reflect.String: Text, reflect.Bool: Truth, reflect.Map: Mapping, reflect.Int32: Number, reflect.Int64: Number,
+	}
+	field, isLeaf := leaf[t.Kind()]
+	if t.Kind() == reflect.Struct {
+		field, isLeaf = opaque(t)
+	}
+	switch {
+	case isLeaf:
+		tell(Field{path, field})
+	case t.Kind() == reflect.Slice:
+		k.walkValue(t.Elem(), path+"[]", tell)
+	case t.Kind() != reflect.Struct:
+		panic(fmt.Sprintf("worst: %s is a %s", path, t))
+	case k.reads(Field{Path: path}):
+		k.walk(t, path+".", tell)
+	}
+}
+
+// opaque says of a struct that JSON does not show its fields.
+func opaque(t reflect.Type) (Type, bool) {
+	switch t.Name() {
+	case "Time", "MicroTime", "Quantity":
+		return Text, true
+	case "IntOrString":
+		return Number, true
+	case "RawExtension", "FieldsV1":
+		return Mapping, true
+	}
+	return 0, false
+}

@@ -1,0 +1,335 @@
+package worst
+
+import (
+	"bytes"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+)
+
+// Row is one review that costs more than others.
+type Row struct {
+	Path   string // of the endpoint
+	Name   string // Service spec.externalName: dots; update, old: other
+	Object bool   // what costs stands in the object
+	Many   bool   // many small elements, and not one huge value
+	body   func(size int) []byte
+}
+
+// Body makes the review, of about size bytes.
+func (r Row) Body(size int) []byte { return r.body(size) }
+
+// Judged is how many elements of an object are judged at most; an object with more is refused without. So rows with
+// this many are those that cost most.
+const Judged = 10_000
+
+// operation is a create, or an update of an object that was there before in one way or another.
+type operation int
+
+const (
+	create operation = iota
+	same
+	other
+	without // the object is an ordinary one, and what costs stands in the old one
+	removed // the first of the old elements; for those with many alone
+	operations
+)
+
+func (o operation) String() string {
+	return [...]string{
+		"create", "update, old the same", "update, old another", "update, old alone", "update, the first element removed",
+	}[o]
+}
+
+// Rows yields a review of each field with each content, operations and endpoints in turn; of so many in a row one. What
+// is not of the object is tried with one kind.
+func Rows(oneOf int) iter.Seq[Row] {
+	return func(yield func(Row) bool) {
+		turn := 0
+		for a := range attempts() {
+			if !a.Object && a.name != "Service" {
+				continue
+			}
+			ops := a.operations()
+			op, path := operation(turn)%ops, a.paths[turn/int(ops)%len(a.paths)]
+			if turn++; turn%oneOf == 0 && !yield(a.review(op, path)) {
+				return
+			}
+		}
+	}
+}
+
+// attempt is a field with a content, before it is made a review of an operation.
+type attempt struct {
+	kind
+	Row
+	place   string // where in an object, or in the rest of the review
+	variant variant
+	content func(size int, w way) raw
+}
+
+// operations returns how many operations there are for an attempt, from the first on.
+func (a attempt) operations() operation {
+	if !a.Many {
+		return removed
+	}
+	return operations
+}
+
+// review returns the review of one operation.
+func (a attempt) review(op operation, path string) Row {
+	r := a.Row
+	r.Path, r.Name = path, strings.Join([]string{path, a.Name, op.String()}, "; ")
+	r.body = func(size int) []byte { return a.build(op, size) }
+	return r
+}
+
+func (a attempt) build(op operation, size int) []byte {
+	tree, old := a.creation(), a.creation()
+	switch {
+	case op == create || !a.Object:
+		tree.put(a.place, a.content(size, newer))
+	case op == without:
+		old.put(a.place, a.content(size, newer))
+	default:
+		tree.put(a.place, a.content(size/2, newer))
+		old.put(a.place, a.content(size/2, [...]way{same: newer, other: another, removed: older}[op]))
+	}
+	request := tree.child("request")
+	if op != create {
+		if a.place != "request.operation" {
+			request.set("operation", "UPDATE")
+		}
+		request.set("oldObject", old.child("request").get("object"))
+	}
+	if change := a.variant.change; change != nil {
+		change(request, request.child("object"))
+		if op != create {
+			change(request, request.child("oldObject"))
+		}
+	}
+	return tree.encode(make([]byte, 0, 2*size+16<<10))
+}
+
+// way tells contents of one kind apart.
+type way int
+
+const (
+	newer   way = iota
+	older       // with one element more, which is the first
+	another     // nothing in common with the newer one
+)
+
+// first is the number of the first element.
+func (w way) first() int { return [...]int{newer: 1, older: 0, another: 1 << 20}[w] }
+
+// creation returns the review of the creation of an ordinary object.
+func (k kind) creation() *object { return parse(k.sent) }
+
+// attempts yields all fields with all contents.
+func attempts() iter.Seq[attempt] {
+	return func(yield func(attempt) bool) {
+		for _, k := range kinds() {
+			fields := k.fields()
+			for _, f := range fields {
+				for a := range k.attempts(f) {
+					for _, a := range a.varied() {
+						if !yield(a) {
+							return
+						}
+					}
+				}
+			}
+			if !yield(k.all(fields)) || !yield(k.unknown()) {
+				return
+			}
+		}
+	}
+}
+
+// varied returns the attempt on the base and on the variants that it concerns.
+func (a attempt) varied() []attempt {
+	all := []attempt{a}
+	for _, v := range a.variants {
+		if slices.ContainsFunc(v.fields, func(prefix string) bool { return strings.HasPrefix(a.place, prefix) }) {
+			varied := a
+			varied.variant, varied.Name = v, a.Name+"; "+v.name
+			all = append(all, varied)
+		}
+	}
+	return all
+}
+
+// attempts yields all contents of one field.
+func (k kind) attempts(f Field) iter.Seq[attempt] {
+	return func(yield func(attempt) bool) {
+		add := func(place, what string, many bool, content func(size int, w way) raw) bool {
+			name := k.name + " " + strings.TrimPrefix(strings.TrimPrefix(f.Path, objectPath), "request.") + ": " + what
+			return yield(attempt{kind: k, Row: Row{Name: name, Object: f.object(), Many: many}, place: place, content: content})
+		}
+		_ = k.huge(f, add) && k.many(f, add)
+	}
+}
+
+type adder = func(place, what string, many bool, content func(size int, w way) raw) bool
+
+// huge adds the field with one huge value of each nasty class.
+func (k kind) huge(f Field, add adder) bool {
+	switch f.Type {
+	case Truth:
+		return true
+	case Number:
+		return add(f.Path, "digits", false, func(size int, w way) raw { return digits(size - int(w)) })
+	}
+	for _, n := range nasties() {
+		value := func(size int, w way) raw {
+			return n.textAfter(w.String(), size)
+		}
+		if f.Type == Text {
+			if !add(f.Path, n.name, false, value) {
+				return false
+			}
+			continue
+		}
+		if !add(f.Path, "a key of "+n.name, false, func(size int, w way) raw { return "{" + value(size, w) + `:"a"}` }) {
+			return false
+		}
+		known := keys(k.name)
+		if !strings.HasSuffix(f.Path, ".annotations") {
+			known = known[:1]
+		}
+		for _, key := range known {
+			if !add(f.Path, key+" of "+n.name, false, func(size int, w way) raw {
+				return raw(`{"`+key+`":`) + value(size, w) + "}"
+			}) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// many adds the field with many small elements: each of the lists that it stands in is the one that is long.
+func (k kind) many(f Field, add adder) bool {
+	if f.Type == Mapping {
+		for _, prefix := range []string{"a", "nginx.ingress.kubernetes.io/a", "\x7f"} {
+			if !add(f.Path, "many keys "+prefix, true, func(size int, w way) raw {
+				return entries(prefix, size, w)
+			}) {
+				return false
+			}
+		}
+	}
+	for place, rest := range lists(f.Path) {
+		for _, e := range elements() {
+			for _, judged := range []bool{true, false} {
+				what := "many elements of " + place + ", " + e.name
+				if judged {
+					what += fmt.Sprintf(", at most %d", Judged)
+				}
+				if !add(place, what, true, func(size int, w way) raw {
+					return list(size, judged, func(i int) raw { return wrap(rest, e.of(f, i+w.first())) })
+				}) {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+// lists yields the lists that a field stands in, each with what remains of the path below an element.
+func lists(path string) iter.Seq2[string, string] {
+	return func(yield func(place, rest string) bool) {
+		for i := 0; ; {
+			next := strings.Index(path[i:], "[]")
+			if next < 0 {
+				return
+			}
+			i += next
+			if !yield(path[:i], strings.TrimPrefix(path[i+2:], ".")) {
+				return
+			}
+			i += 2
+		}
+	}
+}
+
+// wrap makes an element of a list in which the field at a path has a value.
+func wrap(path string, value raw) raw {
+	if path == "" {
+		return value
+	}
+	o := new(object)
+	o.put(path, value)
+	return raw(o.encode(nil))
+}
+
+// list makes a list of about size bytes. With judged it has no more elements than are judged, and what remains of the
+// size is spaces.
+func list(size int, judged bool, of func(i int) raw) raw {
+	var b bytes.Buffer
+	b.WriteByte('[')
+	for i := 0; b.Len() < size && (!judged || i != Judged-100); i++ { // there are a few more in any object
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(string(of(i)))
+	}
+	return raw(b.String() + "]" + strings.Repeat(" ", max(0, size-b.Len())))
+}
+
+// entries makes a mapping of about size bytes.
+func entries(prefix string, size int, w way) raw {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i := 0; b.Len() < size; i++ {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, `"%s%d":"b"`, prefix, i+w.first())
+	}
+	return raw(b.String() + "}")
+}
+
+// all is an object in which every list that decides is long, and every field of its elements there.
+func (k kind) all(fields []Field) attempt {
+	outer := map[string][]Field{}
+	for _, f := range fields {
+		place, _, isList := strings.Cut(f.Path, "[]")
+		if isList && f.object() && !strings.Contains(place, "metadata") {
+			outer[place] = append(outer[place], f)
+		}
+	}
+	content := func(size int, w way) raw {
+		tree := k.creation().child("request").child("object")
+		for place, fields := range outer {
+			tree.put(strings.TrimPrefix(place, objectPath), list(size/len(outer), true, func(i int) raw {
+				element := new(object)
+				for _, f := range fields {
+					rest := strings.TrimPrefix(f.Path[len(place)+2:], ".")
+					if rest == "" {
+						return f.valid(i + w.first())
+					}
+					element.put(rest, f.valid(i+w.first()))
+				}
+				return raw(element.encode(nil))
+			}))
+		}
+		return raw(tree.encode(nil))
+	}
+	return attempt{
+		kind: k, Row: Row{Name: k.name + ": all lists long", Object: true, Many: true}, place: "request.object",
+		content: content,
+	}
+}
+
+// unknown is an object with many fields that are not read.
+func (k kind) unknown() attempt {
+	return attempt{
+		kind: k, Row: Row{Name: k.name + " spec: many fields that are not read", Object: true, Many: true},
+		place:   objectPath + "spec",
+		content: func(size int, w way) raw { return entries("terminationMessagePa", size, w) },
+	}
+}

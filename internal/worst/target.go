@@ -1,0 +1,80 @@
+package worst
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"strings"
+)
+
+// Target is a field of an object that a fuzzer writes into.
+type Target struct {
+	Field
+	kind
+}
+
+// Targets returns the fields of all kinds that hold text.
+func Targets() []Target {
+	var all []Target
+	for _, k := range kinds() {
+		for _, f := range k.fields() {
+			if f.object() && (f.Type == Text || f.Type == Mapping) {
+				all = append(all, Target{f, k})
+			}
+		}
+	}
+	return all
+}
+
+// Review makes a review in which a unit stands in the field so many times: in one value, or with many in as many
+// elements, where it stands in a list. turn chooses the operation, the endpoint and the variant.
+func (t Target) Review(unit string, times int, many bool, turn uint8) (path string, body []byte) {
+	a := attempt{kind: t.kind, Row: Row{Object: true, Many: many}, place: t.Path}
+	list := strings.LastIndex(t.Path, "[]")
+	switch {
+	case many && t.Type == Mapping:
+		a.content = func(_ int, w way) raw {
+			return join("{", "}", times, func(i int) raw { return quote(unit+strconv.Itoa(i+w.first())) + ":" + quote(unit) })
+		}
+	case many && list >= 0:
+		a.place = t.Path[:list]
+		rest := strings.TrimPrefix(t.Path[list+2:], ".")
+		a.content = func(_ int, w way) raw {
+			return join("[", "]", times, func(i int) raw { return wrap(rest, quote(unit+strconv.Itoa(i+w.first()))) })
+		}
+	case t.Type == Mapping:
+		key := quote(keys(t.name)[times%len(keys(t.name))])
+		a.content = func(_ int, w way) raw { return "{" + key + ":" + quote(w.String()+strings.Repeat(unit, times)) + "}" }
+	default:
+		a.content = func(_ int, w way) raw { return quote(w.String() + strings.Repeat(unit, times)) }
+	}
+	n := int(turn)
+	ops := int(a.operations())
+	op, n := operation(n%ops), n/ops
+	path, n = a.paths[n%len(a.paths)], n/len(a.paths)
+	varied := a.varied()
+	return path, varied[n%len(varied)].build(op, 0)
+}
+
+// String is what tells texts apart.
+func (w way) String() string { return [...]string{newer: "", older: "", another: "b"}[w] }
+
+func join(opening, closing string, times int, of func(i int) raw) raw {
+	b := bytes.NewBufferString(opening)
+	for i := range times {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(string(of(i)))
+	}
+	return raw(b.String() + closing)
+}
+
+// quote writes a string as JSON, as Go does.
+func quote(s string) raw {
+	text, err := json.Marshal(s)
+	if err != nil {
+		panic("worst: " + err.Error())
+	}
+	return raw(text)
+}

@@ -1,0 +1,145 @@
+package worst
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// object is a JSON object whose fields keep the order in which they were sent. A value is one of raw, *object, []any,
+// or what json.Marshal takes.
+type object struct {
+	names  []string
+	values []any
+}
+
+// raw is JSON that is written as it is.
+type raw string
+
+// parse reads an object.
+func parse(data []byte) *object {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	tree, _ := value(d).(*object)
+	return tree
+}
+
+// value reads the next value of d, which is known to be JSON.
+func value(d *json.Decoder) any {
+	token, err := d.Token()
+	if err != nil {
+		panic("worst: " + err.Error())
+	}
+	switch token {
+	case json.Delim('{'):
+		o := new(object)
+		for d.More() {
+			name, _ := d.Token()
+			text, _ := name.(string)
+			o.set(text, value(d))
+		}
+		_, _ = d.Token()
+		return o
+	case json.Delim('['):
+		list := []any{}
+		for d.More() {
+			list = append(list, value(d))
+		}
+		_, _ = d.Token()
+		return list
+	}
+	return token
+}
+
+func (o *object) index(name string) int { return slices.Index(o.names, name) }
+
+// get returns the value of a field; nil when there is none.
+func (o *object) get(name string) any {
+	if i := o.index(name); i >= 0 {
+		return o.values[i]
+	}
+	return nil
+}
+
+func (o *object) set(name string, v any) {
+	if i := o.index(name); i >= 0 {
+		o.values[i] = v
+		return
+	}
+	o.names, o.values = append(o.names, name), append(o.values, v)
+}
+
+func (o *object) remove(name string) {
+	if i := o.index(name); i >= 0 {
+		o.names, o.values = slices.Delete(o.names, i, i+1), slices.Delete(o.values, i, i+1)
+	}
+}
+
+// child returns the object in a field, and makes it where there is none.
+func (o *object) child(name string) *object {
+	c, ok := o.get(name).(*object)
+	if !ok {
+		c = new(object)
+		o.set(name, c)
+	}
+	return c
+}
+
+// put sets the field at a path. A list on the way there has one element from then on: its first, or a new one.
+func (o *object) put(path string, v any) {
+	name, rest, deeper := strings.Cut(path, ".")
+	field, isList := strings.CutSuffix(name, "[]")
+	switch {
+	case !deeper && isList:
+		o.set(field, []any{v})
+	case !deeper:
+		o.set(field, v)
+	case isList:
+		element := new(object)
+		if list, ok := o.get(field).([]any); ok && len(list) > 0 {
+			if first, ok := list[0].(*object); ok {
+				element = first
+			}
+		}
+		o.set(field, []any{element})
+		element.put(rest, v)
+	default:
+		o.child(field).put(rest, v)
+	}
+}
+
+// encode appends the object as JSON.
+func (o *object) encode(b []byte) []byte {
+	b = append(b, '{')
+	for i, name := range o.names {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = encode(append(encode(b, name), ':'), o.values[i])
+	}
+	return append(b, '}')
+}
+
+func encode(b []byte, v any) []byte {
+	switch v := v.(type) {
+	case raw:
+		return append(b, v...)
+	case *object:
+		return v.encode(b)
+	case []any:
+		b = append(b, '[')
+		for i, element := range v {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = encode(b, element)
+		}
+		return append(b, ']')
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic("worst: " + err.Error())
+	}
+	return append(b, text...)
+}

@@ -1,0 +1,26 @@
+// Package worst makes the reviews that cost the most, for tests and benchmarks that hold the cost of a review to a
+// bound: each field that decides, with what a tenant could write there to make it expensive. Which fields decide is
+// asked of the decoder itself, so that one that it reads tomorrow is tried as well.
+//
+//	fields.go     the fields that decide, of every kind
+//	contents.go   what a tenant could write there
+//	rows.go       both together, as reviews
+//	target.go     the fields, for fuzzers to write into
+//	tree.go       JSON that keeps its order and into which text of any length is put
+//	policy.go     policies in which everything is checked
+package worst
+
+// What a review may cost, at most.
+const (
+	// MaxAnswer is the length of an answer: ten findings of 1 KiB, ten warnings and a patch of some images, with room
+	// to spare. The API server reads up to 3 MiB of it, and etcd and the audit log keep parts.
+	MaxAnswer = 64 << 10
+	// MaxLog is what a review writes into the log. Collectors cut lines at 16 KiB or less.
+	MaxLog = 4 << 10
+	// MaxSteps is how many steps judging one object may take: see policy.Effort.
+	MaxSteps = 1_000_000
+)
+
+// MaxAllocated is how many bytes one review may allocate: its body is read, what decides is copied, and what is escaped
+// is unescaped. 8 MiB is what ten rules and a thousand findings take.
+func MaxAllocated(body int) int64 { return 3*int64(body) + 8<<20 }
