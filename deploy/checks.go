@@ -11,6 +11,7 @@ func checks() []check {
 		scope(),
 		unconditionalUpdate(),
 		policyGuard(),
+		loadBalancerStatus(),
 		otherEverything(),
 		otherDeadlock(),
 		// Webhooks: how they are called.
@@ -25,6 +26,8 @@ func checks() []check {
 		serviceMissing(),
 		serviceTarget(),
 		networkPolicy(),
+		monitoringNamespace(),
+		collectorEgress(),
 		// The Deployment.
 		deploymentMissing(),
 		serveFlags(),

@@ -33,6 +33,11 @@ for kind in \
   get "$kind"
 done
 get --all-namespaces ingresses # a mirror may be behind one
+# What scrapes Evergate may be anywhere. Without the Prometheus operator there are no such kinds, which is nothing to tell.
+monitoring=$(kubectl api-resources --api-group=monitoring.coreos.com --output=name)
+for kind in prometheuses prometheusagents podmonitors servicemonitors; do
+  case $monitoring in *"$kind.monitoring.coreos.com"*) get --all-namespaces "$kind.monitoring.coreos.com" ;; esac
+done
 
 # Of Evergate's namespace.
 get -n "$namespace" configmap evergate-policy

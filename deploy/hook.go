@@ -13,12 +13,13 @@ import (
 
 // The paths that Evergate serves reviews on.
 const (
-	pathMutatePods        = "/mutate/pods"
-	pathMutatePodsAgain   = "/mutate/pods/again"
-	pathValidatePods      = "/validate/pods"
-	pathValidateIngresses = "/validate/ingresses"
-	pathValidateServices  = "/validate/services"
-	pathValidatePolicy    = "/validate/policy"
+	pathMutatePods            = "/mutate/pods"
+	pathMutatePodsAgain       = "/mutate/pods/again"
+	pathValidatePods          = "/validate/pods"
+	pathValidateIngresses     = "/validate/ingresses"
+	pathValidateServices      = "/validate/services"
+	pathValidateServiceStatus = "/validate/services/status"
+	pathValidatePolicy        = "/validate/policy"
 )
 
 // hook is one webhook of a configuration. Validating webhooks have the fields of mutating ones but for

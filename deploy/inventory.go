@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -14,7 +15,10 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	kjson "sigs.k8s.io/json"
 )
 
 // Inventory holds the objects that the checks look at, in the order of the input.
@@ -48,6 +52,11 @@ type Inventory struct {
 	Issuers        []*certmanagerv1.Issuer
 	ClusterIssuers []*certmanagerv1.ClusterIssuer
 
+	Prometheuses     []*unstructured.Unstructured
+	PrometheusAgents []*unstructured.Unstructured
+	PodMonitors      []*unstructured.Unstructured
+	ServiceMonitors  []*unstructured.Unstructured
+
 	sources map[object]string // FILE:LINE
 }
 
@@ -59,7 +68,7 @@ type object interface {
 
 // kind is how one kind is read.
 type kind struct {
-	apiVersion string // the one that is read
+	apiVersion string // the one that is read; a group and a slash: every one of it
 	decode     func(*Inventory, Manifest) error
 }
 
@@ -109,6 +118,11 @@ func kinds() map[string]kind {
 		"Certificate":   {certManager, into(func(i inv) *[]*certmanagerv1.Certificate { return &i.Certificates })},
 		"Issuer":        {certManager, into(func(i inv) *[]*certmanagerv1.Issuer { return &i.Issuers })},
 		"ClusterIssuer": {certManager, into(func(i inv) *[]*certmanagerv1.ClusterIssuer { return &i.ClusterIssuers })},
+
+		"Prometheus":      loosely(func(i inv) *[]*unstructured.Unstructured { return &i.Prometheuses }),
+		"PrometheusAgent": loosely(func(i inv) *[]*unstructured.Unstructured { return &i.PrometheusAgents }),
+		"PodMonitor":      loosely(func(i inv) *[]*unstructured.Unstructured { return &i.PodMonitors }),
+		"ServiceMonitor":  loosely(func(i inv) *[]*unstructured.Unstructured { return &i.ServiceMonitors }),
 	}
 }
 
@@ -127,6 +141,23 @@ func into[T any, P interface {
 		inv.sources[o] = m.Source
 		return nil
 	}
+}
+
+// loosely reads manifests of the Prometheus operator without its types, whatever their version: of hundreds of fields a few
+// selectors matter here, and no field is known to be wrong.
+func loosely(place func(*Inventory) *[]*unstructured.Unstructured) kind {
+	decode := func(inv *Inventory, m Manifest) error {
+		o := &unstructured.Unstructured{}
+		if err := kjson.UnmarshalCaseSensitivePreserveInts(m.JSON, &o.Object); err != nil {
+			return fmt.Errorf("%s: %s: %w", m.Source, m.Kind, err)
+		}
+		o.SetGroupVersionKind(schema.FromAPIVersionAndKind(m.APIVersion, m.Kind))
+		list := place(inv)
+		*list = append(*list, o)
+		inv.sources[o] = m.Source
+		return nil
+	}
+	return kind{"monitoring.coreos.com/", decode}
 }
 
 // Len returns how many objects there are.

@@ -29,7 +29,7 @@ func (inv *Inventory) Add(m Manifest) error {
 	if !ok || !sameGroup(k.apiVersion, m.APIVersion) {
 		return nil
 	}
-	if m.APIVersion != k.apiVersion {
+	if m.APIVersion != k.apiVersion && !strings.HasSuffix(k.apiVersion, "/") {
 		return fmt.Errorf("%s: %s in %s is not understood: write apiVersion: %s", m.Source, m.Kind,
 			printable(m.APIVersion),
 			k.apiVersion)

@@ -3,8 +3,8 @@ package deploy
 import (
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
 // networkPolicy: where NetworkPolicies restrict what reaches Evergate's Pods, one of them lets the serving port be
@@ -18,12 +18,7 @@ func networkPolicy() check {
 		mend: "allow the port of --listen without from, or from the addresses of the API servers (ipBlock)",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
-				var policies []*networkingv1.NetworkPolicy
-				for _, p := range c.NetworkPolicies {
-					if p.Namespace == s.Namespace && restrictsIngress(p) && selects(&p.Spec.PodSelector, s.templateLabels()) {
-						policies = append(policies, p)
-					}
-				}
+				policies := c.restricting(s, networkingv1.PolicyTypeIngress)
 				admits := func(p *networkingv1.NetworkPolicy) bool {
 					return slices.ContainsFunc(p.Spec.Ingress, s.admitsAddresses)
 				}
@@ -36,26 +31,9 @@ func networkPolicy() check {
 	}
 }
 
-func restrictsIngress(p *networkingv1.NetworkPolicy) bool {
-	return len(p.Spec.PolicyTypes) == 0 || slices.Contains(p.Spec.PolicyTypes, networkingv1.PolicyTypeIngress)
-}
-
 // admitsAddresses says whether a rule lets something that is not a Pod reach the serving port.
 func (s *server) admitsAddresses(rule networkingv1.NetworkPolicyIngressRule) bool {
-	from := len(rule.From) == 0 || slices.ContainsFunc(rule.From, func(p networkingv1.NetworkPolicyPeer) bool {
-		return p.IPBlock != nil
-	})
-	listen := s.flags.port("listen")
-	port := len(rule.Ports) == 0 || slices.ContainsFunc(rule.Ports, func(p networkingv1.NetworkPolicyPort) bool {
-		switch {
-		case p.Protocol != nil && *p.Protocol != corev1.ProtocolTCP:
-			return false
-		case p.Port == nil:
-			return true
-		case p.EndPort != nil:
-			return s.port(*p.Port) <= listen && listen <= *p.EndPort
-		}
-		return s.port(*p.Port) == listen
-	})
-	return from && port
+	return holdsAddresses(rule.From) && holdsPort(rule.Ports, s.flags.port("listen"), s.namedPort)
 }
+
+func (s *server) namedPort(name string) int32 { return s.port(intstr.FromString(name)) }

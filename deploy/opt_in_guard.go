@@ -5,38 +5,79 @@ import (
 	"strings"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// optInGuard: where webhooks select namespaces by the opt-in label, a ValidatingAdmissionPolicy guards it: it names the
-// label, matches CREATE and UPDATE of namespaces and UPDATE of namespaces/status and namespaces/finalize, fails closed,
-// and a binding denies.
+// optInGuard: where webhooks select namespaces by the opt-in label, or exclude them by name, a ValidatingAdmissionPolicy
+// guards that: it names the label and each of the names, matches CREATE and UPDATE of namespaces and UPDATE of
+// namespaces/status and namespaces/finalize, fails closed, and a binding denies.
 func optInGuard() check {
 	return check{
 		id: "opt-in-guard", severity: Warning,
-		finds: "an opt-in label that no ValidatingAdmissionPolicy guards, or guards with a gap",
+		finds: "an opt-in label that no ValidatingAdmissionPolicy guards, or guards with a gap; and names of " +
+			"namespaces that webhooks exclude and the guard does not know",
 		why: "whoever may write a namespace, also by its status or finalize subresource, can take it out of all " +
-			"checks unseen",
-		mend: "apply the kit's ValidatingAdmissionPolicy and its binding with validationActions: [Deny]",
+			"checks unseen; and a user who may create namespaces is exempt in one that has an excluded name",
+		mend: "apply the kit's ValidatingAdmissionPolicy and its binding with validationActions: [Deny]; its " +
+			"variable exempt lists the names that the webhooks exclude",
 		run: func(c *cluster, r *reporter) {
-			i := slices.IndexFunc(c.hooks, selectsByLabel)
-			if i < 0 {
-				return
-			}
+			i, exempt := slices.IndexFunc(c.hooks, selectsByLabel), c.exemptNames()
 			var guards []*admissionv1.ValidatingAdmissionPolicy
 			for _, p := range c.AdmissionPolicies {
 				if mentionsLabel(p) {
 					guards = append(guards, p)
 				}
 			}
-			if len(guards) == 0 {
+			switch {
+			case len(guards) > 0:
+			case i >= 0:
 				r.warning(c.hooks[i].ref,
 					"it selects namespaces by the label %s, which no ValidatingAdmissionPolicy guards", optInLabel)
+			case len(exempt) > 0:
+				r.warning(c.hooks[0].ref,
+					"it excludes namespaces by name, whose creation no ValidatingAdmissionPolicy guards: %s", some(exempt))
 			}
 			for _, p := range guards {
 				c.checkOptInGuard(p, r)
+				if names := slices.DeleteFunc(slices.Clone(exempt), listedBy(p)); len(names) > 0 {
+					r.warning(c.ref(p), "webhooks exclude namespaces whose creation it does not guard: %s", some(names))
+				}
 			}
 		},
 	}
+}
+
+// exemptNames lists the namespaces that some webhook of Evergate excludes by name, in the order of the webhooks.
+func (c *cluster) exemptNames() []string {
+	var names []string
+	for _, h := range c.hooks {
+		if h.NamespaceSelector == nil {
+			continue
+		}
+		for _, e := range h.NamespaceSelector.MatchExpressions {
+			if e.Key != corev1.LabelMetadataName || e.Operator != metav1.LabelSelectorOpNotIn {
+				continue
+			}
+			for _, name := range e.Values {
+				if !slices.Contains(names, name) {
+					names = append(names, name)
+				}
+			}
+		}
+	}
+	return names
+}
+
+// listedBy returns whether a name stands, as a string, in an expression of a policy.
+func listedBy(p *admissionv1.ValidatingAdmissionPolicy) func(name string) bool {
+	listed := map[string]bool{}
+	for _, expression := range expressions(p) {
+		for _, s := range celString.FindAllStringSubmatch(expression, -1) {
+			listed[s[1]+s[2]] = true
+		}
+	}
+	return func(name string) bool { return listed[name] }
 }
 
 // selectsByLabel says whether a webhook depends on the label, be it for opting in or out.
@@ -53,17 +94,22 @@ func selectsByLabel(h *hook) bool {
 
 // mentionsLabel says whether any expression of a policy is about the label.
 func mentionsLabel(p *admissionv1.ValidatingAdmissionPolicy) bool {
-	var expressions []string
+	return slices.ContainsFunc(expressions(p), func(s string) bool { return strings.Contains(s, optInLabel) })
+}
+
+// expressions returns all expressions of a policy but those of its messages.
+func expressions(p *admissionv1.ValidatingAdmissionPolicy) []string {
+	var all []string
 	for _, v := range p.Spec.Validations {
-		expressions = append(expressions, v.Expression)
+		all = append(all, v.Expression)
 	}
 	for _, v := range p.Spec.Variables {
-		expressions = append(expressions, v.Expression)
+		all = append(all, v.Expression)
 	}
 	for _, m := range p.Spec.MatchConditions {
-		expressions = append(expressions, m.Expression)
+		all = append(all, m.Expression)
 	}
-	return slices.ContainsFunc(expressions, func(s string) bool { return strings.Contains(s, optInLabel) })
+	return all
 }
 
 func (c *cluster) checkOptInGuard(p *admissionv1.ValidatingAdmissionPolicy, r *reporter) {

@@ -48,24 +48,24 @@ func TestReviews(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if rw := dev.RewritePod(pod.Attributes, pod.Object, nil); !rw.Changes() {
+	if rw := must(dev.RewritePod(pod.Attributes, pod.Object, nil, nil)); !rw.Changes() {
 		t.Error("the Pod's images are not rewritten")
 	}
-	if findings := dev.JudgePod(pod.Attributes, pod.Object, nil); len(findings) > 0 {
+	if findings := must(dev.JudgePod(pod.Attributes, pod.Object, nil, nil)); len(findings) > 0 {
 		t.Errorf("the Pod is denied: %v", findings)
 	}
 	ing, err := review.DecodeIngress(examples.IngressReview())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if findings := dev.JudgeIngress(ing.Attributes, ing.Object, nil); len(findings) == 0 {
+	if findings := must(dev.JudgeIngress(ing.Attributes, ing.Object, nil, nil)); len(findings) == 0 {
 		t.Error("the Ingress is not denied")
 	}
 	svc, err := review.DecodeService(examples.ServiceReview())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if findings := dev.JudgeService(svc.Attributes, svc.Object, nil); len(findings) > 0 {
+	if findings := must(dev.JudgeService(svc.Attributes, svc.Object, nil, nil)); len(findings) > 0 {
 		t.Errorf("the Service is denied: %v", findings)
 	}
 }
@@ -139,4 +139,12 @@ func golden(t *testing.T, file string, got []byte) {
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
 		t.Errorf("%s differs (-want +got); go test ./examples -update writes it anew:\n%s", file, diff)
 	}
+}
+
+// must returns v, and panics if there is an error.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

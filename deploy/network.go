@@ -1,0 +1,70 @@
+package deploy
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+)
+
+// restricting returns the NetworkPolicies that restrict what reaches the Pods of a server (Ingress), or what they reach
+// (Egress). Without any, everything passes. Pods in the host's network are subject to none.
+func (c *cluster) restricting(s *server, direction networkingv1.PolicyType) []*networkingv1.NetworkPolicy {
+	var policies []*networkingv1.NetworkPolicy
+	for _, p := range c.NetworkPolicies {
+		if p.Namespace == s.Namespace && restricts(p, direction) && !s.pod.HostNetwork &&
+			selects(&p.Spec.PodSelector, s.templateLabels()) {
+			policies = append(policies, p)
+		}
+	}
+	return policies
+}
+
+// restricts says whether a policy is about a direction. Without policyTypes it is about ingress, and about egress where it has
+// rules for it.
+func restricts(p *networkingv1.NetworkPolicy, direction networkingv1.PolicyType) bool {
+	if len(p.Spec.PolicyTypes) > 0 {
+		return slices.Contains(p.Spec.PolicyTypes, direction)
+	}
+	return direction == networkingv1.PolicyTypeIngress || len(p.Spec.Egress) > 0
+}
+
+// holdsPort says whether the ports of a rule hold a TCP port; named resolves names, to 0 where they are not known.
+func holdsPort(ports []networkingv1.NetworkPolicyPort, port int32, named func(string) int32) bool {
+	return len(ports) == 0 || slices.ContainsFunc(ports, func(p networkingv1.NetworkPolicyPort) bool {
+		switch {
+		case p.Protocol != nil && *p.Protocol != corev1.ProtocolTCP:
+			return false
+		case p.Port == nil:
+			return true
+		case p.Port.StrVal != "":
+			return named(p.Port.StrVal) == port
+		case p.EndPort != nil:
+			return p.Port.IntVal <= port && port <= *p.EndPort
+		}
+		return p.Port.IntVal == port
+	})
+}
+
+// holdsNamespace says whether peers of a rule of the namespace own hold Pods of a namespace, or may do so: addresses (ipBlock)
+// may be theirs, and the labels of their Pods are not looked at.
+func (c *cluster) holdsNamespace(peers []networkingv1.NetworkPolicyPeer, own, namespace string) bool {
+	return len(peers) == 0 || slices.ContainsFunc(peers, func(p networkingv1.NetworkPolicyPeer) bool {
+		switch {
+		case p.IPBlock != nil:
+			return true
+		case p.NamespaceSelector == nil:
+			return own == namespace
+		case find(c.Namespaces, "", namespace) == nil: // its labels are not known
+			return canSelect(p.NamespaceSelector, namespace)
+		}
+		return selects(p.NamespaceSelector, c.namespaceLabels(namespace))
+	})
+}
+
+// holdsAddresses says whether peers of a rule hold what is no Pod.
+func holdsAddresses(peers []networkingv1.NetworkPolicyPeer) bool {
+	return len(peers) == 0 || slices.ContainsFunc(peers, func(p networkingv1.NetworkPolicyPeer) bool {
+		return p.IPBlock != nil
+	})
+}

@@ -1,0 +1,57 @@
+package deploy
+
+import (
+	"slices"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// monitoringNamespace: where NetworkPolicies restrict what reaches the ops port, they let the namespaces reach it from which
+// it is scraped: that of each Prometheus, or agent, of the Prometheus operator that takes up a monitor of Evergate, and that
+// of each such monitor which stands elsewhere than Evergate, since a Prometheus most often stands beside it. What is
+// configured by scrape annotations, or by hand, is not known.
+func monitoringNamespace() check {
+	return check{
+		id: "monitoring-namespace", severity: Warning,
+		finds: "a Prometheus, or a monitor for one, outside of the namespace that NetworkPolicies let reach the ops port",
+		why: "nothing is scraped, so that no alert is raised but EvergateNotReady, which is then about the network " +
+			"and not about Evergate",
+		mend: "set monitoringNamespace of the kit's settings (base/settings.yaml) to the namespace of the Prometheus",
+		run: func(c *cluster, r *reporter) {
+			for _, s := range c.servers {
+				for _, m := range c.monitors(s) {
+					c.checkMonitor(s, m, r)
+				}
+			}
+		},
+	}
+}
+
+func (c *cluster) checkMonitor(s *server, m *unstructured.Unstructured, r *reporter) {
+	const sentence = "no NetworkPolicy lets the namespace %s reach port %d of %s"
+	port, taken := s.flags.port("ops-listen"), false
+	for _, p := range slices.Concat(c.Prometheuses, c.PrometheusAgents) {
+		if !c.takesUp(p, m) {
+			continue
+		}
+		taken = true
+		if !c.reachableFrom(s, p.GetNamespace(), port) {
+			r.warning(c.ref(p), "it scrapes by %s, and "+sentence, c.ref(m), p.GetNamespace(), port, s.ref)
+		}
+	}
+	if !taken && m.GetNamespace() != s.Namespace && !c.reachableFrom(s, m.GetNamespace(), port) {
+		r.warning(c.ref(m), sentence, m.GetNamespace(), port, s.ref)
+	}
+}
+
+// reachableFrom says whether Pods of a namespace reach a port of a server's Pods, or may do so.
+func (c *cluster) reachableFrom(s *server, namespace string, port int32) bool {
+	policies := c.restricting(s, networkingv1.PolicyTypeIngress)
+	admits := func(p *networkingv1.NetworkPolicy) bool {
+		return slices.ContainsFunc(p.Spec.Ingress, func(rule networkingv1.NetworkPolicyIngressRule) bool {
+			return c.holdsNamespace(rule.From, s.Namespace, namespace) && holdsPort(rule.Ports, port, s.namedPort)
+		})
+	}
+	return len(policies) == 0 || slices.ContainsFunc(policies, admits)
+}
