@@ -24,7 +24,7 @@ func Ask(ctx context.Context, addr string, request io.Reader) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	return ask(ctx, tls.Client(conn, anyServer()), request)
+	return ask(ctx, tls.Client(conn, Anybody()), request)
 }
 
 // AskPlain is Ask without TLS.
@@ -63,13 +63,20 @@ func Handshake(ctx context.Context, addr string, version uint16) error {
 		return err
 	}
 	defer conn.Close()
-	config := anyServer()
+	config := Anybody()
 	config.MinVersion, config.MaxVersion = version, version
 	return tls.Client(conn, config).HandshakeContext(ctx)
 }
 
-// anyServer is the TLS of somebody who does not care who answers.
-func anyServer() *tls.Config { return &tls.Config{InsecureSkipVerify: true} } //nolint:gosec // it says so
+// WithCertificate is the TLS of a peer that presents a client certificate to anybody.
+func WithCertificate(c tls.Certificate) *tls.Config {
+	config := Anybody()
+	config.Certificates = []tls.Certificate{c}
+	return config
+}
+
+// Anybody is the TLS of a peer that does not care who answers.
+func Anybody() *tls.Config { return &tls.Config{InsecureSkipVerify: true} } //nolint:gosec // it says so
 
 // Each calls f n times, some at one time, and returns how often it ended in each way.
 func Each(n, atOnce int, f func() string) map[string]int {

@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// dialers is how many connections are opened at one time: more than an API server opens, and few enough for each
-	// handshake to be over in seconds on a machine with two cores.
-	dialers = 64
+	// dialers is how many connections are opened at one time for each kind of peer: as many as two cores that are shared with
+	// the server have open within some milliseconds. With more of them it would be the test that has no time for honest callers.
+	dialers = 16
 	// sources is how many addresses of loopback the peers call from, so that ten thousand connections do not use up the
 	// ports of one.
 	sources = 8
@@ -38,12 +38,17 @@ func Open(ctx context.Context, addr string, n int, greet func(net.Conn) error) (
 
 // OpenTLS is Open with a TLS handshake first. One that fails counts as turned away.
 func OpenTLS(ctx context.Context, addr string, n int, greet func(net.Conn) error) (*Peers, error) {
+	return OpenTLSWith(ctx, addr, n, Anybody(), greet)
+}
+
+// OpenTLSWith is OpenTLS with a configuration, such as one with a client certificate.
+func OpenTLSWith(ctx context.Context, addr string, n int, config *tls.Config, greet func(net.Conn) error) (*Peers, error) {
 	return open(ctx, n, greet, func(i int) (net.Conn, error) {
 		conn, err := dial(ctx, addr, i)
 		if err != nil {
 			return nil, err
 		}
-		return tls.Client(conn, anyServer()), nil
+		return tls.Client(conn, config), nil
 	})
 }
 

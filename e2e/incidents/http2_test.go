@@ -58,11 +58,7 @@ type multiplexed struct {
 func (l *lab) startHTTP2(t *testing.T) *multiplexed {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "http2")
-	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", binary, "./cmd/http2")
-	build.Dir, build.Env = l.Dir, append(build.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build the server of HTTP/2: %v\n%s", err, out)
-	}
+	l.build(t, "./cmd/http2", binary)
 	l.LoadBinary(t, "evergate.e2e/http2:1", binary)
 	l.undo(t, "-n", plain, "delete", "deployment,service", "http2", "--wait=false")
 	l.Kubectl(t, http2Manifest, "apply", "-f", "-")
@@ -87,6 +83,16 @@ func (l *lab) startHTTP2(t *testing.T) *multiplexed {
 	})
 	t.Cleanup(func() { m.load.Stop(); m.client.CloseIdleConnections() })
 	return m
+}
+
+// build builds a server of the tests' own.
+func (l *lab) build(t *testing.T, command, binary string) {
+	t.Helper()
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", binary, command)
+	build.Dir, build.Env = l.Dir, append(build.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build %s: %v\n%s", command, err, out)
+	}
 }
 
 func (m *multiplexed) call(ctx context.Context) (node string, err error) {

@@ -16,16 +16,37 @@ import (
 // I4: what fails closed can lock a cluster up. No nodes, hence no webhook, hence nothing is let in that would bring them back.
 
 func TestI4(t *testing.T) {
-	try(t, incident{
-		id: "I4", what: "everything is stopped and started again, then all nodes are lost with their Pods; failurePolicy Fail",
-		guard:   "nothing is matched that Evergate needs",
-		product: cluster.Product{Overlay: "fail-closed"},
-		happen:  fromZero,
-		lacking: "a webhook that matches its own Pods",
-		without: func(t *testing.T, l *lab) {
-			l.undo(t, "-n", system, "rollout", "restart", deployment) // whose controller would wait longer and longer
-			matchItself(t, l)
-		},
+	t.Run("opted in", func(t *testing.T) {
+		try(t, incident{
+			id: "I4", what: "everything is stopped and started again, then all nodes are lost with their Pods; failurePolicy Fail",
+			guard:   "nothing is matched that Evergate needs",
+			product: cluster.Product{Overlay: "fail-closed"},
+			happen: func(t *testing.T, l *lab, control bool) outcome {
+				return fromZero(t, l, control, func() outcome { return outcome{} })
+			},
+			lacking: "a webhook that matches its own Pods",
+			without: func(t *testing.T, l *lab) {
+				l.undo(t, "-n", system, "rollout", "restart", deployment) // whose controller would wait longer and longer
+				matchItself(t, l)
+			},
+		})
+	})
+	t.Run("every namespace", func(t *testing.T) {
+		try(t, incident{
+			id: "I4", what: "the same with every namespace matched, and a network that comes up from a namespace of its own",
+			guard:   "namespaces of networks are exempt by their names",
+			product: cluster.Product{Overlay: "fail-closed", Components: []string{"match-all-namespaces"}},
+			happen: func(t *testing.T, l *lab, control bool) outcome {
+				l.createNetwork(t)
+				o := fromZero(t, l, control, func() outcome { return l.recreateNetwork(t, control) })
+				if len(o.broken) == 0 {
+					l.awaitNetwork(t)
+				}
+				return o
+			},
+			lacking: "the name of that namespace among the exempt ones",
+			without: func(t *testing.T, l *lab) { matchNetwork(t, l) },
+		})
 	})
 }
 
@@ -52,7 +73,8 @@ func matchItself(t *testing.T, l *lab) {
 	})
 }
 
-func fromZero(t *testing.T, l *lab, control bool) outcome {
+// fromZero stops everything, and then loses all nodes. While there is none, and no replica, it does what during says.
+func fromZero(t *testing.T, l *lab, control bool, during func() outcome) outcome {
 	l.NeedRig(t, "stops the whole cluster")
 	var o outcome
 	if !control {
@@ -71,9 +93,14 @@ func fromZero(t *testing.T, l *lab, control bool) outcome {
 		l.Off(t, node.Name)
 	}
 	l.Kubectl(t, "", "-n", system, "delete", "pods", "-l", "app.kubernetes.io/component=webhook", "--force", "--grace-period=0")
+	o.add(during())
 	begun := time.Now()
 	for _, node := range nodes {
 		l.On(t, node.Name)
+	}
+	if len(o.broken) > 0 {
+		l.awaitReplicas(t, 3)
+		return o
 	}
 	var refused string
 	l.await(t, "three new replicas, or their refusal", 5*time.Minute, func(ctx context.Context) error {

@@ -6,23 +6,90 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
+
+	"github.com/evergate/evergate/e2e/cluster"
+	"github.com/evergate/evergate/e2e/load"
 )
 
 // I14: what the content of an object causes was a failed call, so whoever wanted to get past a webhook that fails open sent
 // something large.
 
 func TestI14(t *testing.T) {
-	try(t, incident{
-		id: "I14", what: "a Pod of 1.3 MiB of <, which a review says in six characters each, is created and updated",
-		guard:  "reviews of 20 MiB; beyond, a denial and no failed call",
-		happen: giants, lacking: "a webhook that turns away what is larger than 3 MiB", without: instead,
+	t.Run("giant", func(t *testing.T) {
+		try(t, incident{
+			id: "I14", what: "a Pod of 1.3 MiB of <, which a review says in six characters each, is created and updated",
+			guard:  "reviews of 20 MiB; beyond, a denial and no failed call",
+			happen: giants, lacking: "a webhook that turns away what is larger than 3 MiB", without: instead,
+		})
 	})
+	t.Run("costly", func(t *testing.T) {
+		try(t, incident{
+			id: "I14", what: "forbidden objects that cost much to judge are created and updated, failurePolicy Ignore",
+			guard: "what a review costs is bounded", happen: costlies,
+			lacking: "the revision before, without those bounds",
+			without: func(t *testing.T, l *lab) { l.Install(t, l.unbounded(t, cluster.Product{})) },
+		})
+	})
+}
+
+// costlies creates each costly object again and again, and updates one of them so that it becomes forbidden: a thousand
+// in all. Two at once, as many as there are cores: this is about what one review costs.
+func costlies(t *testing.T, l *lab, control bool) outcome {
+	l.namespace(t, noisy, "enabled")
+	l.beStrict(t)
+	attackers := map[string]*attacker{"an update of 260,000 commas": l.updates(t)}
+	for _, object := range costlyObjects() {
+		attackers[object.name] = object.creates(t, l.Config(), noisy)
+	}
+	all := 1000
+	if testing.Short() || control {
+		all = 100
+	}
+	before := l.apiServer(t)
+	var o outcome
+	for _, name := range slices.Sorted(maps.Keys(attackers)) {
+		a := attackers[name]
+		calls := load.Start(t.Context(), 2, a.call)
+		select {
+		case <-calls.After(int64(all / len(attackers))):
+		case <-t.Context().Done():
+		}
+		if b := calls.Stop(); b.Failures > 0 {
+			o.breaks("%s: %v", name, b)
+		}
+		o.figure(name, "%s", &a.seen)
+		a.seen.breaks(&o, name)
+		if control && len(o.broken) > 0 {
+			return o
+		}
+	}
+	if failed := l.failedCalls(t, before); sum(failed) > 0 {
+		o.breaks("%.0f calls failed%s", sum(failed), byName(failed))
+	}
+	return o
+}
+
+// updates has a Service be there from before, with empty ranges that the old object has too, and returns who adds to it
+// an address that is forbidden.
+func (l *lab) updates(t *testing.T) *attacker {
+	t.Helper()
+	old := commas()
+	old.Name, old.GenerateName, old.Spec.ExternalIPs = "from-before", "", nil
+	l.undo(t, "-n", noisy, "delete", "service", old.Name, "--ignore-not-found")
+	l.unmatched(t, noisy, func() {
+		_, err := l.api.CoreV1().Services(noisy).Create(t.Context(), old, metav1.CreateOptions{})
+		must(t, err)
+	})
+	return newAttacker(t, l.Config(), http.MethodPatch, fmt.Sprintf(servicesPath, noisy)+"/"+old.Name,
+		"application/merge-patch+json", []byte(`{"spec": {"externalIPs": ["`+forbidden+`"]}}`))
 }
 
 // giants creates a giant and changes its image: one review of 7.8 MiB, and one of twice that. Each is to be rewritten or denied.

@@ -187,9 +187,15 @@ func byName(counts map[string]float64) string {
 // Ingress and one a Service, all of them as dry runs.
 func (l *lab) writes(t *testing.T, namespace string) call {
 	t.Helper()
-	p := l.newWriter(t, "/api/v1/namespaces/"+namespace+"/pods", typed("v1", "Pod", pod("", written)))
-	i := l.newWriter(t, "/apis/networking.k8s.io/v1/namespaces/"+namespace+"/ingresses", typed("networking.k8s.io/v1", "Ingress", ingress("", "a.apps.example")))
-	s := l.newWriter(t, "/api/v1/namespaces/"+namespace+"/services", typed("v1", "Service", &corev1.Service{
+	return writesAs(t, l.Config(), namespace, mirrored)
+}
+
+// writesAs is writes of a user, whose Pods are to get an image.
+func writesAs(t *testing.T, config *rest.Config, namespace, image string) call {
+	t.Helper()
+	p := newWriterAs(t, config, "/api/v1/namespaces/"+namespace+"/pods", typed("v1", "Pod", pod("", written)))
+	i := newWriterAs(t, config, "/apis/networking.k8s.io/v1/namespaces/"+namespace+"/ingresses", typed("networking.k8s.io/v1", "Ingress", ingress("", "a.apps.example")))
+	s := newWriterAs(t, config, "/api/v1/namespaces/"+namespace+"/services", typed("v1", "Service", &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "x-"},
 		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}},
 	}))
@@ -200,7 +206,7 @@ func (l *lab) writes(t *testing.T, namespace string) call {
 		case 1:
 			return s.create(ctx, "")
 		default:
-			return p.create(ctx, mirrored)
+			return p.create(ctx, image)
 		}
 	}
 }
@@ -217,7 +223,11 @@ type writer struct {
 
 func (l *lab) newWriter(t *testing.T, path string, body []byte) *writer {
 	t.Helper()
-	config := l.Config()
+	return newWriterAs(t, l.Config(), path, body)
+}
+
+func newWriterAs(t *testing.T, config *rest.Config, path string, body []byte) *writer {
+	t.Helper()
 	client, err := rest.HTTPClientFor(config)
 	must(t, err)
 	client.Timeout = time.Minute // above what any request takes here: this is about lost calls, not about slow machines

@@ -15,12 +15,15 @@ import (
 func TestFailClosed(t *testing.T) {
 	t.Parallel()
 	c := start(t)
-	c.kubectl(t, "", "apply", "-k", filepath.Join(root, "kustomize/overlays/fail-closed"))
-	c.kubectl(t, "", "delete", "service", "-n", "evergate-system", "evergate") // a call fails at once
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team", Labels: map[string]string{optIn: "enabled"}}}
 	if _, err := c.admin.CoreV1().Namespaces().Create(t.Context(), ns, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
+	if err := createLoadBalancer("team", "lb")(t.Context(), c.admin); err != nil {
+		t.Fatal(err)
+	}
+	c.kubectl(t, "", "apply", "-k", filepath.Join(root, "kustomize/overlays/fail-closed"))
+	c.kubectl(t, "", "delete", "service", "-n", "evergate-system", "evergate") // a call fails at once
 	await(t, "the webhooks are in force", func(ctx context.Context) bool {
 		return createPod("team", pod("", foreign), dryRun)(ctx, c.admin) != nil && createService("team", dryRun)(ctx, c.admin) != nil
 	})
@@ -45,6 +48,14 @@ func TestFailClosed(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	// A cloud controller writes the address of a load balancer: the call fails, and it is not held up.
+	await(t, "the webhook of addresses is called", func(ctx context.Context) bool {
+		before := c.calls(t)
+		if err := patchStatus("team", "lb", oneAddress, dryRunPatch)(ctx, c.admin); err != nil {
+			t.Fatalf("an address in the status: %v", err)
+		}
+		return difference(before, c.calls(t))[balancer] == 1
+	})
 	// The kit itself can be applied, and so mended, in this state.
 	c.kubectl(t, "", "apply", "-k", filepath.Join(root, "kustomize/overlays/fail-open"))
 }

@@ -71,6 +71,7 @@ ingresses:
 - {name: no-snippets, mode: enforce, annotations: {denied: ["*/configuration-snippet"]}}
 services:
 - {name: no-node-ports, mode: enforce, types: {denied: [NodePort]}}
+- {name: own-addresses, mode: enforce, loadBalancerStatus: {allowed: [192.0.2.0/24]}}
 `
 
 // TestServed puts the product behind the kit's own webhooks on a real API server: what users see of each.
@@ -108,6 +109,17 @@ func TestServed(t *testing.T) {
 		}
 		_, err := c.admin.CoreV1().Services("team").Create(t.Context(), svc, dryRun)
 		checkDenial(t, err, services, "no-node-ports/types.denied: spec.type: ")
+	})
+	t.Run("an address in the status is refused", func(t *testing.T) {
+		if err := createLoadBalancer("team", "lb")(t.Context(), c.admin); err != nil {
+			t.Fatal(err)
+		}
+		foreign := `{"status": {"loadBalancer": {"ingress": [{"ip": "8.8.8.8"}]}}}`
+		c.refused(t, patchStatus("team", "lb", foreign, dryRunPatch), balancer,
+			"own-addresses/loadBalancerStatus.allowed: status.loadBalancer.ingress[0].ip: ")
+		if err := patchStatus("team", "lb", oneAddress, metav1.PatchOptions{})(t.Context(), c.admin); err != nil {
+			t.Errorf("an address that is allowed: %v", err)
+		}
 	})
 	t.Run("an annotation is refused, through the status too", func(t *testing.T) {
 		if err := createIngress("team", metav1.CreateOptions{})(t.Context(), c.admin); err != nil {

@@ -119,22 +119,45 @@ transformers: [../../kustomize/wiring]`)))
 	}
 }
 
-// TestSettings changes the prefixes of the mirrors in the one place, and sees them in the second chance alone.
+// TestSettings changes each setting in the one place, and sees it where it is used and nowhere else.
 func TestSettings(t *testing.T) {
-	k := read(t)
-	const dir = "kustomize/overlays/fail-open"
-	got := k.render(t, k.add(t, `
-resources: [../../`+dir+`]
-patches:
+	for _, test := range []struct {
+		setting, value string
+		replaced       []string // in what is rendered: old, new
+	}{
+		{"mirrors", `["a.example/", "b.example/x/"]`, []string{`["mirror.corp.example/"]`, `["a.example/", "b.example/x/"]`}},
+		{"monitoringNamespace", "metrics", []string{"kubernetes.io/metadata.name: monitoring\n", "kubernetes.io/metadata.name: metrics\n"}},
+		{"collector", "http://collector.tracing.svc:14317", []string{
+			"value: http://otel-collector.observability.svc:4317\n", "value: http://collector.tracing.svc:14317\n",
+			"kubernetes.io/metadata.name: observability\n", "kubernetes.io/metadata.name: tracing\n",
+			"port: 4317\n", "port: 14317\n",
+		}},
+	} {
+		t.Run(test.setting, func(t *testing.T) {
+			k := read(t)
+			const overlay = `
+resources: [../../kustomize/overlays/fail-open]
+components: [../../kustomize/components/collector]
+transformers: [../../kustomize/wiring]
+`
+			before := string(k.render(t, k.add(t, overlay)))
+			got := string(k.render(t, k.add(t, overlay+`patches:
 - patch: |-
     apiVersion: v1
     kind: ConfigMap
     metadata: {name: evergate-settings}
-    data: {mirrors: '["a.example/", "b.example/x/"]'}
-transformers: [../../kustomize/wiring]`))
-	want := bytes.ReplaceAll(k.render(t, dir), []byte(`["mirror.corp.example/"]`), []byte(`["a.example/", "b.example/x/"]`))
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
+    data: {`+test.setting+`: '`+test.value+`'}
+`)))
+			for i := 0; i < len(test.replaced); i += 2 {
+				if n := strings.Count(before, test.replaced[i]); n != 1 {
+					t.Errorf("%q stands in it %d times", test.replaced[i], n)
+				}
+			}
+			want := strings.NewReplacer(test.replaced...).Replace(before)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
 	}
 }
 

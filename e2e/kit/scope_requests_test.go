@@ -82,7 +82,9 @@ func namespaceRequests() []request {
 	for _, ns := range []string{"plain", "out", "default", "kube-system", "kube-public", "kube-node-lease", "cert-manager", "evergate-system"} {
 		requests = append(requests, request{"a Pod in " + ns, createPod(ns, pod("", foreign), metav1.CreateOptions{}), nil},
 			request{"an Ingress in " + ns, createIngress(ns, metav1.CreateOptions{}), nil},
-			request{"a Service in " + ns, createService(ns, metav1.CreateOptions{}), nil})
+			request{"a Service in " + ns, createService(ns, metav1.CreateOptions{}), nil},
+			request{"a load balancer in " + ns, createLoadBalancer(ns, "lb"), nil},
+			request{"its address in " + ns, patchStatus(ns, "lb", oneAddress, metav1.PatchOptions{}), nil})
 	}
 	return requests
 }
@@ -116,9 +118,6 @@ func serviceRequests() []request {
 		{"an annotation of a Service", changeService(false, func(s *corev1.Service) { s.Annotations = map[string]string{"a": "b"} }), yes},
 		{"a port", changeService(false, func(s *corev1.Service) { s.Spec.Ports[0].TargetPort = intstr.FromInt32(8080) }), yes},
 		{"the type", changeService(false, func(s *corev1.Service) { s.Spec.Type = corev1.ServiceTypeLoadBalancer }), yes},
-		{"an address in the status", changeService(true, func(s *corev1.Service) {
-			s.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: "192.0.2.1"}}
-		}), no},
 		{"an annotation through the status", changeService(true, func(s *corev1.Service) { s.Annotations = map[string]string{"c": "d"} }), yes},
 		{"the deletion of a Service", func(ctx context.Context, api kubernetes.Interface) error {
 			return api.CoreV1().Services("team").Delete(ctx, "s", metav1.DeleteOptions{})

@@ -59,6 +59,21 @@ func (s Set) Sum(metric string, want map[string]string) float64 {
 	return sum
 }
 
+// Buckets returns of a histogram how many observations were at most each bound, its series summed.
+func (s Set) Buckets(metric string) map[float64]uint64 {
+	counts := map[float64]uint64{}
+	family, ok := s[metric]
+	if !ok {
+		return counts
+	}
+	for _, m := range family.Metric {
+		for _, b := range m.GetHistogram().GetBucket() {
+			counts[b.GetUpperBound()] += b.GetCumulativeCount()
+		}
+	}
+	return counts
+}
+
 func matches(labels, want map[string]string) bool {
 	for name, value := range want {
 		if labels[name] != value {

@@ -1,0 +1,73 @@
+package calls
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/evergate/evergate/e2e/caller"
+	"github.com/evergate/evergate/e2e/hostile"
+	"github.com/evergate/evergate/e2e/pki"
+)
+
+// perConnection is the most resident memory that a connection may cost, as docs/serve.md says.
+const perConnection = 125 << 10
+
+// Peers that make TLS keep much. The process has as many connections as it may, and each costs no more than it may.
+func TestHostileHandshakes(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		attack func(context.Context, *siege)
+	}{
+		{"certificates of 250 KiB", certificates(hostile.LongChain(250 << 10))},
+		{"as many certificates as bytes allow", certificates(hostile.LongChain(15 << 10))},
+		{"six certificates", certificates(hostile.LongChain(2 << 10))},
+		{"a certificate that is costly to keep", certificates(hostile.CostlyCertificate(2000))},
+		{"a certificate that is just not too costly", certificates(hostile.CostlyCertificate(300))},
+		{"a message after the handshake", func(ctx context.Context, s *siege) {
+			_, err := hostile.OpenUnfinished(ctx, s.server.Addr, crowd, 256<<10, 250<<10)
+			must(s.T, err)
+		}},
+		{"a short message after the handshake", func(ctx context.Context, s *siege) {
+			_, err := hostile.OpenUnfinished(ctx, s.server.Addr, crowd, 256<<10, 32<<10)
+			must(s.T, err)
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			// What the process takes without them, with the pages of its binary and what honest callers cost it.
+			const idle = 48 << 20
+			const bound = idle + maxConnections*perConnection
+			if peak := besiegeAuthenticated(t, test.attack); peak > bound {
+				t.Errorf("the process took %d MiB, its bound is %d MiB", peak>>20, bound>>20)
+			}
+		})
+	}
+}
+
+// besiegeAuthenticated is besiege with honest callers that have client certificates.
+func besiegeAuthenticated(t *testing.T, attack func(context.Context, *siege)) int64 {
+	t.Helper()
+	t.Setenv("GOMEMLIMIT", fmt.Sprint(memoryLimit))
+	clients, err := pki.NewCA("client-ca")
+	must(t, err)
+	bundle := filepath.Join(t.TempDir(), "ca.crt")
+	must(t, os.WriteFile(bundle, clients.PEM, 0o600))
+	c := newCluster(t, product(t), "--client-ca-file", bundle, "--max-connection-age=1ms")
+	pair, err := clients.Client("kube-apiserver")
+	must(t, err)
+	client, err := caller.NewAuthenticated(c.service, c.ca.PEM, caller.ClusterIP, timeout, c.kubeconfig(t, pair))
+	must(t, err)
+	return c.besiege(t, client, attack)
+}
+
+// certificates is the attack of peers that present a certificate and say nothing.
+func certificates(c tls.Certificate, err error) func(context.Context, *siege) {
+	return func(ctx context.Context, s *siege) {
+		must(s.T, err)
+		_, err := hostile.OpenTLSWith(ctx, s.server.Addr, crowd, hostile.WithCertificate(c), say(""))
+		must(s.T, err)
+	}
+}

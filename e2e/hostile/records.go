@@ -1,0 +1,107 @@
+package hostile
+
+import (
+	"bytes"
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+)
+
+// OpenUnfinished opens n TLS connections and, when their handshakes are over, begins a handshake message of announced bytes
+// on each, of which it sends no more than sent. crypto/tls lets no client do this.
+func OpenUnfinished(ctx context.Context, addr string, n, announced, sent int) (*Peers, error) {
+	text := make([]byte, sent)
+	const certificate = 11 // of which crypto/tls accepts the longest
+	binary.BigEndian.PutUint32(text, certificate<<24|uint32(announced))
+	greet := func(conn net.Conn) error {
+		records, err := handshake(ctx, conn)
+		if err != nil {
+			return err
+		}
+		return records.write(conn, text)
+	}
+	return open(ctx, n, greet, func(i int) (net.Conn, error) { return dial(ctx, addr, i) })
+}
+
+// records writes what a TLS 1.3 client sends after its handshake.
+type records struct {
+	aead     cipher.AEAD
+	iv       []byte
+	sequence uint64
+}
+
+// handshake makes a TLS handshake on conn and takes over what is written to it from then on.
+func handshake(ctx context.Context, conn net.Conn) (*records, error) {
+	var keys bytes.Buffer
+	config := Anybody()
+	config.KeyLogWriter = &keys //nolint:gosec // they are needed here
+	client := tls.Client(conn, config)
+	if err := client.HandshakeContext(ctx); err != nil {
+		return nil, err
+	}
+	if suite := client.ConnectionState().CipherSuite; suite != tls.TLS_AES_128_GCM_SHA256 {
+		return nil, fmt.Errorf("the server has chosen %s", tls.CipherSuiteName(suite))
+	}
+	return newRecords(keys.String())
+}
+
+func newRecords(keys string) (*records, error) {
+	const label = "CLIENT_TRAFFIC_SECRET_0"
+	_, line, found := bytes.Cut([]byte(keys), []byte(label))
+	if fields := bytes.Fields(line); found && len(fields) > 1 {
+		secret, err := hex.DecodeString(string(fields[1]))
+		if err != nil {
+			return nil, err
+		}
+		key, err := expand(secret, "key", 16)
+		if err != nil {
+			return nil, err
+		}
+		iv, err := expand(secret, "iv", 12)
+		if err != nil {
+			return nil, err
+		}
+		block, err := aes.NewCipher(key)
+		if err != nil {
+			return nil, err
+		}
+		aead, err := cipher.NewGCM(block)
+		return &records{aead: aead, iv: iv}, err
+	}
+	return nil, errors.New("the handshake has left no keys")
+}
+
+// expand is HKDF-Expand-Label of RFC 8446, without a context.
+func expand(secret []byte, label string, n int) ([]byte, error) {
+	label = "tls13 " + label
+	info := append([]byte{0, byte(n), byte(len(label))}, label...)
+	return hkdf.Expand(sha256.New, secret, string(append(info, 0)), n)
+}
+
+// write sends text as part of handshake messages.
+func (r *records) write(conn net.Conn, text []byte) error {
+	const most, handshakeMessage, applicationData = 16 << 10, 22, 23
+	for len(text) > 0 {
+		n := min(len(text), most)
+		plain := append(bytes.Clone(text[:n]), handshakeMessage)
+		text = text[n:]
+		header := binary.BigEndian.AppendUint16([]byte{applicationData, 3, 3}, uint16(len(plain)+r.aead.Overhead()))
+		nonce := bytes.Clone(r.iv)
+		for i, b := range binary.BigEndian.AppendUint64(nil, r.sequence) {
+			nonce[len(nonce)-8+i] ^= b
+		}
+		r.sequence++
+		if _, err := conn.Write(r.aead.Seal(header, nonce, plain, header)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,248 @@
+package kit
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/evergate/evergate/e2e/optin"
+)
+
+// exemptNames returns the names that each webhook of an overlay excludes, by the name of the webhook, and those in its guard.
+func exemptNames(t *testing.T, k *Kit, dir string) (hooks map[string][]string, guard []string) {
+	t.Helper()
+	hooks = map[string][]string{}
+	add := func(name string, selector *metav1.LabelSelector) {
+		for _, e := range selector.MatchExpressions {
+			if e.Key == corev1.LabelMetadataName && e.Operator == metav1.LabelSelectorOpNotIn {
+				hooks[name] = e.Values
+			}
+		}
+	}
+	decoder := strict(t)
+	for _, doc := range documents(t, k.render(t, dir)) {
+		object, _, err := decoder.Decode(doc, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch o := object.(type) {
+		case *admissionv1.MutatingWebhookConfiguration:
+			for _, w := range o.Webhooks {
+				add(w.Name, w.NamespaceSelector)
+			}
+		case *admissionv1.ValidatingWebhookConfiguration:
+			for _, w := range o.Webhooks {
+				add(w.Name, w.NamespaceSelector)
+			}
+		case *admissionv1.ValidatingAdmissionPolicy:
+			i := slices.IndexFunc(o.Spec.Variables, func(v admissionv1.Variable) bool { return v.Name == "exempt" })
+			for _, match := range regexp.MustCompile(`"([^"]*)"`).FindAllStringSubmatch(o.Spec.Variables[i].Expression, -1) {
+				guard = append(guard, match[1])
+			}
+		}
+	}
+	return hooks, guard
+}
+
+// TestExemptNamesAgree: the names stand in selectors and in the guard, and nothing of Kubernetes or kustomize keeps them
+// the same.
+func TestExemptNamesAgree(t *testing.T) {
+	eachOverlay(t, func(t *testing.T, k *Kit, dir string) {
+		for _, dir := range []string{dir, k.add(t, "namespace: another-name\nresources: [../../"+dir+"]\ntransformers: [../../kustomize/wiring]")} {
+			hooks, guard := exemptNames(t, k, dir)
+			for _, name := range []string{mutate, again, pods, ingress, services, balancer} {
+				if diff := cmp.Diff(guard, hooks[name]); diff != "" {
+					t.Errorf("%s, %s: the guard has other names (-guard +webhook):\n%s", dir, name, diff)
+				}
+			}
+		}
+	})
+}
+
+// TestEveryNamespace: with the component match-all-namespaces a namespace is matched unless it opts out or has an exempt
+// name, and who may do neither cannot create a namespace that is not matched.
+func TestEveryNamespace(t *testing.T) {
+	t.Parallel()
+	const overlay = "examples/overlays/every-namespace"
+	hooks, _ := exemptNames(t, read(t), overlay)
+	names := hooks[pods]
+	if len(names) < 20 {
+		t.Fatalf("only %d names", len(names))
+	}
+	c := start(t)
+	c.kubectl(t, "", "apply", "-k", filepath.Join(root, overlay))
+	c.kubectl(t, "", "delete", "service", "-n", "evergate-system", "evergate") // a call fails at once
+	c.createUsers(t)
+	c.createNamespace(t, "team", nil)
+	c.createNamespace(t, "out", map[string]string{optIn: "disabled"})
+	c.awaitWebhooks(t, "team")
+	jane := c.as(t, "creator") // may create and change namespaces, and has not the verb opt-in
+	await(t, "the guard is in force", func(ctx context.Context) bool {
+		return apierrors.IsForbidden(createLabelled(ctx, jane, "x", map[string]string{optIn: "disabled"}))
+	})
+
+	t.Run("scope", func(t *testing.T) {
+		c.checkRequests(t, slices.Concat(allRequests("team", true), allRequests("out", false)))
+	})
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) { c.testExempt(t, jane, name) })
+	}
+	t.Run("a right to one name", func(t *testing.T) { c.testOneName(t) })
+	t.Run("the API server itself", func(t *testing.T) { c.testSystem(t) })
+	t.Run("generated", func(t *testing.T) { c.testGenerated(t, jane) }) // last: it changes the guard
+}
+
+// allRequests are writes of all kinds in a namespace.
+func allRequests(namespace string, matched bool) []request {
+	only := func(hooks ...string) []string {
+		if !matched {
+			return nil
+		}
+		return hooks
+	}
+	return []request{
+		{"a Pod in " + namespace, createPod(namespace, pod("", foreign), metav1.CreateOptions{}), only(mutate, again, pods)},
+		{"an Ingress in " + namespace, createIngress(namespace, metav1.CreateOptions{}), only(ingress)},
+		{"a Service in " + namespace, createLoadBalancer(namespace, "lb"), only(services)},
+		{"its address in " + namespace, patchStatus(namespace, "lb", oneAddress, metav1.PatchOptions{}), only(balancer)},
+	}
+}
+
+// testExempt tries to create a namespace of an exempt name and, once there is one, to change it; nothing in it is matched.
+func (c *cluster) testExempt(t *testing.T, jane kubernetes.Interface, name string) {
+	_, err := c.admin.CoreV1().Namespaces().Get(t.Context(), name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		for way, create := range map[string]func(context.Context, kubernetes.Interface) error{
+			"created": func(ctx context.Context, api kubernetes.Interface) error { return createLabelled(ctx, api, name, nil) },
+			"opted in": func(ctx context.Context, api kubernetes.Interface) error {
+				return createLabelled(ctx, api, name, map[string]string{optIn: "enabled"})
+			},
+			"applied": func(ctx context.Context, api kubernetes.Interface) error { return applyNamespace(ctx, api, name) },
+		} {
+			if err := create(t.Context(), jane); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "evergate-opt-in") {
+				t.Errorf("%s: not refused by the guard: %v", way, err)
+			}
+		}
+		checkExemptRefusal(t, createLabelled(t.Context(), jane, name, nil), name)
+		err = createLabelled(t.Context(), c.as(t, "manager"), name, nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range optin.Routes()[:3] { // those that write the whole object
+		ns := c.get(t, name)
+		ns.Annotations = map[string]string{"note": r.Name}
+		if err := r.Write(t.Context(), jane, ns); err != nil {
+			t.Errorf("%s: %v", r.Name, err)
+		}
+	}
+	_, err = jane.CoreV1().Namespaces().Patch(t.Context(), name, types.MergePatchType,
+		[]byte(`{"metadata": {"labels": {"other": "x"}}}`), metav1.PatchOptions{})
+	if err != nil {
+		t.Errorf("a patch: %v", err)
+	}
+	if err := applyNamespace(t.Context(), jane, name); err != nil {
+		t.Errorf("server-side apply: %v", err)
+	}
+	c.checkRequests(t, allRequests(name, false))
+}
+
+// checkExemptRefusal checks what users read.
+func checkExemptRefusal(t *testing.T, err error, name string) {
+	t.Helper()
+	want := `namespaces "` + name + `" is forbidden: ValidatingAdmissionPolicy 'evergate-opt-in' with binding 'evergate-opt-in' ` +
+		`denied request: a namespace called ` + name + ` is exempt from the policies of Evergate: creating it needs the verb opt-in ` +
+		`on namespaces of the API group evergate.dev, as in the ClusterRole evergate-opt-in`
+	if err == nil || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+}
+
+// testGenerated: a name that the API server generates is judged as it is. None that it generates is exempt in fact, so that
+// here every name is.
+func (c *cluster) testGenerated(t *testing.T, jane kubernetes.Interface) {
+	generate := func(ctx context.Context) error {
+		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "openebs"}}
+		_, err := jane.CoreV1().Namespaces().Create(ctx, ns, dryRun)
+		return err
+	}
+	if err := generate(t.Context()); err != nil {
+		t.Errorf("a name that begins with an exempt one: %v", err)
+	}
+	c.kubectl(t, "", "patch", "validatingadmissionpolicy", "evergate-opt-in", "--type=json", "-p",
+		`[{"op": "replace", "path": "/spec/variables/3/expression", "value": "[object.metadata.name]"}]`)
+	await(t, "the changed guard is in force", func(ctx context.Context) bool {
+		_, err := jane.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "any"}}, dryRun)
+		return apierrors.IsForbidden(err)
+	})
+	err := generate(t.Context())
+	name := regexp.MustCompile(`openebs[a-z0-9]{5}`).FindString(fmt.Sprint(err))
+	checkExemptRefusal(t, err, name)
+}
+
+// testOneName: the verb can be given for single names, as to an operator that creates its own.
+func (c *cluster) testOneName(t *testing.T) {
+	c.deleteNamespace(t, "openebs")
+	c.deleteNamespace(t, "longhorn-system")
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "opt-in-to-openebs"}, Rules: []rbacv1.PolicyRule{{
+		APIGroups: []string{"evergate.dev"}, Resources: []string{"namespaces"}, ResourceNames: []string{"openebs"}, Verbs: []string{"opt-in"},
+	}}}
+	if _, err := c.admin.RbacV1().ClusterRoles().Create(t.Context(), role, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	c.bind(t, "operator", "namespaces")
+	c.bind(t, "operator", role.Name)
+	operator := c.as(t, "operator")
+	await(t, "the operator may", func(ctx context.Context) bool { return createLabelled(ctx, operator, "openebs", nil) == nil })
+	checkExemptRefusal(t, createLabelled(t.Context(), operator, "longhorn-system", nil), "longhorn-system")
+}
+
+// testSystem: API servers create kube-node-lease and the like when they start, and when they are missing.
+func (c *cluster) testSystem(t *testing.T) {
+	c.deleteNamespace(t, "kube-node-lease")
+	itself := c.as(t, "system:apiserver", "system:masters") // as whom it calls itself
+	if err := createLabelled(t.Context(), itself, "kube-node-lease", nil); err != nil && !apierrors.IsAlreadyExists(err) {
+		t.Error(err)
+	}
+}
+
+func createLabelled(ctx context.Context, api kubernetes.Interface, name string, labels map[string]string) error {
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}
+	_, err := api.CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{})
+	return err
+}
+
+// applyNamespace creates or changes a namespace by server-side apply.
+func applyNamespace(ctx context.Context, api kubernetes.Interface, name string) error {
+	_, err := api.CoreV1().Namespaces().Patch(ctx, name, types.ApplyPatchType,
+		[]byte(`{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "`+name+`", "labels": {"applied": "yes"}}}`),
+		metav1.PatchOptions{FieldManager: "test"})
+	return err
+}
+
+// deleteNamespace deletes a namespace at once: there is no controller here that would.
+func (c *cluster) deleteNamespace(t *testing.T, name string) {
+	t.Helper()
+	api := c.admin.CoreV1().Namespaces()
+	if err := api.Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	ns := c.get(t, name)
+	ns.Spec.Finalizers = nil
+	if _, err := api.Finalize(t.Context(), ns, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,85 @@
+package kit
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// rendered returns the objects of a type that an overlay is made of, by name.
+func rendered[T interface{ GetName() string }](t *testing.T, k *Kit, dir string) map[string]T {
+	t.Helper()
+	objects, decoder := map[string]T{}, strict(t)
+	for _, doc := range documents(t, k.render(t, dir)) {
+		object, _, err := decoder.Decode(doc, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o, ok := object.(T); ok {
+			objects[o.GetName()] = o
+		}
+	}
+	return objects
+}
+
+// TestNetworkPolicy: every overlay says which clients reach Evergate: all of them the port of reviews, one namespace the ops
+// port. And it reaches nothing, unless traces are configured.
+func TestNetworkPolicy(t *testing.T) {
+	monitoring := map[string]string{"platform": "observability"} // others: as in base
+	eachOverlay(t, func(t *testing.T, k *Kit, dir string) {
+		policies := rendered[*networkingv1.NetworkPolicy](t, k, dir)
+		p, ok := policies["evergate"]
+		if !ok {
+			t.Fatal("there is no NetworkPolicy")
+		}
+		tcp, https, ops := corev1.ProtocolTCP, intstr.FromString("https"), intstr.FromString("ops")
+		namespace := monitoring[t.Name()[len("TestNetworkPolicy/"):]]
+		if namespace == "" {
+			namespace = "monitoring"
+		}
+		want := networkingv1.NetworkPolicySpec{
+			PodSelector: *rendered[*appsv1.Deployment](t, k, dir)["evergate"].Spec.Selector,
+			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress, networkingv1.PolicyTypeEgress},
+			Ingress: []networkingv1.NetworkPolicyIngressRule{
+				{Ports: []networkingv1.NetworkPolicyPort{{Protocol: &tcp, Port: &https}}},
+				{
+					From:  []networkingv1.NetworkPolicyPeer{{NamespaceSelector: named(namespace)}},
+					Ports: []networkingv1.NetworkPolicyPort{{Protocol: &tcp, Port: &ops}},
+				},
+			},
+		}
+		if diff := cmp.Diff(want, p.Spec); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
+		}
+	})
+}
+
+// TestCollector: traces are the same for a collector of one's own and for the kit's Jaeger, but for where they go.
+func TestCollector(t *testing.T) {
+	env := func(component string) []corev1.EnvVar {
+		k := read(t)
+		d := rendered[*appsv1.Deployment](t, k, k.add(t, `
+resources: [../../kustomize/overlays/fail-open]
+components: [../../kustomize/components/`+component+`]
+transformers: [../../kustomize/wiring]`))["evergate"]
+		var others []corev1.EnvVar
+		for _, e := range d.Spec.Template.Spec.Containers[0].Env {
+			if e.Name != "OTEL_EXPORTER_OTLP_ENDPOINT" {
+				others = append(others, e)
+			}
+		}
+		return others
+	}
+	if diff := cmp.Diff(env("jaeger"), env("collector")); diff != "" {
+		t.Errorf("-jaeger +collector:\n%s", diff)
+	}
+}
+
+func named(namespace string) *metav1.LabelSelector {
+	return &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: namespace}}
+}
