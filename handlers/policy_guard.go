@@ -17,7 +17,7 @@ import (
 )
 
 // The reviews of policies have a capacity of their own. To check a policy takes up to a second and 100 MiB, a thousand
-// times what other reviews take, and whoever reaches the port can ask for it. So they neither take the slots and the
+// times what other reviews take, and any peer can ask for it. So they neither take the slots and the
 // memory of other reviews, nor do they make the process look as if it hung.
 const (
 	// maxGuardBytes is how long a body may be: a ConfigMap has at most 1 MiB of text, of which JSON makes up to two to
@@ -53,7 +53,7 @@ func newGuardCapacity(m *telemetry.Metrics) capacity {
 // processes load it when it is mounted, key by key.
 //
 // Which ConfigMap is sent here is the webhook configuration's business. There is no mode in which a policy that is none
-// gets in, and no ratchet: what was there before is judged by nobody, and what replaces it has to be right as a whole.
+// gets in, and no ratchet: what was there before is not judged, and what replaces it has to be right as a whole.
 func guardPolicy(_ *policy.Policy, r *review.Request[review.ConfigMap], effort *policy.Effort, v *verdict) error {
 	loaded, err := policy.LoadWithin(expiring{context.Background(), effort}, policy.ReviewLimits(), r.Object.Files...)
 	switch {
@@ -78,7 +78,7 @@ func guardPolicy(_ *policy.Policy, r *review.Request[review.ConfigMap], effort *
 	return nil
 }
 
-// policyNotes are the warnings of a policy that is let in, as many as an answer carries.
+// policyNotes are the warnings of a policy that is allowed, as many as an answer carries.
 func policyNotes(warnings []string) []string {
 	var lines few
 	for _, w := range warnings {

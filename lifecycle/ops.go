@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// maxOpsConnections is as many as the serving port has by default. Few are in use at one time, but whoever floods the
+	// maxOpsConnections is as many as the serving port has by default. Few are in use at one time, but a flood of the
 	// port leaves each connection the time in which as many others are accepted, and kubelet's probe must be read in it: with
 	// 64 of them and 3,400 others a second those were 19 ms, and hardly a probe was answered.
 	maxOpsConnections = DefaultMaxConnections

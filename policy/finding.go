@@ -42,11 +42,11 @@ func (f Finding) String() string {
 }
 
 // maxFindings is how many introduced findings end the judging of an object, and how many pre-existing ones are kept: more
-// than anybody reads, and enough for the largest object that means something.
+// than a user reads, and enough for the largest object that means something.
 const maxFindings = 1000
 
 // findings are those of one object. Those that it had before the update are marked: were an update denied for a
-// pre-existing violation too, nobody could remove a finalizer from, or fix by steps, an object that is older than the
+// pre-existing violation too, no client could remove a finalizer from, or fix by steps, an object that is older than the
 // policy.
 //
 // Rules are asked in the order of their modes, the strictest first. So when judging ends because there are enough
@@ -68,7 +68,7 @@ type keptFinding struct {
 func (fs *findings) full() bool { return fs.introduced >= maxFindings }
 
 // tryAdd counts a finding and returns it to be filled in; nil where it is one of too many to be kept, so that sentences
-// that nobody reads are never made. What it returns is valid until the next call.
+// that are not read are never made. What it returns is valid until the next call.
 func (fs *findings) tryAdd(rule int, id identity, existed bool) *Finding {
 	n := &fs.introduced
 	if existed {

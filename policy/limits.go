@@ -35,7 +35,7 @@ func FileLimits() Limits {
 	}
 }
 
-// ReviewLimits are the limits of a policy that is only reviewed, before it is anywhere: whoever reaches the server can
+// ReviewLimits are the limits of a policy that is only reviewed, before it is anywhere: any peer of the server can
 // send one. They are those of files but for its size. Kubernetes allows 1 MiB for all keys of a ConfigMap.
 func ReviewLimits() Limits {
 	l := FileLimits()

@@ -6,7 +6,7 @@ package policy
 // written, and denies it. Nothing need be recorded for that in the Pod, where a tenant could forge it, nor be found by
 // reversing a mirror, which may serve several sources.
 //
-// By rules in mode warn or audit the image is rewritten all the same, and what they find is told with the rewriting,
+// By rules in mode warn or audit the image is rewritten all the same, and what they find is reported with the rewriting,
 // unless they find it at the mirror too: then the judge tells.
 type originals struct {
 	policy   *Policy

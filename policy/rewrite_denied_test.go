@@ -74,7 +74,7 @@ func TestDeniedIsNotRewritten(t *testing.T) {
 	}
 }
 
-// By rules in mode warn and audit it is rewritten, and what they find is told, once.
+// By rules in mode warn and audit it is rewritten, and what they find is reported once.
 func TestDeniedInWarn(t *testing.T) {
 	p := mustLoad(t, deniedText)
 	rw := must(p.RewritePod(createPod, imagePod("told/x", "told/both", "noted/x", "nginx", "m.example/hub/told/x", "evil/x"), nil, nil))

@@ -30,7 +30,7 @@ type writers struct {
 // Validate implements strict.Validator.
 func (w *writers) Validate() error {
 	if len(w.Users)+len(w.Groups) == 0 {
-		return errors.New("names nobody: write users or groups, or deny all with allowed: [] and hostnames: []")
+		return errors.New("has no writers: write users or groups, or deny all with allowed: [] and hostnames: []")
 	}
 	return nil
 }

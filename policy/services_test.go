@@ -109,7 +109,7 @@ func TestServicesEntryErrors(t *testing.T) {
 		"nodePorts: {}":                       "nodePorts: allowed is required",
 		"externalIPs: {}":                     "externalIPs: allowed is required",
 		"loadBalancerStatus: {}":              "loadBalancerStatus: checks nothing: write allowed, hostnames or writers",
-		"loadBalancerStatus: {writers: {}}":   "loadBalancerStatus.writers: names nobody: write users or groups, or deny all with allowed: [] and hostnames: []",
+		"loadBalancerStatus: {writers: {}}":   "loadBalancerStatus.writers: has no writers: write users or groups, or deny all with allowed: [] and hostnames: []",
 		"loadBalancerClass: {}":               "loadBalancerClass: checks nothing: write required: true or allowed",
 		"loadBalancerSourceRanges: {}":        "loadBalancerSourceRanges: checks nothing: write required: true or allowed",
 		"annotations: {}":                     "annotations: checks nothing: write denied, required, requiredForLoadBalancer, values or deniedValues",

@@ -64,7 +64,7 @@ func TestHostilePeers(t *testing.T) {
 		{"25 MiB", anew, tooLarge},
 		{"19 MiB, many at once", anew, large},
 		{"garbage after the JSON", anew, garbage},
-		{"answers that nobody reads", keep, unread},
+		{"answers that are not read", keep, unread},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if peak := besiege(t, test.attack, test.age); peak > memoryBound {

@@ -24,7 +24,7 @@ func Ask(ctx context.Context, addr string, request io.Reader) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	return ask(ctx, tls.Client(conn, Anybody()), request)
+	return ask(ctx, tls.Client(conn, Unverified()), request)
 }
 
 // AskPlain is Ask without TLS.
@@ -63,20 +63,20 @@ func Handshake(ctx context.Context, addr string, version uint16) error {
 		return err
 	}
 	defer conn.Close()
-	config := Anybody()
+	config := Unverified()
 	config.MinVersion, config.MaxVersion = version, version
 	return tls.Client(conn, config).HandshakeContext(ctx)
 }
 
-// WithCertificate is the TLS of a peer that presents a client certificate to anybody.
+// WithCertificate is the TLS of a peer that presents a client certificate to any server.
 func WithCertificate(c tls.Certificate) *tls.Config {
-	config := Anybody()
+	config := Unverified()
 	config.Certificates = []tls.Certificate{c}
 	return config
 }
 
-// Anybody is the TLS of a peer that does not care who answers.
-func Anybody() *tls.Config { return &tls.Config{InsecureSkipVerify: true} } //nolint:gosec // it says so
+// Unverified is the TLS of a peer that does not verify the server.
+func Unverified() *tls.Config { return &tls.Config{InsecureSkipVerify: true} } //nolint:gosec // it says so
 
 // Each calls f n times, some at one time, and returns how often it ended in each way.
 func Each(n, atOnce int, f func() string) map[string]int {

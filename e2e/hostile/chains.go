@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// LongChain is a client certificate of nobody, with others above it until they are size bytes together.
+// LongChain is a client certificate without an issuer that the server knows, with others above it until they are size bytes together.
 func LongChain(size int) (tls.Certificate, error) {
 	c, err := selfSigned(&x509.Certificate{})
 	if err != nil {
@@ -25,7 +25,7 @@ func LongChain(size int) (tls.Certificate, error) {
 	return c, nil
 }
 
-// CostlyCertificate is a client certificate of nobody with many URIs, which take 23 times as much memory as bytes.
+// CostlyCertificate is a client certificate without an issuer that the server knows with many URIs, which take 23 times as much memory as bytes.
 func CostlyCertificate(uris int) (tls.Certificate, error) {
 	template := &x509.Certificate{}
 	for range uris {
@@ -39,7 +39,7 @@ func selfSigned(template *x509.Certificate) (tls.Certificate, error) {
 	if err != nil {
 		return tls.Certificate{}, err
 	}
-	template.SerialNumber, template.Subject = big.NewInt(1), pkix.Name{CommonName: "nobody"}
+	template.SerialNumber, template.Subject = big.NewInt(1), pkix.Name{CommonName: "unknown"}
 	template.NotAfter = time.Now().Add(time.Hour)
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, err

@@ -38,7 +38,7 @@ func Open(ctx context.Context, addr string, n int, greet func(net.Conn) error) (
 
 // OpenTLS is Open with a TLS handshake first. One that fails counts as turned away.
 func OpenTLS(ctx context.Context, addr string, n int, greet func(net.Conn) error) (*Peers, error) {
-	return OpenTLSWith(ctx, addr, n, Anybody(), greet)
+	return OpenTLSWith(ctx, addr, n, Unverified(), greet)
 }
 
 // OpenTLSWith is OpenTLS with a configuration, such as one with a client certificate.
@@ -65,7 +65,7 @@ func open(ctx context.Context, n int, greet func(net.Conn) error, dial func(i in
 			return
 		}
 		p.conns[i] = conn
-		context.AfterFunc(ctx, func() { _ = conn.Close() }) // unblocks a greeting that nobody reads
+		context.AfterFunc(ctx, func() { _ = conn.Close() }) // unblocks a greeting that the server does not read
 		if t, ok := conn.(*tls.Conn); ok && t.HandshakeContext(ctx) != nil {
 			return
 		}

@@ -41,7 +41,7 @@ type records struct {
 // handshake makes a TLS handshake on conn and takes over what is written to it from then on.
 func handshake(ctx context.Context, conn net.Conn) (*records, error) {
 	var keys bytes.Buffer
-	config := Anybody()
+	config := Unverified()
 	config.KeyLogWriter = &keys //nolint:gosec // they are needed here
 	client := tls.Client(conn, config)
 	if err := client.HandshakeContext(ctx); err != nil {

@@ -17,14 +17,14 @@ import (
 type answers struct{ denied, letIn, failed, other atomic.Int64 }
 
 func (a *answers) String() string {
-	return fmt.Sprintf("%d denied, %d let in, %d failed for the webhook, %d otherwise",
+	return fmt.Sprintf("%d denied, %d allowed, %d failed for the webhook, %d otherwise",
 		a.denied.Load(), a.letIn.Load(), a.failed.Load(), a.other.Load())
 }
 
-// breaks writes down those that were let in.
+// breaks writes down those that were allowed.
 func (a *answers) breaks(o *outcome, what string) {
 	if n := a.letIn.Load(); n > 0 {
-		o.breaks("%s: %d forbidden ones let in, of %s", what, n, a)
+		o.breaks("%s: %d forbidden ones allowed, of %s", what, n, a)
 	}
 }
 

@@ -73,7 +73,7 @@ func (l *lab) networkPods(ctx context.Context) ([]corev1.Pod, error) {
 	return list.Items, nil
 }
 
-// recreateNetwork loses the Pods of the network while no replica is left, and says whether new ones are let in.
+// recreateNetwork loses the Pods of the network while no replica is left, and says whether new ones are admitted.
 func (l *lab) recreateNetwork(t *testing.T, control bool) outcome {
 	t.Helper()
 	var o outcome

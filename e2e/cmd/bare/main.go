@@ -35,7 +35,7 @@ func main() {
 func server(address string, handler http.Handler) *http.Server {
 	s := &http.Server{
 		Addr: address, Handler: handler, Protocols: new(http.Protocols),
-		ReadHeaderTimeout: time.Minute,     // nobody is slow here
+		ReadHeaderTimeout: time.Minute,     // its clients are not slow
 		IdleTimeout:       3 * time.Minute, // above the client's 90 s, as for evergate
 	}
 	s.Protocols.SetHTTP1(true) // as evergate

@@ -54,7 +54,7 @@ func (e Error) Error() string {
 // the last one tells how many more there are.
 type Errors []Error
 
-// MaxErrors is how many errors are kept. Nobody fixes more at a time.
+// MaxErrors is how many errors are kept. An operator fixes no more at a time.
 const MaxErrors = 100
 
 func (es Errors) Error() string {

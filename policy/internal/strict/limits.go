@@ -17,7 +17,7 @@ type Limits struct {
 	Cost    int // of those that are Costly
 }
 
-// MaxText is how many bytes a text can have. The longest that anybody writes is a regular expression of many
+// MaxText is how many bytes a text can have. The longest that operators write is a regular expression of many
 // alternatives; all others are names.
 const MaxText = 4096
 

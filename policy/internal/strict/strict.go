@@ -61,7 +61,7 @@ func (d *Decoder) value(n *yaml.Node, v reflect.Value) {
 	}
 }
 
-// text lets u speak first: what would be wrong in quotes too is told what would be right, not to be quoted.
+// text lets u speak first: what would be wrong in quotes too hears what would be right, not to be quoted.
 func (d *Decoder) text(n *yaml.Node, u encoding.TextUnmarshaler) {
 	if n.Kind == yaml.ScalarNode {
 		if !d.affords(n, u) {
