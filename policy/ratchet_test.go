@@ -194,9 +194,13 @@ func TestFindingsAreBounded(t *testing.T) {
 		old[i] = int32(i + 1)
 	}
 
-	created := must(p.JudgeService(Attributes{Operation: Create}, service(old...), nil, nil))
+	var e Effort
+	created := must(p.JudgeService(Attributes{Operation: Create}, service(old...), nil, &e))
 	if len(created) != maxFindings {
 		t.Fatalf("%d findings are kept, want %d", len(created), maxFindings)
+	}
+	if e.Steps() != 2+maxFindings { // the rule, its check and each port up to the last finding
+		t.Errorf("judging went on for %d steps", e.Steps())
 	}
 	const first = "r/ports.allowed: spec.ports[0].port: 1 is not allowed; the policy allows none"
 	const last = "r/ports.allowed: spec.ports[999].port: 1000 is not allowed; the policy allows none; judging ended at 1000 findings"

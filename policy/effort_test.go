@@ -1,0 +1,277 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// The last step that is allowed, and the first that is not. The first error stays.
+func TestEffortSpend(t *testing.T) {
+	var e Effort
+	if !e.spend(maxSteps-1) || !e.spend(1) || e.spend(1) || !errors.Is(e.err, ErrTooCostly) {
+		t.Errorf("%d steps: %v", e.Steps(), e.err)
+	}
+	e.Expired = func() bool { return true }
+	if e.spend(stepsBetween) || !errors.Is(e.err, ErrTooCostly) {
+		t.Errorf("after the first error: %v", e.err)
+	}
+	if e.Steps() != 1_000_001+stepsBetween || ErrTooCostly.Error() != "the rules that apply to this object need more than 1000000 "+
+		"comparisons: make the object smaller" {
+		t.Errorf("%d steps: %v", e.Steps(), ErrTooCostly)
+	}
+	if got := stepsOf(2, strings.Repeat("x", 64)); got != 6 {
+		t.Errorf("to go twice through 64 bytes takes %d steps", got)
+	}
+}
+
+// reviewed is what a row of TestStepsOfElements judges.
+type reviewed struct {
+	rules string // of a policy
+	a     Attributes
+	obj   any
+	old   any // of the same type; nil when there is none
+}
+
+// updated returns an update of old to what v reviews.
+func updated(v reviewed, old any) reviewed {
+	v.old = old
+	return v
+}
+
+// steps returns how many steps it takes to judge it.
+func (v reviewed) steps(t *testing.T) int {
+	t.Helper()
+	p := mustLoad(t, v.rules)
+	var e Effort
+	var err error
+	v.a.Operation = Create
+	if v.old != nil {
+		v.a.Operation = Update
+	}
+	switch obj := v.obj.(type) {
+	case *Service:
+		old, _ := v.old.(*Service)
+		_, err = p.JudgeService(v.a, obj, old, &e)
+	case *Ingress:
+		old, _ := v.old.(*Ingress)
+		_, err = p.JudgeIngress(v.a, obj, old, &e)
+	case *Pod:
+		old, _ := v.old.(*Pod)
+		_, err = p.JudgePod(v.a, obj, old, &e)
+	default:
+		t.Fatalf("no rules for %T", obj)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e.Steps()
+}
+
+// Each further element that a check looks at, and each further pattern that it is compared with, takes so many steps more:
+// what is not counted is not bounded. What several rules need is prepared once, and the old object is judged only where
+// there are findings, once for each check.
+func TestStepsOfElements(t *testing.T) {
+	each := func(n int, format string) []string {
+		all := make([]string, n)
+		for i := range all {
+			all[i] = fmt.Sprintf(format, i)
+		}
+		return all
+	}
+	yaml := func(all []string) string { return "['" + strings.Join(all, "', '") + "']" }
+	rules := func(n int, kind, fields string) string {
+		b := kind + ":\n"
+		for i := range n {
+			b += fmt.Sprintf("- {name: r%d, mode: audit, %s}\n", i, fields)
+		}
+		return b
+	}
+	service := func(fields string, svc *Service) reviewed {
+		return reviewed{rules: rules(1, "services", fields), obj: svc}
+	}
+	ingress := func(fields string, ing *Ingress) reviewed {
+		return reviewed{rules: rules(1, "ingresses", fields), obj: ing}
+	}
+	annotated := func(keys []string, value string) Meta {
+		m := Meta{Annotations: map[string]string{}}
+		for _, key := range keys {
+			m.Annotations[key] = value
+		}
+		return m
+	}
+	ports := func(n int) *Service { return &Service{Ports: make([]ServicePort, n)} }
+	ranges := func(all []string) *Service { return &Service{LoadBalancerSourceRanges: all} }
+	points := func(n int) *Service {
+		return &Service{LoadBalancerIngress: make([]LoadBalancerIngress, n)}
+	}
+	hosts := func(all []string) *Ingress {
+		ing := &Ingress{}
+		for _, h := range all {
+			ing.Rules = append(ing.Rules, IngressRule{Host: h})
+		}
+		return ing
+	}
+	paths := func(n int, path IngressPath) *Ingress {
+		ing := &Ingress{Rules: []IngressRule{{}}}
+		for range n {
+			ing.Rules[0].Paths = append(ing.Rules[0].Paths, path)
+		}
+		return ing
+	}
+	pod := func(n int) *Pod {
+		p := &Pod{}
+		for range n {
+			p.Images = append(p.Images, Image{Ref: "quay.io/acme/shop-00"}) // 20 bytes
+		}
+		return p
+	}
+	const long = "%064d"
+
+	for name, test := range map[string]struct {
+		want int // steps for each of n
+		of   func(n int) reviewed
+	}{
+		"rules": {2, func(n int) reviewed {
+			return reviewed{rules: rules(n, "services", "types: {allowed: []}"), obj: ports(0)}
+		}},
+		"groups of the request": {1, func(n int) reviewed {
+			v := service("exclude: {groups: [a]}, types: {allowed: []}", ports(0))
+			v.a.Groups = each(n, "g%d")
+			return v
+		}},
+
+		"ports":               {1, func(n int) reviewed { return service("ports: {allowed: ['1']}", ports(n)) }},
+		"ports and 16 ranges": {2, func(n int) reviewed { return service("ports: {allowed: "+yaml(each(16, "1-%d9"))+"}", ports(n)) }},
+		"nodePorts":           {1, func(n int) reviewed { return service("nodePorts: {allowed: []}", ports(n)) }},
+		"externalIPs": {3, func(n int) reviewed {
+			return service("externalIPs: {allowed: []}", &Service{ExternalIPs: each(n, "192.0.2.%d")})
+		}},
+		"ranges": {3, func(n int) reviewed {
+			return service("loadBalancerSourceRanges: {allowed: []}", ranges(each(n, "192.0.2.%d/32")))
+		}},
+		"long ranges": {7, func(n int) reviewed { return service("loadBalancerSourceRanges: {allowed: []}", ranges(each(n, long))) }},
+		"ranges in the annotation": {4, func(n int) reviewed {
+			list := strings.Join(each(n, "%031d"), ",") // 32 bytes each
+			return service("loadBalancerSourceRanges: {allowed: []}", &Service{Meta: annotated([]string{sourceRangesAnnotation}, list)})
+		}},
+		"classes": {1, func(n int) reviewed {
+			return service("loadBalancerClass: {allowed: "+yaml(each(n, "a/%d"))+"}", &Service{LoadBalancerClass: new("a")})
+		}},
+		"bytes of externalName": {4, func(n int) reviewed {
+			return service("externalNames: {}", &Service{Type: "ExternalName", ExternalName: strings.Repeat("x", 32*n)})
+		}},
+		"points: addresses": {3, func(n int) reviewed { return service("loadBalancerStatus: {allowed: []}", points(n)) }},
+		"points: hostnames": {2, func(n int) reviewed { return service("loadBalancerStatus: {hostnames: []}", points(n)) }},
+		"points: writers":   {1, func(n int) reviewed { return service("loadBalancerStatus: {writers: {users: [a]}}", points(n)) }},
+		"points: groups": {2, func(n int) reviewed {
+			v := service("loadBalancerStatus: {writers: {groups: [a, b]}}", points(1))
+			v.a.Groups = each(n, "g%d")
+			return v
+		}},
+
+		"annotations.denied": {8, func(n int) reviewed {
+			return service("annotations: {denied: [a, b]}", &Service{Meta: annotated(each(n, long), "")})
+		}},
+		"annotations.required": {1, func(n int) reviewed {
+			return service("annotations: {required: [{key: '"+strings.Join(each(n, "k%d"), "'}, {key: '")+"'}]}", ports(0))
+		}},
+		"bytes of required values": {1, func(n int) reviewed {
+			return service("annotations: {required: [{key: a, value: '.*'}]}", &Service{Meta: annotated([]string{"a"}, strings.Repeat("x", n))})
+		}},
+		"annotations.values": {16, func(n int) reviewed {
+			return service("annotations: {values: [{key: '*', value: '.*'}]}", &Service{Meta: annotated(each(n, long), "0123456789")})
+		}},
+		"annotations.deniedValues": {16, func(n int) reviewed {
+			return service("annotations: {deniedValues: [{key: '*', value: '.*'}]}", &Service{Meta: annotated(each(n, long), "0123456789")})
+		}},
+		"ingressNginx": {3, func(n int) reviewed {
+			return ingress("ingressNginx: {maxRisk: Low}", &Ingress{Meta: annotated(each(n, "a%d"), "")})
+		}},
+		"ingressNginx, of nginx": {4, func(n int) reviewed {
+			return ingress("ingressNginx: {maxRisk: Low}", &Ingress{Meta: annotated(each(n, "nginx.ingress.kubernetes.io/a%d"), "")})
+		}},
+
+		"hosts.allowed":   {3, func(n int) reviewed { return ingress("hosts: {allowed: []}", hosts(each(n, "h%03d.example"))) }},
+		"hosts.denied":    {3, func(n int) reviewed { return ingress("hosts: {denied: [a]}", hosts(each(n, "h%03d.example"))) }},
+		"hosts.required":  {2, func(n int) reviewed { return ingress("hosts: {required: true}", hosts(each(n, "h%03d.example"))) }},
+		"hosts.wildcards": {2, func(n int) reviewed { return ingress("hosts: {wildcards: deny}", hosts(each(n, "h%03d.example"))) }},
+		"hosts.max":       {4, func(n int) reviewed { return ingress("hosts: {max: 1}", hosts(each(n, "h%03d.example"))) }},
+		"long hosts":      {4, func(n int) reviewed { return ingress("hosts: {required: true}", hosts(each(n, long))) }},
+		"tls: hosts":      {3, func(n int) reviewed { return ingress("tls: {coversHosts: true}", hosts(each(n, "h%03d.example"))) }},
+		"tls: certificate": {4, func(n int) reviewed {
+			return ingress("tls: {coversHosts: true}", &Ingress{TLS: []IngressTLS{{Hosts: each(n, "h%d")}}})
+		}},
+		"classNames": {1, func(n int) reviewed {
+			return ingress("classNames: {allowed: "+yaml(each(n, "a%d"))+"}", &Ingress{ClassName: new("x")})
+		}},
+
+		"paths.types": {2, func(n int) reviewed { return ingress("paths: {types: []}", paths(n, IngressPath{Path: "/a"})) }},
+		"paths.denied": {3, func(n int) reviewed {
+			return ingress("paths: {denied: [x, y]}", paths(n, IngressPath{Path: "/a", Type: "Exact"}))
+		}},
+		"paths.denied, with dots": {7, func(n int) reviewed {
+			return ingress("paths: {denied: [xxxxxxxx, yyyyyyyy]}", paths(n, IngressPath{Path: "/a.b"}))
+		}},
+		"paths.deniedPatterns": {9, func(n int) reviewed {
+			return ingress("paths: {deniedPatterns: ['.*x', '.*y']}", paths(n, IngressPath{Path: "/ab"}))
+		}},
+		"paths.unsafeCharacters": {3, func(n int) reviewed {
+			return ingress("paths: {unsafeCharacters: deny}", paths(n, IngressPath{Path: "/abc"}))
+		}},
+
+		"images": {8, func(n int) reviewed {
+			return reviewed{rules: rules(1, "pods", "images: {digest: required}"), obj: pod(n)}
+		}},
+		"images, by checks": {12, func(n int) reviewed {
+			return reviewed{rules: rules(1, "pods", "images: {digest: required, denied: [a.example]}"), obj: pod(n)}
+		}},
+
+		// A rule and its check take two steps. What is beyond is the loop of the check: an object is prepared once for all rules.
+		"rules: externalIPs": {12, func(n int) reviewed {
+			return reviewed{rules: rules(n, "services", "externalIPs: {allowed: []}"), obj: &Service{ExternalIPs: each(10, "%d")}}
+		}},
+		"rules: ranges": {12, func(n int) reviewed {
+			return reviewed{rules: rules(n, "services", "loadBalancerSourceRanges: {allowed: ['::/0']}"), obj: ranges(each(10, "::%d/128"))}
+		}},
+		"rules: points": {12, func(n int) reviewed {
+			return reviewed{rules: rules(n, "services", "loadBalancerStatus: {allowed: []}"), obj: points(10)}
+		}},
+		"rules: annotations": {12, func(n int) reviewed {
+			return reviewed{rules: rules(n, "services", "annotations: {denied: [a]}"), obj: &Service{Meta: annotated(each(10, "k%d"), "")}}
+		}},
+		"rules: hosts": {12, func(n int) reviewed {
+			return reviewed{rules: rules(n, "ingresses", "hosts: {allowed: ['**']}"), obj: hosts(each(10, "h%d"))}
+		}},
+		"rules: hosts.max": {2, func(n int) reviewed {
+			return reviewed{rules: rules(n, "ingresses", "hosts: {max: 10}"), obj: hosts(each(10, "h%d"))}
+		}},
+		"rules: paths": {12, func(n int) reviewed {
+			return reviewed{rules: rules(n, "ingresses", "paths: {types: [Exact]}"), obj: paths(10, IngressPath{Path: "/a", Type: "Exact"})}
+		}},
+		"rules: certificates": {3, func(n int) reviewed { // and one host: each
+			return reviewed{rules: rules(n, "ingresses", "tls: {coversHosts: true}"), obj: &Ingress{TLS: []IngressTLS{{Hosts: each(10, "h%d")}}}}
+		}},
+		"rules: images": {42, func(n int) reviewed {
+			return reviewed{rules: rules(n, "pods", "images: {deniedTags: [a]}"), obj: pod(10)}
+		}},
+
+		// The old object is judged for a check that finds something, once.
+		"old ports, no finding": {0, func(n int) reviewed {
+			return updated(service("ports: {allowed: ['1-9']}", &Service{}), ports(n))
+		}},
+		"old ports, one finding": {4, func(n int) reviewed { return updated(service("ports: {allowed: []}", ports(1)), ports(n)) }},
+		"old ports and new ones": {6, func(n int) reviewed { return updated(service("ports: {allowed: []}", ports(n)), ports(n)) }},
+		"ranges and two lengths of old ones": {6, func(n int) reviewed {
+			return updated(service("loadBalancerSourceRanges: {allowed: []}", ranges(each(n, "192.0.2.%d/32"))), ranges([]string{"10.0.0.0/8", "11.0.0.0/16"}))
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			const n = 50
+			if got := test.of(2*n).steps(t) - test.of(n).steps(t); got != n*test.want {
+				t.Errorf("%d more take %d steps, want %d", n, got, n*test.want)
+			}
+		})
+	}
+}
