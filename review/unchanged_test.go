@@ -19,6 +19,8 @@ func TestUnchanged(t *testing.T) {
 		"an annotation more":   {`{"metadata":{"annotations":{"a":"b"}},"spec":{}}`, `{"spec":{}}`, false},
 		"a spec that is null":  {`{"spec":null}`, `{"spec":{}}`, false},
 		"two specs":            {`{"spec":{"a":1},"spec":{"a":2}}`, `{"spec":{"a":1},"spec":{"a":2}}`, false},
+		"two specs, now":       {`{"spec":{"a":1},"spec":{"a":2}}`, `{"spec":{"a":2}}`, false},
+		"two specs, before":    {`{"spec":{"a":2}}`, `{"spec":{"a":1},"spec":{"a":2}}`, false},
 		"two metadata":         {`{"metadata":{"labels":{}},"metadata":{"annotations":{}}}`, `{"metadata":{"labels":{}},"metadata":{"annotations":{}}}`, false},
 		"nothing of them":      {`{}`, `{}`, false},
 		"no old object":        {`{"spec":{}}`, `null`, false},
@@ -32,5 +34,9 @@ func TestUnchanged(t *testing.T) {
 	}
 	if Unchanged([]byte(creation("pods", `{"spec":{}}`))) {
 		t.Error("a creation")
+	}
+	both := strings.Replace(creation("pods", `{"spec":{}}`), `"object"`, `"oldObject":{"metadata":{"labels":{}},"spec":{}},"object":{"metadata":{"labels":{}}},"object"`, 1)
+	if Unchanged([]byte(both)) {
+		t.Error("two objects that are the old one together")
 	}
 }
