@@ -21,6 +21,10 @@ func TestEffortSpend(t *testing.T) {
 		"comparisons: make the object smaller" {
 		t.Errorf("%d steps: %v", e.Steps(), ErrTooCostly)
 	}
+	e = Effort{Expired: func() bool { return true }}
+	if !e.spend(stepsBetween-1) || e.spend(1) || e.spend(maxSteps) || !errors.Is(e.err, ErrExpired) {
+		t.Errorf("out of time: %v", e.err)
+	}
 	if got := stepsOf(2, strings.Repeat("x", 64)); got != 6 {
 		t.Errorf("to go twice through 64 bytes takes %d steps", got)
 	}
@@ -33,6 +37,9 @@ type reviewed struct {
 	obj   any
 	old   any // of the same type; nil when there is none
 }
+
+// rewritten is a Pod that is not judged, but rewritten.
+type rewritten struct{ *Pod }
 
 // updated returns an update of old to what v reviews.
 func updated(v reviewed, old any) reviewed {
@@ -51,6 +58,8 @@ func (v reviewed) steps(t *testing.T) int {
 		v.a.Operation = Update
 	}
 	switch obj := v.obj.(type) {
+	case rewritten:
+		_, err = p.RewritePod(v.a, obj.Pod, nil, &e)
 	case *Service:
 		old, _ := v.old.(*Service)
 		_, err = p.JudgeService(v.a, obj, old, &e)
@@ -123,7 +132,7 @@ func TestStepsOfElements(t *testing.T) {
 	pod := func(n int) *Pod {
 		p := &Pod{}
 		for range n {
-			p.Images = append(p.Images, Image{Ref: "quay.io/acme/shop-00"}) // 20 bytes
+			p.Images = append(p.Images, Image{Ref: "docker.io/acme/shop0"}) // 20 bytes
 		}
 		return p
 	}
@@ -226,6 +235,11 @@ func TestStepsOfElements(t *testing.T) {
 		}},
 		"images, by checks": {12, func(n int) reviewed {
 			return reviewed{rules: rules(1, "pods", "images: {digest: required, denied: [a.example]}"), obj: pod(n)}
+		}},
+
+		"images that are rewritten": {9, func(n int) reviewed { return reviewed{rules: hubText, obj: rewritten{pod(n)}} }},
+		"images that are rewritten, by checks": {17, func(n int) reviewed {
+			return reviewed{rules: hubText + rules(1, "pods", "images: {denied: [a.example], deniedTags: [a]}"), obj: rewritten{pod(n)}}
 		}},
 
 		// A rule and its check take two steps. What is beyond is the loop of the check: an object is prepared once for all rules.

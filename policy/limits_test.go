@@ -5,8 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/evergate/evergate/policy/internal/strict"
 )
 
 const aService = "- {name: s%[1]d, mode: enforce, types: {allowed: [ClusterIP]}}\n"
@@ -22,6 +25,9 @@ func TestLimits(t *testing.T) {
 	}
 	pattern := func(s string) string {
 		return "ingresses:\n- {name: a, mode: enforce, paths: {deniedPatterns: [" + s + "]}}\n"
+	}
+	annotations := func(patterns, keys int) string {
+		return "services:\n- {name: a, mode: enforce, annotations: {denied: [" + list(patterns, "'*-%d-*'") + "], required: [" + list(keys, "{key: a/b%d}") + "]}}\n"
 	}
 	long := func(n int) string {
 		return "services:\n- {name: a, mode: enforce, message: '" + strings.Repeat("x", n) + "', ports: {allowed: ['1']}}\n"
@@ -68,6 +74,23 @@ func TestLimits(t *testing.T) {
 			entry("a", "x.example", "m.example/a", "'*-*', '*_*'") + entry("b", "x.example", "m.example/b", "a, b"),
 			"p:4:3: mirrors[0]: to tell the entries of mirrors apart takes more than 14 comparisons, which is the limit: let fewer of them " +
 				"share sources, mirrors and namespaces with several *",
+		},
+		"comparisons of mirrors with sources": {
+			func(l *Limits) { l.Comparisons = 21 },
+			costlyPolicies()["mirrors below their sources, spared"](3), costlyPolicies()["mirrors below their sources, spared"](4),
+			"p:5:3: mirrors[1]: to tell the entries of mirrors apart takes more than 21 comparisons, which is the limit: let fewer of them " +
+				"share sources, mirrors and namespaces with several *",
+		},
+		"comparisons of mirrors with mirrors": {
+			func(l *Limits) { l.Comparisons = 4 },
+			costlyPolicies()["mirrors that collide but for what is spared"](2), costlyPolicies()["mirrors that collide but for what is spared"](3),
+			"p:5:3: mirrors[1]: to tell the entries of mirrors apart takes more than 4 comparisons, which is the limit: let fewer of them " +
+				"share sources, mirrors and namespaces with several *",
+		},
+		"comparisons of annotations": {
+			nil, annotations(150, 175), annotations(150, 176),
+			"p:4:50: services[0].annotations.denied: to compare its patterns with the keys of required takes more than 26,300 comparisons, " +
+				"which is the limit for as many as they are: write fewer with a *",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -142,6 +165,122 @@ func TestLoadIsStopped(t *testing.T) {
 			if more := ctx.asked - ctx.last; more > 20 {
 				t.Errorf("%s: it was asked %d times after it was done", name, more)
 			}
+		}
+	}
+}
+
+// Of a policy that is too large nothing is parsed.
+func TestTooLargeIsNotParsed(t *testing.T) {
+	limits := FileLimits()
+	limits.Bytes = 60
+	_, err := LoadWithin(t.Context(), limits, File{"p", []byte(strings.Repeat("[", 61))})
+	if err == nil || err.Error() != "p:1:1: the policy has 61 bytes, at most 60 (0 MiB) are read" {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Comparisons are counted, and a context that is done is asked no more.
+func TestComparisons(t *testing.T) {
+	ctx := &countedContext{Context: t.Context(), cause: context.Canceled, last: 3}
+	e := &comparisons{ctx: ctx, limit: 2}
+	if !e.compare() || !e.compare() || e.compare() || !e.over || e.made != 3 {
+		t.Errorf("with a limit of 2: %+v", e)
+	}
+	if e = (&comparisons{ctx: ctx, limit: 9}); e.compare() || e.compare() || !e.stopped() || e.over {
+		t.Errorf("out of time: %+v", e)
+	}
+	if ctx.last, ctx.asked = 1, 0; !e.stopped() || ctx.asked > 0 {
+		t.Error("a context that is done was asked again")
+	}
+}
+
+// In none of the loops that compare entries anything more is found once the context is done.
+func TestComparingIsStopped(t *testing.T) {
+	var doc document
+	dec := strict.NewDecoder(t.Context(), strict.Limits{Values: 1e6, Entries: 1e6, Texts: 1e6, Cost: 1e6})
+	doc.merge(dec, policyFile("p", `
+mirrors:
+- {name: a, mode: enforce, sources: [x.example, y.example], mirror: "m.example/{registry}", match: {namespaces: [a, b]}}
+- {name: at, mode: enforce, sources: [m.example/x.example/z], mirror: n.example}
+- {name: at2, mode: enforce, sources: [m.example/y.example/z], mirror: n.example}
+- {name: loop, mode: enforce, sources: [n.example], mirror: o.example}
+services:
+- {name: r, mode: enforce, types: {allowed: []}}
+`))
+	if err := dec.Errors().Errors(); err != nil {
+		t.Fatal(err)
+	}
+	done, cancel := context.WithCancel(t.Context())
+	cancel()
+	table := func() *mirrorTable {
+		m := newMirrorTable(doc.Mirrors)
+		for i := range doc.Mirrors {
+			m.add(&doc.Mirrors[i], new(strict.Collector))
+		}
+		return m
+	}
+	overlapping := func(e *comparisons, errs *strict.Collector) int {
+		findOverlaps(source{}, []conditional{{"a*", &mirror{order: 0}}, {"ab", &mirror{order: 1}}, {"ac", &mirror{order: 2}}}, e, errs)
+		return errs.Len()
+	}
+	for name, test := range map[string]struct {
+		want int // of what is found when there is time
+		find func(e *comparisons, errs *strict.Collector) int
+	}{
+		"rules": {1, func(e *comparisons, _ *strict.Collector) int {
+			return len(rulesOf(doc.Services, e, func(*servicesEntry) rule[Service] {
+				return rule[Service]{ruleHeader: ruleHeader{header: header{Mode: Warn}}}
+			}).rules)
+		}},
+		"mirrors": {4, func(e *comparisons, errs *strict.Collector) int { return compileMirrors(doc.Mirrors, e, errs).len() }},
+		"loops":   {3, func(e *comparisons, errs *strict.Collector) int { table().loops(e, errs); return errs.Len() }},
+		"covered": {1, func(e *comparisons, _ *strict.Collector) int {
+			if table().coveredBy("n.example/x", e) == nil {
+				return 0
+			}
+			return 1
+		}},
+		"collisions": {1, func(e *comparisons, errs *strict.Collector) int { table().collisions(e, errs); return errs.Len() }},
+		"namespaces": {4, func(e *comparisons, errs *strict.Collector) int {
+			m := table()
+			m.matchNamespaces(e, errs)
+			if e.done && m.origins[1].matched != nil {
+				t.Error("the next source was looked at")
+			}
+			return len(m.origins[0].matched) + len(m.origins[1].matched)
+		}},
+		"overlaps": {2, overlapping},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := test.find(&comparisons{ctx: t.Context(), limit: 1000}, new(strict.Collector)); got != test.want {
+				t.Errorf("with time: %d, want %d", got, test.want)
+			}
+			if got := test.find(&comparisons{ctx: done, limit: 1000}, new(strict.Collector)); got != 0 {
+				t.Errorf("without: %d", got)
+			}
+		})
+	}
+	// Of the three patterns, the second is compared with the first when the context is asked for the third time.
+	if got := overlapping(&comparisons{ctx: &countedContext{Context: t.Context(), cause: context.Canceled, last: 3}, limit: 1000}, new(strict.Collector)); got != 0 {
+		t.Errorf("a name: %d", got)
+	}
+}
+
+// Sources that the same entries have share what finds their entries, which is made once.
+func TestNamespaceIndexIsShared(t *testing.T) {
+	var doc document
+	dec := strict.NewDecoder(t.Context(), strict.Limits{Values: 1e6, Entries: 1e6, Texts: 1e6, Cost: 1e6})
+	doc.merge(dec, policyFile("p", entry("a", "x.example, y.example, z.example", "m.example/{registry}", "a, b")))
+	e := &comparisons{ctx: t.Context(), limit: 1000}
+	m := newMirrorTable(doc.Mirrors)
+	m.add(&doc.Mirrors[0], dec.Errors())
+	m.matchNamespaces(e, dec.Errors())
+	if want := 2 * toFile; dec.Errors().Len() > 0 || e.made != want {
+		t.Errorf("%d comparisons, want %d (%v)", e.made, want, dec.Errors().Errors())
+	}
+	for i := range m.origins {
+		if reflect.ValueOf(m.origins[i].matched).Pointer() != reflect.ValueOf(m.origins[0].matched).Pointer() {
+			t.Errorf("%s has an index of its own", m.origins[i].source)
 		}
 	}
 }

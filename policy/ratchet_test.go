@@ -331,6 +331,11 @@ func TestRatchetLeavingAnExclusion(t *testing.T) {
 	if fs := must(judge(&rules, a, bound, free, nil)); len(fs) != 1 || fs[0].Existed || !fs[0].Denies() {
 		t.Errorf("left the exclusion: %v", fs)
 	}
+	// What another rule says of the old object is no excuse.
+	both := newRuleset([]rule[Pod]{{ruleHeader{header: header{Name: "always", Mode: Enforce}}, rules.rules[0].checks}, rules.rules[0]})
+	if fs := must(judge(&both, a, bound, free, nil)); len(fs) != 2 || !fs[0].Existed || fs[1].Existed {
+		t.Errorf("left the exclusion of one of two rules: %v", fs)
+	}
 	if fs := must(judge(&rules, a, free, bound, nil)); len(fs) != 0 {
 		t.Errorf("entered it: %v", fs)
 	}

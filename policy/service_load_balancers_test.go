@@ -1,6 +1,9 @@
 package policy
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestLoadBalancerClass(t *testing.T) {
 	const required, allowed = "loadBalancerClass: {required: true}", "loadBalancerClass: {allowed: [a/x, a/y]}"
@@ -48,11 +51,24 @@ func TestLoadBalancerSourceRanges(t *testing.T) {
 			`r/loadBalancerSourceRanges.allowed: spec.loadBalancerSourceRanges[2]: "::ffff:0:0/90" is not allowed; allowed: 10.0.0.0/8`}},
 		{"annotated beside a field that is inside", allowed, lb("0.0.0.0/0", "10.0.0.0/8"), []string{
 			`r/loadBalancerSourceRanges.allowed: ` + annotation + `: "0.0.0.0/0" is not allowed; allowed: 10.0.0.0/8`}},
+		{"as many as are judged", allowed, lb(strings.Repeat("10.0.0.0/8,", 4999) + "10.0.0.0/8"), nil},
+		{"one more", allowed, lb(strings.Repeat("10.0.0.0/8,", 5000) + "10.0.0.0/8"), []string{
+			`r/loadBalancerSourceRanges.allowed: ` + annotation + `: "` + strings.Repeat("10.0.0.0/8,", 6)[:60] +
+				`"… is not an address range: it lists more than 5000 ranges`}},
 		{"no ranges", allowed, lb("10.0.0.0/8,", "010.0.0.0/8", "10.0.0.1"), []string{
 			`r/loadBalancerSourceRanges.allowed: spec.loadBalancerSourceRanges[0]: "010.0.0.0/8" is not an address range: IPv4 field has octet with leading zero`,
 			`r/loadBalancerSourceRanges.allowed: spec.loadBalancerSourceRanges[1]: "10.0.0.1" is not an address range: no length such as /24`,
 			`r/loadBalancerSourceRanges.allowed: ` + annotation + `: "" is not an address range: unable to parse IP`}},
 	})
+}
+
+// What is listed without bound takes no room without bound.
+func TestManySourceRanges(t *testing.T) {
+	svc := &Service{Meta: Meta{Annotations: map[string]string{sourceRangesAnnotation: strings.Repeat(",", 100_000)}}}
+	r := report{effort: new(Effort)}
+	if got := r.sourceRanges(svc); len(got) != 1 || cap(got) > maxAnnotationRanges+1 {
+		t.Errorf("%d ranges, room for %d", len(got), cap(got))
+	}
 }
 
 func TestLoadBalancerAnnotations(t *testing.T) {

@@ -167,3 +167,21 @@ func TestErrorsAreSorted(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 }
+
+// The parser looks at each directive for each new one, so there are few. A percent sign elsewhere is none.
+func TestDirectives(t *testing.T) {
+	directives := func(n int) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, "%%TAG !a%d! b\n", i)
+		}
+		return b.String() + strings.Repeat("# 100%\n", 2*n) + "---\nname: n\n"
+	}
+	if _, err := decode(t, directives(100)); err != nil {
+		t.Error(err)
+	}
+	_, err := decode(t, directives(101))
+	if err == nil || err.Error() != "a.yaml:101:1: a file has more than 100 directives, which is the limit" {
+		t.Errorf("got %v", err)
+	}
+}
