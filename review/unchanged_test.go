@@ -39,4 +39,8 @@ func TestUnchanged(t *testing.T) {
 	if Unchanged([]byte(both)) {
 		t.Error("two objects that are the old one together")
 	}
+	same := strings.Replace(creation("pods", `{"spec":{}}`), `"object"`, `"oldObject":{"spec":{}},"object"`, 1)
+	if !Unchanged([]byte(same)) || Unchanged([]byte(same+"x")) {
+		t.Error("something follows the review")
+	}
 }

@@ -71,8 +71,10 @@ func TestList(t *testing.T) {
 // What is shown is bounded, and so is the memory that it takes, however long the value is.
 func TestCostIsBounded(t *testing.T) {
 	long := strings.Repeat("\x7f", 4<<20)
+	bytes := []byte(long)
 	for name, f := range map[string]func() string{
 		"Quote":         func() string { return Quote(long) },
+		"Quote, bytes":  func() string { return Quote(bytes) },
 		"Truncate":      func() string { return Truncate(long, 100) },
 		"TruncateRunes": func() string { return TruncateRunes(long, 100) },
 		"Printable":     func() string { return Printable(long, 100) },
