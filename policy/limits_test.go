@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -48,6 +49,10 @@ func TestLimits(t *testing.T) {
 		"values": {
 			func(l *Limits) { l.Values = 8 }, "# - - - -\n#, a\n", "# - - - -\n#, a,\n",
 			"p:4:1: the policy has more than 8 values, which is the limit",
+		},
+		"values, and not what is in words": {
+			func(l *Limits) { l.Values = 8 }, "# r:1 a-b\n# - - - -\n#, a\n", "# r:1 a-b\n# - - - -\n#, a,\n",
+			"p:5:1: the policy has more than 8 values, which is the limit",
 		},
 		"steps of a regular expression": {
 			nil, pattern("'/(.{998}.{1000})'"), pattern("'/(.{999}.{1000})'"),
@@ -106,6 +111,25 @@ func TestLimits(t *testing.T) {
 				t.Errorf("beyond the limit\ngot  %v\nwant %s", err, test.want)
 			}
 		})
+	}
+}
+
+// The limits are for all files together.
+func TestLimitsOfAllFiles(t *testing.T) {
+	file := func(name string) File { return policyFile(name, "services:\n"+fmt.Sprintf(aService, len(name))) }
+	for name, set := range map[string]func(*Limits, int){
+		"20 values":  func(l *Limits, n int) { l.Values = 20 * n },
+		"1 entries":  func(l *Limits, n int) { l.Entries = n },
+		"1 patterns": func(l *Limits, n int) { l.Patterns = n },
+	} {
+		for n, want := range map[int]string{1: "the policy has more than " + name, 2: ""} {
+			limits := FileLimits()
+			set(&limits, n)
+			_, err := LoadWithin(t.Context(), limits, file("p"), file("pp"))
+			if got := fmt.Sprint(err); (err != nil) != (want != "") || !strings.Contains(got, want) {
+				t.Errorf("%s for each of %d files: %v, want %s", name, n, err, want)
+			}
+		}
 	}
 }
 
@@ -169,6 +193,20 @@ func TestLoadIsStopped(t *testing.T) {
 	}
 }
 
+// Once the comparisons of keys and patterns are used up, a key costs one more at most.
+func TestKeyPatterns(t *testing.T) {
+	const n = 500
+	p := newKeyPatterns(slices.Repeat([]glob{"*x"}, n), n)
+	for i := range n {
+		if _, found := p.find("a"); found {
+			t.Fatalf("key %d", i)
+		}
+	}
+	if p.left >= 0 || p.left < -2*n {
+		t.Errorf("%d comparisons too many", -p.left)
+	}
+}
+
 // Of a policy that is too large nothing is parsed.
 func TestTooLargeIsNotParsed(t *testing.T) {
 	limits := FileLimits()
@@ -191,6 +229,12 @@ func TestComparisons(t *testing.T) {
 	}
 	if ctx.last, ctx.asked = 1, 0; !e.stopped() || ctx.asked > 0 {
 		t.Error("a context that is done was asked again")
+	}
+	var errs strict.Collector
+	m := newMirrorTable(nil)
+	e = &comparisons{ctx: t.Context(), over: true}
+	if !m.gaveUp(&mirror{}, e, &errs) || !m.gaveUp(&mirror{}, e, &errs) || errs.Len() != 1 {
+		t.Errorf("when there are too many, it goes on, or tells %d times", errs.Len())
 	}
 }
 
@@ -263,6 +307,12 @@ services:
 	// Of the three patterns, the second is compared with the first when the context is asked for the third time.
 	if got := overlapping(&comparisons{ctx: &countedContext{Context: t.Context(), cause: context.Canceled, last: 3}, limit: 1000}, new(strict.Collector)); got != 0 {
 		t.Errorf("a name: %d", got)
+	}
+	// Of the routes, the fourth is the first that ends where another does.
+	errs := new(strict.Collector)
+	table().collisions(&comparisons{ctx: &countedContext{Context: t.Context(), cause: context.Canceled, last: 4}, limit: 1000}, errs)
+	if errs.Len() > 0 {
+		t.Error(errs.Errors())
 	}
 }
 

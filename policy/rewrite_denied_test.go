@@ -238,7 +238,7 @@ func TestWarningsAreBounded(t *testing.T) {
 		t.Error(diff)
 	}
 	p = mustLoad(t, mirrors+"pods:\n- {name: r, mode: enforce, images: {denied: ["+strings.TrimPrefix(denied, "m.example, ")+"]}}\n")
-	if w := p.Warnings(); len(w) != maxWarnings+1 {
-		t.Errorf("%d warnings", len(w))
+	if w := p.Warnings(); len(w) != maxWarnings+1 || w[maxWarnings] != "and there may be more of these" {
+		t.Errorf("%d warnings, the last: %s", len(w), w[len(w)-1])
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v3"
 )
 
 type colour string
@@ -104,6 +105,8 @@ func TestDecodeErrors(t *testing.T) {
 		"unknown":           {"name: n\nzebra: red", `a.yaml:2:1: zebra: unknown field; known here: name, colour, tags, on, limits, allowed`},
 		"twice":             {"name: n\nname: m", `a.yaml:2:1: name: stands twice, first in line 1`},
 		"missing":           {"colour: red", `a.yaml:1:1: name is required`},
+		"a long name":       {"name: n\n" + strings.Repeat("x", 100) + ": red", `a.yaml:2:1: ` + strings.Repeat("x", 57) + `…: unknown field; known here: name, colour, tags, on, limits, allowed`},
+		"a long anchor":     {"name: n\ncolour: *" + strings.Repeat("x", 1000), `a.yaml:2:1: not valid YAML: unknown anchor '` + strings.Repeat("x", 493) + `…`},
 		"null list":         {"name: n\ntags:", `a.yaml:2:6: tags: null is not a value: leave the field out to leave it unchecked, or write a list (the empty one is [])`},
 		"null struct":       {"name: n\nlimits: ~", `a.yaml:2:9: limits: null is not a value: leave the field out to leave it unchecked, or write its fields`},
 		"number as string":  {"name: 12", `a.yaml:1:7: name: want a string, got 12: put it in quotes`},
@@ -183,5 +186,53 @@ func TestDirectives(t *testing.T) {
 	_, err := decode(t, directives(101))
 	if err == nil || err.Error() != "a.yaml:101:1: a file has more than 100 directives, which is the limit" {
 		t.Errorf("got %v", err)
+	}
+}
+
+// Nothing is looked at after a limit is exceeded: in the list, in the document, in the file, in other files.
+func TestLimitStops(t *testing.T) {
+	limits := wide
+	limits.Texts = 1
+	d := NewDecoder(t.Context(), limits)
+	const text = "name: n\nallowed: [red, blue, green]\nzebra: 1\n---\nzebra: 2\n"
+	documents := 0
+	for _, file := range []string{"a.yaml", "b.yaml"} {
+		for doc := range d.Documents(file, []byte(text)) {
+			documents++
+			d.Decode(doc, new(thing))
+		}
+	}
+	const want = "a.yaml:2:16: allowed[1]: the policy has more than 1 patterns, which is the limit"
+	if got := d.Errors().Errors().Error(); got != want || documents != 1 {
+		t.Errorf("%d documents\ngot  %s\nwant %s", documents, got, want)
+	}
+}
+
+// Of what is wrong a hundred are told and the others counted, and each is short, whoever files it.
+func TestErrorsAreFew(t *testing.T) {
+	var faults Faults
+	for range 150 {
+		faults.Add(errors.New("a"))
+		faults.Fieldf("name", "b")
+	}
+	d := NewDecoder(t.Context(), wide)
+	d.validation(&yaml.Node{}, nil, faults.Err())
+	if kept := len(faults.kept); kept != 100 || d.Errors().Len() != 300 || d.Errors().Errors().Total() != 300 {
+		t.Errorf("%d faults are kept, %d are told of", kept, d.Errors().Len())
+	}
+	for range 300 {
+		faults.Fieldf("name", "b")
+	}
+	if kept := len(faults.kept); kept != 100 {
+		t.Errorf("%d faults are kept", kept)
+	}
+	if got := len((Pos{}).Errorf("%s", strings.Repeat("x", 2000)).Msg); got != 1024 {
+		t.Errorf("a sentence of %d bytes", got)
+	}
+	for range 20 {
+		d.path = append(d.path, fieldSegment(strings.Repeat("x", 100)))
+	}
+	if got := len(d.pos(&yaml.Node{}).Path); got != 256 {
+		t.Errorf("a path of %d bytes", got)
 	}
 }
