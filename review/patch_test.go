@@ -179,3 +179,16 @@ func TestPatchIsBounded(t *testing.T) {
 		}
 	}
 }
+
+// A patch of 32 KiB is sent, and one that is a byte longer is not.
+func TestLongestPatch(t *testing.T) {
+	const bytes = 30_841 // to which a sixteenth is added
+	room := bytes - len(`,{"op":"replace","path":"/spec/containers/0/image","value":""}`)
+	for length, want := range map[int]bool{room: true, room + 1: false} {
+		rw := policy.Rewriting{Images: []policy.ImageOutcome{{Outcome: policy.Rewritten, To: strings.Repeat("x", length)}}}
+		ops, err := PatchPod(&policy.Pod{}, rw, true)
+		if (err == nil) != want || (len(ops) == 1) != want {
+			t.Errorf("an image of %d bytes: %d operations, %v", length, len(ops), err)
+		}
+	}
+}

@@ -121,6 +121,9 @@ func TestDecodeErrors(t *testing.T) {
 		"two requests":      {head + `,"request":null,"request":null}`, `request: stands twice`},
 		"no uid":            {request(pods + `,"operation":"CREATE","object":{}`), `request.uid is missing`},
 		"uid a number":      {request(`"uid":5`), `request.uid: want a string, got a number`},
+		"a long uid":        {request(`"uid":"` + strings.Repeat("u", 129) + `",` + pods), `request.uid has 129 bytes: a UUID has 36`},
+		"a long resource":   {request(`"uid":"u-1","resource":{"resource":"` + strings.Repeat("r", 100) + `"}`), `request.resource is ` + strings.Repeat("r", 57) + `…, want pods.v1`},
+		"not JSON and long": {head + `,"x":"` + strings.Repeat("x", 1<<20) + `";`, `not JSON`},
 		"two uids":          {request(`"uid":"u-1","uid":"u-2",` + pods), `request.uid: stands twice`},
 		"no resource":       {request(`"uid":"u-1"`), `request.resource is missing, want pods.v1`},
 		"another resource":  {request(`"uid":"u-1","resource":{"group":"apps","version":"v1","resource":"deployments"}`), `request.resource is deployments.v1.apps, want pods.v1`},
@@ -180,6 +183,7 @@ func TestDecodeContentErrors(t *testing.T) {
 		"two specs":       {"pods", `{"spec":{},"metadata":{},"spec":{"containers":[]}}`, `spec: stands twice`},
 		"two labels":      {"pods", `{"metadata":{"labels":{"x.io/a":"1","b":"2","x.io/a":"1"}}}`, `metadata.labels[x.io/a]: stands twice`},
 		"label a boolean": {"pods", `{"metadata":{"labels":{"a":true}}}`, `metadata.labels.a: want a string, got true or false`},
+		"a long label":    {"pods", `{"metadata":{"labels":{"` + strings.Repeat("x", 100) + `":5}}}`, `metadata.labels.` + strings.Repeat("x", 57) + `…: want a string, got a number`},
 		"annotations":     {"pods", `{"metadata":{"annotations":["a"]}}`, `metadata.annotations: want an object, got a list`},
 		"containers":      {"pods", `{"spec":{"containers":{"image":"a"}}}`, `spec.containers: want a list, got an object`},
 		"container":       {"pods", `{"spec":{"ephemeralContainers":["a"]}}`, `spec.ephemeralContainers[0]: want an object, got a string`},
@@ -287,18 +291,19 @@ func TestDecodeEscaped(t *testing.T) {
 func TestUID(t *testing.T) {
 	body := string(reviewtest.Create(reviewtest.Pod(1, 0)))
 	for name, test := range map[string]struct{ prefix, want string }{
-		"whole":           {body, reviewtest.UID},
-		"first 200 bytes": {body[:200], reviewtest.UID},
-		"cut in the uid":  {body[:90], ""},
-		"cut after it":    {body[:strings.Index(body, reviewtest.UID)+len(reviewtest.UID)+1], reviewtest.UID},
-		"before the kind": {`{"request":{"x":[{"uid":"no"}],"uid":"u\u002d1"`, "u-1"},
-		"not in request":  {`{"uid":"no","response":{"uid":"no"}}`, ""},
-		"a number":        {`{"request":{"uid":5}}`, ""},
-		"null":            {`{"request":{"uid":null}}`, ""},
-		"null request":    {`{"request":null}`, ""},
-		"a list":          {`[{"request":{"uid":"no"}}]`, ""},
-		"not JSON":        {`{"request":{x:1,"uid":"no"}}`, ""},
-		"empty":           {``, ""},
+		"whole":             {body, reviewtest.UID},
+		"first 200 bytes":   {body[:200], reviewtest.UID},
+		"cut in the uid":    {body[:90], ""},
+		"cut after it":      {body[:strings.Index(body, reviewtest.UID)+len(reviewtest.UID)+1], reviewtest.UID},
+		"before the kind":   {`{"request":{"x":[{"uid":"no"}],"uid":"u\u002d1"`, "u-1"},
+		"as long as can be": {`{"request":{"uid":"` + strings.Repeat("u", 128) + `"`, strings.Repeat("u", 128)},
+		"not in request":    {`{"uid":"no","response":{"uid":"no"}}`, ""},
+		"a number":          {`{"request":{"uid":5}}`, ""},
+		"null":              {`{"request":{"uid":null}}`, ""},
+		"null request":      {`{"request":null}`, ""},
+		"a list":            {`[{"request":{"uid":"no"}}]`, ""},
+		"not JSON":          {`{"request":{x:1,"uid":"no"}}`, ""},
+		"empty":             {``, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			uid, ok := UID([]byte(test.prefix))
@@ -306,6 +311,9 @@ func TestUID(t *testing.T) {
 				t.Errorf("got %q, %v; want %q", uid, ok, test.want)
 			}
 		})
+	}
+	if _, ok := UID([]byte(`{"request":{"uid":"` + strings.Repeat("u", 129) + `"`)); ok {
+		t.Error("129 bytes are no uid")
 	}
 }
 

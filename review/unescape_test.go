@@ -57,6 +57,15 @@ func TestEachObjectHasItsLimit(t *testing.T) {
 	if _, err := DecodePod([]byte(body)); err != nil {
 		t.Error(err)
 	}
+	// Two thirds of what may be kept are in the object, and as much is before or after it.
+	text := strings.Repeat("x", 2*maxText/3)
+	object, users := `"object":{"metadata":{"annotations":{"a":"`+text+`"}}}`, `"userInfo":{"groups":["`+text+`"]}`
+	for _, members := range []string{object + "," + users, users + "," + object} {
+		body := strings.Replace(creation("pods", "{}"), `"object":{}`, members, 1)
+		if _, err := DecodePod([]byte(body)); err != nil {
+			t.Errorf("%.10s first: %v", members, err)
+		}
+	}
 	groups := strings.Repeat(`"g",`, maxElements) + `"g"`
 	body = strings.Replace(creation("pods", `{}`), `"object"`, `"userInfo":{"groups":[`+groups+`]},"object"`, 1)
 	_, err := DecodePod([]byte(body))

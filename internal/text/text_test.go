@@ -33,6 +33,7 @@ func TestTruncate(t *testing.T) {
 	}{
 		{"abc", 3, "abc"},
 		{"abcd", 3, "…"},
+		{"abcd", 0, "…"},
 		{"abcde", 4, "a…"},
 		{"aäbcde", 5, "a…"},
 		{"aäbcde", 6, "aä…"},
