@@ -35,7 +35,8 @@ func TestUnescapeIsBounded(t *testing.T) {
 		if room := cap(r.scratch); room > 2*maxText {
 			t.Errorf("%q: room for %d bytes", unit, room)
 		}
-		if was := &r.scratch[:1][0]; was != &r.unescape([]byte(`a\n`))[0] {
+		was := r.scratch
+		if again := r.unescape([]byte(`a\n`)); len(was) == 0 || &again[0] != &was[0] {
 			t.Errorf("%q: the room is not used again", unit)
 		}
 	}
@@ -43,7 +44,11 @@ func TestUnescapeIsBounded(t *testing.T) {
 
 // What stands for U+FFFD takes three times the room, but no more of it than may be kept.
 func TestKeptTextIsBounded(t *testing.T) {
-	object := `{"metadata":{"annotations":{"a":"` + strings.Repeat("\xff", maxText/3+1) + `"}}}`
+	object := `{"metadata":{"annotations":{"a":"` + strings.Repeat("x", maxText-1) + `"}}}` // and its key
+	if _, err := ParsePod([]byte(object)); err != nil {
+		t.Errorf("at the limit: %v", err)
+	}
+	object = `{"metadata":{"annotations":{"a":"` + strings.Repeat("\xff", maxText/3+1) + `"}}}`
 	_, err := ParsePod([]byte(object))
 	if want := "metadata.annotations.a: " + tooMuchText; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
