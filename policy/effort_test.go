@@ -78,7 +78,7 @@ func (v reviewed) steps(t *testing.T) int {
 	return e.Steps()
 }
 
-// Each further element that a check looks at, and each further pattern that it is compared with, takes so many steps more:
+// Each further element that a check looks at, and each further pattern that it is compared with, takes so many steps:
 // what is not counted is not bounded. What several rules need is prepared once, and the old object is judged only where
 // there are findings, once for each check.
 func TestStepsOfElements(t *testing.T) {
@@ -242,7 +242,7 @@ func TestStepsOfElements(t *testing.T) {
 			return reviewed{rules: hubText + rules(1, "pods", "images: {denied: [a.example], deniedTags: [a]}"), obj: rewritten{pod(n)}}
 		}},
 
-		// A rule and its check take two steps. What is beyond is the loop of the check: an object is prepared once for all rules.
+		// A rule and its check take two steps, and what is beyond is its loop: an object is prepared once for all rules.
 		"rules: externalIPs": {12, func(n int) reviewed {
 			return reviewed{rules: rules(n, "services", "externalIPs: {allowed: []}"), obj: &Service{ExternalIPs: each(10, "%d")}}
 		}},

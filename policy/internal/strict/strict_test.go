@@ -208,7 +208,7 @@ func TestLimitStops(t *testing.T) {
 	}
 }
 
-// Of what is wrong a hundred are told and the others counted, and each is short, whoever files it.
+// Of what is wrong a hundred are told and the others counted, and each is short.
 func TestErrorsAreFew(t *testing.T) {
 	var faults Faults
 	for range 150 {
