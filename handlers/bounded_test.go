@@ -3,6 +3,7 @@ package handlers
 import (
 	"encoding/json"
 	"fmt"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -13,29 +14,28 @@ import (
 	"github.com/evergate/evergate/telemetry"
 )
 
-// A review that has its slot is decided within a second, or half of its timeout where that is less.
+// A review that has its slot is decided within a second, or half of its timeout where that is less, and is answered when it is
+// not.
 func TestJudgingHasADeadline(t *testing.T) {
-	for timeout, want := range map[time.Duration]time.Duration{
-		10 * time.Second: time.Second, 2 * time.Second: time.Second, time.Second: 500 * time.Millisecond,
+	for query, want := range map[string]time.Duration{
+		"?timeout=30s": time.Second, "": time.Second, "?timeout=2s": time.Second, "?timeout=1s": 500 * time.Millisecond,
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			f := newFixture(t, testPolicy)
-			var took time.Duration
-			slow := func(_ *policy.Policy, _ []byte, effort *policy.Effort, _ *telemetry.ReviewSpan) (*verdict, error) {
-				start := time.Now()
-				for !effort.Expired() {
-					time.Sleep(time.Millisecond) // in a bubble: what judging takes
+			_, h := newFixture(t, testPolicy).fake(func(_ *policy.Policy, _ []byte, effort *policy.Effort, _ *telemetry.ReviewSpan) (*verdict, error) {
+				elapse(want)
+				if effort.Expired() {
+					t.Errorf("%q: it may not be judged for %s", query, want)
 				}
-				took = time.Since(start)
+				elapse(1)
+				if !effort.Expired() {
+					t.Errorf("%q: it may be judged for more than %s", query, want)
+				}
 				return nil, &review.ContentError{UID: "705ab4f5", Msg: policy.ErrExpired.Error()}
-			}
-			e := newServer(f.Config).endpoint(reviewing{path: "/fake", judge: slow, mode: func(policy.Modes) policy.Mode { return policy.Enforce }})
-			v, err := e.decide([]byte("{}"), timesWithin(timeout, time.Now()).judging(), nil)
-			if err != nil || !v.denies() {
-				t.Fatalf("%v, denies %t", err, v.denies())
-			}
-			if took < want || took > want+10*time.Millisecond {
-				t.Errorf("timeout %s: judged for %s, want %s", timeout, took, want)
+			})
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, post(t.Context(), t, "/fake"+query, "{}"))
+			if answer := decodeWire(t, w.Body.String()); w.Code != 200 || answer.Response.Allowed || answer.Response.UID != "705ab4f5" {
+				t.Errorf("%q: answered %d %s", query, w.Code, w.Body)
 			}
 		})
 	}
