@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -157,6 +158,24 @@ func BenchmarkJudgeIngress(b *testing.B) {
 					}
 				}
 			})
+		}
+	}
+}
+
+// Each character by which a path can be a pattern is found where a controller may take it for one, and nowhere else.
+func TestPathMayBeAPattern(t *testing.T) {
+	p := mustLoadIngressRule(t, "paths: {denied: [/admin]}")
+	for _, c := range "[](){}*+?|^$\\" {
+		path := "/a" + string(c)
+		for pathType, want := range map[string][]string{
+			"Exact": nil, "Prefix": nil,
+			"ImplementationSpecific": {`r/paths.denied: spec.rules[0].http.paths[0].path: ` + strconv.Quote(path) + ` may be taken for a pattern, because of ` +
+				strconv.QuoteRune(c) + `, so what it matches cannot be told from "/admin", which is denied; write pathType Exact or Prefix, without use-regex and rewrite-target`},
+		} {
+			got := sentences(must(p.JudgeIngress(creating, withPaths(pathType, path), nil, nil)))
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s %s: %s", pathType, path, diff)
+			}
 		}
 	}
 }

@@ -42,6 +42,17 @@ func findOverlaps(s source, all []conditional, e *comparisons, errs *strict.Coll
 	if !slices.ContainsFunc(all, func(c conditional) bool { return c.mirror != all[0].mirror }) {
 		return // of one entry, which may say the same twice
 	}
+	x := newOverlaps(s, all, e, errs)
+	for i, c := range all {
+		if e.over || e.stopped() {
+			return
+		}
+		x.next(i, c)
+	}
+}
+
+// newOverlaps sorts all, and looks at none.
+func newOverlaps(s source, all []conditional, e *comparisons, errs *strict.Collector) *overlaps {
 	slices.SortStableFunc(all, func(a, b conditional) int {
 		switch {
 		case a.pattern.head() != b.pattern.head():
@@ -54,13 +65,7 @@ func findOverlaps(s source, all []conditional, e *comparisons, errs *strict.Coll
 		return 1
 	})
 	tails := newTailTree(all)
-	x := overlaps{source: s, effort: e, errs: errs, all: all, tails: tails, at: make([][]conditional, len(tails.tails))}
-	for i, c := range all {
-		if e.over || e.stopped() {
-			return
-		}
-		x.next(i, c)
-	}
+	return &overlaps{source: s, effort: e, errs: errs, all: all, tails: tails, at: make([][]conditional, len(tails.tails))}
 }
 
 // next compares a pattern with those before it.

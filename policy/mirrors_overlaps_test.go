@@ -16,15 +16,7 @@ func TestFindOverlapsIsComparingEachWithEach(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, seed))
 	overlapping := 0
 	for range 20_000 {
-		var all []conditional
-		mirrors := []mirror{{order: 0}, {order: 1}, {order: 2}}
-		for range 2 + random.IntN(5) {
-			b := make([]byte, 1+random.IntN(6))
-			for i := range b {
-				b[i] = "ab*"[random.IntN(3)]
-			}
-			all = append(all, conditional{glob(b), &mirrors[random.IntN(len(mirrors))]})
-		}
+		all := randomConditionals(random, 2+random.IntN(5))
 		slices.SortStableFunc(all, func(a, b conditional) int { return a.mirror.order - b.mirror.order })
 		want := false
 		for i, c := range all {
@@ -52,4 +44,52 @@ func TestFindOverlapsIsComparingEachWithEach(t *testing.T) {
 	if overlapping < 1000 || overlapping > 19_000 {
 		t.Errorf("%d of 20,000 overlap: the test is one of little else", overlapping)
 	}
+}
+
+// What is closed is forgotten: otherwise the tree would send each later pattern through all open ones in vain, which is not
+// counted as comparing.
+func TestOverlapsForgetsWhatIsClosed(t *testing.T) {
+	const seed = 5 // any
+	random := rand.New(rand.NewPCG(seed, seed))
+	closed := 0
+	for range 1000 {
+		var errs strict.Collector
+		x := newOverlaps(source{place: "x"}, randomConditionals(random, 10), &comparisons{ctx: t.Context(), limit: 1000}, &errs)
+		opened := 0
+		for i, c := range x.all {
+			x.next(i, c)
+			if c.pattern.wild() {
+				opened++
+			}
+			want, open := slices.Repeat([]orders{noOrders}, len(x.tails.tails)), make([]int, len(x.tails.tails))
+			for _, o := range x.open {
+				order := o.mirror.order
+				want[o.tail] = want[o.tail].with(orders{order, order})
+				open[o.tail]++
+			}
+			for rank := range want {
+				if x.tails.leaf(rank) != want[rank] || len(x.at[rank]) != open[rank] {
+					t.Fatalf("%v, after %d: of the tail %q: %v and %d, want %v and %d",
+						x.all, i, x.tails.tails[rank], x.tails.leaf(rank), len(x.at[rank]), want[rank], open[rank])
+				}
+			}
+		}
+		closed += opened - len(x.open)
+	}
+	if closed < 1000 {
+		t.Errorf("only %d were closed: this proves little", closed)
+	}
+}
+
+// randomConditionals returns n short patterns of three entries.
+func randomConditionals(random *rand.Rand, n int) (all []conditional) {
+	mirrors := []mirror{{order: 0}, {order: 1}, {order: 2}}
+	for range n {
+		b := make([]byte, 1+random.IntN(6))
+		for i := range b {
+			b[i] = "ab*"[random.IntN(3)]
+		}
+		all = append(all, conditional{glob(b), &mirrors[random.IntN(len(mirrors))]})
+	}
+	return all
 }

@@ -142,6 +142,8 @@ func TestImagesDeniedTags(t *testing.T) {
 		{"{deniedTags: ['*']}", "nginx", `"nginx" has neither tag nor digest, which means latest, and that is denied by *`},
 		{rule, "nginx:", `"nginx:" is not an image reference (invalid reference format), so it counts as having a denied tag`},
 		{rule, "sha256:12ab", `"sha256:12ab" ` + imageID + "counts as having a denied tag"},
+		{"{deniedTags: [dev-*]}", "nginx", ""},
+		{"{deniedTags: [dev-*]}", "nginx:", `"nginx:" is not an image reference (invalid reference format), so it counts as having a denied tag`},
 		{rule, "quay.io:" + strings.Repeat("0", 1100) + "443/a/b:latest", `"quay.io:` + strings.Repeat("0", 248) +
 			`"… is not an image reference (it has 1122 bytes, and no image reference has more than 1024), so it counts as having a denied tag`},
 	})
