@@ -335,6 +335,26 @@ func TestNamespaceIndexIsShared(t *testing.T) {
 	}
 }
 
+// What is done once all is read asks too, at least once for each element: there it could be long, and nothing is read any more.
+func TestCompilingIsStopped(t *testing.T) {
+	const n = 100
+	for name, least := range map[string]int{
+		"sources of many entries":                             n,     // a mirrors entry
+		"one name for all":                                    n,     // a rule
+		"namespaces of two entries":                           2 * n, // a pattern, to tell whether it overlaps
+		"globs and names that each covers but for the middle": n * n, // a comparison
+	} {
+		file := policyFile("p", costlyPolicies()[name](n))
+		reading := &countedContext{Context: t.Context()}
+		new(document).merge(strict.NewDecoder(reading, strict.Limits{Values: 1 << 20, Entries: 1 << 20, Texts: 1 << 20, Cost: 1 << 20}), file)
+		all := &countedContext{Context: t.Context()}
+		_, _ = LoadWithin(all, FileLimits(), file) // what is wrong with them does not matter
+		if asked := all.asked - reading.asked; asked < least {
+			t.Errorf("%s: the context was asked %d times, want at least %d", name, asked, least)
+		}
+	}
+}
+
 // countedContext is done when it has been asked often enough.
 type countedContext struct {
 	context.Context
