@@ -46,6 +46,9 @@ func TestClientChainIsBounded(t *testing.T) {
 		{"names by the thousand", repeat(rsaCertificate(t, large, &x509.Certificate{
 			DNSNames: strings.Split(strings.Repeat("a,", 3999)+"a", ","),
 		}), 1), "the client's certificates take 81 KiB of memory, at most 64 are accepted"},
+		{"four that together take much memory", repeat(rsaCertificate(t, large, &x509.Certificate{
+			DNSNames: strings.Split(strings.Repeat("a,", 999)+"a", ","),
+		}), 4), "the client's certificates take 91 KiB of memory, at most 64 are accepted"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			err := presentChain(t, tls.Certificate{Certificate: test.chain, PrivateKey: large})
@@ -53,6 +56,24 @@ func TestClientChainIsBounded(t *testing.T) {
 				t.Errorf("the handshake ended with %q, want %q", got, test.want)
 			}
 		})
+	}
+}
+
+// What is stapled to a certificate is kept as well.
+func TestStaplesAreBounded(t *testing.T) {
+	const most = 64 << 10
+	for name, state := range map[string]func(n int) tls.ConnectionState{
+		"OCSP": func(n int) tls.ConnectionState { return tls.ConnectionState{OCSPResponse: make([]byte, n)} },
+		"SCT": func(n int) tls.ConnectionState {
+			return tls.ConnectionState{SignedCertificateTimestamps: [][]byte{make([]byte, n/2), make([]byte, n-n/2)}}
+		},
+	} {
+		if err := checkChain(state(most)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if checkChain(state(most+1)) == nil {
+			t.Errorf("%s: %d bytes are accepted", name, most+1)
+		}
 	}
 }
 
