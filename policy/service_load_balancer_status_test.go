@@ -16,6 +16,15 @@ func TestLoadBalancerStatusWriters(t *testing.T) {
 		}
 		return svc
 	}
+	name := func(names ...string) *Service {
+		svc := &Service{}
+		for _, s := range names {
+			svc.LoadBalancerIngress = append(svc.LoadBalancerIngress, LoadBalancerIngress{Hostname: s})
+		}
+		return svc
+	}
+	const deniedName = `r/loadBalancerStatus.writers: status.loadBalancer.ingress[0].hostname: "evil.example" is written by "jane", who may not; ` +
+		`allowed: system:serviceaccount:kube-system:*, net`
 	const denied = `r/loadBalancerStatus.writers: status.loadBalancer.ingress[1].ip: "8.8.8.8" is written by "jane", who may not; ` +
 		`allowed: system:serviceaccount:kube-system:*, net`
 	for name, test := range map[string]struct {
@@ -24,11 +33,13 @@ func TestLoadBalancerStatusWriters(t *testing.T) {
 		svc, old *Service
 		want     []string
 	}{
-		"a writer adds":      {"system:serviceaccount:kube-system:cloud", nil, ip("192.0.2.1", "8.8.8.8"), ip("192.0.2.1"), nil},
-		"a group adds":       {"bob", []string{"devs", "net"}, ip("192.0.2.1", "8.8.8.8"), ip("192.0.2.1"), nil},
-		"another user adds":  {"jane", []string{"devs"}, ip("192.0.2.1", "8.8.8.8"), ip("192.0.2.1"), []string{denied}},
-		"another user keeps": {"jane", nil, ip("8.8.8.8", "192.0.2.1"), ip("192.0.2.1", "8.8.8.8"), nil},
-		"another removes":    {"jane", nil, ip("192.0.2.1"), ip("192.0.2.1", "8.8.8.8"), nil},
+		"a writer adds":             {"system:serviceaccount:kube-system:cloud", nil, ip("192.0.2.1", "8.8.8.8"), ip("192.0.2.1"), nil},
+		"a group adds":              {"bob", []string{"devs", "net"}, ip("192.0.2.1", "8.8.8.8"), ip("192.0.2.1"), nil},
+		"another user adds":         {"jane", []string{"devs"}, ip("192.0.2.1", "8.8.8.8"), ip("192.0.2.1"), []string{denied}},
+		"another user keeps":        {"jane", nil, ip("8.8.8.8", "192.0.2.1"), ip("192.0.2.1", "8.8.8.8"), nil},
+		"another user adds a name":  {"jane", nil, name("evil.example"), ip("192.0.2.1"), []string{deniedName}},
+		"another user keeps a name": {"jane", nil, name("evil.example"), name("evil.example"), nil},
+		"another removes":           {"jane", nil, ip("192.0.2.1"), ip("192.0.2.1", "8.8.8.8"), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := Attributes{Operation: Update, Subresource: "status", User: test.user, Groups: test.groups}
@@ -42,5 +53,19 @@ func TestLoadBalancerStatusWriters(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// Without any range or pattern nothing passes, and only what the list is about is judged by it.
+func TestLoadBalancerStatusOfNothing(t *testing.T) {
+	svc := &Service{LoadBalancerIngress: []LoadBalancerIngress{{IP: "192.0.2.1"}, {Hostname: "a.example"}}}
+	for rule, want := range map[string]string{
+		"loadBalancerStatus: {allowed: []}":   `r/loadBalancerStatus.allowed: status.loadBalancer.ingress[0].ip: "192.0.2.1" is not allowed; the policy allows none`,
+		"loadBalancerStatus: {hostnames: []}": `r/loadBalancerStatus.hostnames: status.loadBalancer.ingress[1].hostname: "a.example" is not allowed; the policy allows none`,
+	} {
+		found := must(mustLoad(t, servicesRule(rule)).JudgeService(Attributes{Operation: Update, Subresource: "status"}, svc, &Service{}, nil))
+		if diff := cmp.Diff([]string{want}, sentences(found)); diff != "" {
+			t.Errorf("%s: %s", rule, diff)
+		}
 	}
 }
