@@ -61,9 +61,15 @@ const (
 
 // limitBuffers bounds what the kernel holds of a connection.
 func limitBuffers(c net.Conn, read, write int) {
-	if t, ok := c.(*net.TCPConn); ok {
-		_, _ = t.SetReadBuffer(read), t.SetWriteBuffer(write) // they fail when the connection has gone
+	if b, ok := c.(buffered); ok {
+		_, _ = b.SetReadBuffer(read), b.SetWriteBuffer(write) // they fail when the connection has gone
 	}
+}
+
+// buffered is a connection that the kernel holds bytes of: a net.TCPConn.
+type buffered interface {
+	SetReadBuffer(bytes int) error
+	SetWriteBuffer(bytes int) error
 }
 
 // wires is a listener whose connections are wires.

@@ -49,6 +49,58 @@ func TestWireIsBounded(t *testing.T) {
 	}
 }
 
+// kernel is a connection that tells which buffers it is given.
+type kernel struct {
+	net.Conn
+	read, write int
+}
+
+func (k *kernel) SetReadBuffer(bytes int) error  { k.read = bytes; return nil }
+func (k *kernel) SetWriteBuffer(bytes int) error { k.write = bytes; return nil }
+
+// kernels is a listener that keeps its connections as kernels.
+type kernels struct {
+	*pipeListener
+	accepted []*kernel
+}
+
+func (l *kernels) Accept() (net.Conn, error) {
+	c, err := l.pipeListener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	k := &kernel{Conn: c}
+	l.accepted = append(l.accepted, k)
+	return k, nil
+}
+
+// The kernel holds little of a connection: of one that is served with TLS, and less of one to the ops port.
+func TestBuffersAreBounded(t *testing.T) {
+	var _ buffered = (*net.TCPConn)(nil)
+	keys := newPKI(t)
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		reviews, ops := &kernels{pipeListener: w.reviews}, &kernels{pipeListener: w.ops}
+		w.Open = func(context.Context) (net.Listener, error) { return reviews, nil }
+		w.OpsListener, w.TLS = ops, keys.server
+		w.run(t)
+		for name, test := range map[string]struct {
+			listener    *kernels
+			read, write int
+		}{
+			"reviews": {reviews, 64 << 10, 16 << 10},
+			"ops":     {ops, 1 << 10, 16 << 10},
+		} {
+			conn := test.listener.mustDial(t)
+			synctest.Wait()
+			if k := test.listener.accepted[0]; k.read != test.read || k.write != test.write {
+				t.Errorf("%s: buffers of %d and %d bytes, want %d and %d", name, k.read, k.write, test.read, test.write)
+			}
+			_ = conn.Close()
+		}
+	})
+}
+
 // A handshake ends at the bound, long before crypto/tls would end it, and not before: it is over when the client's
 // certificates have less. Requests that follow have as much for themselves.
 func TestHandshakeIsBounded(t *testing.T) {
