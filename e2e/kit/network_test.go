@@ -80,6 +80,66 @@ transformers: [../../kustomize/wiring]`))["evergate"]
 	}
 }
 
+// TestEgress: where traces are configured, Evergate reaches their collector, and names, and nothing else.
+func TestEgress(t *testing.T) {
+	udp, tcp := corev1.ProtocolUDP, corev1.ProtocolTCP
+	port := func(protocol *corev1.Protocol, port intstr.IntOrString) networkingv1.NetworkPolicyPort {
+		return networkingv1.NetworkPolicyPort{Protocol: protocol, Port: &port}
+	}
+	for component, test := range map[string]struct {
+		policy string
+		to     networkingv1.NetworkPolicyPeer
+		ports  []networkingv1.NetworkPolicyPort
+	}{
+		"collector": {
+			"evergate-collector", networkingv1.NetworkPolicyPeer{NamespaceSelector: named("observability")},
+			[]networkingv1.NetworkPolicyPort{port(&tcp, intstr.FromInt32(4317))},
+		},
+		"jaeger": {
+			"evergate-traces",
+			networkingv1.NetworkPolicyPeer{PodSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app.kubernetes.io/instance": "evergate-jaeger"}}},
+			[]networkingv1.NetworkPolicyPort{port(&tcp, intstr.FromString("otlp-grpc")), port(&tcp, intstr.FromString("otlp-http"))},
+		},
+	} {
+		t.Run(component, func(t *testing.T) {
+			k := read(t)
+			dir := k.add(t, `
+resources: [../../kustomize/overlays/fail-open]
+components: [../../kustomize/components/`+component+`]
+transformers: [../../kustomize/wiring]`)
+			p, ok := rendered[*networkingv1.NetworkPolicy](t, k, dir)[test.policy]
+			if !ok {
+				t.Fatalf("there is no NetworkPolicy %s", test.policy)
+			}
+			dns := intstr.FromInt32(53)
+			want := networkingv1.NetworkPolicySpec{
+				PodSelector: *rendered[*appsv1.Deployment](t, k, dir)["evergate"].Spec.Selector,
+				PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeEgress},
+				Egress: []networkingv1.NetworkPolicyEgressRule{
+					{To: []networkingv1.NetworkPolicyPeer{test.to}, Ports: test.ports},
+					{Ports: []networkingv1.NetworkPolicyPort{port(&udp, dns), port(&tcp, dns)}},
+				},
+			}
+			if diff := cmp.Diff(want, p.Spec); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestJaegerIsClosed: spans come from everywhere, and its pages are open to none.
+func TestJaegerIsClosed(t *testing.T) {
+	k := read(t)
+	p := rendered[*networkingv1.NetworkPolicy](t, k, "examples/overlays/observed")["evergate-jaeger"]
+	tcp, grpc, http := corev1.ProtocolTCP, intstr.FromString("otlp-grpc"), intstr.FromString("otlp-http")
+	want := []networkingv1.NetworkPolicyIngressRule{{Ports: []networkingv1.NetworkPolicyPort{
+		{Protocol: &tcp, Port: &grpc}, {Protocol: &tcp, Port: &http},
+	}}}
+	if diff := cmp.Diff(want, p.Spec.Ingress); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
 func named(namespace string) *metav1.LabelSelector {
 	return &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: namespace}}
 }
