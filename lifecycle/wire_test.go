@@ -29,6 +29,9 @@ func TestWireIsBounded(t *testing.T) {
 				}
 				return read
 			}
+			if read > 2*maxUnseen {
+				t.Fatalf("%d bytes were read", read)
+			}
 		}
 	}
 	for range 2 {

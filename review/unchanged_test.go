@@ -32,6 +32,15 @@ func TestUnchanged(t *testing.T) {
 			t.Errorf("%s: got %t, want %t", name, got, test.want)
 		}
 	}
+	// Which of two would be judged?
+	for _, body := range []string{
+		`{"request":{"object":{"spec":{}},"oldObject":{"spec":{}},"object":{}}}`,
+		`{"request":{"object":{"spec":{}},"oldObject":{"spec":{}}},"request":{"object":{}}}`,
+	} {
+		if Unchanged([]byte(body)) {
+			t.Error(body)
+		}
+	}
 	if Unchanged([]byte(creation("pods", `{"spec":{}}`))) {
 		t.Error("a creation")
 	}
