@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -93,6 +94,34 @@ func TestLog(t *testing.T) {
 				t.Errorf("log (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// A line of the log is never longer than 4 KiB, whatever stands in the review.
+func TestLogLinesAreShort(t *testing.T) {
+	for _, c := range []string{"x", `"`, `\`, "\x00", "\xff", "\u2028", "ü"} {
+		long := strings.Repeat(c, 10_000)
+		var findings []policy.Finding
+		for i := range 100 {
+			finding := findingOf(policy.Enforce, check("loadBalancerSourceRanges.required"))
+			finding.Rule = fmt.Sprintf("%063d", i)
+			findings = append(findings, finding)
+		}
+		request := policy.Attributes{Operation: policy.Operation(long), Namespace: long, Name: long, User: long}
+		for name, v := range map[string]*verdict{
+			"denied":      {findings: findings},
+			"not judged":  {unjudged: unreadable{long, policy.Enforce}},
+			"of a policy": {mistakes: []string{long, long}},
+		} {
+			v.uid, v.request, v.policy, v.dryRun = strings.Repeat("x", 128), request, testHash, true
+			var logged counter
+			f := newFixture(t, "")
+			f.Log = slog.New(slog.NewJSONHandler(&logged, nil))
+			newServer(f.Config).endpoint(reviewing{path: "/validate/services/status"}).tell(httptest.NewRequest(http.MethodPost, "/fake", nil), v, nil, nil)
+			if logged == 0 || logged > 4<<10 {
+				t.Errorf("%s, %q: a line of %d bytes", name, c, logged)
+			}
+		}
 	}
 }
 

@@ -62,8 +62,10 @@ func UID(prefix []byte) (uid string, ok bool) {
 		}
 		for name := range r.members {
 			if string(name) == "uid" {
-				uid = r.string()
-				return uid, uid != "" && len(uid) <= maxUID
+				if uid = r.string(); uid == "" || len(uid) > maxUID {
+					return "", false
+				}
+				return uid, true
 			}
 		}
 	}

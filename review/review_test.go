@@ -291,19 +291,20 @@ func TestDecodeEscaped(t *testing.T) {
 func TestUID(t *testing.T) {
 	body := string(reviewtest.Create(reviewtest.Pod(1, 0)))
 	for name, test := range map[string]struct{ prefix, want string }{
-		"whole":             {body, reviewtest.UID},
-		"first 200 bytes":   {body[:200], reviewtest.UID},
-		"cut in the uid":    {body[:90], ""},
-		"cut after it":      {body[:strings.Index(body, reviewtest.UID)+len(reviewtest.UID)+1], reviewtest.UID},
-		"before the kind":   {`{"request":{"x":[{"uid":"no"}],"uid":"u\u002d1"`, "u-1"},
-		"as long as can be": {`{"request":{"uid":"` + strings.Repeat("u", 128) + `"`, strings.Repeat("u", 128)},
-		"not in request":    {`{"uid":"no","response":{"uid":"no"}}`, ""},
-		"a number":          {`{"request":{"uid":5}}`, ""},
-		"null":              {`{"request":{"uid":null}}`, ""},
-		"null request":      {`{"request":null}`, ""},
-		"a list":            {`[{"request":{"uid":"no"}}]`, ""},
-		"not JSON":          {`{"request":{x:1,"uid":"no"}}`, ""},
-		"empty":             {``, ""},
+		"whole":           {body, reviewtest.UID},
+		"first 200 bytes": {body[:200], reviewtest.UID},
+		"cut in the uid":  {body[:90], ""},
+		"cut after it":    {body[:strings.Index(body, reviewtest.UID)+len(reviewtest.UID)+1], reviewtest.UID},
+		"before the kind": {`{"request":{"x":[{"uid":"no"}],"uid":"u\u002d1"`, "u-1"},
+		"long":            {`{"request":{"uid":"` + strings.Repeat("x", 128) + `"`, strings.Repeat("x", 128)},
+		"longer":          {`{"request":{"uid":"` + strings.Repeat("x", 129) + `"`, ""},
+		"not in request":  {`{"uid":"no","response":{"uid":"no"}}`, ""},
+		"a number":        {`{"request":{"uid":5}}`, ""},
+		"null":            {`{"request":{"uid":null}}`, ""},
+		"null request":    {`{"request":null}`, ""},
+		"a list":          {`[{"request":{"uid":"no"}}]`, ""},
+		"not JSON":        {`{"request":{x:1,"uid":"no"}}`, ""},
+		"empty":           {``, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			uid, ok := UID([]byte(test.prefix))

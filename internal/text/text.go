@@ -60,13 +60,13 @@ func TruncateRunes(s string, max int) string {
 // Printable returns at most max bytes of s as one line of printable text: control characters become
 // spaces, and bytes that are not UTF-8 U+FFFD.
 func Printable(s string, max int) string {
-	truncated := Truncate(s, max)
-	return strings.Map(func(c rune) rune {
+	printable := strings.Map(func(c rune) rune {
 		if unicode.IsControl(c) {
 			return ' '
 		}
 		return c
-	}, truncated)
+	}, Truncate(s, max))
+	return Truncate(printable, max) // U+FFFD is longer than the byte that it stands for
 }
 
 // prefix returns at most n bytes of s. It never splits a rune.

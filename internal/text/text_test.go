@@ -59,6 +59,11 @@ func TestPrintable(t *testing.T) {
 	if got, want := Printable(strings.Repeat("\n", 10), 6), "   …"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
+	for _, n := range []int{5, 9, 10} {
+		if got, want := Printable(strings.Repeat("\x80", n), 9), "\ufffd\ufffd…"; got != want {
+			t.Errorf("of %d bytes: got %q, want %q", n, got, want)
+		}
+	}
 }
 
 func TestList(t *testing.T) {
