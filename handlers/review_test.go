@@ -158,6 +158,30 @@ func TestReviews(t *testing.T) {
 	}
 }
 
+// The addresses in the status of a Service have a path of their own, which judges what is new in them.
+func TestServiceStatus(t *testing.T) {
+	f := newFixture(t, "services:\n- {name: r, mode: enforce, loadBalancerStatus: {allowed: [192.0.2.0/24]}}\n")
+	s := startTLS(t, Serving(f.Config))
+	status := func(ip string) string {
+		return `{"spec":{},"status":{"loadBalancer":{"ingress":[{"ip":"` + ip + `"}]}}}`
+	}
+	for _, test := range []struct {
+		old, now string
+		allowed  bool
+	}{
+		{"192.0.2.1", "192.0.2.2", true},
+		{"192.0.2.1", "8.8.8.8", false},
+		{"8.8.8.8", "8.8.8.8", true},
+	} {
+		body := reviewOf("", "services", "UPDATE", status(test.now), status(test.old))
+		body = strings.Replace(body, `"name":"shop"`, `"subResource":"status","name":"shop"`, 1)
+		got := send(t, s.Client(), post(t.Context(), t, s.URL+"/validate/services/status", body))
+		if answer := decodeWire(t, got.body); got.status != 200 || answer.Response.Allowed != test.allowed {
+			t.Errorf("from %s to %s: answered %d %s", test.old, test.now, got.status, got.body)
+		}
+	}
+}
+
 // shorten replaces by … what the warnings that are wanted leave out: sentences that are another package's.
 func shorten(got, want []string) []string {
 	for i := range min(len(got), len(want)) {
