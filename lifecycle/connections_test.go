@@ -265,7 +265,10 @@ func TestOpsConnectionsAreBounded(t *testing.T) {
 				first = conn
 			}
 		}
-		<-goesAway(first)
+		start := time.Now()
+		if held := (<-goesAway(first)).Sub(start); held > 0 {
+			t.Errorf("the first goes after %s, want at once", held)
+		}
 		checkCall(t, w.ops.client(t), "/livez", "200")
 	})
 }

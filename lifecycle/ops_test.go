@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
 // newOps serves an ops port whose /page is large, on connections in memory, and counts the pages that are being made.
@@ -71,5 +73,91 @@ func TestPageIsPassedOn(t *testing.T) {
 				t.Errorf("got %s, %v, %d bytes, %v", resp.Status, resp.Header, len(body), err)
 			}
 		}
+	})
+}
+
+// A slow reader is cut off for others that are slow, and for none that has its page already.
+func TestSlowReaderIsSpared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newOps(t, new(atomic.Int32))
+		slow := l.mustDial(t)
+		fmt.Fprint(slow, "GET /page HTTP/1.1\r\nHost: evergate\r\n\r\n")
+		synctest.Wait()
+		others := l.client(t)
+		for range 2 * maxPages {
+			resp, err := others.Get("http://evergate/page")
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, _ = io.Copy(io.Discard, resp.Body)
+			_ = resp.Body.Close()
+			synctest.Wait() // until the server has seen it read
+		}
+		resp, err := http.ReadResponse(bufio.NewReader(slow), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, err := io.Copy(io.Discard, resp.Body); err != nil || n != 100<<10 {
+			t.Errorf("%d bytes, %v", n, err)
+		}
+		_ = slow.Close()
+	})
+}
+
+// One page is made at a time, and none for a reader that has gone.
+func TestPagesAreMadeOneAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var begun int
+		proceed := make(chan struct{})
+		l := newPipeListener()
+		s := newOpsServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+			begun++
+			<-proceed
+		}), nil, slog.New(slog.DiscardHandler))
+		go serve(s, l, func(error) {})
+		defer s.Close()
+		var readers []net.Conn
+		for range 3 {
+			conn := l.mustDial(t)
+			fmt.Fprint(conn, "GET /page HTTP/1.1\r\nHost: evergate\r\n\r\n")
+			go func() { _, _ = io.Copy(io.Discard, conn) }()
+			synctest.Wait()
+			readers = append(readers, conn)
+		}
+		if begun != 1 {
+			t.Errorf("%d pages are made at one time", begun)
+		}
+		_ = readers[1].Close()
+		synctest.Wait()
+		for range 2 {
+			proceed <- struct{}{}
+			synctest.Wait()
+		}
+		if begun != 2 {
+			t.Errorf("%d pages were made, want two: one of the three readers has gone", begun)
+		}
+		for _, conn := range readers {
+			_ = conn.Close()
+		}
+	})
+}
+
+// A request to the ops port is short, whatever it is for.
+func TestOpsHeadersAreShort(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newOps(t, new(atomic.Int32))
+		for size, want := range map[int]int{4 << 10: http.StatusOK, 6 << 10: http.StatusRequestHeaderFieldsTooLarge} {
+			conn := l.mustDial(t)
+			go fmt.Fprintf(conn, "GET /livez HTTP/1.1\r\nHost: evergate\r\nConnection: close\r\nA: %s\r\n\r\n", strings.Repeat("x", size))
+			resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if resp.StatusCode != want {
+				t.Errorf("a header of %d bytes is answered with %s", size, resp.Status)
+			}
+			_ = conn.Close()
+		}
+		elapse(time.Second) // net/http closes a connection that has sent too much after a while
 	})
 }

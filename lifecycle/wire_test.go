@@ -110,7 +110,6 @@ func TestHandshakeIsBounded(t *testing.T) {
 	keys := newPKI(t)
 	keys.server.ClientAuth = tls.RequestClientCert
 	r := startReplica(t, keys)
-	one := keys.server.Certificates[0]
 	for _, test := range []struct {
 		name string
 		size int
@@ -122,13 +121,7 @@ func TestHandshakeIsBounded(t *testing.T) {
 		{"250 KiB", 250 << 10, "failed"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			chain := tls.Certificate{PrivateKey: one.PrivateKey}
-			for n := len(one.Certificate[0]); n <= test.size; n += len(one.Certificate[0]) {
-				chain.Certificate = append(chain.Certificate, one.Certificate[0])
-			}
-			config := keys.client.Clone()
-			config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &chain, nil }
-			transport := &http.Transport{TLSClientConfig: config}
+			transport := &http.Transport{TLSClientConfig: keys.presenting(test.size)}
 			defer transport.CloseIdleConnections()
 			client := &http.Client{Transport: transport}
 			for range 2 {
@@ -142,6 +135,45 @@ func TestHandshakeIsBounded(t *testing.T) {
 			}
 		})
 	}
+	r.terminate(t)
+}
+
+// presenting returns the config of a client with certificates of some bytes.
+func (p pki) presenting(size int) *tls.Config {
+	one := p.server.Certificates[0]
+	chain := tls.Certificate{PrivateKey: one.PrivateKey}
+	for n := len(one.Certificate[0]); n <= size; n += len(one.Certificate[0]) {
+		chain.Certificate = append(chain.Certificate, one.Certificate[0])
+	}
+	config := p.client.Clone()
+	config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &chain, nil }
+	return config
+}
+
+// The header of each request has the whole bound for itself, whatever the handshake and the requests before it have taken.
+func TestLongHeadersAreRead(t *testing.T) {
+	keys := newPKI(t)
+	keys.server.ClientAuth = tls.RequestClientCert
+	r := startReplica(t, keys)
+	transport := &http.Transport{TLSClientConfig: keys.presenting(15 << 10)}
+	client := &http.Client{Transport: transport}
+	for i := range 5 {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://"+r.addr, nil) // a POST is not sent again
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Long", strings.Repeat("x", 18<<10))
+		resp, err := client.Do(request)
+		if err != nil {
+			t.Fatalf("request %d: %v", i, err)
+		}
+		_, _ = io.Copy(io.Discard, resp.Body)
+		_ = resp.Body.Close()
+		if resp.StatusCode != http.StatusOK {
+			t.Errorf("request %d: %s", i, resp.Status)
+		}
+	}
+	transport.CloseIdleConnections() // a drain waits for them
 	r.terminate(t)
 }
 
