@@ -200,17 +200,24 @@ func TestWarnings(t *testing.T) {
 }
 
 func TestWarningsAreFew(t *testing.T) {
-	v := verdict{
-		policy:    testHash,
-		rewriting: policy.Rewriting{Images: []policy.ImageOutcome{image(policy.Malformed, 0)}},
-		findings:  repeat(500, findingOf(policy.Warn)),
-	}
-	got := v.answer().Warnings
-	if len(got) != 11 {
-		t.Fatalf("%d warnings, want 10 and a count", len(got))
-	}
-	if want := "[0123456789ab] and 491 more"; got[10] != want {
-		t.Errorf("the last is %q, want %q", got[10], want)
+	for name, v := range map[string]verdict{
+		"findings": {
+			rewriting: policy.Rewriting{Images: []policy.ImageOutcome{image(policy.Malformed, 0)}},
+			findings:  repeat(500, findingOf(policy.Warn)),
+		},
+		"images": {
+			rewriting: policy.Rewriting{Images: slices.Repeat([]policy.ImageOutcome{image(policy.Malformed, 0), image(policy.NoMirror, 0)}, 500)},
+			findings:  repeat(1, findingOf(policy.Warn)),
+		},
+	} {
+		v.policy = testHash
+		got := v.answer().Warnings
+		if len(got) != 11 {
+			t.Fatalf("%s: %d warnings, want 10 and a count", name, len(got))
+		}
+		if want := "[0123456789ab] and 491 more"; got[10] != want {
+			t.Errorf("%s: the last is %q, want %q", name, got[10], want)
+		}
 	}
 }
 
