@@ -1,6 +1,8 @@
 package lifecycle
 
 import (
+	"crypto/tls"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -270,5 +272,26 @@ func TestOpsConnectionsAreBounded(t *testing.T) {
 			t.Errorf("the first goes after %s, want at once", held)
 		}
 		checkCall(t, w.ops.client(t), "/livez", "200")
+	})
+}
+
+// A peer that does not read cannot hold up the newcomer for whom it has to go: the alert of TLS would wait for it.
+func TestClosingWaitsForNobody(t *testing.T) {
+	keys := newPKI(t)
+	synctest.Test(t, func(t *testing.T) {
+		peer, accepted := net.Pipe()
+		config := keys.server.Clone()
+		config.SessionTicketsDisabled = true // nobody would read them
+		conn := tls.Server(accepted, config)
+		handshake := make(chan error, 1)
+		go func() { handshake <- tls.Client(peer, keys.client).HandshakeContext(t.Context()) }()
+		if err := errors.Join(conn.HandshakeContext(t.Context()), <-handshake); err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		(&connection{Conn: conn, cancel: func() {}}).close()
+		if took := time.Since(start); took > 0 {
+			t.Errorf("it took %s", took)
+		}
 	})
 }
