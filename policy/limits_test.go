@@ -339,7 +339,7 @@ func TestNamespaceIndexIsShared(t *testing.T) {
 func TestCompilingIsStopped(t *testing.T) {
 	const n = 100
 	for name, least := range map[string]int{
-		"sources of many entries":                             n,     // a mirrors entry
+		"sources of many entries":                             3 * n, // a mirrors entry, its source and its mirror
 		"one name for all":                                    n,     // a rule
 		"namespaces of two entries":                           2 * n, // a pattern, to tell whether it overlaps
 		"globs and names that each covers but for the middle": n * n, // a comparison

@@ -83,6 +83,7 @@ func TestKindOf(t *testing.T) {
 		},
 		cloudTarget: {
 			"ip-10-0-0-1.ec2.internal", "ip-10-0-0-1.eu-west-1.compute.internal", "vm.europe-west1-b.c.project.internal", "vm.c.project.internal",
+			"sqladmin.google.internal",
 		},
 		completedName:   {"kubernetes.default", "grafana.monitoring", "a.example", "mycluster.local", "nas.lan"},
 		unqualifiedName: {"", "db", "kubernetes", "ip6-allnodes", "0xg", "local"},
