@@ -145,10 +145,36 @@ func TestStepsOfElements(t *testing.T) {
 		"rules": {2, func(n int) reviewed {
 			return reviewed{rules: rules(n, "services", "types: {allowed: []}"), obj: ports(0)}
 		}},
-		"groups of the request": {1, func(n int) reviewed {
+		"groups and a pattern": {3, func(n int) reviewed { // one, and two for a pattern
 			v := service("exclude: {groups: [a]}, types: {allowed: []}", ports(0))
-			v.a.Groups = each(n, "g%d")
+			v.a.Groups = each(n, "%032d")
 			return v
+		}},
+		"groups and patterns": {7, func(n int) reviewed {
+			v := service("match: {groups: [x, y, z]}, types: {allowed: []}", ports(0))
+			v.a.Groups = each(n, "%032d")
+			return v
+		}},
+		"bytes of the user, by patterns": {2, func(n int) reviewed {
+			v := service("exclude: {users: [a, b]}, types: {allowed: []}", ports(0))
+			v.a.User = strings.Repeat("x", 32*n)
+			return v
+		}},
+		"bytes of a label, by entries": {1, func(n int) reviewed {
+			p := pod(0)
+			p.Labels = map[string]string{"a": strings.Repeat("x", 32*n)}
+			return reviewed{rules: rules(1, "pods", "exclude: {podLabels: [a=b]}, images: {digest: required}"), obj: p}
+		}},
+		"bytes of a label, by images": {10, func(n int) reviewed {
+			p := pod(10)
+			p.Labels = map[string]string{"a": strings.Repeat("x", 32*n)}
+			return reviewed{rules: strings.Replace(hubText, "mode:", "exclude: {podLabels: [a=b]}, mode:", 1), obj: rewritten{p}}
+		}},
+		"patterns of tags": {10, func(n int) reviewed {
+			return reviewed{rules: rules(1, "pods", "images: {deniedTags: "+yaml(each(n, "a%d"))+"}"), obj: pod(10)}
+		}},
+		"patterns of tags, rewritten": {10, func(n int) reviewed {
+			return reviewed{rules: hubText + rules(1, "pods", "images: {deniedTags: "+yaml(each(n, "a%d"))+"}"), obj: rewritten{pod(10)}}
 		}},
 
 		"ports":               {1, func(n int) reviewed { return service("ports: {allowed: ['1']}", ports(n)) }},
@@ -223,6 +249,12 @@ func TestStepsOfElements(t *testing.T) {
 		"paths.denied, with dots": {7, func(n int) reviewed {
 			return ingress("paths: {denied: [xxxxxxxx, yyyyyyyy]}", paths(n, IngressPath{Path: "/a.b"}))
 		}},
+		"paths.denied, by annotations": {1, func(n int) reviewed {
+			return ingress("paths: {denied: [x]}", &Ingress{Meta: annotated(each(n, "k%d"), "")})
+		}},
+		"rules: paths.denied": {2, func(n int) reviewed {
+			return reviewed{rules: rules(n, "ingresses", "paths: {denied: [x]}"), obj: &Ingress{Meta: annotated(each(10, "k%d"), "")}}
+		}},
 		"paths.deniedPatterns": {9, func(n int) reviewed {
 			return ingress("paths: {deniedPatterns: ['.*x', '.*y']}", paths(n, IngressPath{Path: "/ab"}))
 		}},
@@ -238,7 +270,7 @@ func TestStepsOfElements(t *testing.T) {
 		}},
 
 		"images that are rewritten": {9, func(n int) reviewed { return reviewed{rules: hubText, obj: rewritten{pod(n)}} }},
-		"images that are rewritten, by checks": {17, func(n int) reviewed {
+		"images that are rewritten, by checks": {18, func(n int) reviewed {
 			return reviewed{rules: hubText + rules(1, "pods", "images: {denied: [a.example], deniedTags: [a]}"), obj: rewritten{pod(n)}}
 		}},
 
@@ -267,7 +299,7 @@ func TestStepsOfElements(t *testing.T) {
 		"rules: certificates": {3, func(n int) reviewed { // and one host: each
 			return reviewed{rules: rules(n, "ingresses", "tls: {coversHosts: true}"), obj: &Ingress{TLS: []IngressTLS{{Hosts: each(10, "h%d")}}}}
 		}},
-		"rules: images": {42, func(n int) reviewed {
+		"rules: images": {52, func(n int) reviewed {
 			return reviewed{rules: rules(n, "pods", "images: {deniedTags: [a]}"), obj: pod(10)}
 		}},
 

@@ -18,7 +18,7 @@ type pathsDenied []pathPart
 
 func (c pathsDenied) find(ing *Ingress, r *report) {
 	paths := r.ingressPaths(ing)
-	patterns := ing.hasPatterns()
+	patterns := r.hasPatterns(ing)
 	for i := range paths {
 		p := &paths[i]
 		if !r.spend(stepsOf(len(c), p.Path)) {
@@ -77,13 +77,16 @@ func (c pathsDenied) findPattern(p *pathPlace, r *report) {
 
 // hasPatterns reports whether ingress-nginx takes all paths of an Ingress for regular expressions. The prefix of its
 // annotations can be chosen, so any counts.
-func (ing *Ingress) hasPatterns() bool {
-	for key := range ing.Annotations {
-		if strings.HasSuffix(key, "/use-regex") || strings.HasSuffix(key, "/rewrite-target") {
-			return true
+func (r *report) hasPatterns(ing *Ingress) bool {
+	if r.patterns == nil && r.spend(len(ing.Annotations)) {
+		r.patterns = new(false)
+		for key := range ing.Annotations {
+			if strings.HasSuffix(key, "/use-regex") || strings.HasSuffix(key, "/rewrite-target") {
+				*r.patterns = true
+			}
 		}
 	}
-	return false
+	return r.patterns != nil && *r.patterns
 }
 
 // containsWithDots reports whether part stands in a path in which each dot stands for any character.

@@ -16,6 +16,8 @@ type deniedImages struct{ denied imageSet }
 
 func (c deniedImages) id() string { return "images.denied" }
 
+func (deniedImages) steps(*judgedImage) int { return 0 }
+
 func (c deniedImages) passes(img *judgedImage, _ *subject) bool {
 	_, denied := c.by(img)
 	return img.err == nil && !denied

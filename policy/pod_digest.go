@@ -6,6 +6,8 @@ type digestRequired struct{}
 
 func (digestRequired) id() string { return "images.digest" }
 
+func (digestRequired) steps(*judgedImage) int { return 0 }
+
 func (digestRequired) passes(img *judgedImage, _ *subject) bool { return img.ref.digest() != "" }
 
 func (digestRequired) fault(img *judgedImage, _ *subject) string {

@@ -37,6 +37,8 @@ func newFromMirrors(t *mirrorTable, allowed []imagePattern) fromMirrors {
 
 func (c fromMirrors) id() string { return "images.from" }
 
+func (fromMirrors) steps(*judgedImage) int { return 0 }
+
 func (c fromMirrors) passes(img *judgedImage, s *subject) bool {
 	if img.err != nil {
 		return false

@@ -7,6 +7,8 @@ type deniedTags struct{ denied []glob }
 
 func (c deniedTags) id() string { return "images.deniedTags" }
 
+func (c deniedTags) steps(img *judgedImage) int { return stepsOf(len(c.denied), img.ref.tag()) }
+
 func (c deniedTags) passes(img *judgedImage, _ *subject) bool {
 	_, _, denied := c.by(img)
 	return img.err == nil && !denied

@@ -91,6 +91,8 @@ func (e *podsEntry) checks(t *mirrorTable) []check[judgedPod] {
 // imageCheck is one question that a rule asks of every image of a Pod.
 type imageCheck interface {
 	id() string // the field of the rule
+	// steps is how many steps passes takes beside imageSteps.
+	steps(img *judgedImage) int
 	passes(img *judgedImage, s *subject) bool
 	// fault says what is wrong with an image that does not pass, as the rest of a sentence that begins with it.
 	fault(img *judgedImage, s *subject) string
@@ -106,7 +108,7 @@ func (c eachImage) find(pod *judgedPod, r *report) {
 	images := pod.images(r)
 	for i := range images {
 		img := &images[i]
-		if !r.spend(imageSteps) {
+		if !r.spend(imageSteps + c.steps(img)) {
 			return
 		}
 		if c.passes(img, &pod.subject) {
@@ -142,11 +144,11 @@ type judgedPod struct {
 }
 
 // newJudgedPod prepares a Pod for being judged; nil stays nil.
-func newJudgedPod(a Attributes, pod *Pod) *judgedPod {
+func newJudgedPod(a Attributes, pod *Pod, e *Effort) *judgedPod {
 	if pod == nil {
 		return nil
 	}
-	return &judgedPod{Pod: pod, subject: newSubject(a, &pod.Meta)}
+	return &judgedPod{Pod: pod, subject: newSubject(a, &pod.Meta, e)}
 }
 
 // images returns the images, parsed once for all rules.

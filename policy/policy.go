@@ -73,7 +73,10 @@ func (p *Policy) JudgePod(a Attributes, pod, old *Pod, e *Effort) ([]Finding, er
 	if !touches(a, pod) {
 		return nil, nil
 	}
-	return judge(&p.pods, a, newJudgedPod(a, pod), newJudgedPod(a, old), e)
+	if e == nil {
+		e = new(Effort)
+	}
+	return judge(&p.pods, a, newJudgedPod(a, pod, e), newJudgedPod(a, old, e), e)
 }
 
 // JudgeIngress judges an Ingress. old is the Ingress before an update, nil otherwise.
@@ -91,7 +94,7 @@ func (p *Policy) ExplainPod(a Attributes, pod *Pod) []RuleTrace {
 	if !touches(a, pod) {
 		return p.pods.unasked("not asked: it is the mirror Pod of a static Pod, or the request cannot change an image")
 	}
-	return explain(&p.pods, a, newJudgedPod(a, pod))
+	return explain(&p.pods, a, newJudgedPod(a, pod, nil))
 }
 
 // ExplainIngress says of every ingresses rule whether it looks at the Ingress.

@@ -31,7 +31,7 @@ func (p *Policy) RewritePod(a Attributes, pod, old *Pod, e *Effort) (Rewriting, 
 		e = new(Effort)
 	}
 	rw := Rewriting{Images: make([]ImageOutcome, len(pod.Images))}
-	s := newSubject(a, &pod.Meta)
+	s := newSubject(a, &pod.Meta, e)
 	written := originals{policy: p, a: a, pod: pod, old: old, effort: e}
 	concerned, before := touches(a, pod), newPlaces(old)
 	for i, img := range pod.Images {

@@ -61,7 +61,7 @@ func (o *originals) judge(out *ImageOutcome, ref reference) {
 			continue // the judge sees the image as it is written, or nothing more is kept
 		}
 		for _, c := range rule.checks {
-			if !o.effort.spend(imageSteps) {
+			if !o.effort.spend(imageSteps + c.steps(&img)) {
 				return
 			}
 			if c.passes(&img, o.subject) || told && len(o.found) >= maxFindings || rule.existed && o.hadBefore(&img) {
@@ -75,7 +75,7 @@ func (o *originals) judge(out *ImageOutcome, ref reference) {
 			if pulled == nil {
 				pulled = new(newJudgedImage(Image{Ref: out.To}))
 			}
-			if c.passes(pulled, o.subject) {
+			if o.effort.spend(c.steps(pulled)) && c.passes(pulled, o.subject) {
 				o.tell(rule, c, &img, out.To)
 			}
 		}
@@ -99,16 +99,16 @@ func (o *originals) applying() []originalsRule {
 	if !o.policy.denies {
 		return nil
 	}
-	o.subject = new(newSubject(o.a, &o.pod.Meta))
+	o.subject = new(newSubject(o.a, &o.pod.Meta, o.effort))
 	pods := &o.policy.pods
 	for _, i := range pods.index.candidates(o.a.Namespace) {
 		rule, checks := &pods.rules[i], o.policy.denying[i]
-		if len(checks) == 0 || rule.skips(o.subject).dimension != "" {
+		if len(checks) == 0 || !o.effort.spend(1) || rule.skips(o.subject).dimension != "" {
 			continue
 		}
 		applies := originalsRule{ruleHeader: &rule.ruleHeader, checks: checks}
 		if o.old != nil {
-			before := newSubject(o.a, &o.old.Meta)
+			before := newSubject(o.a, &o.old.Meta, o.effort)
 			applies.existed = rule.skips(&before).dimension == ""
 		}
 		o.rules = append(o.rules, applies)

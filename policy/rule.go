@@ -19,17 +19,6 @@ type header struct {
 	Pos     strict.Pos `yaml:"-"`
 }
 
-// selectorSteps is how many steps skips takes.
-func (h *header) selectorSteps(s *subject) int {
-	n := 1
-	for _, sel := range [...]*selector{h.Match, h.Exclude} {
-		if sel != nil && sel.Groups != nil {
-			n += len(s.groups)
-		}
-	}
-	return n
-}
-
 // skips tells whether the entry looks at s, and if not, why.
 func (h *header) skips(s *subject) skip {
 	if sk := h.Match.misses(s); sk.dimension != "" {
@@ -108,6 +97,7 @@ type report struct {
 	addresses   []address     // see externalIPs
 	points      []address     // see statusIPs
 	ranges      []sourceRange // see sourceRanges
+	patterns    *bool         // see hasPatterns
 }
 
 // spend counts n steps and returns whether the check may go on. Each loop over what an object holds calls it.
@@ -157,15 +147,15 @@ func judge[T any, P object[T]](s *ruleset[T], a Attributes, obj, old *T, e *Effo
 		return nil, nil
 	}
 	j := judging[T]{report: report{effort: e}, obj: obj, old: old}
-	sub := newSubject(a, P(obj).meta())
+	sub := newSubject(a, P(obj).meta(), e)
 	j.take, j.subject = j.keep, &sub
 	if old != nil {
-		j.oldSub = newSubject(a, P(old).meta())
+		j.oldSub = newSubject(a, P(old).meta(), e)
 		j.before = report{effort: e, take: j.record, subject: &j.oldSub}
 	}
 	for mode := s.strictest; mode > Off && !j.enough; mode-- {
 		for _, i := range candidates {
-			if rule := &s.rules[i]; rule.Mode == mode && j.spend(rule.selectorSteps(&sub)) && rule.skips(&sub).dimension == "" {
+			if rule := &s.rules[i]; rule.Mode == mode && j.spend(1) && rule.skips(&sub).dimension == "" {
 				j.ask(i, rule)
 			}
 		}
@@ -230,7 +220,7 @@ type RuleTrace struct {
 }
 
 func explain[T any, P object[T]](s *ruleset[T], a Attributes, obj *T) []RuleTrace {
-	sub := newSubject(a, P(obj).meta())
+	sub := newSubject(a, P(obj).meta(), nil)
 	traces := make([]RuleTrace, len(s.rules))
 	for i := range s.rules {
 		rule := &s.rules[i]

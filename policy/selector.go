@@ -55,10 +55,27 @@ type subject struct {
 	namespace, user string
 	groups          []string
 	podLabels       map[string]string
+
+	groupBytes int     // of all groups
+	effort     *Effort // what selectors take; nil does not count
 }
 
-func newSubject(a Attributes, m *Meta) subject {
-	return subject{namespace: a.Namespace, user: a.User, groups: a.Groups, podLabels: m.Labels}
+func newSubject(a Attributes, m *Meta, e *Effort) subject {
+	s := subject{namespace: a.Namespace, user: a.User, groups: a.Groups, podLabels: m.Labels, effort: e}
+	for _, g := range s.groups {
+		s.groupBytes += len(g)
+	}
+	return s
+}
+
+// spend counts the steps that misses or hits takes, and returns whether it may go on.
+func (sel *selector) spend(s *subject) bool {
+	n := stepsOf(len(sel.Namespaces), s.namespace) + stepsOf(len(sel.Users), s.user)
+	n += len(s.groups) + len(sel.Groups)*(len(s.groups)+s.groupBytes/stepBytes)
+	for _, l := range sel.PodLabels {
+		n += stepsOf(1, s.podLabels[l.key])
+	}
+	return s.effort == nil || s.effort.spend(n)
 }
 
 // skip says why an entry does not look at an object; its zero value says that it does.
@@ -67,6 +84,7 @@ type skip struct {
 	dimension string // namespaces, users, groups, podLabels
 	pattern   string // that excluded it
 	value     string // what was compared
+	groups    []string
 }
 
 func (s skip) String() string {
@@ -75,16 +93,24 @@ func (s skip) String() string {
 		return "applies"
 	case s.excluded:
 		return fmt.Sprintf("excluded: exclude.%s has %s", s.dimension, s.pattern)
+	case s.groups != nil:
+		return fmt.Sprintf("not matched: match.groups does not cover %s", text.Quote(text.List(s.groups)))
 	case s.value == "":
 		return fmt.Sprintf("not matched by match.%s", s.dimension)
 	}
 	return fmt.Sprintf("not matched: match.%s does not cover %s", s.dimension, text.Quote(s.value))
 }
 
+// tooCostly ends what is done with a selector. The Effort has the error.
+var tooCostly = skip{dimension: "effort"}
+
 // misses returns the first dimension of a match that s does not meet.
 func (sel *selector) misses(s *subject) skip {
 	if sel == nil {
 		return skip{}
+	}
+	if !sel.spend(s) {
+		return tooCostly
 	}
 	if sel.Namespaces != nil {
 		if _, ok := matchAny(sel.Namespaces, s.namespace); !ok {
@@ -97,7 +123,7 @@ func (sel *selector) misses(s *subject) skip {
 		}
 	}
 	if sel.Groups != nil && !slices.ContainsFunc(s.groups, func(g string) bool { _, ok := matchAny(sel.Groups, g); return ok }) {
-		return skip{dimension: "groups", value: strings.Join(s.groups, ", ")}
+		return skip{dimension: "groups", groups: s.groups}
 	}
 	if sel.PodLabels != nil && !slices.ContainsFunc(sel.PodLabels, func(l labelPattern) bool { return l.match(s.podLabels) }) {
 		return skip{dimension: "podLabels"}
@@ -110,6 +136,9 @@ func (sel *selector) misses(s *subject) skip {
 func (sel *selector) hits(s *subject) skip {
 	if sel == nil {
 		return skip{}
+	}
+	if !sel.spend(s) {
+		return tooCostly
 	}
 	if g, ok := matchAny(sel.Namespaces, s.namespace); ok {
 		return skip{excluded: true, dimension: "namespaces", pattern: string(g)}
