@@ -212,13 +212,13 @@ func TestStepsOfElements(t *testing.T) {
 		"annotations.required": {1, func(n int) reviewed {
 			return service("annotations: {required: [{key: '"+strings.Join(each(n, "k%d"), "'}, {key: '")+"'}]}", ports(0))
 		}},
-		"bytes of required values": {1, func(n int) reviewed {
-			return service("annotations: {required: [{key: a, value: '.*'}]}", &Service{Meta: annotated([]string{"a"}, strings.Repeat("x", n))})
+		"bytes of required values": {160 + 16, func(n int) reviewed { // with two instructions
+			return service("annotations: {required: [{key: a, value: '.*'}]}", &Service{Meta: annotated([]string{"a"}, strings.Repeat("x", 160*n))})
 		}},
-		"annotations.values": {16, func(n int) reviewed {
+		"annotations.values": {17, func(n int) reviewed {
 			return service("annotations: {values: [{key: '*', value: '.*'}]}", &Service{Meta: annotated(each(n, long), "0123456789")})
 		}},
-		"annotations.deniedValues": {16, func(n int) reviewed {
+		"annotations.deniedValues": {17, func(n int) reviewed {
 			return service("annotations: {deniedValues: [{key: '*', value: '.*'}]}", &Service{Meta: annotated(each(n, long), "0123456789")})
 		}},
 		"ingressNginx": {3, func(n int) reviewed {

@@ -79,7 +79,11 @@ func normalPort(s string) (string, error) {
 		return "", errFormat
 	}
 	number := strings.TrimLeft(s, "0")
-	if n, err := strconv.ParseUint(number, 10, 16); err != nil || n == 0 {
+	const most = 5 // digits; the error of a longer number would hold a copy of it
+	if number == "" || len(number) > most {
+		return "", portError(s)
+	}
+	if _, err := strconv.ParseUint(number, 10, 16); err != nil {
 		return "", portError(s)
 	}
 	return number, nil

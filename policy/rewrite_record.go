@@ -36,11 +36,7 @@ func (t *mirrorTable) record(pod *Pod, s *subject, images []ImageOutcome) string
 			originals = append(originals, original{place, name, ref})
 		}
 	}
-	text := encodeRecord(originals)
-	if len(text) > min(maxRecord, maxAnnotations-annotationBytes(pod)) {
-		return ""
-	}
-	return text
+	return encodeRecord(originals, min(maxRecord, maxAnnotations-annotationBytes(pod)))
 }
 
 // original is one field of a record, whose key is made of a place and a name.
@@ -54,13 +50,16 @@ func (o original) compare(p original) int {
 	return strings.Compare(o.name, p.name)
 }
 
-// encodeRecord writes a record with its keys in order. Of two images in one place, which the API server refuses, the last
+// encodeRecord writes a record with its keys in order, or returns nothing where it would be longer than room. Of two images in one place, which the API server refuses, the last
 // counts. It is written by hand since every Pod that is rewritten pays for it: encoding/json, from a map, takes ten allocations more.
-func encodeRecord(originals []original) string {
+func encodeRecord(originals []original, room int) string {
 	slices.SortStableFunc(originals, original.compare)
 	size := len("{}")
 	for _, o := range originals {
 		size += len(`"/":"",`) + len(o.place) + len(o.name) + len(o.ref)
+	}
+	if size-len(`,`) > room { // before anything is escaped: a name may be as long as a request
+		return ""
 	}
 	var text strings.Builder
 	text.Grow(size)
@@ -81,6 +80,9 @@ func encodeRecord(originals []original) string {
 		text.WriteByte('"')
 	}
 	text.WriteByte('}')
+	if text.Len() > room {
+		return ""
+	}
 	return text.String()
 }
 

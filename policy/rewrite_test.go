@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -180,7 +181,7 @@ func TestEncodeRecord(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := encodeRecord(slices.Clone(originals)); got != string(text) {
+		if got := encodeRecord(slices.Clone(originals), maxRecord); got != string(text) {
 			t.Errorf("%v: %s, want %s", originals, got, text)
 		}
 	}
@@ -206,6 +207,18 @@ func TestRecordHasNoRoom(t *testing.T) {
 	}
 	if rw := must(p.RewritePod(createPod, pod, nil, nil)); !rw.Changes() || rw.Record != "" {
 		t.Errorf("a record of %d bytes", len(rw.Record))
+	}
+}
+
+// What is too long for a record is not escaped first.
+func TestLongRecordIsNotWritten(t *testing.T) {
+	originals := []original{{"containers", strings.Repeat("\n", 1<<20), "nginx"}}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	text := encodeRecord(originals, maxRecord)
+	runtime.ReadMemStats(&after)
+	if n := after.TotalAlloc - before.TotalAlloc; text != "" || n > maxRecord {
+		t.Errorf("a record of %d bytes, for which %d were allocated", len(text), n)
 	}
 }
 

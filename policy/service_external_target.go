@@ -183,7 +183,15 @@ func parseLooseNumber(s string) (uint64, bool) {
 	case len(s) > 1 && s[0] == '0':
 		s, base = s[1:], 8
 	}
-	n, err := strconv.ParseUint(s, base, 32)
+	digits := strings.TrimLeft(s, "0")
+	if digits == "" && s != "" {
+		return 0, true
+	}
+	const most = 11 // octal digits of 32 bits; the error of a longer number would hold a copy of it
+	if len(digits) > most {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(digits, base, 32)
 	return n, err == nil
 }
 

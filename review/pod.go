@@ -57,7 +57,7 @@ func (r *reader) containers(images []policy.Image, place policy.Place) []policy.
 				image.Ref = r.string()
 			}
 		}
-		images = append(images, image)
+		images = append(doubled(images), image)
 	}
 	return images
 }
@@ -78,7 +78,7 @@ func (r *reader) volumes(images []policy.Image) []policy.Image {
 		}
 		if ref != nil {
 			image.Ref = *ref
-			images = append(images, image)
+			images = append(doubled(images), image)
 		}
 	}
 	return images

@@ -13,12 +13,16 @@ import (
 func (r *reader) unescape(content []byte) []byte {
 	out := r.scratch[:0]
 	if cap(out) == 0 {
-		out = make([]byte, 0, min(len(content), maxText))
+		out = make([]byte, 0, min(replacement*len(content), maxText+replacement*maxRun))
 	}
 	for len(content) > 0 && len(out) <= maxText {
 		if content[0] == '\\' {
+			if content[1] != 'u' {
+				out, content = append(out, escapedByte(content[1])), content[2:]
+				continue
+			}
 			var c rune
-			c, content = escaped(content)
+			c, content = escapedRune(content)
 			out = utf8.AppendRune(out, c)
 			continue
 		}
@@ -32,6 +36,9 @@ func (r *reader) unescape(content []byte) []byte {
 	r.scratch = out
 	return out
 }
+
+// replacement is the length of U+FFFD, which stands for a single byte.
+const replacement = len("\ufffd")
 
 // maxRun is how many bytes without an escape are taken at once, after which the length is looked at again.
 const maxRun = 64 << 10
@@ -56,37 +63,45 @@ func appendValid(out, b []byte) []byte {
 	}
 	for len(b) > 0 {
 		c, n := utf8.DecodeRune(b)
-		out = utf8.AppendRune(out, c)
+		if c == utf8.RuneError && n == 1 {
+			out = append(out, "\ufffd"...)
+		} else {
+			out = append(out, b[:n]...)
+		}
 		b = b[n:]
 	}
 	return out
 }
 
-// escaped returns what the escape that content begins with stands for, and what comes after it.
-func escaped(content []byte) (rune, []byte) {
-	const long = len(`\u0000`)
-	switch c := content[1]; c {
+// escapedByte returns what a backslash and c stand for.
+func escapedByte(c byte) byte {
+	switch c {
 	case 'b':
-		return '\b', content[2:]
+		return '\b'
 	case 'f':
-		return '\f', content[2:]
+		return '\f'
 	case 'n':
-		return '\n', content[2:]
+		return '\n'
 	case 'r':
-		return '\r', content[2:]
+		return '\r'
 	case 't':
-		return '\t', content[2:]
-	case 'u':
-		high := hexRune(content)
-		if content = content[long:]; utf16.IsSurrogate(high) && len(content) >= long && content[0] == '\\' && content[1] == 'u' {
-			if c := utf16.DecodeRune(high, hexRune(content)); c != utf8.RuneError {
-				return c, content[long:]
-			}
-		}
-		return high, content // utf8.AppendRune writes U+FFFD for half a pair
-	default: // a quote, a backslash, a slash
-		return rune(c), content[2:]
+		return '\t'
 	}
+	return c // a quote, a backslash, a slash
+}
+
+// escapedRune returns what the escape such as \u00e9 that content begins with stands for, together with the one behind it
+// where they are a surrogate pair, and what comes after.
+func escapedRune(content []byte) (rune, []byte) {
+	const long = len(`\u0000`)
+	high := hexRune(content)
+	content = content[long:]
+	if utf16.IsSurrogate(high) && len(content) >= long && content[0] == '\\' && content[1] == 'u' {
+		if c := utf16.DecodeRune(high, hexRune(content)); c != utf8.RuneError {
+			return c, content[long:]
+		}
+	}
+	return high, content // utf8.AppendRune writes U+FFFD for half a pair
 }
 
 // hexRune returns the number in an escape such as \u00e9.

@@ -186,6 +186,15 @@ func listIn[T any](room *lists[T], r *reader, read func(*reader, *T)) []T {
 	return room.end(values)
 }
 
+// doubled returns a list with room for one more element. append alone lets a long list grow by a quarter, so that it takes
+// five times its memory until it is complete.
+func doubled[T any](list []T) []T {
+	if len(list) < cap(list) {
+		return list
+	}
+	return slices.Grow(list, max(1, len(list)))
+}
+
 // outlook returns how many more elements a list may have, of which n have been read since start: as many as fit into the rest of the text
 // if they are as long, and no more than three times as many, since something else may follow. To double the list again and again would take as
 // much memory once more as it needs.
