@@ -17,13 +17,7 @@ func (r *reader) unescape(content []byte) []byte {
 	}
 	for len(content) > 0 && len(out) <= maxText {
 		if content[0] == '\\' {
-			if content[1] != 'u' {
-				out, content = append(out, escapedByte(content[1])), content[2:]
-				continue
-			}
-			var c rune
-			c, content = escapedRune(content)
-			out = utf8.AppendRune(out, c)
+			out, content = r.appendEscapes(out, content)
 			continue
 		}
 		end := bytes.IndexByte(content[:min(len(content), maxRun)], '\\')
@@ -39,6 +33,9 @@ func (r *reader) unescape(content []byte) []byte {
 
 // replacement is the length of U+FFFD, which stands for a single byte.
 const replacement = len("\ufffd")
+
+// longestEscape is how many bytes an escape has for each byte that it stands for, at most: \u0041.
+const longestEscape = 6
 
 // maxRun is how many bytes without an escape are taken at once, after which the length is looked at again.
 const maxRun = 64 << 10
@@ -71,6 +68,33 @@ func appendValid(out, b []byte) []byte {
 		b = b[n:]
 	}
 	return out
+}
+
+// appendEscapes appends what the escapes stand for that content begins with, and the few plain bytes between them: to
+// search for the end of a short run takes longer than to copy it. It returns what comes after them, or more where out is
+// longer than may be kept.
+func (r *reader) appendEscapes(out, content []byte) (_, rest []byte) {
+	const few = 8
+	plain := 0 // since the last escape
+	for len(content) > 0 && len(out) <= maxText && plain < few {
+		c := content[0]
+		switch {
+		case c >= utf8.RuneSelf:
+			return out, content
+		case c != '\\':
+			out, content = append(out, c), content[1:]
+			plain++
+			continue
+		case content[1] == 'u':
+			var c rune
+			c, content = escapedRune(content)
+			out = utf8.AppendRune(out, c)
+		default:
+			out, content = append(out, escapedByte(content[1])), content[2:]
+		}
+		plain = 0
+	}
+	return out, content
 }
 
 // escapedByte returns what a backslash and c stand for.

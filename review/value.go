@@ -27,10 +27,15 @@ func (r *reader) string() string {
 		return ""
 	}
 	r.pos = end
-	if plain {
-		return r.text(r.data[i+1 : end-1])
+	content := r.data[i+1 : end-1]
+	switch {
+	case plain:
+		return r.text(content)
+	case len(content) > longestEscape*maxText: // of which at least a byte stands for each longestEscape
+		r.exceed(tooMuchText)
+		return ""
 	}
-	return r.text(r.unescape(r.data[i+1 : end-1]))
+	return r.text(r.unescape(content))
 }
 
 // oneOf reads a string as string does, and makes no copy if it is one of the known ones.
