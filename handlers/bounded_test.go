@@ -51,6 +51,7 @@ func TestUnjudgedUpdates(t *testing.T) {
 			strings.TrimSuffix(strings.Repeat(`{"host":"evil.example"},`, hosts), ",") + `]}}`
 	}
 	const many = 10_001
+	long := `{"metadata":{"annotations":{"a":"` + strings.Repeat("x", 3<<20) + `"}}}`
 	for name, test := range map[string]struct {
 		object, old string
 		allowed     bool
@@ -59,6 +60,7 @@ func TestUnjudgedUpdates(t *testing.T) {
 		"changed":             {ingress("", many+1), ingress("", many), false},
 		"a finalizer removed": {ingress("", many), ingress(`,"finalizers":["example.com/x"]`, many), true},
 		"made smaller":        {ingress("", 1), ingress("", many), false}, // the old one cannot be compared with
+		"more than is stored": {long, strings.Replace(long, "{", `{"finalizers":["x"],`, 1), false},
 	} {
 		operation := "CREATE"
 		if test.old != "" {

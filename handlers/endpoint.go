@@ -156,7 +156,7 @@ func (e *endpoint) decide(body []byte, within time.Duration, span *telemetry.Rev
 	effort := &policy.Effort{Expired: func() bool { return time.Since(began) > within }}
 	v, err = e.judge(p, body, effort, span)
 	if content, ok := errors.AsType[*review.ContentError](err); ok {
-		v, err = e.cannotJudge(p, content.UID, content.Msg, review.Unchanged(body)), nil
+		v, err = e.cannotJudge(p, content.UID, content.Msg, !content.Oversized && review.Unchanged(body)), nil
 	}
 	if err != nil {
 		return nil, err

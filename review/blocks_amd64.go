@@ -79,7 +79,7 @@ func (b *block) scalarsAndEscapes(data []byte, i int, until uint64) bool {
 		}
 	}
 	for at := b.escaped & until; at != 0; at &= at - 1 {
-		if skipEscape(data, i+bits.TrailingZeros64(at)-1) < 0 {
+		if escaped := i + bits.TrailingZeros64(at); !isShortEscape(data[escaped]) && skipEscape(data, escaped-1) < 0 {
 			return false
 		}
 	}

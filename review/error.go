@@ -28,6 +28,9 @@ func badRequest(format string, args ...any) *Error {
 type ContentError struct {
 	UID string // of the review; empty when an object was parsed alone
 	Msg string // names the field
+	// Oversized says that the object has more text than an API server reads, so that none like it is stored: an update of one
+	// changes it.
+	Oversized bool
 }
 
 func (e *ContentError) Error() string { return e.Msg }
@@ -69,7 +72,8 @@ func reviewError(body []byte, err error) error {
 	if !ok {
 		return badRequest("%s", content)
 	}
-	return &ContentError{UID: uid, Msg: content}
+	field, _ := errors.AsType[*fieldError](err)
+	return &ContentError{UID: uid, Msg: content, Oversized: field != nil && field.msg == tooMuchText}
 }
 
 // contentOf returns the sentence for an error that the content of an object can cause.

@@ -228,7 +228,7 @@ func wantContentError(t *testing.T, err error, uid, msg string) {
 	if !errors.As(err, &content) {
 		t.Fatalf("got %T %v, want a *ContentError", err, err)
 	}
-	if diff := cmp.Diff(&ContentError{uid, msg}, content); diff != "" {
+	if diff := cmp.Diff(&ContentError{UID: uid, Msg: msg, Oversized: strings.HasSuffix(msg, tooMuchText)}, content); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -2,7 +2,6 @@ package review
 
 import (
 	"bytes"
-	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -130,6 +129,13 @@ func escapedRune(content []byte) (rune, []byte) {
 
 // hexRune returns the number in an escape such as \u00e9.
 func hexRune(escape []byte) rune {
-	n, _ := strconv.ParseUint(string(escape[2:6]), 16, 16) // the scanner has checked the digits
-	return rune(n)
+	var n rune
+	for _, c := range escape[2:6] { // the scanner has checked that they are digits
+		if digit(c) {
+			n = n<<4 | rune(c-'0')
+		} else {
+			n = n<<4 | rune(c|0x20-'a'+10)
+		}
+	}
+	return n
 }
