@@ -2,6 +2,8 @@ package policy
 
 // digestRequired is images.digest: required. An image passes when it is pinned by a digest, with a tag before it or
 // without: a tag can be moved to other content, a digest cannot. What is not an image reference does not pass.
+//
+// The test of a stuck review overlays this file: its methods are those of e2e/calls/testdata/hanging/pod_digest.go.
 type digestRequired struct{}
 
 func (digestRequired) id() string { return "images.digest" }
