@@ -100,6 +100,7 @@ func TestSlowReaderIsSpared(t *testing.T) {
 		if n, err := io.Copy(io.Discard, resp.Body); err != nil || n != 100<<10 {
 			t.Errorf("%d bytes, %v", n, err)
 		}
+		_ = resp.Body.Close()
 		_ = slow.Close()
 	})
 }
@@ -153,6 +154,7 @@ func TestOpsHeadersAreShort(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			_ = resp.Body.Close()
 			if resp.StatusCode != want {
 				t.Errorf("a header of %d bytes is answered with %s", size, resp.Status)
 			}

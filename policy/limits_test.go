@@ -221,11 +221,16 @@ func TestTooLargeIsNotParsed(t *testing.T) {
 func TestComparisons(t *testing.T) {
 	ctx := &countedContext{Context: t.Context(), cause: context.Canceled, last: 3}
 	e := &comparisons{ctx: ctx, limit: 2}
-	if !e.compare() || !e.compare() || e.compare() || !e.over || e.made != 3 {
-		t.Errorf("with a limit of 2: %+v", e)
+	for i, want := range []bool{true, true, false} {
+		if e.compare() != want || e.made != i+1 || e.over == want {
+			t.Errorf("with a limit of 2: %+v", e)
+		}
 	}
-	if e = (&comparisons{ctx: ctx, limit: 9}); e.compare() || e.compare() || !e.stopped() || e.over {
-		t.Errorf("out of time: %+v", e)
+	e = &comparisons{ctx: ctx, limit: 9}
+	for range 2 {
+		if e.compare() || !e.stopped() || e.over {
+			t.Errorf("out of time: %+v", e)
+		}
 	}
 	if ctx.last, ctx.asked = 1, 0; !e.stopped() || ctx.asked > 0 {
 		t.Error("a context that is done was asked again")
@@ -233,8 +238,10 @@ func TestComparisons(t *testing.T) {
 	var errs strict.Collector
 	m := newMirrorTable(nil)
 	e = &comparisons{ctx: t.Context(), over: true}
-	if !m.gaveUp(&mirror{}, e, &errs) || !m.gaveUp(&mirror{}, e, &errs) || errs.Len() != 1 {
-		t.Errorf("when there are too many, it goes on, or tells %d times", errs.Len())
+	for range 2 {
+		if !m.gaveUp(&mirror{}, e, &errs) || errs.Len() != 1 {
+			t.Errorf("when there are too many, it goes on, or tells %d times", errs.Len())
+		}
 	}
 }
 
