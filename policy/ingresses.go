@@ -9,7 +9,7 @@ import (
 
 // ingressesEntry is one entry of ingresses: a rule for Ingresses. Each field below is a block of checks; one that is
 // absent checks nothing, and at least one must be there. Every check answers for itself, also where another one finds
-// the same fault: else mending a fault by half could look like a new one to the ratchet.
+// the same fault: else fixing a fault by half could look like a new one to the ratchet.
 type ingressesEntry struct {
 	ruleHeader
 	// Hosts: which hosts an Ingress may answer for.

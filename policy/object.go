@@ -27,7 +27,7 @@ type Meta struct {
 	Name         string
 	GenerateName string
 	Namespace    string
-	Labels       map[string]string // of a Pod; nothing asks for those of others
+	Labels       map[string]string
 	// Annotations is nil when the object has no such field (or null): a patch must then add the map first.
 	Annotations map[string]string
 	// Owner is the controlling owner as Kind/name, for reports; empty when there is none.

@@ -127,7 +127,7 @@ func TestPodsRatchet(t *testing.T) {
 		{"one more of the same", []string{"nginx:1"}, []string{"nginx:1", "nginx:1"}, 0, 4},
 		{"exchanged for another", []string{"nginx:1"}, []string{"nginx:2"}, 2, 2},
 		{"another fault on top", []string{"nginx:1"}, []string{"nginx"}, 3, 3},
-		{"mended by half", []string{"nginx"}, []string{"m.example/hub/library/nginx"}, 2, 2},
+		{"fixed by half", []string{"nginx"}, []string{"m.example/hub/library/nginx"}, 2, 2},
 		{"malformed before", []string{"Nginx"}, []string{"Nginx"}, 0, 3},
 		{"malformed now", []string{"nginx:1"}, []string{"Nginx"}, 3, 3},
 		{"with the port written out", []string{"quay.io/x:1"}, []string{"QUAY.io:0443/x:1"}, 0, 2},

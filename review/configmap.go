@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/evergate/evergate/internal/jsonscan"
 	"github.com/evergate/evergate/policy"
 )
 
@@ -18,23 +19,21 @@ type ConfigMap struct {
 // DecodeConfigMap reads a review of a ConfigMap, as DecodePod does of a Pod. Of the old one, which decides nothing, it
 // reads no more than that it is there. What is larger than a policy that is reviewed may be is a ContentError.
 func DecodeConfigMap(body []byte) (*Request[ConfigMap], error) {
-	skip := func(r *reader, _ *ConfigMap) { r.present() }
-	return decode(body, configMaps, (*reader).configMap, skip)
+	skip := func(r *jsonscan.Reader, _ *ConfigMap) { r.Present() }
+	return decode(body, configMaps, readConfigMap, skip)
 }
 
-var configMapFields = fieldsOf("kind", "apiVersion", "metadata", "immutable", "data", "binaryData")
-
-func (r *reader) configMap(m *ConfigMap) {
+func readConfigMap(r *jsonscan.Reader, m *ConfigMap) {
 	files := policyFiles{limits: policy.ReviewLimits(), names: map[string]bool{}}
-	for field := range r.fields(configMapFields) {
-		switch field {
+	for name := range r.Fields {
+		switch string(name) {
 		case "data":
-			r.policyFiles(&files, func(text string) []byte { return []byte(text) })
+			files.read(r, func(text string) []byte { return []byte(text) })
 		case "binaryData": // where kubectl create configmap puts files that are not UTF-8
-			r.policyFiles(&files, func(text string) []byte {
+			files.read(r, func(text string) []byte {
 				data, err := base64.StdEncoding.DecodeString(text)
 				if err != nil {
-					r.reject("is not base64")
+					r.Reject("is not base64")
 				}
 				return data
 			})
@@ -55,30 +54,30 @@ type policyFiles struct {
 // maxKey is how long a key of a ConfigMap can be.
 const maxKey = 253
 
-// policyFiles reads a map of which each policy file is decoded. Its other keys are skipped.
-func (r *reader) policyFiles(files *policyFiles, decode func(string) []byte) {
-	if r.null() {
+// read reads a map of which each policy file is decoded. Its other keys are skipped.
+func (files *policyFiles) read(r *jsonscan.Reader, decode func(string) []byte) {
+	if r.Null() {
 		return
 	}
-	for name := range r.members {
+	for name := range r.Members {
 		if !policy.IsFile(string(name[max(0, len(name)-8):])) { // as much as decides
 			continue
 		}
-		file := policy.File{Name: r.text(name[:min(len(name), maxKey+1)])}
-		file.Data = decode(r.string())
+		file := policy.File{Name: r.Text(name[:min(len(name), maxKey+1)])}
+		file.Data = decode(r.String())
 		files.bytes += len(file.Data)
 		switch {
-		case r.err != nil:
+		case r.Err() != nil:
 		case strings.ContainsFunc(file.Name, notOfKey) || len(file.Name) > maxKey:
-			r.reject("is not the name of a key: at most 253 letters, digits, dots, hyphens and underscores")
+			r.Reject("is not the name of a key: at most 253 letters, digits, dots, hyphens and underscores")
 		case files.names[file.Name]:
-			r.reject("stands twice")
+			r.Reject("stands twice")
 		case len(files.list) == files.limits.Files:
-			r.reject(fmt.Sprintf("the policy has more than %d files, which is the limit", files.limits.Files))
+			r.Reject(fmt.Sprintf("the policy has more than %d files, which is the limit", files.limits.Files))
 		case files.bytes > files.limits.Bytes:
-			r.reject(fmt.Sprintf("the policy has more than %d MiB of text, which is the limit", files.limits.Bytes>>20))
+			r.Reject(fmt.Sprintf("the policy has more than %d MiB of text, which is the limit", files.limits.Bytes>>20))
 		}
-		if r.err != nil {
+		if r.Err() != nil {
 			return
 		}
 		files.names[file.Name] = true

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/evergate/evergate/internal/jsonscan"
 )
 
 // Error says what the caller did wrong: it sent something that is not a review, or not one of this endpoint. It is
@@ -35,33 +37,6 @@ type ContentError struct {
 
 func (e *ContentError) Error() string { return e.Msg }
 
-// maxDepth is how deep jsontext, like encoding/json and so the API server, lets objects and lists be nested.
-const maxDepth = 10_000
-
-// errTooDeep is a text that is nested deeper.
-var errTooDeep = errors.New("nested too deep")
-
-var (
-	tooManyElements = fmt.Sprintf("too large: an object has at most %d list elements and map entries that are judged", maxElements)
-	tooMuchText     = fmt.Sprintf("too large: an object has at most %d MiB of text that is judged", maxText>>20)
-)
-
-// fieldError is a value of the wrong type or a field that stands twice.
-type fieldError struct {
-	path string // from the root of the text, as users write it: request.object.spec.containers[0].image
-	msg  string
-	// limit says that it is more of something than is judged: what the user causes wherever it stands, by being in ten
-	// thousand groups.
-	limit bool
-}
-
-func (e *fieldError) Error() string {
-	if e.path == "" {
-		return e.msg
-	}
-	return e.path + ": " + e.msg
-}
-
 // reviewError turns what the reader found in a review into an Error or a ContentError.
 func reviewError(body []byte, err error) error {
 	content, ok := contentOf(err)
@@ -72,21 +47,22 @@ func reviewError(body []byte, err error) error {
 	if !ok {
 		return badRequest("%s", content)
 	}
-	field, _ := errors.AsType[*fieldError](err)
-	return &ContentError{UID: uid, Msg: content, Oversized: field != nil && field.msg == tooMuchText}
+	field, _ := errors.AsType[*jsonscan.ValueError](err)
+	return &ContentError{UID: uid, Msg: content, Oversized: field != nil && field.Limit == jsonscan.TextLimit}
 }
 
-// contentOf returns the sentence for an error that the content of an object can cause.
+// contentOf returns the sentence for an error that the content of an object can cause. A user causes what is over a limit
+// wherever it stands, by being in ten thousand groups.
 func contentOf(err error) (string, bool) {
-	if errors.Is(err, errTooDeep) {
-		return fmt.Sprintf("the object is nested more than %d levels deep", maxDepth), true
+	if errors.Is(err, jsonscan.ErrTooDeep) {
+		return fmt.Sprintf("the object is nested more than %d levels deep", jsonscan.MaxDepth), true
 	}
-	if field, ok := errors.AsType[*fieldError](err); ok {
-		if path, ok := strings.CutPrefix(field.path, "request.object."); ok {
-			return path + ": " + field.msg, true
+	if field, ok := errors.AsType[*jsonscan.ValueError](err); ok {
+		if path, ok := strings.CutPrefix(field.Path, "request.object."); ok {
+			return path + ": " + field.Msg, true
 		}
-		if path, ok := strings.CutPrefix(field.path, "request."); ok && (field.limit || strings.HasPrefix(path, "oldObject.")) {
-			return path + ": " + field.msg, true
+		if path, ok := strings.CutPrefix(field.Path, "request."); ok && (field.Limit != jsonscan.NoLimit || strings.HasPrefix(path, "oldObject.")) {
+			return path + ": " + field.Msg, true
 		}
 	}
 	return "", false
@@ -97,7 +73,7 @@ func objectError(err error) error {
 	if content, ok := contentOf(err); ok {
 		return &ContentError{Msg: content}
 	}
-	if field, ok := errors.AsType[*fieldError](err); ok {
+	if field, ok := errors.AsType[*jsonscan.ValueError](err); ok {
 		return &ContentError{Msg: field.Error()}
 	}
 	return callerError(err)

@@ -148,7 +148,7 @@ func typedRequest[T any](body []byte, want resource, typed func([]byte) (*T, err
 
 func typedMeta(m metav1.ObjectMeta) policy.Meta {
 	meta := policy.Meta{
-		Name: m.Name, GenerateName: m.GenerateName, Namespace: m.Namespace, Annotations: m.Annotations,
+		Name: m.Name, GenerateName: m.GenerateName, Namespace: m.Namespace, Labels: m.Labels, Annotations: m.Annotations,
 	}
 	if owner := metav1.GetControllerOfNoCopy(&m); owner != nil {
 		meta.Owner = owner.Kind + "/" + owner.Name
@@ -160,7 +160,6 @@ func typedPod(raw []byte) (*policy.Pod, error) {
 	var p corev1.Pod
 	err := unmarshal(raw, &p)
 	pod := &policy.Pod{Meta: typedMeta(p.ObjectMeta)}
-	pod.Labels = p.Labels
 	add := func(place policy.Place, i int, name, ref string) {
 		pod.Images = append(pod.Images, policy.Image{Place: place, Index: i, Name: name, Ref: ref})
 	}

@@ -1,80 +1,66 @@
 package review
 
-import "github.com/evergate/evergate/policy"
+import (
+	"github.com/evergate/evergate/internal/jsonscan"
+	"github.com/evergate/evergate/policy"
+)
 
-func (r *reader) ingress(ing *policy.Ingress) {
-	for field := range r.fields(objectFields) {
-		switch field {
+func readIngress(r *jsonscan.Reader, ing *policy.Ingress) {
+	for name := range r.Fields {
+		switch string(name) {
 		case "metadata":
-			r.meta(&ing.Meta, metaFields)
+			readMeta(r, &ing.Meta)
 		case "spec":
-			r.ingressSpec(ing)
+			readIngressSpec(r, ing)
 		}
 	}
 }
 
-var ingressFields = fieldsOf("ingressClassName", "defaultBackend", "tls", "rules")
-
-func (r *reader) ingressSpec(ing *policy.Ingress) {
-	for field := range r.fields(ingressFields) {
-		switch field {
+func readIngressSpec(r *jsonscan.Reader, ing *policy.Ingress) {
+	for name := range r.Fields {
+		switch string(name) {
 		case "ingressClassName":
-			ing.ClassName = r.optionalString()
+			ing.ClassName = r.OptionalString()
 		case "defaultBackend":
-			ing.DefaultBackend = r.present()
+			ing.DefaultBackend = r.Present()
 		case "rules":
-			ing.Rules = list(r, (*reader).ingressRule)
+			ing.Rules = jsonscan.List(r, readIngressRule)
 		case "tls":
-			ing.TLS = list(r, (*reader).ingressTLS)
+			ing.TLS = jsonscan.List(r, readIngressTLS)
 		}
 	}
 }
 
-var ingressRuleFields = fieldsOf("host", "http")
-
-func (r *reader) ingressRule(rule *policy.IngressRule) {
-	for field := range r.fields(ingressRuleFields) {
-		switch field {
+func readIngressRule(r *jsonscan.Reader, rule *policy.IngressRule) {
+	for name := range r.Fields {
+		switch string(name) {
 		case "host":
-			rule.Host = r.string()
+			rule.Host = r.String()
 		case "http":
-			rule.Paths = r.ingressHTTP()
+			for name := range r.Fields {
+				if string(name) == "paths" {
+					rule.Paths = jsonscan.List(r, readIngressPath)
+				}
+			}
 		}
 	}
 }
 
-var ingressHTTPFields = fieldsOf("paths")
-
-func (r *reader) ingressHTTP() (paths []policy.IngressPath) {
-	for field := range r.fields(ingressHTTPFields) {
-		if field == "paths" {
-			paths = listIn(&r.paths, r, (*reader).ingressPath)
-		}
-	}
-	return paths
-}
-
-var ingressPathFields = fieldsOf("path", "pathType", "-backend")
-
-var pathTypes = []string{"Prefix", "Exact", "ImplementationSpecific"}
-
-func (r *reader) ingressPath(p *policy.IngressPath) {
-	for field := range r.fields(ingressPathFields) {
-		switch field {
+func readIngressPath(r *jsonscan.Reader, p *policy.IngressPath) {
+	for name := range r.Fields {
+		switch string(name) {
 		case "path":
-			p.Path = r.string()
+			p.Path = r.String()
 		case "pathType":
-			p.Type = r.oneOf(pathTypes)
+			p.Type = r.String()
 		}
 	}
 }
 
-var ingressTLSFields = fieldsOf("hosts", "-secretName")
-
-func (r *reader) ingressTLS(tls *policy.IngressTLS) {
-	for field := range r.fields(ingressTLSFields) {
-		if field == "hosts" {
-			tls.Hosts = r.strings()
+func readIngressTLS(r *jsonscan.Reader, tls *policy.IngressTLS) {
+	for name := range r.Fields {
+		if string(name) == "hosts" {
+			tls.Hosts = r.Strings()
 		}
 	}
 }

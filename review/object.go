@@ -1,76 +1,66 @@
 package review
 
-import "github.com/evergate/evergate/policy"
+import (
+	"github.com/evergate/evergate/internal/jsonscan"
+	"github.com/evergate/evergate/policy"
+)
 
 // ParsePod reads a v1 Pod from its JSON. The error is an *Error when that is not JSON, a *ContentError without uid when
 // a field that decides has the wrong type or stands twice.
-func ParsePod(object []byte) (*policy.Pod, error) { return parse(object, (*reader).pod) }
+func ParsePod(object []byte) (*policy.Pod, error) { return parse(object, readPod) }
 
 // ParseIngress reads a networking.k8s.io/v1 Ingress from its JSON, as ParsePod does.
-func ParseIngress(object []byte) (*policy.Ingress, error) { return parse(object, (*reader).ingress) }
+func ParseIngress(object []byte) (*policy.Ingress, error) { return parse(object, readIngress) }
 
 // ParseService reads a v1 Service from its JSON, as ParsePod does.
-func ParseService(object []byte) (*policy.Service, error) { return parse(object, (*reader).service) }
+func ParseService(object []byte) (*policy.Service, error) { return parse(object, readService) }
 
-func parse[T any](object []byte, read func(*reader, *T)) (*T, error) {
-	r := newReader(object)
+func parse[T any](object []byte, read func(*jsonscan.Reader, *T)) (*T, error) {
+	r := jsonscan.New(object, limits())
 	v := new(T)
 	read(r, v)
-	r.end()
-	if r.err != nil {
-		return nil, objectError(r.err)
+	if err := r.End(); err != nil {
+		return nil, objectError(err)
 	}
 	return v, nil
 }
 
-var objectFields = fieldsOf("-kind", "-apiVersion", "metadata", "spec", "-status")
-
-// Selectors ask for labels of Pods alone.
-var metaFields, podMetaFields = metaFieldsOf("-labels"), metaFieldsOf("labels")
-
-func metaFieldsOf(labels string) *fields {
-	return fieldsOf("name", "generateName", "namespace", "-uid", "-resourceVersion", "-generation", "-creationTimestamp",
-		labels, "annotations", "ownerReferences", "-finalizers", "-managedFields")
-}
-
-func (r *reader) meta(m *policy.Meta, known *fields) {
-	for field := range r.fields(known) {
-		switch field {
+func readMeta(r *jsonscan.Reader, m *policy.Meta) {
+	for name := range r.Fields {
+		switch string(name) {
 		case "name":
-			m.Name = r.string()
+			m.Name = r.String()
 		case "generateName":
-			m.GenerateName = r.string()
+			m.GenerateName = r.String()
 		case "namespace":
-			m.Namespace = r.string()
+			m.Namespace = r.String()
 		case "labels":
-			m.Labels = r.stringMap()
+			m.Labels = r.StringMap()
 		case "annotations":
-			m.Annotations = r.stringMap()
+			m.Annotations = r.StringMap()
 		case "ownerReferences":
-			m.Owner = r.owner()
+			m.Owner = readOwner(r)
 		}
 	}
 }
 
-var ownerFields = fieldsOf("-apiVersion", "kind", "name", "-uid", "controller", "-blockOwnerDeletion")
-
-// owner returns the owner that is the controller, as Kind/name.
-func (r *reader) owner() (controller string) {
-	for range r.items {
-		var kind, name string
+// readOwner returns the owner that is the controller, as Kind/name.
+func readOwner(r *jsonscan.Reader) (controller string) {
+	for range r.Items {
+		var kind, owner string
 		var controls bool
-		for field := range r.fields(ownerFields) {
-			switch field {
+		for name := range r.Fields {
+			switch string(name) {
 			case "kind":
-				kind = r.string()
+				kind = r.String()
 			case "name":
-				name = r.string()
+				owner = r.String()
 			case "controller":
-				controls = r.bool()
+				controls = r.Bool()
 			}
 		}
 		if controls && controller == "" {
-			controller = kind + "/" + name
+			controller = kind + "/" + owner
 		}
 	}
 	return controller

@@ -4,93 +4,83 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/evergate/evergate/internal/jsonscan"
 	"github.com/evergate/evergate/policy"
 )
 
-func (r *reader) pod(p *policy.Pod) {
-	for field := range r.fields(objectFields) {
-		switch field {
+func readPod(r *jsonscan.Reader, p *policy.Pod) {
+	for name := range r.Fields {
+		switch string(name) {
 		case "metadata":
-			r.meta(&p.Meta, podMetaFields)
+			readMeta(r, &p.Meta)
 		case "spec":
-			p.Images = r.podSpec()
+			p.Images = readPodSpec(r)
 		}
 	}
 }
 
-var podFields = fieldsOf("volumes", "initContainers", "containers", "ephemeralContainers", "-restartPolicy",
-	"-terminationGracePeriodSeconds", "-dnsPolicy", "-nodeSelector", "-serviceAccountName", "-serviceAccount", "-securityContext",
-	"-affinity", "-schedulerName", "-tolerations", "-priority", "-enableServiceLinks", "-preemptionPolicy")
-
-// podSpec returns the images of a Pod, whatever the order of its fields.
-func (r *reader) podSpec() []policy.Image {
-	var room lists[policy.Image]
-	images := room.begin()
-	for field := range r.fields(podFields) {
-		switch field {
+// readPodSpec returns the images of a Pod in the order of policy.Place, whatever the order of its fields.
+func readPodSpec(r *jsonscan.Reader) (images []policy.Image) {
+	for name := range r.Fields {
+		switch string(name) {
 		case "containers":
-			images = r.containers(images, policy.Containers)
+			images = readContainers(r, images, policy.Containers)
 		case "initContainers":
-			images = r.containers(images, policy.InitContainers)
+			images = readContainers(r, images, policy.InitContainers)
 		case "ephemeralContainers":
-			images = r.containers(images, policy.EphemeralContainers)
+			images = readContainers(r, images, policy.EphemeralContainers)
 		case "volumes":
-			images = r.volumes(images)
+			images = readVolumes(r, images)
 		}
 	}
 	slices.SortStableFunc(images, func(a, b policy.Image) int { return cmp.Compare(a.Place, b.Place) })
-	return room.end(images)
+	return images
 }
 
-var containerFields = fieldsOf("name", "image", "-command", "-args", "-ports", "-envFrom", "-env", "-resources", "-volumeMounts",
-	"-livenessProbe", "-readinessProbe", "-startupProbe", "-terminationMessagePath", "-terminationMessagePolicy", "-imagePullPolicy",
-	"-securityContext")
-
-func (r *reader) containers(images []policy.Image, place policy.Place) []policy.Image {
-	for i := range r.items {
+func readContainers(r *jsonscan.Reader, images []policy.Image, place policy.Place) []policy.Image {
+	for i := range r.Items {
 		image := policy.Image{Place: place, Index: i}
-		for field := range r.fields(containerFields) {
-			switch field {
+		for name := range r.Fields {
+			switch string(name) {
 			case "name":
-				image.Name = r.string()
+				image.Name = r.String()
 			case "image":
-				image.Ref = r.string()
+				image.Ref = r.String()
 			}
 		}
-		images = append(doubled(images), image)
+		images = append(jsonscan.Grown(images), image)
 	}
 	return images
 }
 
-var volumeFields = fieldsOf("name", "-secret", "-configMap", "-projected", "image")
-
-func (r *reader) volumes(images []policy.Image) []policy.Image {
-	for i := range r.items {
-		image := policy.Image{Place: policy.Volumes, Index: i}
-		var ref *string
-		for field := range r.fields(volumeFields) {
-			switch field {
+// readVolumes reads the image volumes; other volumes have no image.
+func readVolumes(r *jsonscan.Reader, images []policy.Image) []policy.Image {
+	for i := range r.Items {
+		image, isImage := policy.Image{Place: policy.Volumes, Index: i}, false
+		for name := range r.Fields {
+			switch string(name) {
 			case "name":
-				image.Name = r.string()
+				image.Name = r.String()
 			case "image":
-				ref = optional(r, (*reader).imageSource)
+				isImage = readImageVolume(r, &image)
 			}
 		}
-		if ref != nil {
-			image.Ref = *ref
-			images = append(doubled(images), image)
+		if isImage {
+			images = append(jsonscan.Grown(images), image)
 		}
 	}
 	return images
 }
 
-var imageFields = fieldsOf("reference", "-pullPolicy")
-
-// imageSource reads the part of a volume that makes it an image volume.
-func (r *reader) imageSource(ref *string) {
-	for field := range r.fields(imageFields) {
-		if field == "reference" {
-			*ref = r.string()
+// readImageVolume reads the source of an image volume and reports whether there is one; null is none.
+func readImageVolume(r *jsonscan.Reader, image *policy.Image) bool {
+	if r.Null() {
+		return false
+	}
+	for name := range r.Fields {
+		if string(name) == "reference" {
+			image.Ref = r.String()
 		}
 	}
+	return true
 }

@@ -1,18 +1,17 @@
 // Package review is the wire: AdmissionReview bytes in, AdmissionReview bytes out, and the JSON of the objects between
 // them turned into what package policy judges. It reads only the fields that decide and checks all the rest to be JSON.
 //
-// A body is gone through once, and no Kubernetes type is involved: a field that is newer than Evergate costs nothing and
-// is never lost, because answers carry patches of single fields.
+// A body is read once, and no Kubernetes type is involved: a field that is newer than Evergate costs nothing and is never
+// lost, because answers carry patches of single fields.
 //
 //	review.go                            the review around the object
 //	object.go, pod.go, ingress.go, …     the objects
-//	reader.go, fields.go, value.go       JSON, and the names of fields in it
-//	scan.go, blocks_amd64.go             where a value ends
-//	error.go                             whose fault it is
+//	error.go                             what the caller did wrong, and what the object's content did
 //	answer.go, patch.go                  the answer
 package review
 
 import (
+	"github.com/evergate/evergate/internal/jsonscan"
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy"
 )
@@ -36,33 +35,46 @@ type Request[T any] struct {
 // DecodePod reads a review of a v1 Pod. The error is an *Error or a *ContentError. A request to create or update comes
 // with its Object, one to update also with Old.
 func DecodePod(body []byte) (*Request[policy.Pod], error) {
-	return decode(body, pods, (*reader).pod, (*reader).pod)
+	return decode(body, pods, readPod, readPod)
 }
 
 // DecodeIngress reads a review of a networking.k8s.io/v1 Ingress, as DecodePod does.
 func DecodeIngress(body []byte) (*Request[policy.Ingress], error) {
-	return decode(body, ingresses, (*reader).ingress, (*reader).ingress)
+	return decode(body, ingresses, readIngress, readIngress)
 }
 
 // DecodeService reads a review of a v1 Service, as DecodePod does.
 func DecodeService(body []byte) (*Request[policy.Service], error) {
-	return decode(body, services, (*reader).service, (*reader).service)
+	return decode(body, services, readService, readService)
 }
 
 // maxUID is how long a uid may be, which is sent back as it is. The API server's have 36 characters.
 const maxUID = 128
 
+const (
+	// maxElements bounds the list elements and map entries of an object that are kept: each may be compared with every
+	// pattern of every rule. An element can take three bytes of JSON and sixty of memory. No object that means anything
+	// comes near it: etcd takes 1.5 MiB, 150 bytes for each.
+	maxElements = 10_000
+	// maxText bounds the bytes of text of an object that are kept: as many as the API server reads of a request (3 MiB),
+	// so that nothing in etcd has more.
+	maxText = 3 << 20
+)
+
+// limits are those of an object, and of what is around the objects.
+func limits() jsonscan.Limits { return jsonscan.Limits{Elements: maxElements, Text: maxText} }
+
 // UID finds the uid of a review in the first bytes of its body, so that a review that is too large to be read can still
 // be answered: kube-apiserver writes it before anything of the object, within the first 200 bytes.
 func UID(prefix []byte) (uid string, ok bool) {
-	r := newReader(prefix)
-	for name := range r.members {
+	r := jsonscan.New(prefix, limits())
+	for name := range r.Members {
 		if string(name) != "request" {
 			continue
 		}
-		for name := range r.members {
+		for name := range r.Members {
 			if string(name) == "uid" {
-				if uid = r.string(); uid == "" || len(uid) > maxUID {
+				if uid = r.String(); uid == "" || len(uid) > maxUID {
 					return "", false
 				}
 				return uid, true
@@ -73,131 +85,114 @@ func UID(prefix []byte) (uid string, ok bool) {
 }
 
 // decode reads a review whose object and old object are read by a function each.
-func decode[T any](body []byte, want resource, object, old func(*reader, *T)) (*Request[T], error) {
-	r := newReader(body)
-	req := envelope(r, want, object, old)
-	r.end()
-	if r.err != nil {
-		return nil, reviewError(body, r.err)
+func decode[T any](body []byte, want resource, object, old func(*jsonscan.Reader, *T)) (*Request[T], error) {
+	r := jsonscan.New(body, limits())
+	req := readReview(r, want, object, old)
+	if err := r.End(); err != nil {
+		return nil, reviewError(body, err)
 	}
 	return req, nil
 }
 
-var reviewFields = fieldsOf("kind", "apiVersion", "request")
-
-// envelope reads an AdmissionReview.
-func envelope[T any](r *reader, want resource, object, old func(*reader, *T)) *Request[T] {
+// readReview reads an AdmissionReview.
+func readReview[T any](r *jsonscan.Reader, want resource, object, old func(*jsonscan.Reader, *T)) *Request[T] {
 	var version, kind string
 	var req *Request[T]
-	for field := range r.fields(reviewFields) {
-		switch field {
+	for name := range r.Fields {
+		switch string(name) {
 		case "apiVersion":
-			version = r.string()
-			r.checkVersion(version)
+			version = r.String()
+			checkVersion(r, version)
 		case "kind":
-			kind = r.string()
-			r.checkKind(kind)
+			kind = r.String()
+			checkKind(r, kind)
 		case "request":
-			req = optional(r, func(r *reader, req *Request[T]) { request(r, req, want, object, old) })
+			req = jsonscan.Optional(r, func(r *jsonscan.Reader, req *Request[T]) { readRequest(r, req, want, object, old) })
 		}
 	}
-	r.checkVersion(version)
-	r.checkKind(kind)
+	checkVersion(r, version)
+	checkKind(r, kind)
 	if req == nil {
-		r.fail(badRequest("request is missing"))
+		r.Fail(badRequest("request is missing"))
 	}
 	return req
 }
 
-func (r *reader) checkVersion(version string) {
+func checkVersion(r *jsonscan.Reader, version string) {
 	switch version {
 	case reviewVersion:
 	case "":
-		r.fail(badRequest("apiVersion is missing, want %s", reviewVersion))
+		r.Fail(badRequest("apiVersion is missing, want %s", reviewVersion))
 	case "admission.k8s.io/v1beta1":
-		r.fail(badRequest("apiVersion is %s, want %s: set admissionReviewVersions: [v1] in the webhook configuration",
+		r.Fail(badRequest("apiVersion is %s, want %s: set admissionReviewVersions: [v1] in the webhook configuration",
 			version, reviewVersion))
 	default:
-		r.fail(badRequest("apiVersion is %s, want %s", text.Quote(version), reviewVersion))
+		r.Fail(badRequest("apiVersion is %s, want %s", text.Quote(version), reviewVersion))
 	}
 }
 
-func (r *reader) checkKind(kind string) {
+func checkKind(r *jsonscan.Reader, kind string) {
 	switch kind {
 	case reviewKind:
 	case "":
-		r.fail(badRequest("kind is missing, want %s", reviewKind))
+		r.Fail(badRequest("kind is missing, want %s", reviewKind))
 	default:
-		r.fail(badRequest("kind is %s, want %s", text.Quote(kind), reviewKind))
+		r.Fail(badRequest("kind is %s, want %s", text.Quote(kind), reviewKind))
 	}
 }
 
-var requestFields = fieldsOf("uid", "-kind", "resource", "subResource", "-requestKind", "-requestResource", "-requestSubResource",
-	"name", "namespace", "operation", "userInfo", "object", "oldObject", "dryRun", "-options")
-
-// request reads an AdmissionRequest.
-func request[T any](r *reader, req *Request[T], want resource, object, old func(*reader, *T)) {
+// readRequest reads an AdmissionRequest.
+func readRequest[T any](r *jsonscan.Reader, req *Request[T], want resource, object, old func(*jsonscan.Reader, *T)) {
 	var of resource
-	for field := range r.fields(requestFields) {
-		switch field {
+	for name := range r.Fields {
+		switch string(name) {
 		case "uid":
-			req.UID = r.string()
+			req.UID = r.String()
 			if len(req.UID) > maxUID {
-				r.fail(badRequest("request.uid has %d bytes: a UUID has 36", len(req.UID)))
+				r.Fail(badRequest("request.uid has %d bytes: a UUID has 36", len(req.UID)))
 			}
 		case "resource":
-			of = r.resource()
-			r.checkResource(of, want)
+			of = readResource(r)
+			checkResource(r, of, want)
 		case "subResource":
-			req.Subresource = r.string()
+			req.Subresource = r.String()
 		case "name":
-			req.Name = r.string()
+			req.Name = r.String()
 		case "namespace":
-			req.Namespace = r.string()
+			req.Namespace = r.String()
 		case "operation":
-			req.Operation = policy.Operation(r.string())
+			req.Operation = policy.Operation(r.String())
 		case "userInfo":
-			r.userInfo(&req.Attributes)
+			readUserInfo(r, &req.Attributes)
 		case "object":
-			req.Object = objectOf(r, object)
+			r.Apart(func() { req.Object = jsonscan.Optional(r, object) })
 		case "oldObject":
-			req.Old = objectOf(r, old)
+			r.Apart(func() { req.Old = jsonscan.Optional(r, old) })
 		case "dryRun":
-			req.DryRun = r.bool()
+			req.DryRun = r.Bool()
 		}
 	}
 	req.Resource = of.name
-	r.checkResource(of, want)
+	checkResource(r, of, want)
 	switch creates, updates := req.Operation == policy.Create, req.Operation == policy.Update; {
 	case req.UID == "":
-		r.fail(badRequest("request.uid is missing"))
+		r.Fail(badRequest("request.uid is missing"))
 	case req.Operation == "":
-		r.fail(badRequest("request.operation is missing"))
+		r.Fail(badRequest("request.operation is missing"))
 	case (creates || updates) && req.Object == nil:
-		r.fail(badRequest("request.object is missing: operation %s has one", req.Operation))
+		r.Fail(badRequest("request.object is missing: operation %s has one", req.Operation))
 	case updates && req.Old == nil:
-		r.fail(badRequest("request.oldObject is missing: operation %s has one", req.Operation))
+		r.Fail(badRequest("request.oldObject is missing: operation %s has one", req.Operation))
 	}
 }
 
-// objectOf reads an object of the review; null is nil. What is kept of it is counted by itself.
-func objectOf[T any](r *reader, read func(*reader, *T)) *T {
-	around := r.kept
-	r.kept = kept{}
-	v := optional(r, read)
-	r.kept = around
-	return v
-}
-
-var userFields = fieldsOf("username", "-uid", "groups", "-extra")
-
-func (r *reader) userInfo(a *policy.Attributes) {
-	for field := range r.fields(userFields) {
-		switch field {
+func readUserInfo(r *jsonscan.Reader, a *policy.Attributes) {
+	for name := range r.Fields {
+		switch string(name) {
 		case "username":
-			a.User = r.string()
+			a.User = r.String()
 		case "groups":
-			a.Groups = r.strings()
+			a.Groups = r.Strings()
 		}
 	}
 }
@@ -221,28 +216,26 @@ func (g resource) String() string {
 	return g.name + "." + g.version + "." + g.group
 }
 
-var resourceFields = fieldsOf("group", "version", "resource")
-
-func (r *reader) resource() (g resource) {
-	for field := range r.fields(resourceFields) {
-		switch field {
+func readResource(r *jsonscan.Reader) (g resource) {
+	for name := range r.Fields {
+		switch string(name) {
 		case "group":
-			g.group = r.string()
+			g.group = r.String()
 		case "version":
-			g.version = r.string()
+			g.version = r.String()
 		case "resource":
-			g.name = r.string()
+			g.name = r.String()
 		}
 	}
 	return g
 }
 
-func (r *reader) checkResource(got, want resource) {
+func checkResource(r *jsonscan.Reader, got, want resource) {
 	switch got {
 	case want:
 	case resource{}:
-		r.fail(badRequest("request.resource is missing, want %s", want))
+		r.Fail(badRequest("request.resource is missing, want %s", want))
 	default:
-		r.fail(badRequest("request.resource is %s, want %s", text.Truncate(got.String(), text.Short), want))
+		r.Fail(badRequest("request.resource is %s, want %s", text.Truncate(got.String(), text.Short), want))
 	}
 }

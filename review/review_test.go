@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/evergate/evergate/internal/jsonscan"
 	"github.com/evergate/evergate/policy"
 	"github.com/evergate/evergate/review/reviewtest"
 )
@@ -228,7 +229,7 @@ func wantContentError(t *testing.T, err error, uid, msg string) {
 	if !errors.As(err, &content) {
 		t.Fatalf("got %T %v, want a *ContentError", err, err)
 	}
-	if diff := cmp.Diff(&ContentError{UID: uid, Msg: msg, Oversized: strings.HasSuffix(msg, tooMuchText)}, content); diff != "" {
+	if diff := cmp.Diff(&ContentError{UID: uid, Msg: msg, Oversized: strings.HasSuffix(msg, "MiB of text that is judged")}, content); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -256,12 +257,12 @@ func TestDecodeDepth(t *testing.T) {
 				value := strings.Repeat(open, n) + "1" + strings.Repeat(shut, n)
 				return []byte(creation("pods", strings.Replace(test.open, "%s", value, 1)))
 			}
-			if _, err := DecodePod(nested(maxDepth - test.levels)); err != nil {
+			if _, err := DecodePod(nested(jsonscan.MaxDepth - test.levels)); err != nil {
 				t.Errorf("at the limit: %v", err)
 			}
-			_, err := DecodePod(nested(maxDepth - test.levels + 1))
+			_, err := DecodePod(nested(jsonscan.MaxDepth - test.levels + 1))
 			wantContentError(t, err, "u-1", deep)
-			_, err = DecodePod(nested(300 * maxDepth))
+			_, err = DecodePod(nested(300 * jsonscan.MaxDepth))
 			wantContentError(t, err, "u-1", deep)
 		})
 	}

@@ -1,90 +1,81 @@
 package review
 
-import "github.com/evergate/evergate/policy"
+import (
+	"github.com/evergate/evergate/internal/jsonscan"
+	"github.com/evergate/evergate/policy"
+)
 
-func (r *reader) service(s *policy.Service) {
-	for field := range r.fields(serviceObjectFields) {
-		switch field {
+func readService(r *jsonscan.Reader, s *policy.Service) {
+	for name := range r.Fields {
+		switch string(name) {
 		case "metadata":
-			r.meta(&s.Meta, metaFields)
+			readMeta(r, &s.Meta)
 		case "spec":
-			r.serviceSpec(s)
+			readServiceSpec(r, s)
 		case "status":
-			s.LoadBalancerIngress = r.serviceStatus()
+			s.LoadBalancerIngress = readServiceStatus(r)
 		}
 	}
 }
 
-var (
-	serviceObjectFields = fieldsOf("-kind", "-apiVersion", "metadata", "spec", "status")
-	serviceStatusFields = fieldsOf("loadBalancer", "-conditions")
-	balancerFields      = fieldsOf("ingress")
-	ingressPointFields  = fieldsOf("ip", "hostname", "-ipMode", "-ports")
-)
+func readServiceSpec(r *jsonscan.Reader, s *policy.Service) {
+	for name := range r.Fields {
+		switch string(name) {
+		case "type":
+			s.Type = r.String()
+		case "ports":
+			s.Ports = jsonscan.List(r, readServicePort)
+		case "externalIPs":
+			s.ExternalIPs = r.Strings()
+		case "externalName":
+			s.ExternalName = r.String()
+		case "loadBalancerClass":
+			s.LoadBalancerClass = r.OptionalString()
+		case "loadBalancerSourceRanges":
+			s.LoadBalancerSourceRanges = r.Strings()
+		case "allocateLoadBalancerNodePorts":
+			s.AllocateLoadBalancerNodePorts = r.OptionalBool()
+		case "healthCheckNodePort":
+			s.HealthCheckNodePort = r.Int32()
+		}
+	}
+}
 
-func (r *reader) serviceStatus() (points []policy.LoadBalancerIngress) {
-	for field := range r.fields(serviceStatusFields) {
-		if field != "loadBalancer" {
+func readServicePort(r *jsonscan.Reader, p *policy.ServicePort) {
+	for name := range r.Fields {
+		switch string(name) {
+		case "name":
+			p.Name = r.String()
+		case "port":
+			p.Port = r.Int32()
+		case "nodePort":
+			p.NodePort = r.Int32()
+		}
+	}
+}
+
+// readServiceStatus returns status.loadBalancer.ingress.
+func readServiceStatus(r *jsonscan.Reader) (points []policy.LoadBalancerIngress) {
+	for name := range r.Fields {
+		if string(name) != "loadBalancer" {
 			continue
 		}
-		for field := range r.fields(balancerFields) {
-			if field == "ingress" {
-				points = list(r, (*reader).ingressPoint)
+		for name := range r.Fields {
+			if string(name) == "ingress" {
+				points = jsonscan.List(r, readLoadBalancerIngress)
 			}
 		}
 	}
 	return points
 }
 
-func (r *reader) ingressPoint(p *policy.LoadBalancerIngress) {
-	for field := range r.fields(ingressPointFields) {
-		switch field {
+func readLoadBalancerIngress(r *jsonscan.Reader, p *policy.LoadBalancerIngress) {
+	for name := range r.Fields {
+		switch string(name) {
 		case "ip":
-			p.IP = r.string()
+			p.IP = r.String()
 		case "hostname":
-			p.Hostname = r.string()
-		}
-	}
-}
-
-var serviceFields = fieldsOf("ports", "-selector", "-clusterIP", "-clusterIPs", "type", "externalIPs", "-sessionAffinity",
-	"loadBalancerSourceRanges", "externalName", "-externalTrafficPolicy", "healthCheckNodePort", "-ipFamilies", "-ipFamilyPolicy",
-	"allocateLoadBalancerNodePorts", "loadBalancerClass", "-internalTrafficPolicy")
-
-func (r *reader) serviceSpec(s *policy.Service) {
-	for field := range r.fields(serviceFields) {
-		switch field {
-		case "type":
-			s.Type = r.string()
-		case "ports":
-			s.Ports = list(r, (*reader).servicePort)
-		case "externalIPs":
-			s.ExternalIPs = r.strings()
-		case "externalName":
-			s.ExternalName = r.string()
-		case "loadBalancerClass":
-			s.LoadBalancerClass = r.optionalString()
-		case "loadBalancerSourceRanges":
-			s.LoadBalancerSourceRanges = r.strings()
-		case "allocateLoadBalancerNodePorts":
-			s.AllocateLoadBalancerNodePorts = r.optionalBool()
-		case "healthCheckNodePort":
-			s.HealthCheckNodePort = r.int32()
-		}
-	}
-}
-
-var servicePortFields = fieldsOf("name", "-protocol", "-appProtocol", "port", "-targetPort", "nodePort")
-
-func (r *reader) servicePort(p *policy.ServicePort) {
-	for field := range r.fields(servicePortFields) {
-		switch field {
-		case "name":
-			p.Name = r.string()
-		case "port":
-			p.Port = r.int32()
-		case "nodePort":
-			p.NodePort = r.int32()
+			p.Hostname = r.String()
 		}
 	}
 }

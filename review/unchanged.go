@@ -1,6 +1,10 @@
 package review
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/evergate/evergate/internal/jsonscan"
+)
 
 // Unchanged reports whether a review is of an update that changes nothing that could be judged: labels and annotations,
 // spec and status are, byte by byte, what they were. The API server writes both objects in the same way. It needs no
@@ -9,14 +13,14 @@ func Unchanged(body []byte) bool {
 	if !hasOld(body) { // most reviews, and then nothing need be read
 		return false
 	}
-	r := newReader(body)
+	r := jsonscan.New(body, limits())
 	var object, old judged
 	objects := 0
-	for name := range r.members {
+	for name := range r.Members {
 		if string(name) != "request" {
 			continue
 		}
-		for name := range r.members {
+		for name := range r.Members {
 			switch string(name) {
 			case "object":
 				objects++
@@ -27,8 +31,7 @@ func Unchanged(body []byte) bool {
 			}
 		}
 	}
-	r.end()
-	return r.err == nil && objects == 2 && object.found && object.equal(&old)
+	return r.End() == nil && objects == 2 && object.found && object.equal(&old)
 }
 
 // hasOld reports whether an object may stand at oldObject, which all but updates have as null. A text that holds that name
@@ -61,14 +64,14 @@ func (j *judged) equal(k *judged) bool {
 		bytes.Equal(j.annotations, k.annotations) && bytes.Equal(j.spec, k.spec) && bytes.Equal(j.status, k.status)
 }
 
-func (j *judged) read(r *reader) {
+func (j *judged) read(r *jsonscan.Reader) {
 	metadata := false
-	for name := range r.members {
+	for name := range r.Members {
 		switch string(name) {
 		case "metadata":
 			j.twice = j.twice || metadata
 			metadata = true
-			for name := range r.members {
+			for name := range r.Members {
 				switch string(name) {
 				case "labels":
 					j.part(r, &j.labels)
@@ -85,8 +88,8 @@ func (j *judged) read(r *reader) {
 }
 
 // part reads a part, which must not stand twice: which of the two counts?
-func (j *judged) part(r *reader, part *[]byte) {
+func (j *judged) part(r *jsonscan.Reader, part *[]byte) {
 	j.twice = j.twice || *part != nil
-	*part = r.raw()
+	*part = r.Raw()
 	j.found = true
 }

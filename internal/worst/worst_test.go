@@ -36,16 +36,8 @@ func TestEveryFieldIsTried(t *testing.T) {
 			continue // a policy, which has limits of its own
 		}
 		ast.Inspect(tree, func(n ast.Node) bool {
-			call, ok := n.(*ast.CallExpr)
-			if !ok {
-				return true
-			}
-			if f, ok := call.Fun.(*ast.Ident); ok && strings.HasSuffix(strings.ToLower(f.Name), "fieldsof") {
-				for _, arg := range call.Args {
-					if name := literal(arg); name != "" && !strings.HasPrefix(name, "-") {
-						read[name] = true
-					}
-				}
+			for _, name := range namesRead(n) {
+				read[name] = true
 			}
 			return true
 		})
@@ -58,6 +50,34 @@ func TestEveryFieldIsTried(t *testing.T) {
 			t.Errorf("the decoder reads %s, which no row has: has kinds the Kubernetes type that it is a field of?", name)
 		}
 	}
+}
+
+// namesRead returns the names of fields that a switch or a comparison of string(name) has.
+func namesRead(n ast.Node) (names []string) {
+	ofName := func(e ast.Expr) bool {
+		call, ok := e.(*ast.CallExpr)
+		if !ok {
+			return false
+		}
+		f, ok := call.Fun.(*ast.Ident)
+		return ok && f.Name == "string"
+	}
+	switch n := n.(type) {
+	case *ast.BinaryExpr:
+		if ofName(n.X) {
+			names = append(names, literal(n.Y))
+		}
+	case *ast.SwitchStmt:
+		if !ofName(n.Tag) {
+			return nil
+		}
+		for _, c := range n.Body.List {
+			for _, e := range c.(*ast.CaseClause).List {
+				names = append(names, literal(e))
+			}
+		}
+	}
+	return names
 }
 
 // Every key of an annotation that the code knows is tried.

@@ -1,15 +1,13 @@
-package review
+package jsonscan
 
 import (
 	"encoding/binary"
 	"math/bits"
-	"unicode/utf8"
 )
 
-// The scanner says where a JSON value ends, and nothing else: what is wrong with a text that is not JSON is told by
-// jsontext, which then reads it again. It takes what jsontext takes (RFC 8259, with any bytes in strings), no more and no
-// less: FuzzScan compares the two. It exists because most of what a review costs is getting past fields that decide
-// nothing; docs/decisions/0010-own-scanner.md has the figures.
+// The scanner says where a JSON value ends, and nothing else: what is wrong with a text that is not JSON, jsontext says,
+// which then reads it again. It accepts what jsontext accepts (RFC 8259, with any bytes in strings): FuzzScan compares
+// the two.
 //
 // Its functions take a text and a position in it and return the position behind what they have read, or notJSON.
 
@@ -19,22 +17,9 @@ const (
 	tooDeep = -2 // perhaps JSON, and nested deeper than there is room for
 )
 
-// skip returns where the value at i ends. room is how many levels deep it may be nested.
+// skip returns where the value at i ends. room is how many levels deep it may be nested. Strings are read in place: a call
+// for each would take as long as most strings do.
 func skip(data []byte, i, room int) int {
-	if len(data)-i > blockSize && data[i]|0x20 == '{' && room >= mostLevels { // in ASCII { is [ with the sixth bit
-		if data[i+1] == data[i]+2 { // and its closer two behind it
-			return i + 2
-		}
-		if end := skipBlocks(data, i); end >= 0 {
-			return end
-		}
-	}
-	return skipTokens(data, i, room)
-}
-
-// skipTokens does what skip does, token by token. Strings are read in place: for a call all that is at hand would have to be put
-// aside, which takes as long as most strings do.
-func skipTokens(data []byte, i, room int) int {
 	var around levels
 	var name bool // not a value comes next but the name of a field
 	var c byte
@@ -60,7 +45,7 @@ func skipTokens(data []byte, i, room int) int {
 				return tooDeep
 			}
 			if around.n == mostLevels {
-				i = skipTokens(data, i, room-mostLevels)
+				i = skip(data, i, room-mostLevels)
 				break
 			}
 			around = around.enter(c)
@@ -209,22 +194,6 @@ func isShortEscape(c byte) bool {
 		return true
 	}
 	return false
-}
-
-// isPlain says whether a string that stands for these bytes can be written with them as they are, between quotes.
-func isPlain(content []byte) bool {
-	for ; len(content) >= 8; content = content[8:] {
-		b := binary.LittleEndian.Uint64(content)
-		if special(b)|b&high != 0 {
-			return false
-		}
-	}
-	for _, c := range content {
-		if c == '"' || c == '\\' || c < ' ' || c >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
 }
 
 // special returns the highest bit of the first of eight bytes that is special in a string: a quote, a backslash or a control

@@ -1,10 +1,8 @@
-package review
+package jsonscan
 
 import (
-	"bytes"
 	"errors"
 	"io"
-	"slices"
 	"strings"
 	"testing"
 
@@ -12,6 +10,9 @@ import (
 
 	"github.com/evergate/evergate/review/reviewtest"
 )
+
+// testLimits are as large as those of a review.
+func testLimits() Limits { return Limits{Elements: 10_000, Text: 3 << 20} }
 
 // FuzzScan holds the scanner to jsontext: the same texts are JSON, and the same strings need no unquoting.
 func FuzzScan(f *testing.F) {
@@ -24,10 +25,7 @@ func FuzzScan(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		end := skip(text, 0, maxDepth)
-		if byToken := skipTokens(text, 0, maxDepth); end != byToken {
-			t.Fatalf("%q: ends at %d, token by token at %d", text, end, byToken)
-		}
+		end := skip(text, 0, MaxDepth)
 		ok := end >= 0 && space(text, end) == len(text)
 		if want := isJSON(text); ok != want {
 			t.Fatalf("%q: the scanner says %t, jsontext says %t", text, ok, want)
@@ -38,7 +36,7 @@ func FuzzScan(f *testing.F) {
 		start := space(text, 0)
 		raw := text[start:end]
 		want, _ := jsontext.AppendUnquote(nil, raw) // its error tells of bytes that are not UTF-8
-		if got := newReader(nil).unescape(raw[1 : len(raw)-1]); string(got) != string(want) {
+		if got := New(nil, testLimits()).unescape(raw[1 : len(raw)-1]); string(got) != string(want) {
 			t.Errorf("%q: unescaped to %q, want %q", raw, got, want)
 		}
 		if _, plain := skipString(text, start); plain && string(want) != string(raw[1:len(raw)-1]) {
@@ -71,7 +69,7 @@ func scanTexts() []string {
 		`[}`, `{]`, `[1}`, `{"a":1]`, `[[[`, `]`, `}`, `[]]`, `1 2`, "\ufeff1", "\v1", `[true,false,null,{"a":[{}]}]`, `"\\"`, `"\\\""`, `{"a\"":1}`,
 		`{"x":"` + strings.Repeat("0123456789", 5) + `\"é"}`,
 	}
-	for _, depth := range []int{63, 64, 65, 128, 129, maxDepth, maxDepth + 1} {
+	for _, depth := range []int{63, 64, 65, 128, 129, MaxDepth, MaxDepth + 1} {
 		texts = append(texts,
 			strings.Repeat("[", depth)+strings.Repeat("]", depth),
 			strings.Repeat("[", depth)+strings.Repeat("]", depth-1)+"}",
@@ -80,21 +78,6 @@ func scanTexts() []string {
 		)
 	}
 	return texts
-}
-
-// What appendString copies as it is, wherever it stands in the string.
-func TestIsPlain(t *testing.T) {
-	for c := range 256 {
-		want := c >= ' ' && c < 0x80 && c != '"' && c != '\\'
-		for before := range 10 {
-			for after := range 10 {
-				content := slices.Concat(bytes.Repeat([]byte("x"), before), []byte{byte(c)}, bytes.Repeat([]byte("~"), after))
-				if isPlain(content) != want {
-					t.Fatalf("%q is plain: %t", content, !want)
-				}
-			}
-		}
-	}
 }
 
 // Strings end where they end, wherever they begin: the scanner looks at eight bytes at a time.
@@ -116,9 +99,9 @@ func TestScanStrings(t *testing.T) {
 	}
 }
 
-// A value that is nested too deep where it stands is none, also one that is gone past in blocks.
+// A value that is nested too deep where it stands is none.
 func TestScanDepth(t *testing.T) {
-	text := []byte(strings.Repeat("[", 9) + `{"a":1}` + strings.Repeat("]", 9) + strings.Repeat(" ", 2*blockSize))
+	text := []byte(strings.Repeat("[", 9) + `{"a":1}` + strings.Repeat("]", 9))
 	for room := range 20 {
 		if end, want := skip(text, 0, room), room >= 10; end >= 0 != want {
 			t.Errorf("%d levels in a place for %d: ends at %d", 10, room, end)

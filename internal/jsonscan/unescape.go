@@ -1,4 +1,4 @@
-package review
+package jsonscan
 
 import (
 	"bytes"
@@ -8,13 +8,13 @@ import (
 
 // unescape returns what the content of a JSON string, which the scanner has checked, stands for, with U+FFFD for each byte
 // that is not UTF-8 and each half of a surrogate pair. It is valid until the next call. Of a string that would be longer
-// than what may be kept it returns no more than tells text so.
-func (r *reader) unescape(content []byte) []byte {
+// than what may be kept it returns no more than tells Text so.
+func (r *Reader) unescape(content []byte) []byte {
 	out := r.scratch[:0]
 	if cap(out) == 0 {
-		out = make([]byte, 0, min(replacement*len(content), maxText+replacement*maxRun))
+		out = make([]byte, 0, min(replacement*len(content), r.limits.Text+replacement*maxRun))
 	}
-	for len(content) > 0 && len(out) <= maxText {
+	for len(content) > 0 && len(out) <= r.limits.Text {
 		if content[0] == '\\' {
 			out, content = r.appendEscapes(out, content)
 			continue
@@ -72,10 +72,10 @@ func appendValid(out, b []byte) []byte {
 // appendEscapes appends what the escapes stand for that content begins with, and the few plain bytes between them: to
 // search for the end of a short run takes longer than to copy it. It returns what comes after them, or more where out is
 // longer than may be kept.
-func (r *reader) appendEscapes(out, content []byte) (_, rest []byte) {
+func (r *Reader) appendEscapes(out, content []byte) (_, rest []byte) {
 	const few = 8
 	plain := 0 // since the last escape
-	for len(content) > 0 && len(out) <= maxText && plain < few {
+	for len(content) > 0 && len(out) <= r.limits.Text && plain < few {
 		c := content[0]
 		switch {
 		case c >= utf8.RuneSelf:

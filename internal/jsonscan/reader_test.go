@@ -1,0 +1,111 @@
+package jsonscan
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// A field is found wherever it stands and however its name is written. Others are skipped.
+func TestFields(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"a":1,"image":2}`:                      "a=1 image=2",
+		`{"image":2,"a":1}`:                      "image=2 a=1",
+		`{ "a" : 1 , "im\u0061ge" : 2 }`:         "a=1 image=2",
+		`{"b":{"a":5},"a":1,"":0,"c":["a"]}`:     "a=1",
+		`{"A":0,"a":` + "\n" + `1,"imag":0}`:     "a=1",
+		`{"b":1,"b":2,"a":3}`:                    "a=3",
+		`{}`:                                     "",
+		`null`:                                   "",
+		`{"a":1,"a":2}`:                          "a: stands twice",
+		`{"a":1,"\u0061":2}`:                     "a: stands twice",
+		`{"\u0061":1,"x":"\u0062","\u0061":2}`:   "a: stands twice",
+		`{"x":{"a":1}}`:                          "x: want a string, got an object",
+		`{"a":"1"}`:                              "a: want a number, got a string",
+		`{"a":1}}`:                               "something follows the end of the JSON at byte 7",
+		`[]`:                                     "want an object, got a list",
+		`{"a":1,}`:                               "jsontext: ",
+		strings.Repeat("[", MaxDepth+1):          "nested too deep",
+		`{"b":` + strings.Repeat("[", MaxDepth):  "nested too deep",
+		`{"a":21474836470000000000000000000000}`: "a: want a whole number of 32 bits, got 21474836470000000000",
+	} {
+		t.Run(text[:min(len(text), 40)], func(t *testing.T) {
+			if got := fieldsOf(text); got != want && (want != "jsontext: " || !strings.HasPrefix(got, want)) {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+// fieldsOf returns the fields a, image and x of an object, which are numbers, or the error.
+func fieldsOf(text string) string {
+	r := New([]byte(text), testLimits())
+	var found []string
+	for name := range r.Fields {
+		switch string(name) {
+		case "a", "image":
+			found = append(found, fmt.Sprintf("%s=%d", name, r.Int32()))
+		case "x":
+			_ = r.String()
+		}
+	}
+	if err := r.End(); err != nil {
+		return err.Error()
+	}
+	return strings.Join(found, " ")
+}
+
+// An error names the path to the value, also where names on the way to it are escaped, long or not printable.
+func TestPath(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"a":{"b":[{},{"c":true}]}}`:                            "a.b[1].c: want a string, got true or false",
+		`{"a":{"b":[[],{"\u0063":true}]}}`:                       "a.b[1].c: want a string, got true or false",
+		`{"\u0061":{"x.io/\u0062":[{"y":"\u0063"},{"c":true}]}}`: "a[x.io/b][1].c: want a string, got true or false",
+		`{"` + strings.Repeat("k", 100) + `":{"c":1}}`:           strings.Repeat("k", 57) + "….c: want a string, got a number",
+		`{"a\u0000b":{"c":1}}`:                                   "a b.c: want a string, got a number",
+	} {
+		r := New([]byte(text), testLimits())
+		var walk func()
+		walk = func() {
+			if c, _ := peek(r.data, r.pos); c == '[' {
+				for range r.Items {
+					walk()
+				}
+				return
+			}
+			for name := range r.Fields {
+				switch string(name) {
+				case "c", "y":
+					_ = r.String()
+				default:
+					walk()
+				}
+			}
+		}
+		walk()
+		if err := r.Err(); err == nil || err.Error() != want {
+			t.Errorf("%s: got %v, want %s", text, err, want)
+		}
+	}
+}
+
+// What is kept counts for each part apart.
+func TestApart(t *testing.T) {
+	r := New([]byte(`{"a":["1","2"],"b":["3","4"],"c":["5"]}`), Limits{Elements: 2, Text: 100})
+	for name := range r.Fields {
+		if string(name) == "c" {
+			_ = r.Strings()
+			continue
+		}
+		r.Apart(func() { _ = r.Strings() })
+	}
+	if err := r.End(); err != nil {
+		t.Error(err)
+	}
+	r = New([]byte(`["1","2","3"]`), Limits{Elements: 2, Text: 100})
+	_ = r.Strings()
+	want := "[2]: too large: an object has at most 2 list elements and map entries that are judged"
+	if err := r.Err(); err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
