@@ -105,7 +105,7 @@ func (f *serveFlags) define(flags *pflag.FlagSet) {
 	flags.StringVar(&f.drainReadiness, "drain-readiness", "fail", "readiness while draining: fail, or keep for a single replica")
 	flags.DurationVar(&f.shutdownTimeout, "shutdown-timeout", lifecycle.DefaultShutdownTimeout, "after the drain, how long reviews under way may take")
 	flags.DurationVar(&f.maxConnectionAge, "max-connection-age", lifecycle.DefaultMaxConnectionAge, "age, ±10 %, at which a connection is retired by its next answer; 0: never")
-	flags.IntVar(&f.maxConnections, "max-connections", lifecycle.DefaultMaxConnections, "connections open at one time; 0: no bound")
+	flags.IntVar(&f.maxConnections, "max-connections", lifecycle.DefaultMaxConnections, "connections open at one time")
 	flags.IntVar(&f.limits.Reviews, "max-in-flight", 0, "reviews decided at one time (default four times the number of cores)")
 	flags.Int64Var(&f.limits.BodyBytes, "max-body-bytes", 0, "`bytes` of reviews held at one time, at least the largest review (default 64 MiB)")
 
@@ -179,6 +179,9 @@ func (f *serveFlags) checkBounds() error {
 		if b.value < 0 {
 			return fmt.Errorf("--%s is %d: it cannot be negative", b.flag, b.value)
 		}
+	}
+	if f.maxConnections == 0 {
+		return errors.New("--max-connections is 0: it must be bounded, since each connection takes memory")
 	}
 	return nil
 }

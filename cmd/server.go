@@ -17,6 +17,7 @@ import (
 	"github.com/evergate/evergate/certs"
 	"github.com/evergate/evergate/examples"
 	"github.com/evergate/evergate/handlers"
+	"github.com/evergate/evergate/internal/selfprobe"
 	"github.com/evergate/evergate/lifecycle"
 	"github.com/evergate/evergate/policystore"
 	"github.com/evergate/evergate/telemetry"
@@ -32,8 +33,7 @@ type server struct {
 	policies *policystore.Store
 	source   *certs.Source
 	clients  *certs.ClientAuth // nil: callers are not authenticated
-	canary   *handlers.Canary
-	overdue  handlers.Overdue
+	prober   *selfprobe.Prober
 	process  *lifecycle.Process
 
 	address string // of the serving port; known when it is bound
@@ -44,7 +44,6 @@ type server struct {
 func serve(ctx context.Context, f serveFlags, stdout, stderr io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // ends what follows files
-	defer tuneHeap()()
 	registry := telemetry.NewRegistry()
 	verbosity := f.log.verbosity()
 	s := &server{flags: f, log: f.log.logger(stderr, verbosity), metrics: telemetry.NewMetrics(registry)}
@@ -76,7 +75,7 @@ func serve(ctx context.Context, f serveFlags, stdout, stderr io.Writer) error {
 	}
 	config := s.handlers()
 	config.Scrape = telemetry.Scrape(registry, s.log)
-	s.process.Handler, s.process.OpsHandler = handlers.Serving(config), handlers.Ops(config)
+	s.process.Handler, s.process.OpsHandler = handlers.New(config)
 
 	ops, err := new(net.ListenConfig).Listen(ctx, "tcp", f.opsListen)
 	if err != nil {
@@ -112,15 +111,13 @@ func (s *server) load(life context.Context) (err error) {
 			return err
 		}
 	}
-	if s.canary, err = handlers.NewCanary(); err != nil {
+	if s.prober, err = selfprobe.New(); err != nil {
 		return err
 	}
 	s.process = &lifecycle.Process{
 		Open:   func(ctx context.Context) (net.Listener, error) { return s.open(ctx, life) },
 		Probe:  s.probe,
-		Exempt: func(r *http.Request) bool { return handlers.IsProbe(r) || s.canary.Sent(r) },
-
-		ConnContext: handlers.ConnContext,
+		Exempt: func(r *http.Request) bool { return handlers.IsProbe(r) || s.prober.Sent(r) },
 
 		DrainDelay:       f.drainDelay,
 		DrainTimeout:     f.drainTimeout,
@@ -162,9 +159,8 @@ func (s *server) handlers() handlers.Config {
 		Policies:     s.policies,
 		PolicyStatus: func() any { return s.policies.Status() },
 		Ready:        s.ready,
-		Live:         s.live,
-		Canary:       s.canary,
-		Overdue:      &s.overdue,
+		Live:         s.process.Live,
+		SelfProbe:    s.prober,
 		Metrics:      s.metrics,
 		Tracing:      s.tracing,
 		Log:          s.log,
@@ -182,14 +178,6 @@ func (s *server) ready() error {
 		return err
 	}
 	return s.source.Err()
-}
-
-// live is liveness as a whole: the process answers, and no review has got stuck in it where others do not notice.
-func (s *server) live() error {
-	if err := s.process.Live(); err != nil {
-		return err
-	}
-	return s.overdue.Err()
 }
 
 // open waits for the certificates, follows the files from then on, and binds the serving port.
@@ -227,14 +215,14 @@ func (s *server) waitForCertificates(ctx context.Context) error {
 	return s.clients.Wait(ctx)
 }
 
-// probe has the canary's reviews answered through the real listener, by a connection of its own. Where the listener
+// probe has the self-probe's reviews answered through the real listener, by a connection of its own. Where the listener
 // is on all addresses, dialling "all addresses" means this machine.
 func (s *server) probe(ctx context.Context) error {
 	client := &http.Client{Transport: &http.Transport{
 		TLSClientConfig:     s.source.ProbeConfig(s.clients),
 		TLSHandshakeTimeout: 10 * time.Second, // as kube-apiserver's client has it
 	}}
-	return s.canary.Check(ctx, client, "https://"+s.address)
+	return s.prober.Check(ctx, client, "https://"+s.address)
 }
 
 // exit logs why the process ends, as its last line, and returns the exit code.

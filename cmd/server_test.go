@@ -40,7 +40,7 @@ func TestLiveFallsForAReviewThatHangs(t *testing.T) {
 		stuck := stuckPolicies{make(chan struct{})}
 		config.Policies = stuck
 		defer close(stuck.release)
-		serving, ops := handlers.Serving(config), handlers.Ops(config)
+		serving, ops := handlers.New(config)
 		check := func(status int, body string) {
 			t.Helper()
 			for _, h := range []http.Handler{serving, ops} {
@@ -57,7 +57,7 @@ func TestLiveFallsForAReviewThatHangs(t *testing.T) {
 		<-time.After(44 * time.Second)
 		check(http.StatusOK, "ok\n")
 		<-time.After(2 * time.Second)
-		check(http.StatusServiceUnavailable, "hung: reviews that have been decided for more than 45s: 1\n")
+		check(http.StatusServiceUnavailable, "stuck: reviews that have been decided for more than 45s: 1\n")
 	})
 }
 

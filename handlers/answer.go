@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// shown is how many findings a denial names, and how many warnings an answer carries: enough to mend an object in
+	// shown is how many findings a denial names, and how many warnings an answer carries: enough to fix an object in
 	// one go, few enough to be read, and as warnings within the 4,096 runes that kube-apiserver passes on.
 	shown = 10
 	// maxSentence bounds the bytes of one finding in a denial: a value in it may be an annotation of 256 KiB.

@@ -17,7 +17,7 @@ import (
 func BenchmarkReview(b *testing.B) {
 	f := newFixture(b, benchPolicy())
 	f.Log = slog.New(slog.DiscardHandler)
-	h := Serving(f.Config)
+	h := servingOf(f.Config)
 	paths := map[string][]string{
 		"pods":      {"/mutate/pods", "/validate/pods"},
 		"ingresses": {"/validate/ingresses"},
@@ -37,7 +37,6 @@ func benchmark(b *testing.B, h http.Handler, path string, data []byte) {
 	r := httptest.NewRequest(http.MethodPost, path+"?timeout=3s", nil)
 	r.Header.Set("Content-Type", "application/json")
 	r.ContentLength = int64(len(data))
-	r = r.WithContext(ConnContext(r.Context()))
 	w := &discard{header: http.Header{}}
 	for b.Loop() {
 		body.Reset(data)

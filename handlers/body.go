@@ -10,18 +10,19 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/evergate/evergate/internal/limit"
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/review"
+	"github.com/evergate/evergate/telemetry"
 )
 
 const (
 	// firstBytes is how much of a body is read before more is reserved for it: a TLS record, and more than most reviews have.
 	// Those of all connections there can be are half of the bytes that can be reserved.
 	firstBytes = 16 << 10
-	// growth is how many times as much is reserved as has arrived, up to mostBytes. One step reaches that, so that of nearly
+	// growth is how many times as much is reserved as has arrived, up to limit.MaxBuffer. One step reaches that, so that of nearly
 	// every review no more than its first bytes are copied, and a peer that has announced 20 MiB and sent 16 KiB holds 256 KiB.
-	growth    = 16
-	mostBytes = 256 << 10
+	growth = 16
 	// uidBytes is how much of a body is searched for its uid where the rest is not read, or not JSON: kube-apiserver writes kind,
 	// apiVersion and request.uid first, in 150 bytes.
 	uidBytes = 4 << 10
@@ -71,32 +72,34 @@ func isJSON(contentType string) bool {
 	return err == nil && mediaType == want
 }
 
-// readBody reads the body of r into memory that held has been given for it. It reserves more only as bytes arrive:
-// a peer reserves little by announcing much. One that has sent mostBytes is given all that it has announced: those who
-// wait for room hold little of it, so that somebody always has all that he needs and comes to an end.
-func (s *server) readBody(ctx context.Context, r *http.Request, patience time.Time, held *share) ([]byte, error) {
-	var body []byte
+// readBody reads the body of r into memory that is reserved for it. It reserves more only as bytes arrive, so that a client
+// reserves little by announcing much. One that has sent limit.MaxBuffer gets all that it has announced: those that wait
+// for memory hold little of it, so that there is always one that has all it needs and comes to an end.
+func (e *endpoint) readBody(ctx context.Context, r *http.Request, queue time.Time, memory *limit.Reservation) (body []byte, err error) {
+	waits := func() func() { return telemetry.Waiting(ctx, "memory") }
+	defer func() {
+		if arrived := memory.Arrived(); arrived != nil {
+			body, err = nil, shed(arrived, bodyBytes)
+		}
+	}()
 	for len(body) < int(r.ContentLength) {
 		size := r.ContentLength
-		if have := int64(len(body)); have < mostBytes {
+		if have := int64(len(body)); have < limit.MaxBuffer {
 			size = min(size, max(firstBytes, growth*have))
 		}
-		if err := held.grow(ctx, patience, size); err != nil {
-			return nil, err
+		if err := memory.Grow(ctx, queue, size, waits); err != nil {
+			return nil, shed(err, bodyBytes)
 		}
 		have := len(body)
-		grown := s.buffers.get(size)
+		grown := e.buffers.Get(size)
 		copy(grown, body)
-		s.buffers.put(body)
+		e.buffers.Put(body)
 		body = grown
 		if n, err := io.ReadFull(r.Body, body[have:]); err != nil {
-			if err := held.arrived(); err != nil {
-				return nil, err
-			}
 			return nil, bodyError(err, int64(have+n), r.ContentLength)
 		}
 	}
-	return body, held.arrived()
+	return body, nil
 }
 
 // skipBody reads a body that is over the limit to its end, so that the caller reads the answer, and returns its uid.

@@ -45,7 +45,7 @@ func TestJudgingHasADeadline(t *testing.T) {
 // can be removed.
 func TestUnjudgedUpdates(t *testing.T) {
 	f := newFixture(t, testPolicy)
-	s := startTLS(t, Serving(f.Config))
+	s := startTLS(t, servingOf(f.Config))
 	ingress := func(finalizers string, hosts int) string {
 		return `{"metadata":{"name":"shop"` + finalizers + `},"spec":{"rules":[` +
 			strings.TrimSuffix(strings.Repeat(`{"host":"evil.example"},`, hosts), ",") + `]}}`
@@ -86,7 +86,7 @@ func TestTooCostlyIsAnswered(t *testing.T) {
 		fmt.Fprintf(&rules, "- {name: r%d, mode: enforce, ports: {allowed: [1-65535]}}\n", i)
 	}
 	f := newFixture(t, rules.String())
-	s := startTLS(t, Serving(f.Config))
+	s := startTLS(t, servingOf(f.Config))
 	object := `{"spec":{"ports":[` + strings.TrimSuffix(strings.Repeat(`{"port":80},`, 10_000), ",") + `]}}`
 	got := send(t, s.Client(), post(t.Context(), t, s.URL+"/validate/services", reviewOf("", "services", "CREATE", object, "")))
 	if answer := decodeWire(t, got.body); got.status != 200 || answer.Response.Allowed {

@@ -22,7 +22,7 @@ pods:
 - {name: told, mode: warn, message: ask us, images: {denied: [docker.io/told]}}
 - {name: noted, mode: audit, images: {denied: [docker.io/noted]}}
 `)
-	s := startTLS(t, Serving(f.Config))
+	s := startTLS(t, servingOf(f.Config))
 	hash := f.Policies.Current().Hash()
 	rewrittenTo := func(ref string) string {
 		return `[{"op":"replace","path":"/spec/containers/0/image","value":"m.example/hub/` + ref + `"},` +

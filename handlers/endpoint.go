@@ -1,17 +1,18 @@
 package handlers
 
 import (
-	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"runtime/debug"
 	"strconv"
-	"strings"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/evergate/evergate/internal/limit"
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy"
 	"github.com/evergate/evergate/review"
@@ -21,11 +22,10 @@ import (
 // server is what all endpoints share.
 type server struct {
 	policies Policies
-	bodies   *budget
-	buffers  buffers // what they are read into, and answers written
-	reviews  *gate   // reviews that are decoded and decided
-	overdue  *Overdue
-	guard    capacity // of the reviews of policies
+	buffers  limit.Buffers // what bodies are read into, and answers written
+	reviews  capacity      // of the reviews of objects
+	guard    capacity      // of the reviews of policies
+	alive    func() error
 	metrics  *telemetry.Metrics
 	tracing  *telemetry.Tracing
 	log      *slog.Logger
@@ -33,25 +33,30 @@ type server struct {
 
 func newServer(cfg Config) *server {
 	limits := cfg.Limits.withDefaults()
-	inside, waits := cfg.Metrics.ReviewsInFlight(), cfg.Metrics.ReviewWaits()
 	return &server{
 		policies: cfg.Policies,
-		bodies:   newBudget(limits.BodyBytes, limits.Line, cfg.Metrics.BodyBytesInFlight()),
-		reviews:  newGate(reviewsAtOnce, int64(limits.Reviews), limits.Line, inside, waits),
-		overdue:  cmp.Or(cfg.Overdue, new(Overdue)),
-		guard:    newGuardCapacity(cfg.Metrics),
-		metrics:  cfg.Metrics,
-		tracing:  cfg.Tracing,
-		log:      cfg.Metrics.Throttle(cfg.Log),
+		reviews: capacity{
+			name:   "reviews",
+			memory: limit.NewMemory(limits.BodyBytes, cfg.Metrics.BodyBytesInFlight()),
+			slots:  limit.NewSlots(limits.Reviews),
+			waits:  cfg.Metrics.ReviewWaits(),
+			most:   maxReviewBytes,
+		},
+		guard:   newGuardCapacity(cfg.Metrics),
+		alive:   cfg.Live,
+		metrics: cfg.Metrics,
+		tracing: cfg.Tracing,
+		log:     cfg.Metrics.Throttle(cfg.Log),
 	}
 }
 
 // capacity is what the reviews of some paths share, and bounds how many of them are in progress.
 type capacity struct {
-	bodies  *budget
-	slots   *gate
-	overdue *Overdue
-	most    int64 // bytes of one body
+	name   string // of what the slots are for, in metrics and sentences
+	memory *limit.Memory
+	slots  *limit.Slots
+	waits  prometheus.Observer // in seconds, of each review
+	most   int64               // bytes of one body
 }
 
 // endpoint answers the reviews that come in on one path.
@@ -64,7 +69,7 @@ type endpoint struct {
 }
 
 func (s *server) endpoint(r reviewing) *endpoint {
-	where := capacity{bodies: s.bodies, slots: s.reviews, overdue: s.overdue, most: maxReviewBytes}
+	where := s.reviews
 	if r.guard {
 		where = s.guard
 	}
@@ -88,7 +93,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// The answer goes out before it is logged: a log that nobody reads must not withhold it.
 	_ = connection.Flush()
 	if err == nil {
-		e.buffers.put(v.encoded)
+		e.buffers.Put(v.encoded)
 	}
 	e.trace(span, r, v, err, took)
 	e.tell(r, v, err, span)
@@ -102,41 +107,44 @@ func (e *endpoint) review(
 	if err := checkHeader(r); err != nil {
 		return nil, err
 	}
-	t := timesOf(r, start)
-	ctx := newLateContext(span.Context(r.Context()), t.deadline)
-	defer ctx.end()
-	_ = connection.SetReadDeadline(t.deadline) // a context does not end the reading of a body
+	d := deadlinesOf(r, start)
+	ctx, cancel := context.WithDeadline(span.Context(r.Context()), d.answer)
+	defer cancel()
+	_ = connection.SetReadDeadline(d.answer) // a context does not end the reading of a body
 
 	span.Stage("read body")
 	if r.ContentLength > e.capacity.most {
 		return e.tooLarge(r)
 	}
-	held := e.capacity.bodies.share(func(why error) {
-		ctx.cutOff(why)
-		_ = connection.SetReadDeadline(time.Now())
-	})
-	defer held.release()
-	body, err := e.readBody(ctx, r, t.patience, held)
+	memory := e.capacity.memory.Reserve(func() { _ = connection.SetReadDeadline(time.Now()) })
+	defer memory.Release()
+	body, err := e.readBody(ctx, r, d.queue, memory)
 	if err != nil {
 		return nil, err
 	}
-	span.Stage("wait for turn")
-	if err := e.capacity.slots.enter(ctx, t.patience, 1); err != nil {
-		return nil, err
+	span.Stage("wait for slot")
+	waited := time.Now()
+	slot, err := e.capacity.slots.Acquire(ctx, d.queue)
+	e.capacity.waits.Observe(time.Since(waited).Seconds())
+	if err != nil {
+		return nil, shed(err, e.capacity.name)
 	}
-	began := time.Now()
-	defer func() { e.capacity.slots.leave(1, time.Since(began)) }()
-	within := t.judging()
+	slot.Describe(e.path, body)
+	defer func() {
+		slot.Release()
+		e.buffers.Put(body) // not before: the stuck-review detector may read it
+	}()
+	e.metrics.ReviewsInFlight().Inc()
+	defer e.metrics.ReviewsInFlight().Dec()
+	within := d.judging()
 	if e.reviewing.guard {
-		within = min(guardWithin, t.timeout*2/3)
+		within = min(guardWithin, d.timeout*2/3)
 	}
 	return e.decide(body, within, span)
 }
 
-// decide takes the policy, once, and judges the review in body by it. Nobody may use body after that: whatever is kept
-// of it is a copy.
+// decide takes the policy, once, and judges the review in body by it. What the decision keeps of body is a copy.
 func (e *endpoint) decide(body []byte, within time.Duration, span *telemetry.ReviewSpan) (v *verdict, err error) {
-	inTime := false
 	defer func() {
 		switch p := recover(); p {
 		case nil:
@@ -145,12 +153,7 @@ func (e *endpoint) decide(body []byte, within time.Duration, span *telemetry.Rev
 		default:
 			v, err = nil, &panicError{value: p, stack: debug.Stack(), uid: uidOf(body)}
 		}
-		if inTime { // otherwise reportOverdue may still be reading it
-			e.buffers.put(body)
-		}
 	}()
-	watch := e.capacity.overdue.watch(body, e.reportOverdue)
-	defer func() { inTime = watch.end() }()
 	p := e.policies.Current()
 	began := time.Now()
 	effort := &policy.Effort{Expired: func() bool { return time.Since(began) > within }}
@@ -169,7 +172,7 @@ func (e *endpoint) decide(body []byte, within time.Duration, span *telemetry.Rev
 // encode writes the answer into a buffer that goes back when it is sent.
 func (e *endpoint) encode(v *verdict) {
 	answer := v.answer()
-	v.encoded = answer.Append(e.buffers.get(int64(answer.Size()))[:0])
+	v.encoded = answer.Append(e.buffers.Get(int64(answer.Size()))[:0])
 }
 
 // tooLarge decides on a review that is not read because of its size. The object's author chose the size, so it is
@@ -209,57 +212,4 @@ func writeAnswer(w http.ResponseWriter, answer []byte) {
 	h["Content-Type"] = values[:1:1]
 	h["Content-Length"] = values[1:]
 	_, _ = w.Write(answer) // it fails when the caller has gone, and then there is nobody to tell
-}
-
-// times are the limits in time of one review.
-type times struct {
-	patience time.Time // until then it may wait for its turn
-	deadline time.Time // from then on nobody waits for the answer
-	timeout  time.Duration
-}
-
-// maxJudging is how long a review may be decided once it has its slot: some twenty times as long as the most that one may
-// cost takes a core of its own. Then it is answered as one whose object cannot be judged.
-const maxJudging = time.Second
-
-func (t times) judging() time.Duration { return min(maxJudging, t.timeout/2) }
-
-const (
-	// defaultTimeout and maxTimeout are the default and the bound of timeoutSeconds in a webhook configuration.
-	defaultTimeout = 10 * time.Second
-	maxTimeout     = 30 * time.Second
-)
-
-// timesOf reads ?timeout=, the time that kube-apiserver has left, rounded up to whole seconds.
-func timesOf(r *http.Request, start time.Time) times { return timesWithin(timeoutOf(r), start) }
-
-func timeoutOf(r *http.Request) time.Duration {
-	d, err := time.ParseDuration(queryTimeout(r.URL))
-	if err != nil || d <= 0 {
-		d = defaultTimeout
-	}
-	return min(d, maxTimeout)
-}
-
-// queryTimeout returns the value of ?timeout=. As kube-apiserver writes it, alone and with nothing escaped, it need not be
-// parsed.
-func queryTimeout(u *url.URL) string {
-	if value, ok := strings.CutPrefix(u.RawQuery, "timeout="); ok && !strings.ContainsAny(value, "&%+;") {
-		return value
-	}
-	return u.Query().Get("timeout")
-}
-
-// timesWithin divides the d that a caller waits. The deadline is a tenth earlier, for the way back and for what was
-// rounded up: at least 100 ms, and at most the second that it can have been.
-//
-// A review waits until no more is left than Retry-After makes its caller pause, or a fifth where that is less, which is
-// then there for the decision. One that is turned away earlier is sent again within the same deadline, often on a new
-// connection, and says the same ?timeout= though little of it is left: see docs/decisions/0003-wait-rather-than-retry.md.
-func timesWithin(d time.Duration, start time.Time) times {
-	return times{
-		patience: start.Add(d - min(d/5, retryAfter)),
-		deadline: start.Add(d - min(max(d/10, 100*time.Millisecond), time.Second)),
-		timeout:  d,
-	}
 }

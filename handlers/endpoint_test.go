@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"runtime"
 	"strconv"
 	"strings"
@@ -21,6 +22,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/evergate/evergate/internal/limit"
 	"github.com/evergate/evergate/policy"
 	"github.com/evergate/evergate/review"
 	"github.com/evergate/evergate/telemetry"
@@ -45,7 +47,7 @@ func (j fakeJudge) judge(*policy.Policy, []byte, *policy.Effort, *telemetry.Revi
 // fake returns an endpoint, at /fake, that asks judge, and the handler that serves it and the probes.
 func (f *fixture) fake(judge judge) (*server, http.Handler) {
 	s := newServer(f.Config)
-	return s, serving(f.Config, s, []reviewing{{path: "/fake", judge: judge, mode: func(policy.Modes) policy.Mode { return policy.Enforce }}})
+	return s, s.serving(f.Config, []reviewing{{path: "/fake", judge: judge, mode: func(policy.Modes) policy.Mode { return policy.Enforce }}})
 }
 
 func panics(*policy.Policy, []byte, *policy.Effort, *telemetry.ReviewSpan) (*verdict, error) {
@@ -207,7 +209,7 @@ func TestTooLarge(t *testing.T) {
 
 func TestFarTooLarge(t *testing.T) {
 	f := newFixture(t, "")
-	s := startTLS(t, Serving(f.Config))
+	s := startTLS(t, servingOf(f.Config))
 	conn := raw(t, s, "POST /mutate/pods HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 68157440\r\n\r\n{")
 	status, body, closed := readAnswer(t, conn)
 	if want := "the body has 65.0 MiB: a review has at most 20.0 MiB\n"; status != 413 || body != want || !closed {
@@ -243,7 +245,7 @@ func TestOverload(t *testing.T) {
 
 	second := make(chan answered)
 	go func() { second <- send(t, s.Client(), post(t.Context(), t, s.URL+"/fake?timeout=30s", "{}")) }()
-	await(t, func() bool { return server.reviews.waiting.Load() == 1 })
+	await(t, func() bool { return server.reviews.slots.Waiting() == 1 })
 	judge.proceed <- struct{}{}
 	judge.proceed <- struct{}{}
 	if got := <-first; got.status != 200 {
@@ -252,7 +254,7 @@ func TestOverload(t *testing.T) {
 	if got := <-second; got.status != 200 {
 		t.Errorf("the one that waited: %d %s", got.status, got.body)
 	}
-	want := map[string]float64{"reason=reviews_waited": 1}
+	want := map[string]float64{"reason=reviews_timed_out": 1}
 	if diff := cmp.Diff(want, f.series(t, "evergate_reviews_rejected_total")); diff != "" {
 		t.Errorf("rejected (-want +got):\n%s", diff)
 	}
@@ -292,17 +294,17 @@ func TestNoWorkForCallersThatAreGone(t *testing.T) {
 			_ = resp.Body.Close()
 		}
 	}()
-	await(t, func() bool { return server.reviews.waiting.Load() == 1 })
+	await(t, func() bool { return server.reviews.slots.Waiting() == 1 })
 	hangUp()
 	<-gone
-	await(t, func() bool { return server.reviews.waiting.Load() == 0 })
+	await(t, func() bool { return server.reviews.slots.Waiting() == 0 })
 
 	judge.proceed <- struct{}{}
 	<-first
 	if len(judge.started) != 0 {
 		t.Error("the review of a caller that had gone was judged")
 	}
-	await(t, func() bool { return f.series(t, "evergate_reviews_rejected_total")["reason=caller_gone"] == 1 })
+	await(t, func() bool { return f.series(t, "evergate_reviews_rejected_total")["reason=client_gone"] == 1 })
 }
 
 // raw sends bytes as they are, and returns a connection from which the answer can be read.
@@ -359,7 +361,7 @@ func TestSlowBody(t *testing.T) {
 		t.Errorf("answered %d %q, close: %t", status, body, closed)
 	}
 	await(t, func() bool { return f.series(t, "evergate_body_bytes_in_flight")[""] == 0 })
-	if server.reviews.waiting.Load() != 0 {
+	if server.reviews.slots.Waiting() != 0 {
 		t.Error("somebody still waits")
 	}
 }
@@ -382,15 +384,25 @@ func TestBodyThatEndsEarly(t *testing.T) {
 	}
 }
 
+// fakeMemory returns an endpoint with size bytes for bodies.
+func fakeMemory(t *testing.T, size int64) (*fixture, *endpoint) {
+	t.Helper()
+	f := newFixture(t, "")
+	s := newServer(f.Config)
+	s.reviews.memory = limit.NewMemory(size, f.Metrics.BodyBytesInFlight())
+	return f, s.endpoint(reviewing{path: "/fake"})
+}
+
 func TestBodyIsPaidForAsItArrives(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		held := testBudget(64<<20, 1).share(nil)
+		f, e := fakeMemory(t, 64<<20)
+		held := e.capacity.memory.Reserve(func() {})
 		reader, writer := io.Pipe()
 		const length = 3 << 20
 		r := &http.Request{Body: reader, ContentLength: length}
 		read := make(chan []byte, 1)
 		go func() {
-			body, err := new(server).readBody(t.Context(), r, time.Now().Add(time.Minute), held)
+			body, err := e.readBody(t.Context(), r, time.Now().Add(time.Minute), held)
 			if err != nil {
 				t.Error(err)
 			}
@@ -406,8 +418,8 @@ func TestBodyIsPaidForAsItArrives(t *testing.T) {
 			}
 			sent = step.sent
 			synctest.Wait()
-			if held.n != int64(step.held) {
-				t.Errorf("%d bytes are held after %d have arrived, want %d", held.n, step.sent, step.held)
+			if n := f.series(t, "evergate_body_bytes_in_flight")[""]; n != float64(step.held) {
+				t.Errorf("%v bytes are held after %d have arrived, want %d", n, step.sent, step.held)
 			}
 		}
 		if body := <-read; string(body) != text {
@@ -418,73 +430,75 @@ func TestBodyIsPaidForAsItArrives(t *testing.T) {
 
 func TestBodyBytesAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := testBudget(10<<10, 10)
-		decided := arrived(t, b, 8<<10)
+		f, e := fakeMemory(t, 10<<10)
 		read := func() error {
-			held := b.share(nil)
-			defer held.release()
+			held := e.capacity.memory.Reserve(func() {})
+			defer held.Release()
 			r := &http.Request{Body: io.NopCloser(strings.NewReader(strings.Repeat("x", 3<<10))), ContentLength: 3 << 10}
-			_, err := new(server).readBody(t.Context(), r, time.Now().Add(patience), held)
+			_, err := e.readBody(t.Context(), r, time.Now().Add(time.Second), held)
 			return err
 		}
-		if err := read(); err == nil || asHTTPError(err).status != http.StatusTooManyRequests {
+		decided := e.capacity.memory.Reserve(func() {})
+		if err := decided.Grow(t.Context(), time.Now().Add(time.Second), 8<<10, nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := decided.Arrived(); err != nil {
+			t.Fatal(err)
+		}
+		if err := read(); err == nil || asHTTPError(err).reason != "body_bytes_timed_out" {
 			t.Errorf("a body for which there is no room: %v", err)
 		}
-		decided.release()
+		decided.Release()
 		if err := read(); err != nil {
 			t.Errorf("and once there is: %v", err)
 		}
-		arrived(t, b, 10<<10) // everything was given back
+		if n := f.series(t, "evergate_body_bytes_in_flight")[""]; n != 0 {
+			t.Errorf("%v bytes are still held", n)
+		}
 	})
 }
 
-// Whoever can go on, as those whose request has arrived can, goes on before the next review is decided, if reviews have been
-// decided for a while. Before that nobody pays for it.
-func TestArrivedBeforeDecided(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	const rounds = 100
-	for _, tt := range []struct {
-		decided     time.Duration // before each review
-		least, most int64         // that go first; now and then, every 61st time, Go takes who has yielded before the others
-	}{
-		{decidedAtOnce, rounds * 9 / 10, rounds},
-		{0, 0, rounds / 10},
-	} {
-		var ran, first atomic.Int64
-		s, h := newFixture(t, "").fake(func(*policy.Policy, []byte, *policy.Effort, *telemetry.ReviewSpan) (*verdict, error) {
-			first.Add(ran.Load())
-			return &verdict{}, nil
-		})
-		for range rounds {
-			ran.Store(0)
-			s.reviews.yielded.Store(s.reviews.decided.Load() - int64(tt.decided))
-			done := make(chan struct{})
-			go func() {
-				ran.Store(1)
-				close(done)
-			}()
-			h.ServeHTTP(httptest.NewRecorder(), fakeReview())
-			<-done
+// A body that is evicted while it arrives is rejected, and its connection closed.
+func TestBodyIsEvicted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, e := fakeMemory(t, 20<<10)
+		reader, writer := io.Pipe()
+		large := e.capacity.memory.Reserve(func() { _ = writer.CloseWithError(os.ErrDeadlineExceeded) })
+		failed := make(chan error, 1)
+		go func() {
+			defer large.Release()
+			r := &http.Request{Body: reader, ContentLength: 16 << 10}
+			_, err := e.readBody(t.Context(), r, time.Now().Add(time.Minute), large)
+			failed <- err
+		}()
+		synctest.Wait()
+		small := e.capacity.memory.Reserve(func() {})
+		defer small.Release()
+		if err := small.Grow(t.Context(), time.Now().Add(time.Minute), 8<<10, nopWait); err != nil {
+			t.Error(err)
 		}
-		if first := first.Load(); first < tt.least || first > tt.most {
-			t.Errorf("after %v of deciding, of %d that could go on %d did before a review was decided; want %d to %d",
-				tt.decided, rounds, first, tt.least, tt.most)
+		got := asHTTPError(<-failed)
+		want := &httpError{
+			status: 429, reason: "body_bytes_evicted", close: true,
+			msg: "overloaded: this body was evicted for smaller ones before it had arrived",
 		}
-	}
+		if got.status != want.status || got.reason != want.reason || got.msg != want.msg || !got.close {
+			t.Errorf("got %+v, want %+v", got, want)
+		}
+	})
 }
 
-// Whoever can go on waits for no more decisions than there are places, however many reviews have arrived.
+func nopWait() func() { return func() {} }
+
+// A goroutine that can go on, as that of a request that has arrived, waits for few decisions, however many reviews queue.
 func TestDecisionsBetweenTurns(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	const reviews, places = 200, 2
+	const reviews, slots = 200, 2
 	var decided atomic.Int64
 	f := newFixture(t, "")
-	f.Limits.Reviews = places
-	var s *server
-	var h http.Handler
-	s, h = f.fake(func(*policy.Policy, []byte, *policy.Effort, *telemetry.ReviewSpan) (*verdict, error) {
+	f.Limits.Reviews = slots
+	_, h := f.fake(func(*policy.Policy, []byte, *policy.Effort, *telemetry.ReviewSpan) (*verdict, error) {
 		decided.Add(1)
-		s.reviews.decided.Add(int64(decidedAtOnce)) // so long it is taken to last
 		return &verdict{}, nil
 	})
 	var answered atomic.Int64
@@ -500,26 +514,10 @@ func TestDecisionsBetweenTurns(t *testing.T) {
 		now := decided.Load()
 		most, before = max(most, now-before), now
 	}
-	// Five times the places: now and then Go takes who has yielded before the others, or puts somebody aside elsewhere. Without
-	// places it is nearly all of them.
-	if most > 5*places {
-		t.Errorf("with %d places %d reviews were decided between two turns of a goroutine that could go on", places, most)
+	// Five times the slots: now and then Go takes one that has yielded before the others. Without slots it is nearly all.
+	if most > 5*slots {
+		t.Errorf("with %d slots %d reviews were decided between two turns of a goroutine that could go on", slots, most)
 	}
-}
-
-// How long reviews are decided is counted, for the two tests above set it themselves.
-func TestDecidingIsTimed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const took = 5 * time.Millisecond
-		s, h := newFixture(t, "").fake(func(*policy.Policy, []byte, *policy.Effort, *telemetry.ReviewSpan) (*verdict, error) {
-			time.Sleep(took) // in fake time
-			return &verdict{}, nil
-		})
-		h.ServeHTTP(httptest.NewRecorder(), fakeReview())
-		if got := time.Duration(s.reviews.decided.Load()); got != took {
-			t.Errorf("%v are counted, want %v", got, took)
-		}
-	})
 }
 
 func fakeReview() *http.Request {
@@ -528,11 +526,11 @@ func fakeReview() *http.Request {
 	return r
 }
 
-func TestTimes(t *testing.T) {
+func TestDeadlines(t *testing.T) {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for _, tt := range []struct {
-		query              string
-		patience, deadline time.Duration
+		query         string
+		queue, answer time.Duration
 	}{
 		{"?timeout=3s", 2400 * time.Millisecond, 2700 * time.Millisecond},
 		{"?timeout=1s", 800 * time.Millisecond, 900 * time.Millisecond},
@@ -546,9 +544,9 @@ func TestTimes(t *testing.T) {
 		{"?timeout=0s", 9 * time.Second, 9 * time.Second},
 		{"?timeout=-3s", 9 * time.Second, 9 * time.Second},
 	} {
-		got := timesOf(httptest.NewRequest(http.MethodPost, "/mutate/pods"+tt.query, nil), start)
-		if p, d := got.patience.Sub(start), got.deadline.Sub(start); p != tt.patience || d != tt.deadline {
-			t.Errorf("%q: waits %v of %v, want %v of %v", tt.query, p, d, tt.patience, tt.deadline)
+		got := deadlinesOf(httptest.NewRequest(http.MethodPost, "/mutate/pods"+tt.query, nil), start)
+		if q, a := got.queue.Sub(start), got.answer.Sub(start); q != tt.queue || a != tt.answer {
+			t.Errorf("%q: queues %v of %v, want %v of %v", tt.query, q, a, tt.queue, tt.answer)
 		}
 	}
 }
@@ -592,7 +590,7 @@ func TestLabelsAreBounded(t *testing.T) {
 
 // An answer that is an error has its length, so that its end does not wait for what is done after it, as logging is.
 func TestErrorsHaveTheirLength(t *testing.T) {
-	s := startTLS(t, Serving(newFixture(t, "").Config))
+	s := startTLS(t, servingOf(newFixture(t, "").Config))
 	got := send(t, s.Client(), post(t.Context(), t, s.URL+"/validate/pods", "{}"))
 	if length := got.header.Get("Content-Length"); got.status != http.StatusBadRequest || length != strconv.Itoa(len(got.body)) {
 		t.Errorf("%d, length %s of %d", got.status, length, len(got.body))

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/evergate/evergate/internal/limit"
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/review"
 )
@@ -76,6 +78,33 @@ func writeError(w http.ResponseWriter, err error) {
 	h.Set("Content-Length", strconv.Itoa(len(e.msg)+1))
 	w.WriteHeader(e.status)
 	_, _ = io.WriteString(w, e.msg+"\n")
+}
+
+// bodyBytes is the memory of bodies, in metrics and sentences.
+const bodyBytes = "body_bytes"
+
+// shed turns an error of a limiter into the answer of a review that was not started for want of what.
+//
+// It leaves the connection open: the handshake of a new one costs as much as ten small reviews, which is the last thing
+// that an overloaded server needs. After an eviction the rest of the body is not read, so the connection is of no use.
+func shed(err error, what string) error {
+	switch {
+	case errors.Is(err, limit.ErrEvicted):
+		return &httpError{
+			status: http.StatusTooManyRequests, reason: what + "_evicted", close: true,
+			msg: "overloaded: this body was evicted for smaller ones before it had arrived",
+		}
+	case errors.Is(err, context.Canceled):
+		// The client does not read this, unless the server itself has ended the request.
+		return &httpError{
+			status: http.StatusServiceUnavailable, reason: "client_gone", close: true,
+			msg: "the client has gone",
+		}
+	}
+	return &httpError{
+		status: http.StatusTooManyRequests, reason: what + "_timed_out",
+		msg: "overloaded: no room for more " + what,
+	}
 }
 
 func notFound(r *http.Request) *httpError {

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/evergate/evergate/internal/limit"
 )
 
 // What reviews cost the one core of an overworked process, as measured where reviews cost much (TestGoodput of
@@ -18,13 +20,13 @@ const (
 	idleConns     = 25                     // that the client keeps
 )
 
-// overworked is a process of one core before the real gate, and the callers that share a client, all in fake time: the
+// overworked is a process of one core before the real limiter, and the callers that share a client, all in fake time: the
 // figures are the same on every machine.
 type overworked struct {
-	gate    *gate
+	slots   *limit.Slots
 	core    chan struct{}
 	timeout time.Duration
-	times   func() times
+	times   func() deadlines
 
 	idle     chan struct{} // connections that the client keeps
 	used     atomic.Int64  // nanoseconds of the core
@@ -32,11 +34,11 @@ type overworked struct {
 }
 
 // goodput returns the calls that n callers are answered per second of processor time.
-func goodput(t *testing.T, n int, timeout time.Duration, times func() times) (perSecond float64) {
+func goodput(t *testing.T, n int, timeout time.Duration, times func() deadlines) (perSecond float64) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		w := &overworked{
-			gate: testGate(2, n), core: make(chan struct{}, 1), idle: make(chan struct{}, idleConns),
+			slots: limit.NewSlots(2), core: make(chan struct{}, 1), idle: make(chan struct{}, idleConns),
 			timeout: timeout, times: times,
 		}
 		ctx, stop := context.WithCancel(t.Context())
@@ -96,12 +98,13 @@ func (w *overworked) call() {
 func (w *overworked) review(caller context.Context) error {
 	w.work(exchangeCost)
 	t := w.times()
-	ctx, cancel := context.WithDeadline(caller, t.deadline)
+	ctx, cancel := context.WithDeadline(caller, t.answer)
 	defer cancel()
-	if err := w.gate.enter(ctx, t.patience, 1); err != nil {
+	slot, err := w.slots.Acquire(ctx, t.queue)
+	if err != nil {
 		return err
 	}
-	defer w.gate.leave(1, decisionCost)
+	defer slot.Release()
 	w.work(decisionCost)
 	return nil
 }
@@ -121,10 +124,10 @@ func TestGoodputHolds(t *testing.T) {
 	const least, seen = 0.9, 0.8
 	for _, timeout := range []time.Duration{2 * time.Second, 3 * time.Second} {
 		served := int(timeout / 3 / decisionCost) // so many callers wait for a third of their time
-		now := func() times { return timesWithin(timeout, time.Now()) }
-		impatient := func() times {
+		now := func() deadlines { return deadlinesWithin(timeout, time.Now()) }
+		impatient := func() deadlines {
 			t := now()
-			t.patience = time.Now().Add(timeout / 3)
+			t.queue = time.Now().Add(timeout / 3)
 			return t
 		}
 		once := goodput(t, served, timeout, now)

@@ -4,9 +4,8 @@
 //
 //	handlers.go      the routes, and what they need
 //	endpoint.go      one review: limits → body → decode → decide → answer; all HTTP is there
-//	overdue.go       a review that never comes back from being decided
-//	gate.go          overload: how many are decided at once, who waits and for how long
-//	budget.go        overload: how many bytes of bodies are held, and which make room for others
+//	deadlines.go     how long a review may queue and take
+//	stuck.go         the stuck-review detector
 //	body.go          reading the body into memory that was reserved for it
 //	judge.go         what the paths differ in: the object that is decoded and what is asked about it
 //	policy_guard.go  judging policies themselves
@@ -16,17 +15,17 @@
 //	observe.go       what logs and metrics tell of a review
 //	trace.go         what its span tells
 //	probes.go        /livez, /readyz, /policy
-//	canary.go        the process's own reviews, by which it knows that it serves
 package handlers
 
 import (
-	"context"
 	"log/slog"
 	"net/http"
 	"runtime"
 
 	"github.com/go-chi/chi/v5"
+	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/evergate/evergate/internal/selfprobe"
 	"github.com/evergate/evergate/policy"
 	"github.com/evergate/evergate/telemetry"
 )
@@ -41,10 +40,8 @@ type Config struct {
 	Ready, Live func() error
 	// Authenticate lets only accepted callers have their reviews judged; nil lets everybody. It does not concern probes.
 	Authenticate func(http.Handler) http.Handler
-	// Canary is the process's own caller; nil for none.
-	Canary *Canary
-	// Overdue counts the reviews that never come back, for Live to ask. Nil counts for nobody.
-	Overdue *Overdue
+	// SelfProbe is the process calling itself; nil for none.
+	SelfProbe *selfprobe.Prober
 	// Metrics counts reviews; Scrape serves /metrics.
 	Metrics *telemetry.Metrics
 	Scrape  http.Handler
@@ -72,9 +69,6 @@ type Limits struct {
 	// BodyBytes is how many bytes of bodies are held at once. The default is 64 MiB: three of the largest reviews, or
 	// six hundred Pods of 100 KiB; with what decoding allocates and garbage, 250 MiB of memory.
 	BodyBytes int64
-	// Line is how many may wait for one of the two. The default is 2,048: a kube-apiserver works on at most 600
-	// requests at once unless told otherwise (400 reading, 200 writing), so three of them never fill the line.
-	Line int
 }
 
 // A review may have this many bytes. An object that fits etcd (1.5 MiB) can be six times as long in a review, since
@@ -89,22 +83,17 @@ func (l Limits) withDefaults() Limits {
 		l.BodyBytes = 64 << 20
 	}
 	l.BodyBytes = max(l.BodyBytes, maxReviewBytes) // otherwise the largest review would wait for ever
-	if l.Line <= 0 {
-		l.Line = 2048
-	}
 	return l
 }
 
-// Serving returns the handler of the port that kube-apiserver calls: reviews and probes.
-func Serving(cfg Config) http.Handler {
-	routes := serving(cfg, newServer(cfg), reviews())
-	if cfg.Canary == nil {
-		return routes
-	}
-	return cfg.Canary.divert(routes, cfg.Authenticate, cfg.Overdue)
+// New returns the handler of the port that kube-apiserver calls, with reviews and probes, and that of the port for
+// operators, with probes, metrics, and what is loaded.
+func New(cfg Config) (serving, ops http.Handler) {
+	s := newServer(cfg)
+	return s.serving(cfg, reviews()), s.ops(cfg)
 }
 
-func serving(cfg Config, s *server, kinds []reviewing) http.Handler {
+func (s *server) serving(cfg Config, kinds []reviewing) http.Handler {
 	r := router()
 	authenticate := cfg.Authenticate
 	if authenticate == nil {
@@ -113,31 +102,31 @@ func serving(cfg Config, s *server, kinds []reviewing) http.Handler {
 	for _, kind := range kinds {
 		r.Method(http.MethodPost, kind.path, authenticate(s.endpoint(kind)))
 	}
-	r.Get("/livez", probe(cfg.Live))
+	r.Get("/livez", probe(s.live))
 	r.Get("/readyz", probe(cfg.Ready))
-	return routed(r)
+	if cfg.SelfProbe != nil {
+		r.Mount(cfg.SelfProbe.Prefix(), selfProbed(cfg))
+	}
+	return r
 }
 
-// ConnContext returns the context of a new connection's requests, which must be served one after the other, as those of HTTP/1
-// are. It holds what chi needs to route them. Without it chi copies each request to add it, which takes 400 bytes.
-func ConnContext(ctx context.Context) context.Context {
-	return context.WithValue(ctx, chi.RouteCtxKey, chi.NewRouteContext())
+// selfProbed returns the same routes with limits, metrics and a log of their own. The process must be an accepted client
+// of itself, like all others.
+func selfProbed(cfg Config) http.Handler {
+	own := Config{
+		Policies:     cfg.SelfProbe,
+		Authenticate: cfg.Authenticate,
+		Ready:        cfg.Ready,
+		Live:         cfg.Live,
+		Metrics:      telemetry.NewMetrics(prometheus.NewRegistry()),
+		Log:          slog.New(slog.DiscardHandler),
+	}
+	return newServer(own).serving(own, reviews())
 }
 
-// routed clears what chi knows of the request before.
-func routed(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if c := chi.RouteContext(r.Context()); c != nil {
-			c.Reset()
-		}
-		next.ServeHTTP(w, r)
-	})
-}
-
-// Ops returns the handler of the port for operators: probes, metrics, and what is loaded.
-func Ops(cfg Config) http.Handler {
+func (s *server) ops(cfg Config) http.Handler {
 	r := router()
-	r.Get("/livez", probe(cfg.Live))
+	r.Get("/livez", probe(s.live))
 	r.Get("/readyz", probe(cfg.Ready))
 	r.Method(http.MethodGet, "/metrics", cfg.Scrape)
 	r.Get("/policy", policyPage(cfg.PolicyStatus))

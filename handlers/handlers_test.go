@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -94,6 +93,18 @@ func (b *logBuffer) logger(level slog.Level) *slog.Logger {
 	}))
 }
 
+// servingOf returns the handler of the port that kube-apiserver calls.
+func servingOf(cfg Config) http.Handler {
+	serving, _ := New(cfg)
+	return serving
+}
+
+// opsOf returns the handler of the port for operators.
+func opsOf(cfg Config) http.Handler {
+	_, ops := New(cfg)
+	return ops
+}
+
 // series returns the counters and gauges under a name, by their labels as {a="1",b="2"}.
 func (f *fixture) series(t testing.TB, name string) map[string]float64 {
 	t.Helper()
@@ -122,7 +133,6 @@ func startTLS(t testing.TB, h http.Handler) *httptest.Server {
 	t.Helper()
 	s := httptest.NewUnstartedServer(h)
 	s.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
-	s.Config.ConnContext = func(ctx context.Context, _ net.Conn) context.Context { return ConnContext(ctx) }
 	s.StartTLS()
 	t.Cleanup(s.Close)
 	return s
@@ -176,7 +186,7 @@ func TestProbes(t *testing.T) {
 	var live, ready error
 	f.Live = func() error { return live }
 	f.Ready = func() error { return ready }
-	for name, h := range map[string]http.Handler{"serving": Serving(f.Config), "ops": Ops(f.Config)} {
+	for name, h := range map[string]http.Handler{"serving": servingOf(f.Config), "ops": opsOf(f.Config)} {
 		t.Run(name, func(t *testing.T) {
 			s := startTLS(t, h)
 			check := func(path string, status int, body string) {
@@ -199,7 +209,7 @@ func TestProbes(t *testing.T) {
 func TestOps(t *testing.T) {
 	f := newFixture(t, "")
 	f.Metrics.PolicyLoaded("0123456789ab", policy.Counts{Pods: 2})
-	s := startTLS(t, Ops(f.Config))
+	s := startTLS(t, opsOf(f.Config))
 
 	got := send(t, s.Client(), get(t, s.URL+"/policy"))
 	if diff := cmp.Diff("{\n  \"hash\": \"0123456789ab\"\n}\n", got.body); diff != "" {

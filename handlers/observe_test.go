@@ -70,7 +70,7 @@ func TestLog(t *testing.T) {
 			name: "not a review", err: &review.Error{Status: 400, Msg: "request.uid is missing"},
 			want: `level=WARN msg="not a review that could be answered" path=/fake status=400 reason="request.uid is missing" remote=192.0.2.1:1234`,
 		},
-		{name: "overloaded", err: &httpError{status: 429, reason: "reviews_waited", msg: "overloaded"}},
+		{name: "overloaded", err: &httpError{status: 429, reason: "reviews_timed_out", msg: "overloaded"}},
 		{
 			name: "panic", err: &panicError{value: errors.New("nil map"), stack: []byte("goroutine 1"), uid: "7"},
 			want: `level=ERROR msg="panic while judging" path=/fake uid=7 panic="nil map" stack="goroutine 1"`,
@@ -168,8 +168,8 @@ func TestOutcomes(t *testing.T) {
 		{want: "unjudged", v: &verdict{unjudged: unreadable{"x", policy.Audit}}},
 		{want: "invalid", err: &review.Error{Status: 400}},
 		{want: "invalid", err: &httpError{status: 413}},
-		{want: "rejected", err: &httpError{status: 429, reason: "reviews_waited"}},
-		{want: "rejected", err: &httpError{status: 503, reason: "caller_gone"}},
+		{want: "rejected", err: &httpError{status: 429, reason: "reviews_timed_out"}},
+		{want: "rejected", err: &httpError{status: 503, reason: "client_gone"}},
 		{want: "panicked", err: &panicError{}},
 	}
 	for _, tt := range tests {
@@ -194,10 +194,7 @@ func TestDocumentedWords(t *testing.T) {
 	for _, r := range reviews() {
 		words["`path` | `evergate_reviews_total`"] = append(words["`path` | `evergate_reviews_total`"], r.path)
 	}
-	reasons := []string{"caller_gone", bodyBytes + "_cut_off"}
-	for _, what := range []string{reviewsAtOnce, bodyBytes} {
-		reasons = append(reasons, what+"_waited", what+"_line_full")
-	}
+	reasons := []string{"client_gone", "body_bytes_evicted", "body_bytes_timed_out", "reviews_timed_out", "policy_reviews_timed_out"}
 	words["`reason` | `evergate_reviews_rejected_total`"] = reasons
 	for label, values := range words {
 		_, row, _ := strings.Cut(string(page), "\n| "+label+" |")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/evergate/evergate/internal/limit"
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy"
 	"github.com/evergate/evergate/review"
@@ -25,26 +26,20 @@ const (
 	maxGuardBytes = 6 << 20
 	// guardBodies is the memory of their bodies: of one that is checked, and of one that arrives.
 	guardBodies = 2 * maxGuardBytes
-	// guardLine is how many may wait. Policies change a few times a day.
-	guardLine = 16
 	// guardWithin ends the check of one, which for 1 MiB of policy takes a fraction of it. It is two thirds of the three
 	// seconds that the kit's webhook gives; where a caller gives less, two thirds of that.
 	guardWithin = 2 * time.Second
 )
 
-// policyReviewsAtOnce is what they can run out of, in metrics and sentences.
-const policyReviewsAtOnce = "policy_reviews"
-
 func newGuardCapacity(m *telemetry.Metrics) capacity {
 	// Waits for this slot stay out of the histogram, where they would hide those of reviews of objects.
 	unmeasured := prometheus.ObserverFunc(func(float64) {})
 	return capacity{
-		bodies: newBudget(guardBodies, guardLine, m.BodyBytesInFlight()),
-		slots:  newGate(policyReviewsAtOnce, 1, guardLine, m.ReviewsInFlight(), unmeasured),
-		// Watched by none that decides about the process: one that does not come back is logged, and costs no more than
-		// its slot.
-		overdue: new(Overdue),
-		most:    maxGuardBytes,
+		name:   "policy_reviews",
+		memory: limit.NewMemory(guardBodies, m.BodyBytesInFlight()),
+		slots:  limit.NewSlots(1),
+		waits:  unmeasured,
+		most:   maxGuardBytes,
 	}
 }
 

@@ -82,7 +82,7 @@ func TestPolicyGuardLimits(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { // whose clock stands still while a policy is checked
 				f := newFixture(t, testPolicy)
 				suffix := "[policy " + f.Policies.Current().Hash() + "]"
-				h := Serving(f.Config)
+				h := servingOf(f.Config)
 				w := httptest.NewRecorder()
 				var before, after runtime.MemStats
 				runtime.ReadMemStats(&before)
@@ -129,7 +129,7 @@ func askGuard(t *testing.T, s *server, judge judge) *httptest.ResponseRecorder {
 func askGuardWithin(t *testing.T, s *server, timeout time.Duration, judge judge) *httptest.ResponseRecorder {
 	t.Helper()
 	w := httptest.NewRecorder()
-	h := serving(Config{Ready: ok, Live: ok}, s, []reviewing{{
+	h := s.serving(Config{Ready: ok}, []reviewing{{
 		path: "/validate/policy", judge: judge, guard: true, mode: func(policy.Modes) policy.Mode { return policy.Enforce },
 	}})
 	body := `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"705ab4f5"}}`
@@ -149,21 +149,25 @@ func TestPolicyGuardHasItsOwnCapacity(t *testing.T) {
 		first, second := newFakeJudge(), newFakeJudge()
 		askGuard(t, s, first.judge)
 		waiting := askGuard(t, s, second.judge)
-		if n := s.guard.slots.waiting.Load(); n != 1 {
+		if n := s.guard.slots.Waiting(); n != 1 {
 			t.Errorf("%d wait, want one", n)
 		}
-		if err := s.reviews.enter(t.Context(), time.Now(), 1); err != nil {
+		if _, err := s.reviews.slots.Acquire(t.Context(), time.Now()); err != nil {
 			t.Errorf("no slot for other reviews: %v", err)
 		}
-		if free := s.bodies.free; free != 64<<20 {
-			t.Errorf("%d bytes are left for other bodies", free)
+		body := s.reviews.memory.Reserve(func() {})
+		if err := body.Grow(t.Context(), time.Now(), 64<<20, nopWait); err != nil {
+			t.Errorf("no memory for other bodies: %v", err)
 		}
-		if held := guardBodies - s.guard.bodies.free; held == 0 || guardBodies != 12<<20 {
-			t.Errorf("%d of %d bytes are held by bodies of policies", held, guardBodies)
+		body.Release()
+		policies := s.guard.memory.Reserve(func() {})
+		defer policies.Release()
+		if err := policies.Grow(t.Context(), time.Now(), 12<<20, nopWait); err == nil {
+			t.Error("the bodies of policies hold nothing of their 12 MiB")
 		}
 		first.proceed <- struct{}{}
 		synctest.Wait()
-		if waiting.Code != 200 || s.guard.slots.waiting.Load() != 0 {
+		if waiting.Code != 200 || s.guard.slots.Waiting() != 0 {
 			t.Error("the second is not checked after the first")
 		}
 		second.proceed <- struct{}{}
@@ -174,31 +178,10 @@ func TestPolicyGuardHasItsOwnCapacity(t *testing.T) {
 	})
 }
 
-// Few policies wait, so that whoever sends many holds little.
-func TestPolicyGuardLineIsShort(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer(newFixture(t, "").Config)
-		judge := newFakeJudge()
-		for range 1 + 16 {
-			if w := askGuard(t, s, judge.judge); w.Body.Len() > 0 {
-				t.Errorf("answered %d %s", w.Code, w.Body)
-			}
-		}
-		if w, want := askGuard(t, s, judge.judge), "overloaded: no room for more policy_reviews\n"; w.Code != 429 || w.Body.String() != want {
-			t.Errorf("answered %d %s", w.Code, w.Body)
-		}
-		for range 17 {
-			judge.proceed <- struct{}{}
-		}
-		synctest.Wait()
-	})
-}
-
 // The check of a policy ends in its time, and one that does not is no reason to restart the process.
 func TestPolicyGuardEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, "")
-		f.Overdue = new(Overdue)
 		s := newServer(f.Config)
 		for timeout, want := range map[time.Duration]time.Duration{
 			30 * time.Second: 2 * time.Second, 3 * time.Second: 2 * time.Second, time.Second: time.Second * 2 / 3,
@@ -218,8 +201,8 @@ func TestPolicyGuardEnds(t *testing.T) {
 		stuck := newFakeJudge()
 		askGuard(t, s, stuck.judge)
 		elapse(time.Minute)
-		checkOverdue(t, f.Overdue, "")
-		want := `level=ERROR msg="a review does not come back from being decided" path=/validate/policy uid=705ab4f5 after=45s`
+		checkLive(t, s.serving(f.Config, nil), "")
+		want := `level=ERROR msg="review is stuck" path=/validate/policy uid=705ab4f5 after=45s`
 		if got := f.log.String(); !strings.Contains(got, want) {
 			t.Errorf("the log lacks %s:\n%s", want, got)
 		}

@@ -52,7 +52,7 @@ func TestPolicyGuard(t *testing.T) {
 		why = "policy.yaml:3:1: servises: unknown field; did you mean services?"
 	)
 	f := newFixture(t, testPolicy)
-	s := startTLS(t, Serving(f.Config))
+	s := startTLS(t, servingOf(f.Config))
 	suffix := "[policy " + f.Policies.Current().Hash() + "]"
 	old := configMapOf("data")
 	tests := []struct {

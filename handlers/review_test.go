@@ -1,11 +1,9 @@
 package handlers
 
 import (
-	"context"
 	"encoding/json"
 	"maps"
 	"net/http"
-	"net/http/httptest"
 	"strconv"
 	"strings"
 	"testing"
@@ -63,7 +61,7 @@ type wireResponse struct {
 
 func TestReviews(t *testing.T) {
 	f := newFixture(t, testPolicy)
-	s := startTLS(t, Serving(f.Config))
+	s := startTLS(t, servingOf(f.Config))
 	hash := f.Policies.Current().Hash()
 	tests := []struct {
 		name, path, body string
@@ -161,7 +159,7 @@ func TestReviews(t *testing.T) {
 // The addresses in the status of a Service have a path of their own, which judges what is new in them.
 func TestServiceStatus(t *testing.T) {
 	f := newFixture(t, "services:\n- {name: r, mode: enforce, loadBalancerStatus: {allowed: [192.0.2.0/24]}}\n")
-	s := startTLS(t, Serving(f.Config))
+	s := startTLS(t, servingOf(f.Config))
 	status := func(ip string) string {
 		return `{"spec":{},"status":{"loadBalancer":{"ingress":[{"ip":"` + ip + `"}]}}}`
 	}
@@ -193,34 +191,10 @@ func shorten(got, want []string) []string {
 	return got
 }
 
-// Nothing of a request shows in the next one on its connection, nor in what becomes of it without ConnContext.
-func TestRequestsOfAConnection(t *testing.T) {
-	f := newFixture(t, testPolicy)
-	h := Serving(f.Config)
-	pod := reviewOf("", "pods", "CREATE", podOf("nginx"), "")
-	type request struct{ method, path, body string }
-	ctx := ConnContext(t.Context())
-	for _, r := range []request{
-		{"POST", "/mutate/pods", pod}, {"GET", "/mutate/pods", ""}, {"POST", "/validate/pods", pod}, {"POST", "/nowhere", pod},
-		{"BREW", "/mutate/pods", ""}, {"GET", "/readyz", ""}, {"POST", "/readyz", ""}, {"POST", "/mutate/pods", pod},
-	} {
-		var got [2]*httptest.ResponseRecorder
-		for i, ctx := range []context.Context{ctx, t.Context()} {
-			req := httptest.NewRequestWithContext(ctx, r.method, r.path, strings.NewReader(r.body))
-			req.Header.Set("Content-Type", "application/json")
-			got[i] = httptest.NewRecorder()
-			h.ServeHTTP(got[i], req)
-		}
-		if got[0].Code != got[1].Code || got[0].Body.String() != got[1].Body.String() {
-			t.Errorf("%s %s: %d %s, and without ConnContext %d %s", r.method, r.path, got[0].Code, got[0].Body, got[1].Code, got[1].Body)
-		}
-	}
-}
-
 // All answers that are not a review, over the wire.
 func TestRefusals(t *testing.T) {
 	f := newFixture(t, testPolicy)
-	s := startTLS(t, Serving(f.Config))
+	s := startTLS(t, servingOf(f.Config))
 	pod := reviewOf("", "pods", "CREATE", podOf("nginx"), "")
 	plain := func(r *http.Request) { r.Header.Set("Content-Type", "text/plain") }
 	tests := []struct {
@@ -290,7 +264,7 @@ func TestRefusals(t *testing.T) {
 // A type with parameters is still JSON, as other clients than kube-apiserver write it.
 func TestContentTypeWithCharset(t *testing.T) {
 	f := newFixture(t, "")
-	s := startTLS(t, Serving(f.Config))
+	s := startTLS(t, servingOf(f.Config))
 	req := post(t.Context(), t, s.URL+"/mutate/pods", reviewOf("", "pods", "CREATE", podOf("nginx"), ""))
 	req.Header.Set("Content-Type", "Application/JSON; charset=utf-8")
 	if got := send(t, s.Client(), req); got.status != 200 {
@@ -301,7 +275,7 @@ func TestContentTypeWithCharset(t *testing.T) {
 // The empty policy denies nothing, also not what it could not have judged.
 func TestEmptyPolicyAllowsAll(t *testing.T) {
 	f := newFixture(t, "")
-	s := startTLS(t, Serving(f.Config))
+	s := startTLS(t, servingOf(f.Config))
 	for _, object := range []string{podOf("nginx"), podOf("::"), `{"spec":{"containers":[{"image":5}]}}`, strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000)} {
 		for _, path := range []string{"/mutate/pods", "/validate/pods"} {
 			got := send(t, s.Client(), post(t.Context(), t, s.URL+path, reviewOf("", "pods", "CREATE", object, "")))
@@ -315,7 +289,7 @@ func TestEmptyPolicyAllowsAll(t *testing.T) {
 // 1.3 MiB of < are 7.8 MiB in a review, where Go writes < as \u003c. Such a Pod is judged.
 func TestLargeObjectIsJudged(t *testing.T) {
 	f := newFixture(t, testPolicy)
-	s := startTLS(t, Serving(f.Config))
+	s := startTLS(t, servingOf(f.Config))
 	pod := `{"metadata":{"annotations":{"x":"` + strings.Repeat(`\u003c`, 1300<<10) + `"}},"spec":{"containers":[{"name":"app","image":"nginx"}]}}`
 	got := send(t, s.Client(), post(t.Context(), t, s.URL+"/validate/pods", reviewOf("", "pods", "CREATE", pod, "")))
 	if got.status != 200 || !strings.Contains(got.body, `"allowed":false`) || !strings.Contains(got.body, "only-mirrors/images.from") {

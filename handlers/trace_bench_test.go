@@ -59,7 +59,7 @@ func BenchmarkTracing(b *testing.B) {
 						f.Tracing = f.Metrics.NewTracing(telemetry.TracingConfig{Exporter: nowhere{}, Sampler: way.sampler})
 						b.Cleanup(func() { _ = f.Tracing.Stop(context.Background()) })
 					}
-					return Serving(f.Config)
+					return servingOf(f.Config)
 				})
 			}
 			for b.Loop() {

@@ -126,7 +126,7 @@ func TestTrace(t *testing.T) {
 		t.Run(strings.TrimPrefix(tt.path, "/"), func(t *testing.T) {
 			f := newFixture(t, testPolicy)
 			spans := f.collect(t, nil)
-			s := startTLS(t, Serving(f.Config))
+			s := startTLS(t, servingOf(f.Config))
 			req := post(t.Context(), t, s.URL+tt.path+"?timeout=3s", tt.body)
 			req.Header.Set("traceparent", tracedBy+"01")
 			if got := send(t, s.Client(), req); got.status != 200 {
@@ -134,7 +134,7 @@ func TestTrace(t *testing.T) {
 			}
 			s.Close() // returns when the handler has
 			want := "server POST " + tt.path + "\n" +
-				"  internal read body\n  internal wait for turn\n  internal decode\n  internal decide\n  internal encode\n  internal write\n"
+				"  internal read body\n  internal wait for slot\n  internal decode\n  internal decide\n  internal encode\n  internal write\n"
 			if diff := cmp.Diff(want, tree(spans())); diff != "" {
 				t.Errorf("spans (-want +got):\n%s", diff)
 			}
@@ -161,14 +161,14 @@ func TestTraceOfFailures(t *testing.T) {
 	busy := func(f *fixture) http.Handler {
 		f.Limits.Reviews = 1
 		s := newServer(f.Config)
-		if err := s.reviews.enter(t.Context(), time.Now(), 1); err != nil {
+		if _, err := s.reviews.slots.Acquire(t.Context(), time.Now()); err != nil {
 			t.Fatal(err)
 		}
-		return serving(f.Config, s, reviews())
+		return s.serving(f.Config, reviews())
 	}
 	broken := func(f *fixture) http.Handler {
 		s := newServer(f.Config)
-		return serving(f.Config, s, []reviewing{{path: "/validate/services", judge: panics, mode: func(policy.Modes) policy.Mode { return policy.Enforce }}})
+		return s.serving(f.Config, []reviewing{{path: "/validate/services", judge: panics, mode: func(policy.Modes) policy.Mode { return policy.Enforce }}})
 	}
 	review := reviewOf("", "services", "CREATE", `{"spec":{"type":"NodePort"}}`, "")
 	for _, tt := range []struct {
@@ -181,13 +181,13 @@ func TestTraceOfFailures(t *testing.T) {
 		why     string
 	}{
 		{"no review", nil, `{"secret":"s3cret"}`, 400, "invalid", "invalid", "apiVersion is missing, want admission.k8s.io/v1"},
-		{"overload", busy, review, 429, "rejected", "reviews_waited", "overloaded: no room for more reviews"},
+		{"overload", busy, review, 429, "rejected", "reviews_timed_out", "overloaded: no room for more reviews"},
 		{"panic", broken, review, 500, "panicked", "panicked", "panic: index out of range [7]"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			f := newFixture(t, testPolicy)
 			spans := f.collect(t, nil)
-			handler := Serving
+			handler := servingOf
 			if tt.handler != nil {
 				handler = func(Config) http.Handler { return tt.handler(f) }
 			}
@@ -225,7 +225,7 @@ func TestUntraced(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t, testPolicy)
 			spans := f.collect(t, tt.sampler)
-			s := startTLS(t, Serving(f.Config))
+			s := startTLS(t, servingOf(f.Config))
 			req := post(t.Context(), t, s.URL+"/validate/pods", reviewOf("", "pods", "CREATE", podOf("nginx"), ""))
 			if tt.parent != "" {
 				req.Header.Set("traceparent", tt.parent)
@@ -245,16 +245,12 @@ func TestUntraced(t *testing.T) {
 }
 
 // The process's own reviews are no traffic.
-func TestCanaryIsNotTraced(t *testing.T) {
+func TestSelfProbeIsNotTraced(t *testing.T) {
 	f := newFixture(t, testPolicy)
 	spans := f.collect(t, sdktrace.AlwaysSample())
-	canary, err := NewCanary()
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.Canary = canary
-	s := startTLS(t, Serving(f.Config))
-	if err := canary.Check(t.Context(), s.Client(), s.URL); err != nil {
+	f.SelfProbe = newProber(t)
+	s := startTLS(t, servingOf(f.Config))
+	if err := f.SelfProbe.Check(t.Context(), s.Client(), s.URL); err != nil {
 		t.Error(err)
 	}
 	s.Close()
@@ -267,7 +263,7 @@ func TestCanaryIsNotTraced(t *testing.T) {
 func TestWaysToATrace(t *testing.T) {
 	f := newFixture(t, testPolicy)
 	spans := f.collect(t, nil)
-	s, ops := startTLS(t, Serving(f.Config)), startTLS(t, Ops(f.Config))
+	s, ops := startTLS(t, servingOf(f.Config)), startTLS(t, opsOf(f.Config))
 	send(t, s.Client(), post(t.Context(), t, s.URL+"/validate/pods", reviewOf("", "pods", "CREATE", podOf("nginx"), "")))
 	s.Close()
 	id := serverSpan(t, spans()).SpanContext().TraceID().String()
@@ -281,28 +277,31 @@ func TestWaysToATrace(t *testing.T) {
 	}
 }
 
-// Who waits for memory is seen to.
+// A wait for memory is a span of its own.
 func TestTraceOfWaitingForMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, "")
+		const wait = 500 * time.Millisecond
+		f, e := fakeMemory(t, 100)
 		spans := f.collect(t, nil)
-		b := testBudget(100, 10)
-		first := b.share(func(error) {})
-		if err := first.grow(t.Context(), time.Now().Add(patience), 100); err != nil {
+		first := e.capacity.memory.Reserve(func() {})
+		if err := first.Grow(t.Context(), time.Now().Add(time.Second), 100, nopWait); err != nil {
 			t.Fatal(err)
 		}
-		if err := first.arrived(); err != nil {
+		if err := first.Arrived(); err != nil {
 			t.Fatal(err)
 		}
 		span := f.Tracing.Endpoint("/fake").Review(post(t.Context(), t, "/fake", "{}"))
 		span.Stage("read body")
 		done := make(chan error)
 		go func() {
-			second := b.share(func(error) {})
-			done <- second.grow(span.Context(t.Context()), time.Now().Add(patience), 50)
+			second := e.capacity.memory.Reserve(func() {})
+			defer second.Release()
+			r := post(t.Context(), t, "/fake", strings.Repeat("x", 50))
+			_, err := e.readBody(span.Context(t.Context()), r, time.Now().Add(time.Second), second)
+			done <- err
 		}()
-		time.Sleep(patience / 2)
-		first.release()
+		<-time.After(wait)
+		first.Release()
 		if err := <-done; err != nil {
 			t.Fatal(err)
 		}
@@ -312,8 +311,8 @@ func TestTraceOfWaitingForMemory(t *testing.T) {
 			t.Errorf("spans (-want +got):\n%s", diff)
 		}
 		for _, s := range spans() {
-			if took := s.EndTime().Sub(s.StartTime()); s.Name() == "wait for memory" && took != patience/2 {
-				t.Errorf("it waited for %s, and its span lasts %s", patience/2, took)
+			if took := s.EndTime().Sub(s.StartTime()); s.Name() == "wait for memory" && took != wait {
+				t.Errorf("it waited for %s, and its span lasts %s", wait, took)
 			}
 		}
 	})
@@ -344,7 +343,7 @@ func TestReviewsDoNotCareForTheirSpans(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				plain, traced := newFixture(t, testPolicy), newFixture(t, testPolicy)
 				traced.Tracing = traced.Metrics.NewTracing(telemetry.TracingConfig{Exporter: exporter, QueueSize: 20})
-				h, hTraced := Serving(plain.Config), Serving(traced.Config)
+				h, hTraced := servingOf(plain.Config), servingOf(traced.Config)
 				start := time.Now()
 				for range 50 {
 					for path, body := range bodies {
@@ -378,7 +377,7 @@ func TestTraceOfLongTexts(t *testing.T) {
 	const long = 1 << 20
 	f := newFixture(t, "")
 	spans := f.collect(t, sdktrace.AlwaysSample())
-	h := Serving(f.Config)
+	h := servingOf(f.Config)
 	name := strings.Repeat("n", long)
 	record(t, h, "/validate/pods", strings.Replace(reviewOf("", "pods", "CREATE", podOf("nginx"), ""), `"name":"shop","namespace"`, `"name":"`+name+`","namespace"`, 1))
 	answer := record(t, h, "/validate/pods", `{"apiVersion":"admission.k8s.io/v1","kind":"`+name+`"}`)

@@ -52,7 +52,7 @@ func (c *counter) Write(p []byte) (int, error) {
 // usageOf lets a server of its own, which has no memory to use again and has logged nothing, answer one review.
 func usageOf(p *policy.Policy, path string, body []byte) (u usage) {
 	var logged, answered counter
-	h := Serving(Config{
+	h := servingOf(Config{
 		Policies: fixed{p}, Ready: func() error { return nil }, Live: func() error { return nil },
 		Metrics: telemetry.NewMetrics(prometheus.NewRegistry()),
 		Log:     slog.New(slog.NewJSONHandler(&logged, nil)),

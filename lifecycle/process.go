@@ -59,10 +59,6 @@ type Process struct {
 	// what was wrong. Each call dials anew and closes its connection: one that it kept would hold up the drain.
 	Probe func(context.Context) error
 
-	// ConnContext returns the context of a new connection's requests, which are served one after the other. Nil adds nothing
-	// to it.
-	ConnContext func(context.Context) context.Context
-
 	// OpsListener and OpsHandler serve the ops port (health, metrics) from starting to the end.
 	OpsListener net.Listener
 	OpsHandler  http.Handler
@@ -118,7 +114,7 @@ func (p *Process) Ready() error {
 
 // Live returns an error if the process hangs and must be restarted. It is what /livez answers. Only a self-probe that
 // is not answered, several times in a row, makes it fall, and only while ready: a wrong answer, a bad certificate or
-// load is nothing that a restart would mend. A review that never comes back, while others do, is not seen from here: it
+// load is nothing that a restart would fix. A review that never comes back, while others do, is not seen from here: it
 // is for the Handler to know, and to be asked beside Live.
 func (p *Process) Live() error {
 	if p.phase() != ready {

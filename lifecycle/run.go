@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"os"
 	"time"
@@ -89,11 +88,6 @@ func (p *Process) serveReviews(asked, forced context.Context, ask context.Cancel
 	server := newServer(p.wrap(p.Handler), &p.conns, p.Log)
 	if p.TLS != nil {
 		server.TLSConfig = onWires(p.TLS)
-	}
-	if p.ConnContext != nil {
-		server.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
-			return p.ConnContext(p.conns.accept(ctx, conn))
-		}
 	}
 	go serve(server, listener, ask)
 	p.enter(listening, slog.String("address", listener.Addr().String()))

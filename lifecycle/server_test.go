@@ -2,7 +2,6 @@ package lifecycle
 
 import (
 	"bufio"
-	"context"
 	"fmt"
 	"io"
 	"net"
@@ -64,39 +63,6 @@ func TestLateFirstRequest(t *testing.T) {
 			t.Errorf("got %q, %v, want the body", body, err)
 		}
 		_ = conn.Close()
-	})
-}
-
-// All requests of a connection have the context that was made for it, and no other connection has.
-func TestConnContext(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		type key struct{}
-		made := 0
-		w.ConnContext = func(ctx context.Context) context.Context {
-			made++
-			return context.WithValue(ctx, key{}, made)
-		}
-		w.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { fmt.Fprint(rw, r.Context().Value(key{})) })
-		w.run(t)
-		first, second := w.reviews.client(t), w.reviews.client(t)
-		for _, call := range []struct {
-			c    *http.Client
-			want string
-		}{{first, "1"}, {first, "1"}, {second, "2"}, {first, "1"}, {second, "2"}} {
-			resp, err := call.c.Get("http://evergate/review")
-			if err != nil {
-				t.Fatal(err)
-			}
-			body, _ := io.ReadAll(resp.Body)
-			_ = resp.Body.Close()
-			if string(body) != call.want {
-				t.Errorf("the context of connection %s, want %s", body, call.want)
-			}
-		}
-		if n := w.OpenConnections(); n != 2 {
-			t.Errorf("%d connections are open, want 2", n)
-		}
 	})
 }
 

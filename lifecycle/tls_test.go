@@ -82,14 +82,14 @@ func startReplica(t *testing.T, keys pki) *replica {
 		Open:    func(context.Context) (net.Listener, error) { return listener, nil },
 		TLS:     keys.server,
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Proto) }),
-		Exempt:  func(r *http.Request) bool { return r.Header.Get("Canary") != "" },
+		Exempt:  func(r *http.Request) bool { return r.Header.Get("Self-Probe") != "" },
 		Probe: func(ctx context.Context) error {
 			c := &http.Client{Transport: &http.Transport{TLSClientConfig: keys.client, DisableKeepAlives: true}}
 			request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+listener.Addr().String(), nil)
 			if err != nil {
 				return err
 			}
-			request.Header.Set("Canary", "yes")
+			request.Header.Set("Self-Probe", "yes")
 			resp, err := c.Do(request)
 			if err != nil {
 				return err

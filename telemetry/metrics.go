@@ -56,7 +56,7 @@ func waitSeconds() []float64 {
 }
 
 // NewMetrics registers all instruments with reg. It panics when one of them is registered already: that is a mistake
-// in the wiring, which no later moment can mend.
+// in the wiring, which no later moment can fix.
 func NewMetrics(reg prometheus.Registerer) *Metrics {
 	f := promauto.With(reg)
 	return &Metrics{

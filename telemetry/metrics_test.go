@@ -31,7 +31,7 @@ func used() *prometheus.Registry {
 	reg := prometheus.NewRegistry()
 	m := telemetry.NewMetrics(reg)
 	m.Endpoint("/mutate/pods").Reviewed("CREATE", "rewritten", 200*time.Microsecond, "")
-	m.Rejected("reviews_waited")
+	m.Rejected("reviews_timed_out")
 	m.ReviewsInFlight().Add(2)
 	m.BodyBytesInFlight().Add(4096)
 	m.ReviewWaits().Observe(0)
@@ -68,7 +68,7 @@ func TestMetrics(t *testing.T) {
 		`evergate_review_duration_seconds_bucket{path="/mutate/pods",le="0.0001"} 0`,
 		`evergate_review_duration_seconds_bucket{path="/mutate/pods",le="0.00025"} 1`,
 		`evergate_review_duration_seconds_bucket{path="/mutate/pods",le="30"} 1`,
-		`evergate_reviews_rejected_total{reason="reviews_waited"} 1`,
+		`evergate_reviews_rejected_total{reason="reviews_timed_out"} 1`,
 		`evergate_reviews_in_flight 2`,
 		`evergate_body_bytes_in_flight 4096`,
 		`evergate_findings_total{check="hosts.allowed",existed="false",mode="enforce",rule="team-hosts"} 1`,

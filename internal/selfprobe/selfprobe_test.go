@@ -1,66 +1,30 @@
-package handlers
+package selfprobe
 
 import (
 	"context"
 	"errors"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 )
 
-func newCanary(t testing.TB) *Canary {
+func mustNew(t *testing.T) *Prober {
 	t.Helper()
-	c, err := NewCanary()
+	p, err := New()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return c
+	return p
 }
 
-func TestCanary(t *testing.T) {
-	f := newFixture(t, "")
-	f.Limits.Reviews = 1
-	f.Canary = newCanary(t)
-	busy := newServer(f.Config)
-	if err := busy.reviews.enter(t.Context(), time.Now(), 1); err != nil {
-		t.Fatal(err)
-	}
-	s := startTLS(t, f.Canary.divert(serving(f.Config, busy, reviews()), nil, nil))
-
-	if err := f.Canary.Check(t.Context(), s.Client(), s.URL); err != nil {
-		t.Errorf("a server that is busy and well: %v", err)
-	}
-	if diff := cmp.Diff(map[string]float64{}, f.series(t, "evergate_reviews_total")); diff != "" {
-		t.Errorf("the canary was counted (-want +got):\n%s", diff)
-	}
-	if log := f.log.String(); log != "" {
-		t.Errorf("the canary was logged:\n%s", log)
-	}
-}
-
-func TestCanaryKnowsItself(t *testing.T) {
-	f := newFixture(t, "")
-	f.Canary = newCanary(t)
-	s := startTLS(t, Serving(f.Config))
-	err := newCanary(t).Check(t.Context(), s.Client(), s.URL) // that of another process
-	if want := `canary review to /mutate/pods: the answer has a patch of type "" and 0 bytes`; err == nil || err.Error() != want {
-		t.Errorf("a stranger's canary: %v, want %s", err, want)
-	}
-	want := map[string]float64{"operation=CREATE outcome=allowed path=/mutate/pods": 1}
-	if diff := cmp.Diff(want, f.series(t, "evergate_reviews_total")); diff != "" {
-		t.Errorf("counted (-want +got):\n%s", diff)
-	}
-}
-
-func TestCanaryRefusesWrongAnswers(t *testing.T) {
+func TestWrongAnswersAreRefused(t *testing.T) {
 	const uid = "705ab4f5"
-	deny, patch := canaryReview{}, canaryReview{patch: true}
+	deny, patch := probe{}, probe{patch: true}
 	tests := []struct {
 		name   string
-		review canaryReview
+		review probe
 		body   string
 		want   string
 	}{
@@ -106,7 +70,7 @@ func TestCanaryRefusesWrongAnswers(t *testing.T) {
 	}
 }
 
-func TestCanaryTellsHangsFromOtherErrors(t *testing.T) {
+func TestHangsAreTimeouts(t *testing.T) {
 	over := make(chan struct{})
 	tests := []struct {
 		name    string
@@ -116,7 +80,7 @@ func TestCanaryTellsHangsFromOtherErrors(t *testing.T) {
 	}{
 		{
 			"busy", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "overloaded", http.StatusTooManyRequests) }, false,
-			"canary review to /mutate/pods: 429 Too Many Requests: overloaded",
+			"self-probe of /mutate/pods: 429 Too Many Requests: overloaded",
 		},
 		{
 			"hung", func(http.ResponseWriter, *http.Request) { <-over }, true, "",
@@ -124,7 +88,8 @@ func TestCanaryTellsHangsFromOtherErrors(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s := startTLS(t, tt.handler)
+			s := httptest.NewTLSServer(tt.handler)
+			t.Cleanup(s.Close)
 			ctx := t.Context()
 			if tt.hangs {
 				t.Cleanup(func() { close(over) }) // before the server is closed, which waits for its handlers
@@ -132,7 +97,7 @@ func TestCanaryTellsHangsFromOtherErrors(t *testing.T) {
 				ctx, cancel = context.WithTimeout(ctx, 50*time.Millisecond)
 				defer cancel()
 			}
-			err := newCanary(t).Check(ctx, s.Client(), s.URL)
+			err := mustNew(t).Check(ctx, s.Client(), s.URL)
 			if err == nil {
 				t.Fatal("no error")
 			}

@@ -1,0 +1,124 @@
+package handlers
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/telemetry"
+)
+
+// elapse lets time go by in a bubble, and everything happen that is due then.
+func elapse(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
+}
+
+// checkLive asks for liveness, where an empty sentence stands for alive.
+func checkLive(t *testing.T, h http.Handler, want string) {
+	t.Helper()
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/livez", nil))
+	got := strings.TrimSuffix(w.Body.String(), "\n")
+	if want == "" {
+		want = "ok"
+	}
+	if got != want || (w.Code == http.StatusOK) != (want == "ok") {
+		t.Errorf("live: %d %q, want %q", w.Code, got, want)
+	}
+}
+
+const (
+	oneIsStuck = "stuck: reviews that have been decided for more than 45s: 1"
+	twoAre     = "stuck: reviews that have been decided for more than 45s: 2"
+)
+
+func TestStuckReviews(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, "")
+		f.Limits.Reviews = 2
+		judge := newFakeJudge()
+		_, h := f.fake(judge.judge)
+		ask := func() {
+			body := `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"705ab4f5"}}`
+			go h.ServeHTTP(httptest.NewRecorder(), post(t.Context(), t, "/fake?timeout=3s", body))
+			synctest.Wait()
+		}
+		ask()
+		elapse(10 * time.Second)
+		ask()
+		elapse(35*time.Second - 1)
+		checkLive(t, h, "")
+		elapse(1)
+		checkLive(t, h, oneIsStuck)
+		want := `level=ERROR msg="review is stuck" path=/fake uid=705ab4f5 after=45s` + "\n"
+		if got := f.log.String(); got != want {
+			t.Errorf("log %q, want %q", got, want)
+		}
+		elapse(10 * time.Second)
+		checkLive(t, h, twoAre)
+
+		judge.proceed <- struct{}{}
+		synctest.Wait()
+		checkLive(t, h, oneIsStuck)
+		judge.proceed <- struct{}{}
+		synctest.Wait()
+		checkLive(t, h, "")
+	})
+}
+
+// Reviews that queue, each of which takes its time, for minutes: that is load.
+func TestBusyIsNotStuck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, "")
+		f.Limits.Reviews = 1
+		judge := newFakeJudge()
+		server, h := f.fake(judge.judge)
+		ask := func() {
+			go h.ServeHTTP(httptest.NewRecorder(), post(t.Context(), t, "/fake?timeout=30s", "{}"))
+			synctest.Wait()
+		}
+		ask()
+		for range 10 {
+			elapse(stuckAfter - longestQueue)
+			ask() // and finds the slot taken
+			elapse(longestQueue - 1)
+			if server.reviews.slots.Waiting() != 1 {
+				t.Fatal("no review waits")
+			}
+			checkLive(t, h, "")
+			judge.proceed <- struct{}{} // the one that waits is next
+			synctest.Wait()
+		}
+		judge.proceed <- struct{}{}
+	})
+}
+
+// longestQueue is for how long a review waits at most.
+const longestQueue = maxTimeout - retryAfter
+
+// However a review ends, it is not stuck afterwards.
+func TestNotStuckAfterItsEnd(t *testing.T) {
+	for name, judge := range map[string]judge{
+		"answer": func(*policy.Policy, []byte, *policy.Effort, *telemetry.ReviewSpan) (*verdict, error) {
+			return &verdict{uid: "1"}, nil
+		},
+		"panic": panics,
+		"error": func(*policy.Policy, []byte, *policy.Effort, *telemetry.ReviewSpan) (*verdict, error) {
+			return nil, &httpError{status: http.StatusBadRequest}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				_, h := newFixture(t, "").fake(judge)
+				h.ServeHTTP(httptest.NewRecorder(), post(t.Context(), t, "/fake", "{}"))
+				elapse(2 * stuckAfter)
+				checkLive(t, h, "")
+			})
+		})
+	}
+}

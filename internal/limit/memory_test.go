@@ -1,0 +1,194 @@
+package limit
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// gauge adds up what is reserved.
+type gauge struct{ sum float64 }
+
+func (g *gauge) Add(n float64) { g.sum += n }
+
+func testMemory(size int64) *Memory { return NewMemory(size, new(gauge)) }
+
+func grow(ctx context.Context, r *Reservation, size int64) error {
+	return r.Grow(ctx, time.Now().Add(queueTime), size, func() func() { return func() {} })
+}
+
+func nop() {}
+
+// arriving returns the reservation of a body that has the size already and goes on arriving. The channel holds an element
+// when it is evicted.
+func arriving(t *testing.T, m *Memory, size int64) (*Reservation, <-chan bool) {
+	t.Helper()
+	evicted := make(chan bool, 1)
+	r := m.Reserve(func() { evicted <- true })
+	if err := grow(t.Context(), r, size); err != nil {
+		t.Fatal(err)
+	}
+	return r, evicted
+}
+
+// arrived returns the reservation of a body that is complete.
+func arrived(t *testing.T, m *Memory, size int64) *Reservation {
+	t.Helper()
+	r, _ := arriving(t, m, size)
+	if err := r.Arrived(); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// empty checks that all was given back.
+func empty(t *testing.T, m *Memory, size int64) {
+	t.Helper()
+	if m.free != size || m.leaving != 0 || len(m.arriving) != 0 || len(m.queue) != 0 || m.gauge.(*gauge).sum != 0 {
+		t.Errorf("%+v, want %d free", m, size)
+	}
+}
+
+func TestTheLargestIsEvicted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := testMemory(10)
+		small, smallEvicted := arriving(t, m, 2)
+		large, largeEvicted := arriving(t, m, 5)
+		middle, middleEvicted := arriving(t, m, 3)
+		other := m.Reserve(nop)
+		granted := make(chan error, 1)
+		go func() { granted <- grow(t.Context(), other, 1) }()
+		synctest.Wait()
+		if len(largeEvicted) != 1 || len(middleEvicted) != 0 || len(smallEvicted) != 0 {
+			t.Fatalf("evicted: large %d, middle %d, small %d; want the large one alone", len(largeEvicted), len(middleEvicted), len(smallEvicted))
+		}
+		if len(granted) != 0 {
+			t.Fatal("granted before there was room")
+		}
+		if err := large.Arrived(); !errors.Is(err, ErrEvicted) {
+			t.Errorf("the evicted one arrived: %v", err)
+		}
+		large.Release()
+		if err := <-granted; err != nil {
+			t.Error(err)
+		}
+		// Of its 5 bytes 4 are free: enough for the next, for which none is evicted.
+		next := arrived(t, m, 4)
+		if len(middleEvicted)+len(smallEvicted) != 0 {
+			t.Error("evicted although there was room")
+		}
+		for _, r := range []*Reservation{middle, small, other, next} {
+			r.Release()
+		}
+		empty(t, m, 10)
+	})
+}
+
+// A body that has arrived, and one that is not larger, is not evicted.
+func TestNotEvicted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := testMemory(10)
+		there := arrived(t, m, 6)
+		same, evicted := arriving(t, m, 4)
+		other := m.Reserve(nop)
+		if err := grow(t.Context(), other, 4); !errors.Is(err, ErrQueueDeadline) {
+			t.Errorf("got %v", err)
+		}
+		if len(evicted) != 0 {
+			t.Error("a body was evicted for one of its own size")
+		}
+		for _, r := range []*Reservation{there, same, other} {
+			r.Release()
+		}
+		empty(t, m, 10)
+	})
+}
+
+// A body that waits to grow is evicted like one that waits for bytes.
+func TestEvictedWhileItWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := testMemory(10)
+		there := arrived(t, m, 4)
+		r, evicted := arriving(t, m, 6)
+		grown := make(chan error, 1)
+		go func() {
+			defer r.Release()
+			grown <- grow(t.Context(), r, 9)
+		}()
+		synctest.Wait()
+		small := m.Reserve(nop)
+		if err := grow(t.Context(), small, 1); err != nil {
+			t.Error(err)
+		}
+		if err := <-grown; !errors.Is(err, ErrEvicted) || len(evicted) != 1 {
+			t.Errorf("it grew, or failed with %v", err)
+		}
+		if err := grow(t.Context(), r, 1); !errors.Is(err, ErrEvicted) {
+			t.Errorf("an evicted one grew: %v", err)
+		}
+		there.Release()
+		small.Release()
+		empty(t, m, 10)
+	})
+}
+
+func TestTheSmallestGoesFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := testMemory(4)
+		there := arrived(t, m, 4)
+		granted := make(chan *Reservation, 3)
+		for _, size := range []int64{3, 2, 1} {
+			go func() {
+				r := m.Reserve(nop)
+				if err := grow(t.Context(), r, size); err != nil {
+					t.Error(err)
+				}
+				granted <- r
+			}()
+			synctest.Wait()
+		}
+		there.Release()
+		synctest.Wait()
+		if len(granted) != 2 {
+			t.Fatalf("%d were granted, want the two smallest", len(granted))
+		}
+		for range 2 {
+			r := <-granted
+			if r.n > 2 {
+				t.Errorf("the one of %d bytes was granted before a smaller one", r.n)
+			}
+			r.Release()
+		}
+		(<-granted).Release()
+		empty(t, m, 4)
+	})
+}
+
+// One whose client goes makes way for those behind it.
+func TestClientGoesWhileItsBodyWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := testMemory(10)
+		there := arrived(t, m, 5)
+		ctx, leave := context.WithCancel(t.Context())
+		first, second := m.Reserve(nop), m.Reserve(nop)
+		failed := make(chan error, 1)
+		go func() { failed <- grow(ctx, first, 6) }()
+		synctest.Wait()
+		granted := make(chan error, 1)
+		go func() { granted <- grow(t.Context(), second, 7) }()
+		synctest.Wait()
+		leave()
+		if err := <-failed; !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+		first.Release()
+		there.Release()
+		if err := <-granted; err != nil {
+			t.Error(err)
+		}
+		second.Release()
+		empty(t, m, 10)
+	})
+}

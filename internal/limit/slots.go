@@ -1,0 +1,120 @@
+// Package limit bounds what a server does at one time: how many requests are worked on (Slots), how many bytes of request
+// bodies are held (Memory), and how much memory is made for them (Buffers).
+//
+// All of them queue until a deadline of the request's own and then fail, so that the server can reject the request while
+// its client still listens. None of them starts work for a request whose client has gone.
+package limit
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// ErrQueueDeadline is returned when there was no room before the queue deadline.
+var ErrQueueDeadline = errors.New("no room before the queue deadline")
+
+// Slots is a concurrency limiter. It knows since when each slot is taken, so that stuck work can be found. Use NewSlots.
+type Slots struct {
+	free    chan *Slot
+	all     []Slot
+	waiting atomic.Int64
+}
+
+// NewSlots returns a limiter of n slots.
+func NewSlots(n int) *Slots {
+	s := &Slots{free: make(chan *Slot, n), all: make([]Slot, n)}
+	for i := range s.all {
+		s.all[i].free = s.free
+		s.free <- &s.all[i]
+	}
+	return s
+}
+
+// Slot is one that Acquire has returned. The caller must release it.
+type Slot struct {
+	free chan *Slot
+
+	mu    sync.Mutex
+	since time.Time // the zero time while it is free
+	path  string
+	body  []byte
+}
+
+// Acquire waits for a slot, first come, first served. It fails with ErrQueueDeadline when queueDeadline passes, and with
+// the cause of ctx when that is done.
+//
+// Before it returns, requests that have arrived are read: work that only computes can keep all cores busy, and Go runs it
+// on while connections have something to read. docs/decisions/0004-read-before-deciding.md has the figures.
+func (s *Slots) Acquire(ctx context.Context, queueDeadline time.Time) (*Slot, error) {
+	select {
+	case slot := <-s.free:
+		return slot.take(ctx)
+	default:
+	}
+	s.waiting.Add(1)
+	defer s.waiting.Add(-1)
+	queue, cancel := context.WithDeadlineCause(ctx, queueDeadline, ErrQueueDeadline)
+	defer cancel()
+	select {
+	case slot := <-s.free:
+		return slot.take(ctx)
+	case <-queue.Done():
+		return nil, context.Cause(queue)
+	}
+}
+
+// Waiting returns how many requests wait for a slot.
+func (s *Slots) Waiting() int { return int(s.waiting.Load()) }
+
+// take marks the slot as taken, unless ctx is done. What is left until the queue deadline does not matter any more: under
+// load, a request that gets its slot has nearly reached it.
+func (s *Slot) take(ctx context.Context) (*Slot, error) {
+	runtime.Gosched()
+	if ctx.Err() != nil {
+		s.free <- s
+		return nil, context.Cause(ctx)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.since = time.Now()
+	return s, nil
+}
+
+// Describe says what the slot is used for, for Stuck. The body must not change before Release.
+func (s *Slot) Describe(path string, body []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.path, s.body = path, body
+}
+
+// Release gives the slot back.
+func (s *Slot) Release() {
+	s.mu.Lock()
+	s.since, s.path, s.body = time.Time{}, "", nil
+	s.mu.Unlock()
+	s.free <- s
+}
+
+// Stuck is a request that has had a slot for too long.
+type Stuck struct {
+	Path  string
+	Start []byte // the first bytes of its body
+}
+
+// Stuck returns the requests that have had a slot for longer than after, with at most start bytes of each body.
+func (s *Slots) Stuck(after time.Duration, start int) (stuck []Stuck) {
+	for i := range s.all {
+		slot := &s.all[i]
+		slot.mu.Lock()
+		if !slot.since.IsZero() && time.Since(slot.since) >= after {
+			body := slot.body[:min(len(slot.body), start)]
+			stuck = append(stuck, Stuck{Path: slot.path, Start: append([]byte(nil), body...)})
+		}
+		slot.mu.Unlock()
+	}
+	return stuck
+}

@@ -1,0 +1,173 @@
+// Package selfprobe is the process calling itself. It sends a review to each path through the real listener and knows the
+// right answers, so that a process that answers them serves.
+package selfprobe
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy"
+)
+
+// Prober sends the reviews. They are judged by a policy that is built in, whatever the users' policy says, and are served
+// apart from all others, below Prefix: they are neither counted nor logged, and have slots of their own, since a process
+// that is busy is not one that is broken. Use New.
+type Prober struct {
+	prefix string
+	policy *policy.Policy
+}
+
+// policyText has one entry for each kind of object that is judged. The objects of the self-probe meet each of them.
+const policyText = `
+apiVersion: evergate.dev/v1alpha1
+kind: EvergatePolicy
+mirrors:
+- name: selfprobe-mirror
+  sources: [source.selfprobe.invalid]
+  mirror: mirror.selfprobe.invalid
+  mode: enforce
+pods:
+- name: selfprobe-pods
+  mode: enforce
+  images: {from: mirrors}
+ingresses:
+- name: selfprobe-ingresses
+  mode: enforce
+  hosts: {allowed: [allowed.selfprobe.invalid]}
+services:
+- name: selfprobe-services
+  mode: enforce
+  types: {allowed: [ClusterIP]}
+`
+
+// New returns a prober with a new secret.
+func New() (*Prober, error) {
+	p, err := policy.Load(policy.File{Name: "selfprobe.yaml", Data: []byte(policyText)})
+	if err != nil {
+		return nil, fmt.Errorf("the policy of the self-probe: %w", err)
+	}
+	return &Prober{prefix: "/self-probe/" + rand.Text(), policy: p}, nil
+}
+
+// Current returns the policy that the reviews are judged by.
+func (p *Prober) Current() *policy.Policy { return p.policy }
+
+// Prefix is the path below which the reviews are served, as in /self-probe/SECRET. It is made anew in every process, so
+// that no other client can call it.
+func (p *Prober) Prefix() string { return p.prefix }
+
+// Sent reports whether r comes from this prober.
+func (p *Prober) Sent(r *http.Request) bool {
+	path := r.URL.Path
+	return len(path) > len(p.prefix) && subtle.ConstantTimeCompare([]byte(path[:len(p.prefix)]), []byte(p.prefix)) == 1
+}
+
+// probe is one review and what tells the right answer from others.
+type probe struct {
+	path   string
+	review string // with %s for the uid
+	patch  bool   // the right answer carries a patch; otherwise it is a denial
+}
+
+func probes() []probe {
+	pod := bodyOf("", "v1", "Pod", "pods",
+		`"spec": {"containers": [{"name": "selfprobe", "image": "source.selfprobe.invalid/app:1"}]}`)
+	service := bodyOf("", "v1", "Service", "services", `"spec": {"type": "NodePort"}`)
+	return []probe{
+		{"/mutate/pods", pod, true},
+		{"/mutate/pods/again", pod, true},
+		{"/validate/pods", pod, false},
+		{"/validate/ingresses", bodyOf("networking.k8s.io", "v1", "Ingress", "ingresses",
+			`"spec": {"rules": [{"host": "denied.selfprobe.invalid"}]}`), false},
+		{"/validate/services", service, false},
+		{"/validate/services/status", service, false},
+		{"/validate/policy", bodyOf("", "v1", "ConfigMap", "configmaps", `"data": {"selfprobe.yaml": "kind: SelfProbe"}`), false},
+	}
+}
+
+func bodyOf(group, version, kind, resource, content string) string {
+	return fmt.Sprintf(`{"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": {
+		"uid": "%%s",
+		"kind": {"group": "%[1]s", "version": "%[2]s", "kind": "%[3]s"},
+		"resource": {"group": "%[1]s", "version": "%[2]s", "resource": "%[4]s"},
+		"name": "selfprobe", "namespace": "selfprobe", "operation": "CREATE",
+		"userInfo": {"username": "evergate:selfprobe"},
+		"object": {"apiVersion": "%[5]s", "kind": "%[3]s", "metadata": {"name": "selfprobe", "namespace": "selfprobe"}, %[6]s},
+		"oldObject": null, "dryRun": true
+	}}`, group, version, kind, resource, strings.TrimPrefix(group+"/"+version, "/"), content)
+}
+
+// Check sends a review to each path under baseURL, as in https://127.0.0.1:8443, and returns an error when one is not
+// answered as it should be. It leaves no idle connection behind. When ctx or the client's timeout ended the wait, the
+// error is a timeout in the sense of net.Error; every other error means that something did answer, or refused to.
+func (p *Prober) Check(ctx context.Context, client *http.Client, baseURL string) error {
+	defer client.CloseIdleConnections()
+	for _, r := range probes() {
+		if err := p.check(ctx, client, baseURL, r); err != nil {
+			return fmt.Errorf("self-probe of %s: %w", r.path, err)
+		}
+	}
+	return nil
+}
+
+func (p *Prober) check(ctx context.Context, client *http.Client, baseURL string, r probe) error {
+	uid := rand.Text()
+	body := strings.NewReader(fmt.Sprintf(r.review, uid))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, baseURL+p.prefix+r.path, body)
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	if err != nil {
+		return err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: %s", resp.Status, bytes.TrimSpace(answer))
+	}
+	return r.verify(uid, answer)
+}
+
+// maxAnswer is many times the length of the right answers.
+const maxAnswer = 64 << 10
+
+// verify checks an answer as kube-apiserver does, and that it is the answer to this review.
+func (r probe) verify(uid string, body []byte) error {
+	var a struct {
+		APIVersion, Kind string
+		Response         *struct {
+			UID              string
+			Allowed          bool
+			Patch, PatchType string
+		}
+	}
+	if err := json.Unmarshal(body, &a); err != nil {
+		return fmt.Errorf("the answer is not JSON: %w", err)
+	}
+	switch {
+	case a.APIVersion != "admission.k8s.io/v1" || a.Kind != "AdmissionReview":
+		return fmt.Errorf("the answer is a %s %s, not an admission.k8s.io/v1 AdmissionReview", a.APIVersion, a.Kind)
+	case a.Response == nil:
+		return fmt.Errorf("the answer has no response")
+	case a.Response.UID != uid:
+		return fmt.Errorf("the answer is for the uid %s, not for %s", text.Quote(a.Response.UID), text.Quote(uid))
+	case a.Response.Allowed != r.patch:
+		return fmt.Errorf("the answer says allowed: %t", a.Response.Allowed)
+	case (a.Response.Patch != "") != r.patch || (a.Response.PatchType == "JSONPatch") != r.patch:
+		return fmt.Errorf("the answer has a patch of type %s and %d bytes", text.Quote(a.Response.PatchType), len(a.Response.Patch))
+	}
+	return nil
+}
