@@ -34,7 +34,7 @@ func newPreflightCommand() *cobra.Command {
 		Use:   "preflight -f FILE",
 		Short: "Say what would break a cluster: in the manifests that install Evergate, or in one that runs it",
 		Long: `Preflight reads rendered manifests, or what deploy/collect.sh prints of a live cluster, and says what would break the
-cluster: for each finding what was found, why it breaks clusters, and the mend. It asks no API server. docs/preflight.md
+cluster: for each finding what was found, why it breaks clusters, and the fix. It asks no API server. docs/preflight.md
 lists all findings.
 
 With --connect it asks the Service which certificate it serves now, to see whether the API server would trust it; from

@@ -9,7 +9,7 @@ func certificateMissing() check {
 		id: "certificate", severity: Error,
 		finds: "a serving certificate that comes from nowhere",
 		why:   "the Pods wait for a Secret that nobody writes, or serve a certificate that nobody renews",
-		mend:  "add the component cert-manager, or create the Secret with tls.crt, tls.key and ca.crt",
+		fix:   "add the component cert-manager, or create the Secret with tls.crt, tls.key and ca.crt",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
 				secret := s.tlsSecret()
@@ -35,7 +35,7 @@ func certificateNames() check {
 		finds: "a Certificate, or --service-name, that does not have the name that the API server asks for",
 		why: "every handshake fails: failing closed, everything matched is refused; failing open, nothing is " +
 			"checked",
-		mend: "let dnsNames contain, and --service-name be, SERVICE.NAMESPACE.svc",
+		fix: "let dnsNames contain, and --service-name be, SERVICE.NAMESPACE.svc",
 		run: func(c *cluster, r *reporter) {
 			for crt := range c.servingCertificates {
 				for _, name := range c.serviceNames() {

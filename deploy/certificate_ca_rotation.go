@@ -11,7 +11,7 @@ func caRotation() check {
 		why: "certificates are not issued anew because their CA was: cert-manager publishes the new CA within " +
 			"seconds, and the Pods serve what the old one signed. Every new connection fails until the leaf has " +
 			"been renewed and projected",
-		mend: "set privateKey.rotationPolicy: Never on the CA's Certificate (and Always on the leaf)",
+		fix: "set privateKey.rotationPolicy: Never on the CA's Certificate (and Always on the leaf)",
 		run: func(c *cluster, r *reporter) {
 			for ca := range c.caCertificates {
 				if key := ca.Spec.PrivateKey; key == nil || key.RotationPolicy != certmanagerv1.RotationPolicyNever {

@@ -17,7 +17,7 @@ func certificateDurations() check {
 		finds: "durations of Certificates that leave no time for a renewal, or let a certificate outlive its CA",
 		why: "an expired certificate fails every call; and when the CA is renewed later than the last certificate " +
 			"it signed expires, that one loses its CA while it is served",
-		mend: "leaf: duration 2160h, renewBefore 720h; CA: duration 87600h, renewBefore above the duration of the " +
+		fix: "leaf: duration 2160h, renewBefore 720h; CA: duration 87600h, renewBefore above the duration of the " +
 			"leaf",
 		run: func(c *cluster, r *reporter) {
 			for crt := range c.servingCertificates {

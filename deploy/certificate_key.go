@@ -9,7 +9,7 @@ func certificateKey() check {
 		finds: "a serving Certificate whose key is not ECDSA P-256",
 		why: "the API server resumes no TLS session: each new connection is a full handshake, which costs ten " +
 			"times as much with RSA, and all come at once when a replica goes; not every client takes Ed25519",
-		mend: "set privateKey: {algorithm: ECDSA, size: 256}",
+		fix: "set privateKey: {algorithm: ECDSA, size: 256}",
 		run: func(c *cluster, r *reporter) {
 			for crt := range c.servingCertificates {
 				algorithm, size := certmanagerv1.RSAKeyAlgorithm, 0 // cert-manager's default

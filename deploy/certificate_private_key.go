@@ -7,7 +7,7 @@ func privateKey() check {
 		finds: "a private key in the input",
 		why: "whoever reads the manifests, or this dump, can answer for Evergate and so change every matched " +
 			"object",
-		mend: "let cert-manager make the key; collect a live cluster with deploy/collect.sh, which leaves keys out",
+		fix: "let cert-manager make the key; collect a live cluster with deploy/collect.sh, which leaves keys out",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.Secrets {
 				for _, key := range []string{"tls.key", "ca.key"} {

@@ -14,7 +14,7 @@ func certificateUsages() check {
 		finds: "a serving Certificate that is not for servers, or is a CA",
 		why: "clients refuse a certificate whose extended usages lack server auth; one that may sign others makes " +
 			"the key in every Pod a key to all that trusts the CA",
-		mend: "set usages: [server auth], and leave isCA out",
+		fix: "set usages: [server auth], and leave isCA out",
 		run: func(c *cluster, r *reporter) {
 			for crt := range c.servingCertificates {
 				if !forServers(crt.Spec.Usages) {

@@ -16,7 +16,7 @@ type check struct {
 	live     bool     // it needs what only a live cluster knows
 	finds    string   // what it finds
 	why      string   // that breaks clusters
-	mend     string
+	fix      string
 	run      func(*cluster, *reporter)
 }
 
@@ -47,7 +47,7 @@ func (r *reporter) add(s Severity, at ref, format string, args []any) {
 	r.findings = append(r.findings, Finding{
 		ID: r.check.id, Severity: s,
 		Object: at.String(), Source: at.source, Message: fmt.Sprintf(format, args...),
-		Why: r.check.why, Mend: r.check.mend,
+		Why: r.check.why, Fix: r.check.fix,
 	})
 }
 

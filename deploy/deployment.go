@@ -6,7 +6,7 @@ func deploymentMissing() check {
 		id: "deployment", severity: Error,
 		finds: "webhooks without a Deployment that runs evergate serve",
 		why:   "webhooks that nobody answers refuse or delay all that they match",
-		mend:  "apply the Deployment before the webhook configurations, and delete it after them",
+		fix:   "apply the Deployment before the webhook configurations, and delete it after them",
 		run: func(c *cluster, r *reporter) {
 			if len(c.servers) == 0 {
 				r.error(c.hooks[0].ref, "no Deployment runs evergate serve in the namespace %s", c.namespace)

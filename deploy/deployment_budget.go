@@ -14,7 +14,7 @@ func disruptionBudget() check {
 		why: "without one, a drain of several nodes takes all replicas at once; one that lets none go holds up " +
 			"every drain, and so upgrades of nodes, for ever; and of a Pod that two select the API server refuses " +
 			"the eviction",
-		mend: "have one PodDisruptionBudget with maxUnavailable: 1 and unhealthyPodEvictionPolicy: AlwaysAllow",
+		fix: "have one PodDisruptionBudget with maxUnavailable: 1 and unhealthyPodEvictionPolicy: AlwaysAllow",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
 				switch {

@@ -7,7 +7,7 @@ func serveFlags() check {
 		finds: "flags of evergate serve that it refuses, or that contradict each other",
 		why: "a process that refuses its flags never gets ready; a drain that is cut short loses calls at each " +
 			"roll-out",
-		mend: "write durations as 30s and addresses as :10250, and let --drain-timeout be above --drain-delay",
+		fix: "write durations as 30s and addresses as :10250, and let --drain-timeout be above --drain-delay",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
 				delay, err := s.flags.duration("drain-delay")

@@ -14,7 +14,7 @@ func gracePeriod() check {
 		finds: "a grace period that ends before the drain and the shutdown do",
 		why: "the kubelet kills the process amid answers: at each roll-out, drain and scale-down some writes of " +
 			"the cluster fail",
-		mend: "set terminationGracePeriodSeconds to at least --drain-timeout + --shutdown-timeout + 5 s",
+		fix: "set terminationGracePeriodSeconds to at least --drain-timeout + --shutdown-timeout + 5 s",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
 				need, err := s.flags.lifetime()

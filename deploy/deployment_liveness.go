@@ -9,7 +9,7 @@ func liveness() check {
 		why: "a replica that hangs is never restarted, and calls to it run into their timeout until a person " +
 			"notices; a probe that asks whether it is ready restarts all replicas at once when something they " +
 			"share is broken, such as a certificate",
-		mend: "probe httpGet: {path: /livez} on the port of --ops-listen",
+		fix: "probe httpGet: {path: /livez} on the port of --ops-listen",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
 				probe := s.container.LivenessProbe

@@ -11,7 +11,7 @@ func preStop() check {
 		why: "SIGTERM comes after the hook, and the kill at the end of the grace period all the same: the drain " +
 			"is cut short. A sleep before SIGTERM gains nothing: the API server keeps calling over connections " +
 			"that it holds",
-		mend: "remove the preStop hook: the process drains by itself; or add its length to " +
+		fix: "remove the preStop hook: the process drains by itself; or add its length to " +
 			"terminationGracePeriodSeconds",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {

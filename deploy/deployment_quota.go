@@ -15,7 +15,7 @@ func criticalQuota() check {
 		finds: "a system priority class without a ResourceQuota that allows for it",
 		why: "GKE, and any API server configured with LimitedResources, refuses critical Pods outside of " +
 			"kube-system where no quota allows for them: there is a Deployment, and no replica",
-		mend: "add a ResourceQuota with scopeSelector PriorityClass In [system-cluster-critical]",
+		fix: "add a ResourceQuota with scopeSelector PriorityClass In [system-cluster-critical]",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
 				class := s.pod.PriorityClassName

@@ -10,7 +10,7 @@ func readiness() check {
 		why: "a replica is called before it can answer, or after: with a probe elsewhere it counts as ready " +
 			"though its TLS listener is not up. One such race left 2 % of Pods unchanged at each roll of a node " +
 			"pool",
-		mend: "probe httpGet: {path: /readyz, scheme: HTTPS} on the port of --listen",
+		fix: "probe httpGet: {path: /readyz, scheme: HTTPS} on the port of --listen",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
 				probe := s.container.ReadinessProbe

@@ -9,7 +9,7 @@ func singleReplica() check {
 		finds: "one replica; a warning when every webhook fails open",
 		why: "when its node goes, nobody answers until another has started, a minute or more: failing closed, " +
 			"what is matched is refused; failing open, Pods keep images from outside the mirrors",
-		mend: "set replicas: 3, one a zone",
+		fix: "set replicas: 3, one a zone",
 		run: func(c *cluster, r *reporter) {
 			report := r.warning
 			if slices.ContainsFunc(c.hooks, (*hook).closed) {

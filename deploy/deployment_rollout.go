@@ -9,7 +9,7 @@ func rollout() check {
 			"left",
 		why: "each release, and each change of configuration, is an outage of the webhook, or leaves so few " +
 			"replicas that the rest is overloaded",
-		mend: "set strategy.rollingUpdate: {maxUnavailable: 0, maxSurge: 1}",
+		fix: "set strategy.rollingUpdate: {maxUnavailable: 0, maxSurge: 1}",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
 				unavailable, _ := s.rollout()

@@ -13,7 +13,7 @@ func spread() check {
 		id: "spread", severity: Warning,
 		finds: "replicas that nothing spreads over zones, or over nodes",
 		why:   "all of them may run on one node, or in one zone, and go with it",
-		mend: "add topologySpreadConstraints for " + corev1.LabelTopologyZone + " and " + corev1.LabelHostname + " " +
+		fix: "add topologySpreadConstraints for " + corev1.LabelTopologyZone + " and " + corev1.LabelHostname + " " +
 			"that select the Pods' own labels",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {

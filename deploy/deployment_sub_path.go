@@ -13,7 +13,7 @@ func subPath() check {
 		finds: "a Secret or ConfigMap mounted by subPath",
 		why: "the kubelet never updates such a mount: the process serves its certificate until it has expired, " +
 			"and never sees a new policy",
-		mend: "mount the whole volume as a directory",
+		fix: "mount the whole volume as a directory",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
 				for _, m := range s.container.VolumeMounts {

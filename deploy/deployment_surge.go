@@ -23,7 +23,7 @@ func surge() check {
 		finds: "spreading that a roll-out cannot satisfy",
 		why: "the Pod that the roll-out adds stays Pending, and none goes before it is ready: the release, a new " +
 			"certificate authority, a security fix never arrive, and nobody is told",
-		mend: "spread zones by DoNotSchedule and nodes by ScheduleAnyway, both with matchLabelKeys: " +
+		fix: "spread zones by DoNotSchedule and nodes by ScheduleAnyway, both with matchLabelKeys: " +
 			"[pod-template-hash], and no required anti-affinity",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {

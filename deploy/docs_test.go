@@ -53,7 +53,7 @@ func docs() string {
 		if c.live {
 			b.WriteString(" Only a live cluster tells.")
 		}
-		fmt.Fprintf(&b, "\n\nWhy it breaks clusters: %s.\n\nMend: %s.\n", c.why, c.mend)
+		fmt.Fprintf(&b, "\n\nWhy it breaks clusters: %s.\n\nFix: %s.\n", c.why, c.fix)
 	}
 	return b.String()
 }
@@ -75,7 +75,7 @@ func TestWords(t *testing.T) {
 		if strings.Trim(c.id, "abcdefghijklmnopqrstuvwxyz-") != "" {
 			t.Errorf("%s is not kebab-case", c.id)
 		}
-		for _, s := range []string{c.finds, c.why, c.mend} {
+		for _, s := range []string{c.finds, c.why, c.fix} {
 			if s == "" || strings.HasSuffix(s, ".") {
 				t.Errorf("%s: %q is no sentence without its full stop", c.id, s)
 			}

@@ -26,7 +26,7 @@ type Finding struct {
 	Source   string   `json:"source,omitempty"` // FILE:LINE of the object
 	Message  string   `json:"message"`          // what was found
 	Why      string   `json:"why"`              // it breaks clusters
-	Mend     string   `json:"mend"`             // what to do
+	Fix      string   `json:"fix"`              // what to do
 }
 
 // Summary counts findings.

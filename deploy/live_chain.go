@@ -19,7 +19,7 @@ func servedChain() check {
 		finds: "a caBundle that does not verify the certificate that is served now",
 		why: "every new connection of the API server fails with x509; connections that it holds still work, which " +
 			"hides it for a while",
-		mend: "see that cert-manager's cainjector runs and the annotation cert-manager.io/inject-ca-from is " +
+		fix: "see that cert-manager's cainjector runs and the annotation cert-manager.io/inject-ca-from is " +
 			"there; then renew the leaf: cmctl renew",
 		run: func(c *cluster, r *reporter) {
 			chain, from := c.servedNow()

@@ -11,8 +11,8 @@ func coverage() check {
 		id: "coverage", severity: Warning, live: true,
 		finds: "which namespaces are covered and which are not; a warning for one that has opted in and is not " +
 			"covered",
-		why:  "in a namespace that is not covered nothing is rewritten and nothing judged",
-		mend: "label the namespace: kubectl label namespace NAME " + optInLabel + "=" + optInValue,
+		why: "in a namespace that is not covered nothing is rewritten and nothing judged",
+		fix: "label the namespace: kubectl label namespace NAME " + optInLabel + "=" + optInValue,
 		run: func(c *cluster, r *reporter) {
 			var covered, not []string
 			for _, ns := range c.Namespaces {

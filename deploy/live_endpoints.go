@@ -13,7 +13,7 @@ func endpoints() check {
 		id: "endpoints", severity: Error, live: true,
 		finds: "a Service of Evergate without ready endpoints, or with fewer than replicas",
 		why:   "without one every call fails; with fewer the next disruption takes the last",
-		mend:  "see why replicas are not ready: kubectl describe pods; their last log line says it",
+		fix:   "see why replicas are not ready: kubectl describe pods; their last log line says it",
 		run: func(c *cluster, r *reporter) {
 			seen := map[*corev1.Service]bool{}
 			for _, h := range c.hooks {

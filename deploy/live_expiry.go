@@ -20,7 +20,7 @@ func certificateExpiry() check {
 		id: "certificate-expiry", severity: Error, live: true,
 		finds: "a serving certificate that is out of date, or whose renewal is overdue",
 		why:   "from the second of its expiry on every call fails, on all replicas at once",
-		mend: "look at the events of the Certificate and its CertificateRequests: kubectl describe; cmctl status " +
+		fix: "look at the events of the Certificate and its CertificateRequests: kubectl describe; cmctl status " +
 			"certificate",
 		run: func(c *cluster, r *reporter) {
 			for secret := range c.servingSecrets {

@@ -12,7 +12,7 @@ func placement() check {
 		id: "placement", severity: Warning, live: true,
 		finds: "replicas that all run on one node, or in one zone",
 		why:   "all of them go with it",
-		mend:  "spread them: kubectl rollout restart is enough where topologySpreadConstraints are there",
+		fix:   "spread them: kubectl rollout restart is enough where topologySpreadConstraints are there",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
 				for _, key := range []string{corev1.LabelHostname, corev1.LabelTopologyZone} {

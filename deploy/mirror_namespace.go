@@ -14,7 +14,7 @@ func mirrorNamespace() check {
 		id: "mirror-namespace", severity: Error,
 		finds: "a mirror that runs in a namespace in which images are rewritten to it",
 		why:   "when the mirror is down, its own Pods can only be started from images that it would have to serve",
-		mend:  "remove the label " + optInLabel + " from the namespace of the mirror",
+		fix:   "remove the label " + optInLabel + " from the namespace of the mirror",
 		run: func(c *cluster, r *reporter) {
 			p, ok := c.policy()
 			if !ok {

@@ -18,7 +18,7 @@ func collectorEgress() check {
 		id: "collector-egress", severity: Warning,
 		finds: "a collector of traces that NetworkPolicies keep out of Evergate's reach",
 		why:   "every trace is lost after its timeout, with nothing but a line in the log",
-		mend: "use the component collector of the kit, whose setting is the endpoint and whose NetworkPolicy follows " +
+		fix: "use the component collector of the kit, whose setting is the endpoint and whose NetworkPolicy follows " +
 			"it, or add a NetworkPolicy that allows the way",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {

@@ -17,7 +17,7 @@ func monitoringNamespace() check {
 		finds: "a Prometheus, or a monitor for one, outside of the namespace that NetworkPolicies let reach the ops port",
 		why: "nothing is scraped, so that no alert is raised but EvergateNotReady, which is then about the network " +
 			"and not about Evergate",
-		mend: "set monitoringNamespace of the kit's settings (base/settings.yaml) to the namespace of the Prometheus",
+		fix: "set monitoringNamespace of the kit's settings (base/settings.yaml) to the namespace of the Prometheus",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
 				for _, m := range c.monitors(s) {

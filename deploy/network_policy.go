@@ -15,7 +15,7 @@ func networkPolicy() check {
 		finds: "NetworkPolicies that keep the API server out",
 		why: "each call runs into its timeout, and so does every matched write, before it is refused or let " +
 			"through unchecked",
-		mend: "allow the port of --listen without from, or from the addresses of the API servers (ipBlock)",
+		fix: "allow the port of --listen without from, or from the addresses of the API servers (ipBlock)",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
 				policies := c.restricting(s, networkingv1.PolicyTypeIngress)

@@ -19,7 +19,7 @@ func optInGuard() check {
 			"namespaces that webhooks exclude and the guard does not know",
 		why: "whoever may write a namespace, also by its status or finalize subresource, can take it out of all " +
 			"checks unseen; and a user who may create namespaces is exempt in one that has an excluded name",
-		mend: "apply the kit's ValidatingAdmissionPolicy and its binding with validationActions: [Deny]; its " +
+		fix: "apply the kit's ValidatingAdmissionPolicy and its binding with validationActions: [Deny]; its " +
 			"variable exempt lists the names that the webhooks exclude",
 		run: func(c *cluster, r *reporter) {
 			i, exempt := slices.IndexFunc(c.hooks, selectsByLabel), c.exemptNames()

@@ -13,7 +13,7 @@ func policyInvalid() check {
 		finds: "a policy that does not load",
 		why: "running replicas keep the last good policy; a replica that starts with this one never gets ready, " +
 			"so that a drain or a roll-out stands still",
-		mend: "mend it: evergate policy check says the same before it is applied",
+		fix: "correct it: evergate policy check says the same before it is applied",
 		run: func(c *cluster, r *reporter) {
 			_, err := policy.Load(c.policyFiles()...)
 			if err == nil {

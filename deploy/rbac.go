@@ -14,7 +14,7 @@ func rbac() check {
 		finds: "rights that Evergate does not need",
 		why: "an admission webhook is a target: whoever breaks into its Pod has the rights of its ServiceAccount, " +
 			"next to being able to change every object that it sees",
-		mend: "remove the binding; let jobs of Evergate only get, list and watch, and no secrets",
+		fix: "remove the binding; let jobs of Evergate only get, list and watch, and no secrets",
 		run: func(c *cluster, r *reporter) {
 			for binding := range c.bindings {
 				for _, account := range c.ourAccounts(binding) {

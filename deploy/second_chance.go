@@ -16,7 +16,7 @@ func secondChance() check {
 		finds: "prefixes in the matchCondition of the second chance that differ from the mirrors of the policy",
 		why: "a mirror that is missing costs every Pod a call that changes nothing; a prefix that is no mirror " +
 			"keeps images from their second chance",
-		mend: "list the places of all mirrors, each with a slash at its end, in the matchCondition",
+		fix: "list the places of all mirrors, each with a slash at its end, in the matchCondition",
 		run: func(c *cluster, r *reporter) {
 			p, ok := c.policy()
 			if !ok {

@@ -14,7 +14,7 @@ func serviceMissing() check {
 		finds: "a webhook whose Service does not exist, is headless, or lacks the port",
 		why: "every call fails, of headless Services too, which the API server refuses to call: failing closed, " +
 			"everything that the webhook matches is refused; failing open, nothing is checked",
-		mend: "let clientConfig.service name a Service of type ClusterIP and one of its ports",
+		fix: "let clientConfig.service name a Service of type ClusterIP and one of its ports",
 		run: func(c *cluster, r *reporter) {
 			told := map[string]bool{} // once for all webhooks that it is true of
 			for _, h := range c.hooks {

@@ -6,7 +6,7 @@ func accountToken() check {
 		id: "service-account-token", severity: Warning,
 		finds: "a ServiceAccount token in the Pods that serve",
 		why:   "they ask the API server nothing: the token is of use to an intruder only",
-		mend:  "set automountServiceAccountToken: false in the Pod template",
+		fix:   "set automountServiceAccountToken: false in the Pod template",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
 				if mount := s.pod.AutomountServiceAccountToken; mount == nil || *mount {

@@ -15,7 +15,7 @@ func serviceTarget() check {
 		id: "service-target", severity: Error,
 		finds: "a Service that leads to no Pod of Evergate, or to another port than is served",
 		why:   "every call fails, though the Deployment looks healthy",
-		mend:  "let the Service select the labels of the Pod template, and its targetPort be the port of --listen",
+		fix:   "let the Service select the labels of the Pod template, and its targetPort be the port of --listen",
 		run: func(c *cluster, r *reporter) {
 			seen := map[*corev1.Service]bool{nil: true} // nil: service
 			for _, h := range c.hooks {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Text is the report for people: for each finding what was found, why it breaks clusters, and the mend.
+// Text is the report for people: for each finding what was found, why it breaks clusters, and the fix.
 func (r *Report) Text() string {
 	var b strings.Builder
 	for _, f := range r.Findings {
@@ -15,7 +15,7 @@ func (r *Report) Text() string {
 		}
 		fmt.Fprintf(&b, "\n         %s\n", printable(f.Message))
 		if f.Severity != Info {
-			fmt.Fprintf(&b, "         why:  %s\n         mend: %s\n", f.Why, f.Mend)
+			fmt.Fprintf(&b, "         why:  %s\n         fix: %s\n", f.Why, f.Fix)
 		}
 	}
 	if len(r.Findings) > 0 {

@@ -10,17 +10,17 @@ import (
 func TestText(t *testing.T) {
 	r := newReport(2, []Finding{
 		{ID: "a", Severity: Info, Object: "Namespace x", Message: "told"},
-		{ID: "b", Severity: Warning, Object: "Service y", Source: "f.yaml:3", Message: "bad", Why: "because", Mend: "do"},
-		{ID: "c", Severity: Error, Object: "Pod \x1b[31mz", Message: "worse\nthan bad", Why: "because", Mend: "do"},
+		{ID: "b", Severity: Warning, Object: "Service y", Source: "f.yaml:3", Message: "bad", Why: "because", Fix: "do"},
+		{ID: "c", Severity: Error, Object: "Pod \x1b[31mz", Message: "worse\nthan bad", Why: "because", Fix: "do"},
 	})
 	want := `error    c  Pod �[31mz
          worse�than bad
          why:  because
-         mend: do
+         fix: do
 warning  b  Service y (f.yaml:3)
          bad
          why:  because
-         mend: do
+         fix: do
 info     a  Namespace x
          told
 

@@ -15,7 +15,7 @@ func literalCABundle() check {
 		finds: "a caBundle that stands in a manifest",
 		why: "each time the manifest is applied it takes back what cert-manager has injected since: after a " +
 			"renewal of the CA every call fails with x509: certificate signed by unknown authority",
-		mend: "remove caBundle from the manifest; the annotation cert-manager.io/inject-ca-from fills it in",
+		fix: "remove caBundle from the manifest; the annotation cert-manager.io/inject-ca-from fills it in",
 		run: func(c *cluster, r *reporter) {
 			for config := range c.configs {
 				hasBundle := func(h *hook) bool { return h.config == config && len(h.ClientConfig.CABundle) > 0 }

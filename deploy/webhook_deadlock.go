@@ -12,7 +12,7 @@ func otherDeadlock() check {
 		finds: "a webhook of somebody else that fails closed on its own Pods",
 		why: "when all its Pods are gone at once, none can be created again, since creating one calls it; and " +
 			"with it stands everything that it matches",
-		mend: "exclude its own namespace by kubernetes.io/metadata.name in its namespaceSelector, or its Pods by " +
+		fix: "exclude its own namespace by kubernetes.io/metadata.name in its namespaceSelector, or its Pods by " +
 			"its objectSelector",
 		run: func(c *cluster, r *reporter) {
 			for _, h := range c.all {

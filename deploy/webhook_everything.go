@@ -17,7 +17,7 @@ func otherEverything() check {
 		why: "when it does not answer, nodes and the control plane cannot write what they live by, such as the " +
 			"ConfigMap kube-system/extension-apiserver-authentication: API servers then restart in a loop, and no " +
 			"other webhook helps",
-		mend: "name the resources in its rules, and exclude kube-system by kubernetes.io/metadata.name in its " +
+		fix: "name the resources in its rules, and exclude kube-system by kubernetes.io/metadata.name in its " +
 			"namespaceSelector",
 		run: func(c *cluster, r *reporter) {
 			system := c.namespaceLabels(metav1.NamespaceSystem)

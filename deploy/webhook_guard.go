@@ -17,7 +17,7 @@ func policyGuard() check {
 			"Evergate out",
 		why: "it is the one webhook that matches Evergate's own namespace: anything wider than the policy's " +
 			"ConfigMap, or failing closed, lets dead replicas prevent their own repair",
-		mend: "match configmaps only, in the namespace of Evergate only (kubernetes.io/metadata.name In), the " +
+		fix: "match configmaps only, in the namespace of Evergate only (kubernetes.io/metadata.name In), the " +
 			"policy only (objectSelector, or a matchCondition on the name), with failurePolicy Ignore",
 		run: func(c *cluster, r *reporter) {
 			for _, h := range c.hooks {
@@ -31,7 +31,7 @@ func policyGuard() check {
 
 func (c *cluster) checkGuard(h *hook, r *reporter) {
 	if h.closed() {
-		r.error(h.ref, "its failurePolicy is Fail: with every replica dead, the policy could not be mended")
+		r.error(h.ref, "its failurePolicy is Fail: with every replica dead, the policy could not be fixed")
 	}
 	for resource, operations := range h.resources {
 		if resource != "configmaps" {

@@ -16,7 +16,7 @@ func caInjector() check {
 			"served",
 		why: "caBundle stays empty or wrong, and the API server trusts no answer: failing closed, everything " +
 			"matched is refused; failing open, nothing is checked, without a word to the user",
-		mend: "annotate it with cert-manager.io/inject-ca-from: NAMESPACE/CERTIFICATE, the one that issues the " +
+		fix: "annotate it with cert-manager.io/inject-ca-from: NAMESPACE/CERTIFICATE, the one that issues the " +
 			"Secret of --tls-cert",
 		run: func(c *cluster, r *reporter) {
 			for config := range c.configs {

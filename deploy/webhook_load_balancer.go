@@ -10,7 +10,7 @@ func loadBalancerStatus() check {
 			"closed, or matches anything else",
 		why: "cloud controllers write these addresses: failing closed, dead replicas hold up every new load " +
 			"balancer, among them the one that users, or API servers of other clusters, come in by",
-		mend: "set failurePolicy: Ignore, also where other webhooks fail closed, and match UPDATE of " + resource +
+		fix: "set failurePolicy: Ignore, also where other webhooks fail closed, and match UPDATE of " + resource +
 			" only",
 		run: func(c *cluster, r *reporter) {
 			for _, h := range c.hooks {

@@ -8,7 +8,7 @@ func matchPolicy() check {
 		id: "match-policy", severity: Warning,
 		finds: "matchPolicy Exact",
 		why:   "an object that is written through another version of its API than the rules name is not judged",
-		mend:  "set matchPolicy: Equivalent",
+		fix:   "set matchPolicy: Equivalent",
 		run: func(c *cluster, r *reporter) {
 			for _, h := range c.hooks {
 				if h.MatchPolicy != nil && *h.MatchPolicy == admissionv1.Exact {

@@ -10,7 +10,7 @@ func mutation() check {
 		finds: "a mutating webhook of Evergate that fails closed, or is not invoked again",
 		why: "failing closed, it refuses Pods with the words of a broken connection, where the validating webhook " +
 			"would say what is wrong; not invoked again, it misses the sidecars that other webhooks add after it",
-		mend: "set failurePolicy: Ignore and reinvocationPolicy: IfNeeded",
+		fix: "set failurePolicy: Ignore and reinvocationPolicy: IfNeeded",
 		run: func(c *cluster, r *reporter) {
 			for _, h := range c.hooks {
 				if !h.mutating {

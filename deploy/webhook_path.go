@@ -13,7 +13,7 @@ func hookPath() check {
 		finds: "a webhook that calls a path which Evergate does not serve, or no Service",
 		why: "every call fails with 404: failing closed, everything that it matches is refused; failing open, " +
 			"nothing is checked",
-		mend: "set clientConfig.service.path to one of /mutate/pods, /mutate/pods/again (mutating), " +
+		fix: "set clientConfig.service.path to one of /mutate/pods, /mutate/pods/again (mutating), " +
 			"/validate/pods, /validate/ingresses, /validate/services, /validate/services/status, /validate/policy " +
 			"(validating)",
 		run: func(c *cluster, r *reporter) {

@@ -18,7 +18,7 @@ func protectedNamespace() check {
 		why: "when no replica answers, what brings one back is refused or waits for the timeout: the cluster " +
 			"cannot heal. An opt-in label alone is no protection, since anybody who may label the namespace can " +
 			"set it",
-		mend: "add to namespaceSelector.matchExpressions: {key: kubernetes.io/metadata.name, operator: NotIn, " +
+		fix: "add to namespaceSelector.matchExpressions: {key: kubernetes.io/metadata.name, operator: NotIn, " +
 			"values: […]} with all of them",
 		run: func(c *cluster, r *reporter) {
 			for _, h := range c.hooks {

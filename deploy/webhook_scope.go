@@ -26,7 +26,7 @@ func scope() check {
 		finds: "a webhook of Evergate that matches what Evergate does not judge; a warning where it fails open",
 		why: "each such write waits for an answer that says nothing; failing closed, what nodes and the control " +
 			"plane need (leases, nodes, endpoints, secrets, bindings, deletions) stops while no replica answers",
-		mend: "match only CREATE and UPDATE of " + strings.Join(judged(), ", "),
+		fix: "match only CREATE and UPDATE of " + strings.Join(judged(), ", "),
 		run: func(c *cluster, r *reporter) {
 			for _, h := range c.hooks {
 				if h.guardsPolicy() {

@@ -13,7 +13,7 @@ func sideEffects() check {
 		finds: "sideEffects other than None",
 		why: "the API server refuses dry runs (kubectl diff, server-side --dry-run) of everything that such a " +
 			"webhook matches",
-		mend: "set sideEffects: None",
+		fix: "set sideEffects: None",
 		run: func(c *cluster, r *reporter) {
 			unset := admissionv1.SideEffectClass("not set")
 			for _, h := range c.hooks {

@@ -12,7 +12,7 @@ func timeout() check {
 		why: "a dead replica, or a zone that was cut off, holds every matched write up for so long, once for each " +
 			"webhook in the chain: controllers give up and retry, which makes it worse. Failing open does not " +
 			"help, since the time is waited first",
-		mend: "set timeoutSeconds: 3",
+		fix: "set timeoutSeconds: 3",
 		run: func(c *cluster, r *reporter) {
 			for _, h := range c.hooks {
 				switch {

@@ -17,7 +17,7 @@ func unconditionalUpdate() check {
 		why: "most updates are not people's: controllers write finalizers, labels and owner references all day. " +
 			"While no replica answers they are refused, or wait, and garbage collection and roll-outs of the " +
 			"whole namespace stand still",
-		mend: "add a matchCondition that is true for other operations than UPDATE, and else only if what is " +
+		fix: "add a matchCondition that is true for other operations than UPDATE, and else only if what is " +
 			"judged differs between object and oldObject",
 		run: func(c *cluster, r *reporter) {
 			for _, h := range c.hooks {

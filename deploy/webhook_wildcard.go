@@ -15,7 +15,7 @@ func wildcardRule() check {
 		finds: "a `*` in the rules of a webhook of Evergate",
 		why: "a `*` covers what nodes and the control plane write to stay alive; such a webhook that did not " +
 			"answer has taken a managed control plane down",
-		mend: "name each API group, version, resource and operation; Evergate judges pods, ingresses and services",
+		fix: "name each API group, version, resource and operation; Evergate judges pods, ingresses and services",
 		run: func(c *cluster, r *reporter) {
 			for _, h := range c.hooks {
 				for i, rule := range h.Rules {

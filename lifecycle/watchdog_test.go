@@ -51,7 +51,7 @@ func TestWatchdog(t *testing.T) {
 		"busy, not in time":         {[]error{late, late, late}, true, "busy busy busy", "", ""},
 		"a bad certificate":         {[]error{expired, expired, expired}, false, "wrong wrong wrong", "", expired3},
 		"one wrong answer":          {[]error{uid}, false, "wrong", "", ""},
-		"a certificate fixed":      {[]error{expired, expired, expired, nil}, false, "wrong wrong wrong ok", "", ""},
+		"a certificate fixed":       {[]error{expired, expired, expired, nil}, false, "wrong wrong wrong ok", "", ""},
 		"wrong, under load":         {[]error{expired, expired, expired}, true, "wrong wrong wrong", "", expired3},
 		"wrong breaks a hang":       {[]error{late, late, expired, late}, false, "hung hung wrong hung", "", hung4},
 		"both together are unready": {[]error{late, late, expired}, false, "hung hung wrong", "", expired3},

@@ -33,7 +33,7 @@ func TestIngressRatchet(t *testing.T) {
 
 		"tls: still absent": {`tls: {required: true}`, withHosts("a.example"), withHosts("b.example"), nil},
 		"tls: removed":      {`tls: {required: true}`, withTLS(withHosts("a.example"), "a.example"), withHosts("a.example"), []string{`r/tls.required: spec.tls: is not set, so that plain HTTP is served; set it`}},
-		"tls: half fixed":  {`tls: {coversHosts: true}`, withHosts("a.example", "b.example"), withTLS(withHosts("a.example", "b.example"), "a.example"), nil},
+		"tls: half fixed":   {`tls: {coversHosts: true}`, withHosts("a.example", "b.example"), withTLS(withHosts("a.example", "b.example"), "a.example"), nil},
 		"tls: host added":   {`tls: {coversHosts: true}`, withTLS(withHosts("a.example", "b.example"), "a.example"), withTLS(withHosts("c.example", "b.example"), "a.example"), []string{`r/tls.coversHosts: spec.rules[0].host: "c.example" is in no spec.tls[].hosts; add it or "*.example"`}},
 		"http: other value": {`tls: {allowHTTP: deny}`, withAnnotations(), withAnnotations(allowHTTPAnnotation, "true"), nil},
 		"http: allowed":     {`tls: {allowHTTP: deny}`, withAnnotations(allowHTTPAnnotation, "false"), withAnnotations(), []string{`r/tls.allowHTTP: metadata.annotations["kubernetes.io/ingress.allow-http"]: is not set; set it to "false", so that plain HTTP is not served`}},

@@ -73,7 +73,7 @@ func TestRatchetServices(t *testing.T) {
 	}{
 		"value: unchanged":      {"types: {allowed: [ClusterIP]}", Service{Type: "NodePort"}, Service{Type: "NodePort"}, nil, []string{"types.allowed NodePort"}},
 		"value: exchanged":      {"types: {allowed: [ClusterIP]}", Service{Type: "NodePort"}, Service{Type: "LoadBalancer"}, []string{"types.allowed LoadBalancer"}, nil},
-		"value: fixed":         {"types: {allowed: [ClusterIP]}", Service{Type: "NodePort"}, Service{Type: "ClusterIP"}, nil, nil},
+		"value: fixed":          {"types: {allowed: [ClusterIP]}", Service{Type: "NodePort"}, Service{Type: "ClusterIP"}, nil, nil},
 		"value: brought":        {"types: {allowed: [ClusterIP]}", Service{}, Service{Type: "NodePort"}, []string{"types.allowed NodePort"}, nil},
 		"list: reordered":       {`ports: {allowed: []}`, ports(ServicePort{Port: 1}, ServicePort{Port: 2}), ports(ServicePort{Port: 2}, ServicePort{Port: 1}), nil, []string{"ports.allowed 2", "ports.allowed 1"}},
 		"list: one exchanged":   {`ports: {allowed: []}`, ports(ServicePort{Port: 1}, ServicePort{Port: 2}), ports(ServicePort{Port: 3}, ServicePort{Port: 1}), []string{"ports.allowed 3"}, []string{"ports.allowed 1"}},

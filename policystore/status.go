@@ -18,7 +18,7 @@ type Status struct {
 	Failures int `json:"failures"` // how often files were refused since the start, once for each content
 
 	Stale   bool     `json:"stale"`             // the files hold something else, which was refused
-	Refused *Refusal `json:"refused,omitempty"` // the last that was refused, also after it was mended
+	Refused *Refusal `json:"refused,omitempty"` // the last that was refused, also after it was fixed
 }
 
 // Refusal says which files were not taken.

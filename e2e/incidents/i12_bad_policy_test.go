@@ -45,7 +45,7 @@ var unguarded = patched(`- target: {kind: ValidatingWebhookConfiguration, name: 
 func misspelt() string { return strings.Replace(policy, "services:", "servises:", 1) }
 
 func applyBad(t *testing.T, l *lab, _ bool) outcome {
-	t.Cleanup(func() { l.mend(t) })
+	t.Cleanup(func() { l.fix(t) })
 	var o outcome
 	_, said, err := l.tryPolicy(t.Context(), misspelt())
 	const want = "servises: unknown field; did you mean services?"
@@ -57,17 +57,17 @@ func applyBad(t *testing.T, l *lab, _ bool) outcome {
 	return o
 }
 
-// mend puts the policy back when the test ends.
-func (l *lab) mend(t *testing.T) {
+// fix puts the policy back when the test ends.
+func (l *lab) fix(t *testing.T) {
 	t.Helper()
 	if out, said, err := l.tryPolicy(context.WithoutCancel(t.Context()), policy); err != nil {
-		t.Errorf("mend the policy: %v\n%s%s", err, out, said)
+		t.Errorf("fix the policy: %v\n%s%s", err, out, said)
 	}
 }
 
 // reachReplicas applies a policy and waits until every replica has seen it: refused it, or gone over to it.
 func reachReplicas(t *testing.T, l *lab, text string) outcome {
-	t.Cleanup(func() { l.mend(t) })
+	t.Cleanup(func() { l.fix(t) })
 	was := l.loads(t)
 	tr := l.start(t)
 	_, said, err := l.tryPolicy(t.Context(), text)
@@ -104,7 +104,7 @@ func (l *lab) restorePolicy(t *testing.T) {
 
 // reload applies a policy that differs, and says how long it takes to be in force everywhere.
 func reload(t *testing.T, l *lab, _ bool) outcome {
-	t.Cleanup(func() { l.mend(t) })
+	t.Cleanup(func() { l.fix(t) })
 	was := l.loads(t)
 	tr := l.start(t)
 	_, said, err := l.tryPolicy(t.Context(), policy+"- {name: no-balancers, mode: audit, types: {denied: [LoadBalancer]}}\n")

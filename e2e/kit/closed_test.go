@@ -56,6 +56,6 @@ func TestFailClosed(t *testing.T) {
 		}
 		return difference(before, c.calls(t))[balancer] == 1
 	})
-	// The kit itself can be applied, and so mended, in this state.
+	// The kit itself can be applied, and so fixed, in this state.
 	c.kubectl(t, "", "apply", "-k", filepath.Join(root, "kustomize/overlays/fail-open"))
 }
