@@ -89,7 +89,6 @@ vet: ## go vet, both modules
 lint: bin/golangci-lint ## the linters of .golangci.yml, both modules; shellcheck where it is installed
 	GOFLAGS="$$($(GO) env GOFLAGS) -race" bin/golangci-lint run ./...
 	cd e2e && GOFLAGS="$$($(GO) env GOFLAGS) -race" ../bin/golangci-lint run ./...
-	GOARCH=arm64 $(GO) vet ./review
 	@! command -v shellcheck >/dev/null || shellcheck .ci/run $$(git ls-files '*.sh')
 
 bin/golangci-lint: # by each toolchain anew; go build sees whether it is up to date
