@@ -34,9 +34,9 @@ type server struct {
 const procs = "GOMAXPROCS=2"
 
 // start runs a server and waits until it is ready. The caller must stop it.
-func start(ctx context.Context, name, binary string, env []string, args ...string) (*server, error) {
+func start(ctx context.Context, name, binary string, args ...string) (*server, error) {
 	s := &server{name: name, cmd: exec.CommandContext(ctx, binary, args...), log: new(tail)}
-	s.cmd.Env = append([]string{procs}, env...)
+	s.cmd.Env = []string{procs}
 	stderr, err := s.cmd.StderrPipe()
 	if err != nil {
 		return nil, err

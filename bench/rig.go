@@ -53,7 +53,7 @@ func (r *rig) client() *http.Client { return newClient(r.certificate.roots) }
 
 // floor starts the server that does nothing.
 func (r *rig) floor(ctx context.Context) (*server, error) {
-	s, err := start(ctx, "floor", r.path("floor"), nil, "--tls-cert", r.certificate.cert, "--tls-key", r.certificate.key)
+	s, err := start(ctx, "floor", r.path("floor"), "--tls-cert", r.certificate.cert, "--tls-key", r.certificate.key)
 	if s != nil {
 		s.floor = true
 	}
@@ -62,8 +62,7 @@ func (r *rig) floor(ctx context.Context) (*server, error) {
 
 // evergate starts a binary of evergate with a policy: example, many, one or ten. All else is as it is by default.
 func (r *rig) evergate(ctx context.Context, binary, policy string) (*server, error) {
-	kit := []string{"GOGC=400"} // kustomize/base/deployment.yaml
-	return start(ctx, "evergate, "+policy+" policy", r.path(binary), kit, "serve",
+	return start(ctx, "evergate, "+policy+" policy", r.path(binary), "serve",
 		"--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0", "--log-format", "json",
 		"--tls-cert", r.certificate.cert, "--tls-key", r.certificate.key, "--policy", r.path(policy+".yaml"))
 }

@@ -44,6 +44,7 @@ type server struct {
 func serve(ctx context.Context, f serveFlags, stdout, stderr io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // ends what follows files
+	defer tuneHeap()()
 	registry := telemetry.NewRegistry()
 	verbosity := f.log.verbosity()
 	s := &server{flags: f, log: f.log.logger(stderr, verbosity), metrics: telemetry.NewMetrics(registry)}

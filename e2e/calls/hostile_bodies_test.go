@@ -67,7 +67,6 @@ func TestHostileBodies(t *testing.T) {
 				path = "/validate/services"
 			}
 			t.Setenv("GOMEMLIMIT", fmt.Sprint(memoryLimit))
-			t.Setenv("GOGC", "400") // as in the kit
 			c := newCluster(t, product(t), "--max-connection-age=1ms")
 			must(t, c.policy.Write(map[string][]byte{"policy.yaml": []byte(policy + servicesPolicy)}))
 			peak := c.besiege(t, c.client(caller.ClusterIP), func(ctx context.Context, s *siege) {

@@ -87,7 +87,6 @@ type siege struct {
 func besiege(t *testing.T, attack func(context.Context, *siege), args ...string) int64 {
 	t.Helper()
 	t.Setenv("GOMEMLIMIT", strconv.Itoa(memoryLimit))
-	t.Setenv("GOGC", "400") // as in the kit
 	c := newCluster(t, product(t), args...)
 	return c.besiege(t, c.client(caller.ClusterIP), attack)
 }

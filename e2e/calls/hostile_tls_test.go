@@ -51,7 +51,6 @@ func TestHostileHandshakes(t *testing.T) {
 func besiegeAuthenticated(t *testing.T, attack func(context.Context, *siege)) int64 {
 	t.Helper()
 	t.Setenv("GOMEMLIMIT", fmt.Sprint(memoryLimit))
-	t.Setenv("GOGC", "400") // as in the kit
 	clients, err := pki.NewCA("client-ca")
 	must(t, err)
 	bundle := filepath.Join(t.TempDir(), "ca.crt")
