@@ -29,7 +29,7 @@ func rowOf(what string, got, limit float64, format string) row {
 const (
 	mostGrowth    = 1.15 // with 10,000 mirrors and 1,000 rules
 	mostIdle      = 30   // MiB
-	mostLoaded    = 64   // MiB
+	mostLoaded    = 72   // MiB
 	mostDrift     = 1.10 // of memory, from a tenth of a long run to its end
 	mostStart     = 150  // ms
 	mostSize      = 30   // MiB
