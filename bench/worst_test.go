@@ -9,7 +9,7 @@ import (
 	"github.com/evergate/evergate/internal/worst"
 )
 
-// Each bound, once broken, is told of, and no other.
+// Each broken bound is reported, and no other.
 func TestWorstRows(t *testing.T) {
 	const size = 1 << 20
 	for name, test := range map[string]struct {

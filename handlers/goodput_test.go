@@ -135,7 +135,7 @@ func TestGoodputHolds(t *testing.T) {
 			t.Errorf("timeout %v: goodput falls from %.0f to %.0f", timeout, once, got)
 		}
 		if got := goodput(t, 4*served, timeout, impatient); got > seen*once {
-			t.Errorf("timeout %v: with little patience goodput falls from %.0f to %.0f only", timeout, once, got)
+			t.Errorf("timeout %v: with an early queue deadline goodput falls from %.0f to %.0f only", timeout, once, got)
 		}
 	}
 }

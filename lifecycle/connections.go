@@ -19,7 +19,7 @@ import (
 // hostile peer holds connections by the thousand. The first to go is the one whose request has been awaited longest: an
 // honest caller sends a request, with its body, within milliseconds of dialling, a peer that means ill never does. Then
 // the one that has been idle longest: callers reuse the one that they used last, so it is the least likely to be chosen.
-// Then the one whose answer is longest overdue: that of an honest caller is bound in time, and its caller about to
+// Then the one whose answer has been awaited longest: that of an honest caller is bound in time, and its caller about to
 // leave; that of a peer that does not read lasts as long as it can.
 //
 // Those that are awaited are spared while they are few, less than a third of all: with peers that are idle by the thousand it would be

@@ -84,7 +84,7 @@ type report struct {
 	subject *subject // who wrote the object
 	// enough ends the loops of checks: judging has ended.
 	enough bool
-	// take is told of each finding. It returns the finding to be filled in with path and reason, or nil where the sentence
+	// take is called for each finding. It returns the finding to be filled in with path and reason, or nil where the sentence
 	// is not needed.
 	take func(id identity) *Finding
 

@@ -18,7 +18,7 @@ func TestExternalNames(t *testing.T) {
 		{"denied although allowed", `externalNames: {allowed: ["**"], denied: [a.example.com]}`, to("a.example.com"), []string{
 			`r/externalNames.denied: spec.externalName: "a.example.com" is denied by a.example.com; write another name`}},
 		{"localhost", "externalNames: {}", to("LocalHost."), []string{
-			unsafe + `"LocalHost." is the machine of whoever follows it (localhost)` + rest}},
+			unsafe + `"LocalHost." is the machine of the client that follows it (localhost)` + rest}},
 		{"an address", "externalNames: {}", to("192.0.2.7"), []string{unsafe + `"192.0.2.7" is an IP address, not a name` + rest}},
 		{"in the cluster", "externalNames: {}", to("db.team-b.svc.cluster.local"), []string{
 			unsafe + `"db.team-b.svc.cluster.local" is a name inside the cluster` + rest}},

@@ -29,7 +29,7 @@ const (
 func (k targetKind) describe() string {
 	return [...]string{
 		metadataTarget: "is the address of a cloud's metadata service",
-		loopbackTarget: "is the machine of whoever follows it (localhost)",
+		loopbackTarget: "is the machine of the client that follows it (localhost)",
 		addressTarget:  "is an IP address, not a name",
 		clusterTarget:  "is a name inside the cluster",
 		cloudTarget:    "is the name of a machine inside the cloud's network",

@@ -26,7 +26,7 @@ type Memory struct {
 	queue    []*growth // smallest first, and among those of one size the first that came
 }
 
-// Gauge is told how many bytes are reserved, as a difference.
+// Gauge is a metric of how many bytes are reserved. Add takes a difference.
 type Gauge interface{ Add(float64) }
 
 // NewMemory returns a limiter of size bytes.
