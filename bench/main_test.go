@@ -171,13 +171,13 @@ func asked(t *testing.T, p *policy.Policy, r *review) (n int) {
 	var traces []policy.RuleTrace
 	switch r.path {
 	case "/validate/services":
-		req, err := decoding.DecodeService(r.body)
+		req, err := decoding.Services().Decode(r.body)
 		if err != nil {
 			t.Fatal(err)
 		}
 		traces = p.ExplainService(req.Attributes, req.Object)
 	case "/validate/ingresses":
-		req, err := decoding.DecodeIngress(r.body)
+		req, err := decoding.Ingresses().Decode(r.body)
 		if err != nil {
 			t.Fatal(err)
 		}

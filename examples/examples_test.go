@@ -44,7 +44,7 @@ func TestReviews(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pod, err := review.DecodePod(examples.PodReview())
+	pod, err := review.Pods().Decode(examples.PodReview())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,14 +54,14 @@ func TestReviews(t *testing.T) {
 	if findings := must(dev.JudgePod(pod.Attributes, pod.Object, nil, nil)); len(findings) > 0 {
 		t.Errorf("the Pod is denied: %v", findings)
 	}
-	ing, err := review.DecodeIngress(examples.IngressReview())
+	ing, err := review.Ingresses().Decode(examples.IngressReview())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if findings := must(dev.JudgeIngress(ing.Attributes, ing.Object, nil, nil)); len(findings) == 0 {
 		t.Error("the Ingress is not denied")
 	}
-	svc, err := review.DecodeService(examples.ServiceReview())
+	svc, err := review.Services().Decode(examples.ServiceReview())
 	if err != nil {
 		t.Fatal(err)
 	}

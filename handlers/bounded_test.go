@@ -9,9 +9,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/evergate/evergate/admission"
 	"github.com/evergate/evergate/policy"
 	"github.com/evergate/evergate/review"
-	"github.com/evergate/evergate/telemetry"
 )
 
 // A review that has its slot is decided within a second, or half of its timeout where that is less, and is answered when it is
@@ -21,7 +21,7 @@ func TestJudgingHasADeadline(t *testing.T) {
 		"?timeout=30s": time.Second, "": time.Second, "?timeout=2s": time.Second, "?timeout=1s": 500 * time.Millisecond,
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			_, h := newFixture(t, testPolicy).fake(func(_ *policy.Policy, _ []byte, effort *policy.Effort, _ *telemetry.ReviewSpan) (*verdict, error) {
+			_, h := newFixture(t, testPolicy).fake(func(_ *policy.Policy, effort *policy.Effort) (*admission.Decision, error) {
 				elapse(want)
 				if effort.Expired() {
 					t.Errorf("%q: it may not be judged for %s", query, want)

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/evergate/evergate/admission"
 	"github.com/evergate/evergate/policy"
-	"github.com/evergate/evergate/telemetry"
 )
 
 // lateWriter sends what was written when it is flushed, and not before.
@@ -32,9 +32,9 @@ func (w *lateWriter) Flush() {
 func TestAnswerIsSentFirst(t *testing.T) {
 	f := newFixture(t, "")
 	n := 0
-	_, h := f.fake(func(*policy.Policy, []byte, *policy.Effort, *telemetry.ReviewSpan) (*verdict, error) {
+	_, h := f.fake(func(*policy.Policy, *policy.Effort) (*admission.Decision, error) {
 		n++
-		return &verdict{uid: fmt.Sprint("review-", n)}, nil
+		return &admission.Decision{UID: fmt.Sprint("review-", n)}, nil
 	})
 	review := func(w http.ResponseWriter) {
 		r := httptest.NewRequest(http.MethodPost, "/fake", strings.NewReader("{}"))

@@ -2,7 +2,6 @@ package handlers
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -12,10 +11,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/evergate/evergate/admission"
 	"github.com/evergate/evergate/internal/limit"
-	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy"
-	"github.com/evergate/evergate/review"
 	"github.com/evergate/evergate/telemetry"
 )
 
@@ -59,21 +57,44 @@ type capacity struct {
 	most   int64               // bytes of one body
 }
 
+// The reviews of policies have a capacity of their own. To check a policy takes up to a second and 100 MiB, a thousand times
+// what other reviews take, and any peer can ask for it. So they neither take the slots and the memory of other reviews, nor
+// do they make the process look stuck.
+const (
+	// maxGuardBytes is how long a body may be: a ConfigMap has at most 1 MiB of text, of which JSON makes up to two to
+	// four as often as not, and an update carries the old one too.
+	maxGuardBytes = 6 << 20
+	// guardBodies is the memory of their bodies: of one that is checked, and of one that arrives.
+	guardBodies = 2 * maxGuardBytes
+)
+
+func newGuardCapacity(m *telemetry.Metrics) capacity {
+	// Waits for this slot stay out of the histogram, where they would hide those of reviews of objects.
+	unmeasured := prometheus.ObserverFunc(func(float64) {})
+	return capacity{
+		name:   "policy_reviews",
+		memory: limit.NewMemory(guardBodies, m.BodyBytesInFlight()),
+		slots:  limit.NewSlots(1),
+		waits:  unmeasured,
+		most:   maxGuardBytes,
+	}
+}
+
 // endpoint answers the reviews that come in on one path.
 type endpoint struct {
 	*server
-	reviewing
+	admission.Webhook
 	capacity capacity
 	series   telemetry.Endpoint
 	spans    *telemetry.TracedEndpoint
 }
 
-func (s *server) endpoint(r reviewing) *endpoint {
+func (s *server) endpoint(w admission.Webhook) *endpoint {
 	where := s.reviews
-	if r.guard {
+	if w.Guards {
 		where = s.guard
 	}
-	return &endpoint{server: s, reviewing: r, capacity: where, series: s.metrics.Endpoint(r.path), spans: s.tracing.Endpoint(r.path)}
+	return &endpoint{server: s, Webhook: w, capacity: where, series: s.metrics.Endpoint(w.Path), spans: s.tracing.Endpoint(w.Path)}
 }
 
 // ServeHTTP implements http.Handler.
@@ -81,31 +102,31 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
 	span := e.spans.Review(r)
 	connection := http.NewResponseController(w) // what it cannot do, a writer of a test cannot
-	v, err := e.review(connection, r, start, span)
+	d, err := e.review(connection, r, start, span)
 	took := time.Since(start)
-	e.count(v, err, took, span.TraceID())
+	e.count(d.Decision, err, took, span.TraceID())
 	span.Stage("write")
 	if err != nil {
 		writeError(w, err)
 	} else {
-		writeAnswer(w, v.encoded)
+		writeAnswer(w, d.encoded)
 	}
 	// The answer goes out before it is logged: a log that nobody reads must not withhold it.
 	_ = connection.Flush()
 	if err == nil {
-		e.buffers.Put(v.encoded)
+		e.buffers.Put(d.encoded)
 	}
-	e.trace(span, r, v, err, took)
-	e.tell(r, v, err, span)
+	e.trace(span, r, d, err, took)
+	e.tell(r, d.Decision, err, span)
 }
 
 // review is the way of one review: limits, body, decision. What it was given room for is given back before the
 // answer is written, since a slow reader needs none of it.
 func (e *endpoint) review(
 	connection *http.ResponseController, r *http.Request, start time.Time, span *telemetry.ReviewSpan,
-) (*verdict, error) {
+) (decision, error) {
 	if err := checkHeader(r); err != nil {
-		return nil, err
+		return decision{}, err
 	}
 	d := deadlinesOf(r, start)
 	ctx, cancel := context.WithDeadline(span.Context(r.Context()), d.answer)
@@ -120,16 +141,16 @@ func (e *endpoint) review(
 	defer memory.Release()
 	body, err := e.readBody(ctx, r, d.queue, memory)
 	if err != nil {
-		return nil, err
+		return decision{}, err
 	}
 	span.Stage("wait for slot")
 	waited := time.Now()
 	slot, err := e.capacity.slots.Acquire(ctx, d.queue)
 	e.capacity.waits.Observe(time.Since(waited).Seconds())
 	if err != nil {
-		return nil, shed(err, e.capacity.name)
+		return decision{}, shed(err, e.capacity.name)
 	}
-	slot.Describe(e.path, body)
+	slot.Describe(e.Path, body)
 	defer func() {
 		slot.Release()
 		e.buffers.Put(body) // not before: the stuck-review detector may read it
@@ -137,73 +158,54 @@ func (e *endpoint) review(
 	e.metrics.ReviewsInFlight().Inc()
 	defer e.metrics.ReviewsInFlight().Dec()
 	within := d.judging()
-	if e.reviewing.guard {
-		within = min(guardWithin, d.timeout*2/3)
+	if e.Guards {
+		within = min(admission.GuardWithin, d.timeout*2/3)
 	}
-	return e.decide(body, within, span)
+	return e.answer(body, within, span)
 }
 
-// decide takes the policy, once, and judges the review in body by it. What the decision keeps of body is a copy.
-func (e *endpoint) decide(body []byte, within time.Duration, span *telemetry.ReviewSpan) (v *verdict, err error) {
+// answer takes the policy, once, decides the review in body by it, and encodes the answer. A panic is an error.
+func (e *endpoint) answer(body []byte, within time.Duration, span *telemetry.ReviewSpan) (d decision, err error) {
 	defer func() {
 		switch p := recover(); p {
 		case nil:
 		case http.ErrAbortHandler:
 			panic(p)
 		default:
-			v, err = nil, &panicError{value: p, stack: debug.Stack(), uid: uidOf(body)}
+			d, err = decision{}, &panicError{value: p, stack: debug.Stack(), uid: uidOf(body)}
 		}
 	}()
-	p := e.policies.Current()
 	began := time.Now()
 	effort := &policy.Effort{Expired: func() bool { return time.Since(began) > within }}
-	v, err = e.judge(p, body, effort, span)
-	if content, ok := errors.AsType[*review.ContentError](err); ok {
-		v, err = e.cannotJudge(p, content.UID, content.Msg, !content.Oversized && review.Unchanged(body)), nil
-	}
+	decided, err := e.Decide(e.policies.Current(), body, effort, span.Stage)
 	if err != nil {
-		return nil, err
+		return decision{}, err
 	}
 	span.Stage("encode")
-	e.encode(v)
-	return v, nil
+	return e.encode(decided), nil
 }
 
-// encode writes the answer into a buffer that goes back when it is sent.
-func (e *endpoint) encode(v *verdict) {
-	answer := v.answer()
-	v.encoded = answer.Append(e.buffers.Get(int64(answer.Size()))[:0])
+// decision is what was decided about a review, with its answer as it is sent.
+type decision struct {
+	*admission.Decision
+	encoded []byte // in a buffer that goes back when it is sent
+}
+
+func (e *endpoint) encode(d *admission.Decision) decision {
+	answer := d.Response()
+	return decision{d, answer.Append(e.buffers.Get(int64(answer.Size()))[:0])}
 }
 
 // tooLarge decides on a review that is not read because of its size. The object's author chose the size, so it is
 // answered rather than failed: where a failed call lets the object in, size would be a way around the policy.
-func (e *endpoint) tooLarge(r *http.Request) (*verdict, error) {
+func (e *endpoint) tooLarge(r *http.Request) (decision, error) {
 	uid, err := skipBody(r)
 	if err != nil {
-		return nil, err
+		return decision{}, err
 	}
-	v := e.cannotJudge(e.policies.Current(), uid, fmt.Sprintf("the review of this object has %s, at most %s are judged: "+
-		"make the object smaller", mebibytes(r.ContentLength), mebibytes(e.capacity.most)), false)
-	e.encode(v)
-	return v, nil
-}
-
-// cannotJudge decides on an object that cannot be judged because of its own content, by the strictest entry that might
-// have matched it: a policy in which nothing is enforced yet denies nothing, and says what it would have denied.
-//
-// An update is no exception, although the object may have been as it is before. What cannot be read cannot be compared,
-// so an object that once got in like this could be changed into anything. It can still be deleted, and what is
-// unchanged in all that could be judged is warned of at most: its finalizers can be removed.
-func (e *endpoint) cannotJudge(p *policy.Policy, uid, why string, unchanged bool) *verdict {
-	v := &verdict{uid: uid, policy: p.Hash()}
-	mode := e.mode(p.Strictest())
-	if unchanged {
-		mode = min(mode, policy.Warn)
-	}
-	if mode != policy.Off {
-		v.unjudged = unreadable{text.Printable(why, maxSentence), mode}
-	}
-	return v
+	why := fmt.Sprintf("the review of this object has %s, at most %s are judged: make the object smaller",
+		mebibytes(r.ContentLength), mebibytes(e.capacity.most))
+	return e.encode(e.Unjudged(e.policies.Current(), uid, why, false)), nil
 }
 
 func writeAnswer(w http.ResponseWriter, answer []byte) {

@@ -22,10 +22,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/evergate/evergate/admission"
 	"github.com/evergate/evergate/internal/limit"
 	"github.com/evergate/evergate/policy"
 	"github.com/evergate/evergate/review"
-	"github.com/evergate/evergate/telemetry"
 )
 
 // fakeJudge is a judge that a test watches and holds up.
@@ -38,19 +38,37 @@ func newFakeJudge() fakeJudge {
 	return fakeJudge{make(chan struct{}, 100), make(chan struct{}, 100)}
 }
 
-func (j fakeJudge) judge(*policy.Policy, []byte, *policy.Effort, *telemetry.ReviewSpan) (*verdict, error) {
+func (j fakeJudge) judge(*policy.Policy, *policy.Effort) (*admission.Decision, error) {
 	j.started <- struct{}{}
 	<-j.proceed
-	return &verdict{uid: "1"}, nil
+	return &admission.Decision{UID: "1"}, nil
 }
 
-// fake returns an endpoint, at /fake, that asks judge, and the handler that serves it and the probes.
-func (f *fixture) fake(judge judge) (*server, http.Handler) {
+// decideFunc is a review that is decided by a function.
+type decideFunc func(*policy.Policy, *policy.Effort) (*admission.Decision, error)
+
+// Decide implements admission.Review.
+func (f decideFunc) Decide(p *policy.Policy, e *policy.Effort) (*admission.Decision, error) {
+	return f(p, e)
+}
+
+// fakeWebhook returns a webhook whose reviews are decided by a function, whatever is in them.
+func fakeWebhook(path string, decide decideFunc, strictest policy.Mode) admission.Webhook {
+	return admission.Webhook{
+		Path:      path,
+		Decode:    func([]byte) (admission.Review, error) { return decide, nil },
+		Strictest: func(policy.Modes) policy.Mode { return strictest },
+	}
+}
+
+// fake returns an endpoint, at /fake, whose reviews are decided by a function, and the handler that serves it and the
+// probes.
+func (f *fixture) fake(decide decideFunc) (*server, http.Handler) {
 	s := newServer(f.Config)
-	return s, s.serving(f.Config, []reviewing{{path: "/fake", judge: judge, mode: func(policy.Modes) policy.Mode { return policy.Enforce }}})
+	return s, s.serving(f.Config, []admission.Webhook{fakeWebhook("/fake", decide, policy.Enforce)})
 }
 
-func panics(*policy.Policy, []byte, *policy.Effort, *telemetry.ReviewSpan) (*verdict, error) {
+func panics(*policy.Policy, *policy.Effort) (*admission.Decision, error) {
 	panic("index out of range [7]")
 }
 
@@ -90,7 +108,7 @@ func TestPanic(t *testing.T) {
 
 func TestAbortHandlerIsPassedOn(t *testing.T) {
 	f := newFixture(t, "")
-	_, h := f.fake(func(*policy.Policy, []byte, *policy.Effort, *telemetry.ReviewSpan) (*verdict, error) {
+	_, h := f.fake(func(*policy.Policy, *policy.Effort) (*admission.Decision, error) {
 		panic(http.ErrAbortHandler)
 	})
 	defer func() {
@@ -105,49 +123,32 @@ func TestAbortHandlerIsPassedOn(t *testing.T) {
 // What an object's author can cause is answered, never failed, and is followed by the strictest that the policy does.
 func TestContentIsAnsweredNotFailed(t *testing.T) {
 	const why = "spec.containers[0].image: want a string, got a number"
-	broken := func(*policy.Policy, []byte, *policy.Effort, *telemetry.ReviewSpan) (*verdict, error) {
+	broken := func(*policy.Policy, *policy.Effort) (*admission.Decision, error) {
 		return nil, &review.ContentError{UID: "705ab4f5", Msg: why}
 	}
 	for _, mode := range []policy.Mode{policy.Off, policy.Audit, policy.Warn, policy.Enforce} {
 		t.Run(mode.String(), func(t *testing.T) {
 			f := newFixture(t, "")
-			e := newServer(f.Config).endpoint(reviewing{path: "/fake", judge: broken, mode: func(policy.Modes) policy.Mode { return mode }})
-			v, err := e.decide([]byte("{}"), time.Second, nil)
+			e := newServer(f.Config).endpoint(fakeWebhook("/fake", broken, mode))
+			v, err := e.answer([]byte("{}"), time.Second, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := review.Answer{UID: "705ab4f5", Allowed: true, AuditAnnotations: []review.Annotation{{Key: "policy", Value: v.policy}}}
+			want := review.Answer{UID: "705ab4f5", Allowed: true, AuditAnnotations: []review.Annotation{{Key: "policy", Value: v.Policy}}}
 			if mode != policy.Off {
 				want.AuditAnnotations = append(want.AuditAnnotations, review.Annotation{Key: "unjudged", Value: why + " (" + mode.String() + ")"})
 			}
 			switch mode {
 			case policy.Off, policy.Audit:
 			case policy.Warn:
-				want.Warnings = []string{"[warn " + v.policy + "] not judged: " + why}
+				want.Warnings = []string{"[warn " + v.Policy + "] not judged: " + why}
 			case policy.Enforce:
-				want.Allowed, want.Message = false, why+" [policy "+v.policy+"]"
+				want.Allowed, want.Message = false, why+" [policy "+v.Policy+"]"
 			}
-			if diff := cmp.Diff(want, v.answer()); diff != "" {
+			if diff := cmp.Diff(want, v.Response()); diff != "" {
 				t.Errorf("answer (-want +got):\n%s", diff)
 			}
 		})
-	}
-}
-
-// Each path asks for the mode of the entries that concern it, and of no others.
-func TestModesOfPaths(t *testing.T) {
-	modes := policy.Modes{Mirrors: policy.Off, Pods: policy.Audit, Ingresses: policy.Warn, Services: policy.Enforce}
-	got := map[string]policy.Mode{}
-	for _, r := range reviews() {
-		got[r.path] = r.mode(modes)
-	}
-	want := map[string]policy.Mode{
-		"/mutate/pods": policy.Off, "/mutate/pods/again": policy.Off, "/validate/pods": policy.Audit,
-		"/validate/ingresses": policy.Warn, "/validate/services": policy.Enforce, "/validate/services/status": policy.Enforce,
-		"/validate/policy": policy.Enforce, // a policy that cannot be read is none
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("modes (-want +got):\n%s", diff)
 	}
 }
 
@@ -180,7 +181,7 @@ func TestTooLarge(t *testing.T) {
 		},
 	}
 	f := newFixture(t, "")
-	_, h := f.fake(func(*policy.Policy, []byte, *policy.Effort, *telemetry.ReviewSpan) (*verdict, error) {
+	_, h := f.fake(func(*policy.Policy, *policy.Effort) (*admission.Decision, error) {
 		t.Error("the body was judged")
 		return nil, errors.New("judged")
 	})
@@ -390,7 +391,7 @@ func fakeMemory(t *testing.T, size int64) (*fixture, *endpoint) {
 	f := newFixture(t, "")
 	s := newServer(f.Config)
 	s.reviews.memory = limit.NewMemory(size, f.Metrics.BodyBytesInFlight())
-	return f, s.endpoint(reviewing{path: "/fake"})
+	return f, s.endpoint(admission.Webhook{Path: "/fake"})
 }
 
 func TestBodyIsPaidForAsItArrives(t *testing.T) {
@@ -497,9 +498,9 @@ func TestDecisionsBetweenTurns(t *testing.T) {
 	var decided atomic.Int64
 	f := newFixture(t, "")
 	f.Limits.Reviews = slots
-	_, h := f.fake(func(*policy.Policy, []byte, *policy.Effort, *telemetry.ReviewSpan) (*verdict, error) {
+	_, h := f.fake(func(*policy.Policy, *policy.Effort) (*admission.Decision, error) {
 		decided.Add(1)
-		return &verdict{}, nil
+		return &admission.Decision{}, nil
 	})
 	var answered atomic.Int64
 	for range reviews {
@@ -556,20 +557,20 @@ func TestLabelsAreBounded(t *testing.T) {
 	f := newFixture(t, "")
 	f.Log = slog.New(slog.DiscardHandler)
 	n := 0
-	_, h := f.fake(func(*policy.Policy, []byte, *policy.Effort, *telemetry.ReviewSpan) (*verdict, error) {
+	_, h := f.fake(func(*policy.Policy, *policy.Effort) (*admission.Decision, error) {
 		n++
 		ref := fmt.Sprintf("registry-%d.example/image:%d", n, n)
-		return &verdict{
-			uid: fmt.Sprint(n),
-			request: policy.Attributes{
+		return &admission.Decision{
+			UID: fmt.Sprint(n),
+			Attributes: policy.Attributes{
 				Operation: policy.Operation(fmt.Sprintf("OPERATION-%d", n)), Namespace: fmt.Sprintf("ns-%d", n),
 				Name: ref, User: ref, Resource: ref, Subresource: ref,
 			},
-			rewriting: policy.Rewriting{Images: []policy.ImageOutcome{
+			Rewriting: policy.Rewriting{Images: []policy.ImageOutcome{
 				{Image: policy.Image{Name: ref, Ref: ref}, Outcome: policy.Rewritten, Entry: "hub", To: "mirror.example/" + ref},
 				{Image: policy.Image{Name: ref, Ref: ref}, Outcome: policy.Malformed, Detail: ref},
 			}},
-			findings: []policy.Finding{{Rule: "only-mirrors", Check: "images.from", Mode: policy.Warn, Path: ref, Reason: ref}},
+			Findings: []policy.Finding{{Rule: "only-mirrors", Check: "images.from", Mode: policy.Warn, Path: ref, Reason: ref}},
 		}, nil
 	})
 	const reviews = 10_000

@@ -3,14 +3,10 @@
 // The way of a review through it:
 //
 //	handlers.go      the routes, and what they need
-//	endpoint.go      one review: limits → body → decode → decide → answer; all HTTP is there
+//	endpoint.go      one review: limits → body → decision (package admission) → answer
 //	deadlines.go     how long a review may queue and take
 //	stuck.go         the stuck-review detector
 //	body.go          reading the body into memory that was reserved for it
-//	judge.go         what the paths differ in: the object that is decoded and what is asked about it
-//	policy_guard.go  judging policies themselves
-//	answer.go        findings and rewritten images turned into message, warnings and audit annotations
-//	few.go           the first ten of many, and how many more there are
 //	errors.go        every answer that is not a review
 //	observe.go       what logs and metrics tell of a review
 //	trace.go         what its span tells
@@ -25,6 +21,7 @@ import (
 	"github.com/go-chi/chi/v5"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/evergate/evergate/admission"
 	"github.com/evergate/evergate/internal/selfprobe"
 	"github.com/evergate/evergate/policy"
 	"github.com/evergate/evergate/telemetry"
@@ -90,17 +87,17 @@ func (l Limits) withDefaults() Limits {
 // operators, with probes, metrics, and what is loaded.
 func New(cfg Config) (serving, ops http.Handler) {
 	s := newServer(cfg)
-	return s.serving(cfg, reviews()), s.ops(cfg)
+	return s.serving(cfg, admission.Webhooks()), s.ops(cfg)
 }
 
-func (s *server) serving(cfg Config, kinds []reviewing) http.Handler {
+func (s *server) serving(cfg Config, webhooks []admission.Webhook) http.Handler {
 	r := router()
 	authenticate := cfg.Authenticate
 	if authenticate == nil {
 		authenticate = func(next http.Handler) http.Handler { return next }
 	}
-	for _, kind := range kinds {
-		r.Method(http.MethodPost, kind.path, authenticate(s.endpoint(kind)))
+	for _, w := range webhooks {
+		r.Method(http.MethodPost, w.Path, authenticate(s.endpoint(w)))
 	}
 	r.Get("/livez", probe(s.live))
 	r.Get("/readyz", probe(cfg.Ready))
@@ -121,7 +118,7 @@ func selfProbed(cfg Config) http.Handler {
 		Metrics:      telemetry.NewMetrics(prometheus.NewRegistry()),
 		Log:          slog.New(slog.DiscardHandler),
 	}
-	return newServer(own).serving(own, reviews())
+	return newServer(own).serving(own, admission.Webhooks())
 }
 
 func (s *server) ops(cfg Config) http.Handler {

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"slices"
 	"time"
 
+	"github.com/evergate/evergate/admission"
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy"
 	"github.com/evergate/evergate/telemetry"
@@ -29,13 +29,13 @@ const (
 	panicked  = "panicked"
 )
 
-func outcome(v *verdict, err error) string {
+func outcome(d *admission.Decision, err error) string {
 	switch {
-	case err == nil && v.unjudged.why != "":
+	case err == nil && d.Unjudged.Why != "":
 		return unjudged
-	case err == nil && v.denies():
+	case err == nil && d.Denies():
 		return denied
-	case err == nil && len(v.patch) > 0:
+	case err == nil && len(d.Patch) > 0:
 		return rewritten
 	case err == nil:
 		return allowed
@@ -51,8 +51,8 @@ func outcome(v *verdict, err error) string {
 
 // count tells the metrics of a review that is about to be answered. Namespaces, names, users and images are for the log
 // alone: as labels they would let any user of the cluster make any number of series.
-func (e *endpoint) count(v *verdict, err error, took time.Duration, traceID string) {
-	o := outcome(v, err)
+func (e *endpoint) count(d *admission.Decision, err error, took time.Duration, traceID string) {
+	o := outcome(d, err)
 	if err != nil {
 		e.series.Reviewed("", o, took, traceID)
 		if reason := asHTTPError(err).reason; reason != "" {
@@ -60,12 +60,12 @@ func (e *endpoint) count(v *verdict, err error, took time.Duration, traceID stri
 		}
 		return
 	}
-	e.series.Reviewed(string(v.request.Operation), o, took, traceID)
-	for i := range v.findings {
-		f := &v.findings[i]
+	e.series.Reviewed(string(d.Operation), o, took, traceID)
+	for i := range d.Findings {
+		f := &d.Findings[i]
 		e.metrics.Found(f.Rule, f.Check, f.Mode.String(), f.Existed)
 	}
-	e.countImages(v.rewriting.Images)
+	e.countImages(d.Rewriting.Images)
 }
 
 // countImages counts images that are next to each other and went the same way, as most do, together.
@@ -81,12 +81,12 @@ func (e *endpoint) countImages(images []policy.ImageOutcome) {
 }
 
 // tell logs a review that was answered.
-func (e *endpoint) tell(r *http.Request, v *verdict, err error, span *telemetry.ReviewSpan) {
+func (e *endpoint) tell(r *http.Request, d *admission.Decision, err error, span *telemetry.ReviewSpan) {
 	if err != nil {
 		e.logError(r, err, span)
 		return
 	}
-	e.logVerdict(r, v, outcome(v, nil), span)
+	e.logDecision(r, d, outcome(d, nil), span)
 }
 
 // traceID is the trace that a review is in: its own, or the one that its caller is in although it is not traced here.
@@ -100,7 +100,7 @@ func traceID(r *http.Request, span *telemetry.ReviewSpan) slog.Attr {
 
 func (e *endpoint) logError(r *http.Request, err error, span *telemetry.ReviewSpan) {
 	if p, ok := errors.AsType[*panicError](err); ok {
-		e.log.LogAttrs(r.Context(), slog.LevelError, "panic while judging", slog.String("path", e.path),
+		e.log.LogAttrs(r.Context(), slog.LevelError, "panic while judging", slog.String("path", e.Path),
 			slog.String("uid", p.uid), traceID(r, span), slog.String("panic", text.Printable(fmt.Sprint(p.value), maxReason)), slog.String("stack", string(p.stack)))
 		return
 	}
@@ -112,71 +112,43 @@ func (e *endpoint) logError(r *http.Request, err error, span *telemetry.ReviewSp
 	if !e.log.Enabled(r.Context(), level) {
 		return
 	}
-	e.log.LogAttrs(r.Context(), level, "not a review that could be answered", slog.String("path", e.path),
+	e.log.LogAttrs(r.Context(), level, "not a review that could be answered", slog.String("path", e.Path),
 		slog.Int("status", h.status), slog.String("reason", text.Printable(err.Error(), maxReason)), slog.String("remote", r.RemoteAddr), traceID(r, span))
 }
 
-// logVerdict writes a line for each review that was denied or warned of, and for others at level debug.
-func (e *endpoint) logVerdict(r *http.Request, v *verdict, outcome string, span *telemetry.ReviewSpan) {
+// logDecision writes a line for each review that was denied or warned of, and for others at level debug.
+func (e *endpoint) logDecision(r *http.Request, d *admission.Decision, outcome string, span *telemetry.ReviewSpan) {
 	level, msg := slog.LevelDebug, outcome
 	switch {
-	case v.denies():
+	case d.Denies():
 		level, msg = slog.LevelInfo, "denied"
-	case v.warns():
+	case d.Warns():
 		level, msg = slog.LevelInfo, "warned"
 	}
 	if !e.log.Enabled(r.Context(), level) {
 		return
 	}
 	attrs := []slog.Attr{
-		slog.String("path", e.path),
-		slog.String("uid", v.uid),
-		slog.String("operation", text.Printable(string(v.request.Operation), text.Short)),
-		slog.String("namespace", text.Printable(v.request.Namespace, maxName)),
-		slog.String("name", text.Printable(v.request.Name, maxName)),
-		slog.String("user", text.Printable(v.request.User, maxName)),
-		slog.Any("rules", v.rules()),
-		slog.String("policy", v.policy),
+		slog.String("path", e.Path),
+		slog.String("uid", d.UID),
+		slog.String("operation", text.Printable(string(d.Operation), text.Short)),
+		slog.String("namespace", text.Printable(d.Namespace, admission.MaxName)),
+		slog.String("name", text.Printable(d.Name, admission.MaxName)),
+		slog.String("user", text.Printable(d.User, admission.MaxName)),
+		slog.Any("rules", d.Rules()),
+		slog.String("policy", d.Policy),
 		traceID(r, span),
 	}
-	if v.unjudged.why != "" {
-		attrs = append(attrs, slog.String("reason", text.Printable(v.unjudged.why, maxReason)))
+	if d.Unjudged.Why != "" {
+		attrs = append(attrs, slog.String("reason", text.Printable(d.Unjudged.Why, maxReason)))
 	}
-	if len(v.mistakes) > 0 {
-		attrs = append(attrs, slog.String("reason", text.Printable(v.mistakes[0], maxReason)), slog.Int("mistakes", len(v.mistakes)))
+	if len(d.Refused.Mistakes) > 0 {
+		attrs = append(attrs, slog.String("reason", text.Printable(d.Refused.Mistakes[0], maxReason)), slog.Int("mistakes", len(d.Refused.Mistakes)))
 	}
-	if v.dryRun {
+	if d.DryRun {
 		attrs = append(attrs, slog.Bool("dryRun", true))
 	}
 	e.log.LogAttrs(r.Context(), level, msg, attrs...)
-}
-
-// warns says whether the answer carries a warning.
-func (v *verdict) warns() bool {
-	return v.unjudged.mode == policy.Warn || len(v.notes) > 0 ||
-		slices.ContainsFunc(v.findings, func(f policy.Finding) bool { return warnsOf(&f) }) ||
-		slices.ContainsFunc(v.rewriting.Images, func(img policy.ImageOutcome) bool { return v.warnsOf(&img) })
-}
-
-// rules names the first checks that denied or warned and the first mirrors entries that did, each once.
-func (v *verdict) rules() []string {
-	var ids []string
-	add := func(id string) {
-		if id != "" && len(ids) < shown && !slices.Contains(ids, id) {
-			ids = append(ids, id)
-		}
-	}
-	for i := range v.rewriting.Images {
-		if img := &v.rewriting.Images[i]; v.warnsOf(img) {
-			add(img.Entry)
-		}
-	}
-	for i := range v.findings {
-		if f := &v.findings[i]; f.Denies() || warnsOf(f) {
-			add(f.ID())
-		}
-	}
-	return ids
 }
 
 // imageOutcome is the label value of an outcome. It is kept apart from the words for users, which may change.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/evergate/evergate/admission"
 	"github.com/evergate/evergate/policy"
 	"github.com/evergate/evergate/review"
 )
@@ -23,19 +24,19 @@ func TestLog(t *testing.T) {
 	tests := []struct {
 		name  string
 		level slog.Level
-		v     *verdict
+		v     *admission.Decision
 		err   error
 		want  string
 	}{
-		{name: "allowed", v: &verdict{}},
+		{name: "allowed", v: &admission.Decision{}},
 		{
-			name: "allowed, at level debug", level: slog.LevelDebug, v: &verdict{},
+			name: "allowed, at level debug", level: slog.LevelDebug, v: &admission.Decision{},
 			want: `level=DEBUG msg=allowed path=/fake uid=7 operation=CREATE namespace=team-a name=shop user=jane rules=[] policy=0123456789ab`,
 		},
-		{name: "found in mode audit", v: &verdict{findings: []policy.Finding{findingOf(policy.Audit)}}},
+		{name: "found in mode audit", v: &admission.Decision{Findings: []policy.Finding{findingOf(policy.Audit)}}},
 		{
 			name: "denied",
-			v: &verdict{findings: []policy.Finding{
+			v: &admission.Decision{Findings: []policy.Finding{
 				findingOf(policy.Enforce), findingOf(policy.Enforce), findingOf(policy.Audit, check("hosts.max")),
 				findingOf(policy.Warn, check("tls.required")),
 			}},
@@ -44,28 +45,28 @@ func TestLog(t *testing.T) {
 		},
 		{
 			name: "warned of findings, as a dry run",
-			v:    &verdict{dryRun: true, findings: []policy.Finding{findingOf(policy.Enforce, existed)}},
+			v:    &admission.Decision{DryRun: true, Findings: []policy.Finding{findingOf(policy.Enforce, existed)}},
 			want: `level=INFO msg=warned path=/fake uid=7 operation=CREATE namespace=team-a name=shop user=jane ` +
 				`rules=[team-hosts/hosts.allowed] policy=0123456789ab dryRun=true`,
 		},
 		{
 			name: "warned of images",
-			v: &verdict{rewriting: policy.Rewriting{Images: []policy.ImageOutcome{
+			v: &admission.Decision{Rewriting: policy.Rewriting{Images: []policy.ImageOutcome{
 				image(policy.WouldRewrite, policy.Warn), image(policy.Malformed, 0),
 			}}},
 			want: `level=INFO msg=warned path=/fake uid=7 operation=CREATE namespace=team-a name=shop user=jane rules=[hub] policy=0123456789ab`,
 		},
 		{
-			name: "not judged", v: &verdict{unjudged: unreadable{"the object is too deep", policy.Enforce}},
+			name: "not judged", v: &admission.Decision{Unjudged: admission.Unjudged{Why: "the object is too deep", Mode: policy.Enforce}},
 			want: `level=INFO msg=denied path=/fake uid=7 operation=CREATE namespace=team-a name=shop user=jane ` +
 				`rules=[] policy=0123456789ab reason="the object is too deep"`,
 		},
 		{
-			name: "not judged in mode warn", v: &verdict{unjudged: unreadable{"the object is too deep", policy.Warn}},
+			name: "not judged in mode warn", v: &admission.Decision{Unjudged: admission.Unjudged{Why: "the object is too deep", Mode: policy.Warn}},
 			want: `level=INFO msg=warned path=/fake uid=7 operation=CREATE namespace=team-a name=shop user=jane ` +
 				`rules=[] policy=0123456789ab reason="the object is too deep"`,
 		},
-		{name: "not judged in mode audit", v: &verdict{unjudged: unreadable{"the object is too deep", policy.Audit}}},
+		{name: "not judged in mode audit", v: &admission.Decision{Unjudged: admission.Unjudged{Why: "the object is too deep", Mode: policy.Audit}}},
 		{
 			name: "not a review", err: &review.Error{Status: 400, Msg: "request.uid is missing"},
 			want: `level=WARN msg="not a review that could be answered" path=/fake status=400 reason="request.uid is missing" remote=192.0.2.1:1234`,
@@ -81,10 +82,10 @@ func TestLog(t *testing.T) {
 			f := newFixture(t, "")
 			f.Log = f.log.logger(tt.level)
 			if tt.v != nil {
-				tt.v.uid, tt.v.request, tt.v.policy = "7", request, testHash
+				tt.v.UID, tt.v.Attributes, tt.v.Policy = "7", request, testHash
 			}
 			s := newServer(f.Config)
-			e := s.endpoint(reviewing{path: "/fake"})
+			e := s.endpoint(admission.Webhook{Path: "/fake"})
 			e.tell(httptest.NewRequest(http.MethodPost, "/fake", nil), tt.v, tt.err, nil)
 			want := tt.want
 			if want != "" {
@@ -108,16 +109,16 @@ func TestLogLinesAreShort(t *testing.T) {
 			findings = append(findings, finding)
 		}
 		request := policy.Attributes{Operation: policy.Operation(long), Namespace: long, Name: long, User: long}
-		for name, v := range map[string]*verdict{
-			"denied":      {findings: findings},
-			"not judged":  {unjudged: unreadable{long, policy.Enforce}},
-			"of a policy": {mistakes: []string{long, long}},
+		for name, v := range map[string]*admission.Decision{
+			"denied":      {Findings: findings},
+			"not judged":  {Unjudged: admission.Unjudged{Why: long, Mode: policy.Enforce}},
+			"of a policy": {Refused: admission.Refused{Mistakes: []string{long, long}}},
 		} {
-			v.uid, v.request, v.policy, v.dryRun = strings.Repeat("x", 128), request, testHash, true
+			v.UID, v.Attributes, v.Policy, v.DryRun = strings.Repeat("x", 128), request, testHash, true
 			var logged counter
 			f := newFixture(t, "")
 			f.Log = slog.New(slog.NewJSONHandler(&logged, nil))
-			newServer(f.Config).endpoint(reviewing{path: "/validate/services/status"}).tell(httptest.NewRequest(http.MethodPost, "/fake", nil), v, nil, nil)
+			newServer(f.Config).endpoint(admission.Webhook{Path: "/validate/services/status"}).tell(httptest.NewRequest(http.MethodPost, "/fake", nil), v, nil, nil)
 			if logged == 0 || logged > 4<<10 {
 				t.Errorf("%s, %q: a line of %d bytes", name, c, logged)
 			}
@@ -129,8 +130,8 @@ func TestLogLinesAreShort(t *testing.T) {
 func TestLogOfAFlood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, "")
-		e := newServer(f.Config).endpoint(reviewing{path: "/fake"})
-		v := &verdict{findings: []policy.Finding{findingOf(policy.Enforce)}}
+		e := newServer(f.Config).endpoint(admission.Webhook{Path: "/fake"})
+		v := &admission.Decision{Findings: []policy.Finding{findingOf(policy.Enforce)}}
 		deny := func() { e.tell(httptest.NewRequest(http.MethodPost, "/fake", nil), v, nil, nil) }
 		for range 1000 {
 			deny()
@@ -157,15 +158,15 @@ func TestLogOfAFlood(t *testing.T) {
 func TestOutcomes(t *testing.T) {
 	tests := []struct {
 		want string
-		v    *verdict
+		v    *admission.Decision
 		err  error
 	}{
-		{want: "allowed", v: &verdict{}},
-		{want: "allowed", v: &verdict{findings: []policy.Finding{findingOf(policy.Warn)}}},
-		{want: "rewritten", v: &verdict{patch: newPatch()}},
-		{want: "denied", v: &verdict{findings: []policy.Finding{findingOf(policy.Enforce)}}},
-		{want: "unjudged", v: &verdict{unjudged: unreadable{"x", policy.Enforce}}},
-		{want: "unjudged", v: &verdict{unjudged: unreadable{"x", policy.Audit}}},
+		{want: "allowed", v: &admission.Decision{}},
+		{want: "allowed", v: &admission.Decision{Findings: []policy.Finding{findingOf(policy.Warn)}}},
+		{want: "rewritten", v: &admission.Decision{Patch: newPatch()}},
+		{want: "denied", v: &admission.Decision{Findings: []policy.Finding{findingOf(policy.Enforce)}}},
+		{want: "unjudged", v: &admission.Decision{Unjudged: admission.Unjudged{Why: "x", Mode: policy.Enforce}}},
+		{want: "unjudged", v: &admission.Decision{Unjudged: admission.Unjudged{Why: "x", Mode: policy.Audit}}},
 		{want: "invalid", err: &review.Error{Status: 400}},
 		{want: "invalid", err: &httpError{status: 413}},
 		{want: "rejected", err: &httpError{status: 429, reason: "reviews_timed_out"}},
@@ -191,8 +192,8 @@ func TestDocumentedWords(t *testing.T) {
 	for o := policy.Outcome(0); imageOutcome(o) != "other"; o++ {
 		words["`outcome` | `evergate_images_total`"] = append(words["`outcome` | `evergate_images_total`"], imageOutcome(o))
 	}
-	for _, r := range reviews() {
-		words["`path` | `evergate_reviews_total`"] = append(words["`path` | `evergate_reviews_total`"], r.path)
+	for _, r := range admission.Webhooks() {
+		words["`path` | `evergate_reviews_total`"] = append(words["`path` | `evergate_reviews_total`"], r.Path)
 	}
 	reasons := []string{"client_gone", "body_bytes_evicted", "body_bytes_timed_out", "reviews_timed_out", "policy_reviews_timed_out"}
 	words["`reason` | `evergate_reviews_rejected_total`"] = reasons

@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/evergate/evergate/admission"
 	"github.com/evergate/evergate/policy"
-	"github.com/evergate/evergate/telemetry"
 )
 
 const policyHead = "apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n"
@@ -121,17 +121,17 @@ func mistakesOf(n int) string {
 }
 
 // askGuard sends a review of a policy in a goroutine of its own.
-func askGuard(t *testing.T, s *server, judge judge) *httptest.ResponseRecorder {
+func askGuard(t *testing.T, s *server, decide decideFunc) *httptest.ResponseRecorder {
 	t.Helper()
-	return askGuardWithin(t, s, 30*time.Second, judge)
+	return askGuardWithin(t, s, 30*time.Second, decide)
 }
 
-func askGuardWithin(t *testing.T, s *server, timeout time.Duration, judge judge) *httptest.ResponseRecorder {
+func askGuardWithin(t *testing.T, s *server, timeout time.Duration, decide decideFunc) *httptest.ResponseRecorder {
 	t.Helper()
 	w := httptest.NewRecorder()
-	h := s.serving(Config{Ready: ok}, []reviewing{{
-		path: "/validate/policy", judge: judge, guard: true, mode: func(policy.Modes) policy.Mode { return policy.Enforce },
-	}})
+	guard := fakeWebhook("/validate/policy", decide, policy.Enforce)
+	guard.Guards = true
+	h := s.serving(Config{Ready: ok}, []admission.Webhook{guard})
 	body := `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"705ab4f5"}}`
 	go h.ServeHTTP(w, post(t.Context(), t, "/validate/policy?timeout="+timeout.String(), body))
 	synctest.Wait()
@@ -187,12 +187,12 @@ func TestPolicyGuardEnds(t *testing.T) {
 			30 * time.Second: 2 * time.Second, 3 * time.Second: 2 * time.Second, time.Second: time.Second * 2 / 3,
 		} {
 			asked := make(chan bool, 2)
-			askGuardWithin(t, s, timeout, func(_ *policy.Policy, _ []byte, effort *policy.Effort, _ *telemetry.ReviewSpan) (*verdict, error) {
+			askGuardWithin(t, s, timeout, func(_ *policy.Policy, effort *policy.Effort) (*admission.Decision, error) {
 				for _, d := range []time.Duration{want, 1} {
 					elapse(d)
 					asked <- effort.Expired()
 				}
-				return &verdict{uid: "1"}, nil
+				return &admission.Decision{UID: "1"}, nil
 			})
 			if early, late := <-asked, <-asked; early || !late {
 				t.Errorf("timeout %s: after %s the check is to end: %t, after that %t", timeout, want, early, late)
@@ -209,24 +209,4 @@ func TestPolicyGuardEnds(t *testing.T) {
 		stuck.proceed <- struct{}{}
 		synctest.Wait()
 	})
-}
-
-// A policy that is not checked in time is denied by a sentence.
-func TestPolicyGuardOutOfTime(t *testing.T) {
-	late := &policy.Effort{Expired: func() bool { return true }}
-	body := []byte(reviewOf("", "configmaps", "CREATE", configMapOf("data", "a.yaml", policyHead), ""))
-	for _, r := range reviews() {
-		if !r.guard {
-			continue
-		}
-		v, err := r.judge(loadPolicy(t, ""), body, late, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want := "this policy was not checked to its end in time, which is 2s at most: make it smaller, or send it again when the " +
-			"server has less to do [policy " + v.policy + "]"
-		if got := v.denial(); got != want || !v.denies() {
-			t.Errorf("got  %s\nwant %s", got, want)
-		}
-	}
 }

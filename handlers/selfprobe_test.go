@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/evergate/evergate/admission"
 	"github.com/evergate/evergate/internal/selfprobe"
 )
 
@@ -27,7 +28,7 @@ func TestSelfProbe(t *testing.T) {
 	if _, err := busy.reviews.slots.Acquire(t.Context(), time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	s := startTLS(t, busy.serving(f.Config, reviews()))
+	s := startTLS(t, busy.serving(f.Config, admission.Webhooks()))
 
 	if err := f.SelfProbe.Check(t.Context(), s.Client(), s.URL); err != nil {
 		t.Errorf("a server that is busy and well: %v", err)

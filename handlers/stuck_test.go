@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/evergate/evergate/admission"
 	"github.com/evergate/evergate/policy"
-	"github.com/evergate/evergate/telemetry"
 )
 
 // elapse lets time go by in a bubble, and everything happen that is due then.
@@ -103,18 +103,18 @@ const longestQueue = maxTimeout - retryAfter
 
 // However a review ends, it is not stuck afterwards.
 func TestNotStuckAfterItsEnd(t *testing.T) {
-	for name, judge := range map[string]judge{
-		"answer": func(*policy.Policy, []byte, *policy.Effort, *telemetry.ReviewSpan) (*verdict, error) {
-			return &verdict{uid: "1"}, nil
+	for name, decide := range map[string]decideFunc{
+		"answer": func(*policy.Policy, *policy.Effort) (*admission.Decision, error) {
+			return &admission.Decision{UID: "1"}, nil
 		},
 		"panic": panics,
-		"error": func(*policy.Policy, []byte, *policy.Effort, *telemetry.ReviewSpan) (*verdict, error) {
+		"error": func(*policy.Policy, *policy.Effort) (*admission.Decision, error) {
 			return nil, &httpError{status: http.StatusBadRequest}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				_, h := newFixture(t, "").fake(judge)
+				_, h := newFixture(t, "").fake(decide)
 				h.ServeHTTP(httptest.NewRecorder(), post(t.Context(), t, "/fake", "{}"))
 				elapse(2 * stuckAfter)
 				checkLive(t, h, "")

@@ -3,12 +3,14 @@ package handlers
 import (
 	"errors"
 	"net/http"
+	"path"
 	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 
+	"github.com/evergate/evergate/admission"
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy"
 	"github.com/evergate/evergate/telemetry"
@@ -16,19 +18,19 @@ import (
 
 // trace tells the span of a review that was answered what became of it, and ends it. took is the time until the answer
 // was ready. Nothing is told of the object but its name and its images: who may read traces may not read Secrets.
-func (e *endpoint) trace(span *telemetry.ReviewSpan, r *http.Request, v *verdict, err error, took time.Duration) {
+func (e *endpoint) trace(span *telemetry.ReviewSpan, r *http.Request, d decision, err error, took time.Duration) {
 	if !span.Traced() {
 		return
 	}
 	timeout := timeoutOf(r)
 	span.Describe(
-		attribute.String("evergate.outcome", outcome(v, err)),
+		attribute.String("evergate.outcome", outcome(d.Decision, err)),
 		attribute.Int64("evergate.timeout_ms", timeout.Milliseconds()),
 		attribute.Int64("evergate.left_ms", (timeout-took).Milliseconds()), // below 0: nobody waited for it any more
 	)
 	if err == nil {
-		span.Describe(v.attributes()...)
-		span.Describe(semconv.HTTPResponseBodySize(len(v.encoded)))
+		span.Describe(e.attributes(d.Decision)...)
+		span.Describe(semconv.HTTPResponseBodySize(len(d.encoded)))
 		span.End(http.StatusOK)
 		return
 	}
@@ -40,27 +42,26 @@ func (e *endpoint) trace(span *telemetry.ReviewSpan, r *http.Request, v *verdict
 	if h.reason != "" {
 		kind = h.reason
 	}
-	span.Failed(kind, text.Truncate(err.Error(), maxSentence))
+	span.Failed(kind, text.Truncate(err.Error(), admission.MaxSentence))
 	span.End(h.status)
 }
 
-// attributes are what a span tells of a verdict, under the names of OpenTelemetry's conventions where they have one.
-func (v *verdict) attributes() []attribute.KeyValue {
-	a := v.request
+// attributes are what a span tells of d decision, under the names of OpenTelemetry's conventions where they have one.
+func (e *endpoint) attributes(d *admission.Decision) []attribute.KeyValue {
 	attrs := append(make([]attribute.KeyValue, 0, 12),
-		stringOf("evergate.uid", v.uid),
-		stringOf("evergate.operation", string(a.Operation)),
-		stringOf("evergate.resource", resourceOf(a)),
-		stringOf("evergate.namespace", a.Namespace),
-		stringOf("evergate.name", a.Name),
-		attribute.Bool("evergate.dry_run", v.dryRun),
-		attribute.String("evergate.policy", v.policy),
-		stringOf(string(semconv.K8SNamespaceNameKey), a.Namespace),
+		stringOf("evergate.uid", d.UID),
+		stringOf("evergate.operation", string(d.Operation)),
+		stringOf("evergate.resource", e.resource(d.Subresource)),
+		stringOf("evergate.namespace", d.Namespace),
+		stringOf("evergate.name", d.Name),
+		attribute.Bool("evergate.dry_run", d.DryRun),
+		attribute.String("evergate.policy", d.Policy),
+		stringOf(string(semconv.K8SNamespaceNameKey), d.Namespace),
 	)
-	if rules := v.rulesFound(); len(rules) > 0 {
-		attrs = append(attrs, attribute.StringSlice("evergate.rules", rules), attribute.Int("evergate.findings", len(v.findings)))
+	if rules := rulesFound(d); len(rules) > 0 {
+		attrs = append(attrs, attribute.StringSlice("evergate.rules", rules), attribute.Int("evergate.findings", len(d.Findings)))
 	}
-	if images, n := v.rewritten(); n > 0 {
+	if images, n := imagesRewritten(d); n > 0 {
 		attrs = append(attrs, attribute.StringSlice("evergate.images", images), attribute.Int("evergate.images_rewritten", n))
 	}
 	return attrs
@@ -69,38 +70,32 @@ func (v *verdict) attributes() []attribute.KeyValue {
 // stringOf is an attribute that a caller has written. A span waits in memory for its export, so a long one is cut and copied:
 // the SDK's own limit would keep the whole.
 func stringOf(key, value string) attribute.KeyValue {
-	return attribute.String(key, text.Truncate(value, maxSentence))
+	return attribute.String(key, text.Truncate(value, admission.MaxSentence))
 }
 
-// resourceOf is what a review is of, as group/version/resource/subresource. Those that are judged exist in one version.
-func resourceOf(a policy.Attributes) string {
-	s := "v1/" + a.Resource
-	if a.Resource == "ingresses" {
-		s = "networking.k8s.io/" + s
-	}
-	if a.Subresource != "" {
-		s += "/" + a.Subresource
-	}
-	return s
+// resource is what a review is of, as group/version/resource/subresource.
+func (e *endpoint) resource(subresource string) string {
+	return path.Join(e.Resource.Group, e.Resource.Version, e.Resource.Name, subresource)
 }
 
 // rulesFound names the first checks that found something, in whatever mode, each once.
-func (v *verdict) rulesFound() []string {
+func rulesFound(d *admission.Decision) []string {
 	var ids []string
-	for i := range v.findings {
-		if id := v.findings[i].ID(); len(ids) < shown && !slices.Contains(ids, id) {
+	for i := range d.Findings {
+		if id := d.Findings[i].ID(); len(ids) < admission.Shown && !slices.Contains(ids, id) {
 			ids = append(ids, id)
 		}
 	}
 	return ids
 }
 
-// rewritten tells of the first images that are rewritten, from what to what, and how many are.
-func (v *verdict) rewritten() (images []string, n int) {
-	for i := range v.rewriting.Images {
-		if img := &v.rewriting.Images[i]; img.Outcome == policy.Rewritten {
-			if n++; n <= shown { // an arrow that no viewer escapes, as JSON for the web does with >
-				images = append(images, text.Truncate(img.Image.Ref, maxSentence)+" → "+text.Truncate(img.To, maxSentence))
+// imagesRewritten tells of the first images that are rewritten, from what to what, and how many are.
+func imagesRewritten(d *admission.Decision) (images []string, n int) {
+	for i := range d.Rewriting.Images {
+		if img := &d.Rewriting.Images[i]; img.Outcome == policy.Rewritten {
+			if n++; n <= admission.Shown { // with an arrow that no viewer escapes, as JSON for the web does with >
+				from, to := text.Truncate(img.Image.Ref, admission.MaxSentence), text.Truncate(img.To, admission.MaxSentence)
+				images = append(images, from+" → "+to)
 			}
 		}
 	}

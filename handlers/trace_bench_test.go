@@ -16,6 +16,7 @@ import (
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
+	"github.com/evergate/evergate/admission"
 	"github.com/evergate/evergate/review/reviewtest"
 	"github.com/evergate/evergate/telemetry"
 )
@@ -80,9 +81,9 @@ func BenchmarkTracing(b *testing.B) {
 // bareEndpoint is the way to an endpoint, by the same router, without telemetry: no metrics of reviews, no log, no spans.
 func bareEndpoint(f *fixture) http.Handler {
 	s, r := newServer(f.Config), router()
-	for _, kind := range reviews() {
-		e := s.endpoint(kind)
-		r.Method(http.MethodPost, kind.path, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	for _, hook := range admission.Webhooks() {
+		e := s.endpoint(hook)
+		r.Method(http.MethodPost, hook.Path, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			v, err := e.review(http.NewResponseController(w), r, time.Now(), nil)
 			if err != nil {
 				writeError(w, err)

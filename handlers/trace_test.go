@@ -19,6 +19,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/evergate/evergate/admission"
 	"github.com/evergate/evergate/policy"
 	"github.com/evergate/evergate/telemetry"
 )
@@ -164,11 +165,11 @@ func TestTraceOfFailures(t *testing.T) {
 		if _, err := s.reviews.slots.Acquire(t.Context(), time.Now()); err != nil {
 			t.Fatal(err)
 		}
-		return s.serving(f.Config, reviews())
+		return s.serving(f.Config, admission.Webhooks())
 	}
 	broken := func(f *fixture) http.Handler {
 		s := newServer(f.Config)
-		return s.serving(f.Config, []reviewing{{path: "/validate/services", judge: panics, mode: func(policy.Modes) policy.Mode { return policy.Enforce }}})
+		return s.serving(f.Config, []admission.Webhook{fakeWebhook("/validate/services", panics, policy.Enforce)})
 	}
 	review := reviewOf("", "services", "CREATE", `{"spec":{"type":"NodePort"}}`, "")
 	for _, tt := range []struct {
@@ -385,11 +386,11 @@ func TestTraceOfLongTexts(t *testing.T) {
 		t.Errorf("the answer has %d bytes", len(answer))
 	}
 	for _, s := range spans() {
-		if n := len(s.Status().Description); n > maxSentence {
+		if n := len(s.Status().Description); n > admission.MaxSentence {
 			t.Errorf("%s: the status has %d bytes", s.Name(), n)
 		}
 		for _, a := range s.Attributes() {
-			if n := len(a.Value.String()); n > 2*maxSentence {
+			if n := len(a.Value.String()); n > 2*admission.MaxSentence {
 				t.Errorf("%s: %s has %d bytes", s.Name(), a.Key, n)
 			}
 		}

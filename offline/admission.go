@@ -2,29 +2,23 @@ package offline
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/go-json-experiment/json"
+
+	"github.com/evergate/evergate/admission"
+	"github.com/evergate/evergate/policy"
 )
 
-// groupResource names what a review is about.
-type groupResource struct {
-	Group    string `json:"group"`
-	Resource string `json:"resource"`
-}
-
-// reviewed holds the kinds of which reviews are judged.
-var reviewed = map[groupResource]string{
-	{"", "pods"}:                       "Pod",
-	{"", "services"}:                   "Service",
-	{"networking.k8s.io", "ingresses"}: "Ingress",
-}
-
 // admissionReview judges a request as kube-apiserver has sent it.
-func (o *Options) admissionReview(object Object, c *collector) error {
+func (r *reviewer) admissionReview(object Object) error {
 	if object.Kind != "AdmissionReview" {
 		return object.errorf("%s is a manifest, not a review: leave out --admission-review", object)
 	}
-	var about groupResource
+	var about struct {
+		Group    string `json:"group"`
+		Resource string `json:"resource"`
+	}
 	value, err := field(object.JSON, "request", "resource")
 	if err == nil {
 		err = json.Unmarshal(value, &about)
@@ -32,24 +26,27 @@ func (o *Options) admissionReview(object Object, c *collector) error {
 	if err != nil || about.Resource == "" {
 		return object.errorf("the review has no request.resource: it must be one that kube-apiserver has sent")
 	}
-	k, ok := kinds[reviewed[about]]
-	if !ok {
+	kinds := admission.Kinds()
+	i := slices.IndexFunc(kinds, func(k admission.Kind) bool {
+		return k.Resource.Group == about.Group && k.Resource.Name == about.Resource
+	})
+	if i < 0 {
 		object.Name = about.Resource
-		c.skip(object, "not judged")
+		r.skip(object, "not judged")
 		return nil
 	}
-	v, err := k.judge.review(o, object.JSON)
+	a, err := kinds[i].Review(r.question(), object.JSON)
 	if err != nil {
 		return &InputError{object.Origin, fmt.Errorf("the review cannot be judged: %w", err)}
 	}
-	object.Kind, object.Namespace, object.Name = reviewed[about], v.attributes.Namespace, v.attributes.Name
-	if object.Name == "" && v.pod != nil {
-		object.Name = v.pod.GenerateName // the API server completes it after admission
+	object.Kind, object.Namespace, object.Name = kinds[i].Name, a.Namespace, a.Name
+	if pod, ok := a.Object.(*policy.Pod); ok && object.Name == "" && pod != nil {
+		object.Name = pod.GenerateName // the API server completes it after admission
 	}
-	if !v.judged() {
-		c.skip(object, string(v.attributes.Operation)+" is not judged")
+	if !a.Judged() {
+		r.skip(object, string(a.Operation)+" is not judged")
 		return nil
 	}
-	c.add(object, k, v)
+	r.add(object, r.kinds[object.Kind], a)
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/evergate/evergate/admission"
 	"github.com/evergate/evergate/policy"
 )
 
@@ -18,8 +19,9 @@ func hasEnded(o Object) bool {
 }
 
 // isMirrorPod says whether the policy leaves all images of a Pod alone, because a node's own manifest decides them.
-func (v verdict) isMirrorPod() bool {
-	return len(v.images) > 0 && v.images[0].Outcome == policy.Ignored
+func isMirrorPod(a *admission.Answer) bool {
+	images := a.Rewriting.Images
+	return len(images) > 0 && images[0].Outcome == policy.Ignored
 }
 
 // owner is who to talk to about a Pod: its controller as kind and name, and, where that is a ReplicaSet of a Deployment,

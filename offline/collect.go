@@ -1,11 +1,14 @@
 package offline
 
-import "github.com/evergate/evergate/policy"
+import (
+	"github.com/evergate/evergate/admission"
+	"github.com/evergate/evergate/policy"
+)
 
 // skippedNames is how many names of skipped objects of one kind are kept: enough to recognise them by.
 const skippedNames = 5
 
-// collector makes a report out of verdicts.
+// collector makes a report out of answers.
 type collector struct {
 	*Report
 	explain bool
@@ -56,29 +59,29 @@ func (c *collector) skip(o Object, why string) {
 }
 
 // add reports what the policy says of an object.
-func (c *collector) add(o Object, k kind, v verdict) {
-	r := Result{Verdict: Allowed, Kind: o.Kind, Namespace: v.attributes.Namespace, Name: o.Name}
-	for _, f := range v.findings {
+func (c *collector) add(o Object, k kind, a *admission.Answer) {
+	r := Result{Verdict: Allowed, Kind: o.Kind, Namespace: a.Namespace, Name: o.Name}
+	for _, f := range a.Findings {
 		r.tell(newFinding(f, k.prefix()))
 	}
-	for i := range v.images {
-		image := newImage(&v.images[i], k.prefix(), c.AsExisting)
+	for i := range a.Rewriting.Images {
+		image := newImage(&a.Rewriting.Images[i], k.prefix(), c.AsExisting)
 		if c.explain || image.Effect != "" || image.To != "" {
 			r.Images = append(r.Images, image)
 		}
 	}
-	for _, t := range v.rules {
+	for _, t := range a.Rules {
 		r.Rules = append(r.Rules, Rule{t.Rule, t.Mode.String(), t.Applies, t.Why, t.Findings})
 	}
 	c.count(&r)
 	if !c.AsExisting {
-		r.Source, r.Operation = o.Origin.String(), v.attributes.Operation
+		r.Source, r.Operation = o.Origin.String(), a.Operation
 		c.Results = append(c.Results, r)
 		return
 	}
-	c.counts.add(&r, v)
-	if v.pod != nil {
-		r.Kind, r.Name = owner(v.pod)
+	c.counts.add(&r, a)
+	if pod, ok := a.Object.(*policy.Pod); ok {
+		r.Kind, r.Name = owner(pod)
 		r.Pods = 1
 	}
 	c.owners.add(r)

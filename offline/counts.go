@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/evergate/evergate/admission"
 	"github.com/evergate/evergate/policy"
 )
 
@@ -41,26 +42,25 @@ const warned = "warned" // the verdict of an object that is allowed with a warni
 // newCounts begins with a zero for each kind: nothing found is another message than nothing looked at.
 func newCounts() Counts {
 	c := Counts{Objects: map[ObjectCount]int{}, Findings: map[FindingCount]int{}, Images: map[ImageCount]int{}}
-	for _, kind := range reviewed {
+	for _, kind := range admission.Kinds() {
 		for _, verdict := range []string{string(Allowed), warned, string(Denied)} {
-			c.Objects[ObjectCount{kind, verdict}] = 0
+			c.Objects[ObjectCount{kind.Name, verdict}] = 0
 		}
 	}
 	return c
 }
 
 // add counts one object.
-func (c *Counts) add(r *Result, v verdict) {
+func (c *Counts) add(r *Result, a *admission.Answer) {
 	word := string(r.Verdict)
 	if r.Verdict == Allowed && r.warns() {
 		word = warned
 	}
 	c.Objects[ObjectCount{r.Kind, word}]++
-	for _, f := range v.findings {
+	for _, f := range a.Findings {
 		c.Findings[FindingCount{r.Namespace, f.Rule, f.Check, f.Mode.String()}]++
 	}
-	for i := range v.images {
-		o := &v.images[i]
+	for _, o := range a.Rewriting.Images {
 		c.Images[ImageCount{r.Namespace, o.Entry, imageWord(o.Outcome)}]++
 	}
 }

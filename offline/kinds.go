@@ -2,35 +2,44 @@ package offline
 
 import (
 	"strings"
+
+	"github.com/evergate/evergate/admission"
 )
 
 // kind says how the objects of one kind are judged.
 type kind struct {
-	apiVersion string   // the one that clusters serve
-	judge      judge    // of the object, or of the Pods of its template
-	template   []string // where the Pod template stands; nil for an object that is judged itself
+	apiVersion string          // the one that clusters serve
+	judge      *admission.Kind // of the object, or of the Pods of its template; nil for a kind that is not judged
+	template   []string        // where the Pod template stands; nil for an object that is judged itself
 }
 
-// kinds holds every kind that is judged, by name.
-var kinds = map[string]kind{
-	"Pod":                   {"v1", pods, nil},
-	"PodTemplate":           {"v1", pods, []string{"template"}},
-	"ReplicationController": {"v1", pods, []string{"spec", "template"}},
-	"Deployment":            {"apps/v1", pods, []string{"spec", "template"}},
-	"StatefulSet":           {"apps/v1", pods, []string{"spec", "template"}},
-	"DaemonSet":             {"apps/v1", pods, []string{"spec", "template"}},
-	"ReplicaSet":            {"apps/v1", pods, []string{"spec", "template"}},
-	"Job":                   {"batch/v1", pods, []string{"spec", "template"}},
-	"CronJob":               {"batch/v1", pods, []string{"spec", "jobTemplate", "spec", "template"}},
-	"Ingress":               {"networking.k8s.io/v1", ingresses, nil},
-	"Service":               {"v1", services, nil},
+// kindsByName returns every kind that is judged: those that the webhooks judge, and those with a template of Pods.
+func kindsByName() map[string]kind {
+	kinds := map[string]kind{}
+	for _, k := range admission.Kinds() {
+		kinds[k.Name] = kind{k.Resource.APIVersion(), &k, nil}
+	}
+	pod := kinds["Pod"].judge
+	for name, k := range map[string]kind{
+		"PodTemplate":           {"v1", pod, []string{"template"}},
+		"ReplicationController": {"v1", pod, []string{"spec", "template"}},
+		"Deployment":            {"apps/v1", pod, []string{"spec", "template"}},
+		"StatefulSet":           {"apps/v1", pod, []string{"spec", "template"}},
+		"DaemonSet":             {"apps/v1", pod, []string{"spec", "template"}},
+		"ReplicaSet":            {"apps/v1", pod, []string{"spec", "template"}},
+		"Job":                   {"batch/v1", pod, []string{"spec", "template"}},
+		"CronJob":               {"batch/v1", pod, []string{"spec", "jobTemplate", "spec", "template"}},
+	} {
+		kinds[name] = k
+	}
+	return kinds
 }
 
 // kindOf finds out how an object is judged. There is no judge for kinds that hold nothing to judge, and for those of
 // other groups that only share the name, such as a Knative Service. An apiVersion that Kubernetes itself does not serve
 // for the kind is an error: skipping it would hide an Ingress of extensions/v1beta1 from a check.
-func kindOf(o Object) (kind, error) {
-	k := kinds[o.Kind]
+func (r *reviewer) kindOf(o Object) (kind, error) {
+	k := r.kinds[o.Kind]
 	if k.judge == nil || o.APIVersion == k.apiVersion {
 		return k, nil
 	}

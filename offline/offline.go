@@ -3,10 +3,9 @@
 //
 //	files.go  json.go  yaml.go   text → objects, one by one
 //	kinds.go                     which objects are judged, and where workloads keep their Pod template
-//	offline.go                   object → request, as kube-apiserver would send it
-//	judge.go                     request → what the policy says
+//	offline.go                   object → request, as kube-apiserver would send it, which package admission decides
 //	audit.go                     what is particular to objects that exist already
-//	collect.go                   verdicts → report
+//	collect.go                   answers → report
 //	report.go  write.go  text.go what is handed on, to programs and to people
 package offline
 
@@ -16,6 +15,7 @@ import (
 	"iter"
 	"strings"
 
+	"github.com/evergate/evergate/admission"
 	"github.com/evergate/evergate/policy"
 )
 
@@ -44,83 +44,100 @@ type Options struct {
 
 // Review judges objects. Those that cannot be read or understood are told in the report, beside all others.
 func Review(o Options, objects iter.Seq2[Object, error]) *Report {
-	c := newCollector(&o)
+	r := &reviewer{Options: &o, kinds: kindsByName(), collector: newCollector(&o)}
+	judge := r.manifest
+	if o.Reviews {
+		judge = r.admissionReview
+	}
 	for object, err := range objects {
-		switch {
-		case err != nil:
-		case o.Reviews:
-			err = o.admissionReview(object, c)
-		default:
-			err = o.manifest(object, c)
+		if err == nil {
+			err = judge(object)
 		}
 		if err != nil {
-			c.fail(err)
+			r.fail(err)
 		}
 	}
-	return c.report()
+	return r.report()
+}
+
+// reviewer judges objects one by one.
+type reviewer struct {
+	*Options
+	*collector
+	kinds map[string]kind // by name
+}
+
+func (r *reviewer) question() admission.Question {
+	return admission.Question{Policy: r.Options.Policy, Existing: r.Options.AsExisting, Explain: r.Explain}
 }
 
 // manifest judges one object as if it were applied, or as it exists.
-func (o *Options) manifest(object Object, c *collector) error {
-	k, err := kindOf(object)
+func (r *reviewer) manifest(object Object) error {
+	k, err := r.kindOf(object)
 	if err != nil {
 		return err
 	}
+	existing := r.Options.AsExisting
 	switch {
 	case object.Kind == "AdmissionReview":
 		return object.errorf("this is a review, not a manifest: add --admission-review")
 	case k.judge == nil:
-		c.skip(object, "not judged")
+		r.skip(object, "not judged")
 		return nil
-	case o.AsExisting && k.template != nil:
-		c.skip(object, "its Pods are judged instead")
+	case existing && k.template != nil:
+		r.skip(object, "its Pods are judged instead")
 		return nil
-	case o.AsExisting && hasEnded(object):
-		c.Summary.EndedPods++
+	case existing && hasEnded(object):
+		r.Summary.EndedPods++
 		return nil
 	}
-	v, err := o.apply(object, k)
+	a, err := r.apply(object, k)
 	if err != nil {
 		return &InputError{object.Origin, fmt.Errorf("%s: %w", object, err)}
 	}
-	if o.AsExisting && v.isMirrorPod() {
-		c.Summary.MirrorPods++
+	if existing && isMirrorPod(a) {
+		r.Summary.MirrorPods++
 		return nil
 	}
-	c.add(object, k, v)
+	r.add(object, k, a)
 	return nil
 }
 
 // apply judges what kube-apiserver would send to the webhook if the object were applied.
-func (o *Options) apply(object Object, k kind) (verdict, error) {
+func (r *reviewer) apply(object Object, k kind) (*admission.Answer, error) {
 	if object.Namespace == "" {
-		object.Namespace = o.Namespace
+		object.Namespace = r.Namespace
 	}
 	a := policy.Attributes{
-		Operation: policy.Create, Namespace: object.Namespace, Name: object.Name, User: o.User, Groups: o.Groups,
+		Operation: policy.Create, Namespace: object.Namespace, Name: object.Name, User: r.User, Groups: r.Groups,
 	}
 	if k.template != nil {
-		template, err := field(object.JSON, k.template...)
-		if err == nil && template == nil {
-			err = errors.New("it has no " + k.prefix() + "spec, so that there is no Pod to judge")
-		}
-		if err != nil {
-			return verdict{}, err
-		}
-		a.Name = "" // the controller lets the API server choose one
-		v, err := k.judge.manifest(o, a, template, nil)
-		if err != nil {
-			return verdict{}, fmt.Errorf("%s: %w", strings.Join(k.template, "."), err)
-		}
-		return v, nil
+		return r.applyTemplate(object, k, a)
 	}
-	old, found := o.Old.find(object)
+	old, found := r.Old.find(object)
 	switch {
 	case found:
 		a.Operation = policy.Update
-	case o.Operation == policy.Update:
-		return verdict{}, errors.New("to judge an update, --old must hold the object as it was: it has none of this " +
+	case r.Operation == policy.Update:
+		return nil, errors.New("to judge an update, --old must hold the object as it was: it has none of this " +
 			"kind, namespace and name")
 	}
-	return k.judge.manifest(o, a, object.JSON, old.JSON)
+	return k.judge.Object(r.question(), a, object.JSON, old.JSON)
+}
+
+// applyTemplate judges the Pods that the controller of a workload would create.
+func (r *reviewer) applyTemplate(object Object, k kind, a policy.Attributes) (*admission.Answer, error) {
+	template, err := field(object.JSON, k.template...)
+	if err == nil && template == nil {
+		err = errors.New("it has no " + k.prefix() + "spec, so that there is no Pod to judge")
+	}
+	if err != nil {
+		return nil, err
+	}
+	a.Name = "" // the controller lets the API server choose one
+	answer, err := k.judge.Object(r.question(), a, template, nil)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", strings.Join(k.template, "."), err)
+	}
+	return answer, nil
 }

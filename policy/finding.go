@@ -28,6 +28,9 @@ func (f Finding) ID() string { return f.Rule + "/" + f.Check }
 // Denies says that this finding alone refuses the request.
 func (f Finding) Denies() bool { return f.Mode == Enforce && !f.Existed }
 
+// Warns says that this finding is told as a warning: in mode warn always, in mode enforce when it does not deny.
+func (f Finding) Warns() bool { return f.Mode == Warn || f.Mode == Enforce && f.Existed }
+
 // String is the sentence that users read: id, field, what was found, what would pass.
 func (f Finding) String() string {
 	s := f.ID() + ": "

@@ -16,11 +16,11 @@ type ConfigMap struct {
 	Files []policy.File // its keys that are policy files, in the order of their names
 }
 
-// DecodeConfigMap reads a review of a ConfigMap, as DecodePod does of a Pod. Of the old one, which decides nothing, it
-// reads no more than that it is there. What is larger than a policy that is reviewed may be is a ContentError.
-func DecodeConfigMap(body []byte) (*Request[ConfigMap], error) {
+// ConfigMaps are v1 ConfigMaps. Of an old one, which decides nothing, is read no more than that it is there. What is larger
+// than a policy that is reviewed may be is a ContentError.
+func ConfigMaps() Objects[ConfigMap] {
 	skip := func(r *jsonscan.Reader, _ *ConfigMap) { r.Present() }
-	return decode(body, configMaps, readConfigMap, skip)
+	return Objects[ConfigMap]{Resource{"", "v1", "configmaps"}, readConfigMap, skip}
 }
 
 func readConfigMap(r *jsonscan.Reader, m *ConfigMap) {

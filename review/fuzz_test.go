@@ -25,7 +25,7 @@ func FuzzDecodePod(f *testing.F) {
 		`{"spec":{"volumes":[null,{"name":"m","image":{"reference":"r"}}],"initContainers":[{"image":null},{"im\u0061ge":"a"}]}}`,
 		`{"spec":{"ephemeralContainers":[{"name":"e","image":"i","targetContainerName":"t"}],"containers":[{"image":"a","Image":"b"}]}}`,
 	)
-	f.Fuzz(func(t *testing.T, body []byte) { compare(t, body, DecodePod, pods, typedPod) })
+	f.Fuzz(func(t *testing.T, body []byte) { compare(t, body, Pods(), typedPod) })
 }
 
 func FuzzDecodeIngress(f *testing.F) {
@@ -33,7 +33,7 @@ func FuzzDecodeIngress(f *testing.F) {
 		`{"spec":{"ingressClassName":"a","defaultBackend":{"resource":null},"tls":[{"hosts":[null,"h"]}]}}`,
 		`{"spec":{"defaultBackend":null,"rules":[null,{"host":"h","http":{"paths":[{"pathType":"Exact"},null]}}]}}`,
 	)
-	f.Fuzz(func(t *testing.T, body []byte) { compare(t, body, DecodeIngress, ingresses, typedIngress) })
+	f.Fuzz(func(t *testing.T, body []byte) { compare(t, body, Ingresses(), typedIngress) })
 }
 
 func FuzzDecodeService(f *testing.F) {
@@ -41,7 +41,7 @@ func FuzzDecodeService(f *testing.F) {
 		`{"spec":{"type":"NodePort","ports":[{"port":-0},{"nodePort":2147483647}],"allocateLoadBalancerNodePorts":false}}`,
 		`{"spec":{"externalIPs":["::1"],"externalName":"\n","loadBalancerClass":null,"healthCheckNodePort":1e2}}`,
 	)
-	f.Fuzz(func(t *testing.T, body []byte) { compare(t, body, DecodeService, services, typedService) })
+	f.Fuzz(func(t *testing.T, body []byte) { compare(t, body, Services(), typedService) })
 }
 
 // FuzzUID looks for the uid in every part of a body: it must be that of the whole, or none.
@@ -67,10 +67,10 @@ func seed(f *testing.F, body []byte, resource string, objects ...string) {
 // compare decodes body in both ways and says whether both take it. We may take what the typed decoder refuses: it also
 // looks at fields that decide nothing.
 func compare[T any](
-	t *testing.T, body []byte, decode func([]byte) (*Request[T], error), of resource, typed func([]byte) (*T, error),
+	t *testing.T, body []byte, objects Objects[T], typed func([]byte) (*T, error),
 ) bool {
-	want, wantErr := typedRequest(body, of, typed)
-	got, err := decode(body)
+	want, wantErr := typedRequest(body, objects.Resource, typed)
+	got, err := objects.Decode(body)
 	if wantErr != nil {
 		return false
 	}
@@ -107,14 +107,14 @@ func unmarshal(data []byte, v any) error {
 	return nil
 }
 
-func typedRequest[T any](body []byte, want resource, typed func([]byte) (*T, error)) (*Request[T], error) {
+func typedRequest[T any](body []byte, want Resource, typed func([]byte) (*T, error)) (*Request[T], error) {
 	var review admissionv1.AdmissionReview
 	if err := unmarshal(body, &review); err != nil {
 		return nil, err
 	}
 	r := review.Request
 	if review.APIVersion != reviewVersion || review.Kind != reviewKind || r == nil || r.UID == "" || r.Operation == "" ||
-		(resource{r.Resource.Group, r.Resource.Version, r.Resource.Resource}) != want {
+		(Resource{r.Resource.Group, r.Resource.Version, r.Resource.Resource}) != want {
 		return nil, badRequest("not our review")
 	}
 	req := &Request[T]{

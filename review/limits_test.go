@@ -8,11 +8,11 @@ import (
 // What stands for U+FFFD takes three times the room, but no more of it than may be kept.
 func TestKeptTextIsBounded(t *testing.T) {
 	object := `{"metadata":{"annotations":{"a":"` + strings.Repeat("x", maxText-1) + `"}}}` // and its key
-	if _, err := ParsePod([]byte(object)); err != nil {
+	if _, err := Pods().Parse([]byte(object)); err != nil {
 		t.Errorf("at the limit: %v", err)
 	}
 	object = `{"metadata":{"annotations":{"a":"` + strings.Repeat("\xff", maxText/3+1) + `"}}}`
-	_, err := ParsePod([]byte(object))
+	_, err := Pods().Parse([]byte(object))
 	if want := "metadata.annotations.a: too large: an object has at most 3 MiB of text that is judged"; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
@@ -22,7 +22,7 @@ func TestKeptTextIsBounded(t *testing.T) {
 func TestEachObjectHasItsLimit(t *testing.T) {
 	annotations := `{"metadata":{"annotations":{"a":"` + strings.Repeat("x", maxText-1000) + `"}}}`
 	body := strings.Replace(creation("pods", annotations), `"object"`, `"userInfo":{"groups":["g"]},"oldObject":`+annotations+`,"object"`, 1)
-	if _, err := DecodePod([]byte(body)); err != nil {
+	if _, err := Pods().Decode([]byte(body)); err != nil {
 		t.Error(err)
 	}
 	// Two thirds of what may be kept are in the object, and as much is before or after it.
@@ -30,12 +30,12 @@ func TestEachObjectHasItsLimit(t *testing.T) {
 	object, users := `"object":{"metadata":{"annotations":{"a":"`+text+`"}}}`, `"userInfo":{"groups":["`+text+`"]}`
 	for _, members := range []string{object + "," + users, users + "," + object} {
 		body := strings.Replace(creation("pods", "{}"), `"object":{}`, members, 1)
-		if _, err := DecodePod([]byte(body)); err != nil {
+		if _, err := Pods().Decode([]byte(body)); err != nil {
 			t.Errorf("%.10s first: %v", members, err)
 		}
 	}
 	groups := strings.Repeat(`"g",`, maxElements) + `"g"`
 	body = strings.Replace(creation("pods", `{}`), `"object"`, `"userInfo":{"groups":[`+groups+`]},"object"`, 1)
-	_, err := DecodePod([]byte(body))
+	_, err := Pods().Decode([]byte(body))
 	wantContentError(t, err, "u-1", "userInfo.groups[10000]: too large: an object has at most 10000 list elements and map entries that are judged")
 }

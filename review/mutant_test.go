@@ -33,17 +33,17 @@ func TestDecodeMutants(t *testing.T) {
 
 	t.Run("pod", func(t *testing.T) {
 		mutate(t, reviewtest.Update(pod, reviewtest.Pod(1, 0)), func(t *testing.T, b []byte) bool {
-			return compare(t, b, DecodePod, pods, typedPod)
+			return compare(t, b, Pods(), typedPod)
 		})
 	})
 	t.Run("ingress", func(t *testing.T) {
 		mutate(t, reviewtest.Update(ing, reviewtest.Ingress(1)), func(t *testing.T, b []byte) bool {
-			return compare(t, b, DecodeIngress, ingresses, typedIngress)
+			return compare(t, b, Ingresses(), typedIngress)
 		})
 	})
 	t.Run("service", func(t *testing.T) {
 		mutate(t, reviewtest.Update(svc, reviewtest.Service()), func(t *testing.T, b []byte) bool {
-			return compare(t, b, DecodeService, services, typedService)
+			return compare(t, b, Services(), typedService)
 		})
 	})
 }

@@ -55,7 +55,7 @@ func TestParsePod(t *testing.T) {
 		"unknown field twice": {`{"new":1,"new":2,"spec":{"new":1,"new":2}}`, policy.Pod{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := ParsePod([]byte(test.object))
+			got, err := Pods().Parse([]byte(test.object))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -68,7 +68,7 @@ func TestParsePod(t *testing.T) {
 }
 
 func TestParseIngress(t *testing.T) {
-	got, err := ParseIngress([]byte(`{"kind":"Ingress","metadata":{"name":"web","labels":{"a":"b"}},"spec":{"ingressClassName":"","defaultBackend":{"service":{"name":"x"}},
+	got, err := Ingresses().Parse([]byte(`{"kind":"Ingress","metadata":{"name":"web","labels":{"a":"b"}},"spec":{"ingressClassName":"","defaultBackend":{"service":{"name":"x"}},
 		"rules":[{"host":"a.example","http":{"paths":[{"path":"/","pathType":"Prefix","backend":{"path":"no"}},{}]}},{"http":null},null],
 		"tls":[{"hosts":["a.example",null],"secretName":"s"},{}]},"status":{"rules":[{"host":"no"}]}}`))
 	if err != nil {
@@ -86,14 +86,14 @@ func TestParseIngress(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	got, err = ParseIngress([]byte(`{"spec":{"ingressClassName":null,"defaultBackend":null,"rules":null,"tls":null}}`))
+	got, err = Ingresses().Parse([]byte(`{"spec":{"ingressClassName":null,"defaultBackend":null,"rules":null,"tls":null}}`))
 	if diff := cmp.Diff(&policy.Ingress{}, got); err != nil || diff != "" {
 		t.Error(err, diff)
 	}
 }
 
 func TestParseService(t *testing.T) {
-	got, err := ParseService([]byte(`{"metadata":{"name":"web"},"spec":{"type":"LoadBalancer","ports":[
+	got, err := Services().Parse([]byte(`{"metadata":{"name":"web"},"spec":{"type":"LoadBalancer","ports":[
 		{"name":"http","port":80,"nodePort":30080,"targetPort":"x"},{"port":-0},{"port":-2147483648,"nodePort":2147483647}],
 		"externalIPs":["10.0.0.1"],"externalName":"a.example","loadBalancerClass":"x/y","loadBalancerSourceRanges":["10.0.0.0/8"],
 		"allocateLoadBalancerNodePorts":false,"healthCheckNodePort":31000}}`))
@@ -114,16 +114,16 @@ func TestParseService(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	got, err = ParseService([]byte(`{"spec":{"loadBalancerClass":null,"allocateLoadBalancerNodePorts":null,"ports":[null,{"port":null}]}}`))
+	got, err = Services().Parse([]byte(`{"spec":{"loadBalancerClass":null,"allocateLoadBalancerNodePorts":null,"ports":[null,{"port":null}]}}`))
 	if diff := cmp.Diff(&policy.Service{Ports: make([]policy.ServicePort, 2)}, got, cmpopts.EquateEmpty()); err != nil || diff != "" {
 		t.Error(err, diff)
 	}
 }
 
 func TestParseErrors(t *testing.T) {
-	_, err := ParsePod([]byte(`{"spec":{"containers":[{"image":5}]}}`))
+	_, err := Pods().Parse([]byte(`{"spec":{"containers":[{"image":5}]}}`))
 	wantContentError(t, err, "", "spec.containers[0].image: want a string, got a number")
-	_, err = ParseService([]byte(`[]`))
+	_, err = Services().Parse([]byte(`[]`))
 	wantContentError(t, err, "", "want an object, got a list")
 
 	for text, want := range map[string]string{
@@ -132,7 +132,7 @@ func TestParseErrors(t *testing.T) {
 		`{} {}`:         `something follows the end of the JSON at byte 2`,
 		"kind: Ingress": `not JSON: byte 0: invalid character 'k' at start of value`,
 	} {
-		_, err := ParseIngress([]byte(text))
+		_, err := Ingresses().Parse([]byte(text))
 		var protocol *Error
 		if !errors.As(err, &protocol) || protocol.Msg != want {
 			t.Errorf("%s: got %T %v, want %s", text, err, err, want)
@@ -146,12 +146,12 @@ func TestPathTypes(t *testing.T) {
 		`"Prefix"`: "Prefix", `"Exact"`: "Exact", `"ImplementationSpecific"`: "ImplementationSpecific", `"Exac\u0074"`: "Exact", ` "Exact"`: "Exact",
 		`"Prefixed"`: "Prefixed", `"Pre"`: "Pre", `"prefix"`: "prefix", `""`: "", `null`: "", `"aExact"`: "aExact",
 	} {
-		ing, err := ParseIngress([]byte(`{"spec":{"rules":[{"http":{"paths":[{"pathType":` + text + `}]}}]}}`))
+		ing, err := Ingresses().Parse([]byte(`{"spec":{"rules":[{"http":{"paths":[{"pathType":` + text + `}]}}]}}`))
 		if err != nil || ing.Rules[0].Paths[0].Type != want {
 			t.Errorf("%s: %+v %v", text, ing, err)
 		}
 	}
-	if _, err := ParseIngress([]byte(`{"spec":{"rules":[{"http":{"paths":[{"pathType":"Prefix`)); err == nil {
+	if _, err := Ingresses().Parse([]byte(`{"spec":{"rules":[{"http":{"paths":[{"pathType":"Prefix`)); err == nil {
 		t.Error("a text that ends within a type of path is taken for JSON")
 	}
 }

@@ -64,7 +64,7 @@ func TestPatchPod(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			pod, err := ParsePod([]byte(test.pod))
+			pod, err := Pods().Parse([]byte(test.pod))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -102,7 +102,7 @@ func TestPatchKeepsUnknownFields(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			before := []byte(fmt.Sprintf(pod, test.before, "nginx", "quay.io/c:1", "acme/model"))
 			after := fmt.Sprintf(pod, test.after, "m/nginx", "m/quay.io/c:1", "m/acme/model")
-			parsed, err := ParsePod(before)
+			parsed, err := Pods().Parse(before)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -11,6 +11,8 @@
 package review
 
 import (
+	"strings"
+
 	"github.com/evergate/evergate/internal/jsonscan"
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy"
@@ -32,20 +34,52 @@ type Request[T any] struct {
 	Old    *T // nil on CREATE
 }
 
-// DecodePod reads a review of a v1 Pod. The error is an *Error or a *ContentError. A request to create or update comes
-// with its Object, one to update also with Old.
-func DecodePod(body []byte) (*Request[policy.Pod], error) {
-	return decode(body, pods, readPod, readPod)
+// Objects reads the objects of one resource: out of reviews, and alone.
+type Objects[T any] struct {
+	Resource Resource
+	read     func(*jsonscan.Reader, *T)
+	readOld  func(*jsonscan.Reader, *T)
 }
 
-// DecodeIngress reads a review of a networking.k8s.io/v1 Ingress, as DecodePod does.
-func DecodeIngress(body []byte) (*Request[policy.Ingress], error) {
-	return decode(body, ingresses, readIngress, readIngress)
+// Resource is what reviews are of, as a GroupVersionResource.
+type Resource struct{ Group, Version, Name string }
+
+// Pods are v1 Pods.
+func Pods() Objects[policy.Pod] {
+	return Objects[policy.Pod]{Resource{"", "v1", "pods"}, readPod, readPod}
 }
 
-// DecodeService reads a review of a v1 Service, as DecodePod does.
-func DecodeService(body []byte) (*Request[policy.Service], error) {
-	return decode(body, services, readService, readService)
+// Ingresses are networking.k8s.io/v1 Ingresses.
+func Ingresses() Objects[policy.Ingress] {
+	return Objects[policy.Ingress]{Resource{"networking.k8s.io", "v1", "ingresses"}, readIngress, readIngress}
+}
+
+// Services are v1 Services.
+func Services() Objects[policy.Service] {
+	return Objects[policy.Service]{Resource{"", "v1", "services"}, readService, readService}
+}
+
+// Decode reads a review. The error is an *Error or a *ContentError. A request to create or update comes with its Object,
+// one to update also with Old.
+func (o Objects[T]) Decode(body []byte) (*Request[T], error) {
+	r := jsonscan.New(body, limits())
+	req := o.readReview(r)
+	if err := r.End(); err != nil {
+		return nil, reviewError(body, err)
+	}
+	return req, nil
+}
+
+// Parse reads an object from its JSON. The error is an *Error when that is not JSON, a *ContentError without uid when a
+// field that decides has the wrong type or stands twice.
+func (o Objects[T]) Parse(object []byte) (*T, error) {
+	r := jsonscan.New(object, limits())
+	v := new(T)
+	o.read(r, v)
+	if err := r.End(); err != nil {
+		return nil, objectError(err)
+	}
+	return v, nil
 }
 
 // maxUID is how long a uid may be, which is sent back as it is. The API server's have 36 characters.
@@ -84,18 +118,8 @@ func UID(prefix []byte) (uid string, ok bool) {
 	return "", false
 }
 
-// decode reads a review whose object and old object are read by a function each.
-func decode[T any](body []byte, want resource, object, old func(*jsonscan.Reader, *T)) (*Request[T], error) {
-	r := jsonscan.New(body, limits())
-	req := readReview(r, want, object, old)
-	if err := r.End(); err != nil {
-		return nil, reviewError(body, err)
-	}
-	return req, nil
-}
-
 // readReview reads an AdmissionReview.
-func readReview[T any](r *jsonscan.Reader, want resource, object, old func(*jsonscan.Reader, *T)) *Request[T] {
+func (o Objects[T]) readReview(r *jsonscan.Reader) *Request[T] {
 	var version, kind string
 	var req *Request[T]
 	for name := range r.Fields {
@@ -107,7 +131,7 @@ func readReview[T any](r *jsonscan.Reader, want resource, object, old func(*json
 			kind = r.String()
 			checkKind(r, kind)
 		case "request":
-			req = jsonscan.Optional(r, func(r *jsonscan.Reader, req *Request[T]) { readRequest(r, req, want, object, old) })
+			req = jsonscan.Optional(r, o.readRequest)
 		}
 	}
 	checkVersion(r, version)
@@ -142,8 +166,8 @@ func checkKind(r *jsonscan.Reader, kind string) {
 }
 
 // readRequest reads an AdmissionRequest.
-func readRequest[T any](r *jsonscan.Reader, req *Request[T], want resource, object, old func(*jsonscan.Reader, *T)) {
-	var of resource
+func (o Objects[T]) readRequest(r *jsonscan.Reader, req *Request[T]) {
+	var of Resource
 	for name := range r.Fields {
 		switch string(name) {
 		case "uid":
@@ -153,7 +177,7 @@ func readRequest[T any](r *jsonscan.Reader, req *Request[T], want resource, obje
 			}
 		case "resource":
 			of = readResource(r)
-			checkResource(r, of, want)
+			checkResource(r, of, o.Resource)
 		case "subResource":
 			req.Subresource = r.String()
 		case "name":
@@ -165,15 +189,15 @@ func readRequest[T any](r *jsonscan.Reader, req *Request[T], want resource, obje
 		case "userInfo":
 			readUserInfo(r, &req.Attributes)
 		case "object":
-			r.Apart(func() { req.Object = jsonscan.Optional(r, object) })
+			r.Apart(func() { req.Object = jsonscan.Optional(r, o.read) })
 		case "oldObject":
-			r.Apart(func() { req.Old = jsonscan.Optional(r, old) })
+			r.Apart(func() { req.Old = jsonscan.Optional(r, o.readOld) })
 		case "dryRun":
 			req.DryRun = r.Bool()
 		}
 	}
-	req.Resource = of.name
-	checkResource(r, of, want)
+	req.Resource = of.Name
+	checkResource(r, of, o.Resource)
 	switch creates, updates := req.Operation == policy.Create, req.Operation == policy.Update; {
 	case req.UID == "":
 		r.Fail(badRequest("request.uid is missing"))
@@ -197,43 +221,35 @@ func readUserInfo(r *jsonscan.Reader, a *policy.Attributes) {
 	}
 }
 
-// resource is a GroupVersionResource.
-type resource struct{ group, version, name string }
-
-// The resources that reviews are decoded for.
-var (
-	configMaps = resource{"", "v1", "configmaps"}
-	pods       = resource{"", "v1", "pods"}
-	ingresses  = resource{"networking.k8s.io", "v1", "ingresses"}
-	services   = resource{"", "v1", "services"}
-)
+// APIVersion is as manifests write it: v1, networking.k8s.io/v1.
+func (g Resource) APIVersion() string { return strings.TrimPrefix(g.Group+"/"+g.Version, "/") }
 
 // String is as kubectl writes it: pods.v1, ingresses.v1.networking.k8s.io.
-func (g resource) String() string {
-	if g.group == "" {
-		return g.name + "." + g.version
+func (g Resource) String() string {
+	if g.Group == "" {
+		return g.Name + "." + g.Version
 	}
-	return g.name + "." + g.version + "." + g.group
+	return g.Name + "." + g.Version + "." + g.Group
 }
 
-func readResource(r *jsonscan.Reader) (g resource) {
+func readResource(r *jsonscan.Reader) (g Resource) {
 	for name := range r.Fields {
 		switch string(name) {
 		case "group":
-			g.group = r.String()
+			g.Group = r.String()
 		case "version":
-			g.version = r.String()
+			g.Version = r.String()
 		case "resource":
-			g.name = r.String()
+			g.Name = r.String()
 		}
 	}
 	return g
 }
 
-func checkResource(r *jsonscan.Reader, got, want resource) {
+func checkResource(r *jsonscan.Reader, got, want Resource) {
 	switch got {
 	case want:
-	case resource{}:
+	case Resource{}:
 		r.Fail(badRequest("request.resource is missing, want %s", want))
 	default:
 		r.Fail(badRequest("request.resource is %s, want %s", text.Truncate(got.String(), text.Short), want))

@@ -24,7 +24,7 @@ func creation(resource, object string) string {
 }
 
 func TestDecodePod(t *testing.T) {
-	req, err := DecodePod(reviewtest.Update(reviewtest.Pod(2, 1), reviewtest.Pod(1, 0)))
+	req, err := Pods().Decode(reviewtest.Update(reviewtest.Pod(2, 1), reviewtest.Pod(1, 0)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func TestDecodePod(t *testing.T) {
 }
 
 func TestDecodeAttributes(t *testing.T) {
-	req, err := DecodePod([]byte(`{"request": {"oldObject": null, "object": {}, "dryRun": true,
+	req, err := Pods().Decode([]byte(`{"request": {"oldObject": null, "object": {}, "dryRun": true,
 		"userInfo": {"groups": ["devs", null], "username": "alice", "extra": {"username": ["bob"]}},
 		"operation": "CREATE", "namespace": "shop", "name": "web", "subResource": "ephemeralcontainers",
 		"resource": {"resource": "pods", "version": "v1"}, "uid": "u-1", "UID": "another", "Name": "another"},
@@ -86,7 +86,7 @@ func TestDecodeAttributes(t *testing.T) {
 }
 
 func TestDecodeDelete(t *testing.T) {
-	req, err := DecodeService(reviewtest.Delete(reviewtest.Service()))
+	req, err := Services().Decode(reviewtest.Delete(reviewtest.Service()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func TestDecodeErrors(t *testing.T) {
 		"uid unknown":       {request(`"object":{"metadata":{"name":5}},"uid":5`), `metadata.name: want a string, got a number`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			req, err := DecodePod([]byte(test.body))
+			req, err := Pods().Decode([]byte(test.body))
 			var protocol *Error
 			if req != nil || !errors.As(err, &protocol) {
 				t.Fatalf("got %v, %T %v; want an *Error", req, err, err)
@@ -153,14 +153,14 @@ func TestDecodeErrors(t *testing.T) {
 
 func TestDecodeAnotherResource(t *testing.T) {
 	for want, decode := range map[string]func([]byte) error{
-		"request.resource is services.v1, want ingresses.v1.networking.k8s.io": func(b []byte) error { _, err := DecodeIngress(b); return err },
-		"request.resource is services.v1, want pods.v1":                        func(b []byte) error { _, err := DecodePod(b); return err },
+		"request.resource is services.v1, want ingresses.v1.networking.k8s.io": func(b []byte) error { _, err := Ingresses().Decode(b); return err },
+		"request.resource is services.v1, want pods.v1":                        func(b []byte) error { _, err := Pods().Decode(b); return err },
 	} {
 		if err := decode([]byte(creation("services", `{}`))); err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
-	if _, err := DecodeService([]byte(creation("ingresses", `{}`))); err == nil ||
+	if _, err := Services().Decode([]byte(creation("ingresses", `{}`))); err == nil ||
 		err.Error() != "request.resource is ingresses.v1.networking.k8s.io, want services.v1" {
 		t.Error(err)
 	}
@@ -169,9 +169,9 @@ func TestDecodeAnotherResource(t *testing.T) {
 // What an object's content causes is a denial with the uid of the review.
 func TestDecodeContentErrors(t *testing.T) {
 	decoders := map[string]func([]byte) error{
-		"pods":      func(b []byte) error { _, err := DecodePod(b); return err },
-		"ingresses": func(b []byte) error { _, err := DecodeIngress(b); return err },
-		"services":  func(b []byte) error { _, err := DecodeService(b); return err },
+		"pods":      func(b []byte) error { _, err := Pods().Decode(b); return err },
+		"ingresses": func(b []byte) error { _, err := Ingresses().Decode(b); return err },
+		"services":  func(b []byte) error { _, err := Services().Decode(b); return err },
 	}
 	for name, test := range map[string]struct{ resource, object, want string }{
 		"image a number":  {"pods", `{"spec":{"containers":[{"image":"a"},{"image":5}]}}`, `spec.containers[1].image: want a string, got a number`},
@@ -236,7 +236,7 @@ func wantContentError(t *testing.T, err error, uid, msg string) {
 
 // Where the uid comes after the object, it is found all the same.
 func TestContentErrorBeforeUID(t *testing.T) {
-	_, err := DecodePod([]byte(`{"request":{"object":{"spec":{"containers":{}}},"uid":"u-1"}}`))
+	_, err := Pods().Decode([]byte(`{"request":{"object":{"spec":{"containers":{}}},"uid":"u-1"}}`))
 	wantContentError(t, err, "u-1", "spec.containers: want a list, got an object")
 }
 
@@ -257,12 +257,12 @@ func TestDecodeDepth(t *testing.T) {
 				value := strings.Repeat(open, n) + "1" + strings.Repeat(shut, n)
 				return []byte(creation("pods", strings.Replace(test.open, "%s", value, 1)))
 			}
-			if _, err := DecodePod(nested(jsonscan.MaxDepth - test.levels)); err != nil {
+			if _, err := Pods().Decode(nested(jsonscan.MaxDepth - test.levels)); err != nil {
 				t.Errorf("at the limit: %v", err)
 			}
-			_, err := DecodePod(nested(jsonscan.MaxDepth - test.levels + 1))
+			_, err := Pods().Decode(nested(jsonscan.MaxDepth - test.levels + 1))
 			wantContentError(t, err, "u-1", deep)
-			_, err = DecodePod(nested(300 * jsonscan.MaxDepth))
+			_, err = Pods().Decode(nested(300 * jsonscan.MaxDepth))
 			wantContentError(t, err, "u-1", deep)
 		})
 	}
@@ -277,7 +277,7 @@ func TestDecodeEscaped(t *testing.T) {
 	if len(body) < 6*size {
 		t.Fatalf("the body has %d bytes: it is not escaped", len(body))
 	}
-	req, err := DecodePod(body)
+	req, err := Pods().Decode(body)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -319,7 +319,7 @@ func TestUID(t *testing.T) {
 	}
 }
 
-func ExampleDecodePod() {
+func ExampleObjects_Decode() {
 	body := []byte(`{
 		"apiVersion": "admission.k8s.io/v1",
 		"kind": "AdmissionReview",
@@ -331,7 +331,7 @@ func ExampleDecodePod() {
 			"object": {"metadata": {"name": "web"}, "spec": {"containers": [{"name": "app", "image": "nginx:1.29"}]}}
 		}
 	}`)
-	req, err := DecodePod(body)
+	req, err := Pods().Decode(body)
 	if err != nil {
 		fmt.Println(err)
 		return

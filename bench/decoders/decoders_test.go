@@ -91,7 +91,7 @@ func ways() []way {
 	iter := jsoniter.ConfigCompatibleWithStandardLibrary
 	var parser fastjson.Parser
 	return []way{
-		{"evergate", func(body []byte) error { _, err := review.DecodePod(body); return err }},
+		{"evergate", func(body []byte) error { _, err := review.Pods().Decode(body); return err }},
 		{"jsontext-check", func(body []byte) error { return jsontext.NewDecoder(bytes.NewBuffer(body)).SkipValue() }},
 		{"encoding-json", minimal(stdjson.Unmarshal)},
 		{"encoding-json-full-types", full(stdjson.Unmarshal)},

@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/evergate/evergate/admission"
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy"
 )
@@ -70,30 +71,10 @@ func (p *Prober) Sent(r *http.Request) bool {
 	return len(path) > len(p.prefix) && subtle.ConstantTimeCompare([]byte(path[:len(p.prefix)]), []byte(p.prefix)) == 1
 }
 
-// probe is one review and what tells the right answer from others.
-type probe struct {
-	path   string
-	review string // with %s for the uid
-	patch  bool   // the right answer carries a patch; otherwise it is a denial
-}
-
-func probes() []probe {
-	pod := bodyOf("", "v1", "Pod", "pods",
-		`"spec": {"containers": [{"name": "selfprobe", "image": "source.selfprobe.invalid/app:1"}]}`)
-	service := bodyOf("", "v1", "Service", "services", `"spec": {"type": "NodePort"}`)
-	return []probe{
-		{"/mutate/pods", pod, true},
-		{"/mutate/pods/again", pod, true},
-		{"/validate/pods", pod, false},
-		{"/validate/ingresses", bodyOf("networking.k8s.io", "v1", "Ingress", "ingresses",
-			`"spec": {"rules": [{"host": "denied.selfprobe.invalid"}]}`), false},
-		{"/validate/services", service, false},
-		{"/validate/services/status", service, false},
-		{"/validate/policy", bodyOf("", "v1", "ConfigMap", "configmaps", `"data": {"selfprobe.yaml": "kind: SelfProbe"}`), false},
-	}
-}
-
-func bodyOf(group, version, kind, resource, content string) string {
+// reviewOf returns a review for a webhook, with %s for the uid: of an object that the self-probe's policy rewrites or
+// denies.
+func reviewOf(w *admission.Webhook) string {
+	of := w.Resource
 	return fmt.Sprintf(`{"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": {
 		"uid": "%%s",
 		"kind": {"group": "%[1]s", "version": "%[2]s", "kind": "%[3]s"},
@@ -102,7 +83,7 @@ func bodyOf(group, version, kind, resource, content string) string {
 		"userInfo": {"username": "evergate:selfprobe"},
 		"object": {"apiVersion": "%[5]s", "kind": "%[3]s", "metadata": {"name": "selfprobe", "namespace": "selfprobe"}, %[6]s},
 		"oldObject": null, "dryRun": true
-	}}`, group, version, kind, resource, strings.TrimPrefix(group+"/"+version, "/"), content)
+	}}`, of.Group, of.Version, w.Kind, of.Name, of.APIVersion(), w.SelfProbe)
 }
 
 // Check sends a review to each path under baseURL, as in https://127.0.0.1:8443, and returns an error when one is not
@@ -110,18 +91,18 @@ func bodyOf(group, version, kind, resource, content string) string {
 // error is a timeout in the sense of net.Error; every other error means that something did answer, or refused to.
 func (p *Prober) Check(ctx context.Context, client *http.Client, baseURL string) error {
 	defer client.CloseIdleConnections()
-	for _, r := range probes() {
-		if err := p.check(ctx, client, baseURL, r); err != nil {
-			return fmt.Errorf("self-probe of %s: %w", r.path, err)
+	for _, w := range admission.Webhooks() {
+		if err := p.check(ctx, client, baseURL, &w); err != nil {
+			return fmt.Errorf("self-probe of %s: %w", w.Path, err)
 		}
 	}
 	return nil
 }
 
-func (p *Prober) check(ctx context.Context, client *http.Client, baseURL string, r probe) error {
+func (p *Prober) check(ctx context.Context, client *http.Client, baseURL string, w *admission.Webhook) error {
 	uid := rand.Text()
-	body := strings.NewReader(fmt.Sprintf(r.review, uid))
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, baseURL+p.prefix+r.path, body)
+	body := strings.NewReader(fmt.Sprintf(reviewOf(w), uid))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, baseURL+p.prefix+w.Path, body)
 	if err != nil {
 		return err
 	}
@@ -138,14 +119,15 @@ func (p *Prober) check(ctx context.Context, client *http.Client, baseURL string,
 	if resp.StatusCode != http.StatusOK {
 		return fmt.Errorf("%s: %s", resp.Status, bytes.TrimSpace(answer))
 	}
-	return r.verify(uid, answer)
+	return verify(uid, answer, w.Mutates)
 }
 
 // maxAnswer is many times the length of the right answers.
 const maxAnswer = 64 << 10
 
-// verify checks an answer as kube-apiserver does, and that it is the answer to this review.
-func (r probe) verify(uid string, body []byte) error {
+// verify checks an answer as kube-apiserver does, and that it is the right one to the review with this uid: a patch where
+// the webhook mutates, otherwise a denial.
+func verify(uid string, body []byte, patch bool) error {
 	var a struct {
 		APIVersion, Kind string
 		Response         *struct {
@@ -164,9 +146,9 @@ func (r probe) verify(uid string, body []byte) error {
 		return fmt.Errorf("the answer has no response")
 	case a.Response.UID != uid:
 		return fmt.Errorf("the answer is for the uid %s, not for %s", text.Quote(a.Response.UID), text.Quote(uid))
-	case a.Response.Allowed != r.patch:
+	case a.Response.Allowed != patch:
 		return fmt.Errorf("the answer says allowed: %t", a.Response.Allowed)
-	case (a.Response.Patch != "") != r.patch || (a.Response.PatchType == "JSONPatch") != r.patch:
+	case (a.Response.Patch != "") != patch || (a.Response.PatchType == "JSONPatch") != patch:
 		return fmt.Errorf("the answer has a patch of type %s and %d bytes", text.Quote(a.Response.PatchType), len(a.Response.Patch))
 	}
 	return nil

@@ -57,7 +57,7 @@ func kinds() []kind {
 		{
 			name: "Pod", paths: []string{"/mutate/pods", "/validate/pods"},
 			sent: reviewtest.Create(reviewtest.Pod(1, 0)), of: reflect.TypeFor[corev1.Pod](),
-			decodes: func(body []byte) error { _, err := review.DecodePod(body); return err },
+			decodes: func(body []byte) error { _, err := review.Pods().Decode(body); return err },
 			variants: []variant{{"ephemeralcontainers", []string{objectPath + "spec"}, func(r, _ *object) {
 				r.set("subResource", "ephemeralcontainers")
 			}}},
@@ -65,7 +65,7 @@ func kinds() []kind {
 		{
 			name: "Ingress", paths: []string{"/validate/ingresses"},
 			sent: reviewtest.Create(reviewtest.Ingress(1)), of: reflect.TypeFor[networkingv1.Ingress](),
-			decodes: func(body []byte) error { _, err := review.DecodeIngress(body); return err },
+			decodes: func(body []byte) error { _, err := review.Ingresses().Decode(body); return err },
 			variants: []variant{{"no class", []string{objectPath + "metadata.annotations"}, func(_, o *object) {
 				o.child("spec").remove("ingressClassName")
 			}}},
@@ -73,7 +73,7 @@ func kinds() []kind {
 		{
 			name: "Service", paths: []string{"/validate/services", "/validate/services/status"},
 			sent: reviewtest.Create(reviewtest.Service()), of: reflect.TypeFor[corev1.Service](),
-			decodes: func(body []byte) error { _, err := review.DecodeService(body); return err },
+			decodes: func(body []byte) error { _, err := review.Services().Decode(body); return err },
 			variants: []variant{
 				{"ExternalName", []string{objectPath + "spec.externalName"}, func(_, o *object) {
 					o.child("spec").set("type", "ExternalName")

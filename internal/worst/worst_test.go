@@ -199,19 +199,19 @@ func stepsOf(p *policy.Policy, path string, body []byte) int {
 	e := new(policy.Effort)
 	switch path {
 	case "/mutate/pods":
-		if r, err := review.DecodePod(body); err == nil {
+		if r, err := review.Pods().Decode(body); err == nil {
 			_, _ = p.RewritePod(r.Attributes, r.Object, r.Old, e)
 		}
 	case "/validate/pods":
-		if r, err := review.DecodePod(body); err == nil {
+		if r, err := review.Pods().Decode(body); err == nil {
 			_, _ = p.JudgePod(r.Attributes, r.Object, r.Old, e)
 		}
 	case "/validate/ingresses":
-		if r, err := review.DecodeIngress(body); err == nil {
+		if r, err := review.Ingresses().Decode(body); err == nil {
 			_, _ = p.JudgeIngress(r.Attributes, r.Object, r.Old, e)
 		}
 	case "/validate/services", "/validate/services/status":
-		if r, err := review.DecodeService(body); err == nil {
+		if r, err := review.Services().Decode(body); err == nil {
 			_, _ = p.JudgeService(r.Attributes, r.Object, r.Old, e)
 		}
 	}

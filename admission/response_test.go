@@ -1,4 +1,4 @@
-package handlers
+package admission
 
 import (
 	"fmt"
@@ -57,22 +57,22 @@ func TestDenial(t *testing.T) {
 	many := repeat(12, findingOf(policy.Enforce))
 	tests := []struct {
 		name string
-		v    verdict
+		v    Decision
 		want string // empty when allowed
 	}{
-		{"nothing found", verdict{}, ""},
-		{"found in mode warn", verdict{findings: []policy.Finding{findingOf(policy.Warn)}}, ""},
-		{"found in mode audit", verdict{findings: []policy.Finding{findingOf(policy.Audit)}}, ""},
-		{"existed before the update", verdict{findings: []policy.Finding{findingOf(policy.Enforce, existed)}}, ""},
+		{"nothing found", Decision{}, ""},
+		{"found in mode warn", Decision{Findings: []policy.Finding{findingOf(policy.Warn)}}, ""},
+		{"found in mode audit", Decision{Findings: []policy.Finding{findingOf(policy.Audit)}}, ""},
+		{"existed before the update", Decision{Findings: []policy.Finding{findingOf(policy.Enforce, existed)}}, ""},
 		{
 			"one",
-			verdict{findings: []policy.Finding{findingOf(policy.Enforce, note("ask #platform"))}},
+			Decision{Findings: []policy.Finding{findingOf(policy.Enforce, note("ask #platform"))}},
 			`team-hosts/hosts.allowed: spec.rules[0].host: "shop.example.com" is not allowed; allowed is *.apps.corp.example ` +
 				`(ask #platform) [policy 0123456789ab]`,
 		},
 		{
 			"one beside others that do not deny",
-			verdict{findings: []policy.Finding{
+			Decision{Findings: []policy.Finding{
 				findingOf(policy.Warn), findingOf(policy.Enforce, existed), findingOf(policy.Enforce, check("tls.required")),
 			}},
 			`team-hosts/tls.required: spec.rules[0].host: "shop.example.com" is not allowed; allowed is *.apps.corp.example ` +
@@ -80,7 +80,7 @@ func TestDenial(t *testing.T) {
 		},
 		{
 			"two",
-			verdict{findings: many[:2]},
+			Decision{Findings: many[:2]},
 			`2 findings:
 - team-hosts/hosts.allowed: spec.rules[0].host: "shop.example.com" is not allowed; allowed is *.apps.corp.example
 - team-hosts/hosts.allowed: spec.rules[1].host: "shop.example.com" is not allowed; allowed is *.apps.corp.example
@@ -88,7 +88,7 @@ func TestDenial(t *testing.T) {
 		},
 		{
 			"twelve",
-			verdict{findings: many},
+			Decision{Findings: many},
 			`12 findings, the first 10:
 - team-hosts/hosts.allowed: spec.rules[0].host: "shop.example.com" is not allowed; allowed is *.apps.corp.example
 - team-hosts/hosts.allowed: spec.rules[1].host: "shop.example.com" is not allowed; allowed is *.apps.corp.example
@@ -104,28 +104,28 @@ func TestDenial(t *testing.T) {
 		},
 		{
 			"what could not be judged",
-			verdict{unjudged: unreadable{"the object is nested more than 10000 levels deep", policy.Enforce}},
+			Decision{Unjudged: Unjudged{"the object is nested more than 10000 levels deep", policy.Enforce}},
 			"the object is nested more than 10000 levels deep [policy 0123456789ab]",
 		},
 		{
 			"what could not be judged, for a field with a name of 128 KiB",
-			verdict{unjudged: unreadable{strings.Repeat("x", 128<<10), policy.Enforce}},
-			strings.Repeat("x", maxSentence-len("…")) + "… [policy 0123456789ab]",
+			Decision{Unjudged: Unjudged{strings.Repeat("x", 128<<10), policy.Enforce}},
+			strings.Repeat("x", MaxSentence-len("…")) + "… [policy 0123456789ab]",
 		},
-		{"what could not be judged, where nothing is enforced", verdict{unjudged: unreadable{"too deep", policy.Warn}}, ""},
+		{"what could not be judged, where nothing is enforced", Decision{Unjudged: Unjudged{"too deep", policy.Warn}}, ""},
 		{
 			"a sentence with an annotation of 256 KiB in it",
-			verdict{findings: []policy.Finding{{
+			Decision{Findings: []policy.Finding{{
 				Rule: "snippets", Check: "annotations.denied", Mode: policy.Enforce, Reason: strings.Repeat("é", 128<<10),
 			}}},
-			"snippets/annotations.denied: " + strings.Repeat("é", (maxSentence-len("snippets/annotations.denied: ")-len("…"))/2) +
+			"snippets/annotations.denied: " + strings.Repeat("é", (MaxSentence-len("snippets/annotations.denied: ")-len("…"))/2) +
 				"… [policy 0123456789ab]",
 		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			tt.v.policy = testHash
-			a := tt.v.answer()
+			tt.v.Policy = testHash
+			a := tt.v.Response()
 			if diff := cmp.Diff(tt.want, a.Message); diff != "" {
 				t.Errorf("message (-want +got):\n%s", diff)
 			}
@@ -140,25 +140,25 @@ func TestWarnings(t *testing.T) {
 	sentence := `team-hosts/hosts.allowed: spec.rules[0].host: "shop.example.com" is not allowed; allowed is *.apps.corp.example`
 	tests := []struct {
 		name string
-		v    verdict
+		v    Decision
 		want []string
 	}{
-		{"nothing", verdict{}, nil},
-		{"not judged in mode enforce, which denies", verdict{unjudged: unreadable{"too deep", policy.Enforce}}, nil},
+		{"nothing", Decision{}, nil},
+		{"not judged in mode enforce, which denies", Decision{Unjudged: Unjudged{"too deep", policy.Enforce}}, nil},
 		{
 			"not judged in mode warn",
-			verdict{unjudged: unreadable{"too deep", policy.Warn}},
+			Decision{Unjudged: Unjudged{"too deep", policy.Warn}},
 			[]string{"[warn 0123456789ab] not judged: too deep"},
 		},
-		{"not judged in mode audit", verdict{unjudged: unreadable{"too deep", policy.Audit}}, nil},
+		{"not judged in mode audit", Decision{Unjudged: Unjudged{"too deep", policy.Audit}}, nil},
 		{
 			"findings by mode",
-			verdict{findings: []policy.Finding{findingOf(policy.Audit), findingOf(policy.Warn), findingOf(policy.Enforce)}},
+			Decision{Findings: []policy.Finding{findingOf(policy.Audit), findingOf(policy.Warn), findingOf(policy.Enforce)}},
 			[]string{"[warn 0123456789ab] " + sentence},
 		},
 		{
 			"findings that existed",
-			verdict{findings: []policy.Finding{
+			Decision{Findings: []policy.Finding{
 				findingOf(policy.Audit, existed), findingOf(policy.Warn, existed), findingOf(policy.Enforce, existed),
 			}},
 			[]string{
@@ -168,7 +168,7 @@ func TestWarnings(t *testing.T) {
 		},
 		{
 			"images",
-			verdict{rewriting: policy.Rewriting{Images: []policy.ImageOutcome{
+			Decision{Rewriting: policy.Rewriting{Images: []policy.ImageOutcome{
 				image(policy.NoMirror, 0), image(policy.Rewritten, policy.Enforce), image(policy.WouldRewrite, policy.Audit),
 				image(policy.WouldRewrite, policy.Warn), image(policy.AtMirror, 0), image(policy.Excluded, 0),
 				image(policy.Unchanged, 0), image(policy.Malformed, 0), image(policy.Ignored, 0),
@@ -180,9 +180,9 @@ func TestWarnings(t *testing.T) {
 		},
 		{
 			"an ephemeral container, whose original is recorded nowhere else",
-			verdict{
-				request:   policy.Attributes{Subresource: "ephemeralcontainers"},
-				rewriting: policy.Rewriting{Images: []policy.ImageOutcome{image(policy.Rewritten, policy.Enforce)}},
+			Decision{
+				Attributes: policy.Attributes{Subresource: "ephemeralcontainers"},
+				Rewriting:  policy.Rewriting{Images: []policy.ImageOutcome{image(policy.Rewritten, policy.Enforce)}},
 			},
 			[]string{
 				"[enforce 0123456789ab] hub: spec.containers[1].image: nginx:1.25 is pulled from mirror.corp.example/docker.io/library/nginx:1.25",
@@ -191,8 +191,8 @@ func TestWarnings(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			tt.v.policy = testHash
-			if diff := cmp.Diff(tt.want, tt.v.answer().Warnings); diff != "" {
+			tt.v.Policy = testHash
+			if diff := cmp.Diff(tt.want, tt.v.Response().Warnings); diff != "" {
 				t.Errorf("warnings (-want +got):\n%s", diff)
 			}
 		})
@@ -200,18 +200,18 @@ func TestWarnings(t *testing.T) {
 }
 
 func TestWarningsAreFew(t *testing.T) {
-	for name, v := range map[string]verdict{
+	for name, v := range map[string]Decision{
 		"findings": {
-			rewriting: policy.Rewriting{Images: []policy.ImageOutcome{image(policy.Malformed, 0)}},
-			findings:  repeat(500, findingOf(policy.Warn)),
+			Rewriting: policy.Rewriting{Images: []policy.ImageOutcome{image(policy.Malformed, 0)}},
+			Findings:  repeat(500, findingOf(policy.Warn)),
 		},
 		"images": {
-			rewriting: policy.Rewriting{Images: slices.Repeat([]policy.ImageOutcome{image(policy.Malformed, 0), image(policy.NoMirror, 0)}, 500)},
-			findings:  repeat(1, findingOf(policy.Warn)),
+			Rewriting: policy.Rewriting{Images: slices.Repeat([]policy.ImageOutcome{image(policy.Malformed, 0), image(policy.NoMirror, 0)}, 500)},
+			Findings:  repeat(1, findingOf(policy.Warn)),
 		},
 	} {
-		v.policy = testHash
-		got := v.answer().Warnings
+		v.Policy = testHash
+		got := v.Response().Warnings
 		if len(got) != 11 {
 			t.Fatalf("%s: %d warnings, want 10 and a count", name, len(got))
 		}
@@ -224,23 +224,23 @@ func TestWarningsAreFew(t *testing.T) {
 func TestAuditAnnotations(t *testing.T) {
 	tests := []struct {
 		name string
-		v    verdict
+		v    Decision
 		want map[string]string
 	}{
-		{"nothing but the policy", verdict{}, map[string]string{"policy": testHash}},
+		{"nothing but the policy", Decision{}, map[string]string{"policy": testHash}},
 		{
 			"what could not be judged",
-			verdict{unjudged: unreadable{"too deep", policy.Audit}},
+			Decision{Unjudged: Unjudged{"too deep", policy.Audit}},
 			map[string]string{"policy": testHash, "unjudged": "too deep (audit)"},
 		},
 		{
 			"what could not be judged, at length",
-			verdict{unjudged: unreadable{strings.Repeat("x", 128<<10), policy.Enforce}},
-			map[string]string{"policy": testHash, "unjudged": strings.Repeat("x", maxSentence-len("…")) + "… (enforce)"},
+			Decision{Unjudged: Unjudged{strings.Repeat("x", 128<<10), policy.Enforce}},
+			map[string]string{"policy": testHash, "unjudged": strings.Repeat("x", MaxSentence-len("…")) + "… (enforce)"},
 		},
 		{
 			"findings",
-			verdict{findings: append(repeat(3, findingOf(policy.Enforce)),
+			Decision{Findings: append(repeat(3, findingOf(policy.Enforce)),
 				findingOf(policy.Enforce, existed), findingOf(policy.Audit, check("tls.required")))},
 			map[string]string{
 				"policy":   testHash,
@@ -249,7 +249,7 @@ func TestAuditAnnotations(t *testing.T) {
 		},
 		{
 			"images",
-			verdict{rewriting: policy.Rewriting{Images: []policy.ImageOutcome{
+			Decision{Rewriting: policy.Rewriting{Images: []policy.ImageOutcome{
 				image(policy.NoMirror, 0), image(policy.Rewritten, policy.Enforce), image(policy.WouldRewrite, policy.Audit),
 			}}},
 			map[string]string{
@@ -261,8 +261,8 @@ func TestAuditAnnotations(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			tt.v.policy = testHash
-			got := tt.v.answer().AuditAnnotations
+			tt.v.Policy = testHash
+			got := tt.v.Response().AuditAnnotations
 			if diff := cmp.Diff(tt.want, byKey(got)); diff != "" {
 				t.Errorf("audit annotations (-want +got):\n%s", diff)
 			}
@@ -282,11 +282,11 @@ func byKey(annotations []review.Annotation) map[string]string {
 }
 
 func TestAuditAnnotationsAreShort(t *testing.T) {
-	v := verdict{policy: testHash}
+	v := Decision{Policy: testHash}
 	for range 100 {
-		v.rewriting.Images = append(v.rewriting.Images, image(policy.Rewritten, policy.Enforce))
+		v.Rewriting.Images = append(v.Rewriting.Images, image(policy.Rewritten, policy.Enforce))
 	}
-	got := byKey(v.answer().AuditAnnotations)["images"]
+	got := byKey(v.Response().AuditAnnotations)["images"]
 	if len(got) > maxAnnotation {
 		t.Errorf("%d bytes", len(got))
 	}
@@ -295,16 +295,16 @@ func TestAuditAnnotationsAreShort(t *testing.T) {
 		t.Errorf("ends with %q, want %q", got[len(got)-20:], want)
 	}
 
-	v.rewriting.Images = v.rewriting.Images[:1]
-	v.rewriting.Images[0].To = strings.Repeat("x", maxAnnotation)
-	if got, want := byKey(v.answer().AuditAnnotations)["images"], "1 that are too long to be told"; got != want {
+	v.Rewriting.Images = v.Rewriting.Images[:1]
+	v.Rewriting.Images[0].To = strings.Repeat("x", maxAnnotation)
+	if got, want := byKey(v.Response().AuditAnnotations)["images"], "1 that are too long to be told"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
 
-// A listing keeps its order: what came first is told, not what is short.
-func TestListingKeepsItsOrder(t *testing.T) {
-	var l listing
+// A capped text keeps its order: what came first is told, not what is short.
+func TestCappedTextKeepsItsOrder(t *testing.T) {
+	var l cappedText
 	for _, s := range []string{"first", strings.Repeat("x", maxAnnotation), "last"} {
 		l.add(s)
 	}
@@ -315,8 +315,8 @@ func TestListingKeepsItsOrder(t *testing.T) {
 
 // A denied request is not patched: the API server would refuse an answer that says both.
 func TestDenialHasNoPatch(t *testing.T) {
-	v := verdict{policy: testHash, unjudged: unreadable{"x", policy.Enforce}, patch: newPatch()}
-	if a := v.answer(); a.Patch != nil {
+	v := Decision{Policy: testHash, Unjudged: Unjudged{"x", policy.Enforce}, Patch: newPatch()}
+	if a := v.Response(); a.Patch != nil {
 		t.Errorf("patch %v", a.Patch)
 	}
 }

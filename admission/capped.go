@@ -1,29 +1,29 @@
-package handlers
+package admission
 
 import (
 	"strconv"
 	"strings"
 )
 
-// few keeps the first sentences of many, and counts them all.
-type few struct {
+// cappedList keeps the first Shown sentences of a list, and counts them all.
+type cappedList struct {
 	kept  []string
 	total int
 }
 
-// room counts one more and says whether it is to be kept, so that a sentence nobody reads is never made.
-func (f *few) room() bool {
-	f.total++
-	return f.total <= shown
+// tryAdd counts a sentence and reports whether it is to be added, so that callers format only what is shown.
+func (l *cappedList) tryAdd() bool {
+	l.total++
+	return l.total <= Shown
 }
 
-func (f *few) add(s string) { f.kept = append(f.kept, s) }
+func (l *cappedList) add(s string) { l.kept = append(l.kept, s) }
 
 // more is how many were counted and not kept.
-func (f *few) more() int { return max(0, f.total-shown) }
+func (l *cappedList) more() int { return max(0, l.total-Shown) }
 
-// listing is a list in one line that is never longer than maxAnnotation: what no longer fits is counted.
-type listing struct {
+// cappedText is a list in one line that is never longer than maxAnnotation: what no longer fits is counted.
+type cappedText struct {
 	expected int // how many elements there will be at most, if that is known
 	text     strings.Builder
 	more     int
@@ -33,7 +33,7 @@ type listing struct {
 const restBytes = 32
 
 // add adds an element, which is what its parts make together.
-func (l *listing) add(parts ...string) {
+func (l *cappedText) add(parts ...string) {
 	n := 0
 	for _, part := range parts {
 		n += len(part)
@@ -53,7 +53,7 @@ func (l *listing) add(parts ...string) {
 }
 
 // String returns the list.
-func (l *listing) String() string {
+func (l *cappedText) String() string {
 	switch {
 	case l.more == 0:
 		return l.text.String()

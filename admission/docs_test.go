@@ -1,4 +1,4 @@
-package handlers
+package admission
 
 import (
 	"os"
@@ -23,7 +23,7 @@ ingresses:
 	}
 	ing := &policy.Ingress{Rules: []policy.IngressRule{{Host: "shop.example"}}}
 	findings := must(p.JudgeIngress(policy.Attributes{Operation: policy.Create}, ing, nil, nil))
-	v := &verdict{findings: findings, policy: "3f2a91c04b7d"}
+	v := &Decision{Findings: findings, Policy: "3f2a91c04b7d"}
 	want := "denied the request: " + v.denial() + "\n"
 
 	page, err := os.ReadFile("../docs/policy.md")

@@ -1,0 +1,88 @@
+// Package admission decides reviews. It turns a review and a policy into a Decision, and a Decision into what the API
+// server is answered. It knows nothing of HTTP: package handlers serves it, package offline asks it about files.
+//
+//	kinds.go         the table: each kind of objects that is judged, and each path that the API server calls
+//	admission.go     one review: decode → decide → Decision
+//	pods.go          rewriting the images of a Pod
+//	policy_guard.go  reviews of the policy itself
+//	decision.go      what was decided, and whether it denies or warns
+//	response.go      a Decision as a message, warnings and a patch
+//	audit.go         a Decision as audit annotations
+//	capped.go        lists that are cut short
+//	offline.go       all webhooks of a kind, one after another
+package admission
+
+import (
+	"errors"
+
+	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/review"
+)
+
+// Review is a review that was decoded.
+type Review interface {
+	// Decide decides it by p. The error is a *review.ContentError: the object cannot be judged because of its content,
+	// which may ask for more than the effort allows.
+	Decide(p *policy.Policy, e *policy.Effort) (*Decision, error)
+}
+
+// decide adds to a decision what a policy says of the object of a request. An error means that the object cannot be
+// judged.
+type decide[T any] func(p *policy.Policy, r *review.Request[T], e *policy.Effort, d *Decision) error
+
+// decoded is the Review of an object of type T.
+type decoded[T any] struct {
+	*review.Request[T]
+	decide decide[T]
+}
+
+// Decide implements Review. Operations without a new object are allowed: what is deleted or connected to was judged when
+// it was created.
+func (r *decoded[T]) Decide(p *policy.Policy, e *policy.Effort) (*Decision, error) {
+	d := &Decision{UID: r.UID, Attributes: r.Attributes, DryRun: r.DryRun, Policy: p.Hash()}
+	if r.Object == nil || !judged(r.Operation) {
+		return d, nil
+	}
+	if err := r.decide(p, r.Request, e, d); err != nil {
+		return nil, &review.ContentError{UID: r.UID, Msg: err.Error()}
+	}
+	return d, nil
+}
+
+// judged reports whether a policy has a say in an operation.
+func judged(o policy.Operation) bool { return o == policy.Create || o == policy.Update }
+
+// Decide decodes the review in body and decides it by p. What the decision keeps of body is a copy. stage is told the
+// name of each step as it begins. The error is a *review.Error, for what the client did wrong.
+func (w *Webhook) Decide(p *policy.Policy, body []byte, e *policy.Effort, stage func(name string)) (*Decision, error) {
+	stage("decode")
+	r, err := w.Decode(body)
+	var d *Decision
+	if err == nil {
+		stage("decide")
+		d, err = r.Decide(p, e)
+	}
+	if content, ok := errors.AsType[*review.ContentError](err); ok {
+		return w.Unjudged(p, content.UID, content.Msg, !content.Oversized && review.Unchanged(body)), nil
+	}
+	return d, err
+}
+
+// Unjudged decides on an object that cannot be judged because of its own content, by the strictest entry that might
+// have matched it: a policy in which nothing is enforced yet denies nothing, and says what it would have denied.
+//
+// An update is no exception, although the object may have been as it is before. What cannot be read cannot be compared,
+// so an object that once got in like this could be changed into anything. It can still be deleted, and what is
+// unchanged in all that could be judged is warned of at most: its finalizers can be removed.
+func (w *Webhook) Unjudged(p *policy.Policy, uid, why string, unchanged bool) *Decision {
+	d := &Decision{UID: uid, Policy: p.Hash()}
+	mode := w.Strictest(p.Strictest())
+	if unchanged {
+		mode = min(mode, policy.Warn)
+	}
+	if mode != policy.Off {
+		d.Unjudged = Unjudged{text.Printable(why, MaxSentence), mode}
+	}
+	return d
+}

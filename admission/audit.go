@@ -1,0 +1,83 @@
+package admission
+
+import (
+	"strconv"
+
+	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/review"
+)
+
+// maxAnnotation bounds the bytes of one audit annotation. kube-apiserver sets no bound, but its audit log is written on
+// every request, and log collectors cut lines at 16 KiB or more.
+const maxAnnotation = 4096
+
+// Keys of audit annotations. kube-apiserver puts the webhook's name and a slash before them.
+const (
+	auditPolicy   = "policy"   // hash of the policy that decided
+	auditFindings = "findings" // team-hosts/hosts.allowed (enforce), other/tls.required (warn, existed, 3)
+	auditImages   = "images"   // containers/app: nginx -> mirror.corp.example/library/nginx (hub, enforce)
+	auditUnjudged = "unjudged" // spec.containers[0].image: want a string, got a number (warn)
+)
+
+// auditAnnotations are what the audit log tells of a review, also of one that was allowed without a word: by which policy.
+func (d *Decision) auditAnnotations() []review.Annotation {
+	a := make([]review.Annotation, 0, 2) // what most reviews have
+	if s := d.auditFindings(); s != "" {
+		a = append(a, review.Annotation{Key: auditFindings, Value: s})
+	}
+	if s := d.auditImages(); s != "" {
+		a = append(a, review.Annotation{Key: auditImages, Value: s})
+	}
+	a = append(a, review.Annotation{Key: auditPolicy, Value: d.Policy})
+	if u := d.Unjudged; u.Why != "" {
+		a = append(a, review.Annotation{Key: auditUnjudged, Value: text.Truncate(u.Why, MaxSentence) + " (" + u.Mode.String() + ")"})
+	}
+	return a
+}
+
+// auditFindings names each check once, in the order of the findings, with how often it was broken.
+func (d *Decision) auditFindings() string {
+	if len(d.Findings) == 0 {
+		return ""
+	}
+	type kind struct {
+		rule, check string
+		mode        policy.Mode
+		existed     bool
+	}
+	counts := map[kind]int{}
+	var order []kind
+	for i := range d.Findings {
+		f := &d.Findings[i]
+		k := kind{f.Rule, f.Check, f.Mode, f.Existed}
+		if counts[k]++; counts[k] == 1 {
+			order = append(order, k)
+		}
+	}
+	var l cappedText
+	for _, k := range order {
+		s := k.rule + "/" + k.check + " (" + k.mode.String()
+		if k.existed {
+			s += ", existed"
+		}
+		if n := counts[k]; n > 1 {
+			s += ", " + strconv.Itoa(n)
+		}
+		l.add(s + ")")
+	}
+	return l.String()
+}
+
+// auditImages names the images that an entry rewrites or would rewrite: from what, to what.
+func (d *Decision) auditImages() string {
+	l := cappedText{expected: len(d.Rewriting.Images)}
+	for i := range d.Rewriting.Images {
+		img := &d.Rewriting.Images[i]
+		if img.Outcome == policy.Rewritten || img.Outcome == policy.WouldRewrite {
+			l.add(img.Image.Place.String(), "/", text.Printable(img.Image.Name, MaxName), ": ", img.Image.Ref, " -> ", img.To,
+				" (", img.Entry, ", ", img.Mode.String(), ")")
+		}
+	}
+	return l.String()
+}

@@ -1,0 +1,90 @@
+package admission
+
+import (
+	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/review"
+)
+
+// Kind is a kind of objects that is judged, for callers that ask what all of its webhooks say, one after another.
+type Kind struct {
+	Name     string // Pod
+	Resource review.Resource
+	// Object decides about an object, as JSON, that is created, or updated where old is not nil.
+	Object func(ask Question, a policy.Attributes, object, old []byte) (*Answer, error)
+	// Review decides a review as an API server has sent it.
+	Review func(ask Question, body []byte) (*Answer, error)
+}
+
+// Question is what is asked about an object.
+type Question struct {
+	Policy *policy.Policy
+	// Existing is for an object that exists: it is judged as it is, and not rewritten first.
+	Existing bool
+	Explain  bool // fill in Rules
+}
+
+// Answer is what the webhooks of a kind say together of an object.
+type Answer struct {
+	Decision
+	Rules  []policy.RuleTrace // what each rule has to do with the object; only with Explain
+	Object any                // as it was sent, such as a *policy.Pod
+}
+
+// Judged reports whether the operation is one that a policy has a say in.
+func (a *Answer) Judged() bool { return judged(a.Operation) }
+
+// Kinds returns the kinds whose objects are judged.
+func Kinds() []Kind { return []Kind{pods().offline(), ingresses().offline(), services().offline()} }
+
+func (k kind[T]) offline() Kind {
+	return Kind{
+		Name: k.name, Resource: k.objects.Resource,
+		Object: func(ask Question, a policy.Attributes, object, old []byte) (*Answer, error) {
+			a.Resource = k.objects.Resource.Name
+			r := &review.Request[T]{Attributes: a}
+			var err error
+			if r.Object, err = k.objects.Parse(object); err != nil {
+				return nil, err
+			}
+			if old != nil {
+				if r.Old, err = k.objects.Parse(old); err != nil {
+					return nil, err
+				}
+			}
+			return k.all(ask, r)
+		},
+		Review: func(ask Question, body []byte) (*Answer, error) {
+			r, err := k.objects.Decode(body)
+			if err != nil {
+				return nil, err
+			}
+			return k.all(ask, r)
+		},
+	}
+}
+
+// all asks what is changed in an object, and then judges what comes of it.
+func (k kind[T]) all(ask Question, r *review.Request[T]) (*Answer, error) {
+	a := &Answer{Decision: Decision{Attributes: r.Attributes, Policy: ask.Policy.Hash()}, Object: r.Object}
+	if r.Object == nil || !judged(r.Operation) {
+		return a, nil
+	}
+	final := r.Object
+	if k.mutate != nil {
+		if err := k.mutate(ask.Policy, r, nil, &a.Decision); err != nil {
+			return nil, err
+		}
+		if !ask.Existing {
+			final = k.mutated(final, &a.Decision)
+		}
+	}
+	findings, err := k.judge(ask.Policy, r.Attributes, final, r.Old, nil)
+	if ask.Existing {
+		a.Findings = nil // of rewriting, which does not take place
+	}
+	a.Findings = append(findings, a.Findings...)
+	if ask.Explain {
+		a.Rules = k.explain(ask.Policy, r.Attributes, final)
+	}
+	return a, err
+}

@@ -1,0 +1,33 @@
+package admission
+
+import (
+	"slices"
+
+	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/review"
+)
+
+// rewritePod decides where the images of a Pod are pulled from.
+func rewritePod(p *policy.Policy, r *review.Request[policy.Pod], e *policy.Effort, d *Decision) (err error) {
+	if d.Rewriting, err = p.RewritePod(r.Attributes, r.Object, r.Old, e); err != nil {
+		return err
+	}
+	d.Findings = d.Rewriting.Findings // none of which denies
+	if d.Rewriting.Changes() {
+		// The ephemeralcontainers subresource changes no metadata, so the originals are not recorded there.
+		d.Patch, err = review.PatchPod(r.Object, d.Rewriting, r.Subresource == "")
+	}
+	return err
+}
+
+// rewritten returns a Pod with the images that it is given.
+func rewritten(pod *policy.Pod, d *Decision) *policy.Pod {
+	final := *pod
+	final.Images = slices.Clone(pod.Images)
+	for i, o := range d.Rewriting.Images {
+		if o.Outcome == policy.Rewritten {
+			final.Images[i].Ref = o.To
+		}
+	}
+	return &final
+}

@@ -1,0 +1,93 @@
+package admission
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/review"
+)
+
+// GuardWithin is how long the review of a policy may be decided at most. For the 1 MiB of text that a policy may have, it
+// takes a fraction of that. It is two thirds of the three seconds that the kit's webhook gives.
+const GuardWithin = 2 * time.Second
+
+// policyGuard returns the webhook that judges policies. The self-probe's is one that is refused.
+func policyGuard(path string) Webhook {
+	guard := kind[review.ConfigMap]{
+		name: "ConfigMap", objects: review.ConfigMaps(),
+		strictest: func(policy.Modes) policy.Mode { return policy.Enforce },
+		selfProbe: `"data": {"selfprobe.yaml": "kind: SelfProbe"}`,
+	}
+	w := guard.webhook(path, guardPolicy)
+	w.Guards = true
+	return w
+}
+
+// guardPolicy judges a ConfigMap that a policy lies in, so that kubectl apply refuses what the processes would refuse after
+// it, with the sentences of their log: file, line, column, and what would be right. The ConfigMap is loaded as the
+// processes load it when it is mounted, key by key.
+//
+// Which ConfigMap is sent here is the webhook configuration's business. There is no mode in which a policy that is none
+// gets in, and no ratchet: what was there before is not judged, and what replaces it has to be right as a whole.
+func guardPolicy(_ *policy.Policy, r *review.Request[review.ConfigMap], effort *policy.Effort, d *Decision) error {
+	loaded, err := policy.LoadWithin(expiring{context.Background(), effort}, policy.ReviewLimits(), r.Object.Files...)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		d.Refused.Mistakes = []string{fmt.Sprintf("this policy was not checked to its end in time, which is %s at most: "+
+			"make it smaller, or send it again when the server has less to do", GuardWithin)}
+	case err != nil:
+		d.Refused = refused(err)
+	case len(r.Object.Files) == 0:
+		d.Notes = []string{"this policy is empty: no key of the ConfigMap ends in .yaml or .yml"}
+	case loaded.Counts() == (policy.Counts{}):
+		d.Notes = []string{"this policy is empty: no entry is switched on"}
+	default:
+		d.Notes = policyNotes(loaded.Warnings())
+	}
+	return nil
+}
+
+// refused takes the error of a policy apart.
+func refused(err error) Refused {
+	mistakes := slices.Collect(strings.SplitSeq(err.Error(), "\n"))
+	total := policy.Mistakes(err)
+	if total > len(mistakes) {
+		mistakes = mistakes[:len(mistakes)-1] // the last one counts the others
+	}
+	return Refused{Mistakes: mistakes, More: max(0, total-len(mistakes))}
+}
+
+// policyNotes are the warnings of a policy that is allowed, as many as an answer carries.
+func policyNotes(warnings []string) []string {
+	var lines cappedList
+	for _, w := range warnings {
+		if lines.tryAdd() {
+			lines.add(text.Truncate(w, MaxSentence))
+		}
+	}
+	if more := lines.more(); more > 0 {
+		lines.add("and " + strconv.Itoa(more) + " more: evergate policy check prints all")
+	}
+	return lines.kept
+}
+
+// expiring is a context that is done when an effort is.
+type expiring struct {
+	context.Context
+	effort *policy.Effort
+}
+
+// Err implements context.Context.
+func (e expiring) Err() error {
+	if e.effort.Expired != nil && e.effort.Expired() {
+		return context.DeadlineExceeded
+	}
+	return nil
+}

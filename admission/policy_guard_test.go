@@ -1,0 +1,30 @@
+package admission
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/evergate/evergate/policy"
+)
+
+// A policy that is not checked in time is denied by a sentence.
+func TestPolicyGuardOutOfTime(t *testing.T) {
+	p, err := policy.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"7","operation":"CREATE",` +
+		`"resource":{"group":"","version":"v1","resource":"configmaps"},` +
+		`"object":{"data":{"a.yaml":"apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n"}}}}`
+	guard := policyGuard("/validate/policy")
+	late := &policy.Effort{Expired: func() bool { return true }}
+	d, err := guard.Decide(p, []byte(body), late, func(string) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "this policy was not checked to its end in time, which is 2s at most: make it smaller, or send it again when the " +
+		"server has less to do [policy " + p.Hash() + "]"
+	if got := d.Response(); got.Message != want || got.Allowed || !strings.Contains(got.Message, "2s") {
+		t.Errorf("got  %s\nwant %s", got.Message, want)
+	}
+}

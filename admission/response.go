@@ -1,0 +1,111 @@
+package admission
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/review"
+)
+
+const (
+	// Shown is how many findings a denial names, and how many warnings an answer carries: enough to fix an object in
+	// one go, few enough to be read, and as warnings within the 4,096 runes that kube-apiserver passes on.
+	Shown = 10
+	// MaxSentence bounds the bytes of one finding in a denial: a value in it may be an annotation of 256 KiB.
+	MaxSentence = 1024
+	// MaxName bounds the bytes of a name in audit annotations and logs: a name has at most 253.
+	MaxName = 253
+)
+
+// Response is what the review is answered with.
+func (d *Decision) Response() review.Answer {
+	a := review.Answer{
+		UID:              d.UID,
+		Allowed:          !d.Denies(),
+		Warnings:         d.warnings(),
+		AuditAnnotations: d.auditAnnotations(),
+	}
+	if a.Allowed {
+		a.Patch = d.Patch
+	} else {
+		a.Message = d.denial()
+	}
+	return a
+}
+
+// denial is why the request is denied: one finding on one line, several on one line each, then the hash of the policy
+// that decided: of the one that stays in force, where another one is refused.
+func (d *Decision) denial() string {
+	suffix := "[policy " + d.Policy + "]"
+	if d.Unjudged.Why != "" {
+		return text.Truncate(d.Unjudged.Why, MaxSentence) + " " + suffix
+	}
+	var lines cappedList
+	for _, f := range d.Findings {
+		if f.Denies() && lines.tryAdd() {
+			lines.add(text.Truncate(f.String(), MaxSentence))
+		}
+	}
+	many := "findings"
+	for _, mistake := range d.Refused.Mistakes {
+		if many = "mistakes"; lines.tryAdd() {
+			lines.add(text.Truncate(mistake, MaxSentence))
+		}
+	}
+	lines.total += d.Refused.More
+	if lines.total == 1 {
+		return lines.kept[0] + " " + suffix
+	}
+	head := strconv.Itoa(lines.total) + " " + many
+	if lines.more() > 0 {
+		head += ", the first " + strconv.Itoa(Shown)
+	}
+	return head + ":\n- " + strings.Join(lines.kept, "\n- ") + "\n" + suffix
+}
+
+// warnings are for the user who is not denied. Mode and policy stand first, since kube-apiserver may cut the end.
+func (d *Decision) warnings() []string {
+	var lines cappedList
+	if d.Unjudged.Mode == policy.Warn && lines.tryAdd() {
+		lines.add(d.tag(policy.Warn) + "not judged: " + d.Unjudged.Why)
+	}
+	for _, img := range d.Rewriting.Images {
+		if d.warnsOf(img) && lines.tryAdd() {
+			lines.add(d.imageWarning(img))
+		}
+	}
+	for _, f := range d.Findings {
+		if f.Warns() && lines.tryAdd() {
+			lines.add(d.findingWarning(f))
+		}
+	}
+	if n := lines.more(); n > 0 {
+		lines.add(fmt.Sprintf("[%s] and %d more", d.Policy, n))
+	}
+	return append(lines.kept, d.Notes...)
+}
+
+func (d *Decision) findingWarning(f policy.Finding) string {
+	s := d.tag(f.Mode) + f.String()
+	if f.Existed {
+		s += "; existed before this update"
+	}
+	return s
+}
+
+func (d *Decision) imageWarning(img policy.ImageOutcome) string {
+	place := img.Image.Path() + ": "
+	switch img.Outcome {
+	case policy.WouldRewrite:
+		return d.tag(img.Mode) + img.Entry + ": " + place + img.Image.Ref + " would be pulled from " + img.To
+	case policy.Rewritten:
+		return d.tag(img.Mode) + img.Entry + ": " + place + img.Image.Ref + " is pulled from " + img.To
+	default:
+		return "[" + d.Policy + "] " + place + text.Quote(img.Image.Ref) + " is not an image reference: " + img.Detail
+	}
+}
+
+func (d *Decision) tag(m policy.Mode) string { return "[" + m.String() + " " + d.Policy + "] " }

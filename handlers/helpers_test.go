@@ -1,0 +1,39 @@
+package handlers
+
+import (
+	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/review"
+)
+
+const testHash = "0123456789ab"
+
+func findingOf(mode policy.Mode, tweak ...func(*policy.Finding)) policy.Finding {
+	f := policy.Finding{Rule: "team-hosts", Check: "hosts.allowed", Mode: mode}
+	for _, t := range tweak {
+		t(&f)
+	}
+	return f
+}
+
+func existed(f *policy.Finding)               { f.Existed = true }
+func check(name string) func(*policy.Finding) { return func(f *policy.Finding) { f.Check = name } }
+
+func newPatch() []review.Operation {
+	return []review.Operation{{Op: "replace", Path: "/spec/containers/0/image", Value: "x"}}
+}
+
+// must returns v, and panics if there is an error.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func image(o policy.Outcome, mode policy.Mode) policy.ImageOutcome {
+	img := policy.ImageOutcome{Outcome: o}
+	if o != policy.Malformed {
+		img.Entry, img.Mode = "hub", mode
+	}
+	return img
+}
