@@ -99,7 +99,7 @@ func (r *Reader) Fields(yield func(name []byte) bool) {
 	first := len(r.read)
 	for {
 		r.at(level{name: r.pos, index: -1})
-		name, escaped := r.name()
+		name, escaped := r.name(longestName)
 		if escaped {
 			name = bytes.Clone(name) // reading its value may overwrite it
 		}
@@ -140,7 +140,7 @@ func (r *Reader) Members(yield func(name []byte) bool) {
 	}
 	for {
 		r.at(level{name: r.pos, index: -1})
-		name, _ := r.name()
+		name, _ := r.name(r.limits.Text)
 		start := r.pos
 		if r.err != nil || !yield(name) || !r.leave(start) || !r.more('}') {
 			return
@@ -234,14 +234,14 @@ func (r *Reader) skip() {
 }
 
 // name reads the name of a field, and what stands between it and its value. Where it has escapes, it is valid until the
-// next string is read.
-func (r *Reader) name() (name []byte, escaped bool) {
+// next string is read, and cut short where it stands for more than most bytes.
+func (r *Reader) name(most int) (name []byte, escaped bool) {
 	c, i := peek(r.data, r.pos)
 	if c != '"' {
 		r.malformed()
 		return nil, false
 	}
-	name, escaped = r.quoted(i)
+	name, escaped = r.quoted(i, most)
 	if c, i = peek(r.data, r.pos); c != ':' {
 		r.malformed()
 		return nil, false
@@ -251,8 +251,8 @@ func (r *Reader) name() (name []byte, escaped bool) {
 }
 
 // quoted reads the string whose first quote is at start, and returns what it stands for: a part of the text where it has
-// no escapes.
-func (r *Reader) quoted(start int) (content []byte, escaped bool) {
+// no escapes, and of what has some little more than the first most bytes.
+func (r *Reader) quoted(start, most int) (content []byte, escaped bool) {
 	end, plain := skipString(r.data, start)
 	if end < 0 {
 		r.malformed()
@@ -263,5 +263,8 @@ func (r *Reader) quoted(start int) (content []byte, escaped bool) {
 	if plain {
 		return content, false
 	}
-	return r.unescape(content), true
+	return r.unescape(content, most), true
 }
+
+// longestName is longer than any name that is a case of a switch over Fields.
+const longestName = 64

@@ -109,3 +109,28 @@ func TestApart(t *testing.T) {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }
+
+// Of the name of a field no more is unescaped than tells it from those that decide, and none of it counts as text.
+func TestLongNames(t *testing.T) {
+	long := strings.Repeat(`\u003c`, 1<<20)
+	r := New([]byte(`{"`+long+`":1,"a":{"`+long+`":1,"b":5}}`), testLimits())
+	for name := range r.Fields {
+		if len(name) > 2*longestName {
+			t.Errorf("a name of %d bytes", len(name))
+		}
+		if string(name) == "a" {
+			for name := range r.Fields {
+				if string(name) != "b" {
+					_ = r.Bool()
+				}
+			}
+		}
+	}
+	if room := cap(r.scratch); room > 2*replacement*maxRun {
+		t.Errorf("room for %d bytes", room)
+	}
+	want := "a." + strings.Repeat("<", 57) + "…: want true or false, got a number"
+	if err := r.Err(); err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}

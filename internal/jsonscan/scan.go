@@ -217,12 +217,20 @@ func skipEscape(data []byte, i int) int {
 	default:
 		return notJSON
 	}
-	for _, c := range data[i+2 : i+6] {
-		if !digit(c) && (c|0x20 < 'a' || c|0x20 > 'f') {
-			return notJSON
-		}
+	if !isHex(binary.LittleEndian.Uint32(data[i+2 : i+6])) {
+		return notJSON
 	}
 	return i + 6
+}
+
+// isHex reports whether four bytes are hexadecimal digits. Each byte that is at least as large as a bound gets its highest
+// bit by the addition, as long as none has it before.
+func isHex(b uint32) bool {
+	const ones, high = 0x01010101, 0x80808080
+	lower := b | ones*0x20
+	digits := (b + ones*(0x80-'0')) &^ (b + ones*(0x80-'9'-1))
+	letters := (lower + ones*(0x80-'a')) &^ (lower + ones*(0x80-'f'-1))
+	return (digits|letters)&^b&high == high
 }
 
 // skipScalar reads true, false, null or a number.

@@ -7,16 +7,16 @@ import (
 )
 
 // unescape returns what the content of a JSON string, which the scanner has checked, stands for, with U+FFFD for each byte
-// that is not UTF-8 and each half of a surrogate pair. It is valid until the next call. Of a string that would be longer
-// than what may be kept it returns no more than tells Text so.
-func (r *Reader) unescape(content []byte) []byte {
+// that is not UTF-8 and each half of a surrogate pair. It is valid until the next call. Of what is longer than most bytes
+// it returns some more than those.
+func (r *Reader) unescape(content []byte, most int) []byte {
 	out := r.scratch[:0]
 	if cap(out) == 0 {
-		out = make([]byte, 0, min(replacement*len(content), r.limits.Text+replacement*maxRun))
+		out = make([]byte, 0, min(len(content), most+replacement*maxRun)) // more only for what is not UTF-8
 	}
-	for len(content) > 0 && len(out) <= r.limits.Text {
+	for len(content) > 0 && len(out) <= most {
 		if content[0] == '\\' {
-			out, content = r.appendEscapes(out, content)
+			out, content = appendEscapes(out, content, most)
 			continue
 		}
 		end := bytes.IndexByte(content[:min(len(content), maxRun)], '\\')
@@ -71,29 +71,35 @@ func appendValid(out, b []byte) []byte {
 
 // appendEscapes appends what the escapes stand for that content begins with, and the few plain bytes between them: to
 // search for the end of a short run takes longer than to copy it. It returns what comes after them, or more where out is
-// longer than may be kept.
-func (r *Reader) appendEscapes(out, content []byte) (_, rest []byte) {
+// longer than most bytes.
+func appendEscapes(out, content []byte, most int) (_, rest []byte) {
 	const few = 8
-	plain := 0 // since the last escape
-	for len(content) > 0 && len(out) <= r.limits.Text && plain < few {
-		c := content[0]
+	i := 0
+	for plain := 0; i < len(content) && len(out) <= most && plain < few; {
+		c := content[i]
 		switch {
 		case c >= utf8.RuneSelf:
-			return out, content
+			return out, content[i:]
 		case c != '\\':
-			out, content = append(out, c), content[1:]
+			out = append(out, c)
+			i++
 			plain++
 			continue
-		case content[1] == 'u':
-			var c rune
-			c, content = escapedRune(content)
-			out = utf8.AppendRune(out, c)
+		case content[i+1] != 'u':
+			out = append(out, escapedByte(content[i+1]))
+			i += 2
 		default:
-			out, content = append(out, escapedByte(content[1])), content[2:]
+			c, n := escapedRune(content[i:])
+			if c < utf8.RuneSelf {
+				out = append(out, byte(c))
+			} else {
+				out = utf8.AppendRune(out, c)
+			}
+			i += n
 		}
 		plain = 0
 	}
-	return out, content
+	return out, content[i:]
 }
 
 // escapedByte returns what a backslash and c stand for.
@@ -114,28 +120,23 @@ func escapedByte(c byte) byte {
 }
 
 // escapedRune returns what the escape such as \u00e9 that content begins with stands for, together with the one behind it
-// where they are a surrogate pair, and what comes after.
-func escapedRune(content []byte) (rune, []byte) {
+// where they are a surrogate pair, and how long it is.
+func escapedRune(content []byte) (rune, int) {
 	const long = len(`\u0000`)
 	high := hexRune(content)
-	content = content[long:]
-	if utf16.IsSurrogate(high) && len(content) >= long && content[0] == '\\' && content[1] == 'u' {
-		if c := utf16.DecodeRune(high, hexRune(content)); c != utf8.RuneError {
-			return c, content[long:]
+	if utf16.IsSurrogate(high) && len(content) >= 2*long && content[long] == '\\' && content[long+1] == 'u' {
+		if c := utf16.DecodeRune(high, hexRune(content[long:])); c != utf8.RuneError {
+			return c, 2 * long
 		}
 	}
-	return high, content // utf8.AppendRune writes U+FFFD for half a pair
+	return high, long // utf8.AppendRune writes U+FFFD for half a pair
 }
 
-// hexRune returns the number in an escape such as \u00e9.
+// hexRune returns the number in an escape such as \u00e9, whose digits the scanner has checked.
 func hexRune(escape []byte) rune {
-	var n rune
-	for _, c := range escape[2:6] { // the scanner has checked that they are digits
-		if digit(c) {
-			n = n<<4 | rune(c-'0')
-		} else {
-			n = n<<4 | rune(c|0x20-'a'+10)
-		}
-	}
-	return n
+	return hexDigit(escape[2])<<12 | hexDigit(escape[3])<<8 | hexDigit(escape[4])<<4 | hexDigit(escape[5])
 }
+
+// hexDigit returns the value of a hexadecimal digit: the low half of the character, and nine more for a letter, whose
+// seventh bit is set in ASCII.
+func hexDigit(c byte) rune { return rune(c&0xf + 9*(c>>6)) }

@@ -17,7 +17,7 @@ func TestUnescapeLong(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			content := []byte(strings.Repeat(unit, 3*maxRun/len(unit)))
 			want, _ := jsontext.AppendUnquote(nil, []byte(`"`+string(content)+`"`))
-			if got := New(nil, testLimits()).unescape(content); !bytes.Equal(got, want) {
+			if got := New(nil, testLimits()).unescape(content, testLimits().Text); !bytes.Equal(got, want) {
 				t.Errorf("%d bytes, want %d", len(got), len(want))
 			}
 		})
@@ -29,14 +29,14 @@ func TestUnescapeIsBounded(t *testing.T) {
 	for _, unit := range []string{"x", "\xff", `\u003c`, `\uffff`} {
 		content := []byte(strings.Repeat(unit, 4*testLimits().Text/len(unit)) + `\n`) // what ends with an escape is not taken at once
 		r := New(nil, testLimits())
-		if got := len(r.unescape(content)); got <= testLimits().Text && len(unit) == 1 || got > testLimits().Text+3*maxRun {
+		if got := len(r.unescape(content, testLimits().Text)); got <= testLimits().Text && len(unit) == 1 || got > testLimits().Text+3*maxRun {
 			t.Errorf("%q: %d bytes", unit, got)
 		}
 		if room := cap(r.scratch); room > 2*testLimits().Text {
 			t.Errorf("%q: room for %d bytes", unit, room)
 		}
 		was := r.scratch
-		if again := r.unescape([]byte(`a\n`)); len(was) == 0 || &again[0] != &was[0] {
+		if again := r.unescape([]byte(`a\n`), testLimits().Text); len(was) == 0 || &again[0] != &was[0] {
 			t.Errorf("%q: the room is not used again", unit)
 		}
 	}
@@ -52,7 +52,7 @@ func FuzzUnescape(f *testing.F) {
 			return // not one string
 		}
 		want, _ := jsontext.AppendUnquote(nil, text)
-		if got := New(nil, testLimits()).unescape(content); string(got) != string(want) {
+		if got := New(nil, testLimits()).unescape(content, testLimits().Text); string(got) != string(want) {
 			t.Errorf("%q: got %q, want %q", content, got, want)
 		}
 	})

@@ -44,7 +44,7 @@ func (r *Reader) String() string {
 		r.exceed(TextLimit)
 		return ""
 	}
-	return r.Text(r.unescape(content))
+	return r.Text(r.unescape(content, r.limits.Text))
 }
 
 // Text copies bytes into a string. Short strings, which most are, share blocks of memory: they are needed together and
