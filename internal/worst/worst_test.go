@@ -13,9 +13,23 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/evergate/evergate/admission"
 	"github.com/evergate/evergate/policy"
 	"github.com/evergate/evergate/review"
 )
+
+// Every kind that is judged is tried.
+func TestEveryKindIsTried(t *testing.T) {
+	tried := map[string]bool{}
+	for _, k := range kinds() {
+		tried[k.name] = true
+	}
+	for _, k := range admission.Kinds() {
+		if !tried[k.Name] {
+			t.Errorf("reviews of %s are not tried", k.Name)
+		}
+	}
+}
 
 // Every field that the decoder is said to read is tried.
 func TestEveryFieldIsTried(t *testing.T) {
