@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/evergate/evergate/admission"
+	"github.com/evergate/evergate/internal/text"
 )
 
 // kind says how the objects of one kind are judged.
@@ -47,7 +48,7 @@ func (r *reviewer) kindOf(o Object) (kind, error) {
 		return kind{}, nil
 	}
 	return kind{}, o.errorf("%s: no cluster serves %s as %s: write apiVersion: %s",
-		o, o.Kind, printable(o.APIVersion), k.apiVersion)
+		o, o.Kind, text.Name(o.APIVersion), k.apiVersion)
 }
 
 // prefix is what stands before the fields of a Pod in the object that holds its template: "spec.template.".

@@ -12,6 +12,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/evergate/evergate/internal/text"
 )
 
 // Object is a Kubernetes object of the input: found, not yet understood.
@@ -76,19 +78,19 @@ func (o Object) String() string { return reference(o.Kind, o.Namespace, o.Name) 
 func reference(kind, namespace, name string) string {
 	switch {
 	case name == "" && namespace == "":
-		return printable(kind)
+		return text.Name(kind)
 	case name == "":
-		return printable(kind) + " in " + printable(namespace)
+		return text.Name(kind) + " in " + text.Name(namespace)
 	default:
-		return printable(kind) + " " + qualifiedName(namespace, name)
+		return text.Name(kind) + " " + qualifiedName(namespace, name)
 	}
 }
 
 func qualifiedName(namespace, name string) string {
 	if namespace == "" {
-		return printable(name)
+		return text.Name(name)
 	}
-	return printable(namespace) + "/" + printable(name)
+	return text.Name(namespace) + "/" + text.Name(name)
 }
 
 // group is the API group of the object: "" for v1, "apps" for apps/v1.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy"
@@ -24,7 +23,7 @@ func (r *Report) text() []byte {
 		result := &r.Results[i]
 		if r.AsExisting {
 			if i == 0 || r.Results[i-1].Namespace != result.Namespace {
-				w.WriteString("namespace " + printable(result.Namespace) + "\n")
+				w.WriteString("namespace " + text.Name(result.Namespace) + "\n")
 			}
 			w.indent = "  "
 		}
@@ -98,7 +97,7 @@ func (i *Image) label() string {
 }
 
 func (i *Image) text() string {
-	s := i.Path + ": " + printable(i.Image)
+	s := i.Path + ": " + text.Name(i.Image)
 	switch i.label() {
 	case policy.Rewritten.String():
 		return s + " → " + i.To + " (" + i.Entry + ")"
@@ -166,11 +165,7 @@ func tally(all ...counted) string {
 }
 
 func (s *Skipped) text() string {
-	text := printable(s.Kind) + " " + strings.Join(s.Names, ", ")
-	if more := s.Count - len(s.Names); more > 0 {
-		text += " and " + strconv.Itoa(more) + " more"
-	}
-	return text + " (" + s.Why + ")"
+	return text.Name(s.Kind) + " " + text.AndMore(s.Names, s.Count-len(s.Names)) + " (" + s.Why + ")"
 }
 
 func count(n int, thing string) string { return strconv.Itoa(n) + " " + plural(n, thing) }
@@ -180,13 +175,4 @@ func plural(n int, thing string) string {
 		return thing
 	}
 	return thing + "s"
-}
-
-// printable quotes what could not be told apart, or would do something to a terminal: manifests come from anywhere.
-func printable(s string) string {
-	const most = 253 // bytes: what can be told apart is a name
-	if s == "" || len(s) > most || strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsGraphic(r) || unicode.IsSpace(r) }) {
-		return text.QuoteUpTo(most, s)
-	}
-	return s
 }

@@ -82,16 +82,36 @@ func prefix(s string, n int) string {
 
 // List names values in a sentence: "a", "a, b, c", or, when there are more than Listed, the first of them and a count:
 // "a, b, c, d, e and 7 more". Values that come from an object must be quoted by the caller.
-func List[S ~string](values []S) string {
+func List[S ~string](values []S) string { return ListUpTo(Listed, values) }
+
+// ListUpTo is List for the first max values.
+func ListUpTo[S ~string](max int, values []S) string {
+	return AndMore(values[:min(len(values), max)], len(values)-max)
+}
+
+// AndMore names the first values of a list, and how many more there are: "a, b and 7 more". It names no others where more
+// is not above 0.
+func AndMore[S ~string](first []S, more int) string {
 	var b strings.Builder
-	for i, v := range values[:min(len(values), Listed)] {
+	for i, v := range first {
 		if i > 0 {
 			b.WriteString(", ")
 		}
 		b.WriteString(string(v))
 	}
-	if more := len(values) - Listed; more > 0 {
+	if more > 0 {
 		b.WriteString(" and " + strconv.Itoa(more) + " more")
 	}
 	return b.String()
+}
+
+// Name returns a name from an object as it is, or quoted where it could not be told apart from the sentence around it, or
+// would do something to a terminal.
+func Name(s string) string {
+	const most = 253 // bytes, which a name has at most
+	strange := func(c rune) bool { return !unicode.IsGraphic(c) || unicode.IsSpace(c) }
+	if s == "" || len(s) > most || strings.ContainsFunc(s, strange) {
+		return QuoteUpTo(most, s)
+	}
+	return s
 }
