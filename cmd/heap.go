@@ -9,7 +9,7 @@ import (
 // Go collects garbage when the heap has grown by a share of what is in use, so that a small heap, as of this process, is collected
 // often. The ballast is memory that counts as in use, but that nobody ever writes to, so that it never becomes resident. With it and
 // a smaller share 15 MiB are allocated between two collections, and a quarter of what is in use: more than Go would take with little in
-// use, and less with much, as under an attack. See docs/decisions/0011-ballast.md.
+// use, and less with much, as under an attack. See docs/decisions/0006-ballast.md.
 const (
 	ballastBytes = 60 << 20
 	gcPercent    = 25

@@ -1,7 +1,7 @@
 // Package jsonscan reads JSON text once, from its first byte to its last, and makes values only of what its caller asks
 // for. The rest is skipped, but checked to be JSON, so that a caller accepts exactly the texts that jsontext accepts.
 //
-// Most of what an admission review costs is getting past fields that decide nothing; docs/decisions/0010-own-scanner.md
+// Most of what an admission review costs is getting past fields that decide nothing; docs/decisions/0005-own-scanner.md
 // has the figures against other decoders. Its fuzz tests compare it with jsontext.
 //
 //	reader.go    objects and lists
