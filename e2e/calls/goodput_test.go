@@ -17,7 +17,7 @@ const goodputTimeout = 2 * time.Second
 
 // Reviews that are answered when one, two and four times as many callers come as can be served, per second and per second
 // of the process's processor time. A benchmark and no test: a shared machine is no place to judge times. The figures in
-// docs/guarantees.md come from here.
+// docs/measurements.md come from here.
 //
 // So that the process is what is measured, and not the callers beside it, it has one core, and a policy that makes a
 // review cost it several times what it costs to ask.

@@ -1,6 +1,6 @@
 // Package calls holds the tests of Evergate's first promise: not one call is lost. The callers are kube-apiserver's own
 // webhook client, the servers are processes of the built binary, and what happens to them is what happens in clusters.
-// Each test prints its figures; those in docs/guarantees.md come from here.
+// Each test prints its figures; those in docs/measurements.md come from here.
 package calls
 
 import (

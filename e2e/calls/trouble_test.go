@@ -50,7 +50,7 @@ func TestHungReview(t *testing.T) {
 }
 
 // One of three processes is killed without warning. What was on its connections is lost, and what is dialled before
-// the endpoint is gone is refused; docs/guarantees.md has the figures.
+// the endpoint is gone is refused; docs/measurements.md has the figures.
 func TestKilled(t *testing.T) {
 	c := newCluster(t, product(t))
 	victim, second, third := c.start(), c.start(), c.start()
