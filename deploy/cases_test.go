@@ -171,16 +171,35 @@ func TestEverySeverity(t *testing.T) {
 	}
 }
 
-// TestNoForgottenCase checks that each bad manifest belongs to a check.
-func TestNoForgottenCase(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.bad.yaml")
-	if err != nil {
-		t.Fatal(err)
+// TestFiles checks that each check has a file of its own, check_ID.go, and bad manifests, testdata/ID.bad.yaml, and that
+// each such file belongs to a check.
+func TestFiles(t *testing.T) {
+	var sources, cases []string
+	for _, c := range checks() {
+		sources = append(sources, "check_"+strings.ReplaceAll(c.id, "-", "_")+".go")
+		cases = append(cases, "testdata/"+c.id+".bad.yaml")
 	}
-	for _, file := range files {
-		id := strings.TrimSuffix(filepath.Base(file), ".bad.yaml")
-		if !slices.ContainsFunc(checks(), func(c check) bool { return c.id == id }) {
-			t.Errorf("%s: there is no check %s", file, id)
+	for pattern, want := range map[string][]string{"check_*.go": sources, "testdata/*.bad.yaml": cases} {
+		got, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		slices.Sort(want)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("files of the checks (-want +got)\n%s", diff)
+		}
+	}
+	for _, c := range checks() {
+		source := "check_" + strings.ReplaceAll(c.id, "-", "_") + ".go"
+		text, err := os.ReadFile(source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(string(text), "\treturn check{"); n != 1 {
+			t.Errorf("%s holds %d checks", source, n)
+		}
+		if !strings.Contains(string(text), "id: \""+c.id+"\"") {
+			t.Errorf("%s does not hold the check %s", source, c.id)
 		}
 	}
 }

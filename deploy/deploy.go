@@ -3,11 +3,12 @@
 // The way through it:
 //
 //	manifest.go      JSON → objects of Kubernetes' and cert-manager's types (strictly decoded) → Inventory
-//	cluster.go       what belongs to Evergate, and how it hangs together
-//	hook.go          a webhook, mutating or validating
+//	cluster.go       what belongs to Evergate, and how it hangs together; nodes.go, policy_files.go
+//	hook.go          a webhook, mutating or validating; selector.go
 //	server.go        a Deployment that runs evergate serve; flags.go its flags
-//	checks.go        all checks, in the order in which they report
-//	webhook_*.go, service*.go, deployment*.go, certificate*.go, live_*.go …   one check each
+//	network.go       what NetworkPolicies allow; monitor.go what scrapes the Pods; chain.go certificates that are served
+//	check.go         what a check is; checks.go lists all of them, in the order in which they report
+//	check_ID.go      the check that reports findings with the id ID, its dashes as underscores
 //	finding.go       what a check says; text.go how people read it
 //
 // Checks are pure functions of the Inventory, the time and the certificates that were served: what asks the network is

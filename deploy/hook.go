@@ -6,9 +6,6 @@ import (
 	"strings"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 )
 
 // The paths that Evergate serves reviews on.
@@ -119,41 +116,38 @@ func hasOperation(list []admissionv1.OperationType, op admissionv1.OperationType
 	return slices.Contains(list, op) || slices.Contains(list, admissionv1.OperationAll)
 }
 
-// anything says whether a selector is absent or has no requirement: then it selects everything.
-func anything(s *metav1.LabelSelector) bool {
-	return s == nil || len(s.MatchLabels)+len(s.MatchExpressions) == 0
-}
-
-// selects says whether a webhook's selector selects what bears some labels. One that cannot be parsed is refused by the
-// API server; here it selects everything.
-func selects(s *metav1.LabelSelector, set map[string]string) bool {
-	if anything(s) {
-		return true
-	}
-	parsed, err := metav1.LabelSelectorAsSelector(s)
-	return err != nil || parsed.Matches(labels.Set(set))
-}
-
-// canSelect says whether there are labels with which a namespace of this name is selected. All labels but
-// kubernetes.io/metadata.name can be set by whoever may label the namespace, so that only requirements on that one keep
-// it out for good.
-func canSelect(s *metav1.LabelSelector, namespace string) bool {
-	if anything(s) {
-		return true
-	}
-	parsed, err := metav1.LabelSelectorAsSelector(s)
-	if err != nil {
-		return true
-	}
-	requirements, _ := parsed.Requirements()
-	name := labels.Set{corev1.LabelMetadataName: namespace}
-	return !slices.ContainsFunc(requirements, func(r labels.Requirement) bool {
-		return r.Key() == corev1.LabelMetadataName && !r.Matches(name)
-	})
-}
-
 // servicePort returns the port of the Service that the webhook calls.
 func (h *hook) servicePort() int32 {
 	var unset int32
 	return cmp.Or(*cmp.Or(h.ClientConfig.Service.Port, &unset), 443) // the API's default
+}
+
+// coversEverything says whether a rule covers writes of all resources in all groups.
+func coversEverything(r admissionv1.RuleWithOperations) bool {
+	writes := hasOperation(r.Operations, admissionv1.Create) || hasOperation(r.Operations, admissionv1.Update)
+	resources := slices.Contains(r.Resources, "*") || slices.Contains(r.Resources, "*/*")
+	return writes && resources && slices.Contains(r.APIGroups, "*")
+}
+
+// unlessConditions ends a sentence about what a webhook matches.
+func unlessConditions(h *hook) string {
+	if len(h.MatchConditions) == 0 {
+		return ""
+	}
+	return ", unless its matchConditions, which are not evaluated here, spare it"
+}
+
+// judged lists what Evergate has an answer to. Deletions are not judged, nor subresources that hold neither image nor
+// annotation.
+func judged() []string {
+	return []string{
+		"pods", "pods/ephemeralcontainers",
+		"ingresses.networking.k8s.io", "ingresses/status.networking.k8s.io",
+		"services", "services/status",
+	}
+}
+
+// matchesMore says whether operations are named that are never judged.
+func matchesMore(operations []admissionv1.OperationType) bool {
+	return slices.Contains(operations, admissionv1.Delete) || slices.Contains(operations, admissionv1.Connect)
 }

@@ -10,6 +10,7 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
@@ -169,3 +170,11 @@ func (s *server) port(p intstr.IntOrString) int32 {
 
 // templateLabels are the labels of its Pods.
 func (s *server) templateLabels() map[string]string { return s.Spec.Template.Labels }
+
+// counted says whether a rule counts the Deployment's own Pods. Unlike a webhook's, its selector selects nothing when
+// it is absent.
+func (s *server) counted(selector *metav1.LabelSelector) bool {
+	return selector != nil && selects(selector, s.templateLabels())
+}
+
+func (s *server) namedPort(name string) int32 { return s.port(intstr.FromString(name)) }

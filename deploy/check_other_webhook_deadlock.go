@@ -47,13 +47,3 @@ func (c *cluster) podLabels(h *hook) map[string]string {
 	}
 	return svc.Spec.Selector
 }
-
-// containsAll says whether a map has all pairs of another, which has at least one.
-func containsAll(set, subset map[string]string) bool {
-	for key, value := range subset {
-		if got, ok := set[key]; !ok || got != value {
-			return false
-		}
-	}
-	return len(subset) > 0
-}

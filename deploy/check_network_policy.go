@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	networkingv1 "k8s.io/api/networking/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
 // networkPolicy: where NetworkPolicies restrict what reaches Evergate's Pods, one of them lets the serving port be
@@ -35,5 +34,3 @@ func networkPolicy() check {
 func (s *server) admitsAddresses(rule networkingv1.NetworkPolicyIngressRule) bool {
 	return holdsAddresses(rule.From) && holdsPort(rule.Ports, s.flags.port("listen"), s.namedPort)
 }
-
-func (s *server) namedPort(name string) int32 { return s.port(intstr.FromString(name)) }

@@ -3,7 +3,6 @@ package deploy
 import (
 	"slices"
 
-	admissionv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -29,19 +28,4 @@ func otherEverything() check {
 			}
 		},
 	}
-}
-
-// coversEverything says whether a rule covers writes of all resources in all groups.
-func coversEverything(r admissionv1.RuleWithOperations) bool {
-	writes := hasOperation(r.Operations, admissionv1.Create) || hasOperation(r.Operations, admissionv1.Update)
-	resources := slices.Contains(r.Resources, "*") || slices.Contains(r.Resources, "*/*")
-	return writes && resources && slices.Contains(r.APIGroups, "*")
-}
-
-// unlessConditions ends a sentence about what a webhook matches.
-func unlessConditions(h *hook) string {
-	if len(h.MatchConditions) == 0 {
-		return ""
-	}
-	return ", unless its matchConditions, which are not evaluated here, spare it"
 }

@@ -50,7 +50,3 @@ func certificateExpiry() check {
 func (c *cluster) validity(cert *x509.Certificate) string {
 	return fmt.Sprintf("valid from %s to %s, and it is %s", stamp(cert.NotBefore), stamp(cert.NotAfter), stamp(c.now))
 }
-
-func inDate(cert *x509.Certificate, now time.Time) bool {
-	return !now.Before(cert.NotBefore) && !now.After(cert.NotAfter)
-}

@@ -3,19 +3,7 @@ package deploy
 import (
 	"slices"
 	"strings"
-
-	admissionv1 "k8s.io/api/admissionregistration/v1"
 )
-
-// judged lists what Evergate has an answer to. Deletions are not judged, nor subresources that hold neither image nor
-// annotation.
-func judged() []string {
-	return []string{
-		"pods", "pods/ephemeralcontainers",
-		"ingresses.networking.k8s.io", "ingresses/status.networking.k8s.io",
-		"services", "services/status",
-	}
-}
 
 // scope: webhooks of Evergate match nothing but the creation and update of what Evergate judges. It is an error where
 // the webhook fails closed, since nodes and the control plane need the rest, and a warning where it only costs time.
@@ -44,9 +32,4 @@ func scope() check {
 			}
 		},
 	}
-}
-
-// matchesMore says whether operations are named that are never judged.
-func matchesMore(operations []admissionv1.OperationType) bool {
-	return slices.Contains(operations, admissionv1.Delete) || slices.Contains(operations, admissionv1.Connect)
 }

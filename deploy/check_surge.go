@@ -5,12 +5,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
-
-// usualDomains is how many zones, and how many nodes, a cluster is taken to have of which no node is known: the least
-// that survives the loss of one.
-const usualDomains = 3
 
 // surge: all replicas, and those that a roll-out adds, can be scheduled. Two kinds of rules may forbid it: a required
 // anti-affinity between the Pods, which takes a domain (node, zone) for each; and a strict spread with more
@@ -77,12 +72,6 @@ func (s *server) spreadRules() []spreadRule {
 	return rules
 }
 
-// counted says whether a rule counts the Deployment's own Pods. Unlike a webhook's, its selector selects nothing when
-// it is absent.
-func (s *server) counted(selector *metav1.LabelSelector) bool {
-	return selector != nil && selects(selector, s.templateLabels())
-}
-
 func hasRevision(keys []string) bool {
 	return slices.Contains(keys, appsv1.DefaultDeploymentUniqueLabelKey)
 }
@@ -94,18 +83,4 @@ func (s *server) atOnce(perRevision bool) int {
 	}
 	_, surge := s.rollout()
 	return s.replicas() + surge
-}
-
-// domains counts the values of a node label.
-func (c *cluster) domains(topologyKey string) int {
-	values := map[string]bool{}
-	for _, n := range c.Nodes {
-		if v, ok := n.Labels[topologyKey]; ok && !n.Spec.Unschedulable {
-			values[v] = true
-		}
-	}
-	if len(c.Nodes) == 0 {
-		return usualDomains
-	}
-	return len(values)
 }

@@ -1,0 +1,26 @@
+package deploy
+
+// certificateMissing: --tls-cert lies in a mounted Secret, which a Certificate issues or which exists, and the issuer
+// of the Certificate is known. A ClusterIssuer may exist in the cluster that manifests are made for.
+func certificateMissing() check {
+	return check{
+		id: "certificate", severity: Error,
+		finds: "a serving certificate that comes from nowhere",
+		why:   "the Pods wait for a Secret that nobody writes, or serve a certificate that nobody renews",
+		fix:   "add the component cert-manager, or create the Secret with tls.crt, tls.key and ca.crt",
+		run: func(c *cluster, r *reporter) {
+			for _, s := range c.servers {
+				secret := s.tlsSecret()
+				crt := c.certificate(s.Namespace, secret)
+				switch {
+				case secret == "":
+					r.error(s.process, "--tls-cert=%s lies in no Secret that is mounted", s.flags.get("tls-cert"))
+				case crt == nil && find(c.Secrets, s.Namespace, secret) == nil:
+					r.error(s.process, "no Certificate issues the Secret %s, which --tls-cert lies in", secret)
+				case crt != nil && !c.mayHaveIssuer(crt):
+					r.error(c.ref(crt), "its issuer, %s, does not exist", issuerName(crt))
+				}
+			}
+		},
+	}
+}

@@ -1,0 +1,19 @@
+package deploy
+
+// usualDomains is how many zones, and how many nodes, a cluster is taken to have of which no node is known: the least
+// that survives the loss of one.
+const usualDomains = 3
+
+// domains counts the values of a node label.
+func (c *cluster) domains(topologyKey string) int {
+	values := map[string]bool{}
+	for _, n := range c.Nodes {
+		if v, ok := n.Labels[topologyKey]; ok && !n.Spec.Unschedulable {
+			values[v] = true
+		}
+	}
+	if len(c.Nodes) == 0 {
+		return usualDomains
+	}
+	return len(values)
+}
