@@ -18,7 +18,7 @@ test-unit: ## the server's own tests
 	$(GO) test -race ./...
 
 # What the tests from outside are made of.
-PARTS = ./controlplane ./load ./process ./report
+PARTS = ./internal/controlplane ./internal/load ./internal/process ./internal/report
 
 test-calls: ## the built server against kube-apiserver's own webhook client, rolled, renewed, overloaded, attacked
 	cd e2e && $(GO) test -race -count=1 -timeout 20m ./calls/... $(PARTS)
@@ -27,7 +27,7 @@ test-kit: ## kustomize/ rendered, and on a real API server where "make rig" has 
 	cd e2e && $(GO) test -race -count=1 -timeout 20m ./kit/...
 
 test-traces: ## reviews in a real Jaeger, where "make jaeger" has built one
-	cd e2e && $(GO) test -race -count=1 -timeout 20m ./traces/...
+	cd e2e && $(GO) test -race -count=1 -timeout 20m ./internal/traces/...
 
 alerts: promtool ## the alerts of the kit, by promtool
 	cd e2e && EVERGATE_E2E_REQUIRED=1 $(GO) test -count=1 -run 'Alert|Runbooks|MetricsExist|Dashboard' ./kit
@@ -57,11 +57,11 @@ REPORT = report.md
 
 # One package after the other, since they share the cluster. A run of all of them writes the report.
 INCIDENTS = cd e2e && $(KNOWN) EVERGATE_E2E_REQUIRED=1 EVERGATE_E2E_REPORT=$(if $(RUN)$(SHORT),,$(CURDIR)/e2e/$(REPORT)) \
-  $(GO) test -race -count=1 -p 1 -v $(if $(SHORT),-short) $(if $(RUN),-run '$(PATTERN)') ./cluster ./incidents
+  $(GO) test -race -count=1 -p 1 -v $(if $(SHORT),-short) $(if $(RUN),-run '$(PATTERN)') ./internal/cluster ./incidents
 
 PATTERN = ^Test$(subst /,$$/,$(patsubst Test%,%,$(RUN)))$$
 # go test is content with a pattern that nothing matches.
-KNOWN = $(if $(RUN),tests=$$($(GO) test -race -list '$(firstword $(subst /, ,$(PATTERN)))' ./cluster ./incidents) || { echo "$$tests"; exit 1; }; \
+KNOWN = $(if $(RUN),tests=$$($(GO) test -race -list '$(firstword $(subst /, ,$(PATTERN)))' ./internal/cluster ./incidents) || { echo "$$tests"; exit 1; }; \
   echo "$$tests" | grep -q '^Test' || { echo "there is no test of $(RUN)"; exit 1; };)
 
 e2e: ## the incidents, on that cluster; RUN=I6 for one, SHORT=1 for each once, without variants and controls, E2E_CLUSTER=existing on the one of KUBECONFIG

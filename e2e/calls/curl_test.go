@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/evergate/evergate/e2e/caller"
+	"github.com/evergate/evergate/e2e/internal/caller"
 )
 
 // How often the server is replaced, and after how many calls. EVERGATE_CURL_PERIOD=20s EVERGATE_CURL_RESTARTS=… makes it

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/evergate/evergate/e2e/caller"
-	"github.com/evergate/evergate/e2e/process"
+	"github.com/evergate/evergate/e2e/internal/caller"
+	"github.com/evergate/evergate/e2e/internal/process"
 )
 
 // goodputTimeout is short, so that few callers are enough to overrun it.

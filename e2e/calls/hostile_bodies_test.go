@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/evergate/evergate/e2e/caller"
-	"github.com/evergate/evergate/e2e/hostile"
+	"github.com/evergate/evergate/e2e/internal/caller"
+	"github.com/evergate/evergate/e2e/internal/hostile"
 )
 
 // nastyBodies are reviews whose content cost most memory for each byte: what is quoted, split or escaped whole.

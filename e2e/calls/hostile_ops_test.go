@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/evergate/evergate/e2e/hostile"
+	"github.com/evergate/evergate/e2e/internal/hostile"
 )
 
 const (

@@ -12,9 +12,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/evergate/evergate/e2e/caller"
-	"github.com/evergate/evergate/e2e/hostile"
-	"github.com/evergate/evergate/e2e/process"
+	"github.com/evergate/evergate/e2e/internal/caller"
+	"github.com/evergate/evergate/e2e/internal/hostile"
+	"github.com/evergate/evergate/e2e/internal/process"
 )
 
 const (

@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/evergate/evergate/e2e/caller"
-	"github.com/evergate/evergate/e2e/hostile"
-	"github.com/evergate/evergate/e2e/pki"
+	"github.com/evergate/evergate/e2e/internal/caller"
+	"github.com/evergate/evergate/e2e/internal/hostile"
+	"github.com/evergate/evergate/e2e/internal/pki"
 )
 
 // perConnection is the most resident memory that a connection may cost, as docs/serve.md says.

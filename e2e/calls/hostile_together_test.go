@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/evergate/evergate/e2e/hostile"
-	"github.com/evergate/evergate/e2e/process"
+	"github.com/evergate/evergate/e2e/internal/hostile"
+	"github.com/evergate/evergate/e2e/internal/process"
 )
 
 // containerLimit is limits.memory of the kit.

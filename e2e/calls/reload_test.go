@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/evergate/evergate/e2e/caller"
-	"github.com/evergate/evergate/e2e/process"
+	"github.com/evergate/evergate/e2e/internal/caller"
+	"github.com/evergate/evergate/e2e/internal/process"
 )
 
 // The leaf is renewed 20 times under load, as cert-manager does it. The callers dial anew all the time (connections

@@ -21,9 +21,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/uuid"
 
-	"github.com/evergate/evergate/e2e/caller"
-	"github.com/evergate/evergate/e2e/pki"
-	"github.com/evergate/evergate/e2e/process"
+	"github.com/evergate/evergate/e2e/internal/caller"
+	"github.com/evergate/evergate/e2e/internal/pki"
+	"github.com/evergate/evergate/e2e/internal/process"
 )
 
 const (

@@ -3,8 +3,8 @@ package calls
 import (
 	"testing"
 
-	"github.com/evergate/evergate/e2e/caller"
-	"github.com/evergate/evergate/e2e/process"
+	"github.com/evergate/evergate/e2e/internal/caller"
+	"github.com/evergate/evergate/e2e/internal/process"
 )
 
 const (

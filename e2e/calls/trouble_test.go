@@ -5,8 +5,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/evergate/evergate/e2e/caller"
-	"github.com/evergate/evergate/e2e/process"
+	"github.com/evergate/evergate/e2e/internal/caller"
+	"github.com/evergate/evergate/e2e/internal/process"
 )
 
 // Four times as many callers as reviews are decided at once. Some wait, some are told to come back, and the API

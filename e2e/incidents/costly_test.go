@@ -11,7 +11,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/evergate/evergate/e2e/cluster"
+	"github.com/evergate/evergate/e2e/internal/cluster"
 )
 
 // noisy is the namespace of a tenant who may create objects in it and nothing else. It has opted in.

@@ -14,7 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/evergate/evergate/e2e/load"
+	"github.com/evergate/evergate/e2e/internal/load"
 )
 
 // http2Manifest is a server of our own that speaks HTTP/2, one on each node.

@@ -13,7 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/evergate/evergate/e2e/cluster"
+	"github.com/evergate/evergate/e2e/internal/cluster"
 )
 
 // network is the namespace of a network, one of those that components/match-all-namespaces exempts. No Pod would run before

@@ -16,9 +16,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/evergate/evergate/e2e/cluster"
-	"github.com/evergate/evergate/e2e/optin"
-	"github.com/evergate/evergate/e2e/process"
+	"github.com/evergate/evergate/e2e/internal/cluster"
+	"github.com/evergate/evergate/e2e/internal/optin"
+	"github.com/evergate/evergate/e2e/internal/process"
 )
 
 // I5: a webhook that fails open skips what it was to enforce, and nobody hears of it; and whoever may label a namespace can take it

@@ -9,8 +9,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/evergate/evergate/e2e/cluster"
-	"github.com/evergate/evergate/e2e/load"
+	"github.com/evergate/evergate/e2e/internal/cluster"
+	"github.com/evergate/evergate/e2e/internal/load"
 )
 
 // I6, kubernetes issue 80313: a zone was cut off, and all calls hung on one multiplexed connection into it for as long as its

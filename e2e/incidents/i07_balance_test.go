@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/evergate/evergate/e2e/cluster"
+	"github.com/evergate/evergate/e2e/internal/cluster"
 )
 
 // I7: connections live long, so one replica stays hot and new ones get nothing.

@@ -15,8 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
-	"github.com/evergate/evergate/e2e/cluster"
-	"github.com/evergate/evergate/e2e/load"
+	"github.com/evergate/evergate/e2e/internal/cluster"
+	"github.com/evergate/evergate/e2e/internal/load"
 )
 
 // I14: what the content of an object causes was a failed call, so whoever wanted to get past a webhook that fails open sent

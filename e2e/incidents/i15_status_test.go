@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/evergate/evergate/e2e/cluster"
+	"github.com/evergate/evergate/e2e/internal/cluster"
 )
 
 // I15: annotations were written through the subresource status, which nobody matched.

@@ -10,8 +10,8 @@ import (
 
 	"k8s.io/client-go/rest"
 
-	"github.com/evergate/evergate/e2e/cluster"
-	"github.com/evergate/evergate/e2e/load"
+	"github.com/evergate/evergate/e2e/internal/cluster"
+	"github.com/evergate/evergate/e2e/internal/load"
 )
 
 // I18: one tenant created objects that cost so much to judge that the reviews of all others were late, and a review

@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/evergate/evergate/e2e/cluster"
-	"github.com/evergate/evergate/e2e/report"
+	"github.com/evergate/evergate/e2e/internal/cluster"
+	"github.com/evergate/evergate/e2e/internal/report"
 )
 
 // incident is one row of the catalogue.

@@ -12,9 +12,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
-	"github.com/evergate/evergate/e2e/cluster"
-	"github.com/evergate/evergate/e2e/tool"
-	"github.com/evergate/evergate/e2e/traces"
+	"github.com/evergate/evergate/e2e/internal/cluster"
+	"github.com/evergate/evergate/e2e/internal/tool"
+	"github.com/evergate/evergate/e2e/internal/traces"
 )
 
 // jaegerIP is where the rig, which has no DNS, finds the Service of the component: an address of its own choice.

@@ -19,9 +19,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/evergate/evergate/e2e/cluster"
-	"github.com/evergate/evergate/e2e/metrics"
-	"github.com/evergate/evergate/e2e/optin"
+	"github.com/evergate/evergate/e2e/internal/cluster"
+	"github.com/evergate/evergate/e2e/internal/metrics"
+	"github.com/evergate/evergate/e2e/internal/optin"
 )
 
 // Names of the kit.

@@ -11,8 +11,8 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/evergate/evergate/e2e/naive"
-	"github.com/evergate/evergate/e2e/pki"
+	"github.com/evergate/evergate/e2e/internal/naive"
+	"github.com/evergate/evergate/e2e/internal/pki"
 )
 
 // another is a namespace that has not opted in, of which a webhook that was written naively is asked.

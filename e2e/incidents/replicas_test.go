@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/evergate/evergate/e2e/metrics"
+	"github.com/evergate/evergate/e2e/internal/metrics"
 )
 
 // running is what the replicas count of themselves.

@@ -28,8 +28,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
-	"github.com/evergate/evergate/e2e/load"
-	"github.com/evergate/evergate/e2e/metrics"
+	"github.com/evergate/evergate/e2e/internal/load"
+	"github.com/evergate/evergate/e2e/internal/metrics"
 )
 
 const (

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 
-	"github.com/evergate/evergate/e2e/optin"
+	"github.com/evergate/evergate/e2e/internal/optin"
 )
 
 // unmatched does something in a namespace while no webhook is asked about it: objects from before are made so. The naive webhook

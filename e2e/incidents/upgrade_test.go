@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/evergate/evergate/e2e/cluster"
+	"github.com/evergate/evergate/e2e/internal/cluster"
 )
 
 // older is the revision that everything is upgraded from and rolled back to: the first that can be installed.

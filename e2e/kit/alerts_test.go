@@ -15,7 +15,7 @@ import (
 	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/evergate/evergate/e2e/tool"
+	"github.com/evergate/evergate/e2e/internal/tool"
 )
 
 const prometheus = root + "/kustomize/components/prometheus"

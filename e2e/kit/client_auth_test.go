@@ -18,8 +18,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/evergate/evergate/e2e/pki"
-	"github.com/evergate/evergate/e2e/process"
+	"github.com/evergate/evergate/e2e/internal/pki"
+	"github.com/evergate/evergate/e2e/internal/process"
 )
 
 // TestClientAuth has a real API server call the Service with the files that docs/serve.md shows, and the product demand

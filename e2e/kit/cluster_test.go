@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/evergate/evergate/e2e/controlplane"
+	"github.com/evergate/evergate/e2e/internal/controlplane"
 )
 
 // cluster is a control plane of one test, with the types of cert-manager. Nobody answers its webhooks.

@@ -18,7 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/evergate/evergate/e2e/optin"
+	"github.com/evergate/evergate/e2e/internal/optin"
 )
 
 // exemptNames returns the names that each webhook of an overlay excludes, by the name of the webhook, and those in its guard.

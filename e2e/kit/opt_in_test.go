@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/restmapper"
 
-	"github.com/evergate/evergate/e2e/optin"
+	"github.com/evergate/evergate/e2e/internal/optin"
 )
 
 const optIn = optin.Label

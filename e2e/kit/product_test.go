@@ -14,8 +14,8 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/evergate/evergate/e2e/pki"
-	"github.com/evergate/evergate/e2e/process"
+	"github.com/evergate/evergate/e2e/internal/pki"
+	"github.com/evergate/evergate/e2e/internal/process"
 )
 
 // build builds the product of this repository.

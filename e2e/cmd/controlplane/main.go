@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"github.com/evergate/evergate/e2e/controlplane"
+	"github.com/evergate/evergate/e2e/internal/controlplane"
 )
 
 func main() {

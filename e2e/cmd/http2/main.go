@@ -10,7 +10,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/evergate/evergate/e2e/pki"
+	"github.com/evergate/evergate/e2e/internal/pki"
 )
 
 func main() {

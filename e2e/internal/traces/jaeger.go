@@ -16,7 +16,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/evergate/evergate/e2e/controlplane"
+	"github.com/evergate/evergate/e2e/internal/controlplane"
 )
 
 // Jaeger is one running Jaeger, with its data in memory.

@@ -17,7 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/evergate/evergate/e2e/controlplane"
+	"github.com/evergate/evergate/e2e/internal/controlplane"
 )
 
 // TestAPIServer has a real API server trace to the same Jaeger: one trace holds its span of the webhook's call, and ours

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/evergate/evergate/e2e/load"
+	"github.com/evergate/evergate/e2e/internal/load"
 )
 
 // Load is a number of callers of one client that call as fast as they can until Stop.

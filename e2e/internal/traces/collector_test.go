@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/evergate/evergate/e2e/controlplane"
+	"github.com/evergate/evergate/e2e/internal/controlplane"
 )
 
 // TestCollectorTrouble: whatever state the collector is in, reviews are answered as if nothing was traced, spans are lost
@@ -45,7 +45,7 @@ func TestCollectorTrouble(t *testing.T) {
 // BenchmarkCollectorTrouble is what a review costs whose collector is in trouble, as a ratio to one with a Jaeger that takes all:
 // processor time of the process, with the export of spans. Every review is traced. The servers take turns.
 //
-//	go test -run '^$' -bench CollectorTrouble -benchtime 20x ./traces
+//	go test -run '^$' -bench CollectorTrouble -benchtime 20x ./internal/traces
 func BenchmarkCollectorTrouble(b *testing.B) {
 	for _, protocol := range []string{"grpc", "http/protobuf"} {
 		b.Run(strings.ReplaceAll(protocol, "/", "-"), func(b *testing.B) {

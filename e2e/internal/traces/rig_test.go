@@ -20,13 +20,13 @@ import (
 
 	admissionv1 "k8s.io/api/admission/v1"
 
-	"github.com/evergate/evergate/e2e/pki"
-	"github.com/evergate/evergate/e2e/process"
-	"github.com/evergate/evergate/e2e/tool"
+	"github.com/evergate/evergate/e2e/internal/pki"
+	"github.com/evergate/evergate/e2e/internal/process"
+	"github.com/evergate/evergate/e2e/internal/tool"
 )
 
 const (
-	root = "../.." // of the server's module
+	root = "../../.." // of the server's module
 
 	policy = `apiVersion: evergate.dev/v1alpha1
 kind: EvergatePolicy

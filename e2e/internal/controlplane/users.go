@@ -9,7 +9,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
-	"github.com/evergate/evergate/e2e/pki"
+	"github.com/evergate/evergate/e2e/internal/pki"
 )
 
 // User is somebody whom the API server knows by a client certificate.

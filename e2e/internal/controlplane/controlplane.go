@@ -18,7 +18,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/evergate/evergate/e2e/pki"
+	"github.com/evergate/evergate/e2e/internal/pki"
 )
 
 // ControlPlane is one running etcd and one running kube-apiserver.
