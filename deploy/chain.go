@@ -14,7 +14,7 @@ import (
 // servingSecrets yields the Secrets of --tls-cert that the inventory has.
 func (c *cluster) servingSecrets(yield func(*corev1.Secret) bool) {
 	for _, s := range c.servers {
-		if secret := find(c.Secrets, s.Namespace, s.tlsSecret()); secret != nil && !yield(secret) {
+		if secret := find(c.secrets, s.Namespace, s.tlsSecret()); secret != nil && !yield(secret) {
 			return
 		}
 	}

@@ -41,14 +41,14 @@ func (c *cluster) injectorProblem(value string) string {
 	if !ok {
 		return certmanagerv1.WantInjectAnnotation + " is " + value + ", which is not <namespace>/<Certificate>"
 	}
-	crt := find(c.Certificates, namespace, name)
+	crt := find(c.certificates, namespace, name)
 	if crt == nil {
 		return certmanagerv1.WantInjectAnnotation + " names the Certificate " + value + ", which does not exist"
 	}
 	for _, s := range c.servers {
 		secret := s.tlsSecret()
 		// One that comes from nowhere is the business of the check certificate.
-		exists := c.certificate(s.Namespace, secret) != nil || find(c.Secrets, s.Namespace, secret) != nil
+		exists := c.certificate(s.Namespace, secret) != nil || find(c.secrets, s.Namespace, secret) != nil
 		if exists && (s.Namespace != namespace || secret != crt.Spec.SecretName) {
 			return certmanagerv1.WantInjectAnnotation + " names the Certificate " + value + ", whose Secret " +
 				crt.Spec.SecretName + " is not what " + s.ref.String() + " serves with"

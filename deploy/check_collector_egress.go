@@ -88,7 +88,7 @@ func newEndpoint(s *server) (e endpoint, ok bool) {
 // the endpoint is the Service's, which most often is the same.
 func (c *cluster) leadsTo(rule networkingv1.NetworkPolicyEgressRule, s *server, e endpoint) bool {
 	port := e.port
-	if svc := find(c.Services, e.namespace, e.service); svc != nil {
+	if svc := find(c.services, e.namespace, e.service); svc != nil {
 		for _, p := range svc.Spec.Ports {
 			if p.Port == e.port && p.TargetPort.IntVal != 0 {
 				port = p.TargetPort.IntVal

@@ -15,7 +15,7 @@ func coverage() check {
 		fix: "label the namespace: kubectl label namespace NAME " + optInLabel + "=" + optInValue,
 		run: func(c *cluster, r *reporter) {
 			var covered, not []string
-			for _, ns := range c.Namespaces {
+			for _, ns := range c.namespaces {
 				switch protected := slices.Contains(c.protected(), ns.Name); {
 				case !live(ns):
 				case !protected && c.covered(ns.Name):

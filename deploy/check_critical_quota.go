@@ -30,7 +30,7 @@ func criticalQuota() check {
 }
 
 func (c *cluster) allowsClass(namespace, class string) bool {
-	return slices.ContainsFunc(c.ResourceQuotas, func(q *corev1.ResourceQuota) bool {
+	return slices.ContainsFunc(c.resourceQuotas, func(q *corev1.ResourceQuota) bool {
 		return q.Namespace == namespace && q.Spec.ScopeSelector != nil &&
 			slices.ContainsFunc(q.Spec.ScopeSelector.MatchExpressions, func(e corev1.ScopedResourceSelectorRequirement) bool {
 				return e.ScopeName == corev1.ResourceQuotaScopePriorityClass && slices.Contains(e.Values, class)

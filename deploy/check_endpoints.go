@@ -36,7 +36,7 @@ func endpoints() check {
 // readyEndpoints counts the endpoints of a Service, each once: those of two address families are of one Pod.
 func (c *cluster) readyEndpoints(svc *corev1.Service) int {
 	pods := map[string]bool{}
-	for _, slice := range c.EndpointSlices {
+	for _, slice := range c.endpointSlices {
 		if slice.Namespace != svc.Namespace || slice.Labels[discoveryv1.LabelServiceName] != svc.Name {
 			continue
 		}

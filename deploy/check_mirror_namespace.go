@@ -20,7 +20,7 @@ func mirrorNamespace() check {
 			if !ok {
 				return
 			}
-			for _, ns := range c.Namespaces {
+			for _, ns := range c.namespaces {
 				var places []string
 				for _, place := range p.MirrorPlaces() {
 					if slices.Contains(c.namespacesOf(place), ns.Name) {
@@ -43,7 +43,7 @@ func (c *cluster) namespacesOf(place string) []string {
 	if labels := strings.Split(host, "."); len(labels) > 2 && labels[2] == "svc" {
 		names = append(names, labels[1])
 	}
-	for _, ing := range c.Ingresses {
+	for _, ing := range c.ingresses {
 		for _, rule := range ing.Spec.Rules {
 			if strings.EqualFold(rule.Host, host) && !slices.Contains(names, ing.Namespace) {
 				names = append(names, ing.Namespace)

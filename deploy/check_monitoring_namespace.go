@@ -31,7 +31,7 @@ func monitoringNamespace() check {
 func (c *cluster) checkMonitor(s *server, m *unstructured.Unstructured, r *reporter) {
 	const sentence = "no NetworkPolicy lets the namespace %s reach port %d of %s"
 	port, taken := s.flags.port("ops-listen"), false
-	for _, p := range slices.Concat(c.Prometheuses, c.PrometheusAgents) {
+	for _, p := range slices.Concat(c.prometheuses, c.prometheusAgents) {
 		if !c.takesUp(p, m) {
 			continue
 		}

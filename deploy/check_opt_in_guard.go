@@ -24,7 +24,7 @@ func optInGuard() check {
 		run: func(c *cluster, r *reporter) {
 			i, exempt := slices.IndexFunc(c.hooks, selectsByLabel), c.exemptNames()
 			var guards []*admissionv1.ValidatingAdmissionPolicy
-			for _, p := range c.AdmissionPolicies {
+			for _, p := range c.admissionPolicies {
 				if mentionsLabel(p) {
 					guards = append(guards, p)
 				}
@@ -127,7 +127,7 @@ func (c *cluster) checkOptInGuard(p *admissionv1.ValidatingAdmissionPolicy, r *r
 			r.warning(c.ref(p), "it does not match %s of %s", need.operation, need.resource)
 		}
 	}
-	if !slices.ContainsFunc(c.PolicyBindings, func(b *admissionv1.ValidatingAdmissionPolicyBinding) bool {
+	if !slices.ContainsFunc(c.policyBindings, func(b *admissionv1.ValidatingAdmissionPolicyBinding) bool {
 		return b.Spec.PolicyName == p.Name && slices.Contains(b.Spec.ValidationActions, admissionv1.Deny)
 	}) {
 		r.warning(c.ref(p), "no ValidatingAdmissionPolicyBinding of it denies")

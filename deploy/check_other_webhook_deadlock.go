@@ -40,7 +40,7 @@ func (c *cluster) podLabels(h *hook) map[string]string {
 	if svc == nil {
 		return nil
 	}
-	for _, d := range c.Deployments {
+	for _, d := range c.deployments {
 		if template := d.Spec.Template.Labels; d.Namespace == svc.Namespace && containsAll(template, svc.Spec.Selector) {
 			return template
 		}

@@ -29,8 +29,8 @@ func placement() check {
 // runsIn returns the values that a label has on the nodes of a Deployment's Pods, and how many Pods there are.
 func (c *cluster) runsIn(s *server, label string) (values []string, pods int) {
 	seen := map[string]bool{}
-	for _, p := range c.Pods {
-		node := find(c.Nodes, "", p.Spec.NodeName)
+	for _, p := range c.pods {
+		node := find(c.nodes, "", p.Spec.NodeName)
 		if p.Namespace != s.Namespace || node == nil || p.Status.Phase != corev1.PodRunning ||
 			!containsAll(p.Labels, s.Spec.Selector.MatchLabels) {
 			continue

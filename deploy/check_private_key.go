@@ -9,7 +9,7 @@ func privateKey() check {
 			"object",
 		fix: "let cert-manager make the key; collect a live cluster with deploy/collect.sh, which leaves keys out",
 		run: func(c *cluster, r *reporter) {
-			for _, s := range c.Secrets {
+			for _, s := range c.secrets {
 				for _, key := range []string{"tls.key", "ca.key"} {
 					if len(s.Data[key]) > 0 || s.StringData[key] != "" {
 						r.error(c.ref(s), "it holds %s", key)

@@ -45,12 +45,12 @@ type binding struct {
 }
 
 func (c *cluster) bindings(yield func(binding) bool) {
-	for _, b := range c.RoleBindings {
+	for _, b := range c.roleBindings {
 		if !yield(c.binding(c.ref(b), b.Namespace, b.RoleRef, b.Subjects)) {
 			return
 		}
 	}
-	for _, b := range c.ClusterRoleBindings {
+	for _, b := range c.clusterRoleBindings {
 		if !yield(c.binding(c.ref(b), "", b.RoleRef, b.Subjects)) {
 			return
 		}
@@ -60,10 +60,10 @@ func (c *cluster) bindings(yield func(binding) bool) {
 func (c *cluster) binding(at ref, namespace string, role rbacv1.RoleRef, subjects []rbacv1.Subject) binding {
 	b := binding{at, namespace, role.Kind + " " + role.Name, subjects, nil}
 	if role.Kind == "Role" {
-		if found := find(c.Roles, namespace, role.Name); found != nil {
+		if found := find(c.roles, namespace, role.Name); found != nil {
 			b.rules = append([]rbacv1.PolicyRule{}, found.Rules...)
 		}
-	} else if found := find(c.ClusterRoles, "", role.Name); found != nil {
+	} else if found := find(c.clusterRoles, "", role.Name); found != nil {
 		b.rules = append([]rbacv1.PolicyRule{}, found.Rules...)
 	}
 	return b

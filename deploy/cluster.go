@@ -64,7 +64,7 @@ func (c *cluster) service(h *hook) *corev1.Service {
 	if s == nil {
 		return nil
 	}
-	return find(c.Services, s.Namespace, s.Name)
+	return find(c.services, s.Namespace, s.Name)
 }
 
 // dnsName is the name that the API server asks a webhook's Service for, and that its certificate has to cover.
@@ -86,7 +86,7 @@ func (c *cluster) serviceNames() []string {
 // namespaceLabels returns the labels of a namespace: those in the inventory, and the one that the API server sets.
 func (inv *Inventory) namespaceLabels(name string) map[string]string {
 	set := map[string]string{}
-	if ns := find(inv.Namespaces, "", name); ns != nil {
+	if ns := find(inv.namespaces, "", name); ns != nil {
 		maps.Copy(set, ns.Labels)
 	}
 	set[corev1.LabelMetadataName] = name
@@ -108,7 +108,7 @@ func (c *cluster) protected() []string {
 // certManagerNamespaces lists where cert-manager runs; where nothing is known of it, where its manifests put it.
 func (c *cluster) certManagerNamespaces() []string {
 	var names []string
-	for _, d := range c.Deployments {
+	for _, d := range c.deployments {
 		if d.Labels[labelName] == "cert-manager" {
 			names = append(names, d.Namespace)
 		}
@@ -121,7 +121,7 @@ func (c *cluster) certManagerNamespaces() []string {
 
 // certificate returns the Certificate that issues a Secret, or nil.
 func (c *cluster) certificate(namespace, secret string) *certmanagerv1.Certificate {
-	for _, crt := range c.Certificates {
+	for _, crt := range c.certificates {
 		if crt.Namespace == namespace && crt.Spec.SecretName == secret {
 			return crt
 		}
@@ -132,12 +132,12 @@ func (c *cluster) certificate(namespace, secret string) *certmanagerv1.Certifica
 // issuerSpec returns the issuer of a Certificate; ok is false when the inventory does not have it.
 func (c *cluster) issuerSpec(crt *certmanagerv1.Certificate) (spec certmanagerv1.IssuerSpec, ok bool) {
 	if crt.Spec.IssuerRef.Kind == certmanagerv1.ClusterIssuerKind {
-		if issuer := find(c.ClusterIssuers, "", crt.Spec.IssuerRef.Name); issuer != nil {
+		if issuer := find(c.clusterIssuers, "", crt.Spec.IssuerRef.Name); issuer != nil {
 			return issuer.Spec, true
 		}
 		return spec, false
 	}
-	if issuer := find(c.Issuers, crt.Namespace, crt.Spec.IssuerRef.Name); issuer != nil {
+	if issuer := find(c.issuers, crt.Namespace, crt.Spec.IssuerRef.Name); issuer != nil {
 		return issuer.Spec, true
 	}
 	return spec, false
@@ -162,7 +162,7 @@ func (c *cluster) caCertificates(yield func(ca, leaf *certmanagerv1.Certificate)
 		if !ok || issuer.CA == nil {
 			continue
 		}
-		for _, crt := range c.Certificates {
+		for _, crt := range c.certificates {
 			reached := crt.Namespace == leaf.Namespace || leaf.Spec.IssuerRef.Kind == certmanagerv1.ClusterIssuerKind
 			if reached && crt.Spec.SecretName == issuer.CA.SecretName && !yield(crt, leaf) {
 				return

@@ -52,7 +52,7 @@ func TestCollect(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	secret := find(inv.Secrets, "evergate-system", "evergate-tls")
+	secret := find(inv.secrets, "evergate-system", "evergate-tls")
 	if diff := cmp.Diff(map[string][]byte{"tls.crt": []byte("LEAF"), "ca.crt": []byte("CA")}, secret.Data); diff != "" {
 		t.Error(diff)
 	}

@@ -38,5 +38,5 @@ func Check(inv *Inventory, o Options) (*Report, error) {
 		check.run(c, &r)
 		findings = append(findings, r.findings...)
 	}
-	return newReport(inv.Len(), findings), nil
+	return newReport(inv.count(), findings), nil
 }

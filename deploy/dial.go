@@ -48,7 +48,7 @@ func (inv *Inventory) Service() (dnsName, address string, err error) {
 			continue
 		}
 		host := h.dnsName()
-		if svc := find(inv.Services, s.Namespace, s.Name); svc != nil && svc.Spec.ClusterIP != corev1.ClusterIPNone {
+		if svc := find(inv.services, s.Namespace, s.Name); svc != nil && svc.Spec.ClusterIP != corev1.ClusterIPNone {
 			host = cmp.Or(svc.Spec.ClusterIP, host)
 		}
 		return h.dnsName(), net.JoinHostPort(host, strconv.Itoa(int(h.servicePort()))), nil

@@ -40,10 +40,10 @@ func newHooks(inv *Inventory) []*hook {
 			hooks = append(hooks, &hook{w, config, mutating, ours, inv.ref(config).in("webhook %s", w.Name)})
 		}
 	}
-	for _, c := range inv.MutatingWebhooks {
+	for _, c := range inv.mutatingWebhooks {
 		add(c, true, c.Webhooks)
 	}
-	for _, c := range inv.ValidatingWebhooks {
+	for _, c := range inv.validatingWebhooks {
 		webhooks := make([]admissionv1.MutatingWebhook, len(c.Webhooks))
 		for i := range c.Webhooks {
 			webhooks[i] = asMutating(&c.Webhooks[i])

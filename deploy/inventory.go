@@ -23,39 +23,39 @@ import (
 
 // Inventory holds the objects that the checks look at, in the order of the input.
 type Inventory struct {
-	MutatingWebhooks   []*admissionv1.MutatingWebhookConfiguration
-	ValidatingWebhooks []*admissionv1.ValidatingWebhookConfiguration
-	AdmissionPolicies  []*admissionv1.ValidatingAdmissionPolicy
-	PolicyBindings     []*admissionv1.ValidatingAdmissionPolicyBinding
+	mutatingWebhooks   []*admissionv1.MutatingWebhookConfiguration
+	validatingWebhooks []*admissionv1.ValidatingWebhookConfiguration
+	admissionPolicies  []*admissionv1.ValidatingAdmissionPolicy
+	policyBindings     []*admissionv1.ValidatingAdmissionPolicyBinding
 
-	Namespaces     []*corev1.Namespace
-	Nodes          []*corev1.Node
-	Pods           []*corev1.Pod
-	Services       []*corev1.Service
-	EndpointSlices []*discoveryv1.EndpointSlice
-	ConfigMaps     []*corev1.ConfigMap
-	Secrets        []*corev1.Secret
-	ResourceQuotas []*corev1.ResourceQuota
+	namespaces     []*corev1.Namespace
+	nodes          []*corev1.Node
+	pods           []*corev1.Pod
+	services       []*corev1.Service
+	endpointSlices []*discoveryv1.EndpointSlice
+	configMaps     []*corev1.ConfigMap
+	secrets        []*corev1.Secret
+	resourceQuotas []*corev1.ResourceQuota
 
-	Deployments       []*appsv1.Deployment
-	Autoscalers       []*autoscalingv2.HorizontalPodAutoscaler
-	DisruptionBudgets []*policyv1.PodDisruptionBudget
-	NetworkPolicies   []*networkingv1.NetworkPolicy
-	Ingresses         []*networkingv1.Ingress
+	deployments       []*appsv1.Deployment
+	autoscalers       []*autoscalingv2.HorizontalPodAutoscaler
+	disruptionBudgets []*policyv1.PodDisruptionBudget
+	networkPolicies   []*networkingv1.NetworkPolicy
+	ingresses         []*networkingv1.Ingress
 
-	Roles               []*rbacv1.Role
-	RoleBindings        []*rbacv1.RoleBinding
-	ClusterRoles        []*rbacv1.ClusterRole
-	ClusterRoleBindings []*rbacv1.ClusterRoleBinding
+	roles               []*rbacv1.Role
+	roleBindings        []*rbacv1.RoleBinding
+	clusterRoles        []*rbacv1.ClusterRole
+	clusterRoleBindings []*rbacv1.ClusterRoleBinding
 
-	Certificates   []*certmanagerv1.Certificate
-	Issuers        []*certmanagerv1.Issuer
-	ClusterIssuers []*certmanagerv1.ClusterIssuer
+	certificates   []*certmanagerv1.Certificate
+	issuers        []*certmanagerv1.Issuer
+	clusterIssuers []*certmanagerv1.ClusterIssuer
 
-	Prometheuses     []*unstructured.Unstructured
-	PrometheusAgents []*unstructured.Unstructured
-	PodMonitors      []*unstructured.Unstructured
-	ServiceMonitors  []*unstructured.Unstructured
+	prometheuses     []*unstructured.Unstructured
+	prometheusAgents []*unstructured.Unstructured
+	podMonitors      []*unstructured.Unstructured
+	serviceMonitors  []*unstructured.Unstructured
 
 	sources map[object]string // FILE:LINE
 }
@@ -69,7 +69,7 @@ type object interface {
 // kind is how one kind is read.
 type kind struct {
 	apiVersion string // the one that is read; a group and a slash: every one of it
-	decode     func(*Inventory, Manifest) error
+	decode     func(*Inventory, manifest) error
 }
 
 // kinds holds the kinds that are read, by name. Objects of other kinds are passed over.
@@ -83,46 +83,46 @@ func kinds() map[string]kind {
 	type inv = *Inventory
 	return map[string]kind{
 		"MutatingWebhookConfiguration": {admission,
-			into(func(i inv) *[]*admissionv1.MutatingWebhookConfiguration { return &i.MutatingWebhooks })},
+			into(func(i inv) *[]*admissionv1.MutatingWebhookConfiguration { return &i.mutatingWebhooks })},
 		"ValidatingWebhookConfiguration": {admission,
-			into(func(i inv) *[]*admissionv1.ValidatingWebhookConfiguration { return &i.ValidatingWebhooks })},
+			into(func(i inv) *[]*admissionv1.ValidatingWebhookConfiguration { return &i.validatingWebhooks })},
 		"ValidatingAdmissionPolicy": {admission,
-			into(func(i inv) *[]*admissionv1.ValidatingAdmissionPolicy { return &i.AdmissionPolicies })},
+			into(func(i inv) *[]*admissionv1.ValidatingAdmissionPolicy { return &i.admissionPolicies })},
 		"ValidatingAdmissionPolicyBinding": {admission,
-			into(func(i inv) *[]*admissionv1.ValidatingAdmissionPolicyBinding { return &i.PolicyBindings })},
+			into(func(i inv) *[]*admissionv1.ValidatingAdmissionPolicyBinding { return &i.policyBindings })},
 
-		"Namespace":     {"v1", into(func(i inv) *[]*corev1.Namespace { return &i.Namespaces })},
-		"Node":          {"v1", into(func(i inv) *[]*corev1.Node { return &i.Nodes })},
-		"Pod":           {"v1", into(func(i inv) *[]*corev1.Pod { return &i.Pods })},
-		"Service":       {"v1", into(func(i inv) *[]*corev1.Service { return &i.Services })},
-		"ConfigMap":     {"v1", into(func(i inv) *[]*corev1.ConfigMap { return &i.ConfigMaps })},
-		"Secret":        {"v1", into(func(i inv) *[]*corev1.Secret { return &i.Secrets })},
-		"ResourceQuota": {"v1", into(func(i inv) *[]*corev1.ResourceQuota { return &i.ResourceQuotas })},
+		"Namespace":     {"v1", into(func(i inv) *[]*corev1.Namespace { return &i.namespaces })},
+		"Node":          {"v1", into(func(i inv) *[]*corev1.Node { return &i.nodes })},
+		"Pod":           {"v1", into(func(i inv) *[]*corev1.Pod { return &i.pods })},
+		"Service":       {"v1", into(func(i inv) *[]*corev1.Service { return &i.services })},
+		"ConfigMap":     {"v1", into(func(i inv) *[]*corev1.ConfigMap { return &i.configMaps })},
+		"Secret":        {"v1", into(func(i inv) *[]*corev1.Secret { return &i.secrets })},
+		"ResourceQuota": {"v1", into(func(i inv) *[]*corev1.ResourceQuota { return &i.resourceQuotas })},
 		"EndpointSlice": {"discovery.k8s.io/v1",
-			into(func(i inv) *[]*discoveryv1.EndpointSlice { return &i.EndpointSlices })},
+			into(func(i inv) *[]*discoveryv1.EndpointSlice { return &i.endpointSlices })},
 
-		"Deployment": {"apps/v1", into(func(i inv) *[]*appsv1.Deployment { return &i.Deployments })},
+		"Deployment": {"apps/v1", into(func(i inv) *[]*appsv1.Deployment { return &i.deployments })},
 		"HorizontalPodAutoscaler": {"autoscaling/v2",
-			into(func(i inv) *[]*autoscalingv2.HorizontalPodAutoscaler { return &i.Autoscalers })},
+			into(func(i inv) *[]*autoscalingv2.HorizontalPodAutoscaler { return &i.autoscalers })},
 		"PodDisruptionBudget": {"policy/v1",
-			into(func(i inv) *[]*policyv1.PodDisruptionBudget { return &i.DisruptionBudgets })},
+			into(func(i inv) *[]*policyv1.PodDisruptionBudget { return &i.disruptionBudgets })},
 		"NetworkPolicy": {networking,
-			into(func(i inv) *[]*networkingv1.NetworkPolicy { return &i.NetworkPolicies })},
-		"Ingress": {networking, into(func(i inv) *[]*networkingv1.Ingress { return &i.Ingresses })},
+			into(func(i inv) *[]*networkingv1.NetworkPolicy { return &i.networkPolicies })},
+		"Ingress": {networking, into(func(i inv) *[]*networkingv1.Ingress { return &i.ingresses })},
 
-		"Role":               {rbac, into(func(i inv) *[]*rbacv1.Role { return &i.Roles })},
-		"RoleBinding":        {rbac, into(func(i inv) *[]*rbacv1.RoleBinding { return &i.RoleBindings })},
-		"ClusterRole":        {rbac, into(func(i inv) *[]*rbacv1.ClusterRole { return &i.ClusterRoles })},
-		"ClusterRoleBinding": {rbac, into(func(i inv) *[]*rbacv1.ClusterRoleBinding { return &i.ClusterRoleBindings })},
+		"Role":               {rbac, into(func(i inv) *[]*rbacv1.Role { return &i.roles })},
+		"RoleBinding":        {rbac, into(func(i inv) *[]*rbacv1.RoleBinding { return &i.roleBindings })},
+		"ClusterRole":        {rbac, into(func(i inv) *[]*rbacv1.ClusterRole { return &i.clusterRoles })},
+		"ClusterRoleBinding": {rbac, into(func(i inv) *[]*rbacv1.ClusterRoleBinding { return &i.clusterRoleBindings })},
 
-		"Certificate":   {certManager, into(func(i inv) *[]*certmanagerv1.Certificate { return &i.Certificates })},
-		"Issuer":        {certManager, into(func(i inv) *[]*certmanagerv1.Issuer { return &i.Issuers })},
-		"ClusterIssuer": {certManager, into(func(i inv) *[]*certmanagerv1.ClusterIssuer { return &i.ClusterIssuers })},
+		"Certificate":   {certManager, into(func(i inv) *[]*certmanagerv1.Certificate { return &i.certificates })},
+		"Issuer":        {certManager, into(func(i inv) *[]*certmanagerv1.Issuer { return &i.issuers })},
+		"ClusterIssuer": {certManager, into(func(i inv) *[]*certmanagerv1.ClusterIssuer { return &i.clusterIssuers })},
 
-		"Prometheus":      loosely(func(i inv) *[]*unstructured.Unstructured { return &i.Prometheuses }),
-		"PrometheusAgent": loosely(func(i inv) *[]*unstructured.Unstructured { return &i.PrometheusAgents }),
-		"PodMonitor":      loosely(func(i inv) *[]*unstructured.Unstructured { return &i.PodMonitors }),
-		"ServiceMonitor":  loosely(func(i inv) *[]*unstructured.Unstructured { return &i.ServiceMonitors }),
+		"Prometheus":      loosely(func(i inv) *[]*unstructured.Unstructured { return &i.prometheuses }),
+		"PrometheusAgent": loosely(func(i inv) *[]*unstructured.Unstructured { return &i.prometheusAgents }),
+		"PodMonitor":      loosely(func(i inv) *[]*unstructured.Unstructured { return &i.podMonitors }),
+		"ServiceMonitor":  loosely(func(i inv) *[]*unstructured.Unstructured { return &i.serviceMonitors }),
 	}
 }
 
@@ -130,15 +130,15 @@ func kinds() map[string]kind {
 func into[T any, P interface {
 	*T
 	object
-}](place func(*Inventory) *[]P) func(*Inventory, Manifest) error {
-	return func(inv *Inventory, m Manifest) error {
+}](place func(*Inventory) *[]P) func(*Inventory, manifest) error {
+	return func(inv *Inventory, m manifest) error {
 		o := P(new(T))
 		if err := m.decode(o); err != nil {
 			return err
 		}
 		list := place(inv)
 		*list = append(*list, o)
-		inv.sources[o] = m.Source
+		inv.sources[o] = m.source
 		return nil
 	}
 }
@@ -146,22 +146,22 @@ func into[T any, P interface {
 // loosely reads manifests of the Prometheus operator without its types, whatever their version: of hundreds of fields a few
 // selectors matter here, and no field is known to be wrong.
 func loosely(place func(*Inventory) *[]*unstructured.Unstructured) kind {
-	decode := func(inv *Inventory, m Manifest) error {
+	decode := func(inv *Inventory, m manifest) error {
 		o := &unstructured.Unstructured{}
-		if err := kjson.UnmarshalCaseSensitivePreserveInts(m.JSON, &o.Object); err != nil {
-			return fmt.Errorf("%s: %s: %w", m.Source, m.Kind, err)
+		if err := kjson.UnmarshalCaseSensitivePreserveInts(m.json, &o.Object); err != nil {
+			return fmt.Errorf("%s: %s: %w", m.source, m.kind, err)
 		}
-		o.SetGroupVersionKind(schema.FromAPIVersionAndKind(m.APIVersion, m.Kind))
+		o.SetGroupVersionKind(schema.FromAPIVersionAndKind(m.apiVersion, m.kind))
 		list := place(inv)
 		*list = append(*list, o)
-		inv.sources[o] = m.Source
+		inv.sources[o] = m.source
 		return nil
 	}
 	return kind{"monitoring.coreos.com/", decode}
 }
 
-// Len returns how many objects there are.
-func (inv *Inventory) Len() int { return len(inv.sources) }
+// count returns how many objects there are.
+func (inv *Inventory) count() int { return len(inv.sources) }
 
 // ref names an object of the Inventory.
 func (inv *Inventory) ref(o object) ref {

@@ -10,28 +10,28 @@ import (
 	kjson "sigs.k8s.io/json"
 )
 
-// Manifest is one object of the input.
-type Manifest struct {
-	Source     string // FILE:LINE, for findings and errors
-	APIVersion string
-	Kind       string
-	JSON       []byte
+// manifest is one object of the input.
+type manifest struct {
+	source     string // FILE:LINE, for findings and errors
+	apiVersion string
+	kind       string
+	json       []byte
 }
 
-// NewInventory returns an Inventory without objects.
-func NewInventory() *Inventory { return &Inventory{sources: map[object]string{}} }
+// newInventory returns an Inventory without objects.
+func newInventory() *Inventory { return &Inventory{sources: map[object]string{}} }
 
-// Add reads an object. Kinds that no check looks at are passed over. An error says where, and which field: a field that
+// add reads an object. Kinds that no check looks at are passed over. An error says where, and which field: a field that
 // Kubernetes does not know, or the same field twice, would be dropped by the API server, or refused, depending on who
 // applies it.
-func (inv *Inventory) Add(m Manifest) error {
-	k, ok := kinds()[m.Kind]
-	if !ok || !sameGroup(k.apiVersion, m.APIVersion) {
+func (inv *Inventory) add(m manifest) error {
+	k, ok := kinds()[m.kind]
+	if !ok || !sameGroup(k.apiVersion, m.apiVersion) {
 		return nil
 	}
-	if m.APIVersion != k.apiVersion && !strings.HasSuffix(k.apiVersion, "/") {
-		return fmt.Errorf("%s: %s in %s is not understood: write apiVersion: %s", m.Source, m.Kind,
-			printable(m.APIVersion),
+	if m.apiVersion != k.apiVersion && !strings.HasSuffix(k.apiVersion, "/") {
+		return fmt.Errorf("%s: %s in %s is not understood: write apiVersion: %s", m.source, m.kind,
+			printable(m.apiVersion),
 			k.apiVersion)
 	}
 	return k.decode(inv, m)
@@ -46,13 +46,13 @@ func sameGroup(a, b string) bool {
 
 // decode reads the manifest as the type of o, strictly: but for objects of a live cluster, which hold no field that the
 // API server does not know, though maybe some that are newer than the types here.
-func (m Manifest) decode(o object) error {
-	strict, err := kjson.UnmarshalStrict(m.JSON, o)
+func (m manifest) decode(o object) error {
+	strict, err := kjson.UnmarshalStrict(m.json, o)
 	if err != nil {
-		return fmt.Errorf("%s: %s: %w", m.Source, m.Kind, err)
+		return fmt.Errorf("%s: %s: %w", m.source, m.kind, err)
 	}
 	// Items of a PodList do not say what they are.
-	o.GetObjectKind().SetGroupVersionKind(schema.FromAPIVersionAndKind(m.APIVersion, m.Kind))
+	o.GetObjectKind().SetGroupVersionKind(schema.FromAPIVersionAndKind(m.apiVersion, m.kind))
 	if len(strict) == 0 || live(o) {
 		return nil
 	}
@@ -60,8 +60,8 @@ func (m Manifest) decode(o object) error {
 	for _, err := range strict {
 		messages = append(messages, err.Error())
 	}
-	what := strings.TrimSpace(m.Kind + " " + printable(o.GetName()))
-	return fmt.Errorf("%s: %s: %s", m.Source, what, strings.Join(messages, "; "))
+	what := strings.TrimSpace(m.kind + " " + printable(o.GetName()))
+	return fmt.Errorf("%s: %s: %s", m.source, what, strings.Join(messages, "; "))
 }
 
 var errNothing = errors.New("there is no Evergate in the input: no webhook configuration has the label " +

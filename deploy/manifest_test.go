@@ -75,8 +75,8 @@ items:
 			if diff := cmp.Diff(tt.err, got); diff != "" {
 				t.Error(diff)
 			}
-			if inv.Len() != tt.objects {
-				t.Errorf("%d objects, want %d", inv.Len(), tt.objects)
+			if inv.count() != tt.objects {
+				t.Errorf("%d objects, want %d", inv.count(), tt.objects)
 			}
 		})
 	}

@@ -12,13 +12,13 @@ import (
 // monitors returns the PodMonitors that select the Pods of a server, and the ServiceMonitors that select a Service of them.
 func (c *cluster) monitors(s *server) []*unstructured.Unstructured {
 	var monitors []*unstructured.Unstructured
-	for _, m := range c.PodMonitors {
+	for _, m := range c.podMonitors {
 		if watches(m, s.Namespace) && selectsSet(m, "selector", s.templateLabels()) {
 			monitors = append(monitors, m)
 		}
 	}
-	for _, m := range c.ServiceMonitors {
-		for _, svc := range c.Services {
+	for _, m := range c.serviceMonitors {
+		for _, svc := range c.services {
 			mine := svc.Namespace == s.Namespace && len(svc.Spec.Selector) > 0 &&
 				labels.SelectorFromSet(svc.Spec.Selector).Matches(labels.Set(s.templateLabels()))
 			if mine && watches(m, s.Namespace) && selectsSet(m, "selector", svc.Labels) {

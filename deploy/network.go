@@ -11,7 +11,7 @@ import (
 // (Egress). Without any, everything passes. Pods in the host's network are subject to none.
 func (c *cluster) restricting(s *server, direction networkingv1.PolicyType) []*networkingv1.NetworkPolicy {
 	var policies []*networkingv1.NetworkPolicy
-	for _, p := range c.NetworkPolicies {
+	for _, p := range c.networkPolicies {
 		if p.Namespace == s.Namespace && restricts(p, direction) && !s.pod.HostNetwork &&
 			selects(&p.Spec.PodSelector, s.templateLabels()) {
 			policies = append(policies, p)
@@ -55,7 +55,7 @@ func (c *cluster) holdsNamespace(peers []networkingv1.NetworkPolicyPeer, own, na
 			return true
 		case p.NamespaceSelector == nil:
 			return own == namespace
-		case find(c.Namespaces, "", namespace) == nil: // its labels are not known
+		case find(c.namespaces, "", namespace) == nil: // its labels are not known
 			return canSelect(p.NamespaceSelector, namespace)
 		}
 		return selects(p.NamespaceSelector, c.namespaceLabels(namespace))

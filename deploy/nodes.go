@@ -7,12 +7,12 @@ const usualDomains = 3
 // domains counts the values of a node label.
 func (c *cluster) domains(topologyKey string) int {
 	values := map[string]bool{}
-	for _, n := range c.Nodes {
+	for _, n := range c.nodes {
 		if v, ok := n.Labels[topologyKey]; ok && !n.Spec.Unschedulable {
 			values[v] = true
 		}
 	}
-	if len(c.Nodes) == 0 {
+	if len(c.nodes) == 0 {
 		return usualDomains
 	}
 	return len(values)

@@ -17,7 +17,7 @@ func (c *cluster) policyFiles() []policy.File {
 	var files []policy.File
 	for _, s := range c.servers {
 		for _, name := range s.policyConfigMaps() {
-			if cm := find(c.ConfigMaps, s.Namespace, name); cm != nil {
+			if cm := find(c.configMaps, s.Namespace, name); cm != nil {
 				for key, data := range cm.Data {
 					if policy.IsFile(key) {
 						files = append(files, policy.File{Name: key, Data: []byte(data)})

@@ -9,11 +9,11 @@ import (
 
 // Read makes an Inventory of objects, as offline.Read yields them. The error joins everything that is not understood.
 func Read(objects iter.Seq2[offline.Object, error]) (*Inventory, error) {
-	inv := NewInventory()
+	inv := newInventory()
 	var errs []error
 	for o, err := range objects {
 		if err == nil {
-			err = inv.Add(Manifest{Source: o.Origin.String(), APIVersion: o.APIVersion, Kind: o.Kind, JSON: o.JSON})
+			err = inv.add(manifest{source: o.Origin.String(), apiVersion: o.APIVersion, kind: o.Kind, json: o.JSON})
 		}
 		if err != nil {
 			errs = append(errs, err)

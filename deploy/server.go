@@ -29,7 +29,7 @@ type server struct {
 // newServers returns the Deployments of a namespace that run evergate serve.
 func newServers(inv *Inventory, namespace string) []*server {
 	var servers []*server
-	for _, d := range inv.Deployments {
+	for _, d := range inv.deployments {
 		pod := &d.Spec.Template.Spec
 		i := slices.IndexFunc(pod.Containers, runsServe)
 		if d.Namespace != namespace || i < 0 {
@@ -38,13 +38,13 @@ func newServers(inv *Inventory, namespace string) []*server {
 		s := &server{Deployment: d, pod: pod, container: &pod.Containers[i], ref: inv.ref(d)}
 		s.flags = newFlags(s.container)
 		s.process = s.ref.in("container %s", s.container.Name)
-		for _, a := range inv.Autoscalers {
+		for _, a := range inv.autoscalers {
 			target := a.Spec.ScaleTargetRef
 			if a.Namespace == namespace && target.Kind == "Deployment" && target.Name == d.Name {
 				s.autoscaler = a
 			}
 		}
-		for _, b := range inv.DisruptionBudgets {
+		for _, b := range inv.disruptionBudgets {
 			if b.Namespace == namespace && b.Spec.Selector != nil && selects(b.Spec.Selector, d.Spec.Template.Labels) {
 				s.budgets = append(s.budgets, b)
 			}
