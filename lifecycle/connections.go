@@ -11,30 +11,33 @@ import (
 	"time"
 )
 
-// connections are the open connections of one server: how many there are, how old each is, and which has to go when
-// there are too many. It hears of them through the ConnContext and ConnState hooks of the http.Server, and of requests
-// that have arrived through its handler.
+// connections counts the open connections of one server, knows the age of each, and evicts one when there are too many.
+// The ConnContext and ConnState hooks of the http.Server tell it of connections, its handler of requests that have
+// arrived.
 //
-// With max connections open, each new one costs an old one, so that honest callers, and kubelet's probes, get in while a
-// hostile peer holds connections by the thousand. The first to go is the one whose request has been awaited longest: an
-// honest caller sends a request, with its body, within milliseconds of dialling, a peer that means ill never does. Then
-// the one that has been idle longest: callers reuse the one that they used last, so it is the least likely to be chosen.
-// Then the one whose answer has been awaited longest: that of an honest caller is bound in time, and its caller about to
-// leave; that of a peer that does not read lasts as long as it can.
+// With max connections open, each new one evicts an old one, so that honest clients, and kubelet's probes, are served
+// while a hostile peer holds thousands of connections. The eviction candidates, in this order:
 //
-// Those that are awaited are spared while they are few, less than a third of all: with peers that are idle by the thousand it would be
-// somebody in the middle of a handshake.
+//  1. The connection that has awaited a request longest. An honest client sends a request, with its body, within
+//     milliseconds of dialling; a hostile peer never does.
+//  2. The connection that has been idle longest. Clients reuse the one that they used last, so this one is the least
+//     likely to be chosen.
+//  3. The connection whose answer has been under way longest. An honest client's answer is bounded in time, and its
+//     client is about to give up; the answer to a peer that does not read lasts as long as it can.
+//
+// Connections awaiting a request are evicted first only while they are at least a third of all. Otherwise the
+// longest-idle one goes, so that a flood of idle peers cannot evict handshakes.
 type connections struct {
-	maxAge time.Duration // 0: none is ever old
-	max    int           // 0: no bound
-	shed   func()        // told of each connection that had to go
+	maxAge  time.Duration // 0: none is ever old
+	max     int           // 0: no bound
+	evicted func()        // called for each connection that was evicted
 
 	mu      sync.Mutex
 	open    map[net.Conn]*connection
-	awaited queue         // those whose request has not wholly arrived, longest awaited first
-	idle    queue         // those between requests, longest idle first
-	busy    queue         // those whose request is being answered, longest first
-	none    chan struct{} // closed when none is open any more; nil while nobody waits
+	awaited queue         // awaiting a request, or the rest of one; longest first
+	idle    queue         // between requests, longest first
+	active  queue         // being answered, longest first
+	none    chan struct{} // closed when no connection is open any more; nil while no goroutine waits
 }
 
 // connection is an open connection.
@@ -48,16 +51,16 @@ type connection struct {
 	before, next *connection
 }
 
-// old says whether the connection has reached its age, so that its next answer should be its last.
+// old reports whether the connection has reached its age, so that its next answer should be its last.
 func (c *connection) old(now time.Time) bool { return !c.retireAt.IsZero() && now.After(c.retireAt) }
 
-// queue is a list of connections. It is not one of container/list, which would make memory for each move, three a request.
+// queue is a list of connections. It is no container/list, which would allocate for each move, three times a request.
 type queue struct {
 	first, last *connection
 	n           int
 }
 
-// move puts the connection at the end of a queue, or takes it out of the one that it is in if that is nil.
+// move puts the connection at the end of a queue. A nil queue only removes it from the one that it is in.
 func (c *connection) move(to *queue) {
 	if from := c.in; from != nil {
 		from.remove(c)
@@ -89,12 +92,12 @@ func (q *queue) remove(c *connection) {
 	} else {
 		q.last = c.before
 	}
-	c.before, c.next = nil, nil // whoever still has it shall not keep the others in memory
+	c.before, c.next = nil, nil // a reference to c must not keep the others in memory
 }
 
-// close cuts the connection without a word. A tls.Conn would wait for a peer that does not read to take its alert.
-// A request on it ends too: net/http does not see that the peer has gone when more than one request has come from it, and
-// what waits for its turn would still be there, and count for none.
+// close closes the TCP connection without a TLS alert, for which a tls.Conn would wait for a peer that does not read.
+// It also cancels the request on the connection: net/http does not notice that the peer is gone when a second request
+// has come already, and the first one would stay in the queue for nothing.
 func (c *connection) close() {
 	c.cancel()
 	conn := c.Conn
@@ -104,7 +107,7 @@ func (c *connection) close() {
 	_ = conn.Close()
 }
 
-// progress takes note that something has come of what the peer sent.
+// progress records that what the peer sent was of use.
 func (c *connection) progress() {
 	if c != nil && c.wire != nil {
 		c.wire.progress()
@@ -119,7 +122,7 @@ func connectionOf(ctx context.Context) *connection {
 	return c
 }
 
-// accept takes note of a new connection. It is the server's ConnContext, which is called before any other hook.
+// accept adds a new connection. It is the server's ConnContext, which net/http calls before any other hook.
 func (cs *connections) accept(ctx context.Context, conn net.Conn) context.Context {
 	ctx, cancel := context.WithCancel(ctx)
 	c := &connection{Conn: conn, wire: wireOf(conn), cancel: cancel}
@@ -127,39 +130,39 @@ func (cs *connections) accept(ctx context.Context, conn net.Conn) context.Contex
 		// The jitter keeps connections that were opened together, as after a roll-out, from being retired together.
 		c.retireAt = time.Now().Add(time.Duration(float64(cs.maxAge) * (0.9 + 0.2*rand.Float64())))
 	}
-	if victim := cs.add(c); victim != nil {
-		victim.close()
-		cs.shed()
-		runtime.Gosched() // those that were accepted are read before more are: what they ask may have come already
+	if candidate := cs.add(c); candidate != nil {
+		candidate.close()
+		cs.evicted()
+		runtime.Gosched() // serve the accepted connections before more are accepted: their requests may be there already
 	}
 	return context.WithValue(ctx, connectionKey{}, c)
 }
 
-// add counts a connection and returns the one that has to go for it, which is not counted any more; nil if none has to.
-func (cs *connections) add(c *connection) (victim *connection) {
+// add counts a connection and returns the one to evict for it, which it no longer counts; nil if there is room.
+func (cs *connections) add(c *connection) (evict *connection) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	if cs.max > 0 && len(cs.open) >= cs.max {
-		victim = cs.dispensable()
-		defer cs.remove(victim) // last, so that a drain does not see a moment without any
+		evict = cs.evictionCandidate()
+		defer cs.remove(evict) // last, so that a drain never sees a moment without connections
 	}
 	if cs.open == nil {
 		cs.open = make(map[net.Conn]*connection)
 	}
 	cs.open[c.Conn] = c
 	c.move(&cs.awaited)
-	return victim
+	return evict
 }
 
-// dispensable returns the connection that has to go first. There must be one.
-func (cs *connections) dispensable() *connection {
+// evictionCandidate returns the connection to evict first. There must be one.
+func (cs *connections) evictionCandidate() *connection {
 	switch {
 	case 3*cs.awaited.n >= len(cs.open):
 		return cs.awaited.first
 	case cs.idle.n > 0:
 		return cs.idle.first
 	}
-	return cs.busy.first
+	return cs.active.first
 }
 
 // changed follows a connection through its states. It is the server's ConnState.
@@ -168,7 +171,7 @@ func (cs *connections) changed(conn net.Conn, state http.ConnState) {
 	defer cs.mu.Unlock()
 	c := cs.open[conn]
 	if c == nil {
-		return // shed already
+		return // evicted already
 	}
 	c.progress()
 	switch state {
@@ -184,12 +187,12 @@ func (cs *connections) changed(conn net.Conn, state http.ConnState) {
 	}
 }
 
-// arrived takes note that a request has wholly arrived.
+// arrived records that a whole request has arrived.
 func (cs *connections) arrived(c *connection) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
-	if c.in == &cs.awaited { // it may have been shed meanwhile
-		c.move(&cs.busy)
+	if c.in == &cs.awaited { // it may have been evicted meanwhile
+		c.move(&cs.active)
 	}
 }
 

@@ -26,15 +26,15 @@ func newCrowd(t *testing.T) crowd {
 	return crowd{w, t}
 }
 
-// silent opens a connection that says nothing and returns a channel that tells when it is closed.
+// silent opens a connection that sends nothing and returns a channel that receives when it is closed.
 func (c crowd) silent() <-chan time.Time {
 	conn := c.reviews.mustDial(c.t)
 	synctest.Wait()
 	return goesAway(conn)
 }
 
-// caller returns a client that has made a call on a connection that it keeps.
-func (c crowd) caller() *http.Client {
+// client returns a client that has made a call on a connection that it keeps.
+func (c crowd) client() *http.Client {
 	client := c.reviews.client(c.t)
 	c.call(client)
 	return client
@@ -55,13 +55,13 @@ func (c crowd) checkGone(what string, gone <-chan time.Time, want bool) {
 	}
 }
 
-func (c crowd) end(shed int) {
+func (c crowd) end(evicted int) {
 	c.t.Helper()
-	if n := c.OpenConnections(); n > 3 {
+	if n := c.conns.count(); n > 3 {
 		c.t.Errorf("%d connections are open, want at most 3", n)
 	}
-	if c.records.shed != shed {
-		c.t.Errorf("%d connections were shed, want %d", c.records.shed, shed)
+	if c.records.evicted != evicted {
+		c.t.Errorf("%d connections were evicted, want %d", c.records.evicted, evicted)
 	}
 }
 
@@ -105,7 +105,7 @@ func TestQueue(t *testing.T) {
 func TestOldestSilentConnectionGoesFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t)
-		honest := c.caller()
+		honest := c.client()
 		first, second := c.silent(), c.silent()
 		third := c.silent()
 		c.checkGone("the first silent one", first, true)
@@ -114,12 +114,12 @@ func TestOldestSilentConnectionGoesFirst(t *testing.T) {
 			c.silent()
 		}
 		c.checkGone("the third silent one", third, true)
-		before := c.OpenConnections()
+		before := c.conns.count()
 		c.call(honest)
-		if after := c.OpenConnections(); after != before {
-			t.Errorf("the honest caller had to dial anew: %d connections were open, now %d", before, after)
+		if after := c.conns.count(); after != before {
+			t.Errorf("the honest client had to dial anew: %d connections were open, now %d", before, after)
 		}
-		c.call(c.caller()) // a new one gets in
+		c.call(c.client()) // a new client is served
 		c.end(1002)
 	})
 }
@@ -135,7 +135,7 @@ func TestUnfinishedRequestGoesFirst(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := newCrowd(t)
-				honest := c.caller()
+				honest := c.client()
 				conn := c.reviews.mustDial(t)
 				gone := goesAway(conn)
 				fmt.Fprint(conn, requests)
@@ -145,10 +145,10 @@ func TestUnfinishedRequestGoesFirst(t *testing.T) {
 				c.silent()
 				c.checkGone("the unfinished one", gone, true)
 				c.checkGone("the newer one", newer, false)
-				before := c.OpenConnections()
+				before := c.conns.count()
 				c.call(honest)
-				if after := c.OpenConnections(); after != before {
-					t.Errorf("the honest caller had to dial anew: %d connections were open, now %d", before, after)
+				if after := c.conns.count(); after != before {
+					t.Errorf("the honest client had to dial anew: %d connections were open, now %d", before, after)
 				}
 				c.end(1)
 			})
@@ -156,14 +156,14 @@ func TestUnfinishedRequestGoesFirst(t *testing.T) {
 	}
 }
 
-// Whose request is awaited is spared while there are few of them, however long they have been there.
+// Connections awaiting a request are not evicted while they are few, however old they are.
 func TestFewAwaitedAreSpared(t *testing.T) {
 	for _, test := range []struct{ awaited, idle, busy, want int }{
 		{9, 0, 0, 0},
 		{3, 6, 0, 0},
 		{3, 0, 6, 0},
 		{2, 7, 0, 1}, // two are in the middle of a handshake, and peers by the dozen lie idle
-		{2, 1, 6, 1}, // who is being answered goes last
+		{2, 1, 6, 1}, // an active connection is evicted last
 		{2, 0, 7, 2}, // peers by the dozen do not read their answers
 		{0, 0, 9, 2},
 		{1, 1, 1, 0},
@@ -173,7 +173,7 @@ func TestFewAwaitedAreSpared(t *testing.T) {
 	} {
 		var cs connections
 		cs.max = test.awaited + test.idle + test.busy
-		queues := []*queue{&cs.awaited, &cs.idle, &cs.busy}
+		queues := []*queue{&cs.awaited, &cs.idle, &cs.active}
 		for i, n := range []int{test.awaited, test.idle, test.busy} {
 			for range n {
 				conn, _ := net.Pipe()
@@ -202,7 +202,7 @@ func TestFirstRequestIsAnswered(t *testing.T) {
 				answer := make(chan string)
 				go func() { answer <- post(c.reviews.client(t), "http://evergate/slow", body) }()
 				<-c.reached
-				c.caller()
+				c.client()
 				for range 10 {
 					c.silent()
 				}
@@ -219,7 +219,7 @@ func TestFirstRequestIsAnswered(t *testing.T) {
 func TestLongestIdleConnectionGoesSecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t)
-		a, b, busy := c.caller(), c.caller(), c.caller()
+		a, b, busy := c.client(), c.client(), c.client()
 		c.call(a) // so b is idle for longer
 		go call(busy, "/slow")
 		<-c.reached
@@ -233,22 +233,22 @@ func TestLongestIdleConnectionGoesSecond(t *testing.T) {
 	})
 }
 
-// Whoever is new gets in, though all others are being answered: it may be the probe that shows why they are.
+// A new connection is served even when all others are active: it may be the probe that shows why they are.
 func TestLongestBusyConnectionGoesLast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t)
 		var answers [3]chan string
 		for i := range answers {
 			answers[i] = make(chan string, 1)
-			busy := c.caller()
+			busy := c.client()
 			go func() { answers[i] <- call(busy, "/slow") }()
 			<-c.reached
 		}
-		c.caller()
+		c.client()
 		close(c.slowly)
 		for i, want := range []string{`Post "http://evergate/slow": EOF`, "200", "200"} {
 			if got := <-answers[i]; got != want {
-				t.Errorf("caller %d got %q, want %q", i, got, want)
+				t.Errorf("client %d got %q, want %q", i, got, want)
 			}
 		}
 		c.end(1)
@@ -275,13 +275,13 @@ func TestOpsConnectionsAreBounded(t *testing.T) {
 	})
 }
 
-// A peer that does not read cannot hold up the newcomer for whom it has to go: the alert of TLS would wait for it.
+// A peer that does not read cannot hold up the new connection that evicts it: the alert of TLS would wait for it.
 func TestClosingWaitsForNobody(t *testing.T) {
 	keys := newPKI(t)
 	synctest.Test(t, func(t *testing.T) {
 		peer, accepted := net.Pipe()
 		config := keys.server.Clone()
-		config.SessionTicketsDisabled = true // nobody would read them
+		config.SessionTicketsDisabled = true // no client would read them
 		conn := tls.Server(accepted, config)
 		handshake := make(chan error, 1)
 		go func() { handshake <- tls.Client(peer, keys.client).HandshakeContext(t.Context()) }()

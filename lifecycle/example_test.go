@@ -23,13 +23,13 @@ func (p phases) PhaseChanged(_, to string, _ time.Duration, _ int) {
 	}
 }
 func (phases) SelfProbed(string, time.Duration) {}
-func (phases) ConnectionShed()                  {}
+func (phases) ConnectionEvicted()               {}
 
 // A process is filled in, wired to the handlers, and run. Signals come in by a channel: signal.Notify in a command.
 func Example() {
 	signals := make(chan os.Signal, 2)
 	p := &lifecycle.Process{
-		DrainTimeout:    lifecycle.DefaultDrainTimeout, // DrainDelay is 0, so the drain is over when nobody is there
+		DrainTimeout:    lifecycle.DefaultDrainTimeout, // DrainDelay is 0, so the drain ends when no connection is open
 		ShutdownTimeout: lifecycle.DefaultShutdownTimeout,
 		Observer:        phases{signals},
 	}

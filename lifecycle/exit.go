@@ -2,12 +2,13 @@ package lifecycle
 
 import "errors"
 
-// Exit codes of the process. 0 says that it drained: every caller was answered.
+// ExitFailed is the exit code of a process that failed to start or to serve. Exit code 0 says that the process drained:
+// every client was answered. Exit code 2 is for bad flags and bad policies, and not of this package.
+const ExitFailed = 1
+
 const (
-	ExitFailed = 1 // failed to start or to serve
-	ExitUsage  = 2 // bad flags or a bad policy
-	ExitForced = 3 // a second signal cut the shutdown short
-	ExitCutOff = 4 // the shutdown deadline cut somebody off
+	exitForced = 3 // a second signal ended the shutdown early
+	exitCutOff = 4 // the shutdown deadline closed connections that were in use
 )
 
 // ExitError is why a process ended other than by draining.

@@ -9,11 +9,11 @@ import (
 // wrap is the outermost handler of the serving port.
 //
 // Before the process is ready it answers reviews with 503, Retry-After and Connection: close: kube-apiserver's client
-// repeats such a call, within its deadline, and on a new connection, so that it reaches another replica.
+// retries such a call, within its deadline, and on a new connection, so that it reaches another replica.
 //
 // Every answer of a process that is not ready, and the next answer on a connection that has reached its age, says
-// Connection: close. That is decided when the answer begins, not when the request came: a review that was under way
-// when the signal came says goodbye too.
+// Connection: close. That is decided when the answer begins, not when the request arrives, so that the answer to a
+// review that was under way when the signal arrived says it too.
 func (p *Process) wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		a := &answer{ResponseWriter: w, process: p, conn: connectionOf(r.Context()), request: r}
@@ -47,13 +47,13 @@ func (a *answer) begin(status int) {
 	}
 	a.status = status
 	discard(a.request)
-	if a.process.lastOn(a.conn) {
+	if a.process.shouldClose(a.conn) {
 		a.Header().Set("Connection", "close")
 	}
 }
 
-// maxDiscard is how much of a body that no handler has read is read before the answer, as net/http does it: the caller may
-// read nothing before it has sent all.
+// maxDiscard bounds how much of a body that no handler has read is read before the answer, as net/http does it: a
+// client may read nothing before it has sent all.
 const maxDiscard = 256 << 10
 
 // discard reads what is left of a body. net/http would do it a moment later, but to a wire what it reads is no progress.

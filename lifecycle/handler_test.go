@@ -42,7 +42,7 @@ func TestBeforeReady(t *testing.T) {
 	})
 }
 
-// However a handler begins its answer, it says goodbye.
+// However a handler begins its answer, it says Connection: close.
 func TestGoodbyeHoweverAnswered(t *testing.T) {
 	for name, answer := range map[string]func(rw http.ResponseWriter, signal func()){
 		"nothing written": func(_ http.ResponseWriter, signal func()) { signal() },
@@ -76,7 +76,7 @@ func TestGoodbyeHoweverAnswered(t *testing.T) {
 	}
 }
 
-// Whatever is asked, also where net/http itself answers, is answered once and with goodbye.
+// Every request is answered once and with Connection: close, also where net/http itself answers.
 func TestGoodbyeWhateverIsAsked(t *testing.T) {
 	for name, tt := range map[string]struct{ request, want string }{
 		"HEAD":                 {"HEAD /review HTTP/1.1\r\nHost: evergate\r\n\r\n", "HTTP/1.1 200 OK"},
@@ -138,7 +138,7 @@ func TestNoBodyNoReadDeadline(t *testing.T) {
 	})
 }
 
-// A connection is retired by an answer after its age, ±10 %, and never cut.
+// After its age, ±10 %, an answer retires a connection; the server never closes it in between.
 func TestConnectionAge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()

@@ -73,7 +73,7 @@ type pipeAddr struct{}
 func (pipeAddr) Network() string { return "pipe" }
 func (pipeAddr) String() string  { return "pipe" }
 
-// client is a caller that keeps its connections, until the end of the test at most.
+// client is an HTTP client that keeps its connections, until the end of the test at most.
 func (l *pipeListener) client(t *testing.T) *http.Client {
 	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return l.dial(ctx) }}
 	t.Cleanup(transport.CloseIdleConnections)
@@ -85,8 +85,8 @@ type records struct {
 	mu      sync.Mutex
 	log     bytes.Buffer
 	lasted  map[string]time.Duration // by phase
-	probes  []string                 // verdicts
-	shed    int
+	probes  []string                 // results
+	evicted int
 	observe func(from, to string)
 }
 
@@ -109,7 +109,7 @@ func (r *records) phase(name string) time.Duration {
 	return r.lasted[name]
 }
 
-func (r *records) verdicts() []string {
+func (r *records) results() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return append([]string(nil), r.probes...)
@@ -127,16 +127,16 @@ func (r *records) PhaseChanged(from, to string, lasted time.Duration, _ int) {
 	}
 }
 
-func (r *records) SelfProbed(verdict string, _ time.Duration) {
+func (r *records) SelfProbed(result string, _ time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.probes = append(r.probes, verdict)
+	r.probes = append(r.probes, result)
 }
 
-func (r *records) ConnectionShed() {
+func (r *records) ConnectionEvicted() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.shed++
+	r.evicted++
 }
 
 func (r *records) logger() *slog.Logger {
@@ -159,7 +159,7 @@ type world struct {
 	ops     *pipeListener
 	signals chan os.Signal
 	result  chan error
-	reached chan struct{} // told of each request for /slow and /stuck
+	reached chan struct{} // receives for each request for /slow and /stuck
 	slowly  chan struct{} // closed to have them answered
 }
 

@@ -10,21 +10,22 @@ import (
 )
 
 const (
-	// maxOpsConnections is as many as the serving port has by default. Few are in use at one time, but a flood of the
-	// port leaves each connection the time in which as many others are accepted, and kubelet's probe must be read in it: with
-	// 64 of them and 3,400 others a second those were 19 ms, and hardly a probe was answered.
+	// maxOpsConnections is as many as the serving port has by default. Few are in use at one time. But in a flood a
+	// connection lives only until that many others have been accepted, and kubelet's probe must be read by then: with a
+	// bound of 64 and 3,400 new connections a second that was 19 ms, and hardly a probe was answered.
 	maxOpsConnections = DefaultMaxConnections
 
-	// maxOpsHeaderBytes is for all headers of a request to the ops port: Prometheus sends 500 bytes. net/http allows 4 KiB more.
+	// maxOpsHeaderBytes bounds all headers of a request to the ops port: Prometheus sends 500 bytes. net/http allows
+	// 4 KiB more.
 	maxOpsHeaderBytes = 1 << 10
 
-	// maxPages is how many pages may be on their way to their readers at one time: those of a few scrapers and a person or
-	// two. A page of metrics has some 100 KiB.
+	// maxPages bounds how many pages are being sent at one time: enough for a few scrapers and an operator or two. A
+	// page of metrics has some 100 KiB.
 	maxPages = 16
 )
 
-// newOpsServer returns the server of the ops port. Its connections are bounded like those of the serving port. What isProbe
-// says of requests may be nil.
+// newOpsServer returns the server of the ops port. Its connections are bounded like those of the serving port. isProbe
+// reports whether a request is a health probe, which is answered at once; nil: none is.
 func newOpsServer(h http.Handler, isProbe func(*http.Request) bool, log *slog.Logger) *http.Server {
 	pages := newPages(h)
 	s := newServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -33,13 +34,13 @@ func newOpsServer(h http.Handler, isProbe func(*http.Request) bool, log *slog.Lo
 			return
 		}
 		pages.ServeHTTP(w, r)
-	}), &connections{max: maxOpsConnections, shed: func() {}}, log)
+	}), &connections{max: maxOpsConnections, evicted: func() {}}, log)
 	s.MaxHeaderBytes = maxOpsHeaderBytes
 	return s
 }
 
-// opsListener is the listener of the ops port. The kernel holds little of its connections: a request has less than 1 KiB,
-// and readers of pages are few.
+// opsListener is the listener of the ops port. It bounds what the kernel holds of its connections: a request has less
+// than 1 KiB, and few clients read pages.
 type opsListener struct{ net.Listener }
 
 // Accept implements net.Listener.
@@ -52,14 +53,14 @@ func (l opsListener) Accept() (net.Conn, error) {
 	return c, nil
 }
 
-// pages answers with pages that are costly to make and to keep: it has one made at a time, and keeps no more than
-// maxPages of them for readers that are slow. Then the reader that has taken longest is cut off.
+// pages serves pages that are costly to make and to keep. It makes one at a time, and keeps no more than maxPages of
+// them for slow readers: one more cuts off the reader that has taken longest.
 type pages struct {
 	next   http.Handler
 	making chan struct{} // holds one while a page is made
 
 	mu   sync.Mutex
-	sent []*http.ResponseController // to whom pages are on their way, the longest first
+	sent []*http.ResponseController // of pages that are being sent, the longest first
 }
 
 func newPages(next http.Handler) *pages { return &pages{next: next, making: make(chan struct{}, 1)} }
@@ -87,7 +88,7 @@ func (p *pages) make(w http.ResponseWriter, r *http.Request) *page {
 	return made
 }
 
-// begin takes note of a reader, and cuts off the one that has taken longest if there are too many.
+// begin adds a reader. If there are too many, it cuts off the one that has taken longest.
 func (p *pages) begin(reader *http.ResponseController) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -76,7 +76,7 @@ func TestPageIsPassedOn(t *testing.T) {
 	})
 }
 
-// A slow reader is cut off for others that are slow, and for none that has its page already.
+// A slow reader is cut off when there are too many slow ones; a reader that has its page does not count.
 func TestSlowReaderIsSpared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newOps(t, new(atomic.Int32))
@@ -105,7 +105,7 @@ func TestSlowReaderIsSpared(t *testing.T) {
 	})
 }
 
-// One page is made at a time, and none for a reader that has gone.
+// One page is made at a time, and none for a reader that is gone.
 func TestPagesAreMadeOneAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var begun int
@@ -135,7 +135,7 @@ func TestPagesAreMadeOneAtATime(t *testing.T) {
 			synctest.Wait()
 		}
 		if begun != 2 {
-			t.Errorf("%d pages were made, want two: one of the three readers has gone", begun)
+			t.Errorf("%d pages were made, want two: one of the three readers is gone", begun)
 		}
 		for _, conn := range readers {
 			_ = conn.Close()

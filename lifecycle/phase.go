@@ -13,7 +13,7 @@ const (
 	starting  phase = iota // what reviews need is being loaded
 	listening              // the socket is bound and served
 	ready                  // the self-probe succeeded
-	draining               // told to stop; still serving, saying goodbye
+	draining               // told to stop; still serving, with Connection: close
 	stopping               // Shutdown was called
 	stopped                // all answered, telemetry flushed
 )
@@ -24,12 +24,11 @@ func (p phase) String() string {
 
 func (p *Process) phase() phase { return phase(p.current.Load()) }
 
-// enter begins the next phase and tells of it: one log line, one observation. Only the goroutine of Process.live calls
-// it.
+// enter begins the next phase, logs one line and calls the Observer once. Only the goroutine of Process.live calls it.
 func (p *Process) enter(next phase, attrs ...any) {
 	now, last := time.Now(), p.phase()
-	p.current.Store(int32(next)) // before anything is told: readiness is false first
-	lasted, open := now.Sub(p.since), p.OpenConnections()
+	p.current.Store(int32(next)) // before the log and the Observer: readiness is false first
+	lasted, open := now.Sub(p.since), p.conns.count()
 	p.since = now
 	p.Log.Info("phase changed", append([]any{
 		slog.String("from", last.String()), slog.String("to", next.String()),

@@ -3,7 +3,6 @@ package lifecycle
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -12,29 +11,31 @@ import (
 	"time"
 )
 
-// Defaults of the times and bounds that are flags. A Process takes its fields as they are: zero is zero.
+// Defaults of the durations and bounds that are flags. A Process takes its fields as they are: zero is zero.
 const (
-	// DefaultDrainDelay covers the way of an endpoint's removal to every node's kube-proxy: seconds on a large cluster.
+	// DefaultDrainDelay covers the propagation of an endpoint's removal to every node's kube-proxy, which takes seconds
+	// in a large cluster.
 	DefaultDrainDelay = 10 * time.Second
 
-	// DefaultDrainTimeout is what a roll-out may wait for one replica. kube-apiserver keeps a connection that it does
-	// not use for 90 s, so a quiet cluster reaches this bound; 95 s lets the client close even those.
+	// DefaultDrainTimeout bounds how long a roll-out waits for one replica. kube-apiserver keeps an idle connection for
+	// 90 s, so that a quiet cluster reaches this bound; with 95 s the client closes even those.
 	DefaultDrainTimeout = 30 * time.Second
 
 	// DefaultShutdownTimeout is above the 6 s for which a fresh connection without a request holds up Shutdown, and
 	// above the timeoutSeconds of any webhook that ought to be in use.
 	DefaultShutdownTimeout = 15 * time.Second
 
-	// DefaultMaxConnectionAge spreads callers over the replicas of a scale-up within minutes, for one more handshake
+	// DefaultMaxConnectionAge spreads clients over the replicas of a scale-up within minutes, for one more handshake
 	// per connection in that time.
 	DefaultMaxConnectionAge = 5 * time.Minute
 
-	// DefaultMaxConnections is above what honest callers open and below what hurts. Six API servers that keep 25 idle
+	// DefaultMaxConnections is above what honest clients open and below what hurts. Six API servers that keep 25 idle
 	// connections to each of six paths hold 900, and the rest is for reviews under way.
 	//
-	// A TLS connection costs 50 KiB of resident memory, idle or not (16 KiB of them stack, which the handshake has grown,
-	// and a third garbage), and 125 KiB with a header that has come to its limit and does not end, or with the costliest
-	// certificates that a client may present. The kernel holds up to 160 KiB more of what was sent and is not read.
+	// A TLS connection costs 50 KiB of resident memory, idle or not: 16 KiB of them are stack, which the handshake has
+	// grown, and a third is garbage. It costs 125 KiB with a header that has come to its limit and does not end, or with
+	// the costliest certificates that a client may present. The kernel holds up to 160 KiB more of what was sent and is
+	// not read.
 	DefaultMaxConnections = 1024
 )
 
@@ -54,16 +55,16 @@ type Process struct {
 	// the self-probe. All others get 503 until then. Nil exempts none.
 	Exempt func(*http.Request) bool
 
-	// Probe makes a review of its own through the socket and returns nil if it was answered rightly; ErrBusy if it was
-	// turned away for load; an error whose Timeout method says true if no answer came before its context was done; else
-	// what was wrong. Each call dials anew and closes its connection: one that it kept would hold up the drain.
+	// Probe makes a review of its own through the socket. It returns nil for a right answer, an error whose Timeout
+	// method returns true if no answer came before its context was done, and any other error for a wrong answer. Each
+	// call dials anew and closes its connection: one that it kept would hold up the drain.
 	Probe func(context.Context) error
 
 	// OpsListener and OpsHandler serve the ops port (health, metrics) from starting to the end.
 	OpsListener net.Listener
 	OpsHandler  http.Handler
 
-	// OnStop is called in order when all is answered, to flush telemetry. What it returns is logged.
+	// OnStop is called in order when all requests are answered, to flush telemetry. Its errors are logged.
 	OnStop []func(context.Context) error
 
 	DrainDelay      time.Duration // the least that a drain lasts
@@ -84,25 +85,25 @@ type Process struct {
 	watchdog watchdog
 }
 
-// Observer hears what metrics are made of. Its methods are called from several goroutines and must not block.
+// Observer is called for what metrics are made of. Its methods are called from several goroutines and must not block.
 type Observer interface {
-	// PhaseChanged tells that the phase from is over, how long it lasted, and how many connections were open.
+	// PhaseChanged is called when the phase from is over, with how long it lasted and how many connections were open.
 	PhaseChanged(from, to string, lasted time.Duration, open int)
 
-	// SelfProbed tells of each self-probe: ok, busy, wrong or hung.
-	SelfProbed(verdict string, took time.Duration)
+	// SelfProbed is called for each self-probe: its result is ok, busy, wrong or hung.
+	SelfProbed(result string, took time.Duration)
 
-	// ConnectionShed tells that a connection was closed because MaxConnections were open.
-	ConnectionShed()
+	// ConnectionEvicted is called when a connection was closed because MaxConnections were open.
+	ConnectionEvicted()
 }
 
-type noObserver struct{}
+type nopObserver struct{}
 
-func (noObserver) PhaseChanged(string, string, time.Duration, int) {}
-func (noObserver) SelfProbed(string, time.Duration)                {}
-func (noObserver) ConnectionShed()                                 {}
+func (nopObserver) PhaseChanged(string, string, time.Duration, int) {}
+func (nopObserver) SelfProbed(string, time.Duration)                {}
+func (nopObserver) ConnectionEvicted()                              {}
 
-// Ready returns nil if the process wants reviews, else why not. It is what /readyz answers.
+// Ready returns nil if the process accepts reviews, else an error that says why not. It is what /readyz answers.
 func (p *Process) Ready() error {
 	switch now := p.phase(); {
 	case now == ready, now == draining && p.KeepReady:
@@ -112,20 +113,12 @@ func (p *Process) Ready() error {
 	}
 }
 
-// Live returns an error if the process hangs and must be restarted. It is what /livez answers. Only a self-probe that
-// is not answered, several times in a row, makes it fall, and only while ready: a wrong answer, a bad certificate or
-// load is nothing that a restart would fix. A review that never comes back, while others do, is not seen from here: it
-// is for the Handler to know, and to be asked beside Live.
+// Live returns an error if the process hangs and must be restarted. It is what /livez answers. Only self-probes that
+// are not answered, several in a row, make it fail, and only while ready: a restart would not fix a wrong answer, a bad
+// certificate or load. Live does not see a stuck review while others are answered: the Handler detects it.
 func (p *Process) Live() error {
 	if p.phase() != ready {
 		return nil
 	}
 	return p.watchdog.live()
 }
-
-// OpenConnections returns how many connections are open on the serving port.
-func (p *Process) OpenConnections() int { return p.conns.count() }
-
-// ErrBusy is what a Probe returns, or wraps, when its review was turned away for load. A busy process is neither
-// hung nor wrong: to restart it, or to send its callers to the others, would make the load worse.
-var ErrBusy = errors.New("busy")

@@ -10,105 +10,105 @@ import (
 	"time"
 )
 
-// stopTimeout is for what comes after the last review: closing the ops port, flushing telemetry. An exporter that is
+// stopTimeout bounds what follows the last review: closing the ops port, flushing telemetry. An exporter that can be
 // reached at all takes far less, and the node waits.
 const stopTimeout = 5 * time.Second
 
-// opsStopTimeout is the part of stopTimeout in which who still reads metrics may finish. A scrape takes some
-// milliseconds; a connection without a request would hold up Shutdown for 5 s, and nothing would be left for telemetry.
+// opsStopTimeout is the part of stopTimeout in which a client that reads metrics may finish. A scrape takes some
+// milliseconds. A connection without a request would hold up Shutdown for 5 s and leave nothing for telemetry.
 const opsStopTimeout = time.Second
 
-// Run lives through all phases and returns when the process should exit: nil after a drain in which every caller was
+// Run goes through all phases and returns when the process should exit: nil after a drain in which every client was
 // answered, else an *ExitError.
 //
 // The first signal, the end of ctx, or a server that fails, begins the drain. A second signal makes Run return at once,
 // whatever is under way.
 func (p *Process) Run(ctx context.Context, signals <-chan os.Signal) error {
-	asked, ask := context.WithCancelCause(ctx) // done: stop, but answer everybody
-	defer ask(nil)
-	forced, force := context.WithCancelCause(context.WithoutCancel(ctx)) // done: exit
-	defer force(nil)
+	drainCtx, drain := context.WithCancelCause(ctx) // done: stop, but answer every client
+	defer drain(nil)
+	killCtx, kill := context.WithCancelCause(context.WithoutCancel(ctx)) // done: exit
+	defer kill(nil)
 	p.prepare()
 	go func() {
 		for _, act := range []func(os.Signal){
-			func(s os.Signal) { ask(fmt.Errorf("signal: %s", s)) },
-			func(s os.Signal) { force(fmt.Errorf("forced to exit while %s by a second signal: %s", p.phase(), s)) },
+			func(s os.Signal) { drain(fmt.Errorf("signal: %s", s)) },
+			func(s os.Signal) { kill(fmt.Errorf("forced to exit while %s by a second signal: %s", p.phase(), s)) },
 		} {
 			select {
 			case s := <-signals:
 				act(s)
-			case <-forced.Done(): // Run has returned
+			case <-killCtx.Done(): // Run has returned
 				return
 			}
 		}
 	}()
 	result := make(chan error, 1)
-	go func() { result <- p.live(asked, forced, ask) }()
+	go func() { result <- p.live(drainCtx, killCtx, drain) }()
 	select {
 	case err := <-result:
 		return err
-	case <-forced.Done():
-		return exitError(ExitForced, context.Cause(forced))
+	case <-killCtx.Done():
+		return exitError(exitForced, context.Cause(killCtx))
 	}
 }
 
-// prepare fills in what the fields leave open.
+// prepare fills in the fields that are not set.
 func (p *Process) prepare() {
 	if p.Log == nil {
 		p.Log = slog.New(slog.DiscardHandler)
 	}
 	if p.Observer == nil {
-		p.Observer = noObserver{}
+		p.Observer = nopObserver{}
 	}
-	p.conns.maxAge, p.conns.max, p.conns.shed = p.MaxConnectionAge, p.MaxConnections, p.Observer.ConnectionShed
+	p.conns.maxAge, p.conns.max, p.conns.evicted = p.MaxConnectionAge, p.MaxConnections, p.Observer.ConnectionEvicted
 	p.since = time.Now()
 }
 
-// live goes through the phases. It unwinds without waiting for anybody when forced is done.
-func (p *Process) live(asked, forced context.Context, ask context.CancelCauseFunc) error {
+// live goes through the phases. When killCtx is done it returns without waiting for anything.
+func (p *Process) live(drainCtx, killCtx context.Context, drain context.CancelCauseFunc) error {
 	ops := newOpsServer(p.OpsHandler, p.Exempt, p.Log)
 	if p.OpsListener != nil {
-		go serve(ops, opsListener{p.OpsListener}, ask)
+		go serve(ops, opsListener{p.OpsListener}, drain)
 	}
-	err := p.serveReviews(asked, forced, ask)
-	p.finish(forced, ops)
+	err := p.serveReviews(drainCtx, killCtx, drain)
+	p.finish(killCtx, ops)
 	p.enter(stopped)
 	return err
 }
 
 // serveReviews serves the reviews of a whole life, from starting to the end of stopping.
-func (p *Process) serveReviews(asked, forced context.Context, ask context.CancelCauseFunc) error {
-	listener, err := p.Open(asked)
+func (p *Process) serveReviews(drainCtx, killCtx context.Context, drain context.CancelCauseFunc) error {
+	listener, err := p.Open(drainCtx)
 	switch {
-	case err != nil && asked.Err() == nil:
+	case err != nil && drainCtx.Err() == nil:
 		return exitError(ExitFailed, fmt.Errorf("start: %w", err))
 	case err != nil: // told to stop while loading
-		return failure(asked)
+		return failure(drainCtx)
 	}
 	server := newServer(p.wrap(p.Handler), &p.conns, p.Log)
 	if p.TLS != nil {
 		server.TLSConfig = onWires(p.TLS)
 	}
-	go serve(server, listener, ask)
+	go serve(server, listener, drain)
 	p.enter(listening, slog.String("address", listener.Addr().String()))
 
-	if p.becomeReady(asked) {
+	if p.becomeReady(drainCtx) {
 		p.enter(ready)
-		p.watch(asked)
-		p.enter(draining, slog.Any("why", context.Cause(asked)), slog.String("at_most", p.drainTimeout().String()))
-		p.drain(forced)
+		p.watch(drainCtx)
+		p.enter(draining, slog.Any("why", context.Cause(drainCtx)), slog.String("at_most", p.drainTimeout().String()))
+		p.drain(killCtx)
 	}
 	p.enter(stopping)
-	err = p.shutdown(forced, server)
-	if failed := failure(asked); failed != nil {
-		return failed // it came first
+	err = p.shutdown(killCtx, server)
+	if failed := failure(drainCtx); failed != nil {
+		return failed // it happened first
 	}
 	return err
 }
 
-// failure returns the error that a process was told to stop by; nil if it was a signal.
-func failure(asked context.Context) error {
-	if e, ok := errors.AsType[*ExitError](context.Cause(asked)); ok {
+// failure returns the error that made the process stop; nil if a signal did.
+func failure(drainCtx context.Context) error {
+	if e, ok := errors.AsType[*ExitError](context.Cause(drainCtx)); ok {
 		return e
 	}
 	return nil
@@ -116,7 +116,7 @@ func failure(asked context.Context) error {
 
 func (p *Process) drainTimeout() time.Duration { return max(p.DrainTimeout, p.DrainDelay) }
 
-// drain returns when callers have been given the time to go, and have gone or used up theirs.
+// drain waits for DrainDelay, and then until no connection is open, at most until the drain timeout.
 func (p *Process) drain(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, p.drainTimeout())
 	defer cancel()
@@ -125,13 +125,14 @@ func (p *Process) drain(ctx context.Context) {
 	}
 }
 
-// shutdown closes the listener, waits for what is being answered, and cuts what is not in time.
+// shutdown closes the listener, waits until the requests under way are answered, and closes the connections of those
+// that are not answered in time.
 func (p *Process) shutdown(ctx context.Context, s *http.Server) error {
 	ctx, cancel := context.WithTimeout(ctx, p.ShutdownTimeout)
 	defer cancel()
 	switch err := s.Shutdown(ctx); {
 	case err == nil:
-		p.conns.waitNone(ctx) // those that Shutdown closed are gone in a moment, not at once
+		p.conns.waitNone(ctx) // net/http reports those that Shutdown closed a moment later
 		return nil
 	case !errors.Is(err, ctx.Err()): // all is answered, only closing the listener failed
 		p.Log.Warn("the listener was not closed cleanly", slog.Any("error", err))
@@ -139,7 +140,7 @@ func (p *Process) shutdown(ctx context.Context, s *http.Server) error {
 	}
 	open := p.conns.count()
 	_ = s.Close() // its error is that of the listener, which Shutdown has closed
-	return exitError(ExitCutOff, fmt.Errorf("shutdown: connections cut off after %s: %d", p.ShutdownTimeout, open))
+	return exitError(exitCutOff, fmt.Errorf("shutdown: connections cut off after %s: %d", p.ShutdownTimeout, open))
 }
 
 // finish closes the ops port, after the last review so that the end can be scraped, and calls the OnStop hooks.
@@ -149,7 +150,7 @@ func (p *Process) finish(ctx context.Context, ops *http.Server) {
 	scraped, cancelScrape := context.WithTimeout(ctx, opsStopTimeout)
 	defer cancelScrape()
 	if ops.Shutdown(scraped) != nil {
-		_ = ops.Close() // whoever still reads metrics is no caller
+		_ = ops.Close() // a client that still reads metrics awaits no review
 	}
 	for _, stop := range p.OnStop {
 		if err := stop(ctx); err != nil {

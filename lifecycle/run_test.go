@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A whole life, told by its log.
+// A whole life, as the log shows it.
 func TestPhases(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
@@ -66,18 +66,18 @@ func TestDrainLasts(t *testing.T) {
 	const never = time.Hour
 	for name, tt := range map[string]struct {
 		delay, timeout time.Duration
-		leaves         time.Duration // after the signal; 0: nobody was there
+		leaves         time.Duration // after the signal; 0: no client was connected
 		want           time.Duration
 	}{
-		"nobody is there":                 {10 * time.Second, 30 * time.Second, 0, 10 * time.Second},
-		"the caller leaves at once":       {10 * time.Second, 30 * time.Second, time.Second, 10 * time.Second},
-		"the caller leaves later":         {10 * time.Second, 30 * time.Second, 17 * time.Second, 17 * time.Second},
-		"the caller stays":                {10 * time.Second, 30 * time.Second, never, 30 * time.Second},
-		"longer than callers stay":        {10 * time.Second, 95 * time.Second, 90 * time.Second, 90 * time.Second},
-		"a timeout below the delay":       {10 * time.Second, 5 * time.Second, never, 10 * time.Second},
-		"no delay, the caller leaves":     {0, 30 * time.Second, 3 * time.Second, 3 * time.Second},
-		"no delay, nobody is there":       {0, 30 * time.Second, 0, 0},
-		"neither, but a caller who stays": {0, 0, never, 0},
+		"no client":                   {10 * time.Second, 30 * time.Second, 0, 10 * time.Second},
+		"the client leaves at once":   {10 * time.Second, 30 * time.Second, time.Second, 10 * time.Second},
+		"the client leaves later":     {10 * time.Second, 30 * time.Second, 17 * time.Second, 17 * time.Second},
+		"the client stays":            {10 * time.Second, 30 * time.Second, never, 30 * time.Second},
+		"longer than clients stay":    {10 * time.Second, 95 * time.Second, 90 * time.Second, 90 * time.Second},
+		"a timeout below the delay":   {10 * time.Second, 5 * time.Second, never, 10 * time.Second},
+		"no delay, the client leaves": {0, 30 * time.Second, 3 * time.Second, 3 * time.Second},
+		"no delay, no client":         {0, 30 * time.Second, 0, 0},
+		"neither, but a client stays": {0, 0, never, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -115,8 +115,8 @@ func TestDrainSaysGoodbye(t *testing.T) {
 		}
 		checkCall(t, kept, "/review", "200 close") // on the connection that it has
 		synctest.Wait()
-		if n := w.OpenConnections(); n != 0 {
-			t.Errorf("%d connections are open after goodbye, want 0", n)
+		if n := w.conns.count(); n != 0 {
+			t.Errorf("%d connections are open after Connection: close, want 0", n)
 		}
 		checkCall(t, kept, "/review", "200 close") // on a new one
 		checkCall(t, kept, "/nowhere", "404 close 404 page not found")
@@ -186,7 +186,7 @@ func TestOpsPortIsLast(t *testing.T) {
 	})
 }
 
-// Who is on the ops port leaves most of the time to the telemetry that has to be flushed.
+// Clients of the ops port leave most of the time to the telemetry that has to be flushed.
 func TestOpsPortDoesNotHoldUpTelemetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
@@ -217,9 +217,9 @@ func TestShutdownDeadline(t *testing.T) {
 		<-w.reached
 		w.signal()
 		if got, want := <-slow, `Post "http://evergate/stuck": EOF`; got != want {
-			t.Errorf("who was cut off got %q, want %q", got, want)
+			t.Errorf("the client that was cut off got %q, want %q", got, want)
 		}
-		w.checkEnd(t, ExitCutOff, "shutdown: connections cut off after 15s: 1")
+		w.checkEnd(t, exitCutOff, "shutdown: connections cut off after 15s: 1")
 		close(w.slowly)
 		checkPhase(t, w, "draining", DefaultDrainTimeout)
 		checkPhase(t, w, "stopping", DefaultShutdownTimeout)
@@ -280,7 +280,7 @@ func TestSecondSignal(t *testing.T) {
 				elapse(tt.after)
 				second := time.Now()
 				w.signals <- os.Interrupt
-				w.checkEnd(t, ExitForced, tt.want)
+				w.checkEnd(t, exitForced, tt.want)
 				if took := time.Since(second); took != 0 {
 					t.Errorf("Run returned %s after the second signal, want at once", took)
 				}
@@ -300,7 +300,7 @@ func TestStoppedBeforeReady(t *testing.T) {
 		"listening": {func(w *world) {
 			w.Probe = func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
 		}, "draining"},
-		"between probes": {func(w *world) { w.Probe = func(context.Context) error { return ErrBusy } }, "draining"},
+		"between probes": {func(w *world) { w.Probe = func(context.Context) error { return errors.New("429") } }, "draining"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -353,9 +353,9 @@ func TestFailures(t *testing.T) {
 		}, ExitFailed, "start: listen tcp: address already in use", 0},
 		"a failure to start with a code of its own": {func(w *world) {
 			w.Open = func(context.Context) (net.Listener, error) {
-				return nil, &ExitError{ExitUsage, errors.New("policy.yaml:3:1: unknown field")}
+				return nil, &ExitError{2, errors.New("policy.yaml:3:1: unknown field")}
 			}
-		}, ExitUsage, "start: policy.yaml:3:1: unknown field", 0},
+		}, 2, "start: policy.yaml:3:1: unknown field", 0},
 		"the serving port fails": {func(w *world) {
 			time.AfterFunc(time.Hour, func() { _ = w.reviews.Close() })
 		}, ExitFailed, "serve pipe: use of closed network connection", DefaultDrainDelay},

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// goesAway returns a channel that tells when the other side closes a connection.
+// goesAway returns a channel that receives when the other side closes a connection.
 func goesAway(conn net.Conn) <-chan time.Time {
 	gone := make(chan time.Time, 1)
 	go func() {
@@ -37,7 +37,7 @@ func TestUnusedConnectionIsKept(t *testing.T) {
 				start, gone := time.Now(), goesAway(conn)
 				fmt.Fprint(conn, first)
 				if kept := (<-gone).Sub(start); kept != 3*time.Minute {
-					t.Errorf("an unused connection was cut after %s, want 3m", kept)
+					t.Errorf("an idle connection was closed after %s, want 3m", kept)
 				}
 			})
 		})

@@ -20,7 +20,7 @@ import (
 	"time"
 )
 
-// pki is a serving certificate and who trusts it.
+// pki is a serving certificate and the clients that trust it.
 type pki struct {
 	server, client *tls.Config
 }
@@ -115,10 +115,10 @@ func (r *replica) terminate(t *testing.T) {
 	checkExit(t, <-r.result, 0, "")
 }
 
-// Callers that keep their connections go on as fast as they can while replica after replica is replaced. None of their
+// Clients that keep their connections go on as fast as they can while replica after replica is replaced. None of their
 // calls may fail, though every connection of theirs ends on each replica.
 func TestRollOut(t *testing.T) {
-	const callers, rollOuts = 8, 10
+	const clients, rollOuts = 8, 10
 	keys := newPKI(t)
 	current := startReplica(t, keys)
 	var endpoint atomic.Pointer[string] // what the Service's address leads to
@@ -127,7 +127,7 @@ func TestRollOut(t *testing.T) {
 	var wg sync.WaitGroup
 	done, called := make(chan struct{}), make(chan struct{})
 	var calls atomic.Int64
-	for range callers {
+	for range clients {
 		transport := &http.Transport{
 			TLSClientConfig: keys.client,
 			// A client dials ahead, and keeps what it did not need in the end: kube-apiserver for 90 s.
@@ -156,7 +156,7 @@ func TestRollOut(t *testing.T) {
 		})
 	}
 	for range rollOuts {
-		for range 10 * callers { // each has its connections by now
+		for range 10 * clients { // each has its connections by now
 			<-called
 		}
 		next := startReplica(t, keys)

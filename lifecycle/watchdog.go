@@ -14,36 +14,33 @@ const (
 	// ten seconds is nothing.
 	probeInterval = 10 * time.Second
 
-	// probeTimeout is kube-apiserver's default timeoutSeconds: what takes longer is of use to nobody. It is a
-	// second more than a review may then wait before it is turned away, so that load shows as ErrBusy.
+	// probeTimeout is kube-apiserver's default timeoutSeconds: an API server has no use for a later answer.
 	probeTimeout = 10 * time.Second
 
 	// probeThreshold is how many self-probes in a row must fail: one may meet a long pause of a starved node.
 	probeThreshold = 3
 
-	// firstProbeInterval is between self-probes that have never succeeded. Somebody waits for this replica.
+	// firstProbeInterval is between self-probes until one has succeeded: the roll-out waits for this replica.
 	firstProbeInterval = time.Second
 )
 
-// verdict is what a self-probe showed.
-type verdict string
+// probeResult is what a self-probe showed.
+type probeResult string
 
 const (
-	healthy verdict = "ok"
-	busy    verdict = "busy"  // turned away for load, or not answered in time while other reviews were
-	wrong   verdict = "wrong" // answered wrongly, or not reached: certificate, connection, uid, shape
-	hung    verdict = "hung"  // not answered in time, and neither was anything else
+	healthy probeResult = "ok"
+	busy    probeResult = "busy"  // not answered in time, while reviews of clients were
+	wrong   probeResult = "wrong" // answered wrongly, or not reached: certificate, connection, uid, shape
+	hung    probeResult = "hung"  // not answered in time, and neither was any review
 )
 
-// judge says what a self-probe showed that ended in err. answered says that reviews of others were answered meanwhile,
-// which a hung process does not do.
-func judge(err error, answered bool) verdict {
+// resultOf returns what a self-probe that ended in err showed. answered: reviews of clients were answered meanwhile, so
+// that the process does not hang.
+func resultOf(err error, answered bool) probeResult {
 	var timeout interface{ Timeout() bool }
 	switch {
 	case err == nil:
 		return healthy
-	case errors.Is(err, ErrBusy):
-		return busy
 	case !errors.As(err, &timeout) || !timeout.Timeout():
 		return wrong
 	case answered:
@@ -53,7 +50,7 @@ func judge(err error, answered bool) verdict {
 	}
 }
 
-// watchdog counts what self-probes showed.
+// watchdog counts the results of self-probes.
 type watchdog struct {
 	mu     sync.Mutex
 	hung   int   // in a row
@@ -62,10 +59,10 @@ type watchdog struct {
 }
 
 // note counts a self-probe and returns how many have failed in a row.
-func (w *watchdog) note(v verdict, err error) int {
+func (w *watchdog) note(r probeResult, err error) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	switch v {
+	switch r {
 	case hung:
 		w.hung, w.failed, w.err = w.hung+1, w.failed+1, err
 	case wrong:
@@ -94,62 +91,62 @@ func (w *watchdog) live() error {
 	return fmt.Errorf("hung: the self-probe got no answer %d times in a row, nor did any review", w.hung)
 }
 
-// probe makes one self-probe. The Probe runs beside its deadline, so that one that ignores it is a hang like any other.
-func (p *Process) probe(ctx context.Context) (verdict, error) {
+// probe makes one self-probe. Probe runs in a goroutine of its own, so that one that ignores its deadline counts as hung.
+func (p *Process) probe(ctx context.Context) (probeResult, error) {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	start, answered := time.Now(), p.answered.Load()
-	result := make(chan error, 1)
-	go func() { result <- p.Probe(ctx) }()
+	done := make(chan error, 1)
+	go func() { done <- p.Probe(ctx) }()
 	var err error
 	select {
-	case err = <-result:
+	case err = <-done:
 	case <-ctx.Done():
 		err = ctx.Err()
 	}
-	v := judge(err, p.answered.Load() > answered)
+	result := resultOf(err, p.answered.Load() > answered)
 	if !errors.Is(ctx.Err(), context.Canceled) { // told to stop: it showed nothing
-		p.Observer.SelfProbed(string(v), time.Since(start))
+		p.Observer.SelfProbed(string(result), time.Since(start))
 	}
-	return v, err
+	return result, err
 }
 
-// becomeReady probes until a self-probe succeeds. It returns false if the process is told to stop before.
-func (p *Process) becomeReady(asked context.Context) bool {
-	told := ""
+// becomeReady probes until a self-probe succeeds. It returns false if the process is told to stop earlier.
+func (p *Process) becomeReady(drainCtx context.Context) bool {
+	logged := ""
 	for {
-		v, err := p.probe(asked)
+		result, err := p.probe(drainCtx)
 		switch {
-		case asked.Err() != nil:
+		case drainCtx.Err() != nil:
 			return false
-		case v == healthy:
+		case result == healthy:
 			return true
-		case err.Error() != told: // a certificate that is not trusted yet says the same once a second
-			told = err.Error()
-			p.Log.Warn("not ready yet: the self-probe failed", slog.String("verdict", string(v)), slog.Any("error", err))
+		case err.Error() != logged: // a certificate that is not trusted yet gives the same error once a second
+			logged = err.Error()
+			p.Log.Warn("not ready yet: the self-probe failed", slog.String("verdict", string(result)), slog.Any("error", err))
 		}
-		if !sleep(asked, firstProbeInterval) {
+		if !sleep(drainCtx, firstProbeInterval) {
 			return false
 		}
 	}
 }
 
 // watch repeats the self-probe until the process is told to stop.
-func (p *Process) watch(asked context.Context) {
-	for before := healthy; sleep(asked, probeInterval); {
-		v, err := p.probe(asked)
-		if asked.Err() != nil {
+func (p *Process) watch(drainCtx context.Context) {
+	for before := healthy; sleep(drainCtx, probeInterval); {
+		result, err := p.probe(drainCtx)
+		if drainCtx.Err() != nil {
 			return
 		}
-		inARow := p.watchdog.note(v, err)
+		inARow := p.watchdog.note(result, err)
 		switch {
-		case v != healthy:
-			p.Log.Warn("the self-probe failed", slog.String("verdict", string(v)),
+		case result != healthy:
+			p.Log.Warn("the self-probe failed", slog.String("verdict", string(result)),
 				slog.Int("failed_in_a_row", inARow), slog.Any("error", err))
 		case before != healthy:
 			p.Log.Info("the self-probe succeeded again")
 		}
-		before = v
+		before = result
 	}
 }
 

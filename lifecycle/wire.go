@@ -8,11 +8,11 @@ import (
 	"sync/atomic"
 )
 
-// maxUnseen is how many bytes TLS may read from a connection before anything comes of them: the end of the handshake,
-// the header of a request, some of its body. crypto/tls keeps what it reads of a handshake message, up to 256 KiB and
-// also after the handshake, and what it has parsed for as long as the connection lasts, so that a bound must come before
-// it. The first flight of an honest client has 2 KiB, with six certificates of 4,096 bits 12; the header of a request has
-// at most maxHeaderBytes and the 4 KiB that net/http adds, in records of up to 16 KiB.
+// maxUnseen bounds how many bytes TLS may read from a connection without progress: the end of the handshake, the header
+// of a request, some of its body. crypto/tls keeps what it reads of a handshake message, up to 256 KiB and also after
+// the handshake, and what it has parsed for as long as the connection lasts, so that a bound must come before it. The
+// first flight of an honest client has 2 KiB, with six certificates of 4,096 bits 12. The header of a request has at
+// most maxHeaderBytes and the 4 KiB that net/http adds, in records of up to 16 KiB.
 const maxUnseen = 16<<10 + maxRecord
 
 // maxRecord is the longest record of TLS: its header, 16 KiB of text, and the 2 KiB that encryption may add in TLS 1.2.
@@ -33,7 +33,7 @@ func newWire(c net.Conn) *wire {
 	return w
 }
 
-// progress takes note that something has come of what was read.
+// progress records that what was read was of use, and allows maxUnseen bytes more.
 func (w *wire) progress() { w.left.Store(maxUnseen) }
 
 // Read implements net.Conn.
@@ -51,9 +51,9 @@ func (w *wire) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// readBuffer and writeBuffer are what the kernel may hold of each connection, for which it takes twice as much memory. The
-// container's limit counts that too. Left alone, it grows to megabytes where a peer sends and is not read, or does not
-// read. 64 KiB in flight are what a connection starts with, and 32 MiB a second between two zones.
+// readBuffer and writeBuffer bound what the kernel holds of each connection, for which it takes twice as much memory. The
+// container's limit counts that too. Without a bound it grows to megabytes where a peer sends and is not read, or does
+// not read. 64 KiB in flight are what a connection starts with, and 32 MiB a second between two zones.
 const (
 	readBuffer  = 64 << 10
 	writeBuffer = 16 << 10
@@ -62,7 +62,7 @@ const (
 // limitBuffers bounds what the kernel holds of a connection.
 func limitBuffers(c net.Conn, read, write int) {
 	if b, ok := c.(buffered); ok {
-		_, _ = b.SetReadBuffer(read), b.SetWriteBuffer(write) // they fail when the connection has gone
+		_, _ = b.SetReadBuffer(read), b.SetWriteBuffer(write) // they fail when the connection is closed
 	}
 }
 
@@ -85,7 +85,7 @@ func (l wires) Accept() (net.Conn, error) {
 	return newWire(c), nil
 }
 
-// onWires returns a copy of config that tells each wire of its handshake.
+// onWires returns a copy of config that sets the handshake of each wire.
 func onWires(config *tls.Config) *tls.Config {
 	config = config.Clone()
 	next := config.GetConfigForClient

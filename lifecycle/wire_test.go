@@ -51,7 +51,7 @@ func TestWireIsBounded(t *testing.T) {
 	}
 }
 
-// kernel is a connection that tells which buffers it is given.
+// kernel is a connection that records which buffers it is given.
 type kernel struct {
 	net.Conn
 	read, write int
@@ -187,7 +187,7 @@ func TestLongBodyIsRead(t *testing.T) {
 		body, _ := io.ReadAll(r.Body)
 		_, _ = w.Write(body)
 	})
-	s := newServer(echo, &connections{shed: func() {}}, slog.New(slog.DiscardHandler))
+	s := newServer(echo, &connections{evicted: func() {}}, slog.New(slog.DiscardHandler))
 	s.TLSConfig = onWires(keys.server)
 	go serve(s, l, func(error) {})
 	defer s.Close()
@@ -236,7 +236,7 @@ func TestEvictedRequestEnds(t *testing.T) {
 		go func() { _, _ = io.WriteString(conn, request) }() // its first byte is all that net/http waits for
 		synctest.Wait()
 		for range 3 { // all others are answered too, so that the longest has to go
-			busy := c.caller()
+			busy := c.client()
 			go call(busy, "/slow")
 			<-c.reached
 		}

@@ -7,14 +7,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// lifecycleMetrics tell how the process comes and goes.
+// lifecycleMetrics count the phases, self-probes and evicted connections of the process.
 type lifecycleMetrics struct {
 	phase     *prometheus.GaugeVec
 	lasted    *prometheus.GaugeVec
 	open      *prometheus.GaugeVec
 	probes    *prometheus.CounterVec
 	probeTime prometheus.Histogram
-	shed      prometheus.Counter
+	evicted   prometheus.Counter
 }
 
 func newLifecycleMetrics(f promauto.Factory) lifecycleMetrics {
@@ -40,14 +40,14 @@ func newLifecycleMetrics(f promauto.Factory) lifecycleMetrics {
 			Help:    "How long self-probes took, with their TLS handshake.",
 			Buckets: reviewSeconds(),
 		}),
-		shed: f.NewCounter(prometheus.CounterOpts{
+		evicted: f.NewCounter(prometheus.CounterOpts{
 			Name: "evergate_connections_shed_total",
 			Help: "Connections that were closed because too many were open.",
 		}),
 	}
 }
 
-// PhaseChanged tells that the phase from is over, how long it lasted, and how many connections were open at its end.
+// PhaseChanged records that the phase from is over, how long it lasted, and how many connections were open at its end.
 func (m *Metrics) PhaseChanged(from, to string, lasted time.Duration, open int) {
 	l := &m.lifecycle
 	l.lasted.WithLabelValues(from).Set(lasted.Seconds())
@@ -56,11 +56,11 @@ func (m *Metrics) PhaseChanged(from, to string, lasted time.Duration, open int) 
 	l.phase.WithLabelValues(to).Set(1)
 }
 
-// SelfProbed counts a self-probe. verdict is one of a few fixed words.
-func (m *Metrics) SelfProbed(verdict string, took time.Duration) {
-	m.lifecycle.probes.WithLabelValues(verdict).Inc()
+// SelfProbed counts a self-probe. result is one of a few fixed words.
+func (m *Metrics) SelfProbed(result string, took time.Duration) {
+	m.lifecycle.probes.WithLabelValues(result).Inc()
 	m.lifecycle.probeTime.Observe(took.Seconds())
 }
 
-// ConnectionShed counts a connection that was closed because too many were open.
-func (m *Metrics) ConnectionShed() { m.lifecycle.shed.Inc() }
+// ConnectionEvicted counts a connection that was closed because too many were open.
+func (m *Metrics) ConnectionEvicted() { m.lifecycle.evicted.Inc() }

@@ -42,7 +42,7 @@ func used() *prometheus.Registry {
 	m.PolicyRefused()
 	m.PhaseChanged("listening", "ready", 150*time.Millisecond, 7)
 	m.SelfProbed("ok", time.Millisecond)
-	m.ConnectionShed()
+	m.ConnectionEvicted()
 	_ = m.NewTracing(telemetry.TracingConfig{Exporter: &fakeCollector{}}).Stop(context.Background())
 	m.Throttle(slog.New(slog.DiscardHandler))
 	m.CertificateLoaded(certs.Serving, time.Unix(1_800_000_000, 0))

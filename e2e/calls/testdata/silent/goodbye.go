@@ -1,4 +1,4 @@
 package lifecycle
 
-// lastOn never says goodbye: what the negative control of the roll-over test is built with.
-func (p *Process) lastOn(*connection) bool { return false }
+// shouldClose never asks the client to close: the negative control of the roll-over test is built with it.
+func (p *Process) shouldClose(*connection) bool { return false }
