@@ -15,9 +15,8 @@ import (
 	"github.com/evergate/evergate/internal/reload"
 )
 
-// ClientAuth authenticates callers by client certificates. It decides for each request, not for each connection: a
-// probe needs no certificate, and a CA that was rotated counts from the next request on, also for callers that are
-// connected.
+// ClientAuth authenticates clients by their certificates. It decides for each request, not for each connection: a probe
+// needs no certificate, and a rotated CA counts from the next request on, also for clients that are connected.
 //
 // The process trusts one more certificate, which it made itself and which never leaves its memory: that of its own
 // self-probe.
@@ -36,11 +35,11 @@ type ClientAuth struct {
 	quiet    atomic.Int64 // no refusal is logged for so many nanoseconds since born
 }
 
-// NewClientAuth accepts callers whose certificate is signed by a CA in caFile, a PEM bundle, and bears one of names as
+// NewClientAuth accepts clients whose certificate is signed by a CA in caFile, a PEM bundle, and bears one of names as
 // its common name, DNS name or URI. No names means that every certificate of those CAs is accepted. Nothing is read
-// before Wait. A nil observer is not told.
+// before Wait. The observer may be nil.
 func NewClientAuth(caFile string, names []string, log *slog.Logger, observer Observer) (*ClientAuth, error) {
-	a := &ClientAuth{caFile: caFile, names: slices.Clone(names), log: log, observer: orNobody(observer), born: time.Now()}
+	a := &ClientAuth{caFile: caFile, names: slices.Clone(names), log: log, observer: orNop(observer), born: time.Now()}
 	a.value = reload.Value[trust]{
 		Read:  func() ([]reload.File, error) { return reload.ReadFiles(caFile) },
 		Build: a.build, Loaded: a.loaded, Refused: a.refused,
@@ -69,8 +68,8 @@ func (a *ClientAuth) Wait(ctx context.Context) error {
 // Run follows the file, looking at it at an interval, until ctx ends.
 func (a *ClientAuth) Run(ctx context.Context, interval time.Duration) { a.value.Run(ctx, interval) }
 
-// Require is middleware for what only authenticated callers may ask. It answers 401 to callers without a certificate
-// that a client CA signed, and 403 to callers whose certificate bears another name.
+// Require is middleware that lets only authenticated clients reach next. It answers 401 to clients without a certificate
+// that a client CA signed, and 403 to clients whose certificate bears another name.
 func (a *ClientAuth) Require(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if status, why := a.check(r.TLS, time.Now()); status != http.StatusOK {
@@ -82,7 +81,7 @@ func (a *ClientAuth) Require(next http.Handler) http.Handler {
 	})
 }
 
-// check returns the status that a caller is answered with, and why when it is not 200.
+// check returns the status of the answer to a client, and the reason when it is not 200.
 func (a *ClientAuth) check(state *tls.ConnectionState, now time.Time) (status int, why string) {
 	if state == nil || len(state.PeerCertificates) == 0 {
 		return http.StatusUnauthorized, "a client certificate is required: kube-apiserver sends the one in the kubeconfig " +
@@ -123,8 +122,8 @@ func (a *ClientAuth) accepts(leaf *x509.Certificate) bool {
 	return false
 }
 
-// complainInterval is the least time between two log lines about refused callers: whoever reaches the port
-// can be refused as often as they like, and an API server that was not given its certificate asks all day.
+// complainInterval is the least time between two log lines about refused clients: a peer that reaches the port can be
+// refused any number of times, and an API server without its certificate calls all day.
 const complainInterval = time.Minute
 
 // complain logs a refusal. The API server's users are shown a canned message for 401 and 403, so that the reason can
@@ -135,7 +134,7 @@ func (a *ClientAuth) complain(r *http.Request, status int, why string) {
 	if now < quiet || !a.quiet.CompareAndSwap(quiet, now+int64(complainInterval)) {
 		return
 	}
-	a.log.Warn("caller refused", "status", status, "error", why, "remote", r.RemoteAddr, "path", r.URL.Path,
+	a.log.Warn("client refused", "status", status, "error", why, "remote", r.RemoteAddr, "path", r.URL.Path,
 		"refused", a.refusals.Swap(0))
 }
 

@@ -44,7 +44,7 @@ func newClientAuth(t *testing.T, ca *tls.Certificate, names ...string) (*ClientA
 	return a, volume, lines
 }
 
-// authServer serves reviews to authenticated callers and probes to all.
+// authServer serves reviews to authenticated clients and probes to all.
 func authServer(t *testing.T, auth *ClientAuth) (baseURL string, _ *Source) {
 	t.Helper()
 	volume := atomicdir.New(t)
@@ -57,10 +57,10 @@ func authServer(t *testing.T, auth *ClientAuth) (baseURL string, _ *Source) {
 	return "https://" + serve(t, ServerConfig(source, tls.VersionTLS13, auth), mux).String(), source
 }
 
-// caller is an HTTP client with a certificate, or with none.
-func caller(t *testing.T, source *Source, cert *tls.Certificate) *http.Client {
+// newClient returns an HTTP client with a certificate, or with none.
+func newClient(t *testing.T, source *Source, cert *tls.Certificate) *http.Client {
 	t.Helper()
-	config := &tls.Config{RootCAs: source.Roots(), ServerName: serviceName}
+	config := &tls.Config{RootCAs: source.value.Current().roots, ServerName: serviceName}
 	if cert != nil {
 		config.Certificates = []tls.Certificate{*cert}
 	}
@@ -121,7 +121,7 @@ func TestRequire(t *testing.T) {
 			`x509: certificate has expired or is not yet valid`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := caller(t, source, test.cert)
+			c := newClient(t, source, test.cert)
 			for range 2 { // the second is answered from memory, if it may
 				got := get(t, c, baseURL+"/review")
 				got, _, _ = strings.Cut(got, " or is not yet valid: current time")
@@ -155,17 +155,17 @@ func TestRequireAnyName(t *testing.T) {
 	ca := newCA(t, "clients", nil)
 	auth, _, _ := newClientAuth(t, ca)
 	baseURL, source := authServer(t, auth)
-	if got := get(t, caller(t, source, client(t, ca, commonName("anybody"))), baseURL+"/review"); got != "200 ok" {
+	if got := get(t, newClient(t, source, client(t, ca, commonName("any name"))), baseURL+"/review"); got != "200 ok" {
 		t.Error(got)
 	}
 }
 
-// A CA that is exchanged counts for callers that are connected, and remembered, too.
+// An exchanged CA also counts for clients that are connected, and remembered.
 func TestClientCARotated(t *testing.T) {
 	before, after := newCA(t, "before", nil), newCA(t, "after", nil)
 	auth, volume, _ := newClientAuth(t, before)
 	baseURL, source := authServer(t, auth)
-	old, renewed := caller(t, source, client(t, before)), caller(t, source, client(t, after))
+	old, renewed := newClient(t, source, client(t, before)), newClient(t, source, client(t, after))
 	expect := func(c *http.Client, want string) {
 		t.Helper()
 		if got := get(t, c, baseURL+"/review"); !strings.HasPrefix(got, want) {
@@ -235,7 +235,7 @@ func TestClientCAFile(t *testing.T) {
 	})
 }
 
-// What is remembered of a caller is forgotten when its certificate expires, and is bounded.
+// Verified clients are forgotten when their certificate expires, and their number is bounded.
 func TestTrustRemembers(t *testing.T) {
 	ca := newCA(t, "clients", nil)
 	now := time.Now()
@@ -260,7 +260,7 @@ func TestTrustRemembers(t *testing.T) {
 	}
 }
 
-// Anybody can be refused as often as they like: the log does not grow with it.
+// Any client can be refused any number of times: the log does not grow with it.
 func TestRefusalsAreLoggedOnceAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		auth, volume, lines := newClientAuth(t, newCA(t, "clients", nil))
@@ -271,7 +271,7 @@ func TestRefusalsAreLoggedOnceAMinute(t *testing.T) {
 			}
 		}
 		line := func(count int) string {
-			return fmt.Sprintf(`level=WARN msg="caller refused" status=401 error="a client certificate is required: kube-apiserver `+
+			return fmt.Sprintf(`level=WARN msg="client refused" status=401 error="a client certificate is required: kube-apiserver `+
 				`sends the one in the kubeconfig that its --admission-control-config-file names" remote=192.0.2.1:1234 `+
 				`path=/validate/pods refused=%d`, count)
 		}

@@ -18,15 +18,15 @@ import (
 )
 
 const (
-	// devLifetime is longer than anybody leaves a development server running.
+	// devLifetime is longer than any development server runs.
 	devLifetime = 365 * 24 * time.Hour
 
 	// devBackdate makes up for a clock that is behind, such as that of a virtual machine that slept.
 	devBackdate = time.Hour
 )
 
-// Dev is a serving certificate for laptops and tests. Its keys are never written anywhere; that of its CA is forgotten
-// at once, so that whoever trusts the CA trusts this one certificate.
+// Dev is a serving certificate for laptops and tests. Its keys are never written anywhere. The CA's key is forgotten at
+// once, so that a client that trusts the CA trusts this one certificate.
 type Dev struct {
 	ca   []byte
 	cert []byte
@@ -64,9 +64,6 @@ func NewDev(hosts []string, now time.Time) (*Dev, error) {
 	}
 	return &Dev{ca: certPEM(ca), cert: certPEM(leaf), key: key}, nil
 }
-
-// CA returns the CA in PEM, which clients are to trust.
-func (d *Dev) CA() []byte { return d.ca }
 
 // WriteCA writes the CA in PEM to path, readable by all. A reader sees the file before it or the new one, whole.
 func (d *Dev) WriteCA(path string) error {

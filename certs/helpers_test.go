@@ -101,7 +101,7 @@ func expectLog(t *testing.T, log *logtest.Recorder, volume *atomicdir.Dir, want 
 	}
 }
 
-// metrics counts what an Observer is told.
+// metrics counts the calls of an Observer.
 type metrics struct {
 	mu              sync.Mutex
 	loaded, refused map[Use]int

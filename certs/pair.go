@@ -20,7 +20,7 @@ type pair struct {
 	roots *x509.CertPool // of cas; nil: not known
 }
 
-// verify says why a caller that asks for serverName would reject chain, the leaf first.
+// verify returns why a client of serverName would reject chain, the leaf first; nil if it would not.
 func (p *pair) verify(chain []*x509.Certificate, serverName string, now time.Time) error {
 	leaf := chain[0]
 	switch reason := outOfDate(leaf, now); {
@@ -29,7 +29,7 @@ func (p *pair) verify(chain []*x509.Certificate, serverName string, now time.Tim
 	case !forServers(leaf):
 		return errors.New("the certificate is not for servers: its extended key usages lack server authentication")
 	case serverName != "" && leaf.VerifyHostname(serverName) != nil:
-		return fmt.Errorf("the certificate does not cover %s, the name that callers ask for: it covers %s",
+		return fmt.Errorf("the certificate does not cover %s, the name that clients ask for: it covers %s",
 			serverName, cmp.Or(strings.Join(names(leaf), ", "), "no name at all"))
 	case p.roots == nil:
 		return nil
@@ -38,7 +38,7 @@ func (p *pair) verify(chain []*x509.Certificate, serverName string, now time.Tim
 	if err == nil {
 		return nil
 	}
-	// Package x509 would tell the current time, and so let one lasting trouble look like another at each poll.
+	// The error of package x509 holds the current time, so that one lasting fault would look like a new one at each poll.
 	for _, ca := range slices.Concat(chain[1:], p.cas) {
 		if reason := outOfDate(ca, now); reason != "" {
 			return fmt.Errorf("the certificate does not chain to its CA: %s %s", ca.Subject, reason)
@@ -47,7 +47,7 @@ func (p *pair) verify(chain []*x509.Certificate, serverName string, now time.Tim
 	return fmt.Errorf("the certificate does not chain to its CA: %w", err)
 }
 
-// outOfDate says why nobody accepts c now because of its dates; it returns "" if there is no reason.
+// outOfDate returns why c is not valid now by its dates; "" if it is.
 func outOfDate(c *x509.Certificate, now time.Time) string {
 	switch {
 	case now.After(c.NotAfter):
@@ -58,7 +58,7 @@ func outOfDate(c *x509.Certificate, now time.Time) string {
 	return ""
 }
 
-// forServers says whether a TLS client takes leaf for a server's. One without extended key usages is good for all.
+// forServers reports whether TLS clients accept leaf from a server. Without extended key usages it is good for all.
 func forServers(leaf *x509.Certificate) bool {
 	if len(leaf.ExtKeyUsage)+len(leaf.UnknownExtKeyUsage) == 0 {
 		return true
@@ -68,7 +68,7 @@ func forServers(leaf *x509.Certificate) bool {
 	})
 }
 
-// names lists the names that leaf covers. The common name is none of them: callers have not looked at it for years.
+// names lists the names that leaf covers. The common name is not among them: TLS clients ignore it.
 func names(leaf *x509.Certificate) []string {
 	list := slices.Clone(leaf.DNSNames)
 	for _, ip := range leaf.IPAddresses {
@@ -89,8 +89,8 @@ func parseChain(ders [][]byte) ([]*x509.Certificate, error) {
 	return chain, nil
 }
 
-// parseCAs reads a bundle. Unlike x509.CertPool it refuses a bundle of which one certificate cannot be read: whoever is
-// verified against that one would be locked out without a word.
+// parseCAs reads a bundle. Unlike x509.CertPool it refuses a bundle with a certificate that cannot be parsed: clients
+// that are verified against that one would be locked out without any error.
 func parseCAs(bundle []byte) ([]*x509.Certificate, error) {
 	begun := bytes.Count(bundle, []byte("-----BEGIN CERTIFICATE-----"))
 	var ders [][]byte

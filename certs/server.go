@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// ParseTLSVersion reads the lowest TLS version that is served: "1.3", or "1.2" for callers that need it.
+// ParseTLSVersion reads the lowest TLS version that is served: "1.3", or "1.2" for clients that need it.
 func ParseTLSVersion(s string) (uint16, error) {
 	switch s {
 	case "1.3":
@@ -15,10 +15,10 @@ func ParseTLSVersion(s string) (uint16, error) {
 	case "1.2":
 		return tls.VersionTLS12, nil
 	}
-	return 0, fmt.Errorf("%q is not a TLS version that can be served: write 1.3, or 1.2 for callers without 1.3", s)
+	return 0, fmt.Errorf("%q is not a TLS version that can be served: write 1.3, or 1.2 for clients without 1.3", s)
 }
 
-// ServerConfig is the TLS side of the serving port. clients is nil when callers are not authenticated. An http.Server
+// ServerConfig is the TLS side of the serving port. clients is nil when clients are not authenticated. An http.Server
 // adds HTTP/2 to it unless its Protocols are HTTP/1 alone.
 func ServerConfig(source *Source, minVersion uint16, clients *ClientAuth) *tls.Config {
 	config := &tls.Config{
@@ -28,23 +28,23 @@ func ServerConfig(source *Source, minVersion uint16, clients *ClientAuth) *tls.C
 		// No HTTP/2: kube-apiserver does not speak it to webhooks, and one connection for everything is one to lose.
 		NextProtos: []string{"http/1.1"},
 
-		// kube-apiserver resumes no session (client-go's transport has no session cache), and a ticket would be good
-		// at the one replica that wrote it: each would cost a handshake some CPU for nothing.
+		// kube-apiserver resumes no session (client-go's transport has no session cache), and a ticket is good only at
+		// the replica that wrote it: tickets would cost each handshake some CPU for nothing.
 		SessionTicketsDisabled: true,
 	}
 	if clients != nil {
-		// Asked for, but not verified here: a handshake that fails would fail probes too, and could not say why.
-		// ClientAuth.Require verifies, against the CA bundle of that moment; that the caller holds the
-		// certificate's key, the handshake has proved. No ClientCAs: the list of their names would be frozen in
-		// here, and a caller whose CA is not in it would send nothing and be told to send something.
+		// The handshake requests a certificate and does not verify it: a handshake that fails would fail probes too,
+		// and could not say why. ClientAuth.Require verifies it against the CA bundle of that moment; the handshake has
+		// proved that the client holds its key. No ClientCAs: they would be fixed for the life of the server, and a
+		// client whose CA is not among them would send no certificate and get the error that it has to send one.
 		config.ClientAuth = tls.RequestClientCert
-		config.VerifyConnection = checkChain // what it presents must not cost much, whatever it is worth
+		config.VerifyConnection = checkChain // bounds its cost, verified or not
 	}
 	return config
 }
 
 // ProbeConfig is the client side of one self-probe. The handshake fails if the API server's would: if what the listener
-// presents is out of date, does not cover the server name or does not chain to its CA. clients is nil when callers are
+// presents is out of date, does not cover the server name or does not chain to its CA. clients is nil when clients are
 // not authenticated.
 func (s *Source) ProbeConfig(clients *ClientAuth) *tls.Config {
 	dialed := s.value.Current()

@@ -24,7 +24,7 @@ func TestParseTLSVersion(t *testing.T) {
 	}
 	for _, text := range []string{"", "1.1", "TLS1.3"} {
 		_, err := ParseTLSVersion(text)
-		want := `"` + text + `" is not a TLS version that can be served: write 1.3, or 1.2 for callers without 1.3`
+		want := `"` + text + `" is not a TLS version that can be served: write 1.3, or 1.2 for clients without 1.3`
 		if err == nil || err.Error() != want {
 			t.Errorf("%s: got %v", text, err)
 		}
@@ -98,7 +98,7 @@ func TestServerConfig(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			addr := serve(t, ServerConfig(source, test.min, nil), ok)
 			client := test.client.Clone()
-			client.RootCAs, client.ServerName = source.Roots(), serviceName
+			client.RootCAs, client.ServerName = source.value.Current().roots, serviceName
 			client.ClientSessionCache = tls.NewLRUClientSessionCache(1)
 			for range 2 {
 				state, err := handshake(addr, client)
@@ -113,7 +113,7 @@ func TestServerConfig(t *testing.T) {
 	}
 }
 
-// Callers connect all the time while the certificate is renewed, at last by a CA with a new key that they trust too:
+// Clients connect all the time while the certificate is renewed, at last by a CA with a new key that they trust too:
 // no handshake fails, and each certificate is seen.
 func TestRenewedUnderHandshakes(t *testing.T) {
 	const renewals = 20
@@ -125,9 +125,9 @@ func TestRenewedUnderHandshakes(t *testing.T) {
 
 	seen := make(chan string)
 	done := make(chan struct{})
-	var callers sync.WaitGroup
+	var clients sync.WaitGroup
 	for range 4 {
-		callers.Go(func() {
+		clients.Go(func() {
 			config := &tls.Config{RootCAs: pool([]*x509.Certificate{ca.Leaf, next.Leaf}), ServerName: serviceName}
 			for {
 				state, err := handshake(addr, config)
@@ -160,7 +160,7 @@ func TestRenewedUnderHandshakes(t *testing.T) {
 		}
 	}
 	close(done)
-	callers.Wait()
+	clients.Wait()
 }
 
 func TestProbeConfig(t *testing.T) {
@@ -193,7 +193,7 @@ func TestProbeConfig(t *testing.T) {
 	}{
 		"of another CA": {sign(t, ca), "the certificate does not chain to its CA: x509: certificate signed by unknown authority"},
 		"of another name": {sign(t, other, dnsNames("a.svc")), "the certificate does not cover evergate.evergate.svc, " +
-			"the name that callers ask for: it covers a.svc"},
+			"the name that clients ask for: it covers a.svc"},
 		"expired": {sign(t, other, dates(time.Unix(0, 0), time.Unix(1, 0))), "the certificate expired at 1970-01-01T00:00:01Z"},
 	} {
 		stranger := serve(t, &tls.Config{Certificates: []tls.Certificate{*test.cert}}, ok)

@@ -1,16 +1,15 @@
-// Package certs keeps the serving certificate up to date, authenticates callers by client certificates, and makes the
+// Package certs keeps the serving certificate up to date, authenticates clients by their certificates, and makes the
 // certificate of development. Of Evergate's own packages it needs internal/reload alone.
 //
 // A Source follows the files of a mounted Secret, as cert-manager fills it. A renewed certificate is served from the
 // next handshake on; nothing is restarted and no connection is closed, since a certificate matters only while a
-// connection is made. A certificate that callers would reject is refused and the last good one stays in force.
+// connection is made. A certificate that clients would reject is refused and the last good one stays in force.
 package certs
 
 import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -26,20 +25,20 @@ type Files struct {
 	Key  string // PEM
 
 	// CA holds the PEM of the CAs that the certificate must chain to. It may be empty, and the file may be absent or
-	// blank: not every issuer tells its CA. Then nobody checks the chain before the API server does.
+	// blank: not every issuer publishes its CA. Then only the API server checks the chain.
 	CA string
 
-	// ServerName is the DNS name that callers ask for, <service>.<namespace>.svc. The certificate must cover it. Empty
+	// ServerName is the DNS name that clients ask for, <service>.<namespace>.svc. The certificate must cover it. Empty
 	// means any.
 	ServerName string
 }
 
-// Observer is told what becomes of certificates, for metrics. It may be called by several goroutines at once.
+// Observer is called when certificates are loaded or refused, for metrics. Several goroutines may call it at once.
 type Observer interface {
 	// CertificateLoaded is called when a certificate, or a bundle of them, comes into force.
 	CertificateLoaded(use Use, notAfter time.Time)
-	// CertificateRefused is called when files are refused, once for each content and reason, and also while the first
-	// certificate is waited for.
+	// CertificateRefused is called when files are refused, once for each content and reason, and also while Wait waits
+	// for the first certificate.
 	CertificateRefused(use Use)
 }
 
@@ -61,7 +60,7 @@ type Source struct {
 	value    reload.Value[pair]
 }
 
-// NewSource makes a Source of files. Nothing is read before Wait. A nil observer is not told.
+// NewSource makes a Source of files. Nothing is read before Wait. The observer may be nil.
 func NewSource(files Files, log *slog.Logger, observer Observer) *Source {
 	paths := []string{files.Cert, files.Key}
 	if files.CA != "" {
@@ -72,7 +71,7 @@ func NewSource(files Files, log *slog.Logger, observer Observer) *Source {
 }
 
 func newSource(files Files, read func() ([]reload.File, error), log *slog.Logger, observer Observer) *Source {
-	s := &Source{files: files, log: log, observer: orNobody(observer)}
+	s := &Source{files: files, log: log, observer: orNop(observer)}
 	s.value = reload.Value[pair]{
 		Read: read, Build: s.build, Loaded: s.loaded, Refused: s.refused,
 		Recheck: true, // a certificate that is not valid yet will be
@@ -102,7 +101,7 @@ func (s *Source) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) 
 	return p.cert, nil
 }
 
-// Err says why the certificate in force is no good: there is none, or it has expired. It is nil otherwise.
+// Err returns why the certificate in force cannot be used: there is none, or it has expired. It is nil otherwise.
 func (s *Source) Err() error {
 	p := s.value.Current()
 	if p == nil {
@@ -112,24 +111,6 @@ func (s *Source) Err() error {
 		return fmt.Errorf("the serving certificate expired at %s", stamp(until))
 	}
 	return nil
-}
-
-// NotAfter returns when the certificate in force expires, or the zero time if there is none.
-func (s *Source) NotAfter() time.Time {
-	p := s.value.Current()
-	if p == nil {
-		return time.Time{}
-	}
-	return p.cert.Leaf.NotAfter
-}
-
-// Roots returns the CAs that the certificate in force chains to, or nil if nobody told them.
-func (s *Source) Roots() *x509.CertPool {
-	p := s.value.Current()
-	if p == nil {
-		return nil
-	}
-	return p.roots
 }
 
 func (s *Source) build(files []reload.File) (*pair, error) {
@@ -191,14 +172,14 @@ func (s *Source) refused(err error) {
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-func orNobody(o Observer) Observer {
+func orNop(o Observer) Observer {
 	if o == nil {
-		return nobody{}
+		return nop{}
 	}
 	return o
 }
 
-type nobody struct{}
+type nop struct{}
 
-func (nobody) CertificateLoaded(Use, time.Time) {}
-func (nobody) CertificateRefused(Use)           {}
+func (nop) CertificateLoaded(Use, time.Time) {}
+func (nop) CertificateRefused(Use)           {}

@@ -43,8 +43,8 @@ func TestRefusals(t *testing.T) {
 		"another CA":      {change: map[string]string{"ca.crt": string(certPEM(other))}, want: "the certificate does not chain to its CA: x509: certificate signed by unknown authority"},
 		"expired":         {cert: sign(t, ca, dates(from, to)), want: "the certificate expired at 2021-01-02T03:04:05Z"},
 		"not valid yet":   {cert: sign(t, ca, dates(future, future.Add(day))), want: "the certificate is not valid before 2199-01-02T03:04:05Z"},
-		"another name":    {cert: sign(t, ca, dnsNames("a.svc", "b.svc")), want: "the certificate does not cover evergate.evergate.svc, the name that callers ask for: it covers a.svc, b.svc"},
-		"a common name":   {cert: sign(t, ca, dnsNames(), commonName(serviceName)), want: "the certificate does not cover evergate.evergate.svc, the name that callers ask for: it covers no name at all"},
+		"another name":    {cert: sign(t, ca, dnsNames("a.svc", "b.svc")), want: "the certificate does not cover evergate.evergate.svc, the name that clients ask for: it covers a.svc, b.svc"},
+		"a common name":   {cert: sign(t, ca, dnsNames(), commonName(serviceName)), want: "the certificate does not cover evergate.evergate.svc, the name that clients ask for: it covers no name at all"},
 		"a wildcard":      {cert: sign(t, ca, dnsNames("*.evergate.svc"))},
 		"for clients":     {cert: sign(t, ca, usages(x509.ExtKeyUsageClientAuth)), want: "the certificate is not for servers: its extended key usages lack server authentication"},
 		"no usages":       {cert: sign(t, ca, usages())},
@@ -131,7 +131,7 @@ func TestRun(t *testing.T) {
 		pass(time.Hour)
 		expectLog(t, lines, volume)
 
-		// A pair that is none is refused, and told once although it stays.
+		// A certificate with another key is refused, and reported once although it stays.
 		mixed := secret(t, second, ca)
 		mixed["tls.key"] = keyText(t, first)
 		volume.Write(mixed)
@@ -150,7 +150,7 @@ func TestRun(t *testing.T) {
 		volume.Write(secret(t, second, ca))
 		pass(time.Minute)
 		expectLog(t, lines, volume, loadedLine("serving certificate renewed", second))
-		if serial(t, s) != second.Leaf.SerialNumber.String() || !s.NotAfter().Equal(second.Leaf.NotAfter) {
+		if serial(t, s) != second.Leaf.SerialNumber.String() || !s.value.Current().cert.Leaf.NotAfter.Equal(second.Leaf.NotAfter) {
 			t.Error("the renewed one must be served")
 		}
 
@@ -194,7 +194,7 @@ func TestExpiry(t *testing.T) {
 		volume.Write(secret(t, sign(t, ca, dates(time.Now(), time.Now().Add(time.Hour))), ca))
 		s, _ := newVolumeSource(t, volume, nil)
 		run(t, s)
-		until := s.NotAfter()
+		until := s.value.Current().cert.Leaf.NotAfter
 		pass(time.Until(until))
 		if err := s.Err(); err != nil {
 			t.Errorf("at its last second: %v", err)
@@ -214,7 +214,7 @@ func TestExpiry(t *testing.T) {
 	})
 }
 
-// A CA that has expired is told once, not at every poll.
+// An expired CA is reported once, not at every poll.
 func TestExpiredCA(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		volume := atomicdir.New(t)
@@ -260,7 +260,7 @@ func TestWait(t *testing.T) {
 		ca := newCA(t, "ca", nil)
 		cert := sign(t, ca)
 		s, lines := newVolumeSource(t, volume, nil)
-		if s.Err() == nil || s.Err().Error() != "there is no serving certificate yet" || s.Roots() != nil || !s.NotAfter().IsZero() {
+		if s.Err() == nil || s.Err().Error() != "there is no serving certificate yet" || s.value.Current() != nil {
 			t.Errorf("before: %v", s.Err())
 		}
 		go func() {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// trust is one content of the CA file, and the callers that were verified against it. It remembers them since a
-// verification costs more than a small review, and API servers bear the same few certificates for months.
+// trust is one content of the CA file, and the clients that were verified against it. It remembers them since a
+// verification costs more than a small review, and API servers use the same few certificates for months.
 type trust struct {
 	roots    *x509.CertPool
 	size     int
@@ -31,7 +31,7 @@ func newTrust(cas []*x509.Certificate) *trust {
 	return t
 }
 
-// verify says why the chain that a caller presented is no client certificate of the CAs.
+// verify returns why the chain that a client presented is no client certificate of the CAs; nil if it is one.
 func (t *trust) verify(presented []*x509.Certificate, now time.Time) error {
 	leaf := presented[0]
 	if now.Before(t.verifiedUntil(leaf)) {

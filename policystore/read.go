@@ -10,7 +10,7 @@ import (
 )
 
 // Read reads the policy files at path, which is a file or a directory, for policy.Load. Unlike for Open it is an error
-// when there is none: whoever names a policy on a command line wants it to be there.
+// when there is none: an operator who names a policy on a command line wants it to be there.
 func Read(path string) ([]policy.File, error) {
 	files, err := readFiles(path)
 	if err != nil {

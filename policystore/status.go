@@ -6,7 +6,7 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// Status is what there is to know of the policy in force, as the ops port shows it.
+// Status describes the policy in force, as the ops port shows it.
 type Status struct {
 	Path   string        `json:"path"`
 	Files  []string      `json:"files"`
@@ -21,13 +21,13 @@ type Status struct {
 	Refused *Refusal `json:"refused,omitempty"` // the last that was refused, also after it was fixed
 }
 
-// Refusal says which files were not taken.
+// Refusal says when and why files were refused.
 type Refusal struct {
 	At    time.Time `json:"at"`
 	Error string    `json:"error"` // everything that is wrong, a line each
 }
 
-// Status returns what there is to know of the policy in force. Its Files and Refused must not be changed.
+// Status describes the policy in force. Its Files and Refused must not be changed.
 func (s *Store) Status() Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -6,7 +6,7 @@
 //
 //   - a policy: it is in force;
 //   - nothing, or no *.yaml or *.yml file, or files without entries: the empty policy is in force, which allows every
-//     object and rewrites no image. It is how a ConfigMap that is optional, or was deleted, looks; it is said aloud;
+//     object and rewrites no image. So looks a ConfigMap that is optional, or was deleted. A warning is logged;
 //   - files that are not a valid policy: a start fails, a running process goes on with the last good policy;
 //   - files that cannot be read (permission, a failing disk): the same.
 package policystore
@@ -25,7 +25,7 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// Observer is told what becomes of the policy, for metrics. It is called by one goroutine at a time.
+// Observer is called when a policy is loaded or refused, for metrics. One goroutine calls it at a time.
 type Observer interface {
 	// PolicyLoaded is called when a policy comes into force.
 	PolicyLoaded(hash string, counts policy.Counts)
@@ -65,7 +65,7 @@ type snapshot struct {
 
 // Open loads the policy at path: one file, or all *.yaml and *.yml files of a directory, merged in the order of their
 // names. The error is an InvalidError when they were read and are not a policy. An empty path is one where nothing is.
-// A nil observer is not told.
+// The observer may be nil.
 func Open(path string, log *slog.Logger, observer Observer) (*Store, error) {
 	read := func() ([]reload.File, error) { return readFiles(path) }
 	return open(path, read, log, observer)
@@ -79,7 +79,7 @@ func FromBytes(name string, data []byte, log *slog.Logger, observer Observer) (*
 
 func open(path string, read func() ([]reload.File, error), log *slog.Logger, observer Observer) (*Store, error) {
 	if observer == nil {
-		observer = nobody{}
+		observer = nop{}
 	}
 	s := &Store{path: path, log: log.With("path", path), observer: observer}
 	s.value = reload.Value[snapshot]{Read: read, Build: s.build, Loaded: s.loaded, Refused: s.refused}
@@ -98,8 +98,7 @@ func open(path string, read func() ([]reload.File, error), log *slog.Logger, obs
 // after it shows in the files, at most.
 func (s *Store) Run(ctx context.Context, interval time.Duration) { s.value.Run(ctx, interval) }
 
-// Current returns the policy in force. It is to be asked once for each review, which is then judged by one policy
-// whatever happens meanwhile.
+// Current returns the policy in force. Call it once for each review, so that one policy decides the whole review.
 func (s *Store) Current() *policy.Policy { return s.value.Current().policy }
 
 // build compiles what was read.
@@ -117,7 +116,7 @@ func (s *Store) build(files []reload.File) (*snapshot, error) {
 	return l, nil
 }
 
-// loaded tells of a policy that is in force now.
+// loaded records, logs and counts a policy that is in force from now on.
 func (s *Store) loaded(was, is *snapshot) {
 	hash, counts := is.policy.Hash(), is.policy.Counts()
 	level, msg := slog.LevelInfo, "policy loaded"
@@ -155,7 +154,7 @@ func (s *Store) loaded(was, is *snapshot) {
 	s.observer.PolicyLoaded(hash, counts)
 }
 
-// empty says why a policy has no entries; it returns "" when it has some.
+// empty returns why a policy has no entries; "" when it has some.
 func (l *snapshot) empty(path string) string {
 	switch {
 	case l.policy.Counts() != policy.Counts{}:
@@ -169,7 +168,7 @@ func (l *snapshot) empty(path string) string {
 	}
 }
 
-// refused tells why the files were not taken.
+// refused records, logs and counts why the files were refused.
 func (s *Store) refused(err error) {
 	inForce := s.value.Current()
 	if inForce == nil {
@@ -189,14 +188,14 @@ func (s *Store) refused(err error) {
 	}
 	// One record a line: each is a sentence with its file, line and column, and a terminal shows them below each other.
 	lines := slices.Collect(strings.Lines(invalid.Err.Error()))
-	// Package policy tells a hundred at most, and how many more there are.
+	// Package policy lists a hundred at most, and how many more there are.
 	s.log.Error("policy refused: the last good one stays in force", "hash", hash, "errors", policy.Mistakes(invalid.Err))
 	for _, line := range lines {
 		s.log.Error("policy error", "error", strings.TrimSuffix(line, "\n"))
 	}
 }
 
-type nobody struct{}
+type nop struct{}
 
-func (nobody) PolicyLoaded(string, policy.Counts) {}
-func (nobody) PolicyRefused()                     {}
+func (nop) PolicyLoaded(string, policy.Counts) {}
+func (nop) PolicyRefused()                     {}

@@ -45,7 +45,7 @@ func hash(t *testing.T, files ...policy.File) string {
 
 func file(name, data string) policy.File { return policy.File{Name: name, Data: []byte(data)} }
 
-// metrics counts what an Observer is told.
+// metrics counts the calls of an Observer.
 type metrics struct {
 	mu      sync.Mutex
 	loaded  []string
@@ -246,7 +246,7 @@ func TestRun(t *testing.T) {
 		soon := func(changed, got time.Time) time.Time {
 			t.Helper()
 			if late := got.Sub(changed); late <= 0 || late > 11*time.Second {
-				t.Errorf("told %v after the change", late)
+				t.Errorf("reported %v after the change", late)
 			}
 			return got
 		}
@@ -266,7 +266,7 @@ func TestRun(t *testing.T) {
 		seen()
 		expect()
 
-		// Refused, and told once although it stays for long.
+		// Refused, and reported once although it stays for long.
 		changed := time.Now()
 		volume.Write(map[string]string{"keys.yaml": bad})
 		seen()
