@@ -18,7 +18,7 @@ import (
 )
 
 // Audit holds what one audit of a cluster counts. Unlike those of a serving process, some of its series carry a
-// namespace: whoever counts bounds how many of them are named.
+// namespace: the caller bounds how many of them are named.
 type Audit struct {
 	reg        *prometheus.Registry
 	objects    *prometheus.GaugeVec
@@ -29,8 +29,8 @@ type Audit struct {
 	ended      prometheus.Gauge
 }
 
-// NewAudit returns the instruments of an audit in a registry of their own: neither what the Go runtime tells of a process
-// that is gone, nor what a server counts, belongs to them.
+// NewAudit returns the instruments of an audit in a registry of their own. The metrics of the Go runtime would be those
+// of a process that is gone, and those of a server do not belong to an audit.
 func NewAudit() *Audit {
 	reg := prometheus.NewRegistry()
 	f := promauto.With(reg)
@@ -63,9 +63,9 @@ func NewAudit() *Audit {
 	}
 }
 
-// Objects sets how many objects of a kind have a verdict.
-func (a *Audit) Objects(kind, verdict string, n int) {
-	a.objects.WithLabelValues(kind, verdict).Set(float64(n))
+// Objects sets how many objects of a kind have a decision.
+func (a *Audit) Objects(kind, decision string, n int) {
+	a.objects.WithLabelValues(kind, decision).Set(float64(n))
 }
 
 // Findings sets how often a rule found something in a namespace.
@@ -89,7 +89,7 @@ func (a *Audit) Ended(at time.Time, policy string, unreadable int) {
 func (a *Audit) Gather() ([]*dto.MetricFamily, error) { return a.reg.Gather() }
 
 // WriteFile writes the counts in Prometheus' text format, as the textfile collector of the node exporter reads them. The
-// file is replaced at once: nobody reads half of it.
+// file is replaced at once, so that the collector never reads half of it.
 func (a *Audit) WriteFile(name string) error {
 	err := prometheus.WriteToTextfile(name, a)
 	if failed, ok := errors.AsType[*fs.PathError](err); ok { // it names a temporary file beside
@@ -110,7 +110,7 @@ const (
 )
 
 // Push puts the counts into a Pushgateway, where they replace those of the audit before. address is its URL; a user and
-// a password in it are sent as such, and told to nobody.
+// a password in it are sent as such, and stand in no error.
 func (a *Audit) Push(ctx context.Context, address string) error {
 	to, err := pushURL(address)
 	if err != nil {

@@ -83,8 +83,8 @@ func TestAuditNames(t *testing.T) {
 // gateway stands in for a Pushgateway.
 type gateway struct {
 	*httptest.Server
-	asked []string // method, path, user and content type of each request
-	body  string   // of the last one
+	requests []string // method, path, user and content type of each request
+	body     string   // of the last one
 }
 
 func newGateway(t *testing.T, answer http.HandlerFunc) *gateway {
@@ -93,7 +93,7 @@ func newGateway(t *testing.T, answer http.HandlerFunc) *gateway {
 	g.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		user, password, _ := r.BasicAuth()
 		body, _ := io.ReadAll(r.Body)
-		g.asked = append(g.asked, strings.Join([]string{r.Method, r.URL.Path, user + ":" + password, r.Header.Get("Content-Type")}, " "))
+		g.requests = append(g.requests, strings.Join([]string{r.Method, r.URL.Path, user + ":" + password, r.Header.Get("Content-Type")}, " "))
 		g.body = string(body)
 		answer(w, r)
 	}))
@@ -119,10 +119,10 @@ func TestAuditIsPushed(t *testing.T) {
 		"PUT /metrics/job/evergate-audit : " + text,
 		"PUT /behind/metrics/job/evergate-audit me:secret " + text,
 	}
-	for i := range g.asked {
-		g.asked[i], _, _ = strings.Cut(g.asked[i], "; escaping=")
+	for i := range g.requests {
+		g.requests[i], _, _ = strings.Cut(g.requests[i], "; escaping=")
 	}
-	if diff := cmp.Diff(want, g.asked); diff != "" {
+	if diff := cmp.Diff(want, g.requests); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/evergate/evergate/certs"
 )
 
-// certificateMetrics tell when certificates end, so that somebody is told before they do.
+// certificateMetrics hold when certificates expire, so that an alert fires before they do.
 type certificateMetrics struct {
 	notAfter *prometheus.GaugeVec
 	loads    *prometheus.CounterVec
@@ -28,13 +28,13 @@ func newCertificateMetrics(f promauto.Factory) certificateMetrics {
 	}
 }
 
-// CertificateLoaded tells that a certificate comes into force.
+// CertificateLoaded records that a certificate comes into force.
 func (m *Metrics) CertificateLoaded(use certs.Use, notAfter time.Time) {
 	m.certificates.notAfter.WithLabelValues(string(use)).Set(float64(notAfter.Unix()))
 	m.certificates.loads.WithLabelValues(string(use), "loaded").Inc()
 }
 
-// CertificateRefused tells that files hold no certificate that can be used.
+// CertificateRefused counts files that hold no certificate that can be used.
 func (m *Metrics) CertificateRefused(use certs.Use) {
 	m.certificates.loads.WithLabelValues(string(use), "refused").Inc()
 }

@@ -116,14 +116,14 @@ func TestCollectors(t *testing.T) {
 // loss is a log that tells when spans are lost.
 type loss struct {
 	*lines
-	told chan struct{}
+	logged chan struct{}
 }
 
 func (l loss) WithAttrs([]slog.Attr) slog.Handler { return l }
 
 func (l loss) Handle(ctx context.Context, r slog.Record) error {
 	if r.Message == "spans were dropped" {
-		l.told <- struct{}{}
+		l.logged <- struct{}{}
 	}
 	return l.lines.Handle(ctx, r)
 }
@@ -135,7 +135,7 @@ func TestBadCollectors(t *testing.T) {
 		l.Close()
 		return "http://" + l.Addr().String()
 	}
-	silent := func(t *testing.T) string { return "http://" + listen(t).Addr().String() } // the kernel takes connections, nobody reads
+	silent := func(t *testing.T) string { return "http://" + listen(t).Addr().String() } // the kernel accepts connections, no process reads
 	untrusted := func(t *testing.T) string {
 		s := httptest.NewUnstartedServer(http.NotFoundHandler())
 		s.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
@@ -172,7 +172,7 @@ func TestBadCollectors(t *testing.T) {
 				for range 10 {
 					tracing.review()
 				}
-				<-log.told
+				<-log.logged
 				for range 10 {
 					tracing.review()
 				}
@@ -183,8 +183,8 @@ func TestBadCollectors(t *testing.T) {
 				if got["exported"] != 0 || got["export_failed"]+got["stopping"] != 40 {
 					t.Errorf("of 40 spans became %v", got)
 				}
-				if told := strings.Join(log.take(), "\n"); strings.Count(told, "spans were dropped") != 1 {
-					t.Errorf("the log is\n%s", told)
+				if text := strings.Join(log.take(), "\n"); strings.Count(text, "spans were dropped") != 1 {
+					t.Errorf("the log is\n%s", text)
 				}
 			})
 		}

@@ -135,7 +135,7 @@ func checkNames(t *testing.T, page string, all []instrument, text string) {
 	}
 }
 
-// registered keeps what is registered, so that it can be asked for what it describes.
+// registered keeps what is registered, so that the test can read its descriptions.
 type registered struct {
 	prometheus.Registerer
 	collectors []prometheus.Collector

@@ -1,5 +1,4 @@
-// Package telemetry is what Evergate tells of itself: metrics for Prometheus, spans for OpenTelemetry, and how much it
-// logs.
+// Package telemetry makes Evergate observable: metrics for Prometheus, spans for OpenTelemetry, and a bound on its logs.
 //
 //	metrics.go, policy.go, lifecycle.go, certificates.go   the instruments
 //	scrape.go                                              how they are read
@@ -9,8 +8,8 @@
 //	spans.go                                               the way of spans to the collector, and which are lost on it
 //	throttle.go                                            how much is logged
 //
-// Whatever a caller can choose never becomes a label value: not a namespace, a user, an image or a host. What labels
-// carry comes from the code or from the policy, so that the number of series is known when the policy is.
+// What a client can choose never becomes a label value: not a namespace, a user, an image or a host. Label values come
+// from the code or from the policy, so that the number of series is known when the policy is.
 package telemetry
 
 import (
@@ -21,8 +20,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// Metrics holds the instruments of one process. It is what policystore, lifecycle and certs call an Observer. Unless a
-// method says otherwise, any number of goroutines may call it.
+// Metrics holds the instruments of one process. It is the Observer of policystore, lifecycle and certs. Unless a method
+// says otherwise, any number of goroutines may call it.
 type Metrics struct {
 	reviews  *prometheus.CounterVec
 	duration *prometheus.HistogramVec
@@ -43,20 +42,20 @@ type Metrics struct {
 
 // reviewSeconds returns the bounds of the review duration histogram. Deciding takes well below a millisecond, so the
 // first four bounds tell a healthy process from one that waits for a core. Then come three per decade; the last three
-// are what the API server waits for: timeoutSeconds as the kit sets it, as it is by default, and at most.
+// are how long the API server waits: timeoutSeconds as the kit sets it, as it is by default, and at most.
 func reviewSeconds() []float64 {
 	return []float64{100e-6, 250e-6, 500e-6, 1e-3, 2.5e-3, 5e-3, 10e-3, 25e-3, 50e-3, 0.1, 0.25, 0.5, 1, 3, 10, 30}
 }
 
-// waitSeconds returns the bounds of the histogram of waits for a slot. The first holds the reviews that found one at once.
-// Up to 2.5 ms reviews wait for decisions of ordinary ones, up to 100 ms for costly ones or for a core, and what is above is
-// felt. The last three are the queue deadlines of callers that wait 3, 10 and 30 s: beyond its own, a review is rejected.
+// waitSeconds returns the bounds of the histogram of waits for a slot. The first holds the reviews that found one at
+// once. Up to 2.5 ms reviews wait for ordinary ones, up to 100 ms for costly ones or for a core; users notice longer
+// waits. The last three are the queue deadlines of clients that wait 3, 10 and 30 s, after which a review is rejected.
 func waitSeconds() []float64 {
 	return []float64{0, 100e-6, 500e-6, 2.5e-3, 10e-3, 25e-3, 50e-3, 0.1, 0.25, 0.5, 1, 2.4, 9, 29}
 }
 
-// NewMetrics registers all instruments with reg. It panics when one of them is registered already: that is a mistake
-// in the wiring, which no later moment can fix.
+// NewMetrics registers all instruments with reg. It panics when one of them is registered already: that is a mistake in
+// the wiring.
 func NewMetrics(reg prometheus.Registerer) *Metrics {
 	f := promauto.With(reg)
 	return &Metrics{
@@ -142,9 +141,9 @@ func (m *Metrics) Endpoint(path string) Endpoint {
 	}
 }
 
-// Reviewed counts a review and how long it took. operation is as the review says; what is none of Kubernetes'
-// operations is counted as "other", and as "unknown" when the review was not understood. traceID is that of a review
-// that is traced, and becomes the example of its bucket; empty for others.
+// Reviewed counts a review and how long it took. operation is as the review says: one that Kubernetes does not have
+// counts as "other", and one of a review that was not understood as "unknown". traceID is that of a review that is
+// traced, and becomes the exemplar of its bucket; empty for others.
 func (e Endpoint) Reviewed(operation, outcome string, took time.Duration, traceID string) {
 	e.reviews.WithLabelValues(operationLabel(operation), outcome).Inc()
 	var exemplar prometheus.Labels // nil for none

@@ -7,7 +7,7 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// policyMetrics tell which policy decides. Its age is time() - evergate_policy_loaded_timestamp_seconds.
+// policyMetrics hold which policy decides. Its age is time() - evergate_policy_loaded_timestamp_seconds.
 type policyMetrics struct {
 	info    *prometheus.GaugeVec
 	loaded  prometheus.Gauge
@@ -42,7 +42,7 @@ func newPolicyMetrics(f promauto.Factory) policyMetrics {
 	}
 }
 
-// PolicyLoaded tells which policy decides from now on. It implements policystore.Observer, which calls it from one
+// PolicyLoaded records the policy that decides from now on. It implements policystore.Observer, which calls it from one
 // goroutine at a time.
 func (m *Metrics) PolicyLoaded(hash string, counts policy.Counts) {
 	p := &m.policy
@@ -60,7 +60,7 @@ func (m *Metrics) PolicyLoaded(hash string, counts policy.Counts) {
 	p.current.Set(1)
 }
 
-// PolicyRefused tells that policy files could not be loaded and that the policy before them goes on deciding.
+// PolicyRefused records that policy files could not be loaded, so that the policy before them goes on deciding.
 func (m *Metrics) PolicyRefused() {
 	m.policy.loads.WithLabelValues("refused").Inc()
 	m.policy.current.Set(0)

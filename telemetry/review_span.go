@@ -27,10 +27,11 @@ type ReviewSpan struct {
 type TracedEndpoint struct {
 	tracer  trace.Tracer
 	sampler sdktrace.Sampler
-	obeys   bool // whoever says that its trace is not sampled: no sampler need be asked
 	path    string
 	name    string // of spans
-	as      []trace.SpanStartOption
+	options []trace.SpanStartOption
+
+	respectsParent bool // the sampler drops each review whose parent trace is not sampled
 }
 
 // Endpoint returns what makes the spans of a path, which must be one that the server routes.
@@ -40,38 +41,38 @@ func (t *Tracing) Endpoint(path string) *TracedEndpoint {
 	}
 	e := &TracedEndpoint{
 		tracer: t.reviews, sampler: t.sampler, path: path, name: http.MethodPost + " " + path,
-		as: []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindServer)},
+		options: []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindServer)},
 	}
-	// No ratio above 0 leaves out the lowest of all IDs, so a sampler that does goes by its caller.
+	// No ratio above 0 drops the lowest of all IDs, so a sampler that drops it respects the parent's decision.
 	lowest := trace.TraceID{15: 1}
 	unsampled := trace.NewSpanContext(trace.SpanContextConfig{TraceID: lowest, SpanID: trace.SpanID{1}, Remote: true})
-	e.obeys = e.leavesOut(trace.ContextWithSpanContext(context.Background(), unsampled), lowest)
+	e.respectsParent = e.drops(trace.ContextWithSpanContext(context.Background(), unsampled), lowest)
 	return e
 }
 
-// leavesOut says whether a review is not to be traced. The SDK would come to the same end, but only after it has made
-// half a span, and in a large cluster that is the end of most reviews.
-func (e *TracedEndpoint) leavesOut(caller context.Context, id trace.TraceID) bool {
+// drops reports whether a review is not to be traced. The SDK would find the same, but only after it has made half a
+// span, and in a large cluster most reviews are dropped.
+func (e *TracedEndpoint) drops(parent context.Context, id trace.TraceID) bool {
 	return e.sampler.ShouldSample(sdktrace.SamplingParameters{
-		ParentContext: caller, TraceID: id, Name: e.name, Kind: trace.SpanKindServer,
+		ParentContext: parent, TraceID: id, Name: e.name, Kind: trace.SpanKindServer,
 	}).Decision == sdktrace.Drop
 }
 
-// Review begins the span of a review that has just come in, in the trace of the caller where it has one. It returns nil
+// Review begins the span of a review that has just come in, in the trace of the client where it has one. It returns nil
 // for one that is not traced.
 func (e *TracedEndpoint) Review(r *http.Request) *ReviewSpan {
-	if e == nil || e.obeys && saysUnsampled(r) {
+	if e == nil || e.respectsParent && saysUnsampled(r) {
 		return nil
 	}
-	caller := callerOf(r)
-	id := trace.SpanContextFromContext(caller).TraceID()
+	parent := parentOf(r)
+	id := trace.SpanContextFromContext(parent).TraceID()
 	if !id.IsValid() {
 		id = newTraceID()
 	}
-	if e.leavesOut(caller, id) {
+	if e.drops(parent, id) {
 		return nil
 	}
-	within, span := e.tracer.Start(withTraceID(caller, id), e.name, e.as...)
+	within, span := e.tracer.Start(withTraceID(parent, id), e.name, e.options...)
 	if !span.IsRecording() {
 		return nil // tracing has been stopped
 	}
@@ -79,8 +80,8 @@ func (e *TracedEndpoint) Review(r *http.Request) *ReviewSpan {
 	return &ReviewSpan{tracer: e.tracer, within: within, span: span}
 }
 
-// saysUnsampled says whether the caller's trace is not sampled, as 00-<trace>-<span>-00 says it, which is how API servers write it
-// (W3C Trace Context). For whatever else is in the header, the sampler is asked.
+// saysUnsampled reports whether the client's trace is not sampled, as 00-<trace>-<span>-00 says it, which is how API
+// servers write it (W3C Trace Context). The sampler decides on any other header.
 func saysUnsampled(r *http.Request) bool {
 	h := r.Header["Traceparent"]
 	if len(h) != 1 || len(h[0]) != len("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00") {
@@ -91,7 +92,7 @@ func saysUnsampled(r *http.Request) bool {
 	return version == "00-" && isID(trace) && span[0] == '-' && isID(span[1:]) && flags == "-00"
 }
 
-// isID says whether s is hexadecimal, in lower case, and not nothing but zeros.
+// isID reports whether s is hexadecimal, in lower case, and not all zeros.
 func isID(s string) bool {
 	set := byte(0)
 	for i := range len(s) {
@@ -104,9 +105,9 @@ func isID(s string) bool {
 	return set != 0
 }
 
-// callerOf returns a context with the caller's span, and nothing else of the request's own: its many layers would
-// cost a little each. kube-apiserver passes on a trace that its own caller has begun even if it does not trace itself.
-func callerOf(r *http.Request) context.Context {
+// parentOf returns a context with the client's span, and nothing else of the request's own, whose many layers would cost
+// a little each. kube-apiserver passes on a trace that its own client has begun even if it does not trace itself.
+func parentOf(r *http.Request) context.Context {
 	if len(r.Header["Traceparent"]) == 0 {
 		return context.Background() // as in most clusters
 	}
@@ -176,18 +177,18 @@ func Waiting(ctx context.Context, what string) (done func()) {
 	return func() { span.End() }
 }
 
-// Traced says whether there is a span. What is to be told of a review that is not traced need not be put together.
+// Traced reports whether there is a span. Callers need no attributes for a review that is not traced.
 func (s *ReviewSpan) Traced() bool { return s != nil }
 
-// Describe tells more of the review.
+// Describe adds attributes to the span.
 func (s *ReviewSpan) Describe(attrs ...attribute.KeyValue) {
 	if s != nil {
 		s.span.SetAttributes(attrs...)
 	}
 }
 
-// Failed tells that the review could not be answered: kind is one of a few fixed words, why is a sentence. A denial is
-// an answer.
+// Failed records that the review could not be answered: kind is one of a few fixed words, why is a sentence. A denial
+// is an answer.
 func (s *ReviewSpan) Failed(kind, why string) {
 	if s == nil {
 		return
@@ -214,9 +215,9 @@ func (s *ReviewSpan) TraceID() string {
 	return s.span.SpanContext().TraceID().String()
 }
 
-// TraceID returns the trace that the caller of r is in, whether or not it is traced here; empty for none.
+// TraceID returns the trace of the client of r, whether or not it is traced here; empty for none.
 func TraceID(r *http.Request) string {
-	if id := trace.SpanContextFromContext(callerOf(r)).TraceID(); id.IsValid() {
+	if id := trace.SpanContextFromContext(parentOf(r)).TraceID(); id.IsValid() {
 		return id.String()
 	}
 	return ""

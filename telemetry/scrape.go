@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// NewRegistry returns a registry that holds what every Go process tells: runtime, process and build.
+// NewRegistry returns a registry with the collectors of every Go process: runtime, process and build.
 func NewRegistry() *prometheus.Registry {
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(
@@ -20,8 +20,8 @@ func NewRegistry() *prometheus.Registry {
 	return reg
 }
 
-// Scrape serves what g gathers, as OpenMetrics to those who ask for it. What cannot be gathered is logged and left
-// out: half of the figures are worth more during an outage than none.
+// Scrape serves what g gathers, as OpenMetrics to clients that accept it. What cannot be gathered is logged and left out:
+// during an outage half of the metrics are worth more than none.
 func Scrape(g prometheus.Gatherer, log *slog.Logger) http.Handler {
 	return promhttp.HandlerFor(g, promhttp.HandlerOpts{
 		EnableOpenMetrics: true,

@@ -11,7 +11,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// spanMetrics tell what became of spans.
+// spanMetrics count the spans that were exported and dropped.
 type spanMetrics struct {
 	exported prometheus.Counter
 	dropped  *prometheus.CounterVec
@@ -37,22 +37,22 @@ const (
 	stopping     = "stopping"
 )
 
-// spanLedger knows of every span that has ended what became of it. The SDK's batch processor does not tell what it drops,
-// so the ledger stands on both sides of it, and drops what it has no room for before the batch processor would have to.
+// spanLedger counts what became of every span that has ended. The SDK's batch processor does not report what it drops.
+// So the ledger stands before and behind it, and drops what it has no room for before the batch processor would.
 type spanLedger struct {
 	metrics spanMetrics
 	log     *slog.Logger
 	room    int64 // of the queue
 
 	held   atomic.Int64 // spans that have ended and were neither exported nor dropped
-	lost   atomic.Int64 // dropped since that was told
+	lost   atomic.Int64 // dropped since the last log line about it
 	closed atomic.Bool
 
-	told time.Time // when loss was told last; of the goroutine that exports
+	logged time.Time // when loss was logged last; of the goroutine that exports
 }
 
-// take says whether there is room for one more span.
-func (l *spanLedger) take() bool {
+// tryTake counts one more span and reports whether there was room for it. Otherwise the span counts as dropped.
+func (l *spanLedger) tryTake() bool {
 	if l.held.Add(1) <= l.room {
 		return true
 	}
@@ -72,7 +72,7 @@ func (l *spanLedger) settle(n int, err error) {
 	} else {
 		l.metrics.exported.Add(float64(n))
 	}
-	l.tell(err)
+	l.logLoss(err)
 }
 
 func (l *spanLedger) drop(n int, reason string) {
@@ -80,17 +80,17 @@ func (l *spanLedger) drop(n int, reason string) {
 	l.lost.Add(int64(n))
 }
 
-// tellLossEvery is how often the loss of spans is told. It is no news that a collector is still away, and the metric says
-// how much is lost.
-const tellLossEvery = time.Minute
+// lossInterval is how often the loss of spans is logged. It is no news that a collector is still away, and the metric
+// counts what is lost.
+const lossInterval = time.Minute
 
-// tell logs what was lost, if anything was. err is that of the last export.
-func (l *spanLedger) tell(err error) {
+// logLoss logs how many spans were lost, if any. err is that of the last export.
+func (l *spanLedger) logLoss(err error) {
 	now := time.Now()
-	if l.lost.Load() == 0 || now.Sub(l.told) < tellLossEvery {
+	if l.lost.Load() == 0 || now.Sub(l.logged) < lossInterval {
 		return
 	}
-	l.told = now
+	l.logged = now
 	attrs := []any{slog.Int64("spans", l.lost.Swap(0))}
 	if err != nil {
 		attrs = append(attrs, slog.Any("error", err))
@@ -108,7 +108,7 @@ func (l *spanLedger) close() int64 {
 	return held
 }
 
-// spanIntake lets through to the batch processor what there is room for.
+// spanIntake passes on to the batch processor what there is room for.
 type spanIntake struct {
 	sdktrace.SpanProcessor
 	ledger *spanLedger
@@ -116,7 +116,7 @@ type spanIntake struct {
 
 // OnEnd implements sdktrace.SpanProcessor. It never waits.
 func (p spanIntake) OnEnd(s sdktrace.ReadOnlySpan) {
-	if s.SpanContext().IsSampled() && p.ledger.take() { // others the batch processor would leave out
+	if s.SpanContext().IsSampled() && p.ledger.tryTake() { // the batch processor would ignore others
 		p.SpanProcessor.OnEnd(s)
 	}
 }
@@ -126,7 +126,7 @@ func (p spanIntake) OnEnd(s sdktrace.ReadOnlySpan) {
 type spanOutlet struct {
 	next   sdktrace.SpanExporter
 	ledger *spanLedger
-	life   context.Context // ends when nobody waits for an export any more
+	life   context.Context // ends when no goroutine waits for an export any more
 }
 
 // ExportSpans implements sdktrace.SpanExporter.

@@ -12,19 +12,19 @@ import (
 )
 
 const (
-	// linesPerSecond is what one replica may write for long. A denial is 300 bytes: at this rate a gigabyte a day, which
-	// log pipelines stand and nobody has read to the end.
+	// linesPerSecond is what one replica may write for long. A denial has 300 bytes: at this rate it makes a gigabyte a
+	// day, which log pipelines can take and no operator reads to the end.
 	linesPerSecond = 50
-	// linesAtOnce is what it may write in one go: a Deployment that is scaled to a hundred Pods is told of in full.
+	// linesAtOnce is what it may write in one go: all denials of a Deployment that is scaled to a hundred Pods.
 	linesAtOnce = 100
-	// tellEvery is how often lines that were left out are told of while there are more of them.
-	tellEvery = time.Second
+	// reportInterval is how often the number of dropped lines is logged while there are more of them.
+	reportInterval = time.Second
 )
 
-// Throttle returns a logger that writes what log does, but no more lines than disks and people can take: callers
-// choose how many reviews are denied. What is left out is counted, and told of by one line when lines come through again.
-// Each level has an allowance of its own, so that denials never hide an error. Level debug has no limit: whoever sets it
-// asks for everything. Lines are left out, never made to wait.
+// Throttle returns a logger that writes what log does, but no more lines than disks and operators can take: clients
+// choose how many reviews are denied. Dropped lines are counted, and one line logs their number when lines are written
+// again. Each level has an allowance of its own, so that denials never hide an error. Level debug has no limit: an
+// operator who sets it wants everything. Lines are dropped, never made to wait.
 func (m *Metrics) Throttle(log *slog.Logger) *slog.Logger {
 	return slog.New(&throttle{next: log.Handler(), allowances: newAllowances(m.linesDropped)})
 }
@@ -48,13 +48,13 @@ func (t *throttle) Handle(ctx context.Context, r slog.Record) error {
 	if !ok {
 		return nil
 	}
-	var told error
+	var reported error
 	if lost > 0 {
 		line := slog.NewRecord(r.Time, r.Level, "log lines were left out", 0)
 		line.AddAttrs(slog.Int("lines", lost))
-		told = t.next.Handle(ctx, line)
+		reported = t.next.Handle(ctx, line)
 	}
-	return errors.Join(told, t.next.Handle(ctx, r))
+	return errors.Join(reported, t.next.Handle(ctx, r))
 }
 
 // WithAttrs implements slog.Handler.
@@ -94,14 +94,15 @@ func (a *allowances) of(l slog.Level) *allowance {
 type allowance struct {
 	dropped prometheus.Counter
 
-	mu     sync.Mutex
-	tokens float64
-	at     time.Time // the latest line; until the first one the bucket is full
-	lost   int       // lines left out since that was told
-	told   time.Time
+	mu       sync.Mutex
+	tokens   float64
+	at       time.Time // the latest line; until the first one the bucket is full
+	lost     int       // lines dropped since the last line that reports them
+	reported time.Time // when that was
 }
 
-// take says whether a line of that time is written, and of how many it has to tell that were not.
+// take takes a token for a line of that time. ok: the line is to be written, after one that reports lost dropped lines
+// if there are any.
 func (a *allowance) take(now time.Time) (ok bool, lost int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -115,8 +116,8 @@ func (a *allowance) take(now time.Time) (ok bool, lost int) {
 		return false, 0
 	}
 	a.tokens--
-	if a.lost > 0 && now.Sub(a.told) >= tellEvery {
-		lost, a.lost, a.told = a.lost, 0, now
+	if a.lost > 0 && now.Sub(a.reported) >= reportInterval {
+		lost, a.lost, a.reported = a.lost, 0, now
 	}
 	return true, lost
 }

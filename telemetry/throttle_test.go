@@ -98,7 +98,7 @@ func TestThrottle(t *testing.T) {
 			[]string{"1 × INFO log lines were left out lines=70", "1 × INFO denied"},
 		},
 		{
-			"within a second of having been told", 999 * time.Millisecond,
+			"within a second of the last report", 999 * time.Millisecond,
 			func() { write(h, 60, slog.LevelInfo, "denied") },
 			[]string{"49 × INFO denied"},
 		},
@@ -136,7 +136,7 @@ func TestThrottle(t *testing.T) {
 	}
 }
 
-// Whoever logs gets on at once, in any number, and no line is lost without being counted.
+// No goroutine that logs ever waits, and no line is lost without being counted.
 func TestThrottleOfManyGoroutines(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	written := &lines{}

@@ -20,7 +20,6 @@ type Tracing struct {
 	process trace.Tracer // all of them
 	batches *sdktrace.TracerProvider
 	ledger  *spanLedger
-	flush   time.Duration
 	abandon context.CancelFunc // ends an export that hangs
 }
 
@@ -28,22 +27,20 @@ type Tracing struct {
 type TracingConfig struct {
 	// Exporter takes the spans, in batches, one call at a time. It may fail and it may hang.
 	Exporter sdktrace.SpanExporter
-	// Sampler says which reviews are traced; nil traces all but those that the caller's trace leaves out.
+	// Sampler decides which reviews are traced; nil traces all but those whose parent trace is not sampled.
 	Sampler sdktrace.Sampler
 	// Resource is what all spans say of the process; nil for nothing.
 	Resource *resource.Resource
 	// QueueSize is how many spans are held at most, those included that are being exported; 0 for the SDK's 2,048.
 	QueueSize int
-	// FlushTimeout is how long Stop waits for the exporter; 0 for defaultFlushTimeout.
-	FlushTimeout time.Duration
-	// Log gets a line when spans are lost, at most one a minute; nil discards.
+	// Log gets a line when spans are lost, at most one a minute; nil discards it.
 	Log *slog.Logger
 }
 
 const (
-	// defaultFlushTimeout is a part of the five seconds that a process has after its last review. A collector that is
-	// reached takes some milliseconds, and for any other the roll-out does not wait.
-	defaultFlushTimeout = 3 * time.Second
+	// flushTimeout is how long Stop waits for the exporter: a part of the five seconds that a process has after its last
+	// review. A collector that is reached takes some milliseconds, and for any other the roll-out does not wait.
+	flushTimeout = 3 * time.Second
 
 	// maxAttribute bounds each string in a span, unless OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT does: the name of an
 	// object has up to 253 bytes, an image twice as much, and nothing else needs more.
@@ -62,9 +59,6 @@ func (m *Metrics) NewTracing(cfg TracingConfig) *Tracing {
 	}
 	if cfg.QueueSize <= 0 {
 		cfg.QueueSize = sdktrace.DefaultMaxQueueSize
-	}
-	if cfg.FlushTimeout <= 0 {
-		cfg.FlushTimeout = defaultFlushTimeout
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
@@ -92,7 +86,6 @@ func (m *Metrics) NewTracing(cfg TracingConfig) *Tracing {
 		process: provider(sdktrace.AlwaysSample()).Tracer(instrumentation),
 		batches: reviews, // they share the batcher, which is stopped with either
 		ledger:  ledger,
-		flush:   cfg.FlushTimeout,
 		abandon: abandon,
 	}
 }
@@ -118,7 +111,7 @@ func (t *Tracing) Stop(ctx context.Context) error {
 	if t == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, t.flush)
+	ctx, cancel := context.WithTimeout(ctx, flushTimeout)
 	defer cancel()
 	defer t.abandon()
 	err := t.batches.Shutdown(ctx)

@@ -27,7 +27,7 @@ import (
 //
 // The error names each variable with a value that cannot be used. OpenTelemetry's SDK would go on without it; here
 // it stops the start, as a bad flag does: values come with the Deployment, so a mistake in one is found in its roll-out,
-// while the replicas before it serve, rather than on the day when somebody needs a trace. What may change after that,
+// while the replicas before it serve, rather than on the day when an operator needs a trace. What may change after that,
 // a collector or the file of its CA, never stops anything.
 func (m *Metrics) TracingFromEnvironment(ctx context.Context, version string, log *slog.Logger) (*Tracing, error) {
 	env := environment{get: os.Getenv} // the SDK asks nothing else
@@ -65,7 +65,7 @@ type environment struct {
 	bad error
 }
 
-// off says whether nothing is to be traced. Then no other variable matters: they may be meant for somebody else.
+// off reports whether nothing is to be traced. Then no other variable matters: they may be meant for another process.
 func (e *environment) off() bool {
 	return e.otlp("ENDPOINT") == "" || e.value("OTEL_TRACES_EXPORTER") == "none" ||
 		strings.EqualFold(e.value("OTEL_SDK_DISABLED"), "true") || e.value("OTEL_TRACES_SAMPLER") == "always_off"
@@ -172,8 +172,8 @@ func areHeaders(s string) bool {
 	return true
 }
 
-// sampler returns what OTEL_TRACES_SAMPLER and its argument name. The default is the specification's: the caller's
-// trace decides, and a review that comes without one is traced. Who names a collector wants to see something; where that
+// sampler returns what OTEL_TRACES_SAMPLER and its argument name. The default is the specification's: the client's
+// trace decides, and a review without one is traced. An operator who names a collector wants to see traces; where that
 // is too much, a ratio is one variable away, and what the queue has no room for is dropped, not waited for.
 func (e *environment) sampler() sdktrace.Sampler {
 	switch name := e.value("OTEL_TRACES_SAMPLER"); name {

@@ -15,7 +15,7 @@ import (
 // fromEnvironment returns tracing as variables have it, and what is logged of it.
 func fromEnvironment(t *testing.T, variables ...string) (*telemetry.Tracing, string, error) {
 	t.Helper()
-	for _, v := range os.Environ() { // those of whoever runs the tests
+	for _, v := range os.Environ() { // those of the developer or of the gate
 		if name, _, _ := strings.Cut(v, "="); strings.HasPrefix(name, "OTEL_") {
 			t.Setenv(name, "")
 		}

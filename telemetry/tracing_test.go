@@ -59,7 +59,7 @@ func hangs(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// traced is tracing to a collector, and what is told of it.
+// traced is tracing to a collector, with its metrics and its log.
 type traced struct {
 	*telemetry.Tracing
 	registry *prometheus.Registry
@@ -163,7 +163,7 @@ func TestCollectorHangs(t *testing.T) {
 	}) // which ends only when the export that hangs has
 }
 
-// The deadline of whoever stops counts too.
+// The deadline of the context of Stop counts too.
 func TestStopMinds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tr := newTraced(telemetry.TracingConfig{Exporter: &fakeCollector{export: hangs}})
@@ -180,7 +180,7 @@ func TestStopMinds(t *testing.T) {
 	})
 }
 
-// A collector that is away is told of once a minute, with how much was lost; one that is back is not.
+// Loss to an absent collector is logged once a minute, with how much was lost; one that is back is not logged.
 func TestCollectorIsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var away error
@@ -351,7 +351,7 @@ func TestNoTraceIsNotUnsampled(t *testing.T) {
 	}
 }
 
-// A sampler is asked once, whatever it goes by, and what it says is done: no review is left out that it takes.
+// A sampler is called once, whatever it decides by, and its decision counts: no review is dropped that it samples.
 func TestSamplers(t *testing.T) {
 	const unsampled, sampled = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	part := sdktrace.TraceIDRatioBased(0.6) // in which that trace is
@@ -383,7 +383,7 @@ func TestSamplers(t *testing.T) {
 				continue
 			}
 			if n != want {
-				t.Errorf("%s, caller %q: %d of 1000 are traced, want %d", tt.name, parent, n, want)
+				t.Errorf("%s, parent %q: %d of 1000 are traced, want %d", tt.name, parent, n, want)
 			}
 		}
 		if err := tr.Stop(t.Context()); err != nil {
