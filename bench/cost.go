@@ -24,10 +24,12 @@ func (c *cost) ratio() float64 { return median(quotients(c.example, c.floor)) }
 // growth is how many times as much it needs with many entries.
 func (c *cost) growth() float64 { return median(quotients(c.many, c.example)) }
 
-// sittings is how often the servers are started anew. Two processes of one binary differ by two percent or three for as long as they live.
+// sittings is how often the servers are started anew. Two processes of one binary differ by two percent or three for as
+// long as they live.
 const sittings = 4
 
-// measureCosts lets the three servers answer the same reviews in turn, in short rounds, which it divides among sittings.
+// measureCosts lets the three servers answer the same reviews in turn, in short rounds, which it divides among
+// sittings.
 func (r *rig) measureCosts(ctx context.Context, w io.Writer, reviews []*review, rounds int, round int64) ([]*cost, error) {
 	var costs []*cost
 	for _, review := range reviews {

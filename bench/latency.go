@@ -18,12 +18,12 @@ type latencies struct {
 
 func (l *latencies) ratio() float64 { return median(quotients(l.example, l.floor)) }
 
-// quiet says whether the figures tell of the servers. The floor needs a tenth of a millisecond of a core for a call: where one of
-// a hundred takes more than a hundred times that, it has waited for the machine, and any server would.
+// quiet reports whether the figures tell of the servers. The floor needs a tenth of a millisecond of a core for a call:
+// where one of a hundred takes more than a hundred times that, it has waited for the machine, and any server would.
 func (l *latencies) quiet() bool { return median(l.floor) <= 10 }
 
-// measureLatency sends typical Pods at the same rate to the floor and to evergate, in turn. Both have been called before from as
-// many connections as there will be.
+// measureLatency sends typical Pods at the same rate to the floor and to evergate, in turn. Both have been called
+// before from as many connections as there will be.
 func (r *rig) measureLatency(ctx context.Context, w io.Writer, typical *review, rounds int, round time.Duration) (*latencies, error) {
 	floor, err := r.floor(ctx)
 	if err != nil {

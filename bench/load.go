@@ -138,9 +138,9 @@ func (c *caller) repeat(ctx context.Context, n int, more func(begun int64) bool)
 	return done.Load(), context.Cause(ctx)
 }
 
-// pace makes calls at a rate, evenly, for a time. It returns how long each took from the moment that it was due, so that one
-// that had to wait for those before it counts its wait. As many as the client keeps connections for may be under way: one
-// more would cost a handshake, as much as ten reviews, and make the next ones late as well.
+// pace makes calls at a rate, evenly, for a time. It returns how long each took from the moment that it was due, so
+// that one that had to wait for those before it counts its wait. As many as the client keeps connections for may be
+// under way: one more would cost a handshake, as much as ten reviews, and make the next ones late as well.
 func (c *caller) pace(ctx context.Context, perSecond float64, d time.Duration) ([]time.Duration, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

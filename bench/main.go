@@ -1,5 +1,5 @@
-// Bench measures what a review costs: evergate as it is built, as a process of its own, against the least that a webhook can
-// cost, in turn and in one run. The client behaves as kube-apiserver's and verifies every answer.
+// Bench measures what a review costs: evergate as it is built, as a process of its own, against the least that a
+// webhook can cost, in turn and in one run. The client behaves as kube-apiserver's and verifies every answer.
 //
 //	make bench                                      the table, and its figures into docs/performance.md
 //	go run ./bench -rounds 3 -only 'small Pod'      one line, quickly
@@ -48,7 +48,8 @@ func main() {
 		fmt.Fprintln(os.Stderr, "bench: -rounds and -round are at least 1, and -reviews 10")
 		os.Exit(2)
 	}
-	// A connection that the server has closed brings one too, and an output that nobody reads is no reason to leave servers behind.
+	// A connection that the server has closed brings one too, and an output that nobody reads is no reason to leave
+	// servers behind.
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()

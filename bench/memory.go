@@ -21,8 +21,8 @@ type memories struct {
 // drift is how many times as much it holds at the end of the long run as after a tenth of it.
 func (m *memories) drift() float64 { return float64(m.tenths[len(m.tenths)-1]) / float64(m.tenths[0]) }
 
-// measureMemory lets 64 callers send each body for a time, and then, to another process, the typical one often: in the first what
-// grows would fill the room that the largest bodies have left before anybody saw it.
+// measureMemory lets 64 callers send each body for a time, and then, to another process, the typical one often: in the
+// first what grows would fill the room that the largest bodies have left before anybody saw it.
 func (r *rig) measureMemory(ctx context.Context, w io.Writer, reviews []*review, each time.Duration, length int64) (*memories, error) {
 	m := &memories{length: length}
 	if err := r.measureBodies(ctx, w, reviews, each, m); err != nil {

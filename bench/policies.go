@@ -11,8 +11,9 @@ const (
 	manyMirrors, manyRules = 10_000, 1_000
 )
 
-// examplePolicy has mirrors entries and rules. Of the rules ten look at the Ingresses that are measured with and nine at the
-// Service, and find nothing; the one for Pods is asked by another call than the one that rewrites, which is the one measured.
+// examplePolicy has mirrors entries and rules. Of the rules ten look at the Ingresses that are measured with and nine
+// at the Service, and find nothing; the one for Pods is asked by another call than the one that rewrites, which is the
+// one measured.
 func examplePolicy() string { return policyOf(mirrors, 0) }
 
 // manyPolicy has many more of both. Of the rules, as many as in the example concern the namespace of the objects, and

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// profile writes profiles of evergate while it answers each of the reviews: one of processor time and one of allocations
-// for each.
+// profile writes profiles of evergate while it answers each of the reviews: one of processor time and one of
+// allocations for each.
 func (r *rig) profile(ctx context.Context, w io.Writer, reviews []*review, dir string, d time.Duration) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err

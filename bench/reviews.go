@@ -59,8 +59,8 @@ func (r *review) number(body []byte, n int64) (uid []byte) {
 	return uid
 }
 
-// verify checks an answer as kube-apiserver does: the protocol, the uid, and that the patch can be applied. And it checks
-// that the answer is right: every image of a Pod comes from the mirror afterwards, everything else is as it was.
+// verify checks an answer as kube-apiserver does: the protocol, the uid, and that the patch can be applied. And it
+// checks that the answer is right: every image of a Pod comes from the mirror afterwards, everything else is as it was.
 func (r *review) verify(uid, answer []byte) error {
 	var a struct {
 		APIVersion, Kind string

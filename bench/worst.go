@@ -22,8 +22,8 @@ const (
 	// large reviews cost 1.2 to 3 times as much.
 	mostRatio = 8
 	// mostProcessor is for everything else: ten rules of each kind, with every check. At 24 such reviews at once, on
-	// two cores, the last is answered within 0.6 s. It is beside what the floor takes for the same body, which for 19 MiB
-	// are 20 to 30 ms, nearly all of them TLS and new memory; no API server sends an object with that much text.
+	// two cores, the last is answered within 0.6 s. It is beside what the floor takes for the same body, which for 19
+	// MiB are 20 to 30 ms, nearly all of them TLS and new memory; no API server sends an object with that much text.
 	mostProcessor = 50 * time.Millisecond
 	// tries is how often a row that is not within its bounds is measured anew: a machine with other things to do, or a
 	// garbage collection that began with another row, makes figures larger and never smaller.
@@ -60,7 +60,7 @@ type worstRow struct {
 	err          error // it was not answered
 }
 
-// single says whether the row is one huge value that one rule of each kind looks at.
+// single reports whether the row is one huge value that one rule of each kind looks at.
 func (r *worstRow) single() bool { return !r.Many && r.policy == "one" }
 
 func (r *worstRow) ratio() float64 { return float64(r.took) / float64(max(r.floor, 1)) }

@@ -116,8 +116,8 @@ func repeat(der []byte, n int) (chain [][]byte) {
 	return chain
 }
 
-// Whatever kind of key and field there is, what a certificate is said to take is near what it takes: the sum of what its
-// lists, strings and keys refer to.
+// Whatever kind of key and field there is, what a certificate is said to take is near what it takes: the sum of what
+// its lists, strings and keys refer to.
 func TestSizeOfCertificate(t *testing.T) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

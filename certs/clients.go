@@ -68,8 +68,8 @@ func (a *ClientAuth) Wait(ctx context.Context) error {
 // Run follows the file, looking at it at an interval, until ctx ends.
 func (a *ClientAuth) Run(ctx context.Context, interval time.Duration) { a.value.Run(ctx, interval) }
 
-// Require is middleware that lets only authenticated clients reach next. It answers 401 to clients without a certificate
-// that a client CA signed, and 403 to clients whose certificate bears another name.
+// Require is middleware that lets only authenticated clients reach next. It answers 401 to clients without a
+// certificate that a client CA signed, and 403 to clients whose certificate bears another name.
 func (a *ClientAuth) Require(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if status, why := a.check(r.TLS, time.Now()); status != http.StatusOK {

@@ -38,7 +38,8 @@ func (p *pair) verify(chain []*x509.Certificate, serverName string, now time.Tim
 	if err == nil {
 		return nil
 	}
-	// The error of package x509 holds the current time, so that one lasting fault would look like a new one at each poll.
+	// The error of package x509 holds the current time, so that one lasting fault would look like a new one at each
+	// poll.
 	for _, ca := range slices.Concat(chain[1:], p.cas) {
 		if reason := outOfDate(ca, now); reason != "" {
 			return fmt.Errorf("the certificate does not chain to its CA: %s %s", ca.Subject, reason)

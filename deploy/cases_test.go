@@ -171,8 +171,8 @@ func TestEverySeverity(t *testing.T) {
 	}
 }
 
-// TestFiles checks that each check has a file of its own, check_ID.go, and bad manifests, testdata/ID.bad.yaml, and that
-// each such file belongs to a check.
+// TestFiles checks that each check has a file of its own, check_ID.go, and bad manifests, testdata/ID.bad.yaml, and
+// that each such file belongs to a check.
 func TestFiles(t *testing.T) {
 	var sources, cases []string
 	for _, c := range checks() {

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// acceptAnnotation lists, separated by commas, the checks whose warnings about an object are accepted: they become infos.
-// An error cannot be accepted.
+// acceptAnnotation lists, separated by commas, the checks whose warnings about an object are accepted: they become
+// infos. An error cannot be accepted.
 const acceptAnnotation = "evergate.dev/preflight-accepts"
 
 // check is one thing that is looked for. Its fields are what docs/preflight.md says of it.
@@ -56,7 +56,7 @@ type ref struct {
 	kind, namespace, name string
 	part                  string // such as: webhook pods.evergate.dev
 	source                string
-	accepts               []string // findings that are no surprise here
+	accepts               []string // findings that the object accepts
 }
 
 // String is how kubectl's users name objects: Deployment evergate-system/evergate, container evergate.

@@ -8,7 +8,7 @@ import (
 
 // caInjector: each webhook configuration has the annotation cert-manager.io/inject-ca-from with the namespace and
 // name of a Certificate that exists, and whose Secret is the one that Evergate serves with. Injection from a Secret
-// (inject-ca-from-secret) is left to whoever chose it.
+// (inject-ca-from-secret) is not checked.
 func caInjector() check {
 	return check{
 		id: "ca-injector", severity: Error,
@@ -32,7 +32,7 @@ func caInjector() check {
 	}
 }
 
-// injectorProblem says what is wrong with the value of the annotation; nothing when nothing is.
+// injectorProblem returns what is wrong with the value of the annotation; "" when it is right.
 func (c *cluster) injectorProblem(value string) string {
 	if value == "" {
 		return "it has no annotation " + certmanagerv1.WantInjectAnnotation
@@ -47,7 +47,7 @@ func (c *cluster) injectorProblem(value string) string {
 	}
 	for _, s := range c.servers {
 		secret := s.tlsSecret()
-		// One that comes from nowhere is the business of the check certificate.
+		// The check certificate reports a Secret that comes from nowhere.
 		exists := c.certificate(s.Namespace, secret) != nil || find(c.secrets, s.Namespace, secret) != nil
 		if exists && (s.Namespace != namespace || secret != crt.Spec.SecretName) {
 			return certmanagerv1.WantInjectAnnotation + " names the Certificate " + value + ", whose Secret " +

@@ -6,7 +6,7 @@ func certificateMissing() check {
 	return check{
 		id: "certificate", severity: Error,
 		finds: "a serving certificate that comes from nowhere",
-		why:   "the Pods wait for a Secret that nobody writes, or serve a certificate that nobody renews",
+		why:   "the Pods wait for a Secret that nothing writes, or serve a certificate that nothing renews",
 		fix:   "add the component cert-manager, or create the Secret with tls.crt, tls.key and ca.crt",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {

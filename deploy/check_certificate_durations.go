@@ -6,7 +6,7 @@ import (
 	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
 )
 
-// minRenewBefore is how long a renewal may fail before callers notice: a long weekend.
+// minRenewBefore is how long a renewal may fail before clients notice: a long weekend.
 const minRenewBefore = 72 * time.Hour
 
 // certificateDurations: the serving Certificate is renewed 72 h or more before it expires, and not all the time; and

@@ -28,7 +28,7 @@ func certificateUsages() check {
 	}
 }
 
-// forServers says whether a certificate with these usages is one for servers.
+// forServers reports whether a certificate with these usages is one for servers.
 func forServers(usages []certmanagerv1.KeyUsage) bool {
 	isServer := func(u certmanagerv1.KeyUsage) bool {
 		return u == certmanagerv1.UsageServerAuth || u == certmanagerv1.UsageAny

@@ -48,8 +48,8 @@ type endpoint struct {
 	namespace string // of the Service; empty: it is none, by its name
 }
 
-// newEndpoint returns the endpoint that a container is configured with; ok is false where there is none that a NetworkPolicy
-// is about.
+// newEndpoint returns the endpoint that a container is configured with; ok is false where there is none that a
+// NetworkPolicy is about.
 func newEndpoint(s *server) (e endpoint, ok bool) {
 	for _, name := range []string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"} {
 		i := slices.IndexFunc(s.container.Env, func(v corev1.EnvVar) bool { return v.Name == name && v.Value != "" })
@@ -84,8 +84,8 @@ func newEndpoint(s *server) (e endpoint, ok bool) {
 	return e, true
 }
 
-// leadsTo says whether a rule lets the endpoint be reached, or may do so. NetworkPolicies are about the ports of Pods: that of
-// the endpoint is the Service's, which most often is the same.
+// leadsTo reports whether a rule lets the endpoint be reached, or may do so. NetworkPolicies are about the ports of
+// Pods: that of the endpoint is the Service's, which most often is the same.
 func (c *cluster) leadsTo(rule networkingv1.NetworkPolicyEgressRule, s *server, e endpoint) bool {
 	port := e.port
 	if svc := find(c.services, e.namespace, e.service); svc != nil {

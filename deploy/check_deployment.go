@@ -5,7 +5,7 @@ func deploymentMissing() check {
 	return check{
 		id: "deployment", severity: Error,
 		finds: "webhooks without a Deployment that runs evergate serve",
-		why:   "webhooks that nobody answers refuse or delay all that they match",
+		why:   "webhooks that no Pod answers refuse or delay all that they match",
 		fix:   "apply the Deployment before the webhook configurations, and delete it after them",
 		run: func(c *cluster, r *reporter) {
 			if len(c.servers) == 0 {

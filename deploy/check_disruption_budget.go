@@ -12,13 +12,13 @@ func disruptionBudget() check {
 		id: "disruption-budget", severity: Error,
 		finds: "a PodDisruptionBudget that is missing, contradicts replicas, or holds drains up",
 		why: "without one, a drain of several nodes takes all replicas at once; one that lets none go holds up " +
-			"every drain, and so upgrades of nodes, for ever; and of a Pod that two select the API server refuses " +
-			"the eviction",
+			"every drain, and so upgrades of nodes, for ever; and the API server refuses to evict a Pod that two " +
+			"select",
 		fix: "have one PodDisruptionBudget with maxUnavailable: 1 and unhealthyPodEvictionPolicy: AlwaysAllow",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
 				switch {
-				case s.replicas() < 2: // no number of one replica may be kept and be drained: single-replica
+				case s.replicas() < 2: // one replica cannot both be kept and be drained: single-replica
 				case len(s.budgets) == 0:
 					r.warning(s.ref, "no PodDisruptionBudget selects its Pods")
 				case len(s.budgets) > 1:

@@ -53,7 +53,7 @@ func (c *cluster) namespacesOf(place string) []string {
 	return names
 }
 
-// rewrites says whether images of the Pods in a namespace are rewritten.
+// rewrites reports whether images of the Pods in a namespace are rewritten.
 func (c *cluster) rewrites(namespace string) bool {
 	set := c.namespaceLabels(namespace)
 	return slices.ContainsFunc(c.hooks, func(h *hook) bool {

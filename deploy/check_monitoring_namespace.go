@@ -7,10 +7,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// monitoringNamespace: where NetworkPolicies restrict what reaches the ops port, they let the namespaces reach it from which
-// it is scraped: that of each Prometheus, or agent, of the Prometheus operator that takes up a monitor of Evergate, and that
-// of each such monitor which stands elsewhere than Evergate, since a Prometheus most often stands beside it. What is
-// configured by scrape annotations, or by hand, is not known.
+// monitoringNamespace: where NetworkPolicies restrict what reaches the ops port, they let the namespaces reach it from
+// which it is scraped: that of each Prometheus, or agent, of the Prometheus operator that takes up a monitor of
+// Evergate, and that of each such monitor which stands elsewhere than Evergate, since a Prometheus most often stands
+// beside it. What is configured by scrape annotations, or by hand, is not known.
 func monitoringNamespace() check {
 	return check{
 		id: "monitoring-namespace", severity: Warning,
@@ -45,7 +45,7 @@ func (c *cluster) checkMonitor(s *server, m *unstructured.Unstructured, r *repor
 	}
 }
 
-// reachableFrom says whether Pods of a namespace reach a port of a server's Pods, or may do so.
+// reachableFrom reports whether Pods of a namespace reach a port of a server's Pods, or may do so.
 func (c *cluster) reachableFrom(s *server, namespace string, port int32) bool {
 	policies := c.restricting(s, networkingv1.PolicyTypeIngress)
 	admits := func(p *networkingv1.NetworkPolicy) bool {

@@ -30,7 +30,7 @@ func networkPolicy() check {
 	}
 }
 
-// admitsAddresses says whether a rule lets something that is not a Pod reach the serving port.
+// admitsAddresses reports whether a rule lets something that is not a Pod reach the serving port.
 func (s *server) admitsAddresses(rule networkingv1.NetworkPolicyIngressRule) bool {
 	return holdsAddresses(rule.From) && holdsPort(rule.Ports, s.flags.port("listen"), s.namedPort)
 }

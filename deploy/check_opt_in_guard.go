@@ -9,15 +9,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// optInGuard: where webhooks select namespaces by the opt-in label, or exclude them by name, a ValidatingAdmissionPolicy
-// guards that: it names the label and each of the names, matches CREATE and UPDATE of namespaces and UPDATE of
-// namespaces/status and namespaces/finalize, fails closed, and a binding denies.
+// optInGuard: where webhooks select namespaces by the opt-in label, or exclude them by name, a
+// ValidatingAdmissionPolicy guards that: it names the label and each of the names, matches CREATE and UPDATE of
+// namespaces and UPDATE of namespaces/status and namespaces/finalize, fails closed, and a binding denies.
 func optInGuard() check {
 	return check{
 		id: "opt-in-guard", severity: Warning,
 		finds: "an opt-in label that no ValidatingAdmissionPolicy guards, or guards with a gap; and names of " +
 			"namespaces that webhooks exclude and the guard does not know",
-		why: "whoever may write a namespace, also by its status or finalize subresource, can take it out of all " +
+		why: "a user who may write a namespace, also by its status or finalize subresource, can take it out of all " +
 			"checks unseen; and a user who may create namespaces is exempt in one that has an excluded name",
 		fix: "apply the kit's ValidatingAdmissionPolicy and its binding with validationActions: [Deny]; its " +
 			"variable exempt lists the names that the webhooks exclude",
@@ -80,7 +80,7 @@ func listedBy(p *admissionv1.ValidatingAdmissionPolicy) func(name string) bool {
 	return func(name string) bool { return listed[name] }
 }
 
-// selectsByLabel says whether a webhook depends on the label, be it for opting in or out.
+// selectsByLabel reports whether a webhook depends on the label, be it for opting in or out.
 func selectsByLabel(h *hook) bool {
 	if h.NamespaceSelector == nil {
 		return false
@@ -92,7 +92,7 @@ func selectsByLabel(h *hook) bool {
 	return equals
 }
 
-// mentionsLabel says whether any expression of a policy is about the label.
+// mentionsLabel reports whether any expression of a policy is about the label.
 func mentionsLabel(p *admissionv1.ValidatingAdmissionPolicy) bool {
 	return slices.ContainsFunc(expressions(p), func(s string) bool { return strings.Contains(s, optInLabel) })
 }

@@ -4,12 +4,12 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 )
 
-// otherDeadlock: no webhook of somebody else fails closed on the creation of the very Pods that answer it. Its Pods are
-// known by the labels that its Service selects, those of a Deployment with them where the inventory has one.
+// otherDeadlock: no webhook of another product fails closed on the creation of the very Pods that answer it. Its Pods
+// are known by the labels that its Service selects, those of a Deployment with them where the inventory has one.
 func otherDeadlock() check {
 	return check{
 		id: "other-webhook-deadlock", severity: Warning,
-		finds: "a webhook of somebody else that fails closed on its own Pods",
+		finds: "a webhook of another product that fails closed on its own Pods",
 		why: "when all its Pods are gone at once, none can be created again, since creating one calls it; and " +
 			"with it stands everything that it matches",
 		fix: "exclude its own namespace by kubernetes.io/metadata.name in its namespaceSelector, or its Pods by " +
@@ -25,7 +25,7 @@ func otherDeadlock() check {
 	}
 }
 
-// selectsItself says whether the selectors of a webhook select the Pods of its own Service.
+// selectsItself reports whether the selectors of a webhook select the Pods of its own Service.
 func (c *cluster) selectsItself(h *hook) bool {
 	svc := h.ClientConfig.Service
 	if svc == nil || !selects(h.NamespaceSelector, c.namespaceLabels(svc.Namespace)) {

@@ -6,13 +6,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// otherEverything: no webhook of somebody else matches every resource in every API group, kube-system included. It need
-// not fail closed: one that does not answer delays each write by its timeout, which is more than leases and the API
-// server's own ConfigMaps can bear. Whether matchConditions spare kube-system is not evaluated.
+// otherEverything: no webhook of another product matches every resource in every API group, kube-system included. It
+// need not fail closed: one that does not answer delays each write by its timeout, which is more than leases and the
+// API server's own ConfigMaps can bear. Whether matchConditions spare kube-system is not evaluated.
 func otherEverything() check {
 	return check{
 		id: "other-webhook-everything", severity: Warning,
-		finds: "a webhook of somebody else that matches every resource, in kube-system too",
+		finds: "a webhook of another product that matches every resource, in kube-system too",
 		why: "when it does not answer, nodes and the control plane cannot write what they live by, such as the " +
 			"ConfigMap kube-system/extension-apiserver-authentication: API servers then restart in a loop, and no " +
 			"other webhook helps",

@@ -20,7 +20,7 @@ func preStop() check {
 					continue
 				}
 				if lc.PreStop.Sleep == nil {
-					r.error(s.process, "it has a preStop hook of which nobody knows how long it takes")
+					r.error(s.process, "it has a preStop hook of unknown duration")
 					continue
 				}
 				sleep := time.Duration(lc.PreStop.Sleep.Seconds) * time.Second

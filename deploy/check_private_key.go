@@ -5,7 +5,7 @@ func privateKey() check {
 	return check{
 		id: "private-key", severity: Error,
 		finds: "a private key in the input",
-		why: "whoever reads the manifests, or this dump, can answer for Evergate and so change every matched " +
+		why: "a reader of the manifests, or of this dump, can answer for Evergate and so change every matched " +
 			"object",
 		fix: "let cert-manager make the key; collect a live cluster with deploy/collect.sh, which leaves keys out",
 		run: func(c *cluster, r *reporter) {

@@ -9,14 +9,14 @@ import (
 
 // protectedNamespace: no webhook of Evergate but the guard of the policy can match kube-system, kube-public,
 // kube-node-lease, cert-manager's namespace or Evergate's own, whatever labels these bear: only a requirement on
-// kubernetes.io/metadata.name, which the API server sets and nobody can change, keeps a namespace out.
+// kubernetes.io/metadata.name, which the API server sets and no user can change, keeps a namespace out.
 func protectedNamespace() check {
 	return check{
 		id: "protected-namespace", severity: Error,
 		finds: "a webhook of Evergate that can match a namespace which nodes, the control plane, cert-manager or " +
 			"Evergate itself live in",
 		why: "when no replica answers, what brings one back is refused or waits for the timeout: the cluster " +
-			"cannot heal. An opt-in label alone is no protection, since anybody who may label the namespace can " +
+			"cannot heal. An opt-in label alone is no protection, since any user who may label the namespace can " +
 			"set it",
 		fix: "add to namespaceSelector.matchExpressions: {key: kubernetes.io/metadata.name, operator: NotIn, " +
 			"values: […]} with all of them",

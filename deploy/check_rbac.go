@@ -12,7 +12,7 @@ func rbac() check {
 	return check{
 		id: "rbac", severity: Error,
 		finds: "rights that Evergate does not need",
-		why: "an admission webhook is a target: whoever breaks into its Pod has the rights of its ServiceAccount, " +
+		why: "an admission webhook is a target: an attacker in its Pod has the rights of its ServiceAccount, " +
 			"next to being able to change every object that it sees",
 		fix: "remove the binding; let jobs of Evergate only get, list and watch, and no secrets",
 		run: func(c *cluster, r *reporter) {
@@ -84,7 +84,7 @@ func (c *cluster) ourAccounts(b binding) []string {
 	return names
 }
 
-// serves says whether a Deployment that runs evergate serve has a ServiceAccount.
+// serves reports whether a Deployment that runs evergate serve has a ServiceAccount.
 func (c *cluster) serves(account string) bool {
 	return slices.ContainsFunc(c.servers, func(s *server) bool {
 		return s.pod.ServiceAccountName == account || s.pod.ServiceAccountName == "" && account == "default"

@@ -16,10 +16,10 @@ func serviceMissing() check {
 			"everything that the webhook matches is refused; failing open, nothing is checked",
 		fix: "let clientConfig.service name a Service of type ClusterIP and one of its ports",
 		run: func(c *cluster, r *reporter) {
-			told := map[string]bool{} // once for all webhooks that it is true of
+			reported := map[string]bool{} // once for all webhooks that it is true of
 			for _, h := range c.hooks {
-				if problem := c.serviceProblem(h); problem != "" && !told[problem] {
-					told[problem] = true
+				if problem := c.serviceProblem(h); problem != "" && !reported[problem] {
+					reported[problem] = true
 					r.error(h.ref, "%s", problem)
 				}
 			}

@@ -7,7 +7,7 @@ func singleReplica() check {
 	return check{
 		id: "single-replica", severity: Error,
 		finds: "one replica; a warning when every webhook fails open",
-		why: "when its node goes, nobody answers until another has started, a minute or more: failing closed, " +
+		why: "when its node goes, no replica answers until another has started, a minute or more: failing closed, " +
 			"what is matched is refused; failing open, Pods keep images from outside the mirrors",
 		fix: "set replicas: 3, one a zone",
 		run: func(c *cluster, r *reporter) {

@@ -17,7 +17,7 @@ func surge() check {
 		id: "surge", severity: Error,
 		finds: "spreading that a roll-out cannot satisfy",
 		why: "the Pod that the roll-out adds stays Pending, and none goes before it is ready: the release, a new " +
-			"certificate authority, a security fix never arrive, and nobody is told",
+			"certificate authority, a security fix never arrive, without an error",
 		fix: "spread zones by DoNotSchedule and nodes by ScheduleAnyway, both with matchLabelKeys: " +
 			"[pod-template-hash], and no required anti-affinity",
 		run: func(c *cluster, r *reporter) {

@@ -7,8 +7,8 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 )
 
-// wildcardRule: no rule of Evergate has a * as API group, version, resource or operation. A * also covers what nobody
-// has thought of yet: leases, tokens, the API server's own ConfigMaps.
+// wildcardRule: no rule of Evergate has a * as API group, version, resource or operation. A * also covers resources
+// that were never thought of: leases, tokens, the API server's own ConfigMaps.
 func wildcardRule() check {
 	return check{
 		id: "wildcard-rule", severity: Error,

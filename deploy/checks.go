@@ -1,7 +1,7 @@
 package deploy
 
-// checks returns all checks, in the order in which they report. A new check is a file of its own, check_ID.go, a line here, a
-// bad manifest in testdata/ID.bad.yaml and, by go test -update, its section in docs/preflight.md.
+// checks returns all checks, in the order in which they report. A new check is a file of its own, check_ID.go, a line
+// here, a bad manifest in testdata/ID.bad.yaml and, by go test -update, its section in docs/preflight.md.
 func checks() []check {
 	return []check{
 		// Webhooks: what they match.

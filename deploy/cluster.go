@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// optInLabel is borne by the namespaces that Evergate looks at.
+// Namespaces that Evergate looks at have the label optInLabel.
 const (
 	optInLabel = "evergate.dev/admission"
 	optInValue = "enabled"
@@ -22,9 +22,9 @@ const (
 type cluster struct {
 	*Inventory
 	now       time.Time
-	served    []*x509.Certificate // by the Service now; nil when nobody has dialled
+	served    []*x509.Certificate // by the Service now; nil when it was not dialled
 	namespace string              // that Evergate runs in
-	all       []*hook             // of everybody
+	all       []*hook             // of all products
 	hooks     []*hook             // of Evergate
 	servers   []*server
 	live      bool
@@ -94,7 +94,7 @@ func (inv *Inventory) namespaceLabels(name string) map[string]string {
 }
 
 // protected lists the namespaces that Evergate must never look at: the control plane's and the nodes', cert-manager's,
-// which has to renew our certificate while we are down, and our own.
+// which has to renew the certificate while Evergate is down, and its own.
 func (c *cluster) protected() []string {
 	names := []string{metav1.NamespaceSystem, metav1.NamespacePublic, corev1.NamespaceNodeLease}
 	for _, name := range append(c.certManagerNamespaces(), c.namespace) {
@@ -171,7 +171,7 @@ func (c *cluster) caCertificates(yield func(ca, leaf *certmanagerv1.Certificate)
 	}
 }
 
-// mayHaveIssuer says whether the issuer of a Certificate exists. In manifests, a ClusterIssuer need not stand.
+// mayHaveIssuer reports whether the issuer of a Certificate exists, or may: manifests need not hold a ClusterIssuer.
 func (c *cluster) mayHaveIssuer(crt *certmanagerv1.Certificate) bool {
 	_, ok := c.issuerSpec(crt)
 	return ok || !live(crt) && crt.Spec.IssuerRef.Kind == certmanagerv1.ClusterIssuerKind

@@ -14,7 +14,7 @@ import (
 )
 
 // Dial returns the chain that the server at an address (host:port) serves for a DNS name, leaf first, without verifying
-// it: that is the business of the checks. A server that wants a client certificate may break off after it has shown its
+// it: the checks do that. A server that wants a client certificate may close the connection after it has presented its
 // own, which is enough.
 func Dial(ctx context.Context, address, dnsName string) ([]*x509.Certificate, error) {
 	var chain []*x509.Certificate

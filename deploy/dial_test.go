@@ -60,7 +60,7 @@ func TestServedNow(t *testing.T) {
 				"what the Service serves: x509: certificate signed by unknown authority",
 		},
 		{
-			"to callers with a certificate alone", 30, 60, tls.RequireAnyClientCert,
+			"to clients with a certificate alone", 30, 60, tls.RequireAnyClientCert,
 			"served-chain MutatingWebhookConfiguration evergate, webhook pods.mutate.evergate.dev: its caBundle does not verify " +
 				"what the Service serves: x509: certificate signed by unknown authority",
 		},

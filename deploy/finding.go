@@ -11,7 +11,7 @@ type Severity string
 // The severities, the worst first.
 const (
 	Error   Severity = "error"   // breaks a cluster, or a guarantee that Evergate gives
-	Warning Severity = "warning" // will hurt on a bad day; or it is a webhook of somebody else
+	Warning Severity = "warning" // will hurt on a bad day; or it is a webhook of another product
 	Info    Severity = "info"    // worth knowing
 )
 

@@ -70,7 +70,7 @@ func (h *hook) path() string {
 	return *h.ClientConfig.Service.Path
 }
 
-// closed says whether a call that fails refuses the request. It is the API's default.
+// closed reports whether a call that fails refuses the request. It is the API's default.
 func (h *hook) closed() bool { return h.FailurePolicy == nil || *h.FailurePolicy == admissionv1.Fail }
 
 // failurePolicy returns the policy in force.
@@ -81,7 +81,8 @@ func (h *hook) failurePolicy() admissionv1.FailurePolicyType {
 	return admissionv1.Ignore
 }
 
-// guardsPolicy says whether the webhook is the one that looks at the policy's ConfigMap, and so at our own namespace.
+// guardsPolicy reports whether the webhook is the one that looks at the policy's ConfigMap, and so at the namespace of
+// Evergate.
 func (h *hook) guardsPolicy() bool { return h.ours && h.path() == pathValidatePolicy }
 
 // resources yields what the rules cover, as resource.group or resource/subresource.group, with the operations.
@@ -100,7 +101,7 @@ func (h *hook) resources(yield func(resource string, operations []admissionv1.Op
 	}
 }
 
-// covers says whether a rule covers an operation on a resource of the core group.
+// covers reports whether a rule covers an operation on a resource of the core group.
 func (h *hook) covers(resource string, operation admissionv1.OperationType) bool {
 	return slices.ContainsFunc(h.Rules, func(r admissionv1.RuleWithOperations) bool {
 		return hasOrAll(r.APIGroups, "") && hasOperation(r.Operations, operation) &&
@@ -122,7 +123,7 @@ func (h *hook) servicePort() int32 {
 	return cmp.Or(*cmp.Or(h.ClientConfig.Service.Port, &unset), 443) // the API's default
 }
 
-// coversEverything says whether a rule covers writes of all resources in all groups.
+// coversEverything reports whether a rule covers writes of all resources in all groups.
 func coversEverything(r admissionv1.RuleWithOperations) bool {
 	writes := hasOperation(r.Operations, admissionv1.Create) || hasOperation(r.Operations, admissionv1.Update)
 	resources := slices.Contains(r.Resources, "*") || slices.Contains(r.Resources, "*/*")
@@ -147,7 +148,7 @@ func judged() []string {
 	}
 }
 
-// matchesMore says whether operations are named that are never judged.
+// matchesMore reports whether operations are named that are never judged.
 func matchesMore(operations []admissionv1.OperationType) bool {
 	return slices.Contains(operations, admissionv1.Delete) || slices.Contains(operations, admissionv1.Connect)
 }

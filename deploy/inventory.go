@@ -143,8 +143,8 @@ func into[T any, P interface {
 	}
 }
 
-// loosely reads manifests of the Prometheus operator without its types, whatever their version: of hundreds of fields a few
-// selectors matter here, and no field is known to be wrong.
+// loosely reads manifests of the Prometheus operator without its types, whatever their version: of hundreds of fields a
+// few selectors matter here, and no field is known to be wrong.
 func loosely(place func(*Inventory) *[]*unstructured.Unstructured) kind {
 	decode := func(inv *Inventory, m manifest) error {
 		o := &unstructured.Unstructured{}
@@ -182,5 +182,5 @@ func find[P object](list []P, namespace, name string) P {
 	return list[i]
 }
 
-// live says whether an object was read from a cluster, rather than from a manifest: only the API server gives a UID.
+// live reports whether an object was read from a cluster, rather than from a manifest: only the API server gives a UID.
 func live(o metav1.Object) bool { return o.GetUID() != "" }

@@ -22,8 +22,8 @@ type manifest struct {
 func newInventory() *Inventory { return &Inventory{sources: map[object]string{}} }
 
 // add reads an object. Kinds that no check looks at are passed over. An error says where, and which field: a field that
-// Kubernetes does not know, or the same field twice, would be dropped by the API server, or refused, depending on who
-// applies it.
+// Kubernetes does not know, or the same field twice, would be dropped by the API server, or refused, depending on the
+// client that applies it.
 func (inv *Inventory) add(m manifest) error {
 	k, ok := kinds()[m.kind]
 	if !ok || !sameGroup(k.apiVersion, m.apiVersion) {
@@ -37,7 +37,7 @@ func (inv *Inventory) add(m manifest) error {
 	return k.decode(inv, m)
 }
 
-// sameGroup says whether two apiVersions name versions of one API group.
+// sameGroup reports whether two apiVersions name versions of one API group.
 func sameGroup(a, b string) bool {
 	va, errA := schema.ParseGroupVersion(a)
 	vb, errB := schema.ParseGroupVersion(b)

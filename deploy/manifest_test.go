@@ -58,7 +58,7 @@ items:
 				`write apiVersion: admissionregistration.k8s.io/v1`,
 		},
 		{
-			name: "each error is told",
+			name: "each error is reported",
 			text: "kind: Pod\n---\napiVersion: v1\nkind: Pod\nspec: {image: a}\n---\napiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n",
 			err: "stdin:1: Pod has no apiVersion: write it beside kind, as in apiVersion: v1\n" +
 				`stdin:3: Pod: unknown field "spec.image"`,

@@ -9,7 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// monitors returns the PodMonitors that select the Pods of a server, and the ServiceMonitors that select a Service of them.
+// monitors returns the PodMonitors that select the Pods of a server, and the ServiceMonitors that select a Service of
+// them.
 func (c *cluster) monitors(s *server) []*unstructured.Unstructured {
 	var monitors []*unstructured.Unstructured
 	for _, m := range c.podMonitors {
@@ -30,7 +31,7 @@ func (c *cluster) monitors(s *server) []*unstructured.Unstructured {
 	return monitors
 }
 
-// watches says whether a monitor looks at a namespace: its own, unless it names others.
+// watches reports whether a monitor looks at a namespace: its own, unless it names others.
 func watches(m *unstructured.Unstructured, namespace string) bool {
 	if every, _, _ := unstructured.NestedBool(m.Object, "spec", "namespaceSelector", "any"); every {
 		return true
@@ -39,8 +40,8 @@ func watches(m *unstructured.Unstructured, namespace string) bool {
 	return slices.Contains(names, namespace) || len(names) == 0 && m.GetNamespace() == namespace
 }
 
-// takesUp says whether a Prometheus scrapes by a monitor: without a selector for its kind it does by none, and without one for
-// namespaces by those of its own.
+// takesUp reports whether a Prometheus scrapes by a monitor: without a selector for its kind it does by none, and
+// without one for namespaces by those of its own.
 func (c *cluster) takesUp(prometheus, monitor *unstructured.Unstructured) bool {
 	prefix := map[string]string{"PodMonitor": "podMonitor", "ServiceMonitor": "serviceMonitor"}[monitor.GetKind()]
 	if !selectsSet(prometheus, prefix+"Selector", monitor.GetLabels()) {
@@ -52,7 +53,7 @@ func (c *cluster) takesUp(prometheus, monitor *unstructured.Unstructured) bool {
 	return selectsSet(prometheus, prefix+"NamespaceSelector", c.namespaceLabels(monitor.GetNamespace()))
 }
 
-// selectsSet says whether a selector in the spec of an object is there and selects what bears some labels.
+// selectsSet reports whether a selector in the spec of an object is there and selects what bears some labels.
 func selectsSet(o *unstructured.Unstructured, field string, set map[string]string) bool {
 	s, ok := selectorOf(o, field)
 	return ok && selects(s, set)

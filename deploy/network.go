@@ -20,8 +20,8 @@ func (c *cluster) restricting(s *server, direction networkingv1.PolicyType) []*n
 	return policies
 }
 
-// restricts says whether a policy is about a direction. Without policyTypes it is about ingress, and about egress where it has
-// rules for it.
+// restricts reports whether a policy is about a direction. Without policyTypes it is about ingress, and about egress
+// where it has rules for it.
 func restricts(p *networkingv1.NetworkPolicy, direction networkingv1.PolicyType) bool {
 	if len(p.Spec.PolicyTypes) > 0 {
 		return slices.Contains(p.Spec.PolicyTypes, direction)
@@ -29,7 +29,7 @@ func restricts(p *networkingv1.NetworkPolicy, direction networkingv1.PolicyType)
 	return direction == networkingv1.PolicyTypeIngress || len(p.Spec.Egress) > 0
 }
 
-// holdsPort says whether the ports of a rule hold a TCP port; named resolves names, to 0 where they are not known.
+// holdsPort reports whether the ports of a rule hold a TCP port; named resolves names, to 0 where they are not known.
 func holdsPort(ports []networkingv1.NetworkPolicyPort, port int32, named func(string) int32) bool {
 	return len(ports) == 0 || slices.ContainsFunc(ports, func(p networkingv1.NetworkPolicyPort) bool {
 		switch {
@@ -46,8 +46,8 @@ func holdsPort(ports []networkingv1.NetworkPolicyPort, port int32, named func(st
 	})
 }
 
-// holdsNamespace says whether peers of a rule of the namespace own hold Pods of a namespace, or may do so: addresses (ipBlock)
-// may be theirs, and the labels of their Pods are not looked at.
+// holdsNamespace reports whether peers of a rule of the namespace own hold Pods of a namespace, or may do so: addresses
+// (ipBlock) may be theirs, and the labels of their Pods are not looked at.
 func (c *cluster) holdsNamespace(peers []networkingv1.NetworkPolicyPeer, own, namespace string) bool {
 	return len(peers) == 0 || slices.ContainsFunc(peers, func(p networkingv1.NetworkPolicyPeer) bool {
 		switch {
@@ -62,7 +62,7 @@ func (c *cluster) holdsNamespace(peers []networkingv1.NetworkPolicyPeer, own, na
 	})
 }
 
-// holdsAddresses says whether peers of a rule hold what is no Pod.
+// holdsAddresses reports whether peers of a rule hold what is no Pod.
 func holdsAddresses(peers []networkingv1.NetworkPolicyPeer) bool {
 	return len(peers) == 0 || slices.ContainsFunc(peers, func(p networkingv1.NetworkPolicyPeer) bool {
 		return p.IPBlock != nil

@@ -54,7 +54,7 @@ func newServers(inv *Inventory, namespace string) []*server {
 	return servers
 }
 
-// runsServe says whether a container runs evergate serve: the subcommand is its first argument.
+// runsServe reports whether a container runs evergate serve: the subcommand is its first argument.
 func runsServe(c corev1.Container) bool {
 	words := slices.Concat(c.Command, c.Args)
 	if len(words) > 0 && path.Base(words[0]) == "evergate" {
@@ -171,8 +171,8 @@ func (s *server) port(p intstr.IntOrString) int32 {
 // templateLabels are the labels of its Pods.
 func (s *server) templateLabels() map[string]string { return s.Spec.Template.Labels }
 
-// counted says whether a rule counts the Deployment's own Pods. Unlike a webhook's, its selector selects nothing when
-// it is absent.
+// counted reports whether a rule counts the Deployment's own Pods. Unlike a webhook's, its selector selects nothing
+// when it is absent.
 func (s *server) counted(selector *metav1.LabelSelector) bool {
 	return selector != nil && selects(selector, s.templateLabels())
 }

@@ -9,7 +9,7 @@ import (
 
 func TestText(t *testing.T) {
 	r := newReport(2, []Finding{
-		{ID: "a", Severity: Info, Object: "Namespace x", Message: "told"},
+		{ID: "a", Severity: Info, Object: "Namespace x", Message: "found"},
 		{ID: "b", Severity: Warning, Object: "Service y", Source: "f.yaml:3", Message: "bad", Why: "because", Fix: "do"},
 		{ID: "c", Severity: Error, Object: "Pod \x1b[31mz", Message: "worse\nthan bad", Why: "because", Fix: "do"},
 	})
@@ -22,7 +22,7 @@ warning  b  Service y (f.yaml:3)
          why:  because
          fix: do
 info     a  Namespace x
-         told
+         found
 
 2 objects, 54 checks: 1 error, 1 warning, 1 info
 `

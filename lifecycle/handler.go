@@ -56,7 +56,8 @@ func (a *answer) begin(status int) {
 // client may read nothing before it has sent all.
 const maxDiscard = 256 << 10
 
-// discard reads what is left of a body. net/http would do it a moment later, but to a wire what it reads is no progress.
+// discard reads what is left of a body. net/http would do it a moment later, but to a wire what it reads is no
+// progress.
 func discard(r *http.Request) {
 	if r.ContentLength > maxDiscard || r.Header.Get("Expect") != "" { // net/http closes the connection
 		return

@@ -163,8 +163,8 @@ type world struct {
 	slowly  chan struct{} // closed to have them answered
 }
 
-// newWorld returns a process with the default times, a probe that succeeds, and a handler that answers /review and /echo
-// at once, /slow when told to or when its context is done, and /stuck only when told to.
+// newWorld returns a process with the default times, a probe that succeeds, and a handler that answers /review and
+// /echo at once, /slow when told to or when its context is done, and /stuck only when told to.
 func newWorld() *world {
 	w := &world{
 		reviews: newPipeListener(), ops: newPipeListener(), signals: make(chan os.Signal), result: make(chan error, 1),

@@ -33,9 +33,9 @@ const (
 	// connections to each of six paths hold 900, and the rest is for reviews under way.
 	//
 	// A TLS connection costs 50 KiB of resident memory, idle or not: 16 KiB of them are stack, which the handshake has
-	// grown, and a third is garbage. It costs 125 KiB with a header that has come to its limit and does not end, or with
-	// the costliest certificates that a client may present. The kernel holds up to 160 KiB more of what was sent and is
-	// not read.
+	// grown, and a third is garbage. It costs 125 KiB with a header that has come to its limit and does not end, or
+	// with the costliest certificates that a client may present. The kernel holds up to 160 KiB more of what was sent
+	// and is not read.
 	DefaultMaxConnections = 1024
 )
 

@@ -150,7 +150,8 @@ func TestKeepReady(t *testing.T) {
 	}
 }
 
-// The ops port answers from the first moment to the last review, and then telemetry is flushed, for five seconds at most.
+// The ops port answers from the first moment to the last review, and then telemetry is flushed, for five seconds at
+// most.
 func TestOpsPortIsLast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()

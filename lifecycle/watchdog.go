@@ -91,7 +91,8 @@ func (w *watchdog) live() error {
 	return fmt.Errorf("hung: the self-probe got no answer %d times in a row, nor did any review", w.hung)
 }
 
-// probe makes one self-probe. Probe runs in a goroutine of its own, so that one that ignores its deadline counts as hung.
+// probe makes one self-probe. Probe runs in a goroutine of its own, so that one that ignores its deadline counts as
+// hung.
 func (p *Process) probe(ctx context.Context) (probeResult, error) {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()

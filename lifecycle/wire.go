@@ -51,9 +51,9 @@ func (w *wire) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// readBuffer and writeBuffer bound what the kernel holds of each connection, for which it takes twice as much memory. The
-// container's limit counts that too. Without a bound it grows to megabytes where a peer sends and is not read, or does
-// not read. 64 KiB in flight are what a connection starts with, and 32 MiB a second between two zones.
+// readBuffer and writeBuffer bound what the kernel holds of each connection, for which it takes twice as much memory.
+// The container's limit counts that too. Without a bound it grows to megabytes where a peer sends and is not read, or
+// does not read. 64 KiB in flight are what a connection starts with, and 32 MiB a second between two zones.
 const (
 	readBuffer  = 64 << 10
 	writeBuffer = 16 << 10

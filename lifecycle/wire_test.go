@@ -149,7 +149,8 @@ func (p pki) presenting(size int) *tls.Config {
 	return config
 }
 
-// The header of each request has the whole bound for itself, whatever the handshake and the requests before it have taken.
+// The header of each request has the whole bound for itself, whatever the handshake and the requests before it have
+// taken.
 func TestLongHeadersAreRead(t *testing.T) {
 	keys := newPKI(t)
 	keys.server.ClientAuth = tls.RequestClientCert

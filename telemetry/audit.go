@@ -88,8 +88,8 @@ func (a *Audit) Ended(at time.Time, policy string, unreadable int) {
 // Gather makes an Audit a prometheus.Gatherer.
 func (a *Audit) Gather() ([]*dto.MetricFamily, error) { return a.reg.Gather() }
 
-// WriteFile writes the counts in Prometheus' text format, as the textfile collector of the node exporter reads them. The
-// file is replaced at once, so that the collector never reads half of it.
+// WriteFile writes the counts in Prometheus' text format, as the textfile collector of the node exporter reads them.
+// The file is replaced at once, so that the collector never reads half of it.
 func (a *Audit) WriteFile(name string) error {
 	err := prometheus.WriteToTextfile(name, a)
 	if failed, ok := errors.AsType[*fs.PathError](err); ok { // it names a temporary file beside

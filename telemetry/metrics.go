@@ -1,4 +1,5 @@
-// Package telemetry makes Evergate observable: metrics for Prometheus, spans for OpenTelemetry, and a bound on its logs.
+// Package telemetry makes Evergate observable: metrics for Prometheus, spans for OpenTelemetry, and a bound on its
+// logs.
 //
 //	metrics.go, policy.go, lifecycle.go, certificates.go   the instruments
 //	scrape.go                                              how they are read

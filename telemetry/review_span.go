@@ -15,7 +15,8 @@ import (
 )
 
 // ReviewSpan is the span of one review that is traced, and the stages of that review are its children. A nil ReviewSpan
-// is that of a review that is not traced: it does nothing, and costs nothing. It belongs to the goroutine of its review.
+// is that of a review that is not traced: it does nothing, and costs nothing. It belongs to the goroutine of its
+// review.
 type ReviewSpan struct {
 	tracer trace.Tracer
 	within context.Context // holds span
@@ -105,8 +106,8 @@ func isID(s string) bool {
 	return set != 0
 }
 
-// parentOf returns a context with the client's span, and nothing else of the request's own, whose many layers would cost
-// a little each. kube-apiserver passes on a trace that its own client has begun even if it does not trace itself.
+// parentOf returns a context with the client's span, and nothing else of the request's own, whose many layers would
+// cost a little each. kube-apiserver passes on a trace that its own client has begun even if it does not trace itself.
 func parentOf(r *http.Request) context.Context {
 	if len(r.Header["Traceparent"]) == 0 {
 		return context.Background() // as in most clusters

@@ -20,8 +20,8 @@ func NewRegistry() *prometheus.Registry {
 	return reg
 }
 
-// Scrape serves what g gathers, as OpenMetrics to clients that accept it. What cannot be gathered is logged and left out:
-// during an outage half of the metrics are worth more than none.
+// Scrape serves what g gathers, as OpenMetrics to clients that accept it. What cannot be gathered is logged and left
+// out: during an outage half of the metrics are worth more than none.
 func Scrape(g prometheus.Gatherer, log *slog.Logger) http.Handler {
 	return promhttp.HandlerFor(g, promhttp.HandlerOpts{
 		EnableOpenMetrics: true,

@@ -38,8 +38,8 @@ type TracingConfig struct {
 }
 
 const (
-	// flushTimeout is how long Stop waits for the exporter: a part of the five seconds that a process has after its last
-	// review. A collector that is reached takes some milliseconds, and for any other the roll-out does not wait.
+	// flushTimeout is how long Stop waits for the exporter: a part of the five seconds that a process has after its
+	// last review. A collector that is reached takes some milliseconds, and for any other the roll-out does not wait.
 	flushTimeout = 3 * time.Second
 
 	// maxAttribute bounds each string in a span, unless OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT does: the name of an

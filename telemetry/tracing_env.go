@@ -22,13 +22,13 @@ import (
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 )
 
-// TracingFromEnvironment returns tracing as OpenTelemetry's variables of the process's environment have it; nil when they
-// name no endpoint or switch it off. version is that of the service.
+// TracingFromEnvironment returns tracing as OpenTelemetry's variables of the process's environment have it; nil when
+// they name no endpoint or switch it off. version is that of the service.
 //
 // The error names each variable with a value that cannot be used. OpenTelemetry's SDK would go on without it; here
-// it stops the start, as a bad flag does: values come with the Deployment, so a mistake in one is found in its roll-out,
-// while the replicas before it serve, rather than on the day when an operator needs a trace. What may change after that,
-// a collector or the file of its CA, never stops anything.
+// it stops the start, as a bad flag does: values come with the Deployment, so a mistake in one is found in its
+// roll-out, while the replicas before it serve, rather than on the day when an operator needs a trace. What may change
+// after that, a collector or the file of its CA, never stops anything.
 func (m *Metrics) TracingFromEnvironment(ctx context.Context, version string, log *slog.Logger) (*Tracing, error) {
 	env := environment{get: os.Getenv} // the SDK asks nothing else
 	if env.off() {

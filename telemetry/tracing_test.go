@@ -136,7 +136,8 @@ func TestStopFlushes(t *testing.T) {
 	})
 }
 
-// A collector that hangs holds up neither reviews nor, beyond the deadline, the end. What is lost is counted, span by span.
+// A collector that hangs holds up neither reviews nor, beyond the deadline, the end. What is lost is counted, span by
+// span.
 func TestCollectorHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tr := newTraced(telemetry.TracingConfig{Exporter: &fakeCollector{export: hangs}, QueueSize: 10})

@@ -1,10 +1,10 @@
-// Allocs compares the allocations of benchmarks with a stored baseline, and fails when there are more. Unlike times they
-// do not depend on the machine, so that a gate can be made of them.
+// Allocs compares the allocations of benchmarks with a stored baseline, and fails when there are more. Unlike times
+// they do not depend on the machine, so that a gate can be made of them.
 //
 //	go test -run '^$' -bench . -benchmem ./review | go run ./bench/allocs bench/baseline.txt
 //
-// Both are in the format that benchstat reads. A benchmark may allocate one more than its baseline, or 2 % more: pools and
-// maps give or take one, and averages are rounded.
+// Both are in the format that benchstat reads. A benchmark may allocate one more than its baseline, or 2 % more: pools
+// and maps give or take one, and averages are rounded.
 package main
 
 import (

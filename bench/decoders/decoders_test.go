@@ -1,5 +1,5 @@
-// Package decoders compares ways to read a review: what the server does, and the JSON decoders that it could use instead.
-// It is a module of its own, so that none of them reaches the server's go.mod.
+// Package decoders compares ways to read a review: what the server does, and the JSON decoders that it could use
+// instead. It is a module of its own, so that none of them reaches the server's go.mod.
 //
 // All of them read the same fields, and check the rest to be JSON where they can. "check" does nothing but that.
 package decoders

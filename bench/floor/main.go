@@ -44,7 +44,8 @@ func serve(cert, key string) error {
 	return s.ServeTLS(l, cert, key)
 }
 
-// review reads a body into memory of its size, in one piece, which is the least that somebody does who wants to have it.
+// review reads a body into memory of its size, in one piece, which is the least that somebody does who wants to have
+// it.
 func review(w http.ResponseWriter, r *http.Request) {
 	body := make([]byte, r.ContentLength)
 	if _, err := io.ReadFull(r.Body, body); err != nil {

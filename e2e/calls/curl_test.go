@@ -16,8 +16,8 @@ import (
 	"github.com/evergate/evergate/e2e/internal/caller"
 )
 
-// How often the server is replaced, and after how many calls. EVERGATE_CURL_PERIOD=20s EVERGATE_CURL_RESTARTS=… makes it
-// the original, which has a restart every 20 s.
+// How often the server is replaced, and after how many calls. EVERGATE_CURL_PERIOD=20s EVERGATE_CURL_RESTARTS=… makes
+// it the original, which has a restart every 20 s.
 const (
 	curlRestarts = 5
 	curlCalls    = 200
@@ -140,7 +140,8 @@ func (l *curlLoop) stop() (calls int, failures []string) {
 	return l.calls, l.failures
 }
 
-// forward is the Service as curl sees it: an address that leads each new connection to an endpoint, and leaves it there.
+// forward is the Service as curl sees it: an address that leads each new connection to an endpoint, and leaves it
+// there.
 func forward(t *testing.T, service *caller.Service) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

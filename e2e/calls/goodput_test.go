@@ -15,9 +15,9 @@ import (
 // goodputTimeout is short, so that few callers are enough to overrun it.
 const goodputTimeout = 2 * time.Second
 
-// Reviews that are answered when one, two and four times as many callers come as can be served, per second and per second
-// of the process's processor time. A benchmark and no test: a shared machine is no place to judge times. The figures in
-// docs/measurements.md come from here.
+// Reviews that are answered when one, two and four times as many callers come as can be served, per second and per
+// second of the process's processor time. A benchmark and no test: a shared machine is no place to judge times. The
+// figures in docs/measurements.md come from here.
 //
 // So that the process is what is measured, and not the callers beside it, it has one core, and a policy that makes a
 // review cost it several times what it costs to ask.
@@ -29,8 +29,8 @@ func BenchmarkGoodput(b *testing.B) {
 	c.service.Set(p.Addr)
 
 	alone := c.goodput(b, p, 4, 1000)
-	// So many callers wait for a third of their time, and all are served. It has one core, so this is what it can do in a
-	// second that nothing else takes from it.
+	// So many callers wait for a third of their time, and all are served. It has one core, so this is what it can do in
+	// a second that nothing else takes from it.
 	saturated := int(alone.perCoreSecond() * goodputTimeout.Seconds() / 3)
 	for _, times := range []int{1, 2, 4} {
 		b.Run(fmt.Sprintf("%dx", times), func(b *testing.B) {

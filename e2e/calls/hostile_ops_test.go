@@ -26,8 +26,8 @@ const (
 	askPolicy  = "GET /policy HTTP/1.1\r\nHost: evergate\r\n\r\n"
 )
 
-// Floods of connections on either port. kubelet's probe, which comes on a connection of its own each time, is answered every
-// time: three that are not, and it restarts the Pod.
+// Floods of connections on either port. kubelet's probe, which comes on a connection of its own each time, is answered
+// every time: three that are not, and it restarts the Pod.
 func TestProbesDuringFloods(t *testing.T) {
 	insecure := &tls.Config{InsecureSkipVerify: true} //nolint:gosec // a flood does not verify the server
 	for _, test := range []struct {

@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// memoryLimit is the GOMEMLIMIT that these processes run with. Reckoned, not measured, what is alive at most under one
-	// kind of attack is well below it:
+	// memoryLimit is the GOMEMLIMIT that these processes run with. Reckoned, not measured, what is alive at most under
+	// one kind of attack is well below it:
 	//
 	//	 70 MiB  1,024 connections (lifecycle.DefaultMaxConnections), 70 KiB each: stack, TLS, a header at its limit
 	//	 64 MiB  bodies (handlers.Limits)

@@ -19,8 +19,8 @@ import (
 const containerLimit = 512 << 20
 
 // All at once, again and again. EVERGATE_HOSTILE_PERIOD=10m makes a siege of it; otherwise it ends after some hundred
-// honest calls. As root, the process has the memory of the kit's container and no more, with what the kernel holds for its
-// sockets.
+// honest calls. As root, the process has the memory of the kit's container and no more, with what the kernel holds for
+// its sockets.
 func TestHostilePeersTogether(t *testing.T) {
 	var period time.Duration
 	if s := os.Getenv("EVERGATE_HOSTILE_PERIOD"); s != "" {
@@ -118,7 +118,8 @@ func unfinished(ctx context.Context, s *siege) {
 	}
 }
 
-// They send as much of their bodies as is read before there must be room for all, and as much again for the kernel to hold.
+// They send as much of their bodies as is read before there must be room for all, and as much again for the kernel to
+// hold.
 func waitingBodies(ctx context.Context, s *siege) {
 	s.peersThatWait(ctx, crowd/2, hostile.Post("/validate/pods", 1<<20)+strings.Repeat(" ", 900<<10))
 	s.honest(100)

@@ -43,8 +43,8 @@ func TestRollOver(t *testing.T) {
 	}
 }
 
-// The negative control: a server that does all the same but never says Connection: close loses calls. If this fails, the
-// test above proves nothing. It ends when one was lost.
+// The negative control: a server that does all the same but never says Connection: close loses calls. If this fails,
+// the test above proves nothing. It ends when one was lost.
 func TestRollOverWithoutGoodbye(t *testing.T) {
 	silent := binary(t, "silent", map[string]string{"lifecycle/goodbye.go": "testdata/silent/goodbye.go"})
 	report, _ := roll(t, silent, caller.ClusterIP, 2500, true)

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// I1, gatekeeper issue 3776: two of a hundred Pods were not rewritten each time that a node pool was rolled. Readiness was true
-// before the listener served, and at its end the process stopped while the Service still pointed at it.
+// I1, gatekeeper issue 3776: two of a hundred Pods were not rewritten each time that a node pool was rolled. Readiness
+// was true before the listener served, and at its end the process stopped while the Service still pointed at it.
 
 func TestI1(t *testing.T) {
 	const guard = "ready only when served, and a drain"
@@ -30,7 +30,8 @@ func TestI1(t *testing.T) {
 // undrained stops at SIGTERM, as a process does that knows nothing of draining.
 var undrained = []string{flag("--drain-delay=0s"), flag("--drain-timeout=1ms"), flag("--shutdown-timeout=1ms")}
 
-// restarts restarts the Deployment every 20 s, whether or not the roll-out before has ended: three minutes of it, or thirty.
+// restarts restarts the Deployment every 20 s, whether or not the roll-out before has ended: three minutes of it, or
+// thirty.
 func restarts(t *testing.T, l *lab, control bool) outcome {
 	const period = 20 * time.Second
 	n := int(lasting(3*time.Minute, 30*time.Minute) / period)
@@ -56,7 +57,8 @@ func restarts(t *testing.T, l *lab, control bool) outcome {
 	return o
 }
 
-// settle waits until the last roll-out has ended and all who drain are gone: what is lost at their very end is lost as well.
+// settle waits until the last roll-out has ended and all who drain are gone: what is lost at their very end is lost as
+// well.
 func (l *lab) settle(t *testing.T) {
 	t.Helper()
 	l.Kubectl(t, "", "-n", system, "rollout", "status", deployment, "--timeout=5m")

@@ -8,8 +8,8 @@ import (
 	"github.com/evergate/evergate/e2e/internal/process"
 )
 
-// I2, kubernetes issue 127335: the API server goes on using kept connections to a Pod that is terminating, and never repeats a
-// POST. To sleep and then to close loses what is on them.
+// I2, kubernetes issue 127335: the API server goes on using kept connections to a Pod that is terminating, and never
+// repeats a POST. To sleep and then to close loses what is on them.
 
 func TestI2(t *testing.T) {
 	const guard = "every answer of a draining replica says Connection: close"
@@ -27,7 +27,8 @@ func TestI2(t *testing.T) {
 	t.Run("delete", func(t *testing.T) {
 		try(t, incident{
 			id: "I2", what: "each replica deleted in turn under load", guard: guard, happen: deleteInTurn,
-			// The drain is as long as it is needed for the endpoint to go, and no longer: who never says goodbye waits in vain.
+			// The drain is as long as it is needed for the endpoint to go, and no longer: who never says goodbye waits
+			// in vain.
 			product: patched(flag("--drain-timeout=12s")),
 			lacking: "a build that never says Connection: close",
 			without: func(t *testing.T, l *lab) {
@@ -63,7 +64,8 @@ func drainNode(t *testing.T, l *lab) {
 	l.Kubectl(t, "", "uncordon", node)
 }
 
-// deleteInTurn deletes each replica and waits for the one that takes its place; a control goes on until something is lost.
+// deleteInTurn deletes each replica and waits for the one that takes its place; a control goes on until something is
+// lost.
 func deleteInTurn(t *testing.T, l *lab, control bool) outcome {
 	rounds := 1
 	if control || long() {

@@ -19,8 +19,8 @@ import (
 	"github.com/evergate/evergate/e2e/internal/cluster"
 )
 
-// I3: a webhook matched every resource and did not answer. The control plane could not write its own ConfigMaps, its API servers
-// crashed again and again, and node repair destroyed the nodes.
+// I3: a webhook matched every resource and did not answer. The control plane could not write its own ConfigMaps, its
+// API servers crashed again and again, and node repair destroyed the nodes.
 
 func TestI3(t *testing.T) {
 	t.Run("all gone", func(t *testing.T) {
@@ -53,7 +53,8 @@ func TestI3(t *testing.T) {
 	})
 }
 
-// matchEverything adds what I3 was: every resource of every namespace, failing closed, at a Service that nobody is behind.
+// matchEverything adds what I3 was: every resource of every namespace, failing closed, at a Service that nobody is
+// behind.
 func matchEverything(t *testing.T, l *lab) {
 	path, fail, none := "/validate/pods", admissionv1.Fail, admissionv1.SideEffectClassNone
 	one, all := int32(1), admissionv1.AllScopes
@@ -89,7 +90,8 @@ func (l *lab) webhook(t *testing.T, config *admissionv1.ValidatingWebhookConfigu
 	must(t, err)
 }
 
-// allGone takes every replica away and then writes what a control plane writes, what is judged, and what is nobody's business.
+// allGone takes every replica away and then writes what a control plane writes, what is judged, and what is nobody's
+// business.
 func allGone(t *testing.T, l *lab, control bool) outcome {
 	if !control {
 		l.scaleToZero(t)
@@ -263,8 +265,8 @@ func restricted(p *corev1.Pod) *corev1.Pod {
 	return p
 }
 
-// freezeReplica stops the process of one replica, which goes on holding its connections: what that costs under load, and that
-// kubelet starts it again.
+// freezeReplica stops the process of one replica, which goes on holding its connections: what that costs under load,
+// and that kubelet starts it again.
 func freezeReplica(t *testing.T, l *lab, control bool) outcome {
 	victim := l.awaitReplicas(t, 3)[0]
 	tr := l.start(t)

@@ -13,7 +13,8 @@ import (
 	"github.com/evergate/evergate/e2e/internal/cluster"
 )
 
-// I4: what fails closed can lock a cluster up. No nodes, hence no webhook, hence nothing is let in that would bring them back.
+// I4: what fails closed can lock a cluster up. No nodes, hence no webhook, hence nothing is let in that would bring
+// them back.
 
 func TestI4(t *testing.T) {
 	t.Run("opted in", func(t *testing.T) {

@@ -16,8 +16,8 @@ import (
 	"github.com/evergate/evergate/e2e/internal/cluster"
 )
 
-// network is the namespace of a network, one of those that components/match-all-namespaces exempts. No Pod would run before
-// its Pods do.
+// network is the namespace of a network, one of those that components/match-all-namespaces exempts. No Pod would run
+// before its Pods do.
 const network = "calico-system"
 
 // createNetwork makes what stands for a network: a Pod on each node, which waits for no other.
@@ -73,7 +73,7 @@ func (l *lab) networkPods(ctx context.Context) ([]corev1.Pod, error) {
 	return list.Items, nil
 }
 
-// recreateNetwork loses the Pods of the network while no replica is left, and says whether new ones are admitted.
+// recreateNetwork loses the Pods of the network while no replica is left, and reports whether new ones are admitted.
 func (l *lab) recreateNetwork(t *testing.T, control bool) outcome {
 	t.Helper()
 	var o outcome

@@ -21,8 +21,8 @@ import (
 	"github.com/evergate/evergate/e2e/internal/process"
 )
 
-// I5: a webhook that fails open skips what it was to enforce, and nobody hears of it; and whoever may label a namespace can take it
-// out of all checks.
+// I5: a webhook that fails open skips what it was to enforce, and nobody hears of it; and whoever may label a namespace
+// can take it out of all checks.
 
 func TestI5(t *testing.T) {
 	t.Run("audit", func(t *testing.T) {
@@ -152,8 +152,8 @@ func missRewriting(t *testing.T, l *lab, patches []string) outcome {
 	return o
 }
 
-// takeOut tries every way to write the opt-in label, as a tenant who has everything in the namespace that a Role can give, and as
-// somebody who has the right to.
+// takeOut tries every way to write the opt-in label, as a tenant who has everything in the namespace that a Role can
+// give, and as somebody who has the right to.
 func takeOut(t *testing.T, l *lab, dead bool) outcome {
 	const name = "tenants"
 	l.undo(t, "delete", "namespace", name, "--ignore-not-found")
@@ -238,7 +238,8 @@ func (l *lab) as(t *testing.T, user string, groups ...string) kubernetes.Interfa
 	return api
 }
 
-// labelled returns a namespace as it would be with another value of the opt-in label, or without it where the value is empty.
+// labelled returns a namespace as it would be with another value of the opt-in label, or without it where the value is
+// empty.
 func (l *lab) labelled(t *testing.T, name, value string) *corev1.Namespace {
 	t.Helper()
 	ns, err := l.api.CoreV1().Namespaces().Get(t.Context(), name, metav1.GetOptions{})

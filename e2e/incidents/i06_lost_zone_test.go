@@ -13,16 +13,16 @@ import (
 	"github.com/evergate/evergate/e2e/internal/load"
 )
 
-// I6, kubernetes issue 80313: a zone was cut off, and all calls hung on one multiplexed connection into it for as long as its
-// kernel believed in it.
+// I6, kubernetes issue 80313: a zone was cut off, and all calls hung on one multiplexed connection into it for as long
+// as its kernel believed in it.
 
 // single is a namespace that has opted in and gets no second chance.
 const single = "single-a"
 
-// zonal is the kit with quick retirement of connections, to see the load come back within the test, and without the second chance
-// for one namespace. A replica that was replaced while its zone was lost learns of it, and drains, when that is healed: in 30 s, at
-// the cap of the kit, a connection that is seldom used may still be open, and lose the one call that is written as it is closed. A
-// drain that outlasts the caller's own 90 s does not.
+// zonal is the kit with quick retirement of connections, to see the load come back within the test, and without the
+// second chance for one namespace. A replica that was replaced while its zone was lost learns of it, and drains, when
+// that is healed: in 30 s, at the cap of the kit, a connection that is seldom used may still be open, and lose the one
+// call that is written as it is closed. A drain that outlasts the caller's own 90 s does not.
 func zonal() cluster.Product {
 	p := cluster.Product{Patches: []string{`- target: {kind: MutatingWebhookConfiguration, name: evergate}
   patch: |-
@@ -126,8 +126,8 @@ func (tr trouble) happen(t *testing.T, l *lab, in incident) outcome {
 	return o
 }
 
-// replicaOn returns the replica on a node. Where there is none, since it was replaced elsewhere while its zone was lost, they are
-// restarted, which spreads them again.
+// replicaOn returns the replica on a node. Where there is none, since it was replaced elsewhere while its zone was
+// lost, they are restarted, which spreads them again.
 func (l *lab) replicaOn(t *testing.T, node string) *corev1.Pod {
 	t.Helper()
 	if p := onNode(l.awaitReplicas(t, 3), node); p != nil {
@@ -177,8 +177,8 @@ func loseFirst(t *testing.T, l *lab, patches []string) outcome {
 	return o
 }
 
-// awaitBalance waits until every replica has been called by the API server since the calls were last counted, and says how long
-// after an event that was. The callers beside it rewrite Pods only, so that Services are the API server's.
+// awaitBalance waits until every replica has been called by the API server since the calls were last counted, and says
+// how long after an event that was. The callers beside it rewrite Pods only, so that Services are the API server's.
 func (l *lab) awaitBalance(t *testing.T, event time.Time) time.Duration {
 	t.Helper()
 	before := map[string]float64{}

@@ -28,8 +28,8 @@ func TestI7(t *testing.T) {
 	})
 }
 
-// scaleUp counts what each replica gets of the API server's calls after a scale-up, and wants that each gets its part of them:
-// a tenth of all, since connections are dealt out by chance.
+// scaleUp counts what each replica gets of the API server's calls after a scale-up, and wants that each gets its part
+// of them: a tenth of all, since connections are dealt out by chance.
 func scaleUp(t *testing.T, l *lab, control bool) outcome {
 	const fair = 0.1
 	l.Kubectl(t, "", "-n", system, "scale", deployment, "--replicas=1")

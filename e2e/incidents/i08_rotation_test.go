@@ -12,8 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// I8: the certificate was its own CA. At each renewal the API server trusted the new one at once, while the replicas still served
-// the old one.
+// I8: the certificate was its own CA. At each renewal the API server trusted the new one at once, while the replicas
+// still served the old one.
 
 func TestI8(t *testing.T) {
 	const guard = "a CA of its own, whose key is kept; certificates are loaded while serving"

@@ -9,8 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// I10: a new policy refused updates of what had existed before, the removal of finalizers among them, so that nothing could be
-// deleted.
+// I10: a new policy refused updates of what had existed before, the removal of finalizers among them, so that nothing
+// could be deleted.
 
 func TestI10(t *testing.T) {
 	try(t, incident{

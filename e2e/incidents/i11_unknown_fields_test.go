@@ -7,7 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// I11: a webhook decoded Pods into types older than the API server's and wrote them back: what those types did not know was gone.
+// I11: a webhook decoded Pods into types older than the API server's and wrote them back: what those types did not know
+// was gone.
 
 func TestI11(t *testing.T) {
 	try(t, incident{
@@ -35,7 +36,8 @@ const richPod = `{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "rich"
   "terminationMessagePolicy": "FallbackToLogsOnError"}],
 "volumes": [{"name": "v", "projected": {"sources": [{"downwardAPI": {"items": [{"path": "n", "fieldRef": {"fieldPath": "metadata.name"}}]}}]}}]}}`
 
-// keepFields creates the same Pod where nobody is asked and where somebody is, and wants the same Pod but for its images.
+// keepFields creates the same Pod where nobody is asked and where somebody is, and wants the same Pod but for its
+// images.
 func keepFields(t *testing.T, l *lab, control bool) outcome {
 	create := func(ns string) map[string]any {
 		out := l.Kubectl(t, richPod, "-n", ns, "create", "--dry-run=server", "-o", "json", "-f", "-")

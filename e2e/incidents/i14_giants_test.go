@@ -19,8 +19,8 @@ import (
 	"github.com/evergate/evergate/e2e/internal/load"
 )
 
-// I14: what the content of an object causes was a failed call, so whoever wanted to get past a webhook that fails open sent
-// something large.
+// I14: what the content of an object causes was a failed call, so whoever wanted to get past a webhook that fails open
+// sent something large.
 
 func TestI14(t *testing.T) {
 	t.Run("giant", func(t *testing.T) {
@@ -92,7 +92,8 @@ func (l *lab) updates(t *testing.T) *attacker {
 		"application/merge-patch+json", []byte(`{"spec": {"externalIPs": ["`+forbidden+`"]}}`))
 }
 
-// giants creates a giant and changes its image: one review of 7.8 MiB, and one of twice that. Each is to be rewritten or denied.
+// giants creates a giant and changes its image: one review of 7.8 MiB, and one of twice that. Each is to be rewritten
+// or denied.
 func giants(t *testing.T, l *lab, control bool) outcome {
 	ns := asked(control)
 	l.undo(t, "-n", ns, "delete", "pod", "giant", "--force", "--grace-period=0", "--ignore-not-found")

@@ -1,7 +1,7 @@
-// Package incidents is the catalogue: one test for each outage that some webhook has caused, named as in docs/guarantees.md.
-// Each installs the product as users do, puts load on it where that matters, makes the incident happen, and holds what was
-// counted against what Evergate guarantees; and then once more with the counter-measure taken away, which must break the
-// guarantee: a test that cannot fail proves nothing.
+// Package incidents is the catalogue: one test for each outage that some webhook has caused, named as in
+// docs/guarantees.md. Each installs the product as users do, puts load on it where that matters, makes the incident
+// happen, and holds what was counted against what Evergate guarantees; and then once more with the counter-measure
+// taken away, which must break the guarantee: a test that cannot fail proves nothing.
 //
 //	make e2e RUN=I6      # one of them
 //	make e2e             # all, short
@@ -26,11 +26,12 @@ type incident struct {
 	guard string // what guards against it
 	// product is what is installed: the kit, and what of it a short run has to be quicker with.
 	product cluster.Product
-	// happen makes it happen, under load where that matters, and says what was seen. A control need go on only until the
-	// guarantee is broken.
+	// happen makes it happen, under load where that matters, and says what was seen. A control need go on only until
+	// the guarantee is broken.
 	happen func(t *testing.T, l *lab, control bool) outcome
-	// lacking says what the control takes away, and without does it. Variants have neither in a short run: their control is
-	// that of another test of the incident, or they are figures without one. go test -short leaves out variants and controls.
+	// lacking says what the control takes away, and without does it. Variants have neither in a short run: their
+	// control is that of another test of the incident, or they are figures without one. go test -short leaves out
+	// variants and controls.
 	lacking string
 	without func(t *testing.T, l *lab)
 	beside  bool // the control is in happen, beside the incident itself
@@ -120,7 +121,7 @@ func (in incident) control(t *testing.T, lacking string, o outcome, took time.Du
 	}
 }
 
-// long says whether incidents last as long as they did where they come from, instead of a few minutes each.
+// long reports whether incidents last as long as they did where they come from, instead of a few minutes each.
 func long() bool { return os.Getenv("EVERGATE_E2E_LONG") != "" }
 
 // lasting returns how long something goes on in this run.

@@ -20,8 +20,8 @@ import (
 // jaegerIP is where the rig, which has no DNS, finds the Service of the component: an address of its own choice.
 const jaegerIP = "10.252.0.77"
 
-// The component jaeger, as users put it in: a review is found in the Jaeger beside Evergate by what its object is called, and
-// says which replica has decided it.
+// The component jaeger, as users put it in: a review is found in the Jaeger beside Evergate by what its object is
+// called, and says which replica has decided it.
 func TestJaeger(t *testing.T) {
 	if testing.Short() {
 		t.Skip("is no incident: left out by -short")

@@ -77,8 +77,8 @@ func open(t *testing.T) *lab {
 	return l
 }
 
-// install puts the product in, or back to what it was, with the policy and the namespaces of the tests, and waits until all of
-// it is in force and nothing of the test before is left.
+// install puts the product in, or back to what it was, with the policy and the namespaces of the tests, and waits until
+// all of it is in force and nothing of the test before is left.
 func (l *lab) install(t *testing.T, p cluster.Product) {
 	t.Helper()
 	other := l.setPolicy(t, policy)
@@ -94,7 +94,7 @@ func (l *lab) install(t *testing.T, p cluster.Product) {
 	l.awaitServed(t)
 }
 
-// setPolicy makes a policy the only one, and says whether there was another. Its namespace may not be there yet.
+// setPolicy makes a policy the only one, and reports whether there was another. Its namespace may not be there yet.
 func (l *lab) setPolicy(t *testing.T, text string) bool {
 	t.Helper()
 	if _, err := l.api.CoreV1().Namespaces().Get(t.Context(), system, metav1.GetOptions{}); err != nil {
@@ -150,8 +150,8 @@ func (l *lab) namespace(t *testing.T, name, value string) {
 	})
 }
 
-// awaitServed waits until Pods are rewritten and Services are judged: the API server learns of webhooks by watching them,
-// and of their CA when cert-manager has injected it.
+// awaitServed waits until Pods are rewritten and Services are judged: the API server learns of webhooks by watching
+// them, and of their CA when cert-manager has injected it.
 func (l *lab) awaitServed(t *testing.T) {
 	t.Helper()
 	l.await(t, "Pods to be rewritten and Services to be judged", 3*time.Minute, func(ctx context.Context) error {
@@ -234,16 +234,16 @@ func (l *lab) count(ctx context.Context, replica string) (metrics.Set, error) {
 	return metrics.Read(ctx, l.api.CoreV1().RESTClient(), "/api/v1/namespaces/"+system+"/pods/"+replica+":8080/proxy/metrics")
 }
 
-// refresh makes kubelet look at the volumes of the replicas now, as it does when anything of a Pod changes; by itself it takes
-// up to a minute and a half.
+// refresh makes kubelet look at the volumes of the replicas now, as it does when anything of a Pod changes; by itself
+// it takes up to a minute and a half.
 func (l *lab) refresh(t *testing.T) {
 	t.Helper()
 	l.Kubectl(t, "", "-n", system, "annotate", "pods", "-l", "app.kubernetes.io/component=webhook", "--overwrite",
 		"evergate.e2e/looked-at="+time.Now().Format("150405.000"))
 }
 
-// await waits until something is so, and fails the test with the last reason why it is not when the limit is over. Limits are
-// generous: they end a test that hangs and are no claim.
+// await waits until something is so, and fails the test with the last reason why it is not when the limit is over.
+// Limits are generous: they end a test that hangs and are no claim.
 func (l *lab) await(t *testing.T, what string, limit time.Duration, condition func(context.Context) error) {
 	t.Helper()
 	last := errors.New("not asked yet")

@@ -29,8 +29,8 @@ func asked(control bool) string {
 	return team
 }
 
-// instead serves the naive webhook for a namespace of its own: the control of what Evergate does with objects. It runs on this
-// machine, where the API server of the rig reaches it.
+// instead serves the naive webhook for a namespace of its own: the control of what Evergate does with objects. It runs
+// on this machine, where the API server of the rig reaches it.
 func instead(t *testing.T, l *lab) {
 	l.NeedRig(t, "has the API server call this machine")
 	l.namespace(t, another, "")

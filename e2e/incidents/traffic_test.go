@@ -40,8 +40,8 @@ const (
 	straightTimeout = 10 * time.Second
 )
 
-// traffic is what goes on while something happens: objects are written, which the API server has Evergate review, and calls are
-// made straight to the Service, as those were that gatekeeper issue 3776 counted.
+// traffic is what goes on while something happens: objects are written, which the API server has Evergate review, and
+// calls are made straight to the Service, as those were that gatekeeper issue 3776 counted.
 type traffic struct {
 	l        *lab
 	before   metrics.Set // of the API server
@@ -91,7 +91,7 @@ func (tr *traffic) some(t *testing.T) {
 	}
 }
 
-// lost says whether anything was lost so far: enough for a control.
+// lost reports whether anything was lost so far: enough for a control.
 func (tr *traffic) lost(t *testing.T) bool {
 	t.Helper()
 	if tr.api.Books().Failures > 0 || tr.straight != nil && tr.straight.Books().Failures > 0 {
@@ -100,8 +100,8 @@ func (tr *traffic) lost(t *testing.T) bool {
 	return sum(tr.l.failedCalls(t, tr.before)) > 0
 }
 
-// stop ends the traffic and says what became of it. What guarantees forbid are requests that failed and calls that failed,
-// also those that failed open, which no user sees.
+// stop ends the traffic and says what became of it. What guarantees forbid are requests that failed and calls that
+// failed, also those that failed open, which no user sees.
 func (tr *traffic) stop(t *testing.T) outcome {
 	t.Helper()
 	var o outcome
@@ -183,8 +183,8 @@ func byName(counts map[string]float64) string {
 	return " (" + strings.Join(parts, ", ") + ")"
 }
 
-// writes returns what callers do through the API server: of four requests two create Pods, which are to be rewritten, one an
-// Ingress and one a Service, all of them as dry runs.
+// writes returns what callers do through the API server: of four requests two create Pods, which are to be rewritten,
+// one an Ingress and one a Service, all of them as dry runs.
 func (l *lab) writes(t *testing.T, namespace string) call {
 	t.Helper()
 	return writesAs(t, l.Config(), namespace, mirrored)
@@ -214,7 +214,8 @@ func writesAs(t *testing.T, config *rest.Config, namespace, image string) call {
 // errNotRewritten is a Pod that was let in as it was written.
 var errNotRewritten = errors.New("a Pod was let in and not rewritten")
 
-// writer creates one object again and again, as dry runs: it costs the API server all of admission, and the caller next to nothing.
+// writer creates one object again and again, as dry runs: it costs the API server all of admission, and the caller next
+// to nothing.
 type writer struct {
 	client *http.Client
 	url    string
@@ -276,9 +277,10 @@ func typed(version, kind string, object runtime.Object) []byte {
 	return text
 }
 
-// straight returns what callers do straight at the Service's ClusterIP, verified against the CA that the API server has: one
-// call of two over a new connection, which finds an endpoint that is gone too early or told of too soon, the other over a
-// kept one, which finds a connection that was closed under it. It is nil where the ClusterIP leads nowhere from here.
+// straight returns what callers do straight at the Service's ClusterIP, verified against the CA that the API server
+// has: one call of two over a new connection, which finds an endpoint that is gone too early or told of too soon, the
+// other over a kept one, which finds a connection that was closed under it. It is nil where the ClusterIP leads nowhere
+// from here.
 func (l *lab) straight(t *testing.T) call {
 	t.Helper()
 	svc, err := l.api.CoreV1().Services(system).Get(t.Context(), "evergate", metav1.GetOptions{})
@@ -293,7 +295,8 @@ func (l *lab) straight(t *testing.T) call {
 	t.Cleanup(kept.CloseIdleConnections)
 	url := "https://" + address + "/mutate/pods?timeout=3s"
 	return func(ctx context.Context, n int64) error {
-		// A pause as long as it takes to start curl: without it the handshakes would take the cores from everybody else.
+		// A pause as long as it takes to start curl: without it the handshakes would take the cores from everybody
+		// else.
 		pause(ctx, 20*time.Millisecond)
 		if n%2 == 0 {
 			return review(ctx, kept, url)
@@ -302,7 +305,7 @@ func (l *lab) straight(t *testing.T) call {
 	}
 }
 
-// reaches says whether a connection can be made.
+// reaches reports whether a connection can be made.
 func (l *lab) reaches(t *testing.T, address string) bool {
 	t.Helper()
 	dialer := net.Dialer{Timeout: 5 * time.Second} // far above what a network of one machine takes
@@ -333,9 +336,10 @@ func (l *lab) webhookClient(t *testing.T, from *ports, fresh bool) *http.Client 
 	}
 }
 
-// ports dials from one port after the other. The kernel's table of connections keeps those that ended with a lost node for five
-// minutes more, and with them the way to that node for whoever comes from the same port: left to itself, Linux takes a port again
-// within a minute of so many new connections from one address. API servers, which keep theirs, hardly ever meet that.
+// ports dials from one port after the other. The kernel's table of connections keeps those that ended with a lost node
+// for five minutes more, and with them the way to that node for whoever comes from the same port: left to itself, Linux
+// takes a port again within a minute of so many new connections from one address. API servers, which keep theirs,
+// hardly ever meet that.
 type ports struct{ last atomic.Uint32 }
 
 const (
@@ -428,12 +432,12 @@ func (p *progress) String() string {
 	return cmp.Or(p.reached, "no connection was asked for")
 }
 
-// settled is how long after an endpoint is gone calls to it may still be lost: kube-proxy hears of it within a second, each kept
-// connection to it costs one call of three seconds, and a starved machine takes its time.
+// settled is how long after an endpoint is gone calls to it may still be lost: kube-proxy hears of it within a second,
+// each kept connection to it costs one call of three seconds, and a starved machine takes its time.
 const settled = 20 * time.Second
 
-// bounded is stop for what nobody can say goodbye to: calls are lost, and told, but none once the endpoint has been gone for a
-// while, nor when it is over.
+// bounded is stop for what nobody can say goodbye to: calls are lost, and told, but none once the endpoint has been
+// gone for a while, nor when it is over.
 func (tr *traffic) bounded(t *testing.T, begun, gone, over time.Time) outcome {
 	t.Helper()
 	lost := tr.stop(t)

@@ -13,8 +13,8 @@ import (
 	"github.com/evergate/evergate/e2e/internal/optin"
 )
 
-// unmatched does something in a namespace while no webhook is asked about it: objects from before are made so. The naive webhook
-// goes by the same label then.
+// unmatched does something in a namespace while no webhook is asked about it: objects from before are made so. The
+// naive webhook goes by the same label then.
 func (l *lab) unmatched(t *testing.T, ns string, do func()) {
 	t.Helper()
 	l.unmatchedWithin(t.Context(), t, ns, func(context.Context) { do() })
@@ -27,8 +27,8 @@ func (l *lab) unmatchedWithin(ctx context.Context, t *testing.T, ns string, do f
 	l.relabelWithin(ctx, t, ns, `"enabled"`, mirrored)
 }
 
-// relabelWithin sets the label by which a namespace is matched and waits until the API server goes by it: until a Pod gets the
-// image that it then has to have.
+// relabelWithin sets the label by which a namespace is matched and waits until the API server goes by it: until a Pod
+// gets the image that it then has to have.
 func (l *lab) relabelWithin(ctx context.Context, t *testing.T, ns, value, image string) {
 	t.Helper()
 	label := optin.Label

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// The level of the log is changed at run time by a signal, from a debug container as docs/serve.md says, since the image has
-// nothing to send one with and the ops port is open to readers.
+// The level of the log is changed at run time by a signal, from a debug container as docs/serve.md says, since the
+// image has nothing to send one with and the ops port is open to readers.
 func TestLogLevel(t *testing.T) {
 	if testing.Short() {
 		t.Skip("is no incident: left out by -short")

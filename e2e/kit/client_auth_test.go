@@ -113,8 +113,8 @@ func clientPair(t *testing.T, ca *pki.CA, name string) *pki.Pair {
 
 var yamlBlock = regexp.MustCompile("(?s)```yaml\n(.*?)```")
 
-// documentedFiles writes what docs/serve.md says of kube-apiserver's own files, with this directory for those of a control
-// plane node, and returns the path of the first.
+// documentedFiles writes what docs/serve.md says of kube-apiserver's own files, with this directory for those of a
+// control plane node, and returns the path of the first.
 func documentedFiles(t *testing.T, pair *pki.Pair) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -10,8 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestFailClosed: while nobody answers, what is judged is refused in namespaces that have opted in, by the judge and with a
-// sentence that names it; nothing else is, above all not what brings Evergate back.
+// TestFailClosed: while nobody answers, what is judged is refused in namespaces that have opted in, by the judge and
+// with a sentence that names it; nothing else is, above all not what brings Evergate back.
 func TestFailClosed(t *testing.T) {
 	t.Parallel()
 	c := start(t)

@@ -23,8 +23,8 @@ type cluster struct {
 	admin      kubernetes.Interface
 }
 
-// start starts a control plane, or skips the test where there are no binaries of one, unless EVERGATE_E2E_REQUIRED is set.
-// flags are further ones of kube-apiserver.
+// start starts a control plane, or skips the test where there are no binaries of one, unless EVERGATE_E2E_REQUIRED is
+// set. flags are further ones of kube-apiserver.
 func start(t *testing.T, flags ...string) *cluster {
 	t.Helper()
 	bin, err := controlplane.Find()
@@ -55,8 +55,8 @@ func start(t *testing.T, flags ...string) *cluster {
 	return c
 }
 
-// installTypes applies the CRDs of cert-manager, out of its Go module, and stand-ins for those of the Prometheus operator, whose
-// module holds the types alone: TestTypes holds the kit to them.
+// installTypes applies the CRDs of cert-manager, out of its Go module, and stand-ins for those of the Prometheus
+// operator, whose module holds the types alone: TestTypes holds the kit to them.
 func (c *cluster) installTypes(t *testing.T) {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/cert-manager/cert-manager").Output()

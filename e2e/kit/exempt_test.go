@@ -21,7 +21,8 @@ import (
 	"github.com/evergate/evergate/e2e/internal/optin"
 )
 
-// exemptNames returns the names that each webhook of an overlay excludes, by the name of the webhook, and those in its guard.
+// exemptNames returns the names that each webhook of an overlay excludes, by the name of the webhook, and those in its
+// guard.
 func exemptNames(t *testing.T, k *Kit, dir string) (hooks map[string][]string, guard []string) {
 	t.Helper()
 	hooks = map[string][]string{}
@@ -57,8 +58,8 @@ func exemptNames(t *testing.T, k *Kit, dir string) (hooks map[string][]string, g
 	return hooks, guard
 }
 
-// TestExemptNamesAgree: the names stand in selectors and in the guard, and nothing of Kubernetes or kustomize keeps them
-// the same.
+// TestExemptNamesAgree: the names stand in selectors and in the guard, and nothing of Kubernetes or kustomize keeps
+// them the same.
 func TestExemptNamesAgree(t *testing.T) {
 	eachOverlay(t, func(t *testing.T, k *Kit, dir string) {
 		for _, dir := range []string{dir, k.add(t, "namespace: another-name\nresources: [../../"+dir+"]\ntransformers: [../../kustomize/wiring]")} {
@@ -72,8 +73,8 @@ func TestExemptNamesAgree(t *testing.T) {
 	})
 }
 
-// TestEveryNamespace: with the component match-all-namespaces a namespace is matched unless it opts out or has an exempt
-// name, and who may do neither cannot create a namespace that is not matched.
+// TestEveryNamespace: with the component match-all-namespaces a namespace is matched unless it opts out or has an
+// exempt name, and who may do neither cannot create a namespace that is not matched.
 func TestEveryNamespace(t *testing.T) {
 	t.Parallel()
 	const overlay = "examples/overlays/every-namespace"
@@ -121,7 +122,8 @@ func allRequests(namespace string, matched bool) []request {
 	}
 }
 
-// testExempt tries to create a namespace of an exempt name and, once there is one, to change it; nothing in it is matched.
+// testExempt tries to create a namespace of an exempt name and, once there is one, to change it; nothing in it is
+// matched.
 func (c *cluster) testExempt(t *testing.T, jane kubernetes.Interface, name string) {
 	_, err := c.admin.CoreV1().Namespaces().Get(t.Context(), name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -171,8 +173,8 @@ func checkExemptRefusal(t *testing.T, err error, name string) {
 	}
 }
 
-// testGenerated: a name that the API server generates is judged as it is. None that it generates is exempt in fact, so that
-// here every name is.
+// testGenerated: a name that the API server generates is judged as it is. None that it generates is exempt in fact, so
+// that here every name is.
 func (c *cluster) testGenerated(t *testing.T, jane kubernetes.Interface) {
 	generate := func(ctx context.Context) error {
 		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "openebs"}}

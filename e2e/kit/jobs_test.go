@@ -13,9 +13,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// TestJobs does, on a real API server, what the Jobs of the components do in their Pods: each kubectl with the rights of the
-// Job's own account, and then evergate with what that printed. It finds what lies in that cluster, which is an error or two,
-// but understands all of it.
+// TestJobs does, on a real API server, what the Jobs of the components do in their Pods: each kubectl with the rights
+// of the Job's own account, and then evergate with what that printed. It finds what lies in that cluster, which is an
+// error or two, but understands all of it.
 func TestJobs(t *testing.T) {
 	t.Parallel()
 	c := start(t)

@@ -1,7 +1,7 @@
-// Package kit renders kustomize/ and the overlays of examples/ as kubectl does. Its tests hold them to what they promise:
-// they render to what lies in testdata, they are made of types that Kubernetes and cert-manager have, a namespace is one
-// field; and on a real API server they apply without a warning, match what they shall match and nothing else, and guard
-// the opt-in label.
+// Package kit renders kustomize/ and the overlays of examples/ as kubectl does. Its tests hold them to what they
+// promise: they render to what lies in testdata, they are made of types that Kubernetes and cert-manager have, a
+// namespace is one field; and on a real API server they apply without a warning, match what they shall match and
+// nothing else, and guard the opt-in label.
 package kit
 
 import (

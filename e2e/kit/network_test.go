@@ -27,8 +27,8 @@ func rendered[T interface{ GetName() string }](t *testing.T, k *Kit, dir string)
 	return objects
 }
 
-// TestNetworkPolicy: every overlay says which clients reach Evergate: all of them the port of reviews, one namespace the ops
-// port. And it reaches nothing, unless traces are configured.
+// TestNetworkPolicy: every overlay says which clients reach Evergate: all of them the port of reviews, one namespace
+// the ops port. And it reaches nothing, unless traces are configured.
 func TestNetworkPolicy(t *testing.T) {
 	monitoring := map[string]string{"platform": "observability"} // others: as in base
 	eachOverlay(t, func(t *testing.T, k *Kit, dir string) {

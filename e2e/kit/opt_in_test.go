@@ -107,8 +107,8 @@ func checkRefusal(t *testing.T, err error, namespace string) {
 	}
 }
 
-// testTypes checks the expressions against the schema of namespaces, as kube-controller-manager does to write warnings into
-// the status.
+// testTypes checks the expressions against the schema of namespaces, as kube-controller-manager does to write warnings
+// into the status.
 func testTypes(t *testing.T, c *cluster) {
 	guard, err := c.admin.AdmissionregistrationV1().ValidatingAdmissionPolicies().Get(t.Context(), "evergate-opt-in", metav1.GetOptions{})
 	if err != nil {

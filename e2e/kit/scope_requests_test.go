@@ -125,7 +125,8 @@ func serviceRequests() []request {
 	}
 }
 
-// otherRequests are what the control plane and everybody else write all day, in a namespace that has opted in; and the policy.
+// otherRequests are what the control plane and everybody else write all day, in a namespace that has opted in; and the
+// policy.
 func otherRequests() []request {
 	create := metav1.CreateOptions{}
 	return []request{

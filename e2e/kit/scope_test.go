@@ -41,8 +41,8 @@ type request struct {
 }
 
 // TestScope makes writes of all kinds and reads in the API server's own metrics which webhooks it tried to call. Nobody
-// answers, and all of them fail open, so that every write succeeds and each call that was tried is counted. No condition may
-// fail to be evaluated, whatever an object lacks.
+// answers, and all of them fail open, so that every write succeeds and each call that was tried is counted. No
+// condition may fail to be evaluated, whatever an object lacks.
 func TestScope(t *testing.T) {
 	t.Parallel()
 	c := start(t)

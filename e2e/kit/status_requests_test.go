@@ -14,8 +14,8 @@ const oneAddress = `{"status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}
 
 var dryRunPatch = metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}}
 
-// statusRequests are about the addresses of a load balancer, the Service lb in the namespace team, and what else its status
-// holds. They depend on each other in this order.
+// statusRequests are about the addresses of a load balancer, the Service lb in the namespace team, and what else its
+// status holds. They depend on each other in this order.
 func statusRequests() []request {
 	yes, no := []string{balancer}, []string(nil)
 	change := func(change func(*corev1.LoadBalancerStatus)) write {

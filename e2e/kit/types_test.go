@@ -32,7 +32,8 @@ func documents(t *testing.T, stream []byte) [][]byte {
 	}
 }
 
-// strict decodes the types of Kubernetes, cert-manager and the Prometheus operator, and takes an unknown or doubled field for an error.
+// strict decodes the types of Kubernetes, cert-manager and the Prometheus operator, and takes an unknown or doubled
+// field for an error.
 func strict(t *testing.T) runtime.Decoder {
 	t.Helper()
 	types := runtime.NewScheme()

@@ -1,5 +1,6 @@
-// Command http2 is what Evergate is not: a TLS server that speaks HTTP/2, for the test of what a dead connection costs then. It
-// answers with the name of the node that it runs on, on port 8443, with a certificate that nobody has to trust.
+// Command http2 is what Evergate is not: a TLS server that speaks HTTP/2, for the test of what a dead connection costs
+// then. It answers with the name of the node that it runs on, on port 8443, with a certificate that nobody has to
+// trust.
 package main
 
 import (

@@ -7,8 +7,8 @@
 //	c.Install(t, cluster.Product{Overlay: "fail-closed"})
 //	c.Cut(t, "node-a")                       // healed when the test ends
 //
-// Methods that take a testing.TB fail the test when they fail. What a test does to a node or to the control plane is undone
-// when the test ends.
+// Methods that take a testing.TB fail the test when they fail. What a test does to a node or to the control plane is
+// undone when the test ends.
 package cluster
 
 import (
@@ -74,7 +74,7 @@ func open() (*Cluster, error) {
 	return c, c.answers()
 }
 
-// answers says whether there is somebody behind the kubeconfig, which may be left over.
+// answers reports whether there is somebody behind the kubeconfig, which may be left over.
 func (c *Cluster) answers() error {
 	config := c.Config()
 	config.Timeout = 10 * time.Second // it takes milliseconds
@@ -137,7 +137,8 @@ func (c *Cluster) Client(t testing.TB) kubernetes.Interface {
 	return set
 }
 
-// Kubectl runs kubectl as the admin, with stdin if it is not empty, and returns what it prints. Warnings go to the test's log.
+// Kubectl runs kubectl as the admin, with stdin if it is not empty, and returns what it prints. Warnings go to the
+// test's log.
 func (c *Cluster) Kubectl(t testing.TB, stdin string, args ...string) string {
 	t.Helper()
 	out, said, err := c.TryKubectl(t.Context(), stdin, args...)

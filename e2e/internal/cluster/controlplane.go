@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// RestartAPIServer stops the API server alone and starts it again over the same data, with flags added for as long as the
-// test lasts. It returns when /readyz says so.
+// RestartAPIServer stops the API server alone and starts it again over the same data, with flags added for as long as
+// the test lasts. It returns when /readyz says so.
 func (c *Cluster) RestartAPIServer(t testing.TB, flags ...string) {
 	t.Helper()
 	c.NeedRig(t, "restarts the API server")
@@ -24,8 +24,8 @@ func (c *Cluster) StopAPIServer(t testing.TB) {
 	c.script(t.Context(), t, "apiserver.sh", "stop")
 }
 
-// StopAll stops everything, as a power cut of the whole site does: nodes are killed at once, then the control plane. What
-// etcd and the nodes' disks hold is kept. StartAll is called at the latest when the test ends.
+// StopAll stops everything, as a power cut of the whole site does: nodes are killed at once, then the control plane.
+// What etcd and the nodes' disks hold is kept. StartAll is called at the latest when the test ends.
 func (c *Cluster) StopAll(t testing.TB) {
 	t.Helper()
 	c.NeedRig(t, "stops the whole cluster")

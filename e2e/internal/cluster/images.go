@@ -15,22 +15,22 @@ func (c *Cluster) LoadImage(t testing.TB, archive string) {
 	c.script(t.Context(), t, "image.sh", "load", archive)
 }
 
-// LoadBinary makes an image of one static binary, its entry point, and loads it onto every node: a server or a client of a
-// test's own. ref is its whole name, such as evergate.e2e/server:1.
+// LoadBinary makes an image of one static binary, its entry point, and loads it onto every node: a server or a client
+// of a test's own. ref is its whole name, such as evergate.e2e/server:1.
 func (c *Cluster) LoadBinary(t testing.TB, ref, binary string) {
 	t.Helper()
 	c.script(t.Context(), t, "image.sh", "binary", ref, binary)
 }
 
-// TagImage gives an image that is on every node of the rig one more name, such as that of a mirror that nobody can reach
-// from here: a Pod whose image was rewritten to it then runs.
+// TagImage gives an image that is on every node of the rig one more name, such as that of a mirror that nobody can
+// reach from here: a Pod whose image was rewritten to it then runs.
 func (c *Cluster) TagImage(t testing.TB, ref, name string) {
 	t.Helper()
 	c.script(t.Context(), t, "image.sh", "tag", ref, name)
 }
 
-// BuildImage builds the image of the product from the Dockerfile of a source: a directory, or a commit of this repository.
-// It is then on every node as Repository:TAG.
+// BuildImage builds the image of the product from the Dockerfile of a source: a directory, or a commit of this
+// repository. It is then on every node as Repository:TAG.
 func (c *Cluster) BuildImage(t testing.TB, source, tag string) {
 	t.Helper()
 	c.script(t.Context(), t, "image.sh", "build", source, tag)

@@ -21,8 +21,8 @@ type Product struct {
 // Namespace is where every overlay of the kit puts the product.
 const Namespace = "evergate-system"
 
-// Install applies an overlay as users do, with kubectl apply -k, and returns when the roll-out has ended. Of an overlay that
-// is installed already only what differs is changed. It leaves the user's policy alone, and ships none.
+// Install applies an overlay as users do, with kubectl apply -k, and returns when the roll-out has ended. Of an overlay
+// that is installed already only what differs is changed. It leaves the user's policy alone, and ships none.
 func (c *Cluster) Install(t testing.TB, p Product) {
 	t.Helper()
 	c.Apply(t, p)
@@ -39,7 +39,7 @@ func (c *Cluster) AwaitRollout(t testing.TB) {
 	c.Kubectl(t, "", "-n", Namespace, "rollout", "status", "deployment/evergate", "--timeout=5m")
 }
 
-// isStale says whether a Pod runs another image than the one that bears its name by now, since it was built again.
+// isStale reports whether a Pod runs another image than the one that bears its name by now, since it was built again.
 func (c *Cluster) isStale(t testing.TB, p Product) bool {
 	t.Helper()
 	_, tag := image(p.Tag)
@@ -110,8 +110,8 @@ images: [{name: ghcr.io/evergate/evergate, newName: %q, newTag: %q}]
 	return dir
 }
 
-// image returns the name and the tag of the product's image. A cluster that is not the rig is told by E2E_IMAGE, NAME:TAG,
-// what its nodes can pull or have been loaded with.
+// image returns the name and the tag of the product's image. A cluster that is not the rig is told by E2E_IMAGE,
+// NAME:TAG, what its nodes can pull or have been loaded with.
 func image(tag string) (string, string) {
 	if ref := os.Getenv("E2E_IMAGE"); ref != "" && tag == "" {
 		if i := strings.LastIndex(ref, ":"); i > 0 {

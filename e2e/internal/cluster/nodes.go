@@ -43,8 +43,8 @@ func isReady(c corev1.NodeCondition) bool {
 	return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
 }
 
-// Cut drops every packet to and from a node, in silence, its Pods' included: a zone that is gone. Nobody is told: no reset
-// and no "no route to host". Connections that were open stay so until their ends give up.
+// Cut drops every packet to and from a node, in silence, its Pods' included: a zone that is gone. Nobody is told: no
+// reset and no "no route to host". Connections that were open stay so until their ends give up.
 func (c *Cluster) Cut(t testing.TB, node string) {
 	t.Helper()
 	c.undoNode(t, "heal", node)
@@ -57,8 +57,8 @@ func (c *Cluster) Heal(t testing.TB, node string) {
 	c.script(t.Context(), t, "node.sh", "heal", node)
 }
 
-// Freeze stops every process of a node, its Pods' included, while its kernel goes on: TCP connections are still accepted,
-// and nobody answers on them.
+// Freeze stops every process of a node, its Pods' included, while its kernel goes on: TCP connections are still
+// accepted, and nobody answers on them.
 func (c *Cluster) Freeze(t testing.TB, node string) {
 	t.Helper()
 	c.undoNode(t, "thaw", node)
@@ -91,7 +91,8 @@ func (c *Cluster) Exec(t testing.TB, node string, command ...string) string {
 	return c.script(t.Context(), t, "node.sh", append([]string{"exec", node}, command...)...)
 }
 
-// undoNode undoes a trouble when the test ends, so that the next one finds three Ready nodes. Each action is idempotent.
+// undoNode undoes a trouble when the test ends, so that the next one finds three Ready nodes. Each action is
+// idempotent.
 func (c *Cluster) undoNode(t testing.TB, action, node string) {
 	t.Helper()
 	c.NeedRig(t, "makes trouble for a node")

@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// Signal sends a signal to the processes of a Pod's containers, straight from the host, so that kubelet knows nothing of
-// it: SIGSTOP freezes a replica (SIGCONT thaws it), SIGKILL crashes it.
+// Signal sends a signal to the processes of a Pod's containers, straight from the host, so that kubelet knows nothing
+// of it: SIGSTOP freezes a replica (SIGCONT thaws it), SIGKILL crashes it.
 func (c *Cluster) Signal(t testing.TB, pod *corev1.Pod, signal syscall.Signal) {
 	t.Helper()
 	c.NeedRig(t, "signals the processes of a Pod")
@@ -31,8 +31,8 @@ func (c *Cluster) Signal(t testing.TB, pod *corev1.Pod, signal syscall.Signal) {
 	}
 }
 
-// processesOf returns the processes of a Pod's containers, as the host numbers them. Each lies in a cgroup whose path bears
-// the Pod's UID; the one that only holds the namespaces is left out.
+// processesOf returns the processes of a Pod's containers, as the host numbers them. Each lies in a cgroup whose path
+// bears the Pod's UID; the one that only holds the namespaces is left out.
 func processesOf(pod *corev1.Pod) ([]int, error) {
 	files, err := filepath.Glob("/proc/[0-9]*/cgroup")
 	if err != nil {

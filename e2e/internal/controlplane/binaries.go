@@ -10,8 +10,8 @@ import (
 // Binaries is a directory with etcd, kube-apiserver and kubectl.
 type Binaries string
 
-// Find returns the directory that EVERGATE_E2E_BIN names, or the newest that rig/build.sh has made. The error says how to
-// get one.
+// Find returns the directory that EVERGATE_E2E_BIN names, or the newest that rig/build.sh has made. The error says how
+// to get one.
 func Find() (Binaries, error) {
 	if dir := os.Getenv("EVERGATE_E2E_BIN"); dir != "" {
 		return Binaries(dir), Binaries(dir).check()

@@ -35,9 +35,9 @@ type ControlPlane struct {
 // Wait returns when both processes have ended, which they do when the context of Start ends.
 func (c *ControlPlane) Wait() { c.alive.Wait() }
 
-// Start runs both until ctx ends, and returns when the API server is ready. What they need and write lies in dir. flags are
-// further ones of kube-apiserver, which win over those that it has anyway. When Start fails, what has started still ends
-// with ctx, and can be waited for.
+// Start runs both until ctx ends, and returns when the API server is ready. What they need and write lies in dir. flags
+// are further ones of kube-apiserver, which win over those that it has anyway. When Start fails, what has started still
+// ends with ctx, and can be waited for.
 func Start(ctx context.Context, bin Binaries, dir string, flags ...string) (*ControlPlane, error) {
 	c := &ControlPlane{dir: dir, bin: string(bin), ended: make(chan error, 2)}
 	ports, err := FreePorts(ctx, 3)
@@ -184,9 +184,10 @@ func (c *ControlPlane) ready(ctx context.Context, client *http.Client) error {
 	return nil
 }
 
-// FreePorts returns n addresses on loopback that nobody listens on, for programs that want to be told a port. They are below
-// those that Linux gives to whoever dials unless told otherwise (from 32768), one of which might dial from it before the program
-// listens. Within a process the same port does not come twice; another one, which begins elsewhere, hardly ever gets it.
+// FreePorts returns n addresses on loopback that nobody listens on, for programs that want to be told a port. They are
+// below those that Linux gives to whoever dials unless told otherwise (from 32768), one of which might dial from it
+// before the program listens. Within a process the same port does not come twice; another one, which begins elsewhere,
+// hardly ever gets it.
 func FreePorts(ctx context.Context, n int) ([]string, error) {
 	const first, some = 12_000, 20_000
 	var addresses []string

@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// LongChain is a client certificate without an issuer that the server knows, with others above it until they are size bytes together.
+// LongChain is a client certificate without an issuer that the server knows, with others above it until they are size
+// bytes together.
 func LongChain(size int) (tls.Certificate, error) {
 	c, err := selfSigned(&x509.Certificate{})
 	if err != nil {
@@ -25,7 +26,8 @@ func LongChain(size int) (tls.Certificate, error) {
 	return c, nil
 }
 
-// CostlyCertificate is a client certificate without an issuer that the server knows with many URIs, which take 23 times as much memory as bytes.
+// CostlyCertificate is a client certificate without an issuer that the server knows with many URIs, which take 23 times
+// as much memory as bytes.
 func CostlyCertificate(uris int) (tls.Certificate, error) {
 	template := &x509.Certificate{}
 	for range uris {

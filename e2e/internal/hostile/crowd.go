@@ -15,8 +15,9 @@ import (
 )
 
 const (
-	// dialers is how many connections are opened at one time for each kind of peer: as many as two cores that are shared with
-	// the server have open within some milliseconds. With more of them it would be the test that has no time for honest callers.
+	// dialers is how many connections are opened at one time for each kind of peer: as many as two cores that are
+	// shared with the server have open within some milliseconds. With more of them it would be the test that has no
+	// time for honest callers.
 	dialers = 16
 	// sources is how many addresses of loopback the peers call from, so that ten thousand connections do not use up the
 	// ports of one.

@@ -15,8 +15,8 @@ import (
 	"net"
 )
 
-// OpenUnfinished opens n TLS connections and, when their handshakes are over, begins a handshake message of announced bytes
-// on each, of which it sends no more than sent. crypto/tls lets no client do this.
+// OpenUnfinished opens n TLS connections and, when their handshakes are over, begins a handshake message of announced
+// bytes on each, of which it sends no more than sent. crypto/tls lets no client do this.
 func OpenUnfinished(ctx context.Context, addr string, n, announced, sent int) (*Peers, error) {
 	text := make([]byte, sent)
 	const certificate = 11 // of which crypto/tls accepts the longest

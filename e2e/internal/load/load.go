@@ -1,5 +1,5 @@
-// Package load makes calls as fast as a number of callers can, until it is told to stop, and keeps books on them: how many
-// were made, how many were lost, when and why.
+// Package load makes calls as fast as a number of callers can, until it is told to stop, and keeps books on them: how
+// many were made, how many were lost, when and why.
 package load
 
 import (

@@ -1,5 +1,5 @@
-// Package metrics reads what kube-apiserver and the replicas count of themselves, so that a test sees by other eyes than its
-// callers' what has become of calls.
+// Package metrics reads what kube-apiserver and the replicas count of themselves, so that a test sees by other eyes
+// than its callers' what has become of calls.
 package metrics
 
 import (
@@ -30,8 +30,8 @@ func Read(ctx context.Context, api rest.Interface, path string) (Set, error) {
 	return set, nil
 }
 
-// By sums the series of a counter or gauge that have all the labels of want, by the value of one label. A metric that is not
-// there has no values.
+// By sums the series of a counter or gauge that have all the labels of want, by the value of one label. A metric that
+// is not there has no values.
 func (s Set) By(label, metric string, want map[string]string) map[string]float64 {
 	sums := map[string]float64{}
 	family, ok := s[metric]

@@ -1,6 +1,6 @@
-// Package naive is a webhook as many are written, for the controls of tests: every fault in it has been somebody's incident. It
-// decodes Pods into types of its own and writes back what they hold, rewrites whatever it sees, on updates as well, judges an
-// object as if it were new, and turns away what is larger than 3 MiB.
+// Package naive is a webhook as many are written, for the controls of tests: every fault in it has been somebody's
+// incident. It decodes Pods into types of its own and writes back what they hold, rewrites whatever it sees, on updates
+// as well, judges an object as if it were new, and turns away what is larger than 3 MiB.
 package naive
 
 import (

@@ -22,7 +22,8 @@ type Route struct {
 	Write func(ctx context.Context, c kubernetes.Interface, ns *corev1.Namespace) error
 }
 
-// Routes lists the ways: the object itself and both of its subresources, by every verb. The first three write the whole object.
+// Routes lists the ways: the object itself and both of its subresources, by every verb. The first three write the whole
+// object.
 func Routes() []Route {
 	merge := `{"metadata": {"labels": {"` + Label + `": VALUE}}}`
 	return []Route{
@@ -57,8 +58,8 @@ func patch(kind types.PatchType, data string, subresource ...string) func(contex
 	}
 }
 
-// Apply gives a namespace the label by server-side apply, taking it from whoever else has set it. It can change it, not take
-// it away.
+// Apply gives a namespace the label by server-side apply, taking it from whoever else has set it. It can change it, not
+// take it away.
 func Apply(ctx context.Context, c kubernetes.Interface, namespace, value string) error {
 	_, err := c.CoreV1().Namespaces().Apply(ctx, applycorev1.Namespace(namespace).WithLabels(map[string]string{Label: value}),
 		metav1.ApplyOptions{FieldManager: "tenant", Force: true})

@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 )
 
-// Build compiles the module in root into a binary at path, as the Dockerfile does. overlay replaces files of the module, by
-// name, with others: that is how a test gets a server that lacks one thing, without the product having a flag for it. The
-// replaced file must exist, so that a test does not lose its control when a file is renamed.
+// Build compiles the module in root into a binary at path, as the Dockerfile does. overlay replaces files of the
+// module, by name, with others: that is how a test gets a server that lacks one thing, without the product having a
+// flag for it. The replaced file must exist, so that a test does not lose its control when a file is renamed.
 func Build(ctx context.Context, root, path string, overlay map[string]string) error {
 	args := []string{"build", "-trimpath", "-tags", "grpcnotrace", "-o", path}
 	if len(overlay) > 0 {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// What is replaced is replaced in a checkout that is reached by a symbolic link too. Otherwise the product itself would be built,
-// in silence, and a control would have nothing taken away.
+// What is replaced is replaced in a checkout that is reached by a symbolic link too. Otherwise the product itself would
+// be built, in silence, and a control would have nothing taken away.
 func TestBuildOverlayBehindLink(t *testing.T) {
 	dir := t.TempDir()
 	link := filepath.Join(dir, "link")

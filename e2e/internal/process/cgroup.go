@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Cgroup is a memory limit as a container has it. It counts what the kernel holds for sockets too, which no figure of the
-// process itself does.
+// Cgroup is a memory limit as a container has it. It counts what the kernel holds for sockets too, which no figure of
+// the process itself does.
 type Cgroup struct {
 	dir string
 	v1  bool

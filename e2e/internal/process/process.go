@@ -34,7 +34,7 @@ type Process struct {
 // Entry is one line of the log.
 type Entry map[string]any
 
-// Is says whether the line's message is msg.
+// Is reports whether the line's message is msg.
 func (e Entry) Is(msg string) bool { return e["msg"] == msg }
 
 // Start runs the binary until ctx ends or it is told to stop. The listeners are on loopback, on ports that the kernel

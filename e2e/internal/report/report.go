@@ -1,5 +1,5 @@
-// Package report writes down what a run of the incident catalogue has seen: for each incident the figures with what guards
-// against it and, for the control, without.
+// Package report writes down what a run of the incident catalogue has seen: for each incident the figures with what
+// guards against it and, for the control, without.
 package report
 
 import (
@@ -25,7 +25,7 @@ type Row struct {
 	Took     time.Duration
 }
 
-// Right says whether the row is as it has to be: the guarantee held, or the control saw that it was broken.
+// Right reports whether the row is as it has to be: the guarantee held, or the control saw that it was broken.
 func (r Row) Right() bool { return r.Control == (len(r.Broken) > 0) }
 
 func (r Row) verdict() string {
@@ -64,7 +64,7 @@ func (r *Report) Add(row Row) {
 	r.rows = append(r.rows, row)
 }
 
-// Empty says whether nothing was written down, as when all tests were skipped.
+// Empty reports whether nothing was written down, as when all tests were skipped.
 func (r *Report) Empty() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

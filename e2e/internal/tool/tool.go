@@ -1,4 +1,5 @@
-// Package tool finds the programs that tests run and that other modules of this directory build: e2e/jaeger, e2e/promtool.
+// Package tool finds the programs that tests run and that other modules of this directory build: e2e/jaeger,
+// e2e/promtool.
 package tool
 
 import (
@@ -9,7 +10,8 @@ import (
 	"testing"
 )
 
-// Find returns the path of the program name, of the newest that name's build.sh has made. The error says how to get one.
+// Find returns the path of the program name, of the newest that name's build.sh has made. The error says how to get
+// one.
 func Find(name string) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {

@@ -20,8 +20,8 @@ import (
 	"github.com/evergate/evergate/e2e/internal/controlplane"
 )
 
-// TestAPIServer has a real API server trace to the same Jaeger: one trace holds its span of the webhook's call, and ours
-// beneath it.
+// TestAPIServer has a real API server trace to the same Jaeger: one trace holds its span of the webhook's call, and
+// ours beneath it.
 func TestAPIServer(t *testing.T) {
 	j := startJaeger(t)
 	client, kubectl := startAPIServer(t, j)
@@ -144,8 +144,8 @@ func createPod(ctx context.Context, client kubernetes.Interface, name string, op
 	return client.CoreV1().Pods("team").Create(ctx, pod, options)
 }
 
-// awaitReviews waits for the one trace of the Pod that was created, with the request, the calls and the reviews in it: who makes
-// a span sends it, and they do not wait for one another.
+// awaitReviews waits for the one trace of the Pod that was created, with the request, the calls and the reviews in it:
+// who makes a span sends it, and they do not wait for one another.
 func (j *Jaeger) awaitReviews(t *testing.T, auditID string, kinds ...string) *Trace {
 	t.Helper()
 	var trace *Trace

@@ -16,8 +16,8 @@ import (
 	"github.com/evergate/evergate/e2e/internal/controlplane"
 )
 
-// TestCollectorTrouble: whatever state the collector is in, reviews are answered as if nothing was traced, spans are lost
-// visibly, and the process ends well within the time that a Pod is given.
+// TestCollectorTrouble: whatever state the collector is in, reviews are answered as if nothing was traced, spans are
+// lost visibly, and the process ends well within the time that a Pod is given.
 func TestCollectorTrouble(t *testing.T) {
 	quiet := serve(t, nil)
 	want := quiet.answers(t, func(int) {})
@@ -42,8 +42,8 @@ func TestCollectorTrouble(t *testing.T) {
 	}
 }
 
-// BenchmarkCollectorTrouble is what a review costs whose collector is in trouble, as a ratio to one with a Jaeger that takes all:
-// processor time of the process, with the export of spans. Every review is traced. The servers take turns.
+// BenchmarkCollectorTrouble is what a review costs whose collector is in trouble, as a ratio to one with a Jaeger that
+// takes all: processor time of the process, with the export of spans. Every review is traced. The servers take turns.
 //
 //	go test -run '^$' -bench CollectorTrouble -benchtime 20x ./internal/traces
 func BenchmarkCollectorTrouble(b *testing.B) {

@@ -1,6 +1,6 @@
-// Package traces holds what Evergate shows of itself in a real Jaeger: that reviews are found there, in the trace of whoever
-// asked, with what they were about and where their time went; and that no collector, whatever state it is in, changes what
-// reviews are answered.
+// Package traces holds what Evergate shows of itself in a real Jaeger: that reviews are found there, in the trace of
+// whoever asked, with what they were about and where their time went; and that no collector, whatever state it is in,
+// changes what reviews are answered.
 package traces
 
 import (
@@ -30,8 +30,8 @@ type Jaeger struct {
 	ended        chan struct{}
 }
 
-// StartJaeger runs the binary on loopback until ctx ends, and returns when it takes spans and answers questions. Its log goes
-// to the file log.
+// StartJaeger runs the binary on loopback until ctx ends, and returns when it takes spans and answers questions. Its
+// log goes to the file log.
 func StartJaeger(ctx context.Context, binary, log string) (*Jaeger, error) {
 	ports, err := controlplane.FreePorts(ctx, 7) // one for each of the flags below
 	if err != nil {
@@ -68,7 +68,8 @@ func StartJaeger(ctx context.Context, binary, log string) (*Jaeger, error) {
 	return j, nil
 }
 
-// Reach returns a Jaeger that somebody else runs, whose query API is at the URL query. Only questions may be asked of it.
+// Reach returns a Jaeger that somebody else runs, whose query API is at the URL query. Only questions may be asked of
+// it.
 func Reach(client *http.Client, query string) *Jaeger { return &Jaeger{client: client, query: query} }
 
 // Wait returns when the process has ended, which it does when the context of StartJaeger ends.
@@ -110,8 +111,8 @@ func (j *Jaeger) Trace(ctx context.Context, id string) (*Trace, error) {
 	return &found[0], nil
 }
 
-// Find returns the traces with spans of a service that a search finds: minDuration, tags and what else the search form has.
-// Nothing found is an error.
+// Find returns the traces with spans of a service that a search finds: minDuration, tags and what else the search form
+// has. Nothing found is an error.
 func (j *Jaeger) Find(ctx context.Context, service string, search url.Values) ([]Trace, error) {
 	search.Set("service", service)
 	search.Set("limit", "1000") // of all that a test makes
@@ -203,11 +204,12 @@ func (j *Jaeger) get(ctx context.Context, address string, query url.Values, into
 	return json.Unmarshal(body, into)
 }
 
-// patience is how long anything is waited for that somebody else's process does. It takes milliseconds, or the few seconds
-// between two exports of the API server; the rest is for a machine that has other things to do.
+// patience is how long anything is waited for that somebody else's process does. It takes milliseconds, or the few
+// seconds between two exports of the API server; the rest is for a machine that has other things to do.
 const patience = 2 * time.Minute
 
-// until asks again and again, until there is no error or patience is lost. Spans are stored some time after they were taken.
+// until asks again and again, until there is no error or patience is lost. Spans are stored some time after they were
+// taken.
 func until(ctx context.Context, ask func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

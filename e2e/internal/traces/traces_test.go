@@ -19,8 +19,8 @@ import (
 // onlyAtTheEnd keeps spans back: what reaches the collector is what was flushed when the process ended.
 const onlyAtTheEnd = "OTEL_BSP_SCHEDULE_DELAY=3600000" // ms
 
-// TestTraces: a review is found in the trace of whoever asked, or in one of its own; with what it was about, and where its
-// time went.
+// TestTraces: a review is found in the trace of whoever asked, or in one of its own; with what it was about, and where
+// its time went.
 func TestTraces(t *testing.T) {
 	for _, protocol := range []string{"grpc", "http/protobuf"} {
 		t.Run(protocol, func(t *testing.T) {
@@ -124,7 +124,8 @@ func checkTags(t *testing.T, tags []Tag, want map[string]string) {
 	}
 }
 
-// checkTimes: the stages that are named are there, stages lie within the review, and together they last no longer than it.
+// checkTimes: the stages that are named are there, stages lie within the review, and together they last no longer than
+// it.
 func checkTimes(t *testing.T, trace *Trace, review *Span, stages ...string) {
 	t.Helper()
 	const rounding = 2 // µs: Jaeger cuts begin and length to whole ones, each by itself
@@ -179,8 +180,8 @@ func TestSlow(t *testing.T) {
 	w.end(t)
 }
 
-// slowly sends a review of which the half of the body comes late: not before many others have been answered. It returns times
-// between which the review takes.
+// slowly sends a review of which the half of the body comes late: not before many others have been answered. It returns
+// times between which the review takes.
 func (w *webhook) slowly(t *testing.T, body []byte) (shortest, longest time.Duration) {
 	t.Helper()
 	const leastDelay = 100 * time.Millisecond // a hundred times what a review takes

@@ -1,6 +1,6 @@
 // Command cert-manager runs what a cluster needs of cert-manager as one process outside of it: its own controllers of
-// certificates, its issuers "self-signed" and "CA", and its CA injector. There is no ACME, no Vault and no cert-manager webhook, and
-// since there is one process only, no leader election.
+// certificates, its issuers "self-signed" and "CA", and its CA injector. There is no ACME, no Vault and no cert-manager
+// webhook, and since there is one process only, no leader election.
 //
 //	cert-manager KUBECONFIG
 package main
