@@ -30,7 +30,8 @@ const sittings = 4
 
 // measureCosts lets the three servers answer the same reviews in turn, in short rounds, which it divides among
 // sittings.
-func (r *rig) measureCosts(ctx context.Context, w io.Writer, reviews []*review, rounds int, round int64) ([]*cost, error) {
+func (r *rig) measureCosts(ctx context.Context, w io.Writer, reviews []*review, rounds int,
+	round int64) ([]*cost, error) {
 	var costs []*cost
 	for _, review := range reviews {
 		costs = append(costs, &cost{review: review})

@@ -24,7 +24,8 @@ func (l *latencies) quiet() bool { return median(l.floor) <= 10 }
 
 // measureLatency sends typical Pods at the same rate to the floor and to evergate, in turn. Both have been called
 // before from as many connections as there will be.
-func (r *rig) measureLatency(ctx context.Context, w io.Writer, typical *review, rounds int, round time.Duration) (*latencies, error) {
+func (r *rig) measureLatency(ctx context.Context, w io.Writer, typical *review, rounds int,
+	round time.Duration) (*latencies, error) {
 	floor, err := r.floor(ctx)
 	if err != nil {
 		return nil, err

@@ -158,7 +158,8 @@ func TestPolicies(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, r := range reviews() {
-			if got, want := asked(t, p, r), map[string]int{"/validate/services": 9, "/validate/ingresses": 10}[r.path]; got != want {
+			want := map[string]int{"/validate/services": 9, "/validate/ingresses": 10}[r.path]
+			if got := asked(t, p, r); got != want {
 				t.Errorf("%s, %s: %d rules look at it, want %d", name, r.name, got, want)
 			}
 		}

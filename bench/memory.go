@@ -23,7 +23,8 @@ func (m *memories) drift() float64 { return float64(m.tenths[len(m.tenths)-1]) /
 
 // measureMemory lets 64 callers send each body for a time, and then, to another process, the typical one often: in the
 // first what grows would fill the room that the largest bodies have left before anybody saw it.
-func (r *rig) measureMemory(ctx context.Context, w io.Writer, reviews []*review, each time.Duration, length int64) (*memories, error) {
+func (r *rig) measureMemory(ctx context.Context, w io.Writer, reviews []*review, each time.Duration,
+	length int64) (*memories, error) {
 	m := &memories{length: length}
 	if err := r.measureBodies(ctx, w, reviews, each, m); err != nil {
 		return nil, err
@@ -31,7 +32,8 @@ func (r *rig) measureMemory(ctx context.Context, w io.Writer, reviews []*review,
 	return m, r.measureDrift(ctx, w, reviews[1], m)
 }
 
-func (r *rig) measureBodies(ctx context.Context, w io.Writer, reviews []*review, each time.Duration, m *memories) error {
+func (r *rig) measureBodies(ctx context.Context, w io.Writer, reviews []*review, each time.Duration,
+	m *memories) error {
 	s, err := r.evergate(ctx, "evergate", "example")
 	if err != nil {
 		return err

@@ -44,7 +44,8 @@ func policyOf(mirrors, foreign int) string {
 			fmt.Fprintf(&b, "- {name: our-%s-%d, mode: enforce, match: {namespaces: [team-*]}, %s}\n", kind.name, i, kind.checks)
 		}
 		for i := range foreign * kind.ours / rules {
-			fmt.Fprintf(&b, "- {name: their-%s-%d, mode: enforce, match: {namespaces: [other-%[2]d]}, %[3]s}\n", kind.name, i, kind.checks)
+			fmt.Fprintf(&b, "- {name: their-%s-%d, mode: enforce, match: {namespaces: [other-%[2]d]}, %[3]s}\n", kind.name, i,
+				kind.checks)
 		}
 	}
 	return b.String()

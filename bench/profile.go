@@ -52,7 +52,8 @@ func (r *rig) profileReview(ctx context.Context, w io.Writer, review *review, di
 	if err := fetch(load, s, "allocs", name+".allocs.pprof"); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "go tool pprof -top %s.cpu.pprof\ngo tool pprof -top -sample_index=alloc_space %[1]s.allocs.pprof\n", name)
+	fmt.Fprintf(w, "go tool pprof -top %s.cpu.pprof\ngo tool pprof -top -sample_index=alloc_space %[1]s.allocs.pprof\n",
+		name)
 	return nil
 }
 

@@ -83,7 +83,8 @@ func (r *report) markdown() string {
 		fmt.Fprintf(&b, "| %s | %.0f | %.0f | %.0f |\n", c.review.title(), median(c.floor), median(c.example), median(c.many))
 	}
 	if l := r.latency; l != nil {
-		fmt.Fprintf(&b, "\np99 at %.0f typical Pods a second: floor %.1f ms, evergate %.1f ms.\n", l.rate, median(l.floor), median(l.example))
+		fmt.Fprintf(&b, "\np99 at %.0f typical Pods a second: floor %.1f ms, evergate %.1f ms.\n", l.rate, median(l.floor),
+			median(l.example))
 	}
 	return b.String()
 }

@@ -75,7 +75,8 @@ func (r *worstRow) broken() (all []string) {
 	add(r.err != nil, "not answered: %v", r.err)
 	add(r.single() && r.ratio() > mostRatio, "%.1f times the floor, at most %d", r.ratio(), mostRatio)
 	more := r.took - r.floor
-	add(!r.single() && more > mostProcessor, "%v more than the floor, at most %v", more.Round(time.Millisecond), mostProcessor)
+	add(!r.single() && more > mostProcessor, "%v more than the floor, at most %v", more.Round(time.Millisecond),
+		mostProcessor)
 	add(r.allocated > worst.MaxAllocated(r.size), "%.1f MiB allocated, at most %.1f",
 		mebibytes(r.allocated), mebibytes(worst.MaxAllocated(r.size)))
 	add(r.answer > worst.MaxAnswer, "an answer of %d bytes, at most %d", r.answer, worst.MaxAnswer)
@@ -85,7 +86,8 @@ func (r *worstRow) broken() (all []string) {
 
 func (r *worstRow) String() string {
 	return fmt.Sprintf("%7.1f ms %6.1f × floor %6.1f ns/B %7.1f MiB allocated  %s rule(s), %.2f MiB: %s",
-		r.took.Seconds()*1000, r.ratio(), float64(r.took)/float64(r.size), mebibytes(r.allocated), r.policy, mebibytes(int64(r.size)), r.Name)
+		r.took.Seconds()*1000, r.ratio(), float64(r.took)/float64(r.size), mebibytes(r.allocated), r.policy,
+		mebibytes(int64(r.size)), r.Name)
 }
 
 // measureWorst measures the reviews that cost the most, tells the ten worst, and returns an error if a bound is broken.
@@ -146,7 +148,9 @@ func tellWorst(w io.Writer, all []*worstRow) error {
 		cmp  func(a, b *worstRow) int
 	}{
 		{"processor time", func(a, b *worstRow) int { return cmp.Compare(b.took, a.took) }},
-		{"processor time as a multiple of the floor's", func(a, b *worstRow) int { return cmp.Compare(b.ratio(), a.ratio()) }},
+		{"processor time as a multiple of the floor's", func(a, b *worstRow) int {
+			return cmp.Compare(b.ratio(), a.ratio())
+		}},
 		{"bytes allocated, of those of the body", func(a, b *worstRow) int {
 			return cmp.Compare(float64(b.allocated)/float64(b.size), float64(a.allocated)/float64(a.size))
 		}},

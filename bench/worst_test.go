@@ -19,12 +19,14 @@ func TestWorstRows(t *testing.T) {
 		"nothing":       {func(*worstRow) {}, ""},
 		"ratio":         {func(r *worstRow) { r.took = 81 * time.Millisecond }, "8.1 times the floor, at most 8"},
 		"not the ratio": {func(r *worstRow) { r.Many, r.floor = true, time.Millisecond }, ""},
-		"ten rules":     {func(r *worstRow) { r.policy, r.took = "ten", r.floor+51*time.Millisecond }, "51ms more than the floor, at most 50ms"},
-		"elements":      {func(r *worstRow) { r.Many, r.took = true, r.floor+51*time.Millisecond }, "51ms more than the floor, at most 50ms"},
-		"memory":        {func(r *worstRow) { r.allocated++ }, "11.0 MiB allocated, at most 11.0"},
-		"answer":        {func(r *worstRow) { r.answer++ }, "an answer of 65537 bytes, at most 65536"},
-		"log":           {func(r *worstRow) { r.line++ }, "a log line of 4097 bytes, at most 4096"},
-		"no answer":     {func(r *worstRow) { r.err = errors.New("429") }, "not answered: 429"},
+		"ten rules": {func(r *worstRow) { r.policy, r.took = "ten", r.floor+51*time.Millisecond },
+			"51ms more than the floor, at most 50ms"},
+		"elements": {func(r *worstRow) { r.Many, r.took = true, r.floor+51*time.Millisecond },
+			"51ms more than the floor, at most 50ms"},
+		"memory":    {func(r *worstRow) { r.allocated++ }, "11.0 MiB allocated, at most 11.0"},
+		"answer":    {func(r *worstRow) { r.answer++ }, "an answer of 65537 bytes, at most 65536"},
+		"log":       {func(r *worstRow) { r.line++ }, "a log line of 4097 bytes, at most 4096"},
+		"no answer": {func(r *worstRow) { r.err = errors.New("429") }, "not answered: 429"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := &worstRow{

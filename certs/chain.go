@@ -29,7 +29,8 @@ func checkChain(state tls.ConnectionState) error {
 		size += sizeOf(c)
 	}
 	if size > maxChainBytes {
-		return fmt.Errorf("the client's certificates take %d KiB of memory, at most %d are accepted", size>>10, maxChainBytes>>10)
+		return fmt.Errorf("the client's certificates take %d KiB of memory, at most %d are accepted", size>>10,
+			maxChainBytes>>10)
 	}
 	return nil
 }

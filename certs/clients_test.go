@@ -29,7 +29,8 @@ func client(t *testing.T, ca *tls.Certificate, edits ...edit) *tls.Certificate {
 }
 
 // newClientAuth authenticates by the client CA in a volume.
-func newClientAuth(t *testing.T, ca *tls.Certificate, names ...string) (*ClientAuth, *atomicdir.Dir, *logtest.Recorder) {
+func newClientAuth(t *testing.T, ca *tls.Certificate,
+	names ...string) (*ClientAuth, *atomicdir.Dir, *logtest.Recorder) {
 	t.Helper()
 	volume := atomicdir.New(t)
 	volume.Write(map[string]string{"ca.crt": string(certPEM(ca))})
@@ -106,17 +107,21 @@ func TestRequire(t *testing.T) {
 		"DNS name":     {client(t, ca, commonName("x"), dnsNames("y", "apiserver.example")), "200 ok"},
 		"URI":          {client(t, ca, commonName("x"), func(c *x509.Certificate) { c.URIs = []*url.URL{id} }), "200 ok"},
 		"intermediate": {chained, "200 ok"},
-		"another name": {client(t, ca, commonName("scheduler")), `403 the client certificate "CN=scheduler" bears none of the ` +
-			`names that --client-name lists`},
-		"no name": {client(t, ca, commonName("")), `403 the client certificate "" bears none of the names that --client-name lists`},
+		"another name": {client(t, ca, commonName("scheduler")),
+			`403 the client certificate "CN=scheduler" bears none of the ` +
+				`names that --client-name lists`},
+		"no name": {client(t, ca, commonName("")), `403 the client certificate "" bears none of the names that ` +
+			`--client-name lists`},
 		"another CA": {client(t, other), `401 the client certificate "CN=apiserver" is not accepted: ` +
 			`x509: certificate signed by unknown authority`},
-		"for servers": {client(t, ca, usages(x509.ExtKeyUsageServerAuth)), `401 the client certificate "CN=apiserver" is not accepted: ` +
-			`x509: certificate specifies an incompatible key usage`},
+		"for servers": {client(t, ca, usages(x509.ExtKeyUsageServerAuth)),
+			`401 the client certificate "CN=apiserver" is not accepted: ` +
+				`x509: certificate specifies an incompatible key usage`},
 		"self-signed": {client(t, nil), `401 the client certificate "CN=apiserver" is not accepted: ` +
 			`x509: certificate signed by unknown authority`},
-		"self-probe's name": {client(t, nil, commonName("evergate self-probe")), `401 the client certificate "CN=evergate self-probe" ` +
-			`is not accepted: x509: certificate signed by unknown authority`},
+		"self-probe's name": {client(t, nil, commonName("evergate self-probe")),
+			`401 the client certificate "CN=evergate self-probe" ` +
+				`is not accepted: x509: certificate signed by unknown authority`},
 		"expired": {client(t, ca, dates(old, old.Add(day))), `401 the client certificate "CN=apiserver" is not accepted: ` +
 			`x509: certificate has expired or is not yet valid`},
 	} {
@@ -271,7 +276,8 @@ func TestRefusalsAreLoggedOnceAMinute(t *testing.T) {
 			}
 		}
 		line := func(count int) string {
-			return fmt.Sprintf(`level=WARN msg="client refused" status=401 error="a client certificate is required: kube-apiserver `+
+			return fmt.Sprintf(`level=WARN msg="client refused" status=401 error="a client certificate is required: `+
+				`kube-apiserver `+
 				`sends the one in the kubeconfig that its --admission-control-config-file names" remote=192.0.2.1:1234 `+
 				`path=/validate/pods refused=%d`, count)
 		}

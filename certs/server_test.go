@@ -38,7 +38,8 @@ func serve(t *testing.T, config *tls.Config, h http.Handler) net.Addr {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := &http.Server{Handler: h, TLSConfig: config, Protocols: new(http.Protocols), ErrorLog: log.New(io.Discard, "", 0)}
+	server := &http.Server{Handler: h, TLSConfig: config, Protocols: new(http.Protocols),
+		ErrorLog: log.New(io.Discard, "", 0)}
 	server.Protocols.SetHTTP1(true)
 	go func() { _ = server.ServeTLS(listener, "", "") }()
 	t.Cleanup(func() { _ = server.Close() })
@@ -88,11 +89,13 @@ func TestServerConfig(t *testing.T) {
 		version uint16 // 0: the handshake fails
 		alpn    string
 	}{
-		"1.3":                {tls.VersionTLS13, &tls.Config{}, tls.VersionTLS13, ""},
-		"1.2 to 1.3":         {tls.VersionTLS13, &tls.Config{MaxVersion: tls.VersionTLS12}, 0, ""},
-		"1.2 to 1.2":         {tls.VersionTLS12, &tls.Config{MaxVersion: tls.VersionTLS12}, tls.VersionTLS12, ""},
-		"1.1 to 1.2":         {tls.VersionTLS12, &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}, 0, ""},
-		"no HTTP/2":          {tls.VersionTLS13, &tls.Config{NextProtos: []string{"h2", "http/1.1"}}, tls.VersionTLS13, "http/1.1"},
+		"1.3":        {tls.VersionTLS13, &tls.Config{}, tls.VersionTLS13, ""},
+		"1.2 to 1.3": {tls.VersionTLS13, &tls.Config{MaxVersion: tls.VersionTLS12}, 0, ""},
+		"1.2 to 1.2": {tls.VersionTLS12, &tls.Config{MaxVersion: tls.VersionTLS12}, tls.VersionTLS12, ""},
+		"1.1 to 1.2": {tls.VersionTLS12, &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}, 0,
+			""},
+		"no HTTP/2": {tls.VersionTLS13, &tls.Config{NextProtos: []string{"h2", "http/1.1"}}, tls.VersionTLS13,
+			"http/1.1"},
 		"nothing but HTTP/2": {tls.VersionTLS13, &tls.Config{NextProtos: []string{"h2"}}, 0, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -191,10 +194,12 @@ func TestProbeConfig(t *testing.T) {
 		cert *tls.Certificate
 		want string
 	}{
-		"of another CA": {sign(t, ca), "the certificate does not chain to its CA: x509: certificate signed by unknown authority"},
+		"of another CA": {sign(t, ca),
+			"the certificate does not chain to its CA: x509: certificate signed by unknown authority"},
 		"of another name": {sign(t, other, dnsNames("a.svc")), "the certificate does not cover evergate.evergate.svc, " +
 			"the name that clients ask for: it covers a.svc"},
-		"expired": {sign(t, other, dates(time.Unix(0, 0), time.Unix(1, 0))), "the certificate expired at 1970-01-01T00:00:01Z"},
+		"expired": {sign(t, other, dates(time.Unix(0, 0), time.Unix(1, 0))),
+			"the certificate expired at 1970-01-01T00:00:01Z"},
 	} {
 		stranger := serve(t, &tls.Config{Certificates: []tls.Certificate{*test.cert}}, ok)
 		_, err := handshake(stranger, source.ProbeConfig(nil))

@@ -29,26 +29,38 @@ func TestRefusals(t *testing.T) {
 		change map[string]string // of the Secret's keys; empty: left out
 		want   string            // empty: accepted
 	}{
-		"good":            {},
-		"no CA":           {change: map[string]string{"ca.crt": ""}},
-		"nothing":         {change: map[string]string{"tls.crt": "", "tls.key": "", "ca.crt": ""}, want: "missing: SECRET/tls.crt, SECRET/tls.key"},
-		"no key":          {change: map[string]string{"tls.key": ""}, want: "missing: SECRET/tls.key"},
-		"no certificate":  {change: map[string]string{"tls.crt": ""}, want: "missing: SECRET/tls.crt"},
-		"another's key":   {change: map[string]string{"tls.key": keyText(t, ca)}, want: "SECRET/tls.crt and SECRET/tls.key are not a key pair: tls: private key does not match public key"},
-		"not PEM":         {change: map[string]string{"tls.crt": "x"}, want: "SECRET/tls.crt and SECRET/tls.key are not a key pair: tls: failed to find any PEM data in certificate input"},
-		"blank CA":        {change: map[string]string{"ca.crt": "\n"}},
-		"CA not PEM":      {change: map[string]string{"ca.crt": "x"}, want: "SECRET/ca.crt: there is no PEM certificate in it"},
-		"CA cut short":    {change: map[string]string{"ca.crt": string(certPEM(ca)) + string(certPEM(other))[:200]}, want: "SECRET/ca.crt: 2 PEM certificates begin in it and 1 are whole"},
-		"two CAs":         {change: map[string]string{"ca.crt": string(certPEM(other)) + string(certPEM(ca))}},
-		"another CA":      {change: map[string]string{"ca.crt": string(certPEM(other))}, want: "the certificate does not chain to its CA: x509: certificate signed by unknown authority"},
-		"expired":         {cert: sign(t, ca, dates(from, to)), want: "the certificate expired at 2021-01-02T03:04:05Z"},
-		"not valid yet":   {cert: sign(t, ca, dates(future, future.Add(day))), want: "the certificate is not valid before 2199-01-02T03:04:05Z"},
-		"another name":    {cert: sign(t, ca, dnsNames("a.svc", "b.svc")), want: "the certificate does not cover evergate.evergate.svc, the name that clients ask for: it covers a.svc, b.svc"},
-		"a common name":   {cert: sign(t, ca, dnsNames(), commonName(serviceName)), want: "the certificate does not cover evergate.evergate.svc, the name that clients ask for: it covers no name at all"},
-		"a wildcard":      {cert: sign(t, ca, dnsNames("*.evergate.svc"))},
-		"for clients":     {cert: sign(t, ca, usages(x509.ExtKeyUsageClientAuth)), want: "the certificate is not for servers: its extended key usages lack server authentication"},
-		"no usages":       {cert: sign(t, ca, usages())},
-		"no intermediate": {cert: sign(t, intermediate), want: "the certificate does not chain to its CA: x509: certificate signed by unknown authority"},
+		"good":  {},
+		"no CA": {change: map[string]string{"ca.crt": ""}},
+		"nothing": {change: map[string]string{"tls.crt": "", "tls.key": "", "ca.crt": ""},
+			want: "missing: SECRET/tls.crt, SECRET/tls.key"},
+		"no key":         {change: map[string]string{"tls.key": ""}, want: "missing: SECRET/tls.key"},
+		"no certificate": {change: map[string]string{"tls.crt": ""}, want: "missing: SECRET/tls.crt"},
+		"another's key": {change: map[string]string{"tls.key": keyText(t, ca)},
+			want: "SECRET/tls.crt and SECRET/tls.key are not a key pair: tls: private key does not match public key"},
+		"not PEM": {change: map[string]string{"tls.crt": "x"},
+			want: "SECRET/tls.crt and SECRET/tls.key are not a key pair: tls: failed to find any PEM data in certificate input"},
+		"blank CA": {change: map[string]string{"ca.crt": "\n"}},
+		"CA not PEM": {change: map[string]string{"ca.crt": "x"},
+			want: "SECRET/ca.crt: there is no PEM certificate in it"},
+		"CA cut short": {change: map[string]string{"ca.crt": string(certPEM(ca)) + string(certPEM(other))[:200]},
+			want: "SECRET/ca.crt: 2 PEM certificates begin in it and 1 are whole"},
+		"two CAs": {change: map[string]string{"ca.crt": string(certPEM(other)) + string(certPEM(ca))}},
+		"another CA": {change: map[string]string{"ca.crt": string(certPEM(other))},
+			want: "the certificate does not chain to its CA: x509: certificate signed by unknown authority"},
+		"expired": {cert: sign(t, ca, dates(from, to)), want: "the certificate expired at 2021-01-02T03:04:05Z"},
+		"not valid yet": {cert: sign(t, ca, dates(future, future.Add(day))),
+			want: "the certificate is not valid before 2199-01-02T03:04:05Z"},
+		"another name": {cert: sign(t, ca, dnsNames("a.svc", "b.svc")),
+			want: "the certificate does not cover evergate.evergate.svc, the name that clients ask for: it covers a.svc, b.svc"},
+		"a common name": {cert: sign(t, ca, dnsNames(), commonName(serviceName)),
+			want: "the certificate does not cover evergate.evergate.svc, the name that clients ask for: it covers no name at " +
+				"all"},
+		"a wildcard": {cert: sign(t, ca, dnsNames("*.evergate.svc"))},
+		"for clients": {cert: sign(t, ca, usages(x509.ExtKeyUsageClientAuth)),
+			want: "the certificate is not for servers: its extended key usages lack server authentication"},
+		"no usages": {cert: sign(t, ca, usages())},
+		"no intermediate": {cert: sign(t, intermediate),
+			want: "the certificate does not chain to its CA: x509: certificate signed by unknown authority"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			volume := atomicdir.New(t)
@@ -137,7 +149,8 @@ func TestRun(t *testing.T) {
 		volume.Write(mixed)
 		pass(time.Hour)
 		expectLog(t, lines, volume, `level=ERROR msg="serving certificate refused: the last good one stays in force" `+
-			`error="SECRET/tls.crt and SECRET/tls.key are not a key pair: tls: private key does not match public key" not_after=`+
+			`error="SECRET/tls.crt and SECRET/tls.key are not a key pair: tls: private key does not match public key" `+
+			`not_after=`+
 			stamp(first.Leaf.NotAfter))
 		if serial(t, s) != first.Leaf.SerialNumber.String() || s.Err() != nil {
 			t.Error("the last good one must stay")
@@ -150,7 +163,8 @@ func TestRun(t *testing.T) {
 		volume.Write(secret(t, second, ca))
 		pass(time.Minute)
 		expectLog(t, lines, volume, loadedLine("serving certificate renewed", second))
-		if serial(t, s) != second.Leaf.SerialNumber.String() || !s.value.Current().cert.Leaf.NotAfter.Equal(second.Leaf.NotAfter) {
+		if serial(t, s) != second.Leaf.SerialNumber.String() ||
+			!s.value.Current().cert.Leaf.NotAfter.Equal(second.Leaf.NotAfter) {
 			t.Error("the renewed one must be served")
 		}
 

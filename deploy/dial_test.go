@@ -56,18 +56,18 @@ func TestServedNow(t *testing.T) {
 	}{
 		{
 			"signed by another CA", 30, 60, tls.NoClientCert,
-			"served-chain MutatingWebhookConfiguration evergate, webhook pods.mutate.evergate.dev: its caBundle does not verify " +
-				"what the Service serves: x509: certificate signed by unknown authority",
+			"served-chain MutatingWebhookConfiguration evergate, webhook pods.mutate.evergate.dev: its caBundle does not " +
+				"verify what the Service serves: x509: certificate signed by unknown authority",
 		},
 		{
 			"to clients with a certificate alone", 30, 60, tls.RequireAnyClientCert,
-			"served-chain MutatingWebhookConfiguration evergate, webhook pods.mutate.evergate.dev: its caBundle does not verify " +
-				"what the Service serves: x509: certificate signed by unknown authority",
+			"served-chain MutatingWebhookConfiguration evergate, webhook pods.mutate.evergate.dev: its caBundle does not " +
+				"verify what the Service serves: x509: certificate signed by unknown authority",
 		},
 		{
 			"expired", 91, -1, tls.NoClientCert,
-			"certificate-expiry MutatingWebhookConfiguration evergate, webhook pods.mutate.evergate.dev: the certificate that its " +
-				"Service serves is valid from 2026-08-02T12:00:00Z to 2026-10-31T12:00:00Z, and it is 2026-11-01T12:00:00Z",
+			"certificate-expiry MutatingWebhookConfiguration evergate, webhook pods.mutate.evergate.dev: the certificate that " +
+				"its Service serves is valid from 2026-08-02T12:00:00Z to 2026-10-31T12:00:00Z, and it is 2026-11-01T12:00:00Z",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -49,7 +49,8 @@ items:
 		{
 			name: "another type",
 			text: "apiVersion: v1\nkind: Service\nmetadata: {name: evergate}\nspec: {ports: 443}\n",
-			err:  `stdin:1: Service: json: cannot unmarshal number into Go struct field ServiceSpec.spec.ports of type []v1.ServicePort`,
+			err: `stdin:1: Service: json: cannot unmarshal number into Go struct field ServiceSpec.spec.ports of type ` +
+				`[]v1.ServicePort`,
 		},
 		{
 			name: "another version",
@@ -59,7 +60,8 @@ items:
 		},
 		{
 			name: "each error is reported",
-			text: "kind: Pod\n---\napiVersion: v1\nkind: Pod\nspec: {image: a}\n---\napiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n",
+			text: "kind: Pod\n---\napiVersion: v1\nkind: Pod\nspec: {image: a}\n---\napiVersion: v1\nkind: " +
+				"Namespace\nmetadata: {name: a}\n",
 			err: "stdin:1: Pod has no apiVersion: write it beside kind, as in apiVersion: v1\n" +
 				`stdin:3: Pod: unknown field "spec.image"`,
 			objects: 1,
@@ -85,7 +87,8 @@ items:
 // TestNothing checks that input without Evergate is not taken for one in which nothing is wrong.
 func TestNothing(t *testing.T) {
 	m := manifests(documents[map[string]any](t, "base.yaml"))
-	m = m.apply(t, []change{{Remove: "MutatingWebhookConfiguration/evergate"}, {Remove: "ValidatingWebhookConfiguration/evergate"}})
+	m = m.apply(t, []change{{Remove: "MutatingWebhookConfiguration/evergate"},
+		{Remove: "ValidatingWebhookConfiguration/evergate"}})
 	report, err := Check(m.inventory(t), Options{Now: now})
 	want := "there is no Evergate in the input: no webhook configuration has the label app.kubernetes.io/name=evergate, " +
 		"and no webhook is called *.evergate.dev"

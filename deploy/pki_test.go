@@ -36,7 +36,9 @@ func newAuthority(name string) *authority {
 }
 
 // issue makes a serving certificate that is valid for some days before and after now.
-func (a *authority) issue(before, after int, dnsNames ...string) (leaf *x509.Certificate, key *ecdsa.PrivateKey, pem []byte) {
+func (a *authority) issue(before, after int, dnsNames ...string) (
+	leaf *x509.Certificate, key *ecdsa.PrivateKey, pem []byte,
+) {
 	key = must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
 	leaf, pem = sign(&x509.Certificate{
 		SerialNumber: big.NewInt(2), NotBefore: now.AddDate(0, 0, -before), NotAfter: now.AddDate(0, 0, after),
@@ -45,7 +47,8 @@ func (a *authority) issue(before, after int, dnsNames ...string) (leaf *x509.Cer
 	return leaf, key, pem
 }
 
-func sign(template, parent *x509.Certificate, public *ecdsa.PublicKey, key *ecdsa.PrivateKey) (*x509.Certificate, []byte) {
+func sign(template, parent *x509.Certificate, public *ecdsa.PublicKey,
+	key *ecdsa.PrivateKey) (*x509.Certificate, []byte) {
 	der := must(x509.CreateCertificate(rand.Reader, template, parent, public, key))
 	return must(x509.ParseCertificate(der)), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }

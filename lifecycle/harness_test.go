@@ -75,7 +75,10 @@ func (pipeAddr) String() string  { return "pipe" }
 
 // client is an HTTP client that keeps its connections, until the end of the test at most.
 func (l *pipeListener) client(t *testing.T) *http.Client {
-	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return l.dial(ctx) }}
+	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn,
+		error) {
+		return l.dial(ctx)
+	}}
 	t.Cleanup(transport.CloseIdleConnections)
 	return &http.Client{Transport: transport}
 }

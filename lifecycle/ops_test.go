@@ -149,7 +149,8 @@ func TestOpsHeadersAreShort(t *testing.T) {
 		l := newOps(t, new(atomic.Int32))
 		for size, want := range map[int]int{4 << 10: http.StatusOK, 6 << 10: http.StatusRequestHeaderFieldsTooLarge} {
 			conn := l.mustDial(t)
-			go fmt.Fprintf(conn, "GET /livez HTTP/1.1\r\nHost: evergate\r\nConnection: close\r\nA: %s\r\n\r\n", strings.Repeat("x", size))
+			go fmt.Fprintf(conn, "GET /livez HTTP/1.1\r\nHost: evergate\r\nConnection: close\r\nA: %s\r\n\r\n",
+				strings.Repeat("x", size))
 			resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 			if err != nil {
 				t.Fatal(err)

@@ -75,7 +75,8 @@ func TestHostilePeers(t *testing.T) {
 		"a header that never ends":            {"/echo", "A: b", 3 * time.Minute},
 		"a body that is never sent":           {"/echo", "Content-Length: 9\r\n\r\n", bodyTimeout},
 		"a body that is never sent, not read": {"/review", "Content-Length: 9\r\n\r\n", bodyTimeout},
-		"headers without end":                 {"/review", strings.Repeat("A: b\r\n", maxHeaderBytes), 500 * time.Millisecond},
+		"headers without end": {"/review", strings.Repeat("A: b\r\n", maxHeaderBytes),
+			500 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -158,7 +158,8 @@ func TestLongHeadersAreRead(t *testing.T) {
 	transport := &http.Transport{TLSClientConfig: keys.presenting(15 << 10)}
 	client := &http.Client{Transport: transport}
 	for i := range 5 {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://"+r.addr, nil) // a POST is not sent again
+		// a POST is not sent again
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://"+r.addr, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

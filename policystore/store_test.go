@@ -95,12 +95,14 @@ func TestOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	const empty = `level=WARN msg="policy loaded: it is empty, every object is allowed and no image is rewritten" path=PATH `
+	const empty = `level=WARN msg="policy loaded: it is empty, every object is allowed and no image is rewritten" ` +
+		`path=PATH `
 	const none = ` mirrors=0 pods=0 ingresses=0 services=0`
 	for name, test := range map[string]struct{ path, hash, log, err string }{
 		"directory": {
 			path: "both", hash: hash(t, file("a.yml", text("a")), file("b.yaml", text("b"))),
-			log: `level=INFO msg="policy loaded" path=PATH hash=HASH files="[a.yml b.yaml]" mirrors=0 pods=0 ingresses=0 services=2`,
+			log: `level=INFO msg="policy loaded" path=PATH hash=HASH files="[a.yml b.yaml]" mirrors=0 pods=0 ingresses=0 ` +
+				`services=2`,
 		},
 		"file": {
 			path: "alone", hash: hash(t, file("alone", text("a"))),
@@ -122,9 +124,11 @@ func TestOpen(t *testing.T) {
 		},
 		"what does less than it looks like": {
 			path: "behind", hash: hash(t, file("policy.yaml", behind)),
-			log: `level=INFO msg="policy loaded" path=PATH hash=HASH files=[policy.yaml] mirrors=1 pods=1 ingresses=0 services=0` + "\n" +
-				`level=WARN msg="policy warning" path=PATH warning="policy.yaml:6:3: pods[0]: images.denied has docker.io/evil/x, and ` +
-				`mirrors entry hub has it at m.example/hub/evil/x: written so, an image is not denied; deny m.example/hub/evil/x too"`,
+			log: `level=INFO msg="policy loaded" path=PATH hash=HASH files=[policy.yaml] mirrors=1 pods=1 ingresses=0 ` +
+				`services=0` + "\n" +
+				`level=WARN msg="policy warning" path=PATH warning="policy.yaml:6:3: pods[0]: images.denied has ` +
+				`docker.io/evil/x, and mirrors entry hub has it at m.example/hub/evil/x: written so, an image is not denied; ` +
+				`deny m.example/hub/evil/x too"`,
 		},
 		"bad": {
 			path: "bad", err: "the policy at PATH is not valid:\n" + badLine1,
@@ -164,7 +168,8 @@ func TestOpenNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	expectLog(t, lines, "PATH", `level=WARN msg="policy loaded: it is empty, every object is allowed and no image is rewritten" `+
+	expectLog(t, lines, "PATH", `level=WARN msg="policy loaded: it is empty, every object is allowed and no image is `+
+		`rewritten" `+
 		`path="" hash=`+hash(t)+` reason="no policy is configured" files=[] mirrors=0 pods=0 ingresses=0 services=0`)
 	if got := s.Status().Files; got == nil {
 		t.Error("files must be a list in JSON too")
@@ -298,8 +303,10 @@ func TestRun(t *testing.T) {
 		seen()
 		want.Hash, want.Files, want.Counts, want.Reloads = hash0, []string{}, policy.Counts{}, 2
 		want.Since = soon(changed, s.Status().Since)
-		expect(`level=WARN msg="policy changed: it is empty, every object is allowed and no image is rewritten" path=PATH hash=` +
-			hash0 + ` was=` + hash2 + ` reason="there is no policy file at PATH" files=[] mirrors=0 pods=0 ingresses=0 services=0`)
+		expect(`level=WARN msg="policy changed: it is empty, every object is allowed and no image is rewritten" path=PATH ` +
+			`hash=` +
+			hash0 + ` was=` + hash2 + ` reason="there is no policy file at PATH" files=[] mirrors=0 pods=0 ingresses=0 ` +
+			`services=0`)
 
 		services := "{0 0 0 1}"
 		if diff := cmp.Diff([]string{
@@ -333,7 +340,8 @@ func TestUnreadableKeepsTheLastGoodPolicy(t *testing.T) {
 			t.Fatal(err)
 		}
 		seen()
-		expectLog(t, lines, path, `level=ERROR msg="policy cannot be read: the last good one stays in force" path=PATH hash=`+want+
+		expectLog(t, lines, path, `level=ERROR msg="policy cannot be read: the last good one stays in force" path=PATH `+
+			`hash=`+want+
 			` error="PATH: EvalSymlinks: too many links"`)
 		if got := s.Current().Hash(); got != want || !s.Status().Stale {
 			t.Errorf("hash %s, want %s; status %+v", got, want, s.Status())
@@ -388,26 +396,28 @@ func TestBeyondTheLimitsKeepsTheLastGoodPolicy(t *testing.T) {
 				strings.Repeat("'/.{1000}', ", 12_000) + "'/a']}}\n"},
 			[]string{
 				`level=ERROR msg="policy refused: the last good one stays in force" path=PATH hash=HASH errors=1`,
-				`level=ERROR msg="policy error" path=PATH error="a.yaml:4:2441: ingresses[0].paths.deniedPatterns[199]: the regular ` +
-					`expressions of the policy have more than 200,000 steps together, which is the limit"`,
+				`level=ERROR msg="policy error" path=PATH error="a.yaml:4:2441: ingresses[0].paths.deniedPatterns[199]: the ` +
+					`regular expressions of the policy have more than 200,000 steps together, which is the limit"`,
 			},
 		},
 		"values": {
 			map[string]string{"a.yaml": head + "mirrors: [" + strings.Repeat("a,", 1<<20) + "a]\n"},
 			[]string{
 				`level=ERROR msg="policy refused: the last good one stays in force" path=PATH hash=HASH errors=1`,
-				`level=ERROR msg="policy error" path=PATH error="a.yaml:3:1: the policy has more than 800,000 values, which is the limit"`,
+				`level=ERROR msg="policy error" path=PATH error="a.yaml:3:1: the policy has more than 800,000 values, which is ` +
+					`the limit"`,
 			},
 		},
 		"bytes of all files": {
 			map[string]string{"a.yaml": comment(4 << 20), "b.yaml": comment(4 << 20), "c.yaml": comment(1)},
-			[]string{`level=ERROR msg="policy cannot be read: the last good one stays in force" path=PATH hash=HASH error="PATH/c.yaml and ` +
-				`the files before it hold more than 8 MiB, which is the limit for all of them together"`},
+			[]string{`level=ERROR msg="policy cannot be read: the last good one stays in force" path=PATH hash=HASH ` +
+				`error="PATH/c.yaml and the files before it hold more than 8 MiB, which is the limit for all of them together"`},
 		},
 		"at the limit": {
 			map[string]string{"a.yaml": comment(4 << 20), "b.yaml": comment(4 << 20)},
-			[]string{`level=WARN msg="policy changed: it is empty, every object is allowed and no image is rewritten" path=PATH hash=HASH was=HASH ` +
-				`reason="no entry is switched on in a.yaml, b.yaml" files="[a.yaml b.yaml]" mirrors=0 pods=0 ingresses=0 services=0`},
+			[]string{`level=WARN msg="policy changed: it is empty, every object is allowed and no image is rewritten" ` +
+				`path=PATH hash=HASH was=HASH reason="no entry is switched on in a.yaml, b.yaml" files="[a.yaml b.yaml]" ` +
+				`mirrors=0 pods=0 ingresses=0 services=0`},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -142,7 +142,8 @@ func pushURL(address string) (*url.URL, error) {
 	}
 	to, err := url.Parse(address)
 	if err != nil || to.Host == "" || to.Scheme != "http" && to.Scheme != "https" {
-		return nil, errors.New("cannot push the counts: the address of a Pushgateway is a URL such as http://pushgateway.monitoring:9091")
+		return nil, errors.New("cannot push the counts: the address of a Pushgateway is a URL such as " +
+			"http://pushgateway.monitoring:9091")
 	}
 	return to, nil
 }

@@ -65,7 +65,8 @@ func TestAuditIsWritten(t *testing.T) {
 	if err != nil || len(beside) != 1 {
 		t.Errorf("left behind: %v, %v", beside, err)
 	}
-	if err := someAudit().WriteFile(filepath.Join(file, "x")); err == nil || !strings.HasPrefix(err.Error(), "cannot write the counts: ") {
+	if err := someAudit().WriteFile(filepath.Join(file, "x")); err == nil ||
+		!strings.HasPrefix(err.Error(), "cannot write the counts: ") {
 		t.Errorf("into no directory: %v", err)
 	}
 }
@@ -93,7 +94,8 @@ func newGateway(t *testing.T, answer http.HandlerFunc) *gateway {
 	g.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		user, password, _ := r.BasicAuth()
 		body, _ := io.ReadAll(r.Body)
-		g.requests = append(g.requests, strings.Join([]string{r.Method, r.URL.Path, user + ":" + password, r.Header.Get("Content-Type")}, " "))
+		g.requests = append(g.requests, strings.Join([]string{r.Method, r.URL.Path, user + ":" + password,
+			r.Header.Get("Content-Type")}, " "))
 		g.body = string(body)
 		answer(w, r)
 	}))
@@ -153,7 +155,8 @@ func TestAuditIsNotPushed(t *testing.T) {
 		switch {
 		case err == nil:
 			t.Errorf("%s: no error", address)
-		case !strings.HasPrefix(err.Error(), "cannot push the counts: "), !strings.Contains(err.Error(), want), strings.Contains(err.Error(), "secret"):
+		case !strings.HasPrefix(err.Error(), "cannot push the counts: "), !strings.Contains(err.Error(),
+			want), strings.Contains(err.Error(), "secret"):
 			t.Errorf("%s: %v", address, err)
 		}
 	}

@@ -27,7 +27,8 @@ type grpcCollector struct {
 	spans  atomic.Int64
 }
 
-func (c *grpcCollector) Export(ctx context.Context, r *collectorpb.ExportTraceServiceRequest) (*collectorpb.ExportTraceServiceResponse, error) {
+func (c *grpcCollector) Export(ctx context.Context,
+	r *collectorpb.ExportTraceServiceRequest) (*collectorpb.ExportTraceServiceResponse, error) {
 	if c.answer != nil {
 		if err := c.answer(ctx); err != nil {
 			return nil, err
@@ -90,7 +91,8 @@ func TestCollectors(t *testing.T) {
 			header = r.Header
 		}))
 		defer s.Close()
-		tr, _, err := fromEnvironment(t, "OTEL_EXPORTER_OTLP_ENDPOINT="+s.URL, "OTEL_EXPORTER_OTLP_HEADERS=authorization=Bearer%20x",
+		tr, _, err := fromEnvironment(t, "OTEL_EXPORTER_OTLP_ENDPOINT="+s.URL,
+			"OTEL_EXPORTER_OTLP_HEADERS=authorization=Bearer%20x",
 			"OTEL_RESOURCE_ATTRIBUTES=k8s.pod.name=evergate-0,service.version=mine")
 		if err != nil {
 			t.Fatal(err)
@@ -135,7 +137,8 @@ func TestBadCollectors(t *testing.T) {
 		l.Close()
 		return "http://" + l.Addr().String()
 	}
-	silent := func(t *testing.T) string { return "http://" + listen(t).Addr().String() } // the kernel accepts connections, no process reads
+	// the kernel accepts connections, no process reads
+	silent := func(t *testing.T) string { return "http://" + listen(t).Addr().String() }
 	untrusted := func(t *testing.T) string {
 		s := httptest.NewUnstartedServer(http.NotFoundHandler())
 		s.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
@@ -155,7 +158,8 @@ func TestBadCollectors(t *testing.T) {
 		}()
 		return "http://" + l.Addr().String()
 	}
-	for name, start := range map[string]func(*testing.T) string{"dead": dead, "silent": silent, "untrusted": untrusted, "dying": dying} {
+	for name, start := range map[string]func(*testing.T) string{"dead": dead, "silent": silent, "untrusted": untrusted,
+		"dying": dying} {
 		for _, protocol := range []string{"grpc", "http/protobuf"} {
 			t.Run(name+"/"+protocol, func(t *testing.T) {
 				t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", start(t))

@@ -125,10 +125,12 @@ func TestOperationsAreBounded(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	e := telemetry.NewMetrics(reg).Endpoint("/mutate/pods")
 	for operation, want := range map[string]string{
-		"CREATE": "CREATE", "UPDATE": "UPDATE", "DELETE": "DELETE", "CONNECT": "CONNECT", "": "unknown", "create": "other", "x\x00": "other",
+		"CREATE": "CREATE", "UPDATE": "UPDATE", "DELETE": "DELETE", "CONNECT": "CONNECT",
+		"": "unknown", "create": "other", "x\x00": "other",
 	} {
 		e.Reviewed(operation, "allowed", 0, "")
-		if line := `{operation="` + want + `",outcome="allowed",path="/mutate/pods"}`; !strings.Contains(scrape(t, reg), line) {
+		if line := `{operation="` + want + `",outcome="allowed",path="/mutate/pods"}`; !strings.Contains(scrape(t, reg),
+			line) {
 			t.Errorf("%q is not counted as %s", operation, want)
 		}
 	}

@@ -36,7 +36,8 @@ func (m *Metrics) TracingFromEnvironment(ctx context.Context, version string, lo
 	}
 	env.check()
 	sampler := env.sampler()
-	attrs, err := resource.New(ctx, resource.WithAttributes(semconv.ServiceName("evergate"), semconv.ServiceVersion(version)),
+	attrs, err := resource.New(ctx, resource.WithAttributes(semconv.ServiceName("evergate"),
+		semconv.ServiceVersion(version)),
 		resource.WithHost(), resource.WithTelemetrySDK(), resource.WithFromEnv()) // the last one wins
 	if err != nil && env.get("OTEL_RESOURCE_ATTRIBUTES") != "" {
 		env.refuse("OTEL_RESOURCE_ATTRIBUTES", "write name=value, separated by commas")
@@ -53,7 +54,8 @@ func (m *Metrics) TracingFromEnvironment(ctx context.Context, version string, lo
 	if err != nil {
 		return nil, fmt.Errorf("the exporter of OTEL_EXPORTER_OTLP_ENDPOINT: %w", err)
 	}
-	log.Info("reviews are traced", "endpoint", env.endpoint(), "protocol", env.protocol(), "sampler", sampler.Description())
+	log.Info("reviews are traced", "endpoint", env.endpoint(), "protocol", env.protocol(), "sampler",
+		sampler.Description())
 	return m.NewTracing(TracingConfig{
 		Exporter: exporter, Sampler: sampler, Resource: attrs, QueueSize: env.number("OTEL_BSP_MAX_QUEUE_SIZE"), Log: log,
 	}), nil
@@ -187,7 +189,8 @@ func (e *environment) sampler() sdktrace.Sampler {
 	case "traceidratio":
 		return sdktrace.TraceIDRatioBased(e.ratio())
 	default:
-		e.refuse("OTEL_TRACES_SAMPLER", "write always_on, always_off, traceidratio, or one of them with parentbased_ before it")
+		e.refuse("OTEL_TRACES_SAMPLER", "write always_on, always_off, traceidratio, or one of them with parentbased_ before "+
+			"it")
 	}
 	return sdktrace.ParentBased(sdktrace.AlwaysSample())
 }

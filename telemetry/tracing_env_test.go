@@ -25,7 +25,8 @@ func fromEnvironment(t *testing.T, variables ...string) (*telemetry.Tracing, str
 		t.Setenv(name, value)
 	}
 	var log bytes.Buffer
-	tr, err := telemetry.NewMetrics(prometheus.NewRegistry()).TracingFromEnvironment(t.Context(), "v1.2.3", slog.New(slog.NewTextHandler(&log, nil)))
+	tr, err := telemetry.NewMetrics(prometheus.NewRegistry()).TracingFromEnvironment(t.Context(), "v1.2.3",
+		slog.New(slog.NewTextHandler(&log, nil)))
 	t.Cleanup(func() { _ = tr.Stop(t.Context()) })
 	return tr, log.String(), err
 }
@@ -57,15 +58,18 @@ func TestTracingIsOn(t *testing.T) {
 	}{
 		{[]string{endpoint}, `endpoint=http://127.0.0.1:1 protocol=http/protobuf sampler=ParentBased{root:AlwaysOnSampler,`},
 		{
-			[]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=https://jane:s3cret@127.0.0.1:1/x", "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL=grpc"},
+			[]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=https://jane:s3cret@127.0.0.1:1/x",
+				"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL=grpc"},
 			`endpoint=https://jane:xxxxx@127.0.0.1:1/x protocol=grpc sampler=ParentBased{root:AlwaysOnSampler,`,
 		},
 		{[]string{endpoint, "OTEL_TRACES_SAMPLER=parentbased_always_off"}, `sampler=ParentBased{root:AlwaysOffSampler,`},
-		{[]string{endpoint, "OTEL_TRACES_SAMPLER=parentbased_traceidratio", "OTEL_TRACES_SAMPLER_ARG=0.25"}, `sampler=ParentBased{root:TraceIDRatioBased{0.25},`},
+		{[]string{endpoint, "OTEL_TRACES_SAMPLER=parentbased_traceidratio", "OTEL_TRACES_SAMPLER_ARG=0.25"},
+			`sampler=ParentBased{root:TraceIDRatioBased{0.25},`},
 		{[]string{endpoint, "OTEL_TRACES_SAMPLER=traceidratio", "OTEL_TRACES_SAMPLER_ARG=0"}, `sampler=TraceIDRatioBased{0}`},
 		{[]string{endpoint, "OTEL_TRACES_SAMPLER=always_on"}, `sampler=AlwaysOnSampler`},
 		// A file may come and go, and is no reason not to start.
-		{[]string{endpoint, "OTEL_EXPORTER_OTLP_CERTIFICATE=/absent/ca.crt"}, `level=ERROR msg="read tls ca cert file" component=tracing err="open /absent/ca.crt: `},
+		{[]string{endpoint, "OTEL_EXPORTER_OTLP_CERTIFICATE=/absent/ca.crt"},
+			`level=ERROR msg="read tls ca cert file" component=tracing err="open /absent/ca.crt: `},
 	} {
 		t.Run(strings.Join(tt.variables, " "), func(t *testing.T) {
 			if tr, log, err := fromEnvironment(t, tt.variables...); tr == nil || err != nil || !strings.Contains(log, tt.want) {
@@ -88,7 +92,8 @@ func TestBadVariables(t *testing.T) {
 		{"OTEL_EXPORTER_OTLP_INSECURE=yes", `is "yes": write true or false`},
 		{"OTEL_TRACES_EXPORTER=zipkin", `is "zipkin": write otlp, or none`},
 		{"OTEL_SDK_DISABLED=1", `is "1": write true or false`},
-		{"OTEL_TRACES_SAMPLER=jaeger_remote", `is "jaeger_remote": write always_on, always_off, traceidratio, or one of them with parentbased_ before it`},
+		{"OTEL_TRACES_SAMPLER=jaeger_remote", `is "jaeger_remote": write always_on, always_off, traceidratio, or one of ` +
+			`them with parentbased_ before it`},
 		{"OTEL_BSP_MAX_QUEUE_SIZE=0", `is "0": write a number above 0`},
 		{"OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT=x", `is "x": write a number above 0`},
 		{"OTEL_RESOURCE_ATTRIBUTES=x", `is "x": write name=value, separated by commas`},
@@ -102,7 +107,8 @@ func TestBadVariables(t *testing.T) {
 		})
 	}
 	for _, arg := range []string{"2", "-1", "NaN", "ten"} {
-		_, _, err := fromEnvironment(t, endpoint, "OTEL_TRACES_SAMPLER=traceidratio", "OTEL_TRACES_SAMPLER_ARG="+arg, "OTEL_BSP_EXPORT_TIMEOUT=x")
+		_, _, err := fromEnvironment(t, endpoint, "OTEL_TRACES_SAMPLER=traceidratio", "OTEL_TRACES_SAMPLER_ARG="+arg,
+			"OTEL_BSP_EXPORT_TIMEOUT=x")
 		want := `the environment variable OTEL_BSP_EXPORT_TIMEOUT is "x": write milliseconds` + "\n" +
 			`the environment variable OTEL_TRACES_SAMPLER_ARG is "` + arg + `": write a number from 0 to 1`
 		if err == nil || err.Error() != want {

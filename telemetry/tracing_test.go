@@ -185,7 +185,8 @@ func TestStopMinds(t *testing.T) {
 func TestCollectorIsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var away error
-		tr := newTraced(telemetry.TracingConfig{Exporter: &fakeCollector{export: func(context.Context) error { return away }}})
+		absent := func(context.Context) error { return away }
+		tr := newTraced(telemetry.TracingConfig{Exporter: &fakeCollector{export: absent}})
 		minute := func(what string, want ...string) {
 			t.Helper()
 			for range 60 {
@@ -259,7 +260,8 @@ func TestPhases(t *testing.T) {
 			attribute.Int64("evergate.phase.lasted_ms", 5400000), attribute.Int("evergate.phase.open_connections", 7),
 		}
 		span := c.taken[0]
-		if diff := cmp.Diff(want, span.Attributes(), cmp.Comparer(func(a, b attribute.Value) bool { return a == b })); diff != "" {
+		equal := cmp.Comparer(func(a, b attribute.Value) bool { return a == b })
+		if diff := cmp.Diff(want, span.Attributes(), equal); diff != "" {
 			t.Errorf("attributes (-want +got):\n%s", diff)
 		}
 		if span.Parent().IsValid() || span.SpanContext().TraceID() == c.taken[1].SpanContext().TraceID() {
@@ -354,7 +356,10 @@ func TestNoTraceIsNotUnsampled(t *testing.T) {
 
 // A sampler is called once, whatever it decides by, and its decision counts: no review is dropped that it samples.
 func TestSamplers(t *testing.T) {
-	const unsampled, sampled = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	const (
+		unsampled = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"
+		sampled   = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	)
 	part := sdktrace.TraceIDRatioBased(0.6) // in which that trace is
 	for _, tt := range []struct {
 		name                     string

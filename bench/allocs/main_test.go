@@ -18,7 +18,8 @@ func TestRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (map[string]int64{"BenchmarkDecode/pod-small": 14, "BenchmarkDecode/ingress-500": 1000}); !maps.Equal(got, want) {
+	want := map[string]int64{"BenchmarkDecode/pod-small": 14, "BenchmarkDecode/ingress-500": 1000}
+	if !maps.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }
@@ -29,13 +30,14 @@ func TestRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, test := range map[string]struct{ old, replacement, want string }{
-		"the same":        {"", "", ""},
-		"one more":        {"15 allocs", "16 allocs", ""},
-		"two more":        {"15 allocs", "17 allocs", "not as in the baseline: BenchmarkDecode/pod-small"},
-		"fewer":           {"15 allocs", "3 allocs", ""},
-		"2 % more":        {"1000 allocs", "1020 allocs", ""},
-		"more than 2 %":   {"1000 allocs", "1021 allocs", "not as in the baseline: BenchmarkDecode/ingress-500"},
-		"another name":    {"pod-small", "pod-tiny", "not as in the baseline: BenchmarkDecode/pod-small, BenchmarkDecode/pod-tiny"},
+		"the same":      {"", "", ""},
+		"one more":      {"15 allocs", "16 allocs", ""},
+		"two more":      {"15 allocs", "17 allocs", "not as in the baseline: BenchmarkDecode/pod-small"},
+		"fewer":         {"15 allocs", "3 allocs", ""},
+		"2 % more":      {"1000 allocs", "1020 allocs", ""},
+		"more than 2 %": {"1000 allocs", "1021 allocs", "not as in the baseline: BenchmarkDecode/ingress-500"},
+		"another name": {"pod-small", "pod-tiny",
+			"not as in the baseline: BenchmarkDecode/pod-small, BenchmarkDecode/pod-tiny"},
 		"other processes": {"small-2", "small-16", ""},
 		"it failed":       {"goos: linux", "--- FAIL: BenchmarkDecode", "the benchmarks failed: --- FAIL: BenchmarkDecode"},
 	} {

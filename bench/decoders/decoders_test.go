@@ -95,7 +95,9 @@ func ways() []way {
 		{"jsontext-check", func(body []byte) error { return jsontext.NewDecoder(bytes.NewBuffer(body)).SkipValue() }},
 		{"encoding-json", minimal(stdjson.Unmarshal)},
 		{"encoding-json-full-types", full(stdjson.Unmarshal)},
-		{"sigs.k8s.io-json", minimal(func(data []byte, v any) error { return kubernetes.UnmarshalCaseSensitivePreserveInts(data, v) })},
+		{"sigs.k8s.io-json", minimal(func(data []byte, v any) error {
+			return kubernetes.UnmarshalCaseSensitivePreserveInts(data, v)
+		})},
 		{"go-json-experiment", minimal(func(data []byte, v any) error { return goexperiment.Unmarshal(data, v) })},
 		{"goccy", minimal(goccy.Unmarshal)},
 		{"segmentio", minimal(segmentio.Unmarshal)},
@@ -134,8 +136,8 @@ func full(unmarshal func([]byte, any) error) func([]byte) error {
 // TestSkipped tells which of them check what they skip. One that does not would let in what another decoder refuses, or
 // reads otherwise.
 func TestSkipped(t *testing.T) {
-	const frame = `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u","operation":"CREATE",` +
-		`"resource":{"group":"","version":"v1","resource":"pods"},"object":{"skipped":%s,"spec":{"containers":[]}}}}`
+	const frame = `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u",` +
+		`"operation":"CREATE","resource":{"group":"","version":"v1","resource":"pods"},"object":{"skipped":%s,"spec":{"containers":[]}}}}`
 	for _, way := range ways() {
 		var taken []string
 		for _, value := range []string{`01`, `tru`, `[1,]`, `{"a":1,}`, `{"a" 1}`, `"\x"`, "\"\t\"", `1.`, `--1`, `[}`} {

@@ -97,8 +97,8 @@ func startCurl(t *testing.T, curl string, c *cluster, address string) *curlLoop 
 	for range 2 {
 		loop.done.Go(func() {
 			for ctx.Err() == nil {
-				out, err := exec.Command(curl, "--retry", "0", "--silent", "--show-error", "--fail", "--max-time", "3", "--cacert", ca,
-					"--connect-to", "::"+address, "-H", "Content-Type: application/json", "--data", "@"+body,
+				out, err := exec.Command(curl, "--retry", "0", "--silent", "--show-error", "--fail", "--max-time", "3",
+					"--cacert", ca, "--connect-to", "::"+address, "-H", "Content-Type: application/json", "--data", "@"+body,
 					"https://"+c.service.DNSName()+"/mutate/pods?timeout=3s").CombinedOutput()
 				loop.record(out, err)
 			}

@@ -21,13 +21,17 @@ func nastyBodies(size int) map[string][]byte {
 		"a container's name of <": reviewOf("pods", fmt.Sprintf(
 			`{"metadata": {}, "spec": {"containers": [{"name": "%s", "image": "nginx"}]}}`, long("<"))),
 		"a key of 0x7f": reviewOf("pods", fmt.Sprintf(
-			`{"metadata": {"annotations": {"%s": ""}}, "spec": {"containers": [{"name": "web", "image": "nginx"}]}}`, long("\x7f"))),
+			`{"metadata": {"annotations": {"%s": ""}}, "spec": {"containers": [{"name": "web", "image": "nginx"}]}}`,
+			long("\x7f"))),
 		"commas": reviewOf("services", fmt.Sprintf(
-			`{"metadata": {"annotations": {"service.beta.kubernetes.io/load-balancer-source-ranges": "%s"}}, "spec": {"type": "LoadBalancer"}}`,
+			`{"metadata": {"annotations": {"service.beta.kubernetes.io/load-balancer-source-ranges": "%s"}}, "spec": {"type": `+
+				`"LoadBalancer"}}`,
 			long(","))),
-		"a name of dots": reviewOf("services", fmt.Sprintf(`{"metadata": {}, "spec": {"type": "ExternalName", "externalName": "%s"}}`,
+		"a name of dots": reviewOf("services", fmt.Sprintf(`{"metadata": {}, "spec": {"type": "ExternalName", `+
+			`"externalName": "%s"}}`,
 			long("."))),
-		"many containers": reviewOf("pods", fmt.Sprintf(`{"metadata": {}, "spec": {"containers": [%s{"name": "a", "image": "b"}]}}`,
+		"many containers": reviewOf("pods", fmt.Sprintf(`{"metadata": {}, "spec": {"containers": [%s{"name": "a", "image": `+
+			`"b"}]}}`,
 			long(`{"name": "a", "image": "b"},`))),
 		"many addresses": reviewOf("services", fmt.Sprintf(`{"metadata": {}, "spec": {"externalIPs": [%s"8.8.8.8"]}}`,
 			long(`"8.8.8.8",`))),
@@ -51,7 +55,8 @@ func reviewOf(resource, object string) []byte {
 	kind := map[string]string{"pods": "Pod", "services": "Service"}[resource]
 	head := bytes.ReplaceAll(before, []byte(`"pods"`), []byte(`"`+resource+`"`))
 	head = bytes.ReplaceAll(head, []byte(`"kind": "Pod"`), []byte(`"kind": "`+kind+`"`))
-	return append(head, fmt.Sprintf(`"object": {"apiVersion": "v1", "kind": "%s", %s, "oldObject": null, "dryRun": false}}`,
+	return append(head, fmt.Sprintf(`"object": {"apiVersion": "v1", "kind": "%s", %s, "oldObject": null, "dryRun": `+
+		`false}}`,
 		kind, object[1:])...)
 }
 

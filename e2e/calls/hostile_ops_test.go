@@ -47,7 +47,9 @@ func TestProbesDuringFloods(t *testing.T) {
 		{"serving, an answer each", func(ctx context.Context, s *siege, i int) {
 			hostile.Once(ctx, s.server.Addr, i, insecure, askLivez, 1)
 		}},
-		{"serving, nothing said", func(ctx context.Context, s *siege, i int) { hostile.Once(ctx, s.server.Addr, i, nil, "", 0) }},
+		{"serving, nothing said", func(ctx context.Context, s *siege, i int) {
+			hostile.Once(ctx, s.server.Addr, i, nil, "", 0)
+		}},
 		{"serving, nothing said and kept", func(ctx context.Context, s *siege, i int) {
 			hostile.Once(ctx, s.server.Addr, i, nil, "", 1)
 		}},
@@ -58,7 +60,8 @@ func TestProbesDuringFloods(t *testing.T) {
 				flood := hostile.StartFlood(ctx, floodWorkers, func(ctx context.Context, i int) { test.flood(ctx, s, i) })
 				lost, slowest := s.probe(ctx, probes)
 				n := flood.Stop()
-				t.Logf("%.0f connections a second; the slowest of %d probes took %s", float64(n)/time.Since(start).Seconds(), probes, slowest)
+				t.Logf("%.0f connections a second; the slowest of %d probes took %s", float64(n)/time.Since(start).Seconds(),
+					probes, slowest)
 				for _, err := range lost {
 					t.Errorf("a probe was lost: %v", err)
 				}

@@ -218,7 +218,8 @@ func halfHello(ctx context.Context, s *siege) {
 
 func plainHTTP(ctx context.Context, s *siege) {
 	s.each(500, "400 Client sent an HTTP request to an HTTPS server.", func() string {
-		answer, err := hostile.AskPlain(ctx, s.server.Addr, strings.NewReader("GET /livez HTTP/1.1\r\nHost: evergate\r\n\r\n"))
+		answer, err := hostile.AskPlain(ctx, s.server.Addr,
+			strings.NewReader("GET /livez HTTP/1.1\r\nHost: evergate\r\n\r\n"))
 		return fmt.Sprint(answer.Status, " ", answer.Body, err)
 	})
 }
@@ -231,9 +232,10 @@ func oldTLS(ctx context.Context, s *siege) {
 
 func tooLarge(ctx context.Context, s *siege) {
 	body := podOf(25 << 20)
-	s.each(48, "the review of this object has 25.0 MiB, at most 20.0 MiB are judged: make the object smaller", func() string {
-		return s.ask(ctx, hostile.Post("/mutate/pods", len(body)), body)
-	})
+	s.each(48, "the review of this object has 25.0 MiB, at most 20.0 MiB are judged: make the object smaller",
+		func() string {
+			return s.ask(ctx, hostile.Post("/mutate/pods", len(body)), body)
+		})
 }
 
 func large(ctx context.Context, s *siege) {

@@ -126,7 +126,8 @@ func waitingBodies(ctx context.Context, s *siege) {
 }
 
 func opsHeaders(ctx context.Context, s *siege) {
-	if _, err := hostile.Open(ctx, s.server.Ops, crowd, say(openHeader+strings.Repeat("x", 4<<10))); err != nil && ctx.Err() == nil {
+	if _, err := hostile.Open(ctx, s.server.Ops, crowd, say(openHeader+strings.Repeat("x", 4<<10))); err != nil &&
+		ctx.Err() == nil {
 		s.Error(err)
 	}
 }
@@ -156,7 +157,8 @@ func costlyChains(ctx context.Context, s *siege) {
 }
 
 func crowdOf(ctx context.Context, s *siege, config *tls.Config, text string) {
-	if _, err := hostile.OpenTLSWith(ctx, s.server.Addr, crowd, cmp.Or(config, hostile.Unverified()), say(text)); err != nil && ctx.Err() == nil {
+	if _, err := hostile.OpenTLSWith(ctx, s.server.Addr, crowd, cmp.Or(config, hostile.Unverified()),
+		say(text)); err != nil && ctx.Err() == nil {
 		s.Error(err)
 	}
 }

@@ -89,7 +89,8 @@ func TestCertificateComesLate(t *testing.T) {
 	c := newCluster(t, product(t))
 	must(t, c.tls.Write(nil))
 	p := c.launch()
-	if _, err := p.Await(t.Context(), func(e process.Entry) bool { return e.Is("waiting for a serving certificate") }); err != nil {
+	waits := func(e process.Entry) bool { return e.Is("waiting for a serving certificate") }
+	if _, err := p.Await(t.Context(), waits); err != nil {
 		t.Fatal(err)
 	}
 	c.renewLeaf()

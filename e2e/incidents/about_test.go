@@ -27,12 +27,14 @@ func describeRun(begun time.Time, revision string) {
 	if testing.Short() {
 		size += ", without controls and variants (`-short`)"
 	}
-	book.Describe("run", fmt.Sprintf("%s, %s, took %s", begun.UTC().Format("2006-01-02 15:04 MST"), size, time.Since(begun).Round(time.Second)))
+	book.Describe("run", fmt.Sprintf("%s, %s, took %s", begun.UTC().Format("2006-01-02 15:04 MST"), size,
+		time.Since(begun).Round(time.Second)))
 	book.Describe("Evergate", revision)
 	book.Describe("cert-manager", output("go", "list", "-m", "-f", "{{.Version}}", "github.com/cert-manager/cert-manager"))
 	book.Describe("machine", fmt.Sprintf("%d cores, %s, Linux %s; load average at the end: %s",
 		runtime.NumCPU(), firstLine("/proc/meminfo"), firstLine("/proc/sys/kernel/osrelease"), firstLine("/proc/loadavg")))
-	book.Describe("callers", fmt.Sprintf("%d through the API server, as fast as it answers; %d straight to the Service, with a pause of 20 ms", apiCallers, straightCallers))
+	book.Describe("callers", fmt.Sprintf("%d through the API server, as fast as it answers; %d straight to the Service, "+
+		"with a pause of 20 ms", apiCallers, straightCallers))
 }
 
 func output(name string, args ...string) string {

@@ -21,7 +21,8 @@ func TestI2(t *testing.T) {
 		{"drain", "kubectl drain of a node under load", drainNode},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			try(t, incident{id: "I2", what: test.what, guard: guard, happen: under(test.happen)}) // the control is that of delete
+			// the control is that of delete
+			try(t, incident{id: "I2", what: test.what, guard: guard, happen: under(test.happen)})
 		})
 	}
 	t.Run("delete", func(t *testing.T) {
@@ -92,7 +93,8 @@ func deleteInTurn(t *testing.T, l *lab, control bool) outcome {
 func (l *lab) silent(t *testing.T) string {
 	t.Helper()
 	const tag = "silent"
-	l.load(t, tag, l.root(), map[string]string{"lifecycle/goodbye.go": filepath.Join(l.Dir, "calls/testdata/silent/goodbye.go")})
+	l.load(t, tag, l.root(), map[string]string{"lifecycle/goodbye.go": filepath.Join(l.Dir,
+		"calls/testdata/silent/goodbye.go")})
 	return tag
 }
 

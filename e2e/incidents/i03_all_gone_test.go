@@ -58,7 +58,8 @@ func TestI3(t *testing.T) {
 func matchEverything(t *testing.T, l *lab) {
 	path, fail, none := "/validate/pods", admissionv1.Fail, admissionv1.SideEffectClassNone
 	one, all := int32(1), admissionv1.AllScopes
-	ours, err := l.api.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), "evergate", metav1.GetOptions{})
+	ours, err := l.api.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), "evergate",
+		metav1.GetOptions{})
 	must(t, err)
 	l.webhook(t, &admissionv1.ValidatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: "everything"},
@@ -70,7 +71,8 @@ func matchEverything(t *testing.T, l *lab) {
 			},
 			Rules: []admissionv1.RuleWithOperations{{
 				Operations: []admissionv1.OperationType{admissionv1.Create, admissionv1.Update},
-				Rule:       admissionv1.Rule{APIGroups: []string{"*"}, APIVersions: []string{"*"}, Resources: []string{"*"}, Scope: &all},
+				Rule: admissionv1.Rule{APIGroups: []string{"*"}, APIVersions: []string{"*"}, Resources: []string{"*"},
+					Scope: &all},
 			}},
 			FailurePolicy: &fail, SideEffects: &none, TimeoutSeconds: &one, AdmissionReviewVersions: []string{"v1"},
 		}},
@@ -130,7 +132,8 @@ func (l *lab) scaleToZero(t *testing.T) {
 	t.Helper()
 	l.undo(t, "-n", system, "scale", deployment, "--replicas=3")
 	l.Kubectl(t, "", "-n", system, "scale", deployment, "--replicas=0")
-	l.Kubectl(t, "", "-n", system, "delete", "pods", "-l", "app.kubernetes.io/component=webhook", "--force", "--grace-period=0")
+	l.Kubectl(t, "", "-n", system, "delete", "pods", "-l", "app.kubernetes.io/component=webhook", "--force",
+		"--grace-period=0")
 	l.awaitReplicas(t, 0)
 }
 
@@ -179,7 +182,8 @@ type write struct {
 func controlPlaneWrites() []write {
 	configMap := func(ns, name string) write {
 		return write{"the ConfigMap " + ns + "/" + name, func(ctx context.Context, api kubernetes.Interface) error {
-			c := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: map[string]string{"now": time.Now().String()}}
+			c := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name},
+				Data: map[string]string{"now": time.Now().String()}}
 			if _, err := api.CoreV1().ConfigMaps(ns).Create(ctx, c, metav1.CreateOptions{DryRun: dryRun.DryRun}); err != nil {
 				return err
 			}
@@ -193,16 +197,17 @@ func controlPlaneWrites() []write {
 		}}
 	}
 	return []write{
-		{"the ConfigMap kube-system/extension-apiserver-authentication", func(ctx context.Context, api kubernetes.Interface) error {
-			client := api.CoreV1().ConfigMaps("kube-system")
-			c, err := client.Get(ctx, "extension-apiserver-authentication", metav1.GetOptions{})
-			if err != nil {
+		{"the ConfigMap kube-system/extension-apiserver-authentication",
+			func(ctx context.Context, api kubernetes.Interface) error {
+				client := api.CoreV1().ConfigMaps("kube-system")
+				c, err := client.Get(ctx, "extension-apiserver-authentication", metav1.GetOptions{})
+				if err != nil {
+					return err
+				}
+				c.Annotations = map[string]string{"evergate.e2e/written": time.Now().Format(time.RFC3339Nano)}
+				_, err = client.Update(ctx, c, metav1.UpdateOptions{})
 				return err
-			}
-			c.Annotations = map[string]string{"evergate.e2e/written": time.Now().Format(time.RFC3339Nano)}
-			_, err = client.Update(ctx, c, metav1.UpdateOptions{})
-			return err
-		}},
+			}},
 		configMap("kube-system", "evergate-e2e"),
 		{"a Lease", func(ctx context.Context, api kubernetes.Interface) error {
 			lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{GenerateName: "x-"}}
@@ -221,12 +226,14 @@ func controlPlaneWrites() []write {
 			return err
 		}},
 		{"an EndpointSlice", func(ctx context.Context, api kubernetes.Interface) error {
-			slice := &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{GenerateName: "x-"}, AddressType: discoveryv1.AddressTypeIPv4}
+			slice := &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{GenerateName: "x-"},
+				AddressType: discoveryv1.AddressTypeIPv4}
 			_, err := api.DiscoveryV1().EndpointSlices(team).Create(ctx, slice, dryRun)
 			return err
 		}},
 		{"a Namespace", func(ctx context.Context, api kubernetes.Interface) error {
-			_, err := api.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "x-"}}, dryRun)
+			_, err := api.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "x-"}},
+				dryRun)
 			return err
 		}},
 		inNamespace("kube-system"), inNamespace("cert-manager"), inNamespace(system),
@@ -280,7 +287,8 @@ func freezeReplica(t *testing.T, l *lab, control bool) outcome {
 	o.figure("out of the endpoints", "%s after it froze", gone.Sub(begun).Round(100*time.Millisecond))
 	restarted := func(ctx context.Context) error {
 		p, err := l.api.CoreV1().Pods(system).Get(ctx, victim.Name, metav1.GetOptions{})
-		if err == nil && (len(p.Status.ContainerStatuses) == 0 || p.Status.ContainerStatuses[0].RestartCount == 0 || !isReady(p)) {
+		if err == nil && (len(p.Status.ContainerStatuses) == 0 || p.Status.ContainerStatuses[0].RestartCount == 0 ||
+			!isReady(p)) {
 			err = fmt.Errorf("it has not been started again")
 		}
 		return err

@@ -19,7 +19,8 @@ import (
 func TestI4(t *testing.T) {
 	t.Run("opted in", func(t *testing.T) {
 		try(t, incident{
-			id: "I4", what: "everything is stopped and started again, then all nodes are lost with their Pods; failurePolicy Fail",
+			id:      "I4",
+			what:    "everything is stopped and started again, then all nodes are lost with their Pods; failurePolicy Fail",
 			guard:   "nothing is matched that Evergate needs",
 			product: cluster.Product{Overlay: "fail-closed"},
 			happen: func(t *testing.T, l *lab, control bool) outcome {
@@ -54,7 +55,8 @@ func TestI4(t *testing.T) {
 // matchItself adds a webhook that fails closed and is asked about the Pods that would answer it.
 func matchItself(t *testing.T, l *lab) {
 	path, fail, none, one := "/validate/pods", admissionv1.Fail, admissionv1.SideEffectClassNone, int32(1)
-	ours, err := l.api.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), "evergate", metav1.GetOptions{})
+	ours, err := l.api.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), "evergate",
+		metav1.GetOptions{})
 	must(t, err)
 	l.webhook(t, &admissionv1.ValidatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: "itself"},
@@ -93,7 +95,8 @@ func fromZero(t *testing.T, l *lab, control bool, during func() outcome) outcome
 	for _, node := range nodes {
 		l.Off(t, node.Name)
 	}
-	l.Kubectl(t, "", "-n", system, "delete", "pods", "-l", "app.kubernetes.io/component=webhook", "--force", "--grace-period=0")
+	l.Kubectl(t, "", "-n", system, "delete", "pods", "-l", "app.kubernetes.io/component=webhook", "--force",
+		"--grace-period=0")
 	o.add(during())
 	begun := time.Now()
 	for _, node := range nodes {
@@ -120,7 +123,8 @@ func fromZero(t *testing.T, l *lab, control bool, during func() outcome) outcome
 		return o
 	}
 	l.awaitServed(t)
-	o.figure("all nodes lost: Pods rewritten and Services judged again", "%s after the first of them was switched on", time.Since(begun).Round(time.Second))
+	o.figure("all nodes lost: Pods rewritten and Services judged again", "%s after the first of them was switched on",
+		time.Since(begun).Round(time.Second))
 	return o
 }
 

@@ -98,7 +98,8 @@ func (l *lab) recreateNetwork(t *testing.T, control bool) outcome {
 		return o
 	}
 	// Another network is installed in this state: the guard of exempt names needs no replica either.
-	_, err = l.api.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "kube-flannel"}}, dryRun)
+	_, err = l.api.CoreV1().Namespaces().Create(t.Context(),
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "kube-flannel"}}, dryRun)
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		o.breaks("with no replica left the namespace of a network cannot be created: %v", err)
 	}

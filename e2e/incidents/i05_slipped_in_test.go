@@ -28,11 +28,13 @@ func TestI5(t *testing.T) {
 	t.Run("audit", func(t *testing.T) {
 		rules := policy
 		try(t, incident{
-			id: "I5", what: "a Pod is created while every replica is frozen, failurePolicy Ignore", guard: "the audit of what exists",
+			id: "I5", what: "a Pod is created while every replica is frozen, failurePolicy Ignore",
+			guard:   "the audit of what exists",
 			happen:  func(t *testing.T, l *lab, _ bool) outcome { return slipIn(t, l, rules) },
 			lacking: "a policy without the rule for Pods",
 			without: func(*testing.T, *lab) {
-				rules = strings.NewReplacer("- {name: only-mirrors,", "- {name: only-mirrors, mode: \"off\",", "mode: enforce, match:", "match:").Replace(policy)
+				rules = strings.NewReplacer("- {name: only-mirrors,", "- {name: only-mirrors, mode: \"off\",",
+					"mode: enforce, match:", "match:").Replace(policy)
 			},
 		})
 	})
@@ -110,11 +112,13 @@ func slipIn(t *testing.T, l *lab, rules string) outcome {
 func (l *lab) audit(t *testing.T, rules, dump string) (string, int) {
 	t.Helper()
 	dir := t.TempDir()
-	binary, file, objects := filepath.Join(dir, "evergate"), filepath.Join(dir, "policy.yaml"), filepath.Join(dir, "cluster.json")
+	binary, file, objects := filepath.Join(dir, "evergate"), filepath.Join(dir, "policy.yaml"), filepath.Join(dir,
+		"cluster.json")
 	must(t, process.Build(t.Context(), l.root(), binary, nil))
 	must(t, os.WriteFile(file, []byte(rules), 0o600))
 	must(t, os.WriteFile(objects, []byte(dump), 0o600))
-	out, err := exec.CommandContext(t.Context(), binary, "review", "--as-existing", "--policy="+file, "--filename="+objects).Output()
+	out, err := exec.CommandContext(t.Context(), binary, "review", "--as-existing", "--policy="+file,
+		"--filename="+objects).Output()
 	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
 		return string(out), failed.ExitCode()
 	}

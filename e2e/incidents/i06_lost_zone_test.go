@@ -27,7 +27,8 @@ func zonal() cluster.Product {
 	p := cluster.Product{Patches: []string{`- target: {kind: MutatingWebhookConfiguration, name: evergate}
   patch: |-
     - {op: test, path: /webhooks/1/name, value: again.pods.mutate.evergate.dev}
-    - {op: add, path: /webhooks/1/namespaceSelector/matchExpressions/1/values/-, value: ` + single + `}`, `- target: {kind: Deployment, name: evergate}
+    - {op: add, path: /webhooks/1/namespaceSelector/matchExpressions/1/values/-, value: ` + single + `}`,
+		`- target: {kind: Deployment, name: evergate}
   patch: |-
     - {op: replace, path: /spec/template/spec/terminationGracePeriodSeconds, value: 120}`, flag("--drain-timeout=95s")}}
 	if !long() {
@@ -62,7 +63,8 @@ func TestI6(t *testing.T) {
 	t.Run("second chance", func(t *testing.T) {
 		lost := []string{firstLost}
 		try(t, incident{
-			id: "I6", what: "every call on the first path is lost", guard: "a second chance on a path, and so a pool, of its own",
+			id: "I6", what: "every call on the first path is lost",
+			guard:   "a second chance on a path, and so a pool, of its own",
 			happen:  func(t *testing.T, l *lab, _ bool) outcome { return loseFirst(t, l, lost) },
 			lacking: "no second chance",
 			without: func(*testing.T, *lab) { lost = []string{notRewritten} },

@@ -77,7 +77,8 @@ func answer(err error) string {
 func (l *lab) removeIngress(t *testing.T, ns string) {
 	t.Helper()
 	l.unmatchedWithin(context.WithoutCancel(t.Context()), t, ns, func(ctx context.Context) {
-		_, _, _ = l.TryKubectl(ctx, "", "-n", ns, "patch", "ingress", "from-before", "--type=merge", "-p", `{"metadata": {"finalizers": null}}`)
+		_, _, _ = l.TryKubectl(ctx, "", "-n", ns, "patch", "ingress", "from-before", "--type=merge", "-p",
+			`{"metadata": {"finalizers": null}}`)
 		_, _, _ = l.TryKubectl(ctx, "", "-n", ns, "delete", "ingress", "from-before", "--ignore-not-found")
 	})
 }

@@ -12,7 +12,8 @@ import (
 
 func TestI11(t *testing.T) {
 	try(t, incident{
-		id: "I11", what: "a Pod with fields of many kinds and ages is created", guard: "a patch replaces images and nothing else",
+		id: "I11", what: "a Pod with fields of many kinds and ages is created",
+		guard:   "a patch replaces images and nothing else",
 		happen:  keepFields,
 		lacking: "a webhook that writes back what its types hold", without: instead,
 	})

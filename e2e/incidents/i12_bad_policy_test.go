@@ -107,7 +107,8 @@ func reload(t *testing.T, l *lab, _ bool) outcome {
 	t.Cleanup(func() { l.fix(t) })
 	was := l.loads(t)
 	tr := l.start(t)
-	_, said, err := l.tryPolicy(t.Context(), policy+"- {name: no-balancers, mode: audit, types: {denied: [LoadBalancer]}}\n")
+	_, said, err := l.tryPolicy(t.Context(), policy+"- {name: no-balancers, mode: audit, types: {denied: "+
+		"[LoadBalancer]}}\n")
 	if err != nil {
 		t.Fatalf("%v: %s", err, said)
 	}

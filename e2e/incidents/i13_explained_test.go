@@ -22,7 +22,8 @@ import (
 func TestI13(t *testing.T) {
 	ns := team
 	try(t, incident{
-		id: "I13", what: "a Pod is warned of and an Ingress is denied", guard: "sentence, warning, metric, log line and review --explain name the rule",
+		id: "I13", what: "a Pod is warned of and an Ingress is denied", guard: "sentence, warning, metric, log line and " +
+			"review --explain name the rule",
 		happen:  func(t *testing.T, l *lab, _ bool) outcome { return explained(t, l, ns) },
 		lacking: "a namespace that has not opted in",
 		without: func(*testing.T, *lab) { ns = plain },
@@ -100,7 +101,8 @@ func (l *lab) explain(t *testing.T) string {
 	binary, file := filepath.Join(dir, "evergate"), filepath.Join(dir, "policy.yaml")
 	must(t, process.Build(t.Context(), l.root(), binary, nil))
 	must(t, os.WriteFile(file, []byte(policy), 0o600))
-	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), binary, "review", "--policy", file, "-f", "-", "--explain", "-n", team)
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), binary, "review", "--policy", file, "-f", "-",
+		"--explain", "-n", team)
 	cmd.Stdin = strings.NewReader(string(typed("networking.k8s.io/v1", "Ingress", ingress("explained", "a.example"))))
 	out, err := cmd.Output()
 	var denied *exec.ExitError

@@ -137,7 +137,8 @@ func (l *lab) send(t *testing.T, method, path, kind string, body []byte) (int, [
 	config := l.Config()
 	client, err := rest.HTTPClientFor(config)
 	must(t, err)
-	req, err := http.NewRequestWithContext(context.WithoutCancel(t.Context()), method, config.Host+path, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(context.WithoutCancel(t.Context()), method, config.Host+path,
+		bytes.NewReader(body))
 	must(t, err)
 	req.Header.Set("Content-Type", kind)
 	resp, err := client.Do(req)

@@ -56,7 +56,8 @@ func throughStatus(t *testing.T, l *lab, _ bool) outcome {
 	annotation := []byte(`{"metadata": {"annotations": {"nginx.ingress.kubernetes.io/configuration-snippet": "x"}}}`)
 	address := []byte(`{"status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}}}`)
 	var o outcome
-	if _, err := tenant.Patch(t.Context(), "snippet", types.MergePatchType, address, metav1.PatchOptions{}, "status"); err != nil {
+	if _, err := tenant.Patch(t.Context(), "snippet", types.MergePatchType, address, metav1.PatchOptions{},
+		"status"); err != nil {
 		o.breaks("an address in the status: %v", err)
 	}
 	_, err := tenant.Patch(t.Context(), "snippet", types.MergePatchType, annotation, metav1.PatchOptions{}, "status")

@@ -31,8 +31,10 @@ func TestJaeger(t *testing.T) {
 	l.LoadBinary(t, "docker.io/jaegertracing/all-in-one:1.76.0", tool.Need(t, "jaeger")) // the name that the component has
 	l.undo(t, "-n", system, "delete", "deployment,service,networkpolicy", "-l", "app.kubernetes.io/name=jaeger")
 	l.install(t, cluster.Product{Components: []string{"jaeger"}, Patches: []string{
-		"- target: {kind: Service, name: evergate-jaeger}\n  patch: |-\n    - {op: add, path: /spec/clusterIP, value: " + jaegerIP + "}",
-		"- target: {kind: Deployment, name: evergate}\n  patch: |-\n    - {op: add, path: /spec/template/spec/hostAliases, value: [{ip: " +
+		"- target: {kind: Service, name: evergate-jaeger}\n  patch: |-\n    - {op: add, path: /spec/clusterIP, value: " +
+			jaegerIP + "}",
+		"- target: {kind: Deployment, name: evergate}\n  patch: |-\n    - {op: add, path: /spec/template/spec/hostAliases, " +
+			"value: [{ip: " +
 			jaegerIP + ", hostnames: [evergate-jaeger]}]}",
 	}})
 	l.Kubectl(t, "", "-n", system, "rollout", "status", "deployment/evergate-jaeger", "--timeout=5m")
@@ -50,7 +52,8 @@ func TestJaeger(t *testing.T) {
 		t.Errorf("the span of the review is %+v", span)
 	}
 	replicas := l.awaitReplicas(t, 3)
-	if who := trace.Resource(span, "k8s.pod.name"); !slices.ContainsFunc(replicas, func(p corev1.Pod) bool { return p.Name == who }) {
+	if who := trace.Resource(span, "k8s.pod.name"); !slices.ContainsFunc(replicas,
+		func(p corev1.Pod) bool { return p.Name == who }) {
 		t.Errorf("the replica that decided it is called %q", who)
 	}
 }
@@ -63,7 +66,8 @@ func (l *lab) traceOf(t *testing.T, path, object string) *traces.Trace {
 	jaeger := traces.Reach(client, l.Config().Host+"/api/v1/namespaces/"+system+"/services/evergate-jaeger:query/proxy")
 	search := url.Values{"tags": {`{"evergate.name":"` + object + `","url.path":"` + path + `"}`}}
 	var found []traces.Trace
-	l.await(t, "Jaeger to have the trace", time.Minute, func(ctx context.Context) error { // spans are exported every five seconds
+	// Spans are exported every five seconds.
+	l.await(t, "Jaeger to have the trace", time.Minute, func(ctx context.Context) error {
 		var err error
 		found, err = jaeger.Find(ctx, "evergate", search)
 		if err == nil && len(found) != 1 {

@@ -103,7 +103,8 @@ func (l *lab) setPolicy(t *testing.T, text string) bool {
 	client, data := l.api.CoreV1().ConfigMaps(system), map[string]string{"policy.yaml": text}
 	is, err := client.Get(t.Context(), "evergate-policy", metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		_, err = client.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "evergate-policy"}, Data: data}, metav1.CreateOptions{})
+		_, err = client.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "evergate-policy"},
+			Data: data}, metav1.CreateOptions{})
 		must(t, err)
 		return true
 	}
@@ -133,7 +134,8 @@ data:
 func (l *lab) namespace(t *testing.T, name, value string) {
 	t.Helper()
 	client := l.api.CoreV1().Namespaces()
-	_, err := client.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+	_, err := client.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}},
+		metav1.CreateOptions{})
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		t.Fatal(err)
 	}
@@ -171,7 +173,8 @@ func (l *lab) awaitServed(t *testing.T) {
 
 // replicas returns the Pods of the webhook that are not on their way out.
 func (l *lab) replicas(ctx context.Context) ([]corev1.Pod, error) {
-	list, err := l.api.CoreV1().Pods(system).List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/component=webhook"})
+	list, err := l.api.CoreV1().Pods(system).List(ctx,
+		metav1.ListOptions{LabelSelector: "app.kubernetes.io/component=webhook"})
 	if err != nil {
 		return nil, err
 	}
@@ -193,7 +196,8 @@ func (l *lab) awaitReplicas(t *testing.T, n int) []corev1.Pod {
 		if pods, err = l.readyReplicas(ctx, n); err != nil {
 			return err
 		}
-		list, err := l.api.CoreV1().Pods(system).List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/component=webhook"})
+		list, err := l.api.CoreV1().Pods(system).List(ctx,
+			metav1.ListOptions{LabelSelector: "app.kubernetes.io/component=webhook"})
 		if err == nil && len(list.Items) != n {
 			err = fmt.Errorf("%d Pods, some of them on their way out", len(list.Items))
 		}
@@ -231,7 +235,8 @@ func isReady(p *corev1.Pod) bool {
 
 // count reads the metrics of one replica through the API server.
 func (l *lab) count(ctx context.Context, replica string) (metrics.Set, error) {
-	return metrics.Read(ctx, l.api.CoreV1().RESTClient(), "/api/v1/namespaces/"+system+"/pods/"+replica+":8080/proxy/metrics")
+	return metrics.Read(ctx, l.api.CoreV1().RESTClient(),
+		"/api/v1/namespaces/"+system+"/pods/"+replica+":8080/proxy/metrics")
 }
 
 // refresh makes kubelet look at the volumes of the replicas now, as it does when anything of a Pod changes; by itself
@@ -247,15 +252,16 @@ func (l *lab) refresh(t *testing.T) {
 func (l *lab) await(t *testing.T, what string, limit time.Duration, condition func(context.Context) error) {
 	t.Helper()
 	last := errors.New("not asked yet")
-	err := wait.PollUntilContextTimeout(t.Context(), 250*time.Millisecond, limit, true, func(ctx context.Context) (bool, error) {
-		if err := condition(ctx); err != nil {
-			if ctx.Err() == nil {
-				last = err
+	err := wait.PollUntilContextTimeout(t.Context(), 250*time.Millisecond, limit, true,
+		func(ctx context.Context) (bool, error) {
+			if err := condition(ctx); err != nil {
+				if ctx.Err() == nil {
+					last = err
+				}
+				return false, nil
 			}
-			return false, nil
-		}
-		return true, nil
-	})
+			return true, nil
+		})
 	if err != nil {
 		t.Fatalf("waiting for %s: %v: %v", what, err, last)
 	}
@@ -265,7 +271,8 @@ func (l *lab) await(t *testing.T, what string, limit time.Duration, condition fu
 func (l *lab) endpointGone(t *testing.T, address string) time.Time {
 	t.Helper()
 	l.await(t, "the endpoint "+address+" to go", 5*time.Minute, func(ctx context.Context) error {
-		slices, err := l.api.DiscoveryV1().EndpointSlices(system).List(ctx, metav1.ListOptions{LabelSelector: "kubernetes.io/service-name=evergate"})
+		slices, err := l.api.DiscoveryV1().EndpointSlices(system).List(ctx,
+			metav1.ListOptions{LabelSelector: "kubernetes.io/service-name=evergate"})
 		if err != nil {
 			return err
 		}

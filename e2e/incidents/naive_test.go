@@ -65,7 +65,8 @@ func instead(t *testing.T, l *lab) {
 	l.webhook(t, &admissionv1.ValidatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: "naive"},
 		Webhooks: []admissionv1.ValidatingWebhook{{
-			Name: "validate.naive.e2e", ClientConfig: to("/validate"), NamespaceSelector: only, Rules: writes("networking.k8s.io", "ingresses"),
+			Name: "validate.naive.e2e", ClientConfig: to("/validate"), NamespaceSelector: only,
+			Rules:         writes("networking.k8s.io", "ingresses"),
 			FailurePolicy: &fail, SideEffects: &none, TimeoutSeconds: &seconds, AdmissionReviewVersions: []string{"v1"},
 		}},
 	})
@@ -78,7 +79,8 @@ func instead(t *testing.T, l *lab) {
 	_, err = api.Create(t.Context(), &admissionv1.MutatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: "naive"},
 		Webhooks: []admissionv1.MutatingWebhook{{
-			Name: "mutate.naive.e2e", ClientConfig: to("/mutate"), NamespaceSelector: only, Rules: writes("", "pods"),
+			Name: "mutate.naive.e2e", ClientConfig: to("/mutate"), NamespaceSelector: only,
+			Rules:         writes("", "pods"),
 			FailurePolicy: &ignore, SideEffects: &none, TimeoutSeconds: &seconds, AdmissionReviewVersions: []string{"v1"},
 		}},
 	}, metav1.CreateOptions{})

@@ -141,7 +141,9 @@ func madeCalls(set metrics.Set) map[string]float64 {
 
 // evergates leaves the webhooks of others out.
 func evergates(counts map[string]float64) map[string]float64 {
-	maps.DeleteFunc(counts, func(name string, n float64) bool { return n == 0 || !strings.HasSuffix(name, ".evergate.dev") })
+	maps.DeleteFunc(counts, func(name string, n float64) bool {
+		return n == 0 || !strings.HasSuffix(name, ".evergate.dev")
+	})
 	return counts
 }
 
@@ -194,7 +196,8 @@ func (l *lab) writes(t *testing.T, namespace string) call {
 func writesAs(t *testing.T, config *rest.Config, namespace, image string) call {
 	t.Helper()
 	p := newWriterAs(t, config, "/api/v1/namespaces/"+namespace+"/pods", typed("v1", "Pod", pod("", written)))
-	i := newWriterAs(t, config, "/apis/networking.k8s.io/v1/namespaces/"+namespace+"/ingresses", typed("networking.k8s.io/v1", "Ingress", ingress("", "a.apps.example")))
+	i := newWriterAs(t, config, "/apis/networking.k8s.io/v1/namespaces/"+namespace+"/ingresses",
+		typed("networking.k8s.io/v1", "Ingress", ingress("", "a.apps.example")))
 	s := newWriterAs(t, config, "/api/v1/namespaces/"+namespace+"/services", typed("v1", "Service", &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "x-"},
 		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}},
@@ -320,7 +323,8 @@ func (l *lab) reaches(t *testing.T, address string) bool {
 // webhookClient is a client that trusts whom the API server trusts and speaks what it speaks.
 func (l *lab) webhookClient(t *testing.T, from *ports, fresh bool) *http.Client {
 	t.Helper()
-	config, err := l.api.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), "evergate", metav1.GetOptions{})
+	config, err := l.api.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), "evergate",
+		metav1.GetOptions{})
 	must(t, err)
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(config.Webhooks[0].ClientConfig.CABundle) {
@@ -459,7 +463,8 @@ func (tr *traffic) bounded(t *testing.T, begun, gone, over time.Time) outcome {
 	o.lastFailure(during, begun, gone)
 	if len(after) > 0 {
 		o.breaks("%d calls were lost when it was over, %s to %s after that: %v", len(after),
-			slices.MinFunc(after, time.Time.Compare).Sub(over).Round(time.Second), slices.MaxFunc(after, time.Time.Compare).Sub(over).Round(time.Second), lost.broken)
+			slices.MinFunc(after, time.Time.Compare).Sub(over).Round(time.Second), slices.MaxFunc(after,
+				time.Time.Compare).Sub(over).Round(time.Second), lost.broken)
 	}
 	return o
 }

@@ -36,14 +36,16 @@ func (l *lab) relabelWithin(ctx context.Context, t *testing.T, ns, value, image 
 		label = naiveLabel
 	}
 	patch := fmt.Sprintf(`{"metadata": {"labels": {%q: %s}}}`, label, value)
-	if _, err := l.api.CoreV1().Namespaces().Patch(ctx, ns, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+	if _, err := l.api.CoreV1().Namespaces().Patch(ctx, ns, types.MergePatchType, []byte(patch),
+		metav1.PatchOptions{}); err != nil {
 		t.Errorf("label namespace %s: %v", ns, err)
 		return
 	}
-	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
-		p, err := l.api.CoreV1().Pods(ns).Create(ctx, pod("", written), dryRun)
-		return err == nil && (p.Spec.Containers[0].Image == written) == (image == written), nil
-	})
+	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true,
+		func(ctx context.Context) (bool, error) {
+			p, err := l.api.CoreV1().Pods(ns).Create(ctx, pod("", written), dryRun)
+			return err == nil && (p.Spec.Containers[0].Image == written) == (image == written), nil
+		})
 	if err != nil {
 		t.Errorf("namespace %s is not seen as labelled: %v", ns, err)
 	}

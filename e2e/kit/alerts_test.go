@@ -63,7 +63,8 @@ func TestAlertsAreTested(t *testing.T) {
 func TestRunbooks(t *testing.T) {
 	const page = "docs/runbooks/alerts.md"
 	var sections []string
-	for _, match := range regexp.MustCompile(`(?m)^## (Evergate\w+)$`).FindAllSubmatch(readFile(t, path.Join(root, page)), -1) {
+	for _, match := range regexp.MustCompile(`(?m)^## (Evergate\w+)$`).FindAllSubmatch(readFile(t, path.Join(root, page)),
+		-1) {
 		sections = append(sections, string(match[1]))
 	}
 	for _, alert := range alertRules(t) {
@@ -137,7 +138,8 @@ func TestDashboard(t *testing.T) {
 // TestJaegerVersion: the Jaeger of the kit is the one that the tests of traces run against.
 func TestJaegerVersion(t *testing.T) {
 	tested := regexp.MustCompile(`jaegertracing/jaeger v(\S+)`).FindSubmatch(readFile(t, root+"/e2e/jaeger/go.mod"))
-	used := regexp.MustCompile(`jaegertracing/all-in-one:(\S+)`).FindSubmatch(read(t).render(t, "examples/overlays/observed"))
+	used := regexp.MustCompile(`jaegertracing/all-in-one:(\S+)`).FindSubmatch(read(t).render(t,
+		"examples/overlays/observed"))
 	if tested == nil || used == nil || string(tested[1]) != string(used[1]) {
 		t.Errorf("the kit has %q, and %q is tested", used, tested)
 	}

@@ -63,7 +63,8 @@ func (c *cluster) keepsBundle(t *testing.T, apply []string) {
 	for _, kind := range []string{"mutatingwebhookconfiguration", "validatingwebhookconfiguration"} {
 		c.kubectl(t, "", "patch", kind, "evergate", "--type=json", "--field-manager=cert-manager-cainjector", "-p", patch)
 		c.kubectl(t, "", slices.Concat(apply, []string{"-k", filepath.Join(root, "kustomize/overlays/fail-open")})...)
-		if got := c.kubectl(t, "", "get", kind, "evergate", "-o", "jsonpath={.webhooks[0].clientConfig.caBundle}"); got != bundle {
+		if got := c.kubectl(t, "", "get", kind, "evergate", "-o",
+			"jsonpath={.webhooks[0].clientConfig.caBundle}"); got != bundle {
 			t.Errorf("caBundle of the %s is %q after an apply", kind, got)
 		}
 	}

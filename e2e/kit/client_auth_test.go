@@ -34,7 +34,8 @@ func TestClientAuth(t *testing.T) {
 	flags, name := demanded(t, read(t).render(t, overlay))
 	c := start(t,
 		"--admission-control-config-file="+documentedFiles(t, clientPair(t, ca, name)),
-		"--service-cluster-ip-range=127.96.0.0/16") // without kube-proxy a cluster IP leads nowhere, unless it is of this machine
+		// without kube-proxy a cluster IP leads nowhere, unless it is of this machine
+		"--service-cluster-ip-range=127.96.0.0/16")
 	c.kubectl(t, "", "apply", "-k", filepath.Join(root, overlay))
 	p := c.serveService(t, ca, flags)
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team", Labels: map[string]string{optIn: "enabled"}}}
@@ -61,7 +62,8 @@ func TestClientAuth(t *testing.T) {
 		path string
 		want int
 	}{
-		{"the API server's own certificate", clientPair(t, ca, name), "/validate/pods", http.StatusBadRequest}, // let in: this is no review
+		// let in: this is no review
+		{"the API server's own certificate", clientPair(t, ca, name), "/validate/pods", http.StatusBadRequest},
 		{"no certificate", nil, "/validate/pods", http.StatusUnauthorized},
 		{"a certificate of another CA", clientPair(t, strangers, name), "/validate/pods", http.StatusUnauthorized},
 		{"a certificate of another name", clientPair(t, ca, "somebody-else"), "/validate/pods", http.StatusForbidden},

@@ -25,7 +25,8 @@ func TestFailClosed(t *testing.T) {
 	c.kubectl(t, "", "apply", "-k", filepath.Join(root, "kustomize/overlays/fail-closed"))
 	c.kubectl(t, "", "delete", "service", "-n", "evergate-system", "evergate") // a call fails at once
 	await(t, "the webhooks are in force", func(ctx context.Context) bool {
-		return createPod("team", pod("", foreign), dryRun)(ctx, c.admin) != nil && createService("team", dryRun)(ctx, c.admin) != nil
+		return createPod("team", pod("", foreign), dryRun)(ctx, c.admin) != nil &&
+			createService("team", dryRun)(ctx, c.admin) != nil
 	})
 	for hook, do := range map[string]write{
 		pods:     createPod("team", pod("", mirrored), dryRun),

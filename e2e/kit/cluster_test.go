@@ -59,7 +59,8 @@ func start(t *testing.T, flags ...string) *cluster {
 // operator, whose module holds the types alone: TestTypes holds the kit to them.
 func (c *cluster) installTypes(t *testing.T) {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/cert-manager/cert-manager").Output()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}",
+		"github.com/cert-manager/cert-manager").Output()
 	if err != nil {
 		t.Fatal(err)
 	}

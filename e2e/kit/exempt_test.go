@@ -62,7 +62,8 @@ func exemptNames(t *testing.T, k *Kit, dir string) (hooks map[string][]string, g
 // them the same.
 func TestExemptNamesAgree(t *testing.T) {
 	eachOverlay(t, func(t *testing.T, k *Kit, dir string) {
-		for _, dir := range []string{dir, k.add(t, "namespace: another-name\nresources: [../../"+dir+"]\ntransformers: [../../kustomize/wiring]")} {
+		for _, dir := range []string{dir, k.add(t, "namespace: another-name\nresources: [../../"+dir+"]\ntransformers: "+
+			"[../../kustomize/wiring]")} {
 			hooks, guard := exemptNames(t, k, dir)
 			for _, name := range []string{mutate, again, pods, ingress, services, balancer} {
 				if diff := cmp.Diff(guard, hooks[name]); diff != "" {
@@ -134,7 +135,8 @@ func (c *cluster) testExempt(t *testing.T, jane kubernetes.Interface, name strin
 			},
 			"applied": func(ctx context.Context, api kubernetes.Interface) error { return applyNamespace(ctx, api, name) },
 		} {
-			if err := create(t.Context(), jane); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "evergate-opt-in") {
+			if err := create(t.Context(), jane); !apierrors.IsForbidden(err) ||
+				!strings.Contains(err.Error(), "evergate-opt-in") {
 				t.Errorf("%s: not refused by the guard: %v", way, err)
 			}
 		}
@@ -165,9 +167,9 @@ func (c *cluster) testExempt(t *testing.T, jane kubernetes.Interface, name strin
 // checkExemptRefusal checks what users read.
 func checkExemptRefusal(t *testing.T, err error, name string) {
 	t.Helper()
-	want := `namespaces "` + name + `" is forbidden: ValidatingAdmissionPolicy 'evergate-opt-in' with binding 'evergate-opt-in' ` +
-		`denied request: a namespace called ` + name + ` is exempt from the policies of Evergate: creating it needs the verb opt-in ` +
-		`on namespaces of the API group evergate.dev, as in the ClusterRole evergate-opt-in`
+	want := `namespaces "` + name + `" is forbidden: ValidatingAdmissionPolicy 'evergate-opt-in' with binding ` +
+		`'evergate-opt-in' denied request: a namespace called ` + name + ` is exempt from the policies of Evergate: ` +
+		`creating it needs the verb opt-in on namespaces of the API group evergate.dev, as in the ClusterRole evergate-opt-in`
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
@@ -187,7 +189,8 @@ func (c *cluster) testGenerated(t *testing.T, jane kubernetes.Interface) {
 	c.kubectl(t, "", "patch", "validatingadmissionpolicy", "evergate-opt-in", "--type=json", "-p",
 		`[{"op": "replace", "path": "/spec/variables/3/expression", "value": "[object.metadata.name]"}]`)
 	await(t, "the changed guard is in force", func(ctx context.Context) bool {
-		_, err := jane.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "any"}}, dryRun)
+		_, err := jane.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "any"}},
+			dryRun)
 		return apierrors.IsForbidden(err)
 	})
 	err := generate(t.Context())
@@ -200,7 +203,8 @@ func (c *cluster) testOneName(t *testing.T) {
 	c.deleteNamespace(t, "openebs")
 	c.deleteNamespace(t, "longhorn-system")
 	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "opt-in-to-openebs"}, Rules: []rbacv1.PolicyRule{{
-		APIGroups: []string{"evergate.dev"}, Resources: []string{"namespaces"}, ResourceNames: []string{"openebs"}, Verbs: []string{"opt-in"},
+		APIGroups: []string{"evergate.dev"}, Resources: []string{"namespaces"},
+		ResourceNames: []string{"openebs"}, Verbs: []string{"opt-in"},
 	}}}
 	if _, err := c.admin.RbacV1().ClusterRoles().Create(t.Context(), role, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
@@ -208,7 +212,9 @@ func (c *cluster) testOneName(t *testing.T) {
 	c.bind(t, "operator", "namespaces")
 	c.bind(t, "operator", role.Name)
 	operator := c.as(t, "operator")
-	await(t, "the operator may", func(ctx context.Context) bool { return createLabelled(ctx, operator, "openebs", nil) == nil })
+	await(t, "the operator may", func(ctx context.Context) bool {
+		return createLabelled(ctx, operator, "openebs", nil) == nil
+	})
 	checkExemptRefusal(t, createLabelled(t.Context(), operator, "longhorn-system", nil), "longhorn-system")
 }
 

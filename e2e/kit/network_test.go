@@ -97,8 +97,11 @@ func TestEgress(t *testing.T) {
 		},
 		"jaeger": {
 			"evergate-traces",
-			networkingv1.NetworkPolicyPeer{PodSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app.kubernetes.io/instance": "evergate-jaeger"}}},
-			[]networkingv1.NetworkPolicyPort{port(&tcp, intstr.FromString("otlp-grpc")), port(&tcp, intstr.FromString("otlp-http"))},
+			networkingv1.NetworkPolicyPeer{PodSelector: &metav1.LabelSelector{
+				MatchLabels: map[string]string{"app.kubernetes.io/instance": "evergate-jaeger"},
+			}},
+			[]networkingv1.NetworkPolicyPort{port(&tcp, intstr.FromString("otlp-grpc")),
+				port(&tcp, intstr.FromString("otlp-http"))},
 		},
 	} {
 		t.Run(component, func(t *testing.T) {

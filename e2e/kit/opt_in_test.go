@@ -100,7 +100,8 @@ func TestOptInGuard(t *testing.T) {
 
 func checkRefusal(t *testing.T, err error, namespace string) {
 	t.Helper()
-	const why = "that needs the verb opt-in on namespaces of the API group evergate.dev, as in the ClusterRole evergate-opt-in"
+	const why = "that needs the verb opt-in on namespaces of the API group evergate.dev, as in the ClusterRole " +
+		"evergate-opt-in"
 	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "of the namespace "+namespace+" is ") ||
 		!strings.HasSuffix(err.Error(), why) {
 		t.Errorf("not refused by the guard: %v", err)
@@ -110,7 +111,8 @@ func checkRefusal(t *testing.T, err error, namespace string) {
 // testTypes checks the expressions against the schema of namespaces, as kube-controller-manager does to write warnings
 // into the status.
 func testTypes(t *testing.T, c *cluster) {
-	guard, err := c.admin.AdmissionregistrationV1().ValidatingAdmissionPolicies().Get(t.Context(), "evergate-opt-in", metav1.GetOptions{})
+	guard, err := c.admin.AdmissionregistrationV1().ValidatingAdmissionPolicies().Get(t.Context(), "evergate-opt-in",
+		metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,8 +136,9 @@ func testSentences(t *testing.T, tenant kubernetes.Interface) {
 		{"team", `"disabled"`, `is "enabled" and would be "disabled": `},
 		{"plain", `"enabled"`, `is not set and would be "enabled": `},
 	} {
-		want := `namespaces "` + test.namespace + `" is forbidden: ValidatingAdmissionPolicy 'evergate-opt-in' with binding 'evergate-opt-in' ` +
-			`denied request: the label evergate.dev/admission of the namespace ` + test.namespace + ` ` + test.want +
+		want := `namespaces "` + test.namespace + `" is forbidden: ValidatingAdmissionPolicy 'evergate-opt-in' with ` +
+			`binding 'evergate-opt-in' denied request: the label evergate.dev/admission of the namespace ` +
+			test.namespace + ` ` + test.want +
 			`that needs the verb opt-in on namespaces of the API group evergate.dev, as in the ClusterRole evergate-opt-in`
 		_, err := tenant.CoreV1().Namespaces().Patch(t.Context(), test.namespace, types.MergePatchType,
 			[]byte(`{"metadata": {"labels": {"`+optIn+`": `+test.value+`}}}`), metav1.PatchOptions{})
@@ -195,7 +198,8 @@ func (c *cluster) createUsers(t *testing.T) {
 		Verbs: []string{"create", "update", "patch"},
 	}}
 	optInToTeam := []rbacv1.PolicyRule{{
-		APIGroups: []string{"evergate.dev"}, Resources: []string{"namespaces"}, ResourceNames: []string{"team"}, Verbs: []string{"opt-in"},
+		APIGroups: []string{"evergate.dev"}, Resources: []string{"namespaces"},
+		ResourceNames: []string{"team"}, Verbs: []string{"opt-in"},
 	}}
 	for name, rules := range map[string][]rbacv1.PolicyRule{
 		"everything": everything, "namespaces": namespaces, "opt-in-to-team": optInToTeam,

@@ -100,7 +100,8 @@ func TestServed(t *testing.T) {
 		}
 	})
 	t.Run("a Pod from elsewhere is refused", func(t *testing.T) {
-		c.refused(t, createPod("team", pod("q", "quay.io/a/b:1"), dryRun), pods, "only-mirrors/images.from: spec.containers[0].image: ")
+		c.refused(t, createPod("team", pod("q", "quay.io/a/b:1"), dryRun), pods,
+			"only-mirrors/images.from: spec.containers[0].image: ")
 	})
 	t.Run("a Service is refused", func(t *testing.T) {
 		svc := &corev1.Service{
@@ -153,7 +154,8 @@ func (c *cluster) refused(t *testing.T, do write, hook, sentence string) {
 
 func checkDenial(t *testing.T, err error, hook, sentence string) {
 	t.Helper()
-	if want := `admission webhook "` + hook + `" denied the request: ` + sentence; err == nil || !strings.Contains(err.Error(), want) {
+	if want := `admission webhook "` + hook + `" denied the request: ` + sentence; err == nil ||
+		!strings.Contains(err.Error(), want) {
 		t.Errorf("got %v\nwant %s", err, want)
 	}
 }
@@ -227,7 +229,8 @@ func (c *cluster) eachWebhook(t *testing.T, change func(*admissionv1.WebhookClie
 	for i := range validating.Webhooks {
 		change(&validating.Webhooks[i].ClientConfig)
 	}
-	if _, err := api.ValidatingWebhookConfigurations().Update(t.Context(), validating, metav1.UpdateOptions{}); err != nil {
+	if _, err := api.ValidatingWebhookConfigurations().Update(t.Context(), validating,
+		metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -102,7 +102,8 @@ components:
 - ../../kustomize/components/preflight
 - ../../kustomize/components/prometheus
 transformers: [../../kustomize/wiring]`)))
-	for _, name := range []string{"evergate-kube-apiserver", "evergate-preflight", "evergate-jaeger", "evergate-dashboard"} {
+	for _, name := range []string{"evergate-kube-apiserver", "evergate-preflight", "evergate-jaeger",
+		"evergate-dashboard"} {
 		if !strings.Contains(out, "name: "+name+"\n") {
 			t.Fatalf("there is no %s", name)
 		}
@@ -126,7 +127,8 @@ func TestSettings(t *testing.T) {
 		replaced       []string // in what is rendered: old, new
 	}{
 		{"mirrors", `["a.example/", "b.example/x/"]`, []string{`["mirror.corp.example/"]`, `["a.example/", "b.example/x/"]`}},
-		{"monitoringNamespace", "metrics", []string{"kubernetes.io/metadata.name: monitoring\n", "kubernetes.io/metadata.name: metrics\n"}},
+		{"monitoringNamespace", "metrics", []string{"kubernetes.io/metadata.name: monitoring\n",
+			"kubernetes.io/metadata.name: metrics\n"}},
 		{"collector", "http://collector.tracing.svc:14317", []string{
 			"value: http://otel-collector.observability.svc:4317\n", "value: http://collector.tracing.svc:14317\n",
 			"kubernetes.io/metadata.name: observability\n", "kubernetes.io/metadata.name: tracing\n",

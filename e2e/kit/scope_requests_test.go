@@ -24,7 +24,8 @@ func podRequests() []request {
 		{Name: "e", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
 		{Name: "v", VolumeSource: corev1.VolumeSource{Image: &corev1.ImageVolumeSource{Reference: foreign}}},
 	}
-	annotated.Labels, annotated.Annotations = map[string]string{"a": "b"}, map[string]string{"evergate.dev/original-images": "forged"}
+	annotated.Labels = map[string]string{"a": "b"}
+	annotated.Annotations = map[string]string{"evergate.dev/original-images": "forged"}
 	lookalike, mirrorPod := pod("", "mirror.corp.example.evil/nginx:1"), pod("", foreign)
 	mirrorPod.Annotations = map[string]string{"kubernetes.io/config.mirror": "x"}
 	first := pod("p", foreign)
@@ -55,13 +56,15 @@ func podRequests() []request {
 			p.Spec.Tolerations = append(p.Spec.Tolerations, corev1.Toleration{Key: "k", Operator: corev1.TolerationOpExists})
 		}), nil},
 		{"the image of a Pod", changePod("", func(p *corev1.Pod) { p.Spec.Containers[0].Image = "quay.io/x/y:1" }), all},
-		{"an image of a mirror", changePod("", func(p *corev1.Pod) { p.Spec.Containers[0].Image = mirrored }), []string{mutate, pods}},
+		{"an image of a mirror", changePod("", func(p *corev1.Pod) { p.Spec.Containers[0].Image = mirrored }),
+			[]string{mutate, pods}},
 		{"the status of a Pod", changePod("status", func(p *corev1.Pod) { p.Status.Phase = corev1.PodRunning }), nil},
 		{"the size of a Pod", changePod("resize", func(p *corev1.Pod) {
 			p.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2m")}
 		}), nil},
 		{"the binding of a Pod", func(ctx context.Context, api kubernetes.Interface) error {
-			b := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Target: corev1.ObjectReference{Kind: "Node", Name: "n"}}
+			b := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: "p"},
+				Target: corev1.ObjectReference{Kind: "Node", Name: "n"}}
 			return api.CoreV1().Pods("team").Bind(ctx, b, metav1.CreateOptions{})
 		}, nil},
 		{"an ephemeral container", changePod("ephemeralcontainers", func(p *corev1.Pod) {
@@ -79,7 +82,8 @@ func podRequests() []request {
 // namespaceRequests are the same Pod in namespaces that are none of Evergate's business, whatever label they bear.
 func namespaceRequests() []request {
 	var requests []request
-	for _, ns := range []string{"plain", "out", "default", "kube-system", "kube-public", "kube-node-lease", "cert-manager", "evergate-system"} {
+	for _, ns := range []string{"plain", "out", "default", "kube-system", "kube-public", "kube-node-lease", "cert-manager",
+		"evergate-system"} {
 		requests = append(requests, request{"a Pod in " + ns, createPod(ns, pod("", foreign), metav1.CreateOptions{}), nil},
 			request{"an Ingress in " + ns, createIngress(ns, metav1.CreateOptions{}), nil},
 			request{"a Service in " + ns, createService(ns, metav1.CreateOptions{}), nil},
@@ -93,16 +97,21 @@ func ingressRequests() []request {
 	yes, no := []string{ingress}, []string(nil)
 	return []request{
 		{"an Ingress", createIngress("team", metav1.CreateOptions{}), yes},
-		{"a finalizer of an Ingress", changeIngress(false, func(i *networkingv1.Ingress) { i.Finalizers = []string{"a.example/b"} }), no},
+		{"a finalizer of an Ingress", changeIngress(false,
+			func(i *networkingv1.Ingress) { i.Finalizers = []string{"a.example/b"} }), no},
 		{"the finalizer goes", changeIngress(false, func(i *networkingv1.Ingress) { i.Finalizers = nil }), no},
-		{"an annotation of an Ingress", changeIngress(false, func(i *networkingv1.Ingress) { i.Annotations = map[string]string{"a": "b"} }), yes},
+		{"an annotation of an Ingress", changeIngress(false,
+			func(i *networkingv1.Ingress) { i.Annotations = map[string]string{"a": "b"} }), yes},
 		{"the annotation goes", changeIngress(false, func(i *networkingv1.Ingress) { i.Annotations = nil }), yes},
-		{"a label of an Ingress", changeIngress(false, func(i *networkingv1.Ingress) { i.Labels = map[string]string{"a": "b"} }), yes},
+		{"a label of an Ingress", changeIngress(false, func(i *networkingv1.Ingress) {
+			i.Labels = map[string]string{"a": "b"}
+		}), yes},
 		{"a host", changeIngress(false, func(i *networkingv1.Ingress) { i.Spec.Rules[0].Host = "b.example" }), yes},
 		{"an address in the status", changeIngress(true, func(i *networkingv1.Ingress) {
 			i.Status.LoadBalancer.Ingress = []networkingv1.IngressLoadBalancerIngress{{IP: "192.0.2.1"}}
 		}), no},
-		{"an annotation through the status", changeIngress(true, func(i *networkingv1.Ingress) { i.Annotations = map[string]string{"c": "d"} }), yes},
+		{"an annotation through the status", changeIngress(true,
+			func(i *networkingv1.Ingress) { i.Annotations = map[string]string{"c": "d"} }), yes},
 		{"the deletion of an Ingress", func(ctx context.Context, api kubernetes.Interface) error {
 			return api.NetworkingV1().Ingresses("team").Delete(ctx, "i", metav1.DeleteOptions{})
 		}, no},
@@ -113,12 +122,16 @@ func serviceRequests() []request {
 	yes, no := []string{services}, []string(nil)
 	return []request{
 		{"a Service", createService("team", metav1.CreateOptions{}), yes},
-		{"a finalizer of a Service", changeService(false, func(s *corev1.Service) { s.Finalizers = []string{"a.example/b"} }), no},
+		{"a finalizer of a Service", changeService(false, func(s *corev1.Service) { s.Finalizers = []string{"a.example/b"} }),
+			no},
 		{"the finalizer goes", changeService(false, func(s *corev1.Service) { s.Finalizers = nil }), no},
-		{"an annotation of a Service", changeService(false, func(s *corev1.Service) { s.Annotations = map[string]string{"a": "b"} }), yes},
-		{"a port", changeService(false, func(s *corev1.Service) { s.Spec.Ports[0].TargetPort = intstr.FromInt32(8080) }), yes},
+		{"an annotation of a Service", changeService(false,
+			func(s *corev1.Service) { s.Annotations = map[string]string{"a": "b"} }), yes},
+		{"a port", changeService(false, func(s *corev1.Service) { s.Spec.Ports[0].TargetPort = intstr.FromInt32(8080) }),
+			yes},
 		{"the type", changeService(false, func(s *corev1.Service) { s.Spec.Type = corev1.ServiceTypeLoadBalancer }), yes},
-		{"an annotation through the status", changeService(true, func(s *corev1.Service) { s.Annotations = map[string]string{"c": "d"} }), yes},
+		{"an annotation through the status", changeService(true,
+			func(s *corev1.Service) { s.Annotations = map[string]string{"c": "d"} }), yes},
 		{"the deletion of a Service", func(ctx context.Context, api kubernetes.Interface) error {
 			return api.CoreV1().Services("team").Delete(ctx, "s", metav1.DeleteOptions{})
 		}, no},
@@ -135,8 +148,10 @@ func otherRequests() []request {
 		{"another ConfigMap beside the policy", createConfigMap("evergate-system", "c", create), nil},
 		{"the policy", createConfigMap("evergate-system", "evergate-policy", create), []string{policy}},
 		{"a label of the policy", changePolicy(func(cm *corev1.ConfigMap) { cm.Labels = map[string]string{"a": "b"} }), nil},
-		{"a key of the policy", changePolicy(func(cm *corev1.ConfigMap) { cm.Data = map[string]string{"a.yaml": ""} }), []string{policy}},
-		{"a binary key", changePolicy(func(cm *corev1.ConfigMap) { cm.BinaryData = map[string][]byte{"b.yaml": {}} }), []string{policy}},
+		{"a key of the policy", changePolicy(func(cm *corev1.ConfigMap) { cm.Data = map[string]string{"a.yaml": ""} }),
+			[]string{policy}},
+		{"a binary key", changePolicy(func(cm *corev1.ConfigMap) { cm.BinaryData = map[string][]byte{"b.yaml": {}} }),
+			[]string{policy}},
 		{"the deletion of the policy", func(ctx context.Context, api kubernetes.Interface) error {
 			return api.CoreV1().ConfigMaps("evergate-system").Delete(ctx, "evergate-policy", metav1.DeleteOptions{})
 		}, nil},
@@ -145,11 +160,13 @@ func otherRequests() []request {
 			return err
 		}, nil},
 		{"a Lease", func(ctx context.Context, api kubernetes.Interface) error {
-			_, err := api.CoordinationV1().Leases("team").Create(ctx, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "l"}}, create)
+			_, err := api.CoordinationV1().Leases("team").Create(ctx,
+				&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "l"}}, create)
 			return err
 		}, nil},
 		{"an EndpointSlice", func(ctx context.Context, api kubernetes.Interface) error {
-			slice := &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{Name: "e"}, AddressType: discoveryv1.AddressTypeIPv4}
+			slice := &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{Name: "e"},
+				AddressType: discoveryv1.AddressTypeIPv4}
 			_, err := api.DiscoveryV1().EndpointSlices("team").Create(ctx, slice, create)
 			return err
 		}, nil},

@@ -56,7 +56,8 @@ func TestScope(t *testing.T) {
 	if _, err := c.admin.CoreV1().Nodes().Create(t.Context(), node, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	for name, value := range map[string]string{"cert-manager": "enabled", "team": "enabled", "out": "disabled", "plain": ""} {
+	for name, value := range map[string]string{"cert-manager": "enabled", "team": "enabled", "out": "disabled",
+		"plain": ""} {
 		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{optIn: value}}}
 		if value == "" {
 			ns.Labels = nil

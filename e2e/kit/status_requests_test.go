@@ -48,8 +48,10 @@ func statusRequests() []request {
 		{"a port of an address", change(func(l *corev1.LoadBalancerStatus) {
 			l.Ingress[0].Ports = []corev1.PortStatus{{Port: 80, Protocol: corev1.ProtocolTCP}}
 		}), yes},
-		{"a label through the status", changeStatus(func(s *corev1.Service) { s.Labels = map[string]string{"a": "b"} }), []string{services}},
-		{"a finalizer through the status", changeStatus(func(s *corev1.Service) { s.Finalizers = []string{"a.example/b"} }), no},
+		{"a label through the status", changeStatus(func(s *corev1.Service) { s.Labels = map[string]string{"a": "b"} }),
+			[]string{services}},
+		{"a finalizer through the status", changeStatus(func(s *corev1.Service) { s.Finalizers = []string{"a.example/b"} }),
+			no},
 		{"an annotation and an address", changeStatus(func(s *corev1.Service) {
 			s.Annotations = map[string]string{"a": "b"}
 			s.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: "192.0.2.2"}}
@@ -91,7 +93,8 @@ func applyStatus(ip string) write {
 	return func(ctx context.Context, api kubernetes.Interface) error {
 		force := true
 		_, err := api.CoreV1().Services("team").Patch(ctx, "lb", types.ApplyPatchType, []byte(
-			`{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "lb"}, "status": {"loadBalancer": {"ingress": [{"ip": "`+ip+`"}]}}}`,
+			`{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "lb"}, "status": {"loadBalancer": {"ingress": `+
+				`[{"ip": "`+ip+`"}]}}}`,
 		), metav1.PatchOptions{FieldManager: "balancer", Force: &force}, "status")
 		return err
 	}

@@ -37,7 +37,8 @@ func documents(t *testing.T, stream []byte) [][]byte {
 func strict(t *testing.T) runtime.Decoder {
 	t.Helper()
 	types := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, certmanagerv1.AddToScheme, monitoringv1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, certmanagerv1.AddToScheme,
+		monitoringv1.AddToScheme} {
 		if err := add(types); err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +62,8 @@ func TestTypes(t *testing.T) {
 }
 
 func TestTypesAreStrict(t *testing.T) {
-	_, _, err := strict(t).Decode([]byte("apiVersion: v1\nkind: Service\nmetadata: {name: x}\nspec: {porst: []}"), nil, nil)
+	_, _, err := strict(t).Decode([]byte("apiVersion: v1\nkind: Service\nmetadata: {name: x}\nspec: {porst: []}"), nil,
+		nil)
 	if err == nil {
 		t.Error("an unknown field is not refused")
 	}

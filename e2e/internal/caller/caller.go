@@ -52,8 +52,10 @@ func New(svc *Service, caBundle []byte, routing Routing, timeout time.Duration) 
 
 // NewAuthenticated is New with the kubeconfig file that an --admission-control-config-file names: it calls as the user
 // in it whose name is the DNS name of the Service.
-func NewAuthenticated(svc *Service, caBundle []byte, routing Routing, timeout time.Duration, kubeconfig string) (*Client, error) {
-	manager, err := webhook.NewClientManager([]schema.GroupVersion{admissionv1.SchemeGroupVersion}, admissionv1.AddToScheme)
+func NewAuthenticated(svc *Service, caBundle []byte, routing Routing, timeout time.Duration,
+	kubeconfig string) (*Client, error) {
+	manager, err := webhook.NewClientManager([]schema.GroupVersion{admissionv1.SchemeGroupVersion},
+		admissionv1.AddToScheme)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +120,8 @@ func (r resolver) ResolveEndpoint(string, string, int32) (*url.URL, error) {
 
 // Call sends a review to a path of the webhook and checks the answer as the mutating or validating dispatcher of
 // k8s.io/apiserver does. An error is a failed call, the case that failurePolicy is for; a denial is not an error.
-func (c *Client) Call(ctx context.Context, path string, mutating bool, review *admissionv1.AdmissionReview) (*request.AdmissionResponse, error) {
+func (c *Client) Call(ctx context.Context, path string, mutating bool,
+	review *admissionv1.AdmissionReview) (*request.AdmissionResponse, error) {
 	c.calls.Add(1)
 	answer, err := c.call(ctx, path, mutating, review)
 	if err != nil {
@@ -127,7 +130,8 @@ func (c *Client) Call(ctx context.Context, path string, mutating bool, review *a
 	return answer, err
 }
 
-func (c *Client) call(ctx context.Context, path string, mutating bool, review *admissionv1.AdmissionReview) (*request.AdmissionResponse, error) {
+func (c *Client) call(ctx context.Context, path string, mutating bool,
+	review *admissionv1.AdmissionReview) (*request.AdmissionResponse, error) {
 	client, err := c.manager.HookClient(webhook.ClientConfig{
 		Name:     "test.evergate.dev",
 		CABundle: *c.bundle.Load(),

@@ -29,7 +29,8 @@ func (c *Cluster) Renew(t testing.TB, namespace, certificate string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Kubectl(t, "", "-n", namespace, "patch", "certificate", certificate, "--subresource=status", "--type=merge", "-p", string(patch))
+	c.Kubectl(t, "", "-n", namespace, "patch", "certificate", certificate, "--subresource=status", "--type=merge",
+		"-p", string(patch))
 	c.await(t, "certificate "+certificate+" of a new revision", time.Minute, func() bool {
 		is := c.certificate(t, namespace, certificate)
 		return is.Status.Revision != nil && (was.Status.Revision == nil || *is.Status.Revision > *was.Status.Revision)

@@ -59,7 +59,8 @@ func open() (*Cluster, error) {
 		c.Kubeconfig, c.rig = os.Getenv("KUBECONFIG"), false
 	}
 	if _, err := os.Stat(c.Kubeconfig); err != nil {
-		return nil, fmt.Errorf("there is no cluster: bring one up with make e2e-up, or set E2E_CLUSTER=existing and KUBECONFIG: %w", err)
+		return nil, fmt.Errorf("there is no cluster: bring one up with make e2e-up, or set E2E_CLUSTER=existing and "+
+			"KUBECONFIG: %w", err)
 	}
 	var err error
 	if c.Dir, err = e2eDir(); err != nil {

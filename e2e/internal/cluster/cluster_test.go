@@ -73,7 +73,8 @@ func TestUserIsKnownByName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	review, err := set.AuthenticationV1().SelfSubjectReviews().Create(t.Context(), &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+	review, err := set.AuthenticationV1().SelfSubjectReviews().Create(t.Context(), &authenticationv1.SelfSubjectReview{},
+		metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +89,8 @@ func TestImageHasOneMoreName(t *testing.T) {
 	const name = "mirror.example/one/more:1"
 	c.TagImage(t, Pause, name)
 	for _, node := range c.Nodes(t) {
-		if images := c.Exec(t, node.Name, "ctr", "--namespace", "k8s.io", "images", "list", "--quiet"); !strings.Contains(images, name) {
+		if images := c.Exec(t, node.Name, "ctr", "--namespace", "k8s.io", "images", "list",
+			"--quiet"); !strings.Contains(images, name) {
 			t.Errorf("%s has no %s", node.Name, name)
 		}
 	}

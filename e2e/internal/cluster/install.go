@@ -11,7 +11,8 @@ import (
 
 // Product says what is installed.
 type Product struct {
-	Overlay    string   // fail-open (default) or fail-closed: a directory of kustomize/overlays; a path is taken from Source
+	// fail-open (default) or fail-closed: a directory of kustomize/overlays; a path is taken from Source
+	Overlay    string
 	Components []string // directories of kustomize/components
 	Tag        string   // of the image; default: e2e, which make e2e-up has built and loaded from the working tree
 	Source     string   // the root of the repository whose kustomize/ is applied; default: this one
@@ -78,7 +79,8 @@ func (c *Cluster) overlay(t testing.TB, p Product) string {
 	if filepath.Base(overlay) == overlay {
 		base = filepath.Join(source, "kustomize", "overlays", overlay)
 	}
-	dir, err := filepath.EvalSymlinks(t.TempDir()) // kustomize follows links, and the path below must lead from where it ends up
+	// kustomize follows links, and the path below must lead from where it ends up
+	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,7 +32,8 @@ func Find() (Binaries, error) {
 		}
 	}
 	if newest == "" {
-		return "", fmt.Errorf("there is no kube-apiserver in %s: build it with e2e/rig/build.sh, which takes minutes", pattern)
+		return "", fmt.Errorf("there is no kube-apiserver in %s: build it with e2e/rig/build.sh, which takes minutes",
+			pattern)
 	}
 	return newest, nil
 }

@@ -93,6 +93,7 @@ func Each(n, atOnce int, f func() string) map[string]int {
 
 // Post is a request of a review to path, whose header announces length bytes of JSON.
 func Post(path string, length int) string {
-	return fmt.Sprintf("POST %s?timeout=30s HTTP/1.1\r\nHost: evergate\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n",
+	return fmt.Sprintf("POST %s?timeout=30s HTTP/1.1\r\nHost: evergate\r\nContent-Type: "+
+		"application/json\r\nContent-Length: %d\r\n\r\n",
 		path, length)
 }

@@ -43,7 +43,8 @@ func OpenTLS(ctx context.Context, addr string, n int, greet func(net.Conn) error
 }
 
 // OpenTLSWith is OpenTLS with a configuration, such as one with a client certificate.
-func OpenTLSWith(ctx context.Context, addr string, n int, config *tls.Config, greet func(net.Conn) error) (*Peers, error) {
+func OpenTLSWith(ctx context.Context, addr string, n int, config *tls.Config,
+	greet func(net.Conn) error) (*Peers, error) {
 	return open(ctx, n, greet, func(i int) (net.Conn, error) {
 		conn, err := dial(ctx, addr, i)
 		if err != nil {

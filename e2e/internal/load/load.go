@@ -122,7 +122,8 @@ func (b *Books) lost(err error, now time.Time) {
 func (b Books) String() string {
 	var s strings.Builder
 	fmt.Fprintf(&s, "calls %d, failures %d", b.Calls, b.Failures)
-	for _, why := range slices.SortedFunc(maps.Keys(b.Reasons), func(x, y string) int { return b.Reasons[y] - b.Reasons[x] }) {
+	for _, why := range slices.SortedFunc(maps.Keys(b.Reasons),
+		func(x, y string) int { return b.Reasons[y] - b.Reasons[x] }) {
 		fmt.Fprintf(&s, "\n  %6d × %s", b.Reasons[why], why)
 	}
 	return s.String()

@@ -45,7 +45,9 @@ func Routes() []Route {
 	}
 }
 
-func patch(kind types.PatchType, data string, subresource ...string) func(context.Context, kubernetes.Interface, *corev1.Namespace) error {
+func patch(
+	kind types.PatchType, data string, subresource ...string,
+) func(context.Context, kubernetes.Interface, *corev1.Namespace) error {
 	return func(ctx context.Context, c kubernetes.Interface, ns *corev1.Namespace) error {
 		value, ok := ns.Labels[Label]
 		quoted := `"` + value + `"`
@@ -61,7 +63,8 @@ func patch(kind types.PatchType, data string, subresource ...string) func(contex
 // Apply gives a namespace the label by server-side apply, taking it from whoever else has set it. It can change it, not
 // take it away.
 func Apply(ctx context.Context, c kubernetes.Interface, namespace, value string) error {
-	_, err := c.CoreV1().Namespaces().Apply(ctx, applycorev1.Namespace(namespace).WithLabels(map[string]string{Label: value}),
+	labelled := applycorev1.Namespace(namespace).WithLabels(map[string]string{Label: value})
+	_, err := c.CoreV1().Namespaces().Apply(ctx, labelled,
 		metav1.ApplyOptions{FieldManager: "tenant", Force: true})
 	return err
 }

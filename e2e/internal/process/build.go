@@ -23,7 +23,8 @@ func Build(ctx context.Context, root, path string, overlay map[string]string) er
 	}
 	cmd := exec.CommandContext(ctx, "go", append(args, ".")...)
 	cmd.Dir = root
-	cmd.Env = append(cmd.Environ(), "CGO_ENABLED=0") // its PWD is root as it is written here, as are the names in the overlay
+	// its PWD is root as it is written here, as are the names in the overlay
+	cmd.Env = append(cmd.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("build %s: %w\n%s", root, err, out)
 	}

@@ -33,7 +33,8 @@ func (p *Process) Confine(limit int64) (*Cgroup, error) {
 		return nil, fmt.Errorf("%w: %w", ErrNoCgroup, err)
 	}
 	settings["cgroup.procs"] = int64(p.PID())
-	for _, name := range []string{"memory.max", "memory.limit_in_bytes", "memory.kmem.tcp.limit_in_bytes", "cgroup.procs"} {
+	for _, name := range []string{"memory.max", "memory.limit_in_bytes", "memory.kmem.tcp.limit_in_bytes",
+		"cgroup.procs"} {
 		value, ok := settings[name]
 		if !ok {
 			continue

@@ -45,7 +45,8 @@ func Start(ctx context.Context, binary string, args ...string) (*Process, error)
 
 // StartWith is Start, with variables (name=value) beside those of this process's own environment.
 func StartWith(ctx context.Context, variables []string, binary string, args ...string) (*Process, error) {
-	args = append([]string{"serve", "--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0", "--log-format", "json"}, args...)
+	args = append([]string{"serve", "--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0", "--log-format", "json"},
+		args...)
 	p := &Process{cmd: exec.CommandContext(ctx, binary, args...), done: make(chan struct{})}
 	p.cmd.Env = append(os.Environ(), variables...)
 	logs, err := p.cmd.StderrPipe()

@@ -76,8 +76,8 @@ func (r *Report) Write(w io.Writer) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var b strings.Builder
-	b.WriteString("# The incident catalogue: the last run\n\nWritten by the run itself (`make e2e`); what the incidents are stands in " +
-		"[guarantees](../docs/guarantees.md).\n\n| | |\n| --- | --- |\n")
+	b.WriteString("# The incident catalogue: the last run\n\nWritten by the run itself (`make e2e`); what the incidents " +
+		"are stands in [guarantees](../docs/guarantees.md).\n\n| | |\n| --- | --- |\n")
 	for _, f := range r.about {
 		fmt.Fprintf(&b, "| %s | %s |\n", f.Name, cell(f.Value))
 	}

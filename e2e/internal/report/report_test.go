@@ -8,7 +8,8 @@ import (
 
 func TestWrite(t *testing.T) {
 	r := new(Report)
-	row := Row{Incident: "I1", What: "a restart", Guard: "the drain", Figures: []Figure{{"requests", "10"}}, Took: time.Second}
+	row := Row{Incident: "I1", What: "a restart", Guard: "the drain", Figures: []Figure{{"requests", "10"}},
+		Took: time.Second}
 	r.Add(row)
 	row.Control, row.Guard, row.Broken = true, "no drain", []string{"3 requests\nfailed | lost"}
 	r.Add(row)
@@ -25,7 +26,8 @@ func TestWrite(t *testing.T) {
 		"| I1 | a restart | held | 1s |",
 		"| I1 | control, no drain | breaks, as it must | 1s |",
 		"| I1 | control, no drain | **does not break: the test above sees nothing** | 1s |",
-		"## I1: a restart\n\nwith the drain: held.\n\n- requests: 10\n\ncontrol: no drain: breaks, as it must.\n\n- requests: 10\n- seen: 3 requests failed \\| lost\n",
+		"## I1: a restart\n\nwith the drain: held.\n\n- requests: 10\n\ncontrol: no drain: breaks, as it must.\n\n- " +
+			"requests: 10\n- seen: 3 requests failed \\| lost\n",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("it lacks %q:\n%s", want, &b)

@@ -37,7 +37,8 @@ func TestAPIServer(t *testing.T) {
 	// As docs/tracing.md does it: kubectl says the id, and a search for the id finds the trace.
 	said := kubectl(t, `{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web", "namespace": "team"},
 		"spec": {"containers": [{"name": "main", "image": "nginx:1"}]}}`, "create", "-f", "-", "-v=8")
-	ids := regexp.MustCompile(`(?m)POST[^ ]* .*namespaces/team/pods(?s:.*)Audit-Id: ([-0-9a-f]+)$`).FindStringSubmatch(said)
+	id := regexp.MustCompile(`(?m)POST[^ ]* .*namespaces/team/pods(?s:.*)Audit-Id: ([-0-9a-f]+)$`)
+	ids := id.FindStringSubmatch(said)
 	if ids == nil || !strings.Contains(said, "milliseconds=") {
 		t.Fatalf("kubectl does not say what is documented:\n%s", said)
 	}
@@ -61,7 +62,9 @@ func TestAPIServer(t *testing.T) {
 }
 
 // startAPIServer runs a control plane that traces all requests to j. kubectl returns what the command says to people.
-func startAPIServer(t *testing.T, j *Jaeger) (client kubernetes.Interface, kubectl func(t *testing.T, stdin string, args ...string) string) {
+func startAPIServer(t *testing.T, j *Jaeger) (
+	client kubernetes.Interface, kubectl func(t *testing.T, stdin string, args ...string) string,
+) {
 	t.Helper()
 	bin, err := controlplane.Find()
 	if err != nil {
@@ -136,7 +139,8 @@ func (w *webhook) install(t *testing.T, client kubernetes.Interface) {
 	must(t, err)
 }
 
-func createPod(ctx context.Context, client kubernetes.Interface, name string, options metav1.CreateOptions) (*corev1.Pod, error) {
+func createPod(ctx context.Context, client kubernetes.Interface, name string,
+	options metav1.CreateOptions) (*corev1.Pod, error) {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "nginx:1"}}},
@@ -177,7 +181,8 @@ func (j *Jaeger) awaitReviews(t *testing.T, auditID string, kinds ...string) *Tr
 func (t *Trace) call(kind string) (call, review *Span) {
 	call = t.Span(func(s *Span) bool { return s.OperationName == "Call "+kind+" webhook" })
 	review = t.Span(func(s *Span) bool {
-		return call != nil && t.Service(s) == "evergate" && s.Tag("evergate.uid") != "" && slices.Contains(t.ancestors(s), call)
+		return call != nil && t.Service(s) == "evergate" && s.Tag("evergate.uid") != "" &&
+			slices.Contains(t.ancestors(s), call)
 	})
 	return call, review
 }

@@ -106,7 +106,8 @@ func (c *costly) perReview() float64 { return c.seconds / float64(c.reviews) * 1
 
 // troubles are the states that a collector can be in.
 func troubles() map[string]func(testing.TB, string) *collector {
-	return map[string]func(testing.TB, string) *collector{"absent": absent, "hanging": hanging, "slow": slow, "dying": dying}
+	return map[string]func(testing.TB, string) *collector{"absent": absent, "hanging": hanging, "slow": slow,
+		"dying": dying}
 }
 
 // serve starts a server that sends its spans there, and waits until it has begun to, where it can.

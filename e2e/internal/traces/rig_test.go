@@ -131,7 +131,8 @@ func serve(t testing.TB, variables []string, args ...string) *webhook {
 	pool.AppendCertsFromPEM(ca.PEM)
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS13}}
 	t.Cleanup(transport.CloseIdleConnections)
-	return &webhook{p, ca, &http.Client{Transport: transport, Timeout: 30 * time.Second}} // as long as an API server waits at most
+	// as long as an API server waits at most
+	return &webhook{p, ca, &http.Client{Transport: transport, Timeout: 30 * time.Second}}
 }
 
 // end tells the process to end, and fails the test if it does not end well.
@@ -162,8 +163,10 @@ func review(uid, name, image string) []byte {
 }
 
 // post sends a review, with a traceparent unless that is empty.
-func (w *webhook) post(ctx context.Context, path, traceparent string, body []byte) (*admissionv1.AdmissionResponse, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+w.Addr+path+"?timeout=10s", bytes.NewReader(body))
+func (w *webhook) post(ctx context.Context, path, traceparent string,
+	body []byte) (*admissionv1.AdmissionResponse, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+w.Addr+path+"?timeout=10s",
+		bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}

@@ -29,9 +29,11 @@ func TestTraces(t *testing.T) {
 			traceID, caller := randomHex(16), randomHex(8)
 
 			// The caller's trace is not sampled: nothing of it must be kept.
-			_, err := w.post(t.Context(), "/mutate/pods", "00-"+randomHex(16)+"-"+randomHex(8)+"-00", review("unsampled", "p", "nginx:1"))
+			_, err := w.post(t.Context(), "/mutate/pods", "00-"+randomHex(16)+"-"+randomHex(8)+"-00",
+				review("unsampled", "p", "nginx:1"))
 			must(t, err)
-			rewritten, err := w.post(t.Context(), "/mutate/pods", "00-"+traceID+"-"+caller+"-01", review("rewritten", "web", "nginx:1"))
+			rewritten, err := w.post(t.Context(), "/mutate/pods", "00-"+traceID+"-"+caller+"-01",
+				review("rewritten", "web", "nginx:1"))
 			must(t, err)
 			denied, err := w.post(t.Context(), "/validate/pods", "", review("denied", "bad", "nginx:latest"))
 			must(t, err)
@@ -68,8 +70,10 @@ func (j *Jaeger) checkJoined(t *testing.T, traceID, caller string) {
 		t.Errorf("its service is %q", got)
 	}
 	checkTags(t, span.Tags, map[string]string{
-		"span.kind": "server", "http.request.method": "POST", "http.route": "/mutate/pods", "http.response.status_code": "200",
-		"evergate.operation": "CREATE", "evergate.resource": "v1/pods", "evergate.namespace": "team", "evergate.name": "web",
+		"span.kind": "server", "http.request.method": "POST", "http.route": "/mutate/pods",
+		"http.response.status_code": "200",
+		"evergate.operation":        "CREATE", "evergate.resource": "v1/pods", "evergate.namespace": "team",
+		"evergate.name":    "web",
 		"evergate.dry_run": "false", "evergate.outcome": "rewritten", "evergate.images_rewritten": "1",
 		"error": "", // neither is a denial
 	})

@@ -111,7 +111,8 @@ func inject(ctx context.Context, kubeconfig string) error {
 			return err
 		}
 	}
-	manager, err := ctrl.NewManager(config, ctrl.Options{Scheme: types, Metrics: server.Options{BindAddress: "0"}}) // no port
+	// no port
+	manager, err := ctrl.NewManager(config, ctrl.Options{Scheme: types, Metrics: server.Options{BindAddress: "0"}})
 	if err != nil {
 		return err
 	}
