@@ -17,7 +17,7 @@ test: test-unit test-calls test-kit test-traces ## all tests, with the race dete
 test-unit: ## the server's own tests
 	$(GO) test -race ./...
 
-# What the tests from outside are made of.
+# Parts of the end-to-end tests that have tests of their own.
 PARTS = ./internal/controlplane ./internal/load ./internal/process ./internal/report
 
 test-calls: ## the built server against kube-apiserver's own webhook client, rolled, renewed, overloaded, attacked
@@ -49,7 +49,7 @@ e2e-up: ## a real cluster on this machine, as root: three nodes, cert-manager, t
 	e2e/rig/image.sh build . e2e
 	e2e/rig/up.sh
 
-# What make e2e runs: given on its command line, and never by an environment that happens to have such variables.
+# What make e2e runs. Set on its command line only: the environment may have such variables by chance.
 RUN =
 SHORT =
 
@@ -60,7 +60,7 @@ INCIDENTS = cd e2e && $(KNOWN) EVERGATE_E2E_REQUIRED=1 EVERGATE_E2E_REPORT=$(if 
   $(GO) test -race -count=1 -p 1 -v $(if $(SHORT),-short) $(if $(RUN),-run '$(PATTERN)') ./internal/cluster ./incidents
 
 PATTERN = ^Test$(subst /,$$/,$(patsubst Test%,%,$(RUN)))$$
-# go test is content with a pattern that nothing matches.
+# go test accepts a pattern that matches no test.
 KNOWN = $(if $(RUN),tests=$$($(GO) test -race -list '$(firstword $(subst /, ,$(PATTERN)))' ./internal/cluster ./incidents) || { echo "$$tests"; exit 1; }; \
   echo "$$tests" | grep -q '^Test' || { echo "there is no test of $(RUN)"; exit 1; };)
 
@@ -69,38 +69,37 @@ e2e: ## the incidents, on that cluster; RUN=I6 for one, SHORT=1 for each once, w
 
 e2e-long: export EVERGATE_E2E_LONG = 1
 e2e-long: REPORT = report-long.md
-e2e-long: ## the same for as long as they take in earnest: hours
+e2e-long: ## the same at full length: hours
 	$(INCIDENTS) -timeout 8h
 
-e2e-down: ## stop that cluster and take away all that it made
+e2e-down: ## stop that cluster and remove all that it made
 	e2e/rig/down.sh
 
-check: format vet lint test ## all that a change must pass
+check: format vet lint test ## every check that a change must pass
 
 format: ## every Go file is gofmt-ed
 	@files=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$files" || { echo "not gofmt-ed:"; echo "$$files"; exit 1; }
 
-# With -race, here and below, as the tests are: what they depend on is compiled once and not again in another way.
+# With -race, here and below, like the tests, so that their dependencies are compiled once.
 vet: ## go vet, both modules
 	$(GO) vet -race ./...
 	cd e2e && $(GO) vet -race ./...
 
-# The scanner is another one where there is no assembly for it, and that must build too.
 lint: bin/golangci-lint ## the linters of .golangci.yml, both modules; shellcheck where it is installed
 	GOFLAGS="$$($(GO) env GOFLAGS) -race" bin/golangci-lint run ./...
 	cd e2e && GOFLAGS="$$($(GO) env GOFLAGS) -race" ../bin/golangci-lint run ./...
 	@! command -v shellcheck >/dev/null || shellcheck .ci/run $$(git ls-files '*.sh')
 
-bin/golangci-lint: # by each toolchain anew; go build sees whether it is up to date
+bin/golangci-lint: # anew for each toolchain; go build knows whether it is up to date
 	CGO_ENABLED=0 $(GO) build -trimpath -modfile=tools/go.mod -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 
 bench: ## what a review costs, against a bare TLS server; the figures go into docs/performance.md
 	$(GO) run ./bench -write docs/performance.md
 
-# Of the rows one in so many: 4 for a quick look.
+# Measures one row of so many: 4 for a quick look.
 ROWS = 1
 
-worst: ## what the reviews that cost the most cost: fails where one is not within its bounds; ROWS=4 for a quarter of them
+worst: ## the cost of the costliest reviews: fails where one is above its bounds; ROWS=4 for a quarter of them
 	$(GO) run ./bench -worst $(ROWS)
 
 profile: ## CPU and allocation profiles of each kind of review under load, into dist/profiles
@@ -110,7 +109,7 @@ bench-stages: ## decoding, deciding and encoding, against the stored baseline
 	mkdir -p dist && $(COMPILED) $(GO) test -run '^$$' -bench '$(STAGES)' -benchtime 100x -benchmem -count 6 $(STAGE_PACKAGES) > dist/stages.txt
 	$(TOOL) benchstat bench/baseline.txt dist/stages.txt; rm -f dist/stages.txt
 
-bench-decoders: ## the scanner against JSON decoders of others
+bench-decoders: ## the scanner against other JSON decoders
 	cd bench/decoders && $(GO) test -run '^$$' -bench . -benchmem
 
 # The stages of a review, which allocs and bench-stages measure.
@@ -120,7 +119,7 @@ STAGE_PACKAGES = ./review ./policy ./handlers
 # As the binary is compiled.
 COMPILED = CGO_ENABLED=0 GOFLAGS="$$($(GO) env GOFLAGS) -trimpath -tags=grpcnotrace"
 
-allocs: ## allocations of each stage, and of the worst reviews: fails when there are more than in bench/baseline.txt, or than may be
+allocs: ## allocations of each stage, and of the worst reviews: fails above bench/baseline.txt or a bound
 	@export $(COMPILED); \
 	  $(GO) test -run '^(TestWorst|FuzzCost)$$' ./handlers && \
 	  $(GO) test -run '^$$' -bench '$(STAGES)' -benchtime 100x -benchmem $(STAGE_PACKAGES) | $(GO) run ./bench/allocs bench/baseline.txt
@@ -128,11 +127,11 @@ allocs: ## allocations of each stage, and of the worst reviews: fails when there
 allocs-baseline: ## write the baseline anew
 	$(COMPILED) $(GO) test -run '^$$' -bench '$(STAGES)' -benchtime 100x -benchmem -count 6 $(STAGE_PACKAGES) > bench/baseline.txt
 
-goodput: ## what is answered under one, two and four times the load that can be served
+goodput: ## reviews answered under one, two and four times the load that can be served
 	cd e2e && $(GO) test -run '^$$' -bench Goodput -benchtime 1x -v ./calls
 
 # Until Go 1.27 a fuzz target now and then fails at the end of its time with nothing but "context deadline exceeded"
-# (https://go.dev/issue/75804). That is let pass if no input was saved, which go test would name, and all that are known still pass.
+# (https://go.dev/issue/75804). It passes if no input was saved, which go test would name, and all known inputs still pass.
 fuzz: ## every fuzz target, $(FUZZTIME) each
 	@out=$$(mktemp); trap 'rm -f "$$out"' EXIT; \
 	  for pkg in $$($(GO) list ./...); do for f in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// connections is how many callers call at one time where cost is measured.
+// connections is how many clients call at one time where cost is measured.
 const connections = 8
 
 // cost is what one review costs: processor time of the server process, user and system.
@@ -73,9 +73,9 @@ func (r *rig) sit(ctx context.Context, costs []*cost, rounds int, round int64) e
 	client := r.client()
 	for _, c := range costs {
 		turns := []turn{
-			{newCaller(c.review, floor, client), floor, &c.floor},
-			{newCaller(c.review, example, client), example, &c.example},
-			{newCaller(c.review, many, client), many, &c.many},
+			{newSender(c.review, floor, client), floor, &c.floor},
+			{newSender(c.review, example, client), example, &c.example},
+			{newSender(c.review, many, client), many, &c.many},
 		}
 		if err := takeTurns(ctx, turns, rounds, max(1, round/c.review.weight())); err != nil {
 			return fmt.Errorf("%s: %w", c.review.name, err)
@@ -88,7 +88,7 @@ func (r *rig) sit(ctx context.Context, costs []*cost, rounds int, round int64) e
 func takeTurns(ctx context.Context, turns []turn, rounds int, n int64) error {
 	for i := range rounds + 1 {
 		for j := range turns {
-			t := turns[(i+j)%len(turns)] // nobody always comes after the same one
+			t := turns[(i+j)%len(turns)] // no server always comes after the same one
 			micros, err := t.take(ctx, n)
 			if err != nil {
 				return fmt.Errorf("%s: %w", t.server.name, err)
@@ -103,7 +103,7 @@ func takeTurns(ctx context.Context, turns []turn, rounds int, n int64) error {
 
 // turn is what one server does in one round.
 type turn struct {
-	*caller
+	*sender
 	server  *server
 	figures *[]float64
 }

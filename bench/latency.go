@@ -18,8 +18,9 @@ type latencies struct {
 
 func (l *latencies) ratio() float64 { return median(quotients(l.example, l.floor)) }
 
-// quiet reports whether the figures tell of the servers. The floor needs a tenth of a millisecond of a core for a call:
-// where one of a hundred takes more than a hundred times that, it has waited for the machine, and any server would.
+// quiet reports whether the figures are those of the servers. The floor needs a tenth of a millisecond of a core for a
+// call: where one of a hundred takes more than a hundred times that, it has waited for the machine, and any server
+// would.
 func (l *latencies) quiet() bool { return median(l.floor) <= 10 }
 
 // measureLatency sends typical Pods at the same rate to the floor and to evergate, in turn. Both have been called
@@ -37,7 +38,7 @@ func (r *rig) measureLatency(ctx context.Context, w io.Writer, typical *review, 
 	}
 	defer example.stop()
 	client := r.client()
-	ours, theirs := newCaller(typical, example, client), newCaller(typical, floor, client)
+	ours, theirs := newSender(typical, example, client), newSender(typical, floor, client)
 	if _, err := theirs.saturate(ctx, idleConnections, round); err != nil {
 		return nil, err
 	}
@@ -51,11 +52,11 @@ func (r *rig) measureLatency(ctx context.Context, w io.Writer, typical *review, 
 	}
 	l := &latencies{rate: median(rates[1:]) / 2} // the first opens the connections and warms up
 	turns := []struct {
-		*caller
+		*sender
 		figures *[]float64
 	}{{theirs, &l.floor}, {ours, &l.example}}
 	for range rounds {
-		slices.Reverse(turns) // nobody always comes second
+		slices.Reverse(turns) // no server always comes second
 		for _, t := range turns {
 			took, err := t.pace(ctx, l.rate, round)
 			if err != nil {

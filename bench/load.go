@@ -32,8 +32,8 @@ func newClient(roots *x509.CertPool) *http.Client {
 	}}
 }
 
-// caller sends one review, again and again, each time with another uid, and verifies every answer.
-type caller struct {
+// sender sends one review, again and again, each time with another uid, and verifies every answer.
+type sender struct {
 	*review
 	client *http.Client
 	url    string
@@ -50,20 +50,20 @@ type right struct {
 	after  []byte
 }
 
-func newCaller(r *review, s *server, client *http.Client) *caller {
-	return &caller{
+func newSender(r *review, s *server, client *http.Client) *sender {
+	return &sender{
 		review: r, client: client, url: "https://" + s.addr + r.path + "?timeout=10s", right: new(right), floor: s.floor,
 	}
 }
 
 // worker makes calls one after the other. It has a body of its own to write uids into.
 type worker struct {
-	*caller
+	*sender
 	body []byte
 	got  bytes.Buffer
 }
 
-func (c *caller) worker() *worker { return &worker{caller: c, body: slices.Clone(c.review.body)} }
+func (c *sender) worker() *worker { return &worker{sender: c, body: slices.Clone(c.review.body)} }
 
 // call makes one call and returns how long its answer took.
 func (w *worker) call(ctx context.Context) (time.Duration, error) {
@@ -112,13 +112,13 @@ func (w *worker) check(uid, answer []byte) error {
 }
 
 // saturate has n workers call as fast as they can for a time. It returns how many calls were answered.
-func (c *caller) saturate(ctx context.Context, n int, d time.Duration) (calls int64, err error) {
+func (c *sender) saturate(ctx context.Context, n int, d time.Duration) (calls int64, err error) {
 	end := time.Now().Add(d)
 	return c.repeat(ctx, n, func(int64) bool { return time.Now().Before(end) })
 }
 
-// repeat has n workers call as long as more says so, which is told how many calls have begun.
-func (c *caller) repeat(ctx context.Context, n int, more func(begun int64) bool) (calls int64, err error) {
+// repeat has n workers call as long as more returns true for the number of calls that have begun.
+func (c *sender) repeat(ctx context.Context, n int, more func(begun int64) bool) (calls int64, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var begun, done atomic.Int64
@@ -140,8 +140,8 @@ func (c *caller) repeat(ctx context.Context, n int, more func(begun int64) bool)
 
 // pace makes calls at a rate, evenly, for a time. It returns how long each took from the moment that it was due, so
 // that one that had to wait for those before it counts its wait. As many as the client keeps connections for may be
-// under way: one more would cost a handshake, as much as ten reviews, and make the next ones late as well.
-func (c *caller) pace(ctx context.Context, perSecond float64, d time.Duration) ([]time.Duration, error) {
+// under way: one more would cost a handshake, as much as ten reviews, and delay the next ones as well.
+func (c *sender) pace(ctx context.Context, perSecond float64, d time.Duration) ([]time.Duration, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	took := make([]time.Duration, int(d.Seconds()*perSecond))

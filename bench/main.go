@@ -48,7 +48,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "bench: -rounds and -round are at least 1, and -reviews 10")
 		os.Exit(2)
 	}
-	// A connection that the server has closed brings one too, and an output that nobody reads is no reason to leave
+	// A connection that the server has closed brings one too, and an output without a reader is no reason to leave
 	// servers behind.
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -114,11 +114,11 @@ func (r *rig) measure(ctx context.Context, o options, reviews []*review) (err er
 	fmt.Fprintln(out)
 	failed := false
 	for _, row := range rep.rows() {
-		verdict := "pass"
+		result := "pass"
 		if !row.pass {
-			verdict, failed = "FAIL", true
+			result, failed = "FAIL", true
 		}
-		fmt.Fprintf(out, "%s  %-60s %10s  at most %s\n", verdict, row.what, row.got, row.limit)
+		fmt.Fprintf(out, "%s  %-60s %10s  at most %s\n", result, row.what, row.got, row.limit)
 	}
 	if o.write != "" {
 		err = rep.write(o.write)

@@ -28,7 +28,7 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// A server that answers nobody for 100 ms makes calls late that it has not even been sent.
+// A server that answers no call for 100 ms delays calls that were not even sent yet.
 func TestPaceCountsWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answering := make(chan struct{})
@@ -37,7 +37,7 @@ func TestPaceCountsWaiting(t *testing.T) {
 			<-answering
 			return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(""))}, nil
 		})}
-		c := newCaller(reviews()[0], &server{floor: true}, client)
+		c := newSender(reviews()[0], &server{floor: true}, client)
 		took, err := c.pace(t.Context(), 1000, 200*time.Millisecond)
 		if err != nil {
 			t.Fatal(err)
@@ -63,7 +63,7 @@ func TestCheck(t *testing.T) {
 		"differs after the uid": {"2-2", "q", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newCaller(line(t, "Service"), &server{}, nil).worker()
+			w := newSender(line(t, "Service"), &server{}, nil).worker()
 			if err := w.check([]byte("1-1"), fmt.Appendf(nil, frame, "1-1", "p")); err != nil {
 				t.Fatal(err)
 			}

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// crowd is how many callers call at one time where memory is measured.
+// crowd is how many clients call at one time where memory is measured.
 const crowd = 64
 
 // memories is the resident memory of evergate, in bytes.
@@ -21,8 +21,8 @@ type memories struct {
 // drift is how many times as much it holds at the end of the long run as after a tenth of it.
 func (m *memories) drift() float64 { return float64(m.tenths[len(m.tenths)-1]) / float64(m.tenths[0]) }
 
-// measureMemory lets 64 callers send each body for a time, and then, to another process, the typical one often: in the
-// first what grows would fill the room that the largest bodies have left before anybody saw it.
+// measureMemory lets 64 clients send each body for a time, and then, to another process, the typical one often: in the
+// first what grows would fill the room that the largest bodies have left, unseen.
 func (r *rig) measureMemory(ctx context.Context, w io.Writer, reviews []*review, each time.Duration,
 	length int64) (*memories, error) {
 	m := &memories{length: length}
@@ -47,7 +47,7 @@ func (r *rig) measureBodies(ctx context.Context, w io.Writer, reviews []*review,
 	}
 	m.idle = now.now
 	for _, review := range reviews {
-		if _, err := newCaller(review, s, client).saturate(ctx, crowd, each); err != nil {
+		if _, err := newSender(review, s, client).saturate(ctx, crowd, each); err != nil {
 			return err
 		}
 		if now, err = s.memory(); err != nil {
@@ -65,7 +65,7 @@ func (r *rig) measureDrift(ctx context.Context, w io.Writer, typical *review, m 
 		return err
 	}
 	defer s.stop()
-	calls := newCaller(typical, s, r.client())
+	calls := newSender(typical, s, r.client())
 	fmt.Fprintf(w, "  %d typical Pods, after each tenth:", m.length)
 	for range 10 {
 		if _, err := calls.repeat(ctx, crowd, func(begun int64) bool { return begun <= m.length/10 }); err != nil {

@@ -33,7 +33,7 @@ type server struct {
 // machines comparable.
 const procs = "GOMAXPROCS=2"
 
-// start runs a server and waits until it is ready. The caller must stop it.
+// start runs a server and waits until it is ready. The client must stop it.
 func start(ctx context.Context, name, binary string, args ...string) (*server, error) {
 	s := &server{name: name, cmd: exec.CommandContext(ctx, binary, args...), log: new(tail)}
 	s.cmd.Env = []string{procs}

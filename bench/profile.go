@@ -31,7 +31,7 @@ func (r *rig) profileReview(ctx context.Context, w io.Writer, review *review, di
 		return err
 	}
 	defer s.stop()
-	c := newCaller(review, s, r.client())
+	c := newSender(review, s, r.client())
 	if _, err := c.saturate(ctx, connections, time.Second); err != nil { // warm up
 		return err
 	}

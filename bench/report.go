@@ -71,11 +71,11 @@ func (r *report) markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s; `make bench`.\n\n| | measured | at most | |\n| --- | --- | --- | --- |\n", machine())
 	for _, row := range r.rows() {
-		verdict := "pass"
+		result := "pass"
 		if !row.pass {
-			verdict = "**fail**"
+			result = "**fail**"
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", row.what, row.got, row.limit, verdict)
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", row.what, row.got, row.limit, result)
 	}
 	b.WriteString("\nProcessor time of the server process a review, in microseconds:\n\n" +
 		"| review | floor | evergate | many entries |\n| --- | --- | --- | --- |\n")

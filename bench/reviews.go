@@ -25,7 +25,7 @@ type review struct {
 	uid   int // where it stands in body
 }
 
-// reviews returns what costs are told in.
+// reviews returns the reviews whose costs are measured.
 func reviews() []*review {
 	lines := map[string]review{
 		"pod-small":   {name: "small Pod, images rewritten", path: "/mutate/pods", limit: 1.75},

@@ -7,7 +7,7 @@ import (
 )
 
 // networkPolicy: where NetworkPolicies restrict what reaches Evergate's Pods, one of them lets the serving port be
-// reached from everywhere or from addresses. API servers are no Pods, so that no selector of Pods lets them in.
+// reached from everywhere or from addresses. API servers are no Pods, so that no selector of Pods allows them.
 func networkPolicy() check {
 	return check{
 		id: "network-policy", severity: Error,

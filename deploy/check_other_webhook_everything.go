@@ -8,7 +8,7 @@ import (
 
 // otherEverything: no webhook of another product matches every resource in every API group, kube-system included. It
 // need not fail closed: one that does not answer delays each write by its timeout, which is more than leases and the
-// API server's own ConfigMaps can bear. Whether matchConditions spare kube-system is not evaluated.
+// API server's own ConfigMaps can bear. Whether matchConditions exclude kube-system is not evaluated.
 func otherEverything() check {
 	return check{
 		id: "other-webhook-everything", severity: Warning,

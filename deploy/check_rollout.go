@@ -1,6 +1,6 @@
 package deploy
 
-// rollout: a replica is ready before another one goes. Nothing is asked of a single replica, which is one too few
+// rollout: a replica is ready before another one goes. A single replica is exempt, which is one too few
 // anyway.
 func rollout() check {
 	return check{

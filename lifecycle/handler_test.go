@@ -121,7 +121,7 @@ func TestGoodbyeWhateverIsAsked(t *testing.T) {
 }
 
 // A request without a body has no deadline by which it must have been read: net/http would take one that passes for a
-// caller that has gone, and from then on cancel every request on the connection.
+// client that is gone, and from then on cancel every request on the connection.
 func TestNoBodyNoReadDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()

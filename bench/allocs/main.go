@@ -1,5 +1,5 @@
 // Allocs compares the allocations of benchmarks with a stored baseline, and fails when there are more. Unlike times
-// they do not depend on the machine, so that a gate can be made of them.
+// they do not depend on the machine, so that the gate can compare them.
 //
 //	go test -run '^$' -bench . -benchmem ./review | go run ./bench/allocs bench/baseline.txt
 //
@@ -51,19 +51,19 @@ func compare(want, got map[string]int64, w io.Writer) error {
 	for _, name := range names(want, got) {
 		before, known := want[name]
 		now, there := got[name]
-		verdict := "ok"
+		result := "ok"
 		switch {
 		case !there:
-			verdict = "is in the baseline only: has it been renamed, or has its package failed?"
+			result = "is in the baseline only: has it been renamed, or has its package failed?"
 		case !known:
-			verdict = "is not in the baseline: make allocs-baseline"
+			result = "is not in the baseline: make allocs-baseline"
 		case now > before+max(1, before/50):
-			verdict = "more than before: see what allocates, or say in the commit why and make allocs-baseline"
+			result = "more than before: see what allocates, or say in the commit why and make allocs-baseline"
 		case now < before:
-			verdict = "ok, fewer than before: make allocs-baseline"
+			result = "ok, fewer than before: make allocs-baseline"
 		}
-		fmt.Fprintf(w, "%-60s %6d allocs, baseline %6d  %s\n", name, now, before, verdict)
-		if !strings.HasPrefix(verdict, "ok") {
+		fmt.Fprintf(w, "%-60s %6d allocs, baseline %6d  %s\n", name, now, before, result)
+		if !strings.HasPrefix(result, "ok") {
 			wrong = append(wrong, name)
 		}
 	}

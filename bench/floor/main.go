@@ -1,5 +1,5 @@
 // Floor is the least that a webhook can cost: net/http with TLS reads the body and answers a constant. It decodes
-// nothing and decides nothing. What Evergate costs is told as a multiple of it.
+// nothing and decides nothing. What Evergate costs is given as a multiple of it.
 package main
 
 import (
@@ -44,8 +44,8 @@ func serve(cert, key string) error {
 	return s.ServeTLS(l, cert, key)
 }
 
-// review reads a body into memory of its size, in one piece, which is the least that somebody does who wants to have
-// it.
+// review reads a body into memory of its size, in one piece, which is the least that a webhook has
+// to do.
 func review(w http.ResponseWriter, r *http.Request) {
 	body := make([]byte, r.ContentLength)
 	if _, err := io.ReadFull(r.Body, body); err != nil {
@@ -54,5 +54,5 @@ func review(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(len(answer)))
-	_, _ = io.WriteString(w, answer) // it fails when the caller has gone
+	_, _ = io.WriteString(w, answer) // it fails when the client is gone
 }

@@ -22,7 +22,7 @@ func main() {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	mux.Handle("/debug/pprof/allocs", pprof.Handler("allocs"))
-	s := &http.Server{Handler: mux, ReadHeaderTimeout: time.Second} // its one caller is on this machine
+	s := &http.Server{Handler: mux, ReadHeaderTimeout: time.Second} // its one client is on this machine
 	go func() { _ = s.Serve(l) }()
 	os.Exit(cmd.Run(context.Background(), os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr))
 }

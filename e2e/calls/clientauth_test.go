@@ -16,7 +16,7 @@ import (
 	"github.com/evergate/evergate/e2e/internal/pki"
 )
 
-// With --client-ca-file reviews are answered only for callers with an accepted certificate, which kube-apiserver is
+// With --client-ca-file reviews are answered only for clients with an accepted certificate, which kube-apiserver is
 // given by a kubeconfig. Probes need none.
 func TestClientAuthentication(t *testing.T) {
 	clients, err := pki.NewCA("client-ca")
@@ -42,8 +42,8 @@ func TestClientAuthentication(t *testing.T) {
 		{"accepted", clients, "kube-apiserver", ""},
 		{"no certificate", nil, "", unauthorized},
 		{"signed by another CA", strangers, "kube-apiserver", unauthorized},
-		{"another name", clients, "somebody-else", failed +
-			`the client certificate "CN=somebody-else" bears none of the names that --client-name lists`},
+		{"another name", clients, "another-client", failed +
+			`the client certificate "CN=another-client" bears none of the names that --client-name lists`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			kubeconfig := ""

@@ -83,7 +83,7 @@ type curlLoop struct {
 	reached  chan struct{} // this is closed
 }
 
-// startCurl calls through the address, as the Service's name, with two callers.
+// startCurl calls through the address, as the Service's name, with two clients.
 func startCurl(t *testing.T, curl string, c *cluster, address string) *curlLoop {
 	t.Helper()
 	dir := t.TempDir()

@@ -12,14 +12,14 @@ import (
 	"github.com/evergate/evergate/e2e/internal/process"
 )
 
-// goodputTimeout is short, so that few callers are enough to overrun it.
+// goodputTimeout is short, so that few clients are enough to overrun it.
 const goodputTimeout = 2 * time.Second
 
-// Reviews that are answered when one, two and four times as many callers come as can be served, per second and per
+// Reviews that are answered when one, two and four times as many clients come as can be served, per second and per
 // second of the process's processor time. A benchmark and no test: a shared machine is no place to judge times. The
 // figures in docs/measurements.md come from here.
 //
-// So that the process is what is measured, and not the callers beside it, it has one core, and a policy that makes a
+// So that the process is what is measured, and not the clients beside it, it has one core, and a policy that makes a
 // review cost it several times what it costs to ask.
 func BenchmarkGoodput(b *testing.B) {
 	b.Setenv("GOMAXPROCS", "1")
@@ -29,7 +29,7 @@ func BenchmarkGoodput(b *testing.B) {
 	c.service.Set(p.Addr)
 
 	alone := c.goodput(b, p, 4, 1000)
-	// So many callers wait for a third of their time, and all are served. It has one core, so this is what it can do in
+	// So many clients wait for a third of their time, and all are served. It has one core, so this is what it can do in
 	// a second that nothing else takes from it.
 	saturated := int(alone.perCoreSecond() * goodputTimeout.Seconds() / 3)
 	for _, times := range []int{1, 2, 4} {
@@ -39,7 +39,7 @@ func BenchmarkGoodput(b *testing.B) {
 			for b.Loop() {
 				g = c.goodput(b, p, n, 8*int64(n))
 			}
-			b.ReportMetric(float64(n), "callers")
+			b.ReportMetric(float64(n), "clients")
 			b.ReportMetric(g.perSecond(), "answers/s")
 			b.ReportMetric(g.perCoreSecond(), "answers/cpu-s")
 			b.ReportMetric(0, "ns/op") // means nothing here
@@ -57,7 +57,7 @@ func (g goodput) perSecond() float64 { return float64(g.answered) / g.took.Secon
 
 func (g goodput) perCoreSecond() float64 { return float64(g.answered) / g.cpu.Seconds() }
 
-// goodput measures the calls that succeed while n callers call at one time.
+// goodput measures the calls that succeed while n clients call at one time.
 func (c *cluster) goodput(b *testing.B, p *process.Process, n int, calls int64) goodput {
 	b.Helper()
 	client, err := caller.New(c.service, c.ca.PEM, caller.ClusterIP, goodputTimeout)
@@ -70,7 +70,7 @@ func (c *cluster) goodput(b *testing.B, p *process.Process, n int, calls int64) 
 		}
 		return err
 	})
-	await(b, "callers", load.After(int64(n))) // all have come, and the line is as long as it gets
+	await(b, "clients", load.After(int64(n))) // all have come, and the line is as long as it gets
 	start, before := time.Now(), answered.Load()
 	cpu, err := p.CPU()
 	must(b, err)

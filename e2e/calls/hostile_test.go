@@ -31,19 +31,19 @@ const (
 	memoryBound = memoryLimit + 20<<20
 
 	maxConnections = 1024                  // lifecycle.DefaultMaxConnections
-	maxFiles       = 2*maxConnections + 64 // on both ports, and listeners, honest callers between two connections
+	maxFiles       = 2*maxConnections + 64 // on both ports, and listeners, honest clients between two connections
 
 	crowd         = 2500 // peers: more than maxConnections
-	honestCallers = 4
+	honestClients = 4
 )
 
-// Peers that mean harm, each kind against a process of its own, which honest callers call all the while. Not one of
+// Peers that mean harm, each kind against a process of its own, which honest clients call all the while. Not one of
 // the honest calls fails, and the process keeps to its bounds of memory and open files.
 func TestHostilePeers(t *testing.T) {
 	const (
-		// Each answer retires its connection, so that honest callers have to get in anew with every call.
+		// Each answer retires its connection, so that honest clients have to connect anew for every call.
 		anew = "--max-connection-age=1ms"
-		// Honest callers, and peers that have had an answer, keep their connections.
+		// Honest clients, and peers that have had an answer, keep their connections.
 		keep = "--max-connection-age=5m"
 	)
 	for _, test := range []struct {
@@ -74,7 +74,7 @@ func TestHostilePeers(t *testing.T) {
 	}
 }
 
-// siege is one process, its honest callers, and what is done to it.
+// siege is one process, its honest clients, and what is done to it.
 type siege struct {
 	*testing.T
 	server *process.Process
@@ -82,8 +82,8 @@ type siege struct {
 	behind sync.WaitGroup // peers that are still opening connections
 }
 
-// besiege starts a process and its honest callers, and judges what an attack has done to them. Peers that the attack
-// leaves behind stay until the honest callers have been served among them. It returns the peak of resident memory.
+// besiege starts a process and its honest clients, and judges what an attack has done to them. Peers that the attack
+// leaves behind stay until the honest clients have been served among them. It returns the peak of resident memory.
 func besiege(t *testing.T, attack func(context.Context, *siege), args ...string) int64 {
 	t.Helper()
 	t.Setenv("GOMEMLIMIT", strconv.Itoa(memoryLimit))
@@ -96,7 +96,7 @@ func (c *cluster) besiege(t *testing.T, client *caller.Client, attack func(conte
 	t.Helper()
 	s := &siege{T: t, server: c.start()}
 	c.service.Set(s.server.Addr)
-	s.load = c.load(client, honestCallers)
+	s.load = c.load(client, honestClients)
 	s.honest(50)
 
 	ctx, end := context.WithCancel(t.Context())
@@ -122,7 +122,7 @@ func (c *cluster) besiege(t *testing.T, client *caller.Client, attack func(conte
 // honest waits until n more honest calls have ended.
 func (s *siege) honest(n int64) {
 	s.Helper()
-	await(s.T, "honest callers", s.load.After(n))
+	await(s.T, "honest clients", s.load.After(n))
 }
 
 // peers opens n TLS connections that say something and stay until ctx ends.
@@ -133,7 +133,7 @@ func (s *siege) peers(ctx context.Context, n int, text string) *hostile.Peers {
 	return p
 }
 
-// peersThatWait is peers for those who say more than the server hears, so that they come to no end by themselves.
+// peersThatWait is peers for those that send more than the server reads, so that they never end by themselves.
 func (s *siege) peersThatWait(ctx context.Context, n int, text string) {
 	s.behind.Go(func() {
 		if _, err := hostile.OpenTLS(ctx, s.server.Addr, n, say(text)); err != nil && ctx.Err() == nil {
@@ -182,7 +182,7 @@ func slowHeaders(ctx context.Context, s *siege) {
 }
 
 func stoppedHeaders(ctx context.Context, s *siege) {
-	// net/http allows 4 KiB more than it is told.
+	// net/http allows 4 KiB more than MaxHeaderBytes.
 	s.peers(ctx, crowd, openHeader+strings.Repeat("x", 19<<10))
 }
 
@@ -256,7 +256,7 @@ func unread(ctx context.Context, s *siege) {
 	s.honest(300)
 }
 
-// The second half have had an answer and lie idle, as an API server's do. Honest callers who are new get in among them.
+// The second half have had an answer and lie idle, as an API server's do. New honest clients are served among them.
 func tenThousand(ctx context.Context, s *siege) {
 	s.peers(ctx, 5_000, "")
 	var newcomers sync.WaitGroup

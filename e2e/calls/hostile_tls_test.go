@@ -37,7 +37,7 @@ func TestHostileHandshakes(t *testing.T) {
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			// What the process takes without them, with the pages of its binary and what honest callers cost it.
+			// What the process takes without them, with the pages of its binary and what honest clients cost it.
 			const idle = 48 << 20
 			const bound = idle + maxConnections*perConnection
 			if peak := besiegeAuthenticated(t, test.attack); peak > bound {
@@ -47,7 +47,7 @@ func TestHostileHandshakes(t *testing.T) {
 	}
 }
 
-// besiegeAuthenticated is besiege with honest callers that have client certificates.
+// besiegeAuthenticated is besiege with honest clients that have client certificates.
 func besiegeAuthenticated(t *testing.T, attack func(context.Context, *siege)) int64 {
 	t.Helper()
 	t.Setenv("GOMEMLIMIT", fmt.Sprint(memoryLimit))

@@ -9,13 +9,13 @@ import (
 	"github.com/evergate/evergate/e2e/internal/process"
 )
 
-// The leaf is renewed 20 times under load, as cert-manager does it. The callers dial anew all the time (connections
+// The leaf is renewed 20 times under load, as cert-manager does it. The clients dial anew all the time (connections
 // are retired after one answer), so that every certificate is really served.
 func TestLeafRenewed(t *testing.T) {
 	c := newCluster(t, product(t), "--max-connection-age", "1ms")
 	p := c.start()
 	c.service.Set(p.Addr)
-	load := c.load(c.client(caller.ClusterIP), callers)
+	load := c.load(c.client(caller.ClusterIP), clients)
 	for i := range 20 {
 		await(t, "calls", load.After(200))
 		c.renewLeaf()
@@ -32,7 +32,7 @@ func TestCARenewedWithSameKey(t *testing.T) {
 	p := c.start()
 	c.service.Set(p.Addr)
 	client := c.client(caller.ClusterIP)
-	load := c.load(client, callers)
+	load := c.load(client, clients)
 	for i := range 5 {
 		await(t, "calls", load.After(200))
 		renewed, err := c.ca.Renew()
@@ -52,7 +52,7 @@ func TestPolicyReloaded(t *testing.T) {
 	c := newCluster(t, product(t))
 	p := c.start()
 	c.service.Set(p.Addr)
-	load := c.load(c.client(caller.ClusterIP), callers)
+	load := c.load(c.client(caller.ClusterIP), clients)
 	good, bad := 0, 0
 	for i := range 100 {
 		text := policy + fmt.Sprintf("# version %d\n", i)
@@ -77,12 +77,12 @@ func TestConnectionAge(t *testing.T) {
 	c := newCluster(t, product(t), "--max-connection-age", "1s")
 	p := c.start()
 	c.service.Set(p.Addr)
-	load := c.load(c.client(caller.ClusterIP), callers)
+	load := c.load(c.client(caller.ClusterIP), clients)
 	await(t, "calls", load.After(20_000))
 	report := load.Stop()
 	noneLost(t, report)
-	if report.Dials <= callers {
-		t.Errorf("%d connections for %d callers: none was retired", report.Dials, callers)
+	if report.Dials <= clients {
+		t.Errorf("%d connections for %d clients: none was retired", report.Dials, clients)
 	}
 }
 

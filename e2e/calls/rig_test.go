@@ -1,4 +1,4 @@
-// Package calls holds the tests of Evergate's first promise: not one call is lost. The callers are kube-apiserver's own
+// Package calls holds the tests of Evergate's first promise: not one call is lost. The clients are kube-apiserver's own
 // webhook client, the servers are processes of the built binary, and what happens to them is what happens in clusters.
 // Each test prints its figures; those in docs/measurements.md come from here.
 package calls
@@ -28,7 +28,7 @@ import (
 
 const (
 	root    = "../.."          // of the server's module
-	callers = 16               // enough to keep two cores busy
+	clients = 16               // enough to keep two cores busy
 	timeout = 10 * time.Second // the default of timeoutSeconds: this is about lost calls, not about slow machines
 )
 
@@ -148,7 +148,7 @@ func (c *cluster) client(routing caller.Routing) *caller.Client {
 	return client
 }
 
-// load starts callers that have Pods rewritten and judged in turn, and check what comes back.
+// load starts clients that have Pods rewritten and judged in turn, and check what comes back.
 func (c *cluster) load(client *caller.Client, n int) *caller.Load {
 	return caller.Start(c.t.Context(), client, n, func(ctx context.Context, i int64) error {
 		if i%2 == 0 {

@@ -9,8 +9,8 @@ import (
 
 const (
 	rollOvers = 20
-	// The Service is moved before the old process is told, so nothing has to propagate here; in a cluster the delay is
-	// what endpoints and kube-proxy need.
+	// The Service is moved before the old process gets its signal, so nothing has to propagate here; in a cluster the
+	// delay is what endpoints and kube-proxy need.
 	quickDrain = "--drain-delay=200ms"
 	drainCap   = "--drain-timeout=2s"
 )
@@ -60,7 +60,7 @@ func roll(t *testing.T, binary string, routing caller.Routing, calls int64, cont
 	c := newCluster(t, binary, quickDrain, drainCap)
 	old := c.start()
 	c.service.Set(old.Addr)
-	load := c.load(c.client(routing), callers)
+	load := c.load(c.client(routing), clients)
 	var ended []*process.Process
 	for range rollOvers {
 		await(t, "calls", load.After(calls))

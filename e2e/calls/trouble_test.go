@@ -9,8 +9,8 @@ import (
 	"github.com/evergate/evergate/e2e/internal/process"
 )
 
-// Four times as many callers as reviews are decided at once. Some wait, some are told to come back, and the API
-// server's client does come back; nobody is lost.
+// Four times as many clients as reviews are decided at once. Some wait, some are answered with 429, and the API
+// server's client retries; no call is lost.
 func TestOverload(t *testing.T) {
 	const bound = 4
 	c := newCluster(t, product(t), "--max-in-flight", strconv.Itoa(bound))
@@ -21,7 +21,7 @@ func TestOverload(t *testing.T) {
 	noneLost(t, load.Stop())
 }
 
-// One review hangs for ever. Its caller loses that call when its deadline passes; nobody else notices, since one hung
+// One review is stuck. Its client loses that call when its deadline passes; no other call is affected, since one stuck
 // review is not a hung process. When the process is told to stop, the shutdown deadline cuts the review off, and the
 // exit code says so.
 func TestHungReview(t *testing.T) {
@@ -35,7 +35,7 @@ func TestHungReview(t *testing.T) {
 		_, err := c.client(caller.ClusterIP).Call(t.Context(), "/validate/pods", false, podReview("hang.example/forever"))
 		hung <- err
 	}()
-	load := c.load(c.client(caller.ClusterIP), callers)
+	load := c.load(c.client(caller.ClusterIP), clients)
 	await(t, "calls", load.After(10_000))
 	err := <-hung
 	if err == nil {
@@ -55,7 +55,7 @@ func TestKilled(t *testing.T) {
 	c := newCluster(t, product(t))
 	victim, second, third := c.start(), c.start(), c.start()
 	c.service.Set(victim.Addr, second.Addr, third.Addr)
-	load := c.load(c.client(caller.ClusterIP), callers)
+	load := c.load(c.client(caller.ClusterIP), clients)
 	await(t, "calls", load.After(10_000))
 	must(t, victim.Signal(syscall.SIGKILL))
 	await(t, "the killed process", victim.Done())
@@ -63,10 +63,10 @@ func TestKilled(t *testing.T) {
 	await(t, "calls", load.After(10_000))
 	report := load.Stop()
 	t.Log(report)
-	// At the moment of the kill each caller has one call under way. Afterwards a caller may meet a pooled connection
+	// At the moment of the kill each client has one call under way. Afterwards a client may meet a pooled connection
 	// whose end the client has not seen yet, or be refused once, before the endpoint is gone.
-	if report.Failures > 3*callers {
-		t.Errorf("%d calls were lost, by %d callers", report.Failures, callers)
+	if report.Failures > 3*clients {
+		t.Errorf("%d calls were lost, by %d clients", report.Failures, clients)
 	}
 }
 

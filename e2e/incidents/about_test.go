@@ -33,8 +33,8 @@ func describeRun(begun time.Time, revision string) {
 	book.Describe("cert-manager", output("go", "list", "-m", "-f", "{{.Version}}", "github.com/cert-manager/cert-manager"))
 	book.Describe("machine", fmt.Sprintf("%d cores, %s, Linux %s; load average at the end: %s",
 		runtime.NumCPU(), firstLine("/proc/meminfo"), firstLine("/proc/sys/kernel/osrelease"), firstLine("/proc/loadavg")))
-	book.Describe("callers", fmt.Sprintf("%d through the API server, as fast as it answers; %d straight to the Service, "+
-		"with a pause of 20 ms", apiCallers, straightCallers))
+	book.Describe("clients", fmt.Sprintf("%d through the API server, as fast as it answers; %d straight to the Service, "+
+		"with a pause of 20 ms", apiClients, straightClients))
 }
 
 func output(name string, args ...string) string {

@@ -42,7 +42,7 @@ func newAttacker(t *testing.T, config *rest.Config, method, path, kind string, b
 	t.Helper()
 	conf, err := rest.TLSConfigFor(config)
 	must(t, err)
-	transport := &http.Transport{TLSClientConfig: conf, MaxIdleConnsPerHost: noisyCallers, ForceAttemptHTTP2: false}
+	transport := &http.Transport{TLSClientConfig: conf, MaxIdleConnsPerHost: noisyClients, ForceAttemptHTTP2: false}
 	t.Cleanup(transport.CloseIdleConnections)
 	client := &http.Client{Transport: transport, Timeout: time.Minute} // above what any request takes here
 	return &attacker{client: client, method: method, url: config.Host + path + "?dryRun=All", kind: kind, body: body}

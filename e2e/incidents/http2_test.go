@@ -46,7 +46,7 @@ spec:
   ports: [{port: 443, targetPort: 8443}]
 `
 
-// multiplexed is a caller that speaks HTTP/2 to that server: all calls over one connection.
+// multiplexed is a client that speaks HTTP/2 to that server: all calls over one connection.
 type multiplexed struct {
 	client *http.Client
 	url    string
@@ -54,7 +54,7 @@ type multiplexed struct {
 	load   *load.Load
 }
 
-// startHTTP2 brings the servers up and starts a caller.
+// startHTTP2 brings the servers up and starts a client.
 func (l *lab) startHTTP2(t *testing.T) *multiplexed {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "http2")

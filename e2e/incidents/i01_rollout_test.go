@@ -57,8 +57,8 @@ func restarts(t *testing.T, l *lab, control bool) outcome {
 	return o
 }
 
-// settle waits until the last roll-out has ended and all who drain are gone: what is lost at their very end is lost as
-// well.
+// settle waits until the last roll-out has ended and all draining replicas are gone: what is lost at their very end is
+// lost as well.
 func (l *lab) settle(t *testing.T) {
 	t.Helper()
 	l.Kubectl(t, "", "-n", system, "rollout", "status", deployment, "--timeout=5m")

@@ -28,8 +28,8 @@ func TestI2(t *testing.T) {
 	t.Run("delete", func(t *testing.T) {
 		try(t, incident{
 			id: "I2", what: "each replica deleted in turn under load", guard: guard, happen: deleteInTurn,
-			// The drain is as long as it is needed for the endpoint to go, and no longer: who never says goodbye waits
-			// in vain.
+			// The drain is as long as it is needed for the endpoint to go, and no longer: a process that never says
+			// Connection: close waits in vain.
 			product: patched(flag("--drain-timeout=12s")),
 			lacking: "a build that never says Connection: close",
 			without: func(t *testing.T, l *lab) {
@@ -89,7 +89,7 @@ func deleteInTurn(t *testing.T, l *lab, control bool) outcome {
 	return o
 }
 
-// silent loads a build of the product that never says goodbye, and returns its tag.
+// silent loads a build of the product that never says Connection: close, and returns its tag.
 func (l *lab) silent(t *testing.T) string {
 	t.Helper()
 	const tag = "silent"

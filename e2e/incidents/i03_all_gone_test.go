@@ -30,7 +30,7 @@ func TestI3(t *testing.T) {
 			happen:  allGone,
 			lacking: "a webhook that matches everything",
 			without: func(t *testing.T, l *lab) {
-				l.scaleToZero(t) // before there is somebody who would refuse it
+				l.scaleToZero(t) // before there is a webhook that would refuse it
 				matchEverything(t, l)
 			},
 		})
@@ -53,7 +53,7 @@ func TestI3(t *testing.T) {
 	})
 }
 
-// matchEverything adds what I3 was: every resource of every namespace, failing closed, at a Service that nobody is
+// matchEverything adds what I3 was: every resource of every namespace, failing closed, at a Service that no Pod is
 // behind.
 func matchEverything(t *testing.T, l *lab) {
 	path, fail, none := "/validate/pods", admissionv1.Fail, admissionv1.SideEffectClassNone
@@ -79,7 +79,7 @@ func matchEverything(t *testing.T, l *lab) {
 	})
 }
 
-// webhook adds somebody else's webhooks until the test ends. Webhook configurations are subject to no webhook.
+// webhook adds webhooks of another product until the test ends. Webhook configurations are subject to no webhook.
 func (l *lab) webhook(t *testing.T, config *admissionv1.ValidatingWebhookConfiguration) {
 	t.Helper()
 	api := l.api.AdmissionregistrationV1().ValidatingWebhookConfigurations()
@@ -92,8 +92,8 @@ func (l *lab) webhook(t *testing.T, config *admissionv1.ValidatingWebhookConfigu
 	must(t, err)
 }
 
-// allGone takes every replica away and then writes what a control plane writes, what is judged, and what is nobody's
-// business.
+// allGone takes every replica away and then writes what a control plane writes, what is judged, and what is
+// exempt.
 func allGone(t *testing.T, l *lab, control bool) outcome {
 	if !control {
 		l.scaleToZero(t)
@@ -137,7 +137,8 @@ func (l *lab) scaleToZero(t *testing.T) {
 	l.awaitReplicas(t, 0)
 }
 
-// refusals checks that what is judged is refused with a sentence that says by whom and why, and the rest let in.
+// refusals checks that what is judged is refused with a sentence that says by which webhook and why, and the rest
+// allowed.
 func (l *lab) refusals(t *testing.T) outcome {
 	t.Helper()
 	var o outcome

@@ -13,7 +13,7 @@ import (
 	"github.com/evergate/evergate/e2e/internal/cluster"
 )
 
-// I4: what fails closed can lock a cluster up. No nodes, hence no webhook, hence nothing is let in that would bring
+// I4: what fails closed can lock a cluster up. No nodes, hence no webhook, hence nothing is admitted that would bring
 // them back.
 
 func TestI4(t *testing.T) {
@@ -52,7 +52,7 @@ func TestI4(t *testing.T) {
 	})
 }
 
-// matchItself adds a webhook that fails closed and is asked about the Pods that would answer it.
+// matchItself adds a webhook that fails closed and is called about the Pods that would answer it.
 func matchItself(t *testing.T, l *lab) {
 	path, fail, none, one := "/validate/pods", admissionv1.Fail, admissionv1.SideEffectClassNone, int32(1)
 	ours, err := l.api.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), "evergate",
@@ -90,7 +90,7 @@ func fromZero(t *testing.T, l *lab, control bool, during func() outcome) outcome
 		l.awaitAnswers(t)
 		o.figure("three replicas answer", "%s after the start", time.Since(begun).Round(time.Second))
 	}
-	// Nodes that are replaced bring no Pods back with them: new ones have to be let in.
+	// Nodes that are replaced bring no Pods back with them: new ones have to be admitted.
 	nodes := l.Nodes(t)
 	for _, node := range nodes {
 		l.Off(t, node.Name)
@@ -119,7 +119,7 @@ func fromZero(t *testing.T, l *lab, control bool, during func() outcome) outcome
 		return err
 	})
 	if refused != "" {
-		o.breaks("no new replica is let in: %s", refused)
+		o.breaks("no new replica is admitted: %s", refused)
 		return o
 	}
 	l.awaitServed(t)

@@ -21,7 +21,7 @@ import (
 	"github.com/evergate/evergate/e2e/internal/process"
 )
 
-// I5: a webhook that fails open skips what it was to enforce, and nobody hears of it; and whoever may label a namespace
+// I5: a webhook that fails open skips what it was to enforce, without an error; and a user who may label a namespace
 // can take it out of all checks.
 
 func TestI5(t *testing.T) {
@@ -70,7 +70,7 @@ func TestI5(t *testing.T) {
 }
 
 const (
-	// notRewritten breaks the calls that rewrite, and only those: they lead to a path that nobody serves.
+	// notRewritten breaks the calls that rewrite, and only those: they lead to a path that is not served.
 	notRewritten = `- target: {kind: MutatingWebhookConfiguration, name: evergate}
   patch: |-
     - {op: replace, path: /webhooks/0/clientConfig/service/path, value: /nowhere}
@@ -80,7 +80,7 @@ const (
     - {op: replace, path: /webhooks/0/clientConfig/service/path, value: /nowhere}`
 )
 
-// slipIn creates a Pod while nobody can answer, and looks for it afterwards as the audit does.
+// slipIn creates a Pod while no replica can answer, and looks for it afterwards as the audit does.
 func slipIn(t *testing.T, l *lab, rules string) outcome {
 	replicas := l.awaitReplicas(t, 3)
 	l.undo(t, "-n", strict, "delete", "pods", "--all", "--force", "--grace-period=0")
@@ -93,7 +93,7 @@ func slipIn(t *testing.T, l *lab, rules string) outcome {
 	}
 	must(t, err)
 	if p.Spec.Containers[0].Image != written {
-		t.Fatal("somebody has rewritten the Pod: nothing slipped in")
+		t.Fatal("the Pod was rewritten: nothing slipped in")
 	}
 	var o outcome
 	dump := l.Kubectl(t, "", "get", "pods,ingresses,services", "--all-namespaces", "--output=json")
@@ -138,7 +138,7 @@ func lineWith(text, part string) string {
 // missRewriting creates a Pod where the calls that rewrite fail: the judge refuses it with a sentence.
 func missRewriting(t *testing.T, l *lab, patches []string) outcome {
 	l.Install(t, cluster.Product{Patches: patches})
-	l.await(t, "Pods to be let in as they are written", time.Minute, func(ctx context.Context) error {
+	l.await(t, "Pods to be admitted as they are written", time.Minute, func(ctx context.Context) error {
 		p, err := l.api.CoreV1().Pods(team).Create(ctx, pod("", written), dryRun)
 		if err == nil && p.Spec.Containers[0].Image != written {
 			err = errors.New("the image is " + p.Spec.Containers[0].Image)
@@ -157,7 +157,7 @@ func missRewriting(t *testing.T, l *lab, patches []string) outcome {
 }
 
 // takeOut tries every way to write the opt-in label, as a tenant who has everything in the namespace that a Role can
-// give, and as somebody who has the right to.
+// give, and as a user who has the right to.
 func takeOut(t *testing.T, l *lab, dead bool) outcome {
 	const name = "tenants"
 	l.undo(t, "delete", "namespace", name, "--ignore-not-found")
@@ -179,7 +179,7 @@ func takeOut(t *testing.T, l *lab, dead bool) outcome {
 		if err := do(); err == nil {
 			o.breaks("%s: the tenant may", what)
 		} else if !strings.Contains(err.Error(), "evergate-opt-in") {
-			t.Errorf("%s: refused by somebody else: %v", what, err)
+			t.Errorf("%s: refused by another check: %v", what, err)
 		} else {
 			refused++
 		}
@@ -196,9 +196,9 @@ func takeOut(t *testing.T, l *lab, dead bool) outcome {
 	o.figure("attempts of a tenant refused", "%d of %d", refused, tried)
 	manager := l.as(t, "manager")
 	if err := optin.Routes()[0].Write(t.Context(), manager, l.labelled(t, name, "")); err != nil {
-		o.breaks("somebody with the verb opt-in may not: %v", err)
+		o.breaks("a user with the verb opt-in may not: %v", err)
 	} else {
-		o.figure("somebody with the verb opt-in", "may")
+		o.figure("a user with the verb opt-in", "may")
 	}
 	return o
 }
@@ -234,7 +234,7 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: evergate
 subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: manager}]
 `
 
-// as returns a client of somebody else.
+// as returns a client of another user.
 func (l *lab) as(t *testing.T, user string, groups ...string) kubernetes.Interface {
 	t.Helper()
 	api, err := kubernetes.NewForConfig(l.User(t, user, groups...))

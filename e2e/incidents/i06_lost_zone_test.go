@@ -22,7 +22,7 @@ const single = "single-a"
 // zonal is the kit with quick retirement of connections, to see the load come back within the test, and without the
 // second chance for one namespace. A replica that was replaced while its zone was lost learns of it, and drains, when
 // that is healed: in 30 s, at the cap of the kit, a connection that is seldom used may still be open, and lose the one
-// call that is written as it is closed. A drain that outlasts the caller's own 90 s does not.
+// call that is written as it is closed. A drain that outlasts the client's own 90 s does not.
 func zonal() cluster.Product {
 	p := cluster.Product{Patches: []string{`- target: {kind: MutatingWebhookConfiguration, name: evergate}
   patch: |-
@@ -57,7 +57,7 @@ func TestI6(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			in := incident{id: "I6", what: test.what, guard: guard, product: zonal(), beside: test.trouble.http2}
 			in.happen = func(t *testing.T, l *lab, _ bool) outcome { return test.trouble.happen(t, l, in) }
-			try(t, in) // the control is the caller beside the first, over HTTP/2
+			try(t, in) // the control is the client beside the first, over HTTP/2
 		})
 	}
 	t.Run("second chance", func(t *testing.T) {
@@ -76,7 +76,7 @@ func TestI6(t *testing.T) {
 type trouble struct {
 	begin, end func(c *cluster.Cluster, t testing.TB, node string)
 	lasts      time.Duration // at least until the endpoint is gone and what it costs is over
-	http2      bool          // a caller over HTTP/2 is beside it
+	http2      bool          // a client over HTTP/2 is beside it
 }
 
 func (tr trouble) happen(t *testing.T, l *lab, in incident) outcome {
@@ -90,7 +90,7 @@ func (tr trouble) happen(t *testing.T, l *lab, in incident) outcome {
 	}
 	victim := l.replicaOn(t, node)
 	all := l.start(t)
-	alone := load.Start(t.Context(), apiCallers/2, l.pods(t, single))
+	alone := load.Start(t.Context(), apiClients/2, l.pods(t, single))
 	t.Cleanup(func() { alone.Stop() })
 	<-alone.After(20)
 
@@ -144,7 +144,7 @@ func (l *lab) replicaOn(t *testing.T, node string) *corev1.Pod {
 	return p
 }
 
-// missed says how many Pods were let in as they were written.
+// missed says how many Pods were admitted as they were written.
 func missed(b load.Books) int { return b.Reasons[errNotRewritten.Error()] }
 
 // loseFirst creates Pods while every call on the first path fails, as those do whose pool leads to a node that is gone.
@@ -180,7 +180,7 @@ func loseFirst(t *testing.T, l *lab, patches []string) outcome {
 }
 
 // awaitBalance waits until every replica has been called by the API server since the calls were last counted, and says
-// how long after an event that was. The callers beside it rewrite Pods only, so that Services are the API server's.
+// how long after an event that was. The clients beside it rewrite Pods only, so that Services are the API server's.
 func (l *lab) awaitBalance(t *testing.T, event time.Time) time.Duration {
 	t.Helper()
 	before := map[string]float64{}

@@ -21,7 +21,7 @@ func TestI7(t *testing.T) {
 		id: "I7", what: "scaled from 1 to 3 under load", guard: "connections are retired at an age, by Connection: close",
 		product: aged,
 		happen:  scaleUp,
-		lacking: "connections live for ever (--max-connection-age=0)",
+		lacking: "connections live forever (--max-connection-age=0)",
 		without: func(t *testing.T, l *lab) {
 			l.Install(t, patched(flag("--max-connection-age=0")))
 		},

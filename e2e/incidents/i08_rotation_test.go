@@ -69,7 +69,7 @@ func renewCA(t *testing.T, l *lab, _ bool) outcome {
 }
 
 func replaceCA(t *testing.T, l *lab, _ bool) outcome {
-	tr := l.startAPI(t, l.writes(t, team)) // who calls straight would have to be told of the new CA
+	tr := l.startAPI(t, l.writes(t, team)) // clients of the Service would have to get the new CA
 	o := l.renew(t, func() {
 		was := l.secret(t, "evergate-ca").UID
 		l.Kubectl(t, "", "-n", system, "delete", "secret", "evergate-ca")

@@ -70,7 +70,7 @@ func answer(err error) string {
 	if err != nil {
 		return err.Error()
 	}
-	return "let in"
+	return "allowed"
 }
 
 // removeIngress takes an Ingress away whatever holds it.

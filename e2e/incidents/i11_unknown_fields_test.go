@@ -37,7 +37,7 @@ const richPod = `{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "rich"
   "terminationMessagePolicy": "FallbackToLogsOnError"}],
 "volumes": [{"name": "v", "projected": {"sources": [{"downwardAPI": {"items": [{"path": "n", "fieldRef": {"fieldPath": "metadata.name"}}]}}]}}]}}`
 
-// keepFields creates the same Pod where nobody is asked and where somebody is, and wants the same Pod but for its
+// keepFields creates the same Pod with and without webhooks, and wants the same Pod but for its
 // images.
 func keepFields(t *testing.T, l *lab, control bool) outcome {
 	create := func(ns string) map[string]any {
@@ -62,7 +62,7 @@ func keepFields(t *testing.T, l *lab, control bool) outcome {
 		dropToken(spec)
 	}
 	if diff := cmp.Diff(was, is); diff != "" {
-		o.breaks("but for its images the Pod is not as it was written (-written +let in): %s", diff)
+		o.breaks("but for its images the Pod is not as it was written (-written +admitted): %s", diff)
 	} else {
 		o.figure("fields lost", "none")
 	}

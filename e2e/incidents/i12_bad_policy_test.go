@@ -36,7 +36,7 @@ func TestI12(t *testing.T) {
 	})
 }
 
-// unguarded has the policy's guard asked about no object.
+// unguarded has the policy's guard called for no object.
 var unguarded = patched(`- target: {kind: ValidatingWebhookConfiguration, name: evergate}
   patch: |-
     - {op: test, path: /webhooks/3/name, value: policy.validate.evergate.dev}
@@ -50,7 +50,7 @@ func applyBad(t *testing.T, l *lab, _ bool) outcome {
 	_, said, err := l.tryPolicy(t.Context(), misspelt())
 	const want = "servises: unknown field; did you mean services?"
 	if err == nil || !strings.Contains(said, want) {
-		o.breaks("it is let in (%v): %s", err, said)
+		o.breaks("it is allowed (%v): %s", err, said)
 		return o
 	}
 	o.figure("kubectl says", "%s", lineWith(said, want))
@@ -137,7 +137,7 @@ func (l *lab) awaitLoads(t *testing.T, was map[string]float64) string {
 	begun, how := time.Now(), "kubelet in its own time"
 	if !long() {
 		l.refresh(t)
-		how = "kubelet told to look at once"
+		how = "kubelet made to look at once"
 	}
 	l.await(t, "every replica to see the policy", 5*time.Minute, func(ctx context.Context) error {
 		for name, n := range was {

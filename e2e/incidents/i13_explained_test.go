@@ -17,7 +17,7 @@ import (
 	"github.com/evergate/evergate/e2e/internal/process"
 )
 
-// I13: nothing happened, and nobody could see why.
+// I13: nothing happened, and no user could see why.
 
 func TestI13(t *testing.T) {
 	ns := team

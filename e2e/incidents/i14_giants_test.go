@@ -19,8 +19,8 @@ import (
 	"github.com/evergate/evergate/e2e/internal/load"
 )
 
-// I14: what the content of an object causes was a failed call, so whoever wanted to get past a webhook that fails open
-// sent something large.
+// I14: what the content of an object causes was a failed call, so a tenant that wanted to get past a webhook that fails
+// open sent something large.
 
 func TestI14(t *testing.T) {
 	t.Run("giant", func(t *testing.T) {
@@ -77,8 +77,8 @@ func costlies(t *testing.T, l *lab, control bool) outcome {
 	return o
 }
 
-// updates has a Service be there from before, with empty ranges that the old object has too, and returns who adds to it
-// an address that is forbidden.
+// updates has a Service be there from before, with empty ranges that the old object has too, and returns an attacker
+// that adds a forbidden address to it.
 func (l *lab) updates(t *testing.T) *attacker {
 	t.Helper()
 	old := commas()
@@ -107,7 +107,7 @@ func giants(t *testing.T, l *lab, control bool) outcome {
 		case code/100 != 2:
 			o.breaks("%s: %d: %.300s", what, code, text)
 		case !bytes.Contains(text, []byte(`"image":"`+"mirror.corp.example/")):
-			o.breaks("%s: let in and not rewritten", what)
+			o.breaks("%s: admitted and not rewritten", what)
 		default:
 			o.figure(what, "rewritten")
 		}

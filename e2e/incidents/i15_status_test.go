@@ -12,7 +12,7 @@ import (
 	"github.com/evergate/evergate/e2e/internal/cluster"
 )
 
-// I15: annotations were written through the subresource status, which nobody matched.
+// I15: annotations were written through the subresource status, which no webhook matched.
 
 func TestI15(t *testing.T) {
 	try(t, incident{

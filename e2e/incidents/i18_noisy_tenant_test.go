@@ -14,8 +14,8 @@ import (
 	"github.com/evergate/evergate/e2e/internal/load"
 )
 
-// I18: one tenant created objects that cost so much to judge that the reviews of all others were late, and a review
-// that is late lets its object in, or fails it.
+// I18: one tenant created objects that cost so much to judge that the reviews of all others timed out, and a review
+// that times out admits its object unchecked, or fails it.
 
 func TestI18(t *testing.T) {
 	for _, overlay := range []string{"fail-open", "fail-closed"} {
@@ -36,14 +36,14 @@ func TestI18(t *testing.T) {
 }
 
 const (
-	noisyCallers  = 24 // of the attack, at once: all slots of three replicas on two cores
-	honestCallers = 4
-	// noisyPause is between two creations of an honest caller, and of forbidden ones that cost nothing: the cores are
+	noisyClients  = 24 // of the attack, at once: all slots of three replicas on two cores
+	honestClients = 4
+	// noisyPause is between two creations of an honest client, and of forbidden ones that cost nothing: the cores are
 	// for the attack.
 	noisyPause = 20 * time.Millisecond
 )
 
-// crowd is who creates objects in the incident.
+// crowd holds the clients that create objects in the incident.
 type crowd struct {
 	jane   *rest.Config // of the namespace noisy
 	honest *waits       // of another tenant
@@ -139,14 +139,14 @@ func (l *lab) noiseOf(
 	return o, took
 }
 
-// run has one costly object created for a while, by as many callers as are at once; none of the one that is nothing.
+// run has one costly object created for a while, by as many clients as are at once; none of the one that is nothing.
 func (c crowd) run(t *testing.T, object costly, judges bool) (outcome, time.Duration) {
 	t.Helper()
 	var attack *attacker
 	stop := func() load.Books { return load.Books{} }
 	if object.path != "" {
 		attack = object.creates(t, c.jane, noisy)
-		loud := load.Start(t.Context(), noisyCallers, attack.call)
+		loud := load.Start(t.Context(), noisyClients, attack.call)
 		stop = loud.Stop
 		t.Cleanup(func() { stop() })
 		select {
@@ -154,7 +154,7 @@ func (c crowd) run(t *testing.T, object costly, judges bool) (outcome, time.Dura
 		case <-t.Context().Done():
 		}
 	}
-	honest := load.Start(t.Context(), honestCallers, c.honest.call)
+	honest := load.Start(t.Context(), honestClients, c.honest.call)
 	small := load.Start(t.Context(), 1, func(ctx context.Context, n int64) error {
 		pause(ctx, noisyPause)
 		return c.small.call(ctx, n)

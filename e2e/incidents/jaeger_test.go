@@ -52,9 +52,9 @@ func TestJaeger(t *testing.T) {
 		t.Errorf("the span of the review is %+v", span)
 	}
 	replicas := l.awaitReplicas(t, 3)
-	if who := trace.Resource(span, "k8s.pod.name"); !slices.ContainsFunc(replicas,
-		func(p corev1.Pod) bool { return p.Name == who }) {
-		t.Errorf("the replica that decided it is called %q", who)
+	if name := trace.Resource(span, "k8s.pod.name"); !slices.ContainsFunc(replicas,
+		func(p corev1.Pod) bool { return p.Name == name }) {
+		t.Errorf("the replica that decided it is called %q", name)
 	}
 }
 

@@ -53,7 +53,7 @@ services:
 `
 
 const (
-	written  = "docker.io/library/nginx:1"                     // as somebody wrote it
+	written  = "docker.io/library/nginx:1"                     // as a user wrote it
 	mirrored = "mirror.corp.example/docker.io/library/nginx:1" // as the policy has it rewritten
 )
 
@@ -165,7 +165,7 @@ func (l *lab) awaitServed(t *testing.T) {
 			return fmt.Errorf("the image is %s", got)
 		}
 		if err := l.createService(ctx, team, corev1.ServiceTypeNodePort); err == nil {
-			return errors.New("a Service of type NodePort is let in")
+			return errors.New("a Service of type NodePort is allowed")
 		}
 		return nil
 	})
@@ -187,7 +187,7 @@ func (l *lab) replicas(ctx context.Context) ([]corev1.Pod, error) {
 	return pods, nil
 }
 
-// awaitReplicas waits until there are n replicas, all of them Ready, and nobody else is still draining.
+// awaitReplicas waits until there are n replicas, all of them Ready, and no other replica is still draining.
 func (l *lab) awaitReplicas(t *testing.T, n int) []corev1.Pod {
 	t.Helper()
 	var pods []corev1.Pod
@@ -267,7 +267,7 @@ func (l *lab) await(t *testing.T, what string, limit time.Duration, condition fu
 	}
 }
 
-// endpointGone waits until the Service sends nobody to an address any more, and says when that was seen.
+// endpointGone waits until the Service sends no client to an address any more, and says when that was seen.
 func (l *lab) endpointGone(t *testing.T, address string) time.Time {
 	t.Helper()
 	l.await(t, "the endpoint "+address+" to go", 5*time.Minute, func(ctx context.Context) error {

@@ -15,7 +15,7 @@ import (
 	"github.com/evergate/evergate/e2e/internal/pki"
 )
 
-// another is a namespace that has not opted in, of which a webhook that was written naively is asked.
+// another is a namespace that has not opted in, about which the naive webhook is called.
 const another = "another"
 
 // naiveLabel is what it matches namespaces by.

@@ -33,9 +33,9 @@ import (
 )
 
 const (
-	// Few callers: a cluster and its load share two cores, and a call that was late for want of a core says nothing.
-	apiCallers      = 4
-	straightCallers = 2
+	// Few clients: a cluster and its load share two cores, and a call that timed out for want of a core says nothing.
+	apiClients      = 4
+	straightClients = 2
 	// straightTimeout is above what the API server gives a webhook, for the same reason.
 	straightTimeout = 10 * time.Second
 )
@@ -49,10 +49,10 @@ type traffic struct {
 	straight *load.Load // nil where the Service cannot be reached from here
 }
 
-// call is what a caller does the n-th time.
+// call is what a client does the n-th time.
 type call = func(ctx context.Context, n int64) error
 
-// start starts the callers. It goes on until stop, at the latest until the test ends.
+// start starts the clients. It goes on until stop, at the latest until the test ends.
 func (l *lab) start(t *testing.T) *traffic {
 	t.Helper()
 	return l.startWith(t, l.writes(t, team))
@@ -63,17 +63,17 @@ func (l *lab) startWith(t *testing.T, write call) *traffic {
 	t.Helper()
 	tr := l.startAPI(t, write)
 	if calls := l.straight(t); calls != nil {
-		tr.straight = load.Start(t.Context(), straightCallers, calls)
+		tr.straight = load.Start(t.Context(), straightClients, calls)
 		t.Cleanup(func() { tr.straight.Stop() })
 	}
 	return tr
 }
 
-// startAPI starts callers through the API server only.
+// startAPI starts clients through the API server only.
 func (l *lab) startAPI(t *testing.T, write call) *traffic {
 	t.Helper()
 	tr := &traffic{l: l, before: l.apiServer(t)}
-	tr.api = load.Start(t.Context(), apiCallers, write)
+	tr.api = load.Start(t.Context(), apiClients, write)
 	t.Cleanup(func() { tr.api.Stop() })
 	tr.some(t)
 	return tr
@@ -185,7 +185,7 @@ func byName(counts map[string]float64) string {
 	return " (" + strings.Join(parts, ", ") + ")"
 }
 
-// writes returns what callers do through the API server: of four requests two create Pods, which are to be rewritten,
+// writes returns what clients do through the API server: of four requests two create Pods, which are to be rewritten,
 // one an Ingress and one a Service, all of them as dry runs.
 func (l *lab) writes(t *testing.T, namespace string) call {
 	t.Helper()
@@ -214,10 +214,10 @@ func writesAs(t *testing.T, config *rest.Config, namespace, image string) call {
 	}
 }
 
-// errNotRewritten is a Pod that was let in as it was written.
-var errNotRewritten = errors.New("a Pod was let in and not rewritten")
+// errNotRewritten is a Pod that was admitted as it was written.
+var errNotRewritten = errors.New("a Pod was admitted and not rewritten")
 
-// writer creates one object again and again, as dry runs: it costs the API server all of admission, and the caller next
+// writer creates one object again and again, as dry runs: it costs the API server all of admission, and the client next
 // to nothing.
 type writer struct {
 	client *http.Client
@@ -280,8 +280,8 @@ func typed(version, kind string, object runtime.Object) []byte {
 	return text
 }
 
-// straight returns what callers do straight at the Service's ClusterIP, verified against the CA that the API server
-// has: one call of two over a new connection, which finds an endpoint that is gone too early or told of too soon, the
+// straight returns what clients do straight at the Service's ClusterIP, verified against the CA that the API server
+// has: one call of two over a new connection, which finds an endpoint that is gone too early or published too soon, the
 // other over a kept one, which finds a connection that was closed under it. It is nil where the ClusterIP leads nowhere
 // from here.
 func (l *lab) straight(t *testing.T) call {
@@ -298,7 +298,7 @@ func (l *lab) straight(t *testing.T) call {
 	t.Cleanup(kept.CloseIdleConnections)
 	url := "https://" + address + "/mutate/pods?timeout=3s"
 	return func(ctx context.Context, n int64) error {
-		// A pause as long as it takes to start curl: without it the handshakes would take the cores from everybody
+		// A pause as long as it takes to start curl: without it the handshakes would take the cores from all others
 		// else.
 		pause(ctx, 20*time.Millisecond)
 		if n%2 == 0 {
@@ -320,7 +320,7 @@ func (l *lab) reaches(t *testing.T, address string) bool {
 	return true
 }
 
-// webhookClient is a client that trusts whom the API server trusts and speaks what it speaks.
+// webhookClient is a client that trusts the CA that the API server trusts and speaks the protocols that it speaks.
 func (l *lab) webhookClient(t *testing.T, from *ports, fresh bool) *http.Client {
 	t.Helper()
 	config, err := l.api.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), "evergate",
@@ -341,7 +341,7 @@ func (l *lab) webhookClient(t *testing.T, from *ports, fresh bool) *http.Client 
 }
 
 // ports dials from one port after the other. The kernel's table of connections keeps those that ended with a lost node
-// for five minutes more, and with them the way to that node for whoever comes from the same port: left to itself, Linux
+// for five minutes more, and with them the route to that node for a client with the same port: left to itself, Linux
 // takes a port again within a minute of so many new connections from one address. API servers, which keep theirs,
 // hardly ever meet that.
 type ports struct{ last atomic.Uint32 }
@@ -349,7 +349,7 @@ type ports struct{ last atomic.Uint32 }
 const (
 	// Below those that Linux gives out by itself (from 32768), and more than are used in five minutes.
 	firstPort, somePorts = 10_000, 22_000
-	// perSecond is above what two callers use: half of their calls, with a pause of 20 ms.
+	// perSecond is above what two clients use: half of their calls, with a pause of 20 ms.
 	perSecond = 70
 )
 
@@ -401,11 +401,11 @@ func review(ctx context.Context, client *http.Client, url string) error {
 	return nil
 }
 
-// progress is how far a call has come, for whoever wants to know why it was lost.
+// progress is how far a call has come, to explain why it was lost.
 type progress struct {
 	mu      sync.Mutex
 	reached string
-	got     bool // a connection: what is heard then is of one that was dialled for nobody
+	got     bool // a connection: later events are of one that was dialled for no call
 }
 
 func (p *progress) follow(ctx context.Context) context.Context {
@@ -440,8 +440,8 @@ func (p *progress) String() string {
 // each kept connection to it costs one call of three seconds, and a starved machine takes its time.
 const settled = 20 * time.Second
 
-// bounded is stop for what nobody can say goodbye to: calls are lost, and told, but none once the endpoint has been
-// gone for a while, nor when it is over.
+// bounded is stop for an event in which no connection can be closed properly: it reports the lost calls, but accepts
+// none once the endpoint has been gone for a while, nor after the event.
 func (tr *traffic) bounded(t *testing.T, begun, gone, over time.Time) outcome {
 	t.Helper()
 	lost := tr.stop(t)

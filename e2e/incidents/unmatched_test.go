@@ -13,7 +13,7 @@ import (
 	"github.com/evergate/evergate/e2e/internal/optin"
 )
 
-// unmatched does something in a namespace while no webhook is asked about it: objects from before are made so. The
+// unmatched does something in a namespace while no webhook is called: objects from before are made so. The
 // naive webhook goes by the same label then.
 func (l *lab) unmatched(t *testing.T, ns string, do func()) {
 	t.Helper()

@@ -78,7 +78,7 @@ func (c *cluster) versions(t *testing.T, dir string) string {
 }
 
 // admitPods creates a Pod of each workload of an overlay as its controller would: the namespace's own Pod Security, the
-// priority class and the quota let it in.
+// priority class and the quota allow it.
 func (c *cluster) admitPods(t *testing.T, manifests []byte) {
 	t.Helper()
 	decoder := strict(t)

@@ -57,21 +57,21 @@ func TestClientAuth(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, test := range []struct {
-		who  string
+		name string
 		pair *pki.Pair // nil: no certificate
 		path string
 		want int
 	}{
-		// let in: this is no review
+		// allowed: this is no review
 		{"the API server's own certificate", clientPair(t, ca, name), "/validate/pods", http.StatusBadRequest},
 		{"no certificate", nil, "/validate/pods", http.StatusUnauthorized},
 		{"a certificate of another CA", clientPair(t, strangers, name), "/validate/pods", http.StatusUnauthorized},
-		{"a certificate of another name", clientPair(t, ca, "somebody-else"), "/validate/pods", http.StatusForbidden},
+		{"a certificate of another name", clientPair(t, ca, "another-client"), "/validate/pods", http.StatusForbidden},
 		{"a probe", nil, "/readyz", http.StatusOK},
 		{"a probe", nil, "/livez", http.StatusOK},
 	} {
 		if got := ask(t, p.Addr, ca, test.pair, test.path); got != test.want {
-			t.Errorf("%s asks %s: %d, want %d", test.who, test.path, got, test.want)
+			t.Errorf("%s asks %s: %d, want %d", test.name, test.path, got, test.want)
 		}
 	}
 }

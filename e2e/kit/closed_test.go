@@ -10,8 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestFailClosed: while nobody answers, what is judged is refused in namespaces that have opted in, by the judge and
-// with a sentence that names it; nothing else is, above all not what brings Evergate back.
+// TestFailClosed: while no replica answers, what is judged is refused in namespaces that have opted in, by the judge
+// and with a sentence that names it; nothing else is, above all not what brings Evergate back.
 func TestFailClosed(t *testing.T) {
 	t.Parallel()
 	c := start(t)
@@ -43,7 +43,7 @@ func TestFailClosed(t *testing.T) {
 		"a Pod of the system":     createPod("kube-system", pod("", foreign), dryRun),
 		"the policy":              createConfigMap("evergate-system", "evergate-policy", dryRun),
 		"a Service of the system": createService("kube-system", dryRun),
-		"a Pod of nobody":         createPod("default", pod("", foreign), dryRun),
+		"a Pod elsewhere":         createPod("default", pod("", foreign), dryRun),
 	} {
 		if err := do(t.Context(), c.admin); err != nil {
 			t.Errorf("%s: %v", name, err)

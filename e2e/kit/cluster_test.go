@@ -15,7 +15,7 @@ import (
 	"github.com/evergate/evergate/e2e/internal/controlplane"
 )
 
-// cluster is a control plane of one test, with the types of cert-manager. Nobody answers its webhooks.
+// cluster is a control plane of one test, with the types of cert-manager. No process answers its webhooks.
 type cluster struct {
 	*controlplane.ControlPlane
 	bin        controlplane.Binaries

@@ -75,7 +75,7 @@ func TestExemptNamesAgree(t *testing.T) {
 }
 
 // TestEveryNamespace: with the component match-all-namespaces a namespace is matched unless it opts out or has an
-// exempt name, and who may do neither cannot create a namespace that is not matched.
+// exempt name, and a user who may do neither cannot create a namespace that is not matched.
 func TestEveryNamespace(t *testing.T) {
 	t.Parallel()
 	const overlay = "examples/overlays/every-namespace"
@@ -221,7 +221,7 @@ func (c *cluster) testOneName(t *testing.T) {
 // testSystem: API servers create kube-node-lease and the like when they start, and when they are missing.
 func (c *cluster) testSystem(t *testing.T) {
 	c.deleteNamespace(t, "kube-node-lease")
-	itself := c.as(t, "system:apiserver", "system:masters") // as whom it calls itself
+	itself := c.as(t, "system:apiserver", "system:masters") // the user by which it calls itself
 	if err := createLabelled(t.Context(), itself, "kube-node-lease", nil); err != nil && !apierrors.IsAlreadyExists(err) {
 		t.Error(err)
 	}

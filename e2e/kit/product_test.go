@@ -40,11 +40,11 @@ func TestPreflight(t *testing.T) {
 		for _, dir := range []string{dir, elsewhere} {
 			cmd := exec.CommandContext(t.Context(), binary, "preflight", "-f", "-", "-o", "json")
 			cmd.Stdin = strings.NewReader(string(k.render(t, dir)))
-			var told strings.Builder // of variables that it does not know, for one: EVERGATE_E2E_… are none of its own
-			cmd.Stderr = &told
+			var stderr strings.Builder // warns of unknown variables, for one: EVERGATE_E2E_… are not its own
+			cmd.Stderr = &stderr
 			out, err := cmd.Output()
 			if err != nil {
-				t.Fatalf("%v\n%s%s", err, out, told.String())
+				t.Fatalf("%v\n%s%s", err, out, stderr.String())
 			}
 			var report struct {
 				Findings []struct{ ID, Severity, Object, Message string }

@@ -163,7 +163,7 @@ transformers: [../../kustomize/wiring]
 	}
 }
 
-// TestComponentsAreShown sees to it that every component is in an overlay or an example, and so in all tests.
+// TestComponentsAreShown checks that every component is in an overlay or an example, and so in all tests.
 func TestComponentsAreShown(t *testing.T) {
 	k := read(t)
 	var all strings.Builder

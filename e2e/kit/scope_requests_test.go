@@ -138,7 +138,7 @@ func serviceRequests() []request {
 	}
 }
 
-// otherRequests are what the control plane and everybody else write all day, in a namespace that has opted in; and the
+// otherRequests are what the control plane and other clients write all day, in a namespace that has opted in; and the
 // policy.
 func otherRequests() []request {
 	create := metav1.CreateOptions{}

@@ -11,7 +11,7 @@
 . "$rig/keys.sh"
 . "$rig/controlplane.sh"
 
-# It answers what it was asked, which takes a moment, and then waits a minute for those who watch, in vain.
+# It answers the requests under way, which takes a moment, and then waits a minute for watching clients, in vain.
 end() { stop kube-apiserver TERM 3; }
 
 case ${1:-} in

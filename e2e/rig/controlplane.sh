@@ -30,7 +30,7 @@ apiserver_up() { # apiserver_up [FLAG...]: with those that up.sh was given in AP
 apiserver_is_ready() { curl --fail --silent --max-time 2 --cacert "$keys/cluster.crt" --cert "$keys/admin.crt" --key "$keys/admin.key" "$api/readyz"; }
 
 controllers_up() {
-  # One of each, so that they need not agree on a leader; nobody asks them anything, so that they serve no port.
+  # One of each, so that they need not agree on a leader; no client calls them, so that they serve no port.
   start kube-controller-manager kube-controller-manager --kubeconfig "$keys/kube-controller-manager.kubeconfig" --leader-elect=false --secure-port 0 \
     --use-service-account-credentials --root-ca-file "$keys/cluster.crt" --service-account-private-key-file "$keys/tokens.key" \
     --cluster-signing-cert-file "$keys/cluster.crt" --cluster-signing-key-file "$keys/cluster.key"

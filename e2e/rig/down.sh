@@ -14,7 +14,7 @@
 for node in "${nodes[@]}"; do node_kill "$node" & done
 wait
 for process in kube-controller-manager kube-scheduler cert-manager; do stop $process KILL & done # they keep nothing
-stop kube-apiserver KILL # it would wait for those who watch
+stop kube-apiserver KILL # it would wait for watching clients
 wait
 kube_proxy_down
 stop etcd

@@ -10,7 +10,7 @@ network_up() {
   ip link set "$bridge" up
   # Where packets to Services would leave, were kube-proxy's rules not there to send them elsewhere; and whence they come.
   ip route replace "$services" dev "$bridge" src "$host_ip"
-  # A node in the set "cut" gets and sends no IP packet. ARP goes on: otherwise its peers would be told "no route to host".
+  # A node in the set "cut" gets and sends no IP packet. ARP goes on: otherwise its peers would get "no route to host".
   nft list table bridge evergate_e2e >/dev/null 2>&1 || nft -f - <<'EOF'
 table bridge evergate_e2e {
   set cut { type ifname; }

@@ -32,7 +32,7 @@ case $action in
   freeze) freeze "$node" ;;
   thaw) thaw "$node" ;;
   off)
-    cut_off "$node" # first, so that no dying process says goodbye
+    cut_off "$node" # first, so that no dying process closes its connections
     node_kill "$node"
     ip -n "$(netns "$node")" link del cni0 2>/dev/null || true # Pods' cables have gone with them
     ;;

@@ -10,7 +10,7 @@ node_files() { # node_files NODE: what its programs are configured by
 version = 3
 root = "/var/lib/containerd"
 state = "/run/containerd"
-# What this machine may lack, and nobody here needs.
+# What this machine may lack, and no node needs.
 disabled_plugins = ["io.containerd.snapshotter.v1.blockfile", "io.containerd.snapshotter.v1.erofs", "io.containerd.nri.v1.nri", "io.containerd.tracing.processor.v1.otlp"]
 [grpc]
   address = "/run/containerd/containerd.sock"
@@ -52,7 +52,7 @@ cgroupDriver: cgroupfs
 failCgroupV1: false
 failSwapOn: false
 makeIPTablesUtilChains: false # there is no iptables
-clusterDNS: [${services%.*.*}.0.10] # nobody answers there (README.md), but without an address kubelet complains of every Pod
+clusterDNS: [${services%.*.*}.0.10] # nothing answers there (README.md), but without an address kubelet complains of every Pod
 resolvConf: ""
 evictionHard: {memory.available: 100Mi} # the disk is the machine's, and is not to be judged by its fullness
 imageGCHighThresholdPercent: 100 # an image that was removed could not be pulled again

@@ -21,7 +21,7 @@ start() { # start NAME COMMAND...: unless it is running; the log is appended to
   running "$name" && return
   mkdir -p "$state/run" "$state/log"
   (
-    # Nothing of the caller's stays open: neither its terminal nor a lock of its own, such as flock's.
+    # Nothing of the calling shell's stays open: neither its terminal nor a lock of its own, such as flock's.
     for fd in "/proc/$BASHPID/fd"/*; do
       fd=${fd##*/}
       ((fd <= 2)) || eval "exec $fd>&-"

@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2034 # settings are for whoever sources this
+# shellcheck shell=bash disable=SC2034 # settings are for the scripts that source this
 # Names, addresses and places of the rig, and the few functions that all its scripts use. To be sourced.
 set -euo pipefail
 shopt -s inherit_errexit # a command that fails within $(...) ends the script too

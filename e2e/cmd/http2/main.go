@@ -1,6 +1,6 @@
 // Command http2 is what Evergate is not: a TLS server that speaks HTTP/2, for the test of what a dead connection costs
-// then. It answers with the name of the node that it runs on, on port 8443, with a certificate that nobody has to
-// trust.
+// then. It answers with the name of the node that it runs on, on port 8443, with a certificate that no client
+// has to trust.
 package main
 
 import (
@@ -30,7 +30,7 @@ func main() {
 	server := &http.Server{
 		Addr:              ":8443",
 		TLSConfig:         &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS13},
-		ReadHeaderTimeout: 10 * time.Second, // nobody is slow here
+		ReadHeaderTimeout: 10 * time.Second, // no client is slow here
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			fmt.Fprint(w, os.Getenv("NODE"))
 		}),

@@ -45,7 +45,7 @@ type Client struct {
 }
 
 // New makes a client of svc that verifies against caBundle and gives each call the timeout, as timeoutSeconds does. It
-// calls anonymously, as kube-apiserver does unless it is told otherwise.
+// calls anonymously, as kube-apiserver does unless it is configured otherwise.
 func New(svc *Service, caBundle []byte, routing Routing, timeout time.Duration) (*Client, error) {
 	return NewAuthenticated(svc, caBundle, routing, timeout, "")
 }

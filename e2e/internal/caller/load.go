@@ -7,13 +7,13 @@ import (
 	"github.com/evergate/evergate/e2e/internal/load"
 )
 
-// Load is a number of callers of one client that call as fast as they can until Stop.
+// Load is a number of clients of one client that call as fast as they can until Stop.
 type Load struct {
 	*load.Load
 	client *Client
 }
 
-// Start lets n callers make call after call. call makes the i-th call of the load; its error is a failed call.
+// Start lets n clients make call after call. call makes the i-th call of the load; its error is a failed call.
 func Start(ctx context.Context, c *Client, n int, call func(ctx context.Context, i int64) error) *Load {
 	return &Load{load.Start(ctx, n, call), c}
 }

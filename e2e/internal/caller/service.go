@@ -28,7 +28,7 @@ func (s *Service) Set(endpoints ...string) { s.endpoints.Store(&endpoints) }
 func (s *Service) Pick() string {
 	all := *s.endpoints.Load()
 	if len(all) == 0 {
-		return "127.0.0.1:1" // nobody listens: refused, as a Service without endpoints refuses
+		return "127.0.0.1:1" // nothing listens: refused, as a Service without endpoints refuses
 	}
 	return all[rand.IntN(len(all))]
 }

@@ -75,7 +75,7 @@ func open() (*Cluster, error) {
 	return c, c.answers()
 }
 
-// answers reports whether there is somebody behind the kubeconfig, which may be left over.
+// answers reports whether an API server answers behind the kubeconfig, which may be left over.
 func (c *Cluster) answers() error {
 	config := c.Config()
 	config.Timeout = 10 * time.Second // it takes milliseconds
@@ -121,7 +121,7 @@ func (c *Cluster) NeedRig(t testing.TB, why string) {
 	}
 }
 
-// Config returns a client configuration of the admin, a copy that the caller may change. Requests are not held back.
+// Config returns a client configuration of the admin, a copy that the client may change. Requests are not held back.
 func (c *Cluster) Config() *rest.Config {
 	config := rest.CopyConfig(c.admin)
 	config.QPS = -1

@@ -63,7 +63,7 @@ func ask(t *testing.T, node Node) (dials, shakes bool) {
 		return false, false
 	}
 	defer conn.Close()
-	// Only whether somebody answers: the certificate is the cluster's business.
+	// Only whether something answers: the certificate is the cluster's own.
 	return true, tls.Client(conn, &tls.Config{InsecureSkipVerify: true}).HandshakeContext(ctx) == nil
 }
 
@@ -78,8 +78,8 @@ func TestUserIsKnownByName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if who := review.Status.UserInfo; who.Username != "alice" || who.Groups[0] != "team-a" {
-		t.Errorf("known as %s of %v; want alice of team-a", who.Username, who.Groups)
+	if user := review.Status.UserInfo; user.Username != "alice" || user.Groups[0] != "team-a" {
+		t.Errorf("known as %s of %v; want alice of team-a", user.Username, user.Groups)
 	}
 }
 

@@ -22,7 +22,7 @@ func (c *Cluster) LoadBinary(t testing.TB, ref, binary string) {
 	c.script(t.Context(), t, "image.sh", "binary", ref, binary)
 }
 
-// TagImage gives an image that is on every node of the rig one more name, such as that of a mirror that nobody can
+// TagImage gives an image that is on every node of the rig one more name, such as that of a mirror that no node can
 // reach from here: a Pod whose image was rewritten to it then runs.
 func (c *Cluster) TagImage(t testing.TB, ref, name string) {
 	t.Helper()

@@ -112,7 +112,7 @@ images: [{name: ghcr.io/evergate/evergate, newName: %q, newTag: %q}]
 	return dir
 }
 
-// image returns the name and the tag of the product's image. A cluster that is not the rig is told by E2E_IMAGE,
+// image returns the name and the tag of the product's image. A cluster that is not the rig is named by E2E_IMAGE,
 // NAME:TAG, what its nodes can pull or have been loaded with.
 func image(tag string) (string, string) {
 	if ref := os.Getenv("E2E_IMAGE"); ref != "" && tag == "" {

@@ -43,8 +43,8 @@ func isReady(c corev1.NodeCondition) bool {
 	return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
 }
 
-// Cut drops every packet to and from a node, in silence, its Pods' included: a zone that is gone. Nobody is told: no
-// reset and no "no route to host". Connections that were open stay so until their ends give up.
+// Cut drops every packet to and from a node, in silence, its Pods' included: a zone that is gone. No peer is notified:
+// no reset and no "no route to host". Connections that were open stay so until their ends give up.
 func (c *Cluster) Cut(t testing.TB, node string) {
 	t.Helper()
 	c.undoNode(t, "heal", node)

@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// User returns the client configuration of somebody of a name and groups, who may do what RBAC lets them. They are
+// User returns the client configuration of a user of a name and groups, who may do what RBAC lets them. They are
 // known by a client certificate that the cluster itself has signed, so that nothing of them is the admin's.
 func (c *Cluster) User(t testing.TB, name string, groups ...string) *rest.Config {
 	t.Helper()

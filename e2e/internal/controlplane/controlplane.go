@@ -184,8 +184,8 @@ func (c *ControlPlane) ready(ctx context.Context, client *http.Client) error {
 	return nil
 }
 
-// FreePorts returns n addresses on loopback that nobody listens on, for programs that want to be told a port. They are
-// below those that Linux gives to whoever dials unless told otherwise (from 32768), one of which might dial from it
+// FreePorts returns n addresses on loopback that nothing listens on, for programs that need a port. They are
+// below those that Linux gives to outgoing connections by default (from 32768), one of which might dial from it
 // before the program listens. Within a process the same port does not come twice; another one, which begins elsewhere,
 // hardly ever gets it.
 func FreePorts(ctx context.Context, n int) ([]string, error) {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Who has waited may remove the directory that the programs write into.
+// After Wait a test may remove the directory that the programs write into.
 func TestWait(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	c := &ControlPlane{dir: t.TempDir(), bin: "/usr/bin", ended: make(chan error, 1)}

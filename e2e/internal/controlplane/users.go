@@ -12,7 +12,7 @@ import (
 	"github.com/evergate/evergate/e2e/internal/pki"
 )
 
-// User is somebody whom the API server knows by a client certificate.
+// User is a user that the API server knows by a client certificate.
 type User struct {
 	server string
 	ca     *pki.CA
@@ -37,7 +37,7 @@ func (c *ControlPlane) User(name string, groups ...string) (*User, error) {
 	return &User{c.URL, c.ca, pair}, nil
 }
 
-// Config returns a client configuration. Requests are not held back: this is not a cluster that has to be spared.
+// Config returns a client configuration. Requests are not throttled: no other client needs this cluster.
 func (u *User) Config() *rest.Config {
 	return &rest.Config{
 		Host:            u.server,

@@ -1,5 +1,5 @@
-// Package hostile is everybody whom a webhook meets and who is not kube-apiserver: peers that open connections by the
-// thousand and say nothing, or say it slowly, or say what no honest caller would. What they do is bounded in number and
+// Package hostile holds the peers that a webhook meets besides kube-apiserver: peers that open connections by the
+// thousand and say nothing, or say it slowly, or say what no honest client would. What they do is bounded in number and
 // waits for events, never for time, so that a test of it ends and says the same each day.
 package hostile
 
@@ -17,7 +17,7 @@ import (
 const (
 	// dialers is how many connections are opened at one time for each kind of peer: as many as two cores that are
 	// shared with the server have open within some milliseconds. With more of them it would be the test that has no
-	// time for honest callers.
+	// time for honest clients.
 	dialers = 16
 	// sources is how many addresses of loopback the peers call from, so that ten thousand connections do not use up the
 	// ports of one.
@@ -37,7 +37,7 @@ func Open(ctx context.Context, addr string, n int, greet func(net.Conn) error) (
 	return open(ctx, n, greet, func(i int) (net.Conn, error) { return dial(ctx, addr, i) })
 }
 
-// OpenTLS is Open with a TLS handshake first. One that fails counts as turned away.
+// OpenTLS is Open with a TLS handshake first. One that fails counts as refused.
 func OpenTLS(ctx context.Context, addr string, n int, greet func(net.Conn) error) (*Peers, error) {
 	return OpenTLSWith(ctx, addr, n, Unverified(), greet)
 }
@@ -86,7 +86,7 @@ func dial(ctx context.Context, addr string, i int) (net.Conn, error) {
 	return d.DialContext(ctx, "tcp", addr)
 }
 
-// Say writes the same on every connection. Those that were turned away do not hear it.
+// Say writes the same on every connection. Refused ones do not get it.
 func (p *Peers) Say(text string) {
 	together(len(p.conns), dialers, func(i int) { _, _ = io.WriteString(p.conns[i], text) })
 }

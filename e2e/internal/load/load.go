@@ -1,4 +1,4 @@
-// Package load makes calls as fast as a number of callers can, until it is told to stop, and keeps books on them: how
+// Package load makes calls as fast as a number of clients can, until it is told to stop, and keeps books on them: how
 // many were made, how many were lost, when and why.
 package load
 
@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Load is a number of callers that call until Stop.
+// Load is a number of clients that call until Stop.
 type Load struct {
 	cancel context.CancelFunc
 	done   sync.WaitGroup
@@ -30,7 +30,7 @@ type waiter struct {
 	event chan struct{}
 }
 
-// Start lets n callers make call after call. call makes the i-th call of the load; its error is a call that was lost.
+// Start lets n clients make call after call. call makes the i-th call of the load; its error is a call that was lost.
 func Start(ctx context.Context, n int, call func(ctx context.Context, i int64) error) *Load {
 	ctx, cancel := context.WithCancel(ctx)
 	l := &Load{cancel: cancel, books: Books{Reasons: map[string]int{}, Begun: time.Now()}}
@@ -107,7 +107,7 @@ type Books struct {
 	Lost            []time.Time    // when calls were found to be lost; of very many, the first ten thousand
 }
 
-// enough is how many failures are remembered one by one: more than anybody looks at.
+// enough is how many failures are remembered one by one: more than an operator looks at.
 const enough = 10_000
 
 func (b *Books) lost(err error, now time.Time) {

@@ -1,5 +1,5 @@
 // Package metrics reads what kube-apiserver and the replicas count of themselves, so that a test sees by other eyes
-// than its callers' what has become of calls.
+// than its clients' what has become of calls.
 package metrics
 
 import (

@@ -1,6 +1,6 @@
-// Package naive is a webhook as many are written, for the controls of tests: every fault in it has been somebody's
-// incident. It decodes Pods into types of its own and writes back what they hold, rewrites whatever it sees, on updates
-// as well, judges an object as if it were new, and turns away what is larger than 3 MiB.
+// Package naive is a webhook as many are written, for the controls of tests: every fault in it has caused an
+// incident. It decodes Pods into types of its own and writes back what they hold, rewrites every Pod that it sees, on
+// updates as well, judges an object as if it were new, and rejects requests above 3 MiB.
 package naive
 
 import (
@@ -81,7 +81,7 @@ func answer(w http.ResponseWriter, r *http.Request, decide func(object, *respons
 	out := review{APIVersion: in.APIVersion, Kind: in.Kind, Response: &response{UID: in.Request.UID, Allowed: true}}
 	decide(in.Request.Object, out.Response)
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(out) // a caller that is gone is told nothing
+	_ = json.NewEncoder(w).Encode(out) // a client that is gone gets nothing
 }
 
 // rewrite replaces the whole list of containers.

@@ -1,4 +1,4 @@
-// Package optin knows every way to write the label by which a namespace opts in, for tests of who may.
+// Package optin knows every way to write the label by which a namespace opts in, for tests of which users may.
 package optin
 
 import (
@@ -60,7 +60,7 @@ func patch(
 	}
 }
 
-// Apply gives a namespace the label by server-side apply, taking it from whoever else has set it. It can change it, not
+// Apply gives a namespace the label by server-side apply, taking it from any other field manager. It can change it, not
 // take it away.
 func Apply(ctx context.Context, c kubernetes.Interface, namespace, value string) error {
 	labelled := applycorev1.Namespace(namespace).WithLabels(map[string]string{Label: value})

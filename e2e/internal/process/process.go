@@ -1,5 +1,5 @@
-// Package process runs the built binary as a cluster would: as a process of its own, told by signals and read by its
-// log, which is JSON lines on standard error.
+// Package process runs the built binary as a cluster would: as a process of its own, controlled by signals and read by
+// its log, which is JSON lines on standard error.
 package process
 
 import (

@@ -28,7 +28,7 @@ type Row struct {
 // Right reports whether the row is as it has to be: the guarantee held, or the control saw that it was broken.
 func (r Row) Right() bool { return r.Control == (len(r.Broken) > 0) }
 
-func (r Row) verdict() string {
+func (r Row) result() string {
 	switch {
 	case r.Control && r.Right():
 		return "breaks, as it must"
@@ -81,13 +81,13 @@ func (r *Report) Write(w io.Writer) error {
 	for _, f := range r.about {
 		fmt.Fprintf(&b, "| %s | %s |\n", f.Name, cell(f.Value))
 	}
-	b.WriteString("\n| incident | what is done | verdict | took |\n| --- | --- | --- | --- |\n")
+	b.WriteString("\n| incident | what is done | result | took |\n| --- | --- | --- | --- |\n")
 	for _, row := range r.rows {
 		what := row.What
 		if row.Control {
 			what = "control, " + row.Guard
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", row.Incident, cell(what), row.verdict(), row.Took.Round(time.Second))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", row.Incident, cell(what), row.result(), row.Took.Round(time.Second))
 	}
 	last := ""
 	for _, row := range r.rows {
@@ -106,7 +106,7 @@ func (r Row) write(b *strings.Builder) {
 	if r.Control {
 		with = "control:"
 	}
-	fmt.Fprintf(b, "\n%s %s: %s.\n\n", with, r.Guard, r.verdict())
+	fmt.Fprintf(b, "\n%s %s: %s.\n\n", with, r.Guard, r.result())
 	for _, f := range r.Figures {
 		fmt.Fprintf(b, "- %s: %s\n", f.Name, cell(f.Value))
 	}

@@ -149,7 +149,7 @@ func createPod(ctx context.Context, client kubernetes.Interface, name string,
 }
 
 // awaitReviews waits for the one trace of the Pod that was created, with the request, the calls and the reviews in it:
-// who makes a span sends it, and they do not wait for one another.
+// each process sends its own spans, and they do not wait for one another.
 func (j *Jaeger) awaitReviews(t *testing.T, auditID string, kinds ...string) *Trace {
 	t.Helper()
 	var trace *Trace

@@ -154,10 +154,10 @@ func (w *webhook) endInTime(t *testing.T) {
 type collector struct {
 	addr     string
 	met      chan struct{} // closed when the process has connected; nil where it cannot
-	reviewed func(n int)   // told of each review that was answered
+	reviewed func(n int)   // called for each review that was answered
 }
 
-// absent: nobody listens.
+// absent: nothing listens.
 func absent(t testing.TB, _ string) *collector {
 	t.Helper()
 	free, err := controlplane.FreePorts(t.Context(), 1)

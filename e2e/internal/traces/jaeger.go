@@ -1,5 +1,5 @@
 // Package traces holds what Evergate shows of itself in a real Jaeger: that reviews are found there, in the trace of
-// whoever asked, with what they were about and where their time went; and that no collector, whatever state it is in,
+// their client, with what they were about and where their time went; and that no collector, whatever state it is in,
 // changes what reviews are answered.
 package traces
 
@@ -48,7 +48,7 @@ func StartJaeger(ctx context.Context, binary, log string) (*Jaeger, error) {
 		cmd: exec.CommandContext(ctx, binary,
 			"--collector.otlp.grpc.host-port="+ports[0], "--collector.otlp.http.host-port="+ports[1],
 			"--query.http-server.host-port="+ports[2], "--admin.http.host-port="+ports[3],
-			"--query.grpc-server.host-port="+ports[4], // nobody asks for these three, and all are listened on
+			"--query.grpc-server.host-port="+ports[4], // no test calls these three, and Jaeger listens on all
 			"--collector.grpc-server.host-port="+ports[5], "--collector.http-server.host-port="+ports[6]),
 	}
 	j.cmd.Env = []string{"SPAN_STORAGE_TYPE=memory", "OTEL_TRACES_SAMPLER=always_off"}
@@ -68,7 +68,7 @@ func StartJaeger(ctx context.Context, binary, log string) (*Jaeger, error) {
 	return j, nil
 }
 
-// Reach returns a Jaeger that somebody else runs, whose query API is at the URL query. Only questions may be asked of
+// Reach returns a Jaeger that another process runs, whose query API is at the URL query. Only queries may be sent to
 // it.
 func Reach(client *http.Client, query string) *Jaeger { return &Jaeger{client: client, query: query} }
 
@@ -151,10 +151,10 @@ func (t *Trace) Children(of *Span) []*Span {
 	return children
 }
 
-// Service is who made a span.
+// Service is the service that made a span.
 func (t *Trace) Service(s *Span) string { return t.Processes[s.ProcessID].ServiceName }
 
-// Resource returns an attribute of who made a span, as text; empty for none.
+// Resource returns an attribute of the service that made a span, as text; empty for none.
 func (t *Trace) Resource(s *Span, key string) string {
 	return value(t.Processes[s.ProcessID].Tags, key)
 }
@@ -204,14 +204,14 @@ func (j *Jaeger) get(ctx context.Context, address string, query url.Values, into
 	return json.Unmarshal(body, into)
 }
 
-// patience is how long anything is waited for that somebody else's process does. It takes milliseconds, or the few
+// traceDeadline is how long tests wait for anything that another process does. It takes milliseconds, or the few
 // seconds between two exports of the API server; the rest is for a machine that has other things to do.
-const patience = 2 * time.Minute
+const traceDeadline = 2 * time.Minute
 
-// until asks again and again, until there is no error or patience is lost. Spans are stored some time after they were
-// taken.
+// until asks again and again, until there is no error or the deadline is over. Spans are stored some time after they
+// were taken.
 func until(ctx context.Context, ask func() error) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, traceDeadline)
 	defer cancel()
 	again := time.NewTicker(50 * time.Millisecond)
 	defer again.Stop()
@@ -223,7 +223,7 @@ func until(ctx context.Context, ask func() error) error {
 		select {
 		case <-again.C:
 		case <-ctx.Done():
-			return fmt.Errorf("after %s: %w", patience, err)
+			return fmt.Errorf("after %s: %w", traceDeadline, err)
 		}
 	}
 }

@@ -140,7 +140,7 @@ func (w *webhook) end(t testing.TB) {
 	t.Helper()
 	w.client.CloseIdleConnections() // so that the drain need not wait for them
 	must(t, w.Terminate())
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), traceDeadline)
 	defer cancel()
 	select {
 	case <-w.Done():

@@ -19,20 +19,20 @@ import (
 // onlyAtTheEnd keeps spans back: what reaches the collector is what was flushed when the process ended.
 const onlyAtTheEnd = "OTEL_BSP_SCHEDULE_DELAY=3600000" // ms
 
-// TestTraces: a review is found in the trace of whoever asked, or in one of its own; with what it was about, and where
+// TestTraces: a review is found in the trace of its client, or in one of its own; with what it was about, and where
 // its time went.
 func TestTraces(t *testing.T) {
 	for _, protocol := range []string{"grpc", "http/protobuf"} {
 		t.Run(protocol, func(t *testing.T) {
 			j := startJaeger(t)
 			w := serve(t, append(exported(protocol, j.endpoint(protocol)), onlyAtTheEnd))
-			traceID, caller := randomHex(16), randomHex(8)
+			traceID, parent := randomHex(16), randomHex(8)
 
-			// The caller's trace is not sampled: nothing of it must be kept.
+			// The client's trace is not sampled: nothing of it must be kept.
 			_, err := w.post(t.Context(), "/mutate/pods", "00-"+randomHex(16)+"-"+randomHex(8)+"-00",
 				review("unsampled", "p", "nginx:1"))
 			must(t, err)
-			rewritten, err := w.post(t.Context(), "/mutate/pods", "00-"+traceID+"-"+caller+"-01",
+			rewritten, err := w.post(t.Context(), "/mutate/pods", "00-"+traceID+"-"+parent+"-01",
 				review("rewritten", "web", "nginx:1"))
 			must(t, err)
 			denied, err := w.post(t.Context(), "/validate/pods", "", review("denied", "bad", "nginx:latest"))
@@ -42,9 +42,9 @@ func TestTraces(t *testing.T) {
 			}
 			w.end(t)
 
-			t.Run("in the caller's trace", func(t *testing.T) { j.checkJoined(t, traceID, caller) })
+			t.Run("in the client's trace", func(t *testing.T) { j.checkJoined(t, traceID, parent) })
 			t.Run("in a trace of its own", func(t *testing.T) { j.checkRoot(t) })
-			t.Run("not where the caller's is not", func(t *testing.T) {
+			t.Run("not where the client's is not sampled", func(t *testing.T) {
 				if found, err := j.Find(t.Context(), "evergate", tagged("evergate.uid", "unsampled")); err == nil {
 					t.Errorf("found in %d traces", len(found))
 				}
@@ -60,11 +60,11 @@ func (j *Jaeger) endpoint(protocol string) string {
 	return j.HTTP
 }
 
-func (j *Jaeger) checkJoined(t *testing.T, traceID, caller string) {
+func (j *Jaeger) checkJoined(t *testing.T, traceID, parent string) {
 	t.Helper()
 	trace, span := j.await(t, "rewritten")
-	if trace.TraceID != traceID || span.Parent() != caller {
-		t.Errorf("it is in trace %s beneath %q, want %s beneath %s", trace.TraceID, span.Parent(), traceID, caller)
+	if trace.TraceID != traceID || span.Parent() != parent {
+		t.Errorf("it is in trace %s beneath %q, want %s beneath %s", trace.TraceID, span.Parent(), traceID, parent)
 	}
 	if got := trace.Service(span); got != "evergate" {
 		t.Errorf("its service is %q", got)
@@ -189,14 +189,14 @@ func TestSlow(t *testing.T) {
 func (w *webhook) slowly(t *testing.T, body []byte) (shortest, longest time.Duration) {
 	t.Helper()
 	const leastDelay = 100 * time.Millisecond // a hundred times what a review takes
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), traceDeadline)
 	defer cancel()
 	transport := w.client.Transport.(*http.Transport)
 	begin := time.Now()
 	conn, err := (&tls.Dialer{Config: transport.TLSClientConfig}).DialContext(ctx, "tcp", w.Addr)
 	must(t, err)
 	defer conn.Close()
-	// Who reads the body says so: then the review has begun.
+	// The reader of the body reports it: then the review has begun.
 	fmt.Fprintf(conn, "POST /mutate/pods?timeout=10s HTTP/1.1\r\nHost: evergate\r\nContent-Type: application/json\r\n"+
 		"Expect: 100-continue\r\nConnection: close\r\nContent-Length: %d\r\n\r\n", len(body))
 	r := bufio.NewReader(conn)
