@@ -9,18 +9,18 @@ import (
 // infos. An error cannot be accepted.
 const acceptAnnotation = "evergate.dev/preflight-accepts"
 
-// check is one thing that is looked for. Its fields are what docs/preflight.md says of it.
+// check looks for one fault. docs/preflight.md is generated from its fields.
 type check struct {
 	id       string
 	severity Severity // the worst that it reports
-	live     bool     // it needs what only a live cluster knows
+	live     bool     // it needs a live cluster
 	finds    string   // what it finds
-	why      string   // that breaks clusters
+	why      string   // why it breaks clusters
 	fix      string
 	run      func(*cluster, *reporter)
 }
 
-// reporter takes what one check finds.
+// reporter collects the findings of one check.
 type reporter struct {
 	check    *check
 	findings []Finding

@@ -14,7 +14,7 @@ import (
 const overdue = 2 * time.Hour
 
 // certificateExpiry: the certificate that is served is in date; cert-manager calls its Certificate ready, and renewed
-// it when it was due. That a CA has expired served-chain tells.
+// it when it was due. The check served-chain reports an expired CA.
 func certificateExpiry() check {
 	return check{
 		id: "certificate-expiry", severity: Error, live: true,

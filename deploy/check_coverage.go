@@ -4,8 +4,8 @@ import (
 	"slices"
 )
 
-// coverage tells which namespaces are covered: selected by every webhook but the guard of the policy. Of one that
-// bears the opt-in label and is not covered it warns. Protected namespaces are left out.
+// coverage lists which namespaces are covered: selected by every webhook but the guard of the policy. It warns of one
+// that has the opt-in label and is not covered. Protected namespaces are exempt.
 func coverage() check {
 	return check{
 		id: "coverage", severity: Warning, live: true,

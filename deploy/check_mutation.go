@@ -2,8 +2,8 @@ package deploy
 
 import admissionv1 "k8s.io/api/admissionregistration/v1"
 
-// mutation: mutating webhooks fail open, and are called again after others have changed the Pod. What they miss the
-// validating webhook sees: it judges the final Pod, and may fail closed.
+// mutation: mutating webhooks fail open, and are called again after others have changed the Pod. The validating
+// webhook sees what they miss: it judges the final Pod, and may fail closed.
 func mutation() check {
 	return check{
 		id: "mutation", severity: Warning,

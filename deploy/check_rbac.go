@@ -6,8 +6,8 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 )
 
-// rbac: nothing is bound to the ServiceAccount of the serving process, which never asks the API server anything. Other
-// ServiceAccounts of Evergate's namespace read only, and no Secrets. The right to opt in is no business of theirs.
+// rbac: nothing is bound to the ServiceAccount of the serving process, which never calls the API server. Other
+// ServiceAccounts of Evergate's namespace read only, and no Secrets. They do not have the right to opt in.
 func rbac() check {
 	return check{
 		id: "rbac", severity: Error,
@@ -91,7 +91,7 @@ func (c *cluster) serves(account string) bool {
 	})
 }
 
-// excessOf says what rules allow beyond reading; empty when they allow no more.
+// excessOf returns what rules allow beyond reading; empty when they allow no more.
 func excessOf(rules []rbacv1.PolicyRule) string {
 	for _, rule := range rules {
 		for _, verb := range rule.Verbs {

@@ -1,7 +1,7 @@
 package deploy
 
-// rollout: a replica is ready before another one goes. A single replica is exempt, which is one too few
-// anyway.
+// rollout: a replica is ready before another one goes. A single replica is exempt: single-replica
+// reports it.
 func rollout() check {
 	return check{
 		id: "rollout", severity: Error,

@@ -7,7 +7,7 @@ import (
 
 // scope: webhooks of Evergate match nothing but the creation and update of what Evergate judges. It is an error where
 // the webhook fails closed, since nodes and the control plane need the rest, and a warning where it only costs time.
-// Wildcards are the business of wildcard-rule.
+// The check wildcard-rule reports wildcards.
 func scope() check {
 	return check{
 		id: "scope", severity: Error,

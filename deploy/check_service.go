@@ -16,7 +16,7 @@ func serviceMissing() check {
 			"everything that the webhook matches is refused; failing open, nothing is checked",
 		fix: "let clientConfig.service name a Service of type ClusterIP and one of its ports",
 		run: func(c *cluster, r *reporter) {
-			reported := map[string]bool{} // once for all webhooks that it is true of
+			reported := map[string]bool{} // each problem once for all webhooks
 			for _, h := range c.hooks {
 				if problem := c.serviceProblem(h); problem != "" && !reported[problem] {
 					reported[problem] = true
@@ -27,7 +27,7 @@ func serviceMissing() check {
 	}
 }
 
-// serviceProblem says what is wrong with the Service of a webhook; nothing when nothing is.
+// serviceProblem returns what is wrong with the Service of a webhook; "" when it is right.
 func (c *cluster) serviceProblem(h *hook) string {
 	if h.ClientConfig.Service == nil {
 		return "" // path

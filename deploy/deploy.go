@@ -9,10 +9,10 @@
 //	network.go       what NetworkPolicies allow; monitor.go what scrapes the Pods; chain.go certificates that are served
 //	check.go         what a check is; checks.go lists all of them, in the order in which they report
 //	check_ID.go      the check that reports findings with the id ID, its dashes as underscores
-//	finding.go       what a check says; text.go how people read it
+//	finding.go       what a check says; text.go the report for people
 //
-// Checks are pure functions of the Inventory, the time and the certificates that were served: what asks the network is
-// Dial alone. docs/preflight.md lists every check.
+// Checks are pure functions of the Inventory, the time and the certificates that were served: only Dial
+// uses the network. docs/preflight.md lists every check.
 package deploy
 
 import (
@@ -20,7 +20,7 @@ import (
 	"time"
 )
 
-// Options are what the objects do not say.
+// Options is what the checks need besides the objects.
 type Options struct {
 	Now    time.Time           // for which certificates are judged
 	Served []*x509.Certificate // the chain that the Service serves, leaf first, as Dial returns it; nil: not known

@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// Severity says how bad a finding is.
+// Severity is how bad a finding is.
 type Severity string
 
 // The severities, the worst first.
 const (
 	Error   Severity = "error"   // breaks a cluster, or a guarantee that Evergate gives
-	Warning Severity = "warning" // will hurt on a bad day; or it is a webhook of another product
+	Warning Severity = "warning" // hurts during an outage; or it is a webhook of another product
 	Info    Severity = "info"    // worth knowing
 )
 
@@ -25,7 +25,7 @@ type Finding struct {
 	Object   string   `json:"object"`           // kind, namespace and name, and the part of it
 	Source   string   `json:"source,omitempty"` // FILE:LINE of the object
 	Message  string   `json:"message"`          // what was found
-	Why      string   `json:"why"`              // it breaks clusters
+	Why      string   `json:"why"`              // why it breaks clusters
 	Fix      string   `json:"fix"`              // what to do
 }
 

@@ -138,7 +138,7 @@ func unlessConditions(h *hook) string {
 	return ", unless its matchConditions, which are not evaluated here, spare it"
 }
 
-// judged lists what Evergate has an answer to. Deletions are not judged, nor subresources that hold neither image nor
+// judged lists the resources that Evergate judges. Deletions are not judged, nor subresources that hold neither image nor
 // annotation.
 func judged() []string {
 	return []string{

@@ -53,7 +53,7 @@ func (c *cluster) takesUp(prometheus, monitor *unstructured.Unstructured) bool {
 	return selectsSet(prometheus, prefix+"NamespaceSelector", c.namespaceLabels(monitor.GetNamespace()))
 }
 
-// selectsSet reports whether a selector in the spec of an object is there and selects what bears some labels.
+// selectsSet reports whether a selector in the spec of an object is there and selects objects with these labels.
 func selectsSet(o *unstructured.Unstructured, field string, set map[string]string) bool {
 	s, ok := selectorOf(o, field)
 	return ok && selects(s, set)

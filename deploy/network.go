@@ -8,7 +8,7 @@ import (
 )
 
 // restricting returns the NetworkPolicies that restrict what reaches the Pods of a server (Ingress), or what they reach
-// (Egress). Without any, everything passes. Pods in the host's network are subject to none.
+// (Egress). Without any, all traffic passes. Pods in the host's network are subject to none.
 func (c *cluster) restricting(s *server, direction networkingv1.PolicyType) []*networkingv1.NetworkPolicy {
 	var policies []*networkingv1.NetworkPolicy
 	for _, p := range c.networkPolicies {
@@ -62,7 +62,7 @@ func (c *cluster) holdsNamespace(peers []networkingv1.NetworkPolicyPeer, own, na
 	})
 }
 
-// holdsAddresses reports whether peers of a rule hold what is no Pod.
+// holdsAddresses reports whether peers of a rule hold addresses outside of Pods.
 func holdsAddresses(peers []networkingv1.NetworkPolicyPeer) bool {
 	return len(peers) == 0 || slices.ContainsFunc(peers, func(p networkingv1.NetworkPolicyPeer) bool {
 		return p.IPBlock != nil

@@ -23,7 +23,7 @@ func anything(s *metav1.LabelSelector) bool {
 	return s == nil || len(s.MatchLabels)+len(s.MatchExpressions) == 0
 }
 
-// selects reports whether a webhook's selector selects what bears some labels. One that cannot be parsed is refused by
+// selects reports whether a webhook's selector selects objects with these labels. One that cannot be parsed is refused by
 // the API server; here it selects everything.
 func selects(s *metav1.LabelSelector, set map[string]string) bool {
 	if anything(s) {
