@@ -90,8 +90,8 @@ func (r *worstRow) String() string {
 		mebibytes(int64(r.size)), r.Name)
 }
 
-// measureWorst measures the reviews that cost the most, tells the ten worst, and returns an error if a bound is broken.
-// only chooses rows by their names; every makes fewer of them.
+// measureWorst measures the reviews that cost the most, prints the ten worst, and returns an error if a bound is
+// broken. only chooses rows by their names; every makes fewer of them.
 func (r *rig) measureWorst(ctx context.Context, w io.Writer, only string, every int) error {
 	servers := map[string]*server{}
 	for _, policy := range []string{"one", "ten"} {
@@ -129,11 +129,11 @@ func (r *rig) measureWorst(ctx context.Context, w io.Writer, only string, every 
 			}
 		}
 	}
-	return tellWorst(w, all)
+	return printWorst(w, all)
 }
 
-// tellWorst prints the ten worst rows and says how many break a bound.
-func tellWorst(w io.Writer, all []*worstRow) error {
+// printWorst prints the ten worst rows and says how many break a bound.
+func printWorst(w io.Writer, all []*worstRow) error {
 	if len(all) == 0 {
 		return errors.New("no row was measured")
 	}

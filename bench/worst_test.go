@@ -38,7 +38,7 @@ func TestWorstRows(t *testing.T) {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 			var b strings.Builder
-			if err := tellWorst(&b, []*worstRow{r}); (err != nil) != (test.want != "") {
+			if err := printWorst(&b, []*worstRow{r}); (err != nil) != (test.want != "") {
 				t.Errorf("got %v", err)
 			}
 		})

@@ -138,8 +138,8 @@ func unlessConditions(h *hook) string {
 	return ", unless its matchConditions, which are not evaluated here, spare it"
 }
 
-// judged lists the resources that Evergate judges. Deletions are not judged, nor subresources that hold neither image nor
-// annotation.
+// judged lists the resources that Evergate judges. Deletions are not judged, nor subresources that hold neither image
+// nor annotation.
 func judged() []string {
 	return []string{
 		"pods", "pods/ephemeralcontainers",

@@ -23,8 +23,8 @@ func anything(s *metav1.LabelSelector) bool {
 	return s == nil || len(s.MatchLabels)+len(s.MatchExpressions) == 0
 }
 
-// selects reports whether a webhook's selector selects objects with these labels. One that cannot be parsed is refused by
-// the API server; here it selects everything.
+// selects reports whether a webhook's selector selects objects with these labels. One that cannot be parsed is refused
+// by the API server; here it selects everything.
 func selects(s *metav1.LabelSelector, set map[string]string) bool {
 	if anything(s) {
 		return true

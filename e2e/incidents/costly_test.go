@@ -143,7 +143,7 @@ func repeat[T any](value T, n int) []T {
 func small() costly { return costly{"a small one", servicesPath, addresses([]string{forbidden})} }
 
 // boundless is the last revision that bounded neither what a review costs nor what is kept of one. No file of today's
-// can be replaced to take that away: it is bounded where lists are read, texts are cut and rules are asked.
+// can be replaced to take that away: it is bounded where lists are read, texts are truncated and rules are evaluated.
 const boundless = "373998b"
 
 // unbounded loads a build of that revision, and returns the product of it and of its manifests.

@@ -17,7 +17,7 @@ import (
 	"github.com/evergate/evergate/e2e/internal/load"
 )
 
-// http2Manifest is a server of our own that speaks HTTP/2, one on each node.
+// http2Manifest is a server of the tests that speaks HTTP/2, one on each node.
 const http2Manifest = `
 apiVersion: apps/v1
 kind: Deployment

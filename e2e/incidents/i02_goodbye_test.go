@@ -9,7 +9,7 @@ import (
 )
 
 // I2, kubernetes issue 127335: the API server goes on using kept connections to a Pod that is terminating, and never
-// repeats a POST. To sleep and then to close loses what is on them.
+// retries a POST. To sleep and then to close loses what is on them.
 
 func TestI2(t *testing.T) {
 	const guard = "every answer of a draining replica says Connection: close"

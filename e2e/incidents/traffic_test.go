@@ -139,7 +139,7 @@ func madeCalls(set metrics.Set) map[string]float64 {
 	return evergates(set.By("name", "apiserver_admission_webhook_request_total", nil))
 }
 
-// evergates leaves the webhooks of others out.
+// evergates removes the counts of other webhooks.
 func evergates(counts map[string]float64) map[string]float64 {
 	maps.DeleteFunc(counts, func(name string, n float64) bool {
 		return n == 0 || !strings.HasSuffix(name, ".evergate.dev")

@@ -7,13 +7,13 @@ import (
 	"github.com/evergate/evergate/e2e/internal/load"
 )
 
-// Load is a number of clients of one client that call as fast as they can until Stop.
+// Load is a number of workers that call by one client as fast as they can until Stop.
 type Load struct {
 	*load.Load
 	client *Client
 }
 
-// Start lets n clients make call after call. call makes the i-th call of the load; its error is a failed call.
+// Start lets n workers make call after call. call makes the i-th call of the load; its error is a failed call.
 func Start(ctx context.Context, c *Client, n int, call func(ctx context.Context, i int64) error) *Load {
 	return &Load{load.Start(ctx, n, call), c}
 }
@@ -30,7 +30,7 @@ func (l *Load) Stop() Report {
 // Report says what became of the calls of a load.
 type Report struct {
 	load.Books
-	Retries int64 // answers of 429 or 5xx with Retry-After that the API server's client sent again
+	Retries int64 // answers of 429 or 5xx with Retry-After that the API server's client retried
 	Dials   int64 // connections made
 }
 

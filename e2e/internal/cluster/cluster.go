@@ -1,9 +1,9 @@
-// Package cluster is the cluster that the incidents happen to: the rig of this repository (../rig: three nodes in three
-// zones on this machine, which a test may cut off, freeze and switch off), or with E2E_CLUSTER=existing the one that
-// KUBECONFIG names, of which nothing but its API is used.
+// Package cluster is the cluster that the incidents happen to: the rig of this repository (e2e/rig: three nodes in
+// three zones on this machine, which a test may cut off, freeze and switch off), or with E2E_CLUSTER=existing the one
+// that KUBECONFIG names, of which nothing but its API is used.
 //
 //	c := cluster.Open(t)                     // skips the test where there is none
-//	c.NeedRig(t, "cuts a node off")          // skips it on a cluster that is not ours
+//	c.NeedRig(t, "cuts a node off")          // skips it on a cluster that is not the rig
 //	c.Install(t, cluster.Product{Overlay: "fail-closed"})
 //	c.Cut(t, "node-a")                       // healed when the test ends
 //
@@ -34,7 +34,7 @@ type Cluster struct {
 	Kubeconfig string // the path of the admin's kubeconfig
 	Dir        string // the e2e directory of the repository
 
-	rig     bool // it is ours, so that there is control of its nodes
+	rig     bool // it is the rig, whose nodes tests control
 	kubectl string
 	admin   *rest.Config
 }
@@ -121,7 +121,7 @@ func (c *Cluster) NeedRig(t testing.TB, why string) {
 	}
 }
 
-// Config returns a client configuration of the admin, a copy that the client may change. Requests are not held back.
+// Config returns a client configuration of the admin, a copy that the caller may change. Requests are not throttled.
 func (c *Cluster) Config() *rest.Config {
 	config := rest.CopyConfig(c.admin)
 	config.QPS = -1

@@ -58,7 +58,7 @@ func (c *Cluster) Heal(t testing.TB, node string) {
 }
 
 // Freeze stops every process of a node, its Pods' included, while its kernel goes on: TCP connections are still
-// accepted, and nobody answers on them.
+// accepted, and no process answers on them.
 func (c *Cluster) Freeze(t testing.TB, node string) {
 	t.Helper()
 	c.undoNode(t, "thaw", node)

@@ -18,7 +18,7 @@ type Answer struct {
 }
 
 // Ask sends a request, byte for byte as it stands, on a TLS connection of its own, and returns the answer. It goes on
-// sending while it reads: a server may answer before it has heard everything.
+// sending while it reads: a server may answer before it has read everything.
 func Ask(ctx context.Context, addr string, request io.Reader) (Answer, error) {
 	conn, err := dial(ctx, addr, 0)
 	if err != nil {

@@ -31,8 +31,8 @@ type Peers struct {
 	conns []net.Conn
 }
 
-// Open opens n connections to addr and says a greeting on each. Where the greeting fails, the server has turned the
-// peer away; such a connection stays among the others, since that is what some of them are there for.
+// Open opens n connections to addr and says a greeting on each. Where the greeting fails, the server has refused
+// the peer; such a connection stays among the others, since that is what some of them are there for.
 func Open(ctx context.Context, addr string, n int, greet func(net.Conn) error) (*Peers, error) {
 	return open(ctx, n, greet, func(i int) (net.Conn, error) { return dial(ctx, addr, i) })
 }

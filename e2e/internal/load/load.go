@@ -1,4 +1,4 @@
-// Package load makes calls as fast as a number of clients can, until it is told to stop, and keeps books on them: how
+// Package load makes calls as fast as a number of workers can, until Stop, and keeps books on them: how
 // many were made, how many were lost, when and why.
 package load
 
@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Load is a number of clients that call until Stop.
+// Load is a number of workers that call until Stop.
 type Load struct {
 	cancel context.CancelFunc
 	done   sync.WaitGroup
@@ -30,14 +30,14 @@ type waiter struct {
 	event chan struct{}
 }
 
-// Start lets n clients make call after call. call makes the i-th call of the load; its error is a call that was lost.
+// Start lets n workers make call after call. call makes the i-th call of the load; its error is a call that was lost.
 func Start(ctx context.Context, n int, call func(ctx context.Context, i int64) error) *Load {
 	ctx, cancel := context.WithCancel(ctx)
 	l := &Load{cancel: cancel, books: Books{Reasons: map[string]int{}, Begun: time.Now()}}
 	for range n {
 		l.done.Go(func() {
 			for ctx.Err() == nil {
-				// A call that has begun is finished: it is cut neither by Stop nor counted as a failure by it.
+				// A call that has begun is finished: Stop neither cancels it nor counts it as a failure.
 				l.record(call(context.WithoutCancel(ctx), l.begun.Add(1)))
 			}
 		})

@@ -1,5 +1,5 @@
-// Package metrics reads what kube-apiserver and the replicas count of themselves, so that a test sees by other eyes
-// than its clients' what has become of calls.
+// Package metrics reads what kube-apiserver and the replicas count of themselves, so that a test learns
+// what has become of calls from others than its clients.
 package metrics
 
 import (

@@ -37,7 +37,7 @@ type Entry map[string]any
 // Is reports whether the line's message is msg.
 func (e Entry) Is(msg string) bool { return e["msg"] == msg }
 
-// Start runs the binary until ctx ends or it is told to stop. The listeners are on loopback, on ports that the kernel
+// Start runs the binary until ctx ends or a signal stops it. The listeners are on loopback, on ports that the kernel
 // chooses.
 func Start(ctx context.Context, binary string, args ...string) (*Process, error) {
 	return StartWith(ctx, nil, binary, args...)
