@@ -137,7 +137,8 @@ func full(unmarshal func([]byte, any) error) func([]byte) error {
 // reads otherwise.
 func TestSkipped(t *testing.T) {
 	const frame = `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u",` +
-		`"operation":"CREATE","resource":{"group":"","version":"v1","resource":"pods"},"object":{"skipped":%s,"spec":{"containers":[]}}}}`
+		`"operation":"CREATE","resource":{"group":"","version":"v1","resource":"pods"},` +
+		`"object":{"skipped":%s,"spec":{"containers":[]}}}}`
 	for _, way := range ways() {
 		var taken []string
 		for _, value := range []string{`01`, `tru`, `[1,]`, `{"a":1,}`, `{"a" 1}`, `"\x"`, "\"\t\"", `1.`, `--1`, `[}`} {
