@@ -70,7 +70,7 @@ func (a *annotationRules) refuseDenied(field string, required []annotationRequir
 	}
 	if denied.left < 0 {
 		faults.Fieldf("denied", "to compare its patterns with the keys of %s takes more than %s comparisons, which is the "+
-			"limit for as many as they are: write fewer with a *", field, strict.Thousands(denied.limit))
+			"limit for as many as they are: write fewer with a *", field, text.Thousands(denied.limit))
 	}
 	return faults.Err()
 }

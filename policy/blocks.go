@@ -28,3 +28,12 @@ func passing[S ~string](allowed []S) string {
 	}
 	return "; allowed: " + text.List(allowed)
 }
+
+// stringsOf returns values as sentences list them.
+func stringsOf[T fmt.Stringer](values []T) []string {
+	s := make([]string, len(values))
+	for i, v := range values {
+		s[i] = v.String()
+	}
+	return s
+}

@@ -31,7 +31,7 @@ func TestCIDRSetIsTheUnion(t *testing.T) {
 				want = want && (in[j] || !p.Contains(netip.AddrFrom4([4]byte{10, 0, 0, byte(j)})))
 			}
 			if got := set.covers(p); got != want {
-				t.Fatalf("%v covers %v: got %v, want %v", cidrStrings(ranges), p, got, want)
+				t.Fatalf("%v covers %v: got %v, want %v", stringsOf(ranges), p, got, want)
 			}
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
@@ -59,8 +60,8 @@ func TestDocumentedLimits(t *testing.T) {
 		f.Files, f.Values, r.Values, f.Entries, r.Entries, f.Patterns, r.Patterns, f.RegexSteps, r.RegexSteps,
 		f.Comparisons, r.Comparisons, maxRegexSteps, strict.MaxText,
 	} {
-		if !strings.Contains(table, "| "+strict.Thousands(n)+" |") {
-			t.Errorf("docs/policy.md does not have the limit %s", strict.Thousands(n))
+		if !strings.Contains(table, "| "+text.Thousands(n)+" |") {
+			t.Errorf("docs/policy.md does not have the limit %s", text.Thousands(n))
 		}
 	}
 	if f.Bytes != 8<<20 || r.Bytes != 1<<20 {

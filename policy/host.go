@@ -34,8 +34,11 @@ const (
 	labelsBelow
 )
 
-// everyHost is what an Ingress without a host answers for.
-var everyHost = hostPattern{depth: labelsBelow}
+// everyHost returns the pattern **, which is what an Ingress without a host answers for.
+func everyHost() hostPattern { return hostPattern{depth: labelsBelow} }
+
+// isEvery reports whether p is the pattern **.
+func (p hostPattern) isEvery() bool { return p == everyHost() }
 
 // UnmarshalText accepts the patterns of policy files.
 func (p *hostPattern) UnmarshalText(b []byte) error {
@@ -51,7 +54,7 @@ func (p *hostPattern) UnmarshalText(b []byte) error {
 func parseHost(s string) hostPattern {
 	s = lowerASCII(strings.TrimSuffix(s, "."))
 	if s == "" || s == "*" || s == "**" {
-		return everyHost
+		return everyHost()
 	}
 	if name, ok := strings.CutPrefix(s, "**."); ok {
 		return hostPattern{name, labelsBelow}
@@ -65,7 +68,7 @@ func parseHost(s string) hostPattern {
 // String is the pattern as it is written.
 func (p hostPattern) String() string {
 	switch {
-	case p == everyHost:
+	case p.isEvery():
 		return "**"
 	case p.depth == hostItself:
 		return p.name

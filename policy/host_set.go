@@ -9,8 +9,11 @@ type hostSet struct {
 	lengths [labelsBelow + 1][4]uint64
 }
 
+// makeHostSet returns an empty set with room for n patterns.
+func makeHostSet(n int) *hostSet { return &hostSet{patterns: make(map[hostPattern]struct{}, n)} }
+
 func newHostSet(patterns []hostPattern) *hostSet {
-	s := &hostSet{patterns: make(map[hostPattern]struct{}, len(patterns))}
+	s := makeHostSet(len(patterns))
 	for _, p := range patterns {
 		s.add(p)
 	}
@@ -64,36 +67,4 @@ func (s *hostSet) deep(name string) (by hostPattern, ok bool) {
 		}
 		name = parentHost(name)
 	}
-}
-
-// hostLookup asks a set about one host of an Ingress after the other. It remembers the last domain all of which is covered, in
-// which the next host mostly lies too. One that is not covered is looked for each time: it is found fault with, which costs more.
-type hostLookup struct {
-	set     *hostSet
-	domain  string
-	covered bool // whether a pattern covers every host one label below domain
-}
-
-// has says whether a pattern of the set covers every host that h stands for.
-func (l *hostLookup) has(h *ingressHost) bool {
-	return l.covered && h.depth == hostItself && h.domain == l.domain || l.ask(h)
-}
-
-func (l *hostLookup) ask(h *ingressHost) (ok bool) {
-	if h.depth != hostItself || l.set.has(h.hostPattern) {
-		_, ok = l.set.covers(h.hostPattern)
-		return ok
-	}
-	l.domain = h.domain
-	_, l.covered = l.set.below(l.domain)
-	return l.covered
-}
-
-// hostNames returns patterns as they are written in sentences.
-func hostNames(patterns []hostPattern) []string {
-	names := make([]string, len(patterns))
-	for i, p := range patterns {
-		names[i] = p.String()
-	}
-	return names
 }

@@ -104,6 +104,36 @@ func (s imageSet) find(ref reference) (imagePattern, bool) {
 	return s.findPlace(ref.name)
 }
 
+// findUnderAnyName returns a pattern that covers an image in whichever way it is written: under each name that its
+// repository has on Docker Hub, by its tag where a digest stands behind it too, or by its place.
+func (s imageSet) findUnderAnyName(ref reference) (imagePattern, bool) {
+	for name := range ref.names {
+		if p, ok := s.findVersion(name, ref.suffix); ok {
+			return p, true
+		}
+		if p, ok := s.findPlace(name); ok {
+			return p, true
+		}
+	}
+	return imagePattern{}, false
+}
+
+// findVersion returns the pattern for an image's name that has the digest of its suffix, or the tag, whether or not a
+// digest stands behind it.
+func (s imageSet) findVersion(name, suffix string) (imagePattern, bool) {
+	if len(s.images) == 0 || s.names[name]&coversVersion == 0 {
+		return imagePattern{}, false
+	}
+	tag, _, _ := strings.Cut(suffix, "@")
+	for _, version := range [...]string{suffix[len(tag):], tag} {
+		p := imagePattern{name: name, version: version}
+		if _, ok := s.images[p]; ok {
+			return p, true
+		}
+	}
+	return imagePattern{}, false
+}
+
 // findPlace returns the narrowest pattern that covers every image at a place, the one of its own name among them.
 func (s imageSet) findPlace(place string) (imagePattern, bool) {
 	if len(s.names) == 0 {

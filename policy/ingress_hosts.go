@@ -54,7 +54,7 @@ func (h *hostRules) checks() []check[Ingress] {
 		checks = append(checks, newHostsAllowed(h.Allowed))
 	}
 	if h.Denied != nil {
-		checks = append(checks, newHostsDenied(h.Denied))
+		checks = append(checks, hostsDenied{newHostOverlaps(h.Denied)})
 	}
 	if h.Wildcards {
 		checks = append(checks, hostsWildcards{})
@@ -106,7 +106,7 @@ type ingressHost struct {
 // rule names.
 func parseHosts(ing *Ingress) []ingressHost {
 	if len(ing.Rules) == 0 {
-		return []ingressHost{{hostPattern: everyHost, at: noRules}}
+		return []ingressHost{{hostPattern: everyHost(), at: noRules}}
 	}
 	hosts := make([]ingressHost, len(ing.Rules), len(ing.Rules)+1)
 	last := "" // most hosts lie in the domain of the one before: then it is the same string, which compares at a glance
@@ -121,7 +121,7 @@ func parseHosts(ing *Ingress) []ingressHost {
 		hosts[i] = h
 	}
 	if ing.DefaultBackend {
-		hosts = append(hosts, ingressHost{hostPattern: everyHost, at: defaultBackend})
+		hosts = append(hosts, ingressHost{hostPattern: everyHost(), at: defaultBackend})
 	}
 	return hosts
 }
@@ -166,7 +166,33 @@ func (p hostPlace) setOne() string {
 // steps is how many steps it takes to look a host up: one for each few labels.
 func (h *ingressHost) steps() int { return 1 + len(h.name)/8 }
 
-// identity is that of a finding about a host.
-func (p hostPattern) identity(check string) identity {
-	return identity{check: check, value: p.name, depth: p.depth}
+// identity is that of a finding about the host.
+func (h *ingressHost) identity(check string) identity { return hostIdentity(check, h.hostPattern) }
+
+// hostIdentity is the identity of a finding about a host.
+func hostIdentity(check string, host hostPattern) identity {
+	return identity{check: check, value: host.name, depth: host.depth}
+}
+
+// hostLookup asks a set about one host of an Ingress after the other. It remembers the last domain all of which is covered, in
+// which the next host mostly lies too. One that is not covered is looked for each time: it is found fault with, which costs more.
+type hostLookup struct {
+	set     *hostSet
+	domain  string
+	covered bool // whether a pattern covers every host one label below domain
+}
+
+// has says whether a pattern of the set covers every host that h stands for.
+func (l *hostLookup) has(h *ingressHost) bool {
+	return l.covered && h.depth == hostItself && h.domain == l.domain || l.ask(h)
+}
+
+func (l *hostLookup) ask(h *ingressHost) (ok bool) {
+	if h.depth != hostItself || l.set.has(h.hostPattern) {
+		_, ok = l.set.covers(h.hostPattern)
+		return ok
+	}
+	l.domain = h.domain
+	_, l.covered = l.set.below(l.domain)
+	return l.covered
 }

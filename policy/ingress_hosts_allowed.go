@@ -11,7 +11,7 @@ type hostsAllowed struct {
 }
 
 func newHostsAllowed(patterns []hostPattern) hostsAllowed {
-	return hostsAllowed{newHostSet(patterns), passing(hostNames(patterns))}
+	return hostsAllowed{newHostSet(patterns), passing(stringsOf(patterns))}
 }
 
 func (c hostsAllowed) find(ing *Ingress, r *report) {
@@ -27,7 +27,7 @@ func (c hostsAllowed) find(ing *Ingress, r *report) {
 		}
 		if f := r.found(h.identity("hosts.allowed")); f != nil {
 			f.Path, f.Reason = h.at.String(), h.at.every()+c.passing
-			if h.hostPattern != everyHost {
+			if !h.isEvery() {
 				f.Reason = text.Quote(h.String()) + " is not allowed" + c.passing
 			}
 		}

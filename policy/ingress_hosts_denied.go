@@ -7,22 +7,7 @@ import "github.com/evergate/evergate/internal/text"
 //
 // A wildcard host stands for one label, as the Ingress specification has it. nginx answers by it for deeper names too:
 // where that matters, hosts.wildcards keeps them out.
-type hostsDenied struct {
-	listed   []hostPattern
-	patterns *hostSet
-	below    map[string]hostPattern // for a name, a denied host one label below it
-}
-
-func newHostsDenied(patterns []hostPattern) hostsDenied {
-	c := hostsDenied{patterns, newHostSet(patterns), map[string]hostPattern{}}
-	for _, p := range patterns {
-		parent := parentHost(p.name)
-		if _, taken := c.below[parent]; !taken && p.depth == hostItself {
-			c.below[parent] = p
-		}
-	}
-	return c
-}
+type hostsDenied struct{ denied *hostOverlaps }
 
 func (c hostsDenied) find(ing *Ingress, r *report) {
 	hosts := r.ingressHosts(ing)
@@ -31,45 +16,21 @@ func (c hostsDenied) find(ing *Ingress, r *report) {
 		if !r.spend(h.steps()) {
 			return
 		}
-		by, why := c.match(h.hostPattern)
-		if why == hostPasses {
+		by, how := c.denied.find(h.hostPattern)
+		if how == noOverlap {
 			continue
 		}
 		if f := r.found(h.identity("hosts.denied")); f != nil {
-			f.Path, f.Reason = h.at.String(), c.reason(h, by, why)
+			f.Path, f.Reason = h.at.String(), c.reason(h, by, how)
 		}
 	}
 }
 
-// hostFault says what is wrong with a host.
-type hostFault uint8
-
-const (
-	hostPasses hostFault = iota
-	hostCovered
-	hostCoversDenied
-	hostIsEvery
-)
-
-// match returns why a host is denied, and by which pattern.
-func (c hostsDenied) match(host hostPattern) (by hostPattern, why hostFault) {
-	if host.depth == labelsBelow {
-		return c.listed[0], hostIsEvery
-	}
-	if by, ok := c.patterns.covers(host); ok {
-		return by, hostCovered
-	}
-	if denied, ok := c.below[host.name]; ok && host.depth == oneLabelBelow {
-		return denied, hostCoversDenied
-	}
-	return hostPattern{}, hostPasses
-}
-
-func (c hostsDenied) reason(h *ingressHost, by hostPattern, why hostFault) string {
-	switch why {
-	case hostIsEvery:
+func (c hostsDenied) reason(h *ingressHost, by hostPattern, how hostOverlap) string {
+	switch how {
+	case overlapOfEvery:
 		return h.at.every() + ", also the denied " + by.String() + h.at.setOne()
-	case hostCoversDenied:
+	case overlapOfWildcard:
 		return text.Quote(h.String()) + " stands also for the denied " + by.String() + "; write each host out"
 	default:
 		return text.Quote(h.String()) + " is denied by " + by.String()

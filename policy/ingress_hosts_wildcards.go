@@ -18,7 +18,7 @@ func (hostsWildcards) find(ing *Ingress, r *report) {
 		f := r.found(h.identity("hosts.wildcards"))
 		switch {
 		case f == nil:
-		case h.hostPattern == everyHost:
+		case h.isEvery():
 			f.Path, f.Reason = h.at.String(), h.at.every()+"; write each host out"
 		default:
 			f.Path, f.Reason = h.at.String(), text.Quote(h.String())+" is a wildcard, which is denied; write each host out"

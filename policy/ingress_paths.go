@@ -58,9 +58,9 @@ func (p *pathRules) Validate() error {
 	faults.Add(refuseEmpty("deniedPatterns", p.DeniedPatterns))
 	for _, x := range p.DeniedPatterns {
 		// Whoever writes _by_lua means .*_by_lua.*, and nothing would tell that no path is denied by it.
-		if x.prefix != "" && x.prefix[0] != '/' {
+		if prefix := x.prefix(); prefix != "" && prefix[0] != '/' {
 			faults.Fieldf("deniedPatterns", "%s covers no path: it is compared with the whole path, "+
-				"which begins with /; write .*%[1]s.* for a part, or use denied", x.source)
+				"which begins with /; write .*%[1]s.* for a part, or use denied", &x)
 		}
 	}
 	if len(p.checks()) == 0 {
@@ -136,7 +136,7 @@ func (p *pathPlace) field(name string) string {
 
 // identity is that of a finding about a path.
 func (p *pathPlace) identity(check string) identity {
-	id := p.host.identity(check)
+	id := hostIdentity(check, p.host)
 	id.detail = p.Path
 	return id
 }

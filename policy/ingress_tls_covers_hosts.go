@@ -49,7 +49,7 @@ func (r *report) tlsCoverage(ing *Ingress) *tlsCoverage {
 			c.unnamed = fmt.Sprintf(" (spec.tls[%d] names no host, so what it covers is not known)", i)
 		}
 	}
-	c.hosts = &hostSet{patterns: make(map[hostPattern]struct{}, n)}
+	c.hosts = makeHostSet(n)
 	for i := range ing.TLS {
 		for _, h := range ing.TLS[i].Hosts {
 			if !r.spend(ledgerSteps + stepsOf(1, h)) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
@@ -63,7 +64,7 @@ func (l Limits) check(files []File, errs *strict.Collector) {
 		if len(f.Data) > room {
 			line := 1 + bytes.Count(f.Data[:room], []byte("\n"))
 			errs.Errorf(strict.Pos{File: f.Name, Line: line, Column: 1},
-				"the policy has %s bytes, at most %s (%d MiB) are read", strict.Thousands(total), strict.Thousands(l.Bytes), l.Bytes>>20)
+				"the policy has %s bytes, at most %s (%d MiB) are read", text.Thousands(total), text.Thousands(l.Bytes), l.Bytes>>20)
 			return
 		}
 		room -= len(f.Data)

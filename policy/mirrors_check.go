@@ -3,6 +3,7 @@ package policy
 import (
 	"iter"
 
+	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
@@ -42,7 +43,7 @@ func (t *mirrorTable) gaveUp(at *mirror, e *comparisons, errs *strict.Collector)
 	if e.over && !t.tooMuch {
 		t.tooMuch = true
 		errs.Errorf(at.Pos, "to tell the entries of mirrors apart takes more than %s comparisons, which is the limit: let fewer "+
-			"of them share sources, mirrors and namespaces with several *", strict.Thousands(e.limit))
+			"of them share sources, mirrors and namespaces with several *", text.Thousands(e.limit))
 	}
 	return e.over || e.stopped()
 }

@@ -328,6 +328,24 @@ func TestMirrorConflicts(t *testing.T) {
 	}
 }
 
+// An image that lies deeper than any source or mirror is found below them.
+func TestMirrorsOfDeepNames(t *testing.T) {
+	p := mustLoad(t, "mirrors:\n"+mirrorText("wild", "'**.gcr.io'", "m.example/a/{registry}")+mirrorText("deep", "b.example/x/y/z", "n.example"))
+	deep := strings.Repeat("a.", 40)
+	for image, want := range map[string]string{
+		deep + "gcr.io/" + strings.Repeat("x/", 20) + "y": "m.example/a/" + deep + "gcr.io/" + strings.Repeat("x/", 20) + "y",
+		"b.example/x/y/z/1/2/3/4":                         "n.example/1/2/3/4",
+	} {
+		out := rewriteOne(p, image)
+		if out.To != want {
+			t.Errorf("%s: %s %s", image, out.Outcome, out.Why())
+		}
+		if again := rewriteOne(p, want); again.Outcome != AtMirror {
+			t.Errorf("%s: %s", want, again.Outcome)
+		}
+	}
+}
+
 func TestMirrorPlaces(t *testing.T) {
 	p := mustLoad(t, "mirrors:\n"+mirrorText("a", "docker.io", "m.example/hub")+mirrorText("b", "'*.gcr.io'", "m.example/{registry}")+
 		mirrorText("c", "'*.pkg.dev'", "m.example/{registry}"))

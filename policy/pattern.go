@@ -10,17 +10,16 @@ import (
 	"unicode"
 
 	"github.com/evergate/evergate/internal/text"
-	"github.com/evergate/evergate/policy/internal/strict"
 )
 
 // regex is a regular expression of a policy file, in Go's syntax (RE2: no backtracking, so that no value takes long).
 // The rule is the same wherever one stands: it must cover the whole value, as if it stood between ^ and $, upper and
 // lower case differ, and a dot covers newlines too. To find something inside a value write .*something.*
 type regex struct {
-	source string
-	prefix string // all that it covers begins with this; may be empty
-	re     *regexp.Regexp
-	size   int // about the instructions of its program
+	source  string
+	literal string // all that it covers begins with this; may be empty
+	re      *regexp.Regexp
+	size    int // about the instructions of its program
 }
 
 // UnmarshalText compiles a regular expression. An empty one would cover nothing but the empty value, and look like
@@ -43,7 +42,7 @@ func (x *regex) UnmarshalText(b []byte) error {
 	steps := regexSteps(tree)
 	if steps > maxRegexSteps {
 		return fmt.Errorf("a regular expression of %s steps: it has at most %s; a repetition such as .{1000} is a thousand",
-			strict.Thousands(steps), strict.Thousands(maxRegexSteps))
+			text.Thousands(steps), text.Thousands(maxRegexSteps))
 	}
 	re, err := regexp.Compile(`\A(?s:` + source + `)\z`)
 	if err != nil {
@@ -56,7 +55,7 @@ func (x *regex) UnmarshalText(b []byte) error {
 // steps is how many steps it takes to compare x with a value: one for each byte, and another one for each regexSize
 // instructions of the program, since all of its threads may be alive at once.
 func (x *regex) steps(value string) int {
-	if !strings.HasPrefix(value, x.prefix) {
+	if !strings.HasPrefix(value, x.literal) {
 		return 1
 	}
 	return 1 + len(value) + len(value)*x.size/regexSize
@@ -66,7 +65,10 @@ func (x *regex) steps(value string) int {
 const regexSize = 20
 
 // match says whether x covers the whole of s.
-func (x *regex) match(s string) bool { return strings.HasPrefix(s, x.prefix) && x.re.MatchString(s) }
+func (x *regex) match(s string) bool { return strings.HasPrefix(s, x.literal) && x.re.MatchString(s) }
+
+// prefix returns text that every value begins with that x covers; empty where none is known.
+func (x *regex) prefix() string { return x.literal }
 
 func (x *regex) String() string { return x.source }
 

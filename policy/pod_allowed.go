@@ -12,11 +12,7 @@ type allowedImages struct {
 func newAllowedImages(patterns []imagePattern) allowedImages {
 	c := allowedImages{newImageSet(patterns), "no image is"}
 	if len(patterns) > 0 {
-		names := make([]string, len(patterns))
-		for i, p := range patterns {
-			names[i] = p.String()
-		}
-		c.pass = "allowed are " + text.List(names)
+		c.pass = "allowed are " + text.List(stringsOf(patterns))
 	}
 	return c
 }

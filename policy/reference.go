@@ -2,6 +2,7 @@ package policy
 
 import (
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/evergate/evergate/internal/text"
@@ -203,6 +204,21 @@ func (r reference) version() string {
 		return r.suffix[i:]
 	}
 	return r.suffix
+}
+
+// names yields the names under which a policy may know the repository of a reference.
+func (r reference) names(yield func(string) bool) {
+	registry := r.registry()
+	if !yield(r.name) || !slices.Contains(dockerHub, registry) {
+		return
+	}
+	path := r.name[len(registry):]
+	if registry != dockerHub[0] && !yield(dockerHub[0]+path) {
+		return
+	}
+	if official, ok := strings.CutPrefix(path, "/library/"); ok {
+		yield(dockerHub[0] + "/" + official)
+	}
 }
 
 // ancestors yields a name and then every place above it, up to its registry: a.example/b/c, a.example/b, a.example.

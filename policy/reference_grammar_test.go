@@ -55,7 +55,7 @@ func readByGrammar(s string) (ref reference, fault string) {
 			return reference{}, err.Error()
 		}
 	}
-	return reference{named.Name(), versionOf(named)}, ""
+	return reference{named.Name(), strings.TrimPrefix(named.String(), named.Name())}, ""
 }
 
 // spelled is the one spelling of a registry that the grammar accepts, in other terms than normalRegistry has.

@@ -192,20 +192,6 @@ func TestUpTo(t *testing.T) {
 			t.Errorf("%s: got %v, want %v", registry, got, want)
 		}
 	}
-	p := mustLoad(t, "mirrors:\n"+mirrorText("wild", "'**.gcr.io'", "m.example/a/{registry}")+mirrorText("deep", "b.example/x/y/z", "n.example"))
-	deep := strings.Repeat("a.", 40)
-	for image, want := range map[string]string{
-		deep + "gcr.io/" + strings.Repeat("x/", 20) + "y": "m.example/a/" + deep + "gcr.io/" + strings.Repeat("x/", 20) + "y",
-		"b.example/x/y/z/1/2/3/4":                         "n.example/1/2/3/4",
-	} {
-		out := rewriteOne(p, image)
-		if out.To != want {
-			t.Errorf("%s: %s %s", image, out.Outcome, out.Why())
-		}
-		if again := rewriteOne(p, want); again.Outcome != AtMirror {
-			t.Errorf("%s: %s", want, again.Outcome)
-		}
-	}
 }
 
 func TestParseWildcardErrors(t *testing.T) {

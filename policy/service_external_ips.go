@@ -17,7 +17,7 @@ func (b *externalIPRules) checks() []check[Service] {
 	if b == nil {
 		return nil
 	}
-	return []check[Service]{externalIPsAllowed{newCIDRSet(b.Allowed), passing(cidrStrings(b.Allowed))}}
+	return []check[Service]{externalIPsAllowed{newCIDRSet(b.Allowed), passing(stringsOf(b.Allowed))}}
 }
 
 // externalIPsAllowed (externalIPs.allowed) finds each element of spec.externalIPs that lies in none of the ranges.

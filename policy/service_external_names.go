@@ -45,7 +45,7 @@ func (b *externalNameRules) checks() []check[Service] {
 		denied:  newHostSet(b.Denied),
 		limited: b.Allowed != nil,
 		allowed: newHostSet(b.Allowed),
-		passing: passing(hostNames(b.Allowed)),
+		passing: passing(stringsOf(b.Allowed)),
 	}}
 }
 
@@ -82,7 +82,7 @@ func (c *externalNames) find(svc *Service, r *report) {
 	}
 	host := r.externalName(svc)
 	if check, reason := c.judge(host); check != "" {
-		r.add(host.identity(check), "spec.externalName", text.Quote(svc.ExternalName)+" "+reason)
+		r.add(hostIdentity(check, host), "spec.externalName", text.Quote(svc.ExternalName)+" "+reason)
 	}
 }
 
@@ -99,7 +99,7 @@ func (c *externalNames) judge(host hostPattern) (check, reason string) {
 	if kind := kindOf(host.name); kind != ordinaryTarget {
 		_, meant := c.meant.covers(host)
 		if by, ok := c.allowed.covers(host); kind == completedName {
-			meant = ok && by != everyHost
+			meant = ok && !by.isEvery()
 		}
 		if !meant {
 			return "externalNames", kind.describe() + "; it passes only where externalNames.allowed names it"

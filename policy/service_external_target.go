@@ -1,10 +1,8 @@
 package policy
 
 import (
-	"math"
 	"net/netip"
 	"slices"
-	"strconv"
 	"strings"
 
 	"golang.org/x/net/publicsuffix"
@@ -147,59 +145,4 @@ func kindOfAddress(name string) targetKind {
 		return loopbackTarget
 	}
 	return addressTarget
-}
-
-// parseLooseIPv4 reads IPv4 addresses as inet_aton(3) does, and with it most resolvers: one to four numbers, decimal,
-// octal (010) or hexadecimal (0x8), the last of which fills all bytes that are left. 127.1, 0x7f.1, 017700000001 and
-// 2130706433 are the same address.
-func parseLooseIPv4(s string) (netip.Addr, bool) {
-	const most = 4
-	parts := strings.SplitN(s, ".", most+1)
-	if len(parts) > most {
-		return netip.Addr{}, false
-	}
-	var v uint64
-	for i, part := range parts {
-		n, ok := parseLooseNumber(part)
-		limit, width := uint64(math.MaxUint8), 8
-		if last := i == len(parts)-1; last {
-			width = 8 * (4 - i)
-			limit = 1<<width - 1
-		}
-		if !ok || n > limit {
-			return netip.Addr{}, false
-		}
-		v = v<<width | n
-	}
-	return netip.AddrFrom4([4]byte{byte(v >> 24), byte(v >> 16), byte(v >> 8), byte(v)}), true
-}
-
-// parseLooseNumber reads a number as C does. Go's base 0 would also accept 0b1, 0o7 and 1_0, which C does not know.
-func parseLooseNumber(s string) (uint64, bool) {
-	base := 10
-	switch {
-	case strings.HasPrefix(s, "0x"):
-		s, base = s[2:], 16
-	case len(s) > 1 && s[0] == '0':
-		s, base = s[1:], 8
-	}
-	digits := strings.TrimLeft(s, "0")
-	if digits == "" && s != "" {
-		return 0, true
-	}
-	const most = 11 // octal digits of 32 bits; the error of a longer number would hold a copy of it
-	if len(digits) > most {
-		return 0, false
-	}
-	n, err := strconv.ParseUint(digits, base, 32)
-	return n, err == nil
-}
-
-// endsInNumber says whether the last label of a name is a number in digits or in hexadecimal.
-func endsInNumber(name string) bool {
-	last := name[strings.LastIndexByte(name, '.')+1:]
-	if hex, found := strings.CutPrefix(last, "0x"); found {
-		return strings.Trim(hex, "0123456789abcdef") == ""
-	}
-	return last != "" && strings.Trim(last, "0123456789") == ""
 }

@@ -49,10 +49,10 @@ func (b *loadBalancerStatusRules) checks() []check[Service] {
 	}
 	var cs []check[Service]
 	if b.Allowed != nil {
-		cs = append(cs, statusAllowed{newCIDRSet(b.Allowed), passing(cidrStrings(b.Allowed))})
+		cs = append(cs, statusAllowed{newCIDRSet(b.Allowed), passing(stringsOf(b.Allowed))})
 	}
 	if b.Hostnames != nil {
-		cs = append(cs, statusHostnames{newHostSet(b.Hostnames), passing(hostNames(b.Hostnames))})
+		cs = append(cs, statusHostnames{newHostSet(b.Hostnames), passing(stringsOf(b.Hostnames))})
 	}
 	if b.Writers != nil {
 		cs = append(cs, statusWriters{b.Writers, passing(slices.Concat(b.Writers.Users, b.Writers.Groups))})
@@ -121,7 +121,7 @@ func (c statusHostnames) find(svc *Service, r *report) {
 		if _, ok := c.patterns.covers(host); ok {
 			continue
 		}
-		if f := r.found(host.identity("loadBalancerStatus.hostnames")); f != nil {
+		if f := r.found(hostIdentity("loadBalancerStatus.hostnames", host)); f != nil {
 			f.Path, f.Reason = statusPath(i, "hostname"), text.Quote(name)+" is not allowed"+c.passing
 		}
 	}

@@ -16,7 +16,7 @@ func (b *nodePortRules) checks() []check[Service] {
 	if b == nil {
 		return nil
 	}
-	return []check[Service]{nodePortsAllowed{b.Allowed, text.List(b.Allowed.strings())}}
+	return []check[Service]{nodePortsAllowed{b.Allowed, text.List(stringsOf(b.Allowed))}}
 }
 
 // nodePortsAllowed (nodePorts.allowed) finds each node port outside the ranges: spec.ports[].nodePort, of NodePort

@@ -47,14 +47,6 @@ func (ps portRanges) contains(port int32) bool {
 // steps is how many steps it takes to look a port up.
 func (ps portRanges) steps() int { return 1 + len(ps)/16 }
 
-func (ps portRanges) strings() []string {
-	s := make([]string, len(ps))
-	for i, p := range ps {
-		s[i] = p.String()
-	}
-	return s
-}
-
 // servicePortRules is the field ports: {allowed: ["80", "443", "8000-8999"]}.
 type servicePortRules struct {
 	// Allowed lists the ports, and ranges of ports, that a Service may offer. [] denies all.
@@ -65,7 +57,7 @@ func (b *servicePortRules) checks() []check[Service] {
 	if b == nil {
 		return nil
 	}
-	return []check[Service]{servicePortsAllowed{b.Allowed, passing(b.Allowed.strings())}}
+	return []check[Service]{servicePortsAllowed{b.Allowed, passing(stringsOf(b.Allowed))}}
 }
 
 // servicePortsAllowed (ports.allowed) finds each spec.ports[].port outside the ranges. It looks neither at node ports,

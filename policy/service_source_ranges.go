@@ -40,7 +40,7 @@ func (b *sourceRangeRules) checks() []check[Service] {
 		cs = append(cs, sourceRangesRequired{})
 	}
 	if b != nil && b.Allowed != nil {
-		cs = append(cs, sourceRangesAllowed{newCIDRSet(b.Allowed), passing(cidrStrings(b.Allowed))})
+		cs = append(cs, sourceRangesAllowed{newCIDRSet(b.Allowed), passing(stringsOf(b.Allowed))})
 	}
 	return cs
 }

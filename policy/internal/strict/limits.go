@@ -7,6 +7,8 @@ import (
 	"strconv"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/evergate/evergate/internal/text"
 )
 
 // Limits bound what a Decoder takes on. Each is for all files together, and an error names the one that is exceeded.
@@ -37,16 +39,7 @@ type limitError string
 func (e limitError) Error() string { return string(e) }
 
 func tooMany(n int, what string) limitError {
-	return limitError("the policy has more than " + Thousands(n) + " " + what + ", which is the limit")
-}
-
-// Thousands returns a number as sentences have it: 200,000.
-func Thousands(n int) string {
-	s := strconv.Itoa(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
+	return limitError("the policy has more than " + text.Thousands(n) + " " + what + ", which is the limit")
 }
 
 // meter is what a file is parsed from. It ends the parser when the context is done or when more values begin than there
@@ -128,7 +121,7 @@ func wordByte(c byte) bool {
 // affords says whether a text is within the limits.
 func (d *Decoder) affords(n *yaml.Node, u encoding.TextUnmarshaler) bool {
 	if len(n.Value) > MaxText {
-		d.fail(n, "it has %s bytes, at most %s are read", Thousands(len(n.Value)), Thousands(MaxText))
+		d.fail(n, "it has %s bytes, at most %s are read", text.Thousands(len(n.Value)), text.Thousands(MaxText))
 		return false
 	}
 	if last := len(d.path) - 1; last >= 0 && d.path[last].index >= 0 {
@@ -139,7 +132,7 @@ func (d *Decoder) affords(n *yaml.Node, u encoding.TextUnmarshaler) bool {
 	}
 	if costly, ok := u.(Costly); ok {
 		if d.cost += costly.Cost([]byte(n.Value)); d.cost > d.limits.Cost {
-			d.exceed(d.pos(n), limitError("the regular expressions of the policy have more than "+Thousands(d.limits.Cost)+
+			d.exceed(d.pos(n), limitError("the regular expressions of the policy have more than "+text.Thousands(d.limits.Cost)+
 				" steps together, which is the limit"))
 			return false
 		}

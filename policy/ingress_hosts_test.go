@@ -1,0 +1,30 @@
+package policy
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+// A look-up of one host after the other says what the set says of each.
+func TestHostLookup(t *testing.T) {
+	patterns := []string{"**", "a", "b.a", "*.a", "**.a", "*.b.a", "**.b.a", "c.b.a", "*.example", "x.example"}
+	hosts := []string{"", "*", "a", "b.a", "c.a", "*.a", "c.b.a", "d.b.a", "d.b.a", "*.b.a", "e.d.b.a", "x.example", "y.example", "*.example", "z"}
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 2000 {
+		set, chosen := newHostSet(nil), []string{}
+		for range random.IntN(4) {
+			chosen = append(chosen, patterns[random.IntN(len(patterns))])
+			set.add(parseHost(chosen[len(chosen)-1]))
+		}
+		ing := &Ingress{}
+		for range 8 {
+			ing.Rules = append(ing.Rules, IngressRule{Host: hosts[random.IntN(len(hosts))]})
+		}
+		lookup := hostLookup{set: set}
+		for i, host := range parseHosts(ing) {
+			if _, want := set.covers(host.hostPattern); lookup.has(&host) != want {
+				t.Fatalf("set %v, hosts %v: host %d is covered: %t", chosen, ing.Rules, i, want)
+			}
+		}
+	}
+}
