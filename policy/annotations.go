@@ -6,13 +6,14 @@ import (
 	"strings"
 
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
 // annotationRules is the field annotations of ingresses and services entries. Upper and lower case differ in keys.
 type annotationRules struct {
 	// Denied lists keys that an object must not carry, * for any run of characters: ["example.com/*"].
-	Denied []glob `yaml:"denied"`
+	Denied []match.Glob `yaml:"denied"`
 	// Required lists annotations that an object must carry.
 	Required []annotationRequirement `yaml:"required"`
 	// Values lists what values must look like. It says nothing of objects without the annotation: Required does.
@@ -25,14 +26,14 @@ type annotationRules struct {
 // that covers its whole value, {key: example.com/team, value: "[a-z]+"}.
 type annotationRequirement struct {
 	Key   annotationKey `yaml:"key,required"`
-	Value *regex        `yaml:"value"` // absent: any value, also the empty one
+	Value *match.Regex  `yaml:"value"` // absent: any value, also the empty one
 }
 
 // annotationValue is a regular expression for the whole value of some annotations:
 // {key: "example.com/*", value: "true|false"}.
 type annotationValue struct {
-	Key   glob  `yaml:"key,required"` // * for any run of characters
-	Value regex `yaml:"value,required"`
+	Key   match.Glob  `yaml:"key,required"` // * for any run of characters
+	Value match.Regex `yaml:"value,required"`
 }
 
 // annotationKey is the key of one annotation.
@@ -77,23 +78,23 @@ func (a *annotationRules) refuseDenied(field string, required []annotationRequir
 
 // keyPatterns finds a pattern that covers a key, without comparing each with each.
 type keyPatterns struct {
-	names       map[glob]struct{}
-	heads       map[string][]glob // patterns with a *, by what they begin with
-	limit, left int               // of comparisons
+	names       map[match.Glob]struct{}
+	heads       map[string][]match.Glob // patterns with a *, by what they begin with
+	limit, left int                     // of comparisons
 }
 
 // newKeyPatterns prepares patterns for a number of keys. A hundred of the one can be compared with each of a hundred of
 // the other; of more, as many as grow with their number alone.
-func newKeyPatterns(patterns []glob, keys int) *keyPatterns {
-	p := &keyPatterns{names: map[glob]struct{}{}, heads: map[string][]glob{}}
+func newKeyPatterns(patterns []match.Glob, keys int) *keyPatterns {
+	p := &keyPatterns{names: map[match.Glob]struct{}{}, heads: map[string][]match.Glob{}}
 	p.limit = 10_000 + 50*(len(patterns)+keys)
 	p.left = p.limit
 	if keys == 0 {
 		return p
 	}
 	for _, g := range patterns {
-		if g.wild() {
-			p.heads[g.head()] = append(p.heads[g.head()], g)
+		if g.IsWild() {
+			p.heads[g.Head()] = append(p.heads[g.Head()], g)
 		} else {
 			p.names[g] = struct{}{}
 		}
@@ -101,16 +102,16 @@ func newKeyPatterns(patterns []glob, keys int) *keyPatterns {
 	return p
 }
 
-func (p *keyPatterns) find(key string) (glob, bool) {
-	if _, ok := p.names[glob(key)]; ok {
-		return glob(key), true
+func (p *keyPatterns) find(key string) (match.Glob, bool) {
+	if _, ok := p.names[match.Glob(key)]; ok {
+		return match.Glob(key), true
 	}
 	for i := 0; i <= min(len(key), maxAnnotationKey) && len(p.heads) > 0; i++ {
 		for _, g := range p.heads[key[:i]] {
 			if p.left--; p.left < 0 {
 				return "", false
 			}
-			if g.match(key) {
+			if g.Match(key) {
 				return g, true
 			}
 		}

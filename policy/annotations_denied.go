@@ -1,14 +1,16 @@
 package policy
 
+import "github.com/evergate/evergate/policy/internal/match"
+
 // annotationsDenied is annotations.denied: it finds each annotation whose key one of the patterns covers.
-type annotationsDenied struct{ keys []glob }
+type annotationsDenied struct{ keys []match.Glob }
 
 func (c annotationsDenied) find(m *Meta, r *report) {
 	for _, a := range r.sortedAnnotations(m) {
 		if !r.spend(stepsOf(len(c.keys), a.key)) {
 			return
 		}
-		g, denied := matchAny(c.keys, a.key)
+		g, denied := match.FirstGlob(c.keys, a.key)
 		if !denied {
 			continue
 		}

@@ -18,7 +18,7 @@ func (c annotationsRequired) find(m *Meta, r *report) {
 func (q *annotationRequirement) demand(check string, m *Meta, r *report) bool {
 	key := string(q.Key)
 	value, set := m.Annotations[key]
-	if !r.spend(1) || set && q.Value != nil && !r.spend(q.Value.steps(value)) {
+	if !r.spend(1) || set && q.Value != nil && !r.spend(q.Value.Steps(value)) {
 		return false
 	}
 	switch {
@@ -29,7 +29,7 @@ func (q *annotationRequirement) demand(check string, m *Meta, r *report) bool {
 				f.Reason += " to a value that matches " + q.Value.String()
 			}
 		}
-	case q.Value != nil && !q.Value.match(value):
+	case q.Value != nil && !q.Value.Match(value):
 		if f := r.found(annotation{key, value}.identity(check)); f != nil {
 			f.Path, f.Reason = annotationPath(key), text.Quote(value)+" does not match "+q.Value.String()
 		}

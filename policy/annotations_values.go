@@ -4,6 +4,7 @@ import (
 	"iter"
 
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/internal/match"
 )
 
 // annotationsValues is annotations.values: it finds each annotation whose value is not covered by every regular
@@ -33,21 +34,21 @@ func (c annotationsDeniedValues) find(m *Meta, r *report) {
 
 // matching yields each annotation for whose key some expression covers the value or, with covers false, does not, with
 // the first such expression.
-func (r *report) matching(m *Meta, values []annotationValue, covers bool) iter.Seq2[annotation, *regex] {
-	return func(yield func(annotation, *regex) bool) {
+func (r *report) matching(m *Meta, values []annotationValue, covers bool) iter.Seq2[annotation, *match.Regex] {
+	return func(yield func(annotation, *match.Regex) bool) {
 		for _, a := range r.sortedAnnotations(m) {
 			for i := range values {
 				v := &values[i]
 				if !r.spend(stepsOf(1, a.key)) {
 					return
 				}
-				if !v.Key.match(a.key) {
+				if !v.Key.Match(a.key) {
 					continue
 				}
-				if !r.spend(v.Value.steps(a.value)) {
+				if !r.spend(v.Value.Steps(a.value)) {
 					return
 				}
-				if v.Value.match(a.value) == covers {
+				if v.Value.Match(a.value) == covers {
 					if !yield(a, &v.Value) {
 						return
 					}

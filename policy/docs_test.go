@@ -11,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
@@ -58,7 +59,7 @@ func TestDocumentedLimits(t *testing.T) {
 	f, r := FileLimits(), ReviewLimits()
 	for _, n := range []int{
 		f.Files, f.Values, r.Values, f.Entries, r.Entries, f.Patterns, r.Patterns, f.RegexSteps, r.RegexSteps,
-		f.Comparisons, r.Comparisons, maxRegexSteps, strict.MaxText,
+		f.Comparisons, r.Comparisons, match.MaxRegexSteps, strict.MaxText,
 	} {
 		if !strings.Contains(table, "| "+text.Thousands(n)+" |") {
 			t.Errorf("docs/policy.md does not have the limit %s", text.Thousands(n))

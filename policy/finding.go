@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"slices"
 	"strconv"
+
+	"github.com/evergate/evergate/policy/internal/match"
 )
 
 // Finding is what one rule says of one place in one object.
@@ -107,11 +109,11 @@ func (fs *findings) list() []Finding {
 // identity is what a finding is recognised by across an update. It holds no index: a list that is only reordered
 // introduces nothing. The texts are parts of the object, not copies.
 type identity struct {
-	check  string    // the field of the rule that is broken: hosts.allowed
-	value  string    // what offends
-	detail string    // more of what offends: the value of an annotation, the path below a host
-	use    string    // how it is used, where that matters: as what a node port, the type of a path
-	depth  hostDepth // of a host
+	check  string          // the field of the rule that is broken: hosts.allowed
+	value  string          // what offends
+	detail string          // more of what offends: the value of an annotation, the path below a host
+	use    string          // how it is used, where that matters: as what a node port, the type of a path
+	depth  match.HostDepth // of a host
 	// idle says that what offends has no effect where it stands: should it come into effect, that is introduced.
 	idle bool
 
@@ -132,7 +134,7 @@ type ledger struct {
 // valueKey and prefixKey are what an identity is looked up by. They are apart since an object may have ten thousand.
 type valueKey struct {
 	check, value, detail, use string
-	depth                     hostDepth
+	depth                     match.HostDepth
 	idle                      bool
 }
 

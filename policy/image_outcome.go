@@ -1,5 +1,7 @@
 package policy
 
+import "github.com/evergate/evergate/policy/internal/match"
+
 // ImageOutcome says what becomes of one image, and why.
 type ImageOutcome struct {
 	Image   Image
@@ -70,9 +72,9 @@ func (o *ImageOutcome) Why() string {
 }
 
 func (o *ImageOutcome) whyNoMirror() string {
-	name := quotedImage(o.Image.Ref)
-	if ref, err := parseReference(o.Image.Ref); err == nil {
-		name = ref.name
+	name := match.QuoteImage(o.Image.Ref)
+	if ref, err := match.ParseReference(o.Image.Ref); err == nil {
+		name = ref.Name
 	}
 	if o.Detail != "" {
 		return "no source covers " + name + " here: " + o.Detail

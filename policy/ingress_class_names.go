@@ -1,6 +1,10 @@
 package policy
 
-import "iter"
+import (
+	"iter"
+
+	"github.com/evergate/evergate/policy/internal/match"
+)
 
 // classNameRules is the field classNames of an ingresses entry. An Ingress names its class in spec.ingressClassName or
 // in the older annotation kubernetes.io/ingress.class; the rules mean whichever is set. Where both are, they must
@@ -10,7 +14,7 @@ type classNameRules struct {
 	Required bool `yaml:"required"`
 	// Allowed lists the classes, * for any run of characters: [internal, "public-*"]. An Ingress without a class
 	// passes: see Required. [] means that no class passes.
-	Allowed []glob `yaml:"allowed"`
+	Allowed []match.Glob `yaml:"allowed"`
 }
 
 // Validate implements strict.Validator.

@@ -1,11 +1,14 @@
 package policy
 
-import "github.com/evergate/evergate/internal/text"
+import (
+	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/internal/match"
+)
 
 // classNamesAllowed is classNames.allowed: it finds each class that no pattern covers, be it in spec.ingressClassName
 // or in the annotation.
 type classNamesAllowed struct {
-	patterns []glob
+	patterns []match.Glob
 	passing  string // the end of its sentences
 }
 
@@ -14,7 +17,7 @@ func (c classNamesAllowed) find(ing *Ingress, r *report) {
 		if !r.spend(stepsOf(len(c.patterns), name)) {
 			return
 		}
-		if _, ok := matchAny(c.patterns, name); !ok {
+		if _, ok := match.FirstGlob(c.patterns, name); !ok {
 			r.add(identity{check: "classNames.allowed", value: name}, path, text.Quote(name)+" is not allowed"+c.passing)
 		}
 	}

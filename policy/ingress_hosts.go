@@ -3,6 +3,7 @@ package policy
 import (
 	"strconv"
 
+	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
@@ -13,9 +14,9 @@ type hostRules struct {
 	Required bool `yaml:"required"`
 	// Allowed lists what hosts may be: ["*.apps.example.com"]. A wildcard host passes only if everything that it
 	// covers passes, and so does an absent one. [] means that no host passes.
-	Allowed []hostPattern `yaml:"allowed"`
+	Allowed []match.HostPattern `yaml:"allowed"`
 	// Denied lists what hosts must not be. A wildcard host, or an absent one, is denied if anything that it covers is.
-	Denied []hostPattern `yaml:"denied"`
+	Denied []match.HostPattern `yaml:"denied"`
 	// Wildcards: deny means that hosts must be written out; an absent one counts as a wildcard.
 	Wildcards denial `yaml:"wildcards"`
 	// Max is how many different hosts an Ingress may have.
@@ -26,9 +27,9 @@ type hostRules struct {
 func (h *hostRules) Validate() error {
 	var faults strict.Faults
 	faults.Add(refuseEmpty("denied", h.Denied))
-	denied := newHostSet(h.Denied)
+	denied := match.NewHostSet(h.Denied)
 	for _, p := range h.Allowed {
-		if by, ok := denied.covers(p); ok {
+		if by, ok := denied.Covers(p); ok {
 			faults.Fieldf("allowed", "%s is also denied, by %s: no host can pass by it", p, by)
 		}
 	}
@@ -54,7 +55,7 @@ func (h *hostRules) checks() []check[Ingress] {
 		checks = append(checks, newHostsAllowed(h.Allowed))
 	}
 	if h.Denied != nil {
-		checks = append(checks, hostsDenied{newHostOverlaps(h.Denied)})
+		checks = append(checks, hostsDenied{match.NewHostOverlaps(h.Denied)})
 	}
 	if h.Wildcards {
 		checks = append(checks, hostsWildcards{})
@@ -83,12 +84,12 @@ func (r *report) ingressHosts(ing *Ingress) []ingressHost {
 func (r *report) differentHosts(ing *Ingress) int {
 	if r.different == 0 {
 		hosts := r.ingressHosts(ing)
-		different := make(map[hostPattern]struct{}, len(hosts))
+		different := make(map[match.HostPattern]struct{}, len(hosts))
 		for i := range hosts {
 			if !r.spend(ledgerSteps) {
 				break
 			}
-			different[hosts[i].hostPattern] = struct{}{}
+			different[hosts[i].HostPattern] = struct{}{}
 		}
 		r.different = len(different)
 	}
@@ -97,7 +98,7 @@ func (r *report) differentHosts(ing *Ingress) int {
 
 // ingressHost is a host of an Ingress.
 type ingressHost struct {
-	hostPattern
+	match.HostPattern
 	domain string // what stands behind its first label; empty if that is a star
 	at     hostPlace
 }
@@ -106,14 +107,14 @@ type ingressHost struct {
 // rule names.
 func parseHosts(ing *Ingress) []ingressHost {
 	if len(ing.Rules) == 0 {
-		return []ingressHost{{hostPattern: everyHost(), at: noRules}}
+		return []ingressHost{{HostPattern: match.EveryHost(), at: noRules}}
 	}
 	hosts := make([]ingressHost, len(ing.Rules), len(ing.Rules)+1)
 	last := "" // most hosts lie in the domain of the one before: then it is the same string, which compares at a glance
 	for i := range ing.Rules {
-		h := ingressHost{hostPattern: parseHost(ing.Rules[i].Host), at: hostPlace(i)}
-		if h.depth == hostItself {
-			if domain := parentHost(h.name); domain != last {
+		h := ingressHost{HostPattern: match.ParseHost(ing.Rules[i].Host), at: hostPlace(i)}
+		if h.Depth == match.HostItself {
+			if domain := match.ParentHost(h.Name); domain != last {
 				last = domain
 			}
 			h.domain = last
@@ -121,7 +122,7 @@ func parseHosts(ing *Ingress) []ingressHost {
 		hosts[i] = h
 	}
 	if ing.DefaultBackend {
-		hosts = append(hosts, ingressHost{hostPattern: everyHost(), at: defaultBackend})
+		hosts = append(hosts, ingressHost{HostPattern: match.EveryHost(), at: defaultBackend})
 	}
 	return hosts
 }
@@ -164,35 +165,35 @@ func (p hostPlace) setOne() string {
 }
 
 // steps is how many steps it takes to look a host up: one for each few labels.
-func (h *ingressHost) steps() int { return 1 + len(h.name)/8 }
+func (h *ingressHost) steps() int { return 1 + len(h.Name)/8 }
 
 // identity is that of a finding about the host.
-func (h *ingressHost) identity(check string) identity { return hostIdentity(check, h.hostPattern) }
+func (h *ingressHost) identity(check string) identity { return hostIdentity(check, h.HostPattern) }
 
 // hostIdentity is the identity of a finding about a host.
-func hostIdentity(check string, host hostPattern) identity {
-	return identity{check: check, value: host.name, depth: host.depth}
+func hostIdentity(check string, host match.HostPattern) identity {
+	return identity{check: check, value: host.Name, depth: host.Depth}
 }
 
 // hostLookup asks a set about one host of an Ingress after the other. It remembers the last domain all of which is covered, in
 // which the next host mostly lies too. One that is not covered is looked for each time: it is found fault with, which costs more.
 type hostLookup struct {
-	set     *hostSet
+	set     *match.HostSet
 	domain  string
 	covered bool // whether a pattern covers every host one label below domain
 }
 
 // has says whether a pattern of the set covers every host that h stands for.
 func (l *hostLookup) has(h *ingressHost) bool {
-	return l.covered && h.depth == hostItself && h.domain == l.domain || l.ask(h)
+	return l.covered && h.Depth == match.HostItself && h.domain == l.domain || l.ask(h)
 }
 
 func (l *hostLookup) ask(h *ingressHost) (ok bool) {
-	if h.depth != hostItself || l.set.has(h.hostPattern) {
-		_, ok = l.set.covers(h.hostPattern)
+	if h.Depth != match.HostItself || l.set.Has(h.HostPattern) {
+		_, ok = l.set.Covers(h.HostPattern)
 		return ok
 	}
 	l.domain = h.domain
-	_, l.covered = l.set.below(l.domain)
+	_, l.covered = l.set.CoversBelow(l.domain)
 	return l.covered
 }

@@ -11,7 +11,7 @@ func (hostsRequired) find(ing *Ingress, r *report) {
 		if !r.spend(1) {
 			return
 		}
-		if h.isEvery() {
+		if h.IsEvery() {
 			if f := r.found(h.identity("hosts.required")); f != nil {
 				f.Path, f.Reason = h.at.String(), h.at.every()+h.at.setOne()
 			}

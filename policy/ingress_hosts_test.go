@@ -3,6 +3,8 @@ package policy
 import (
 	"math/rand/v2"
 	"testing"
+
+	"github.com/evergate/evergate/policy/internal/match"
 )
 
 // A look-up of one host after the other says what the set says of each.
@@ -11,10 +13,10 @@ func TestHostLookup(t *testing.T) {
 	hosts := []string{"", "*", "a", "b.a", "c.a", "*.a", "c.b.a", "d.b.a", "d.b.a", "*.b.a", "e.d.b.a", "x.example", "y.example", "*.example", "z"}
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
-		set, chosen := newHostSet(nil), []string{}
+		set, chosen := match.NewHostSet(nil), []string{}
 		for range random.IntN(4) {
 			chosen = append(chosen, patterns[random.IntN(len(patterns))])
-			set.add(parseHost(chosen[len(chosen)-1]))
+			set.Add(match.ParseHost(chosen[len(chosen)-1]))
 		}
 		ing := &Ingress{}
 		for range 8 {
@@ -22,7 +24,7 @@ func TestHostLookup(t *testing.T) {
 		}
 		lookup := hostLookup{set: set}
 		for i, host := range parseHosts(ing) {
-			if _, want := set.covers(host.hostPattern); lookup.has(&host) != want {
+			if _, want := set.Covers(host.HostPattern); lookup.has(&host) != want {
 				t.Fatalf("set %v, hosts %v: host %d is covered: %t", chosen, ing.Rules, i, want)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
@@ -41,7 +42,7 @@ type annotationPrefix string
 
 // UnmarshalText refuses what cannot stand before the slash.
 func (p *annotationPrefix) UnmarshalText(b []byte) error {
-	if err := checkHostName(string(b)); err != nil {
+	if err := match.CheckHostName(string(b)); err != nil {
 		return fmt.Errorf("%s is not a prefix of annotations: %w", text.Quote(b), err)
 	}
 	*p = annotationPrefix(b)

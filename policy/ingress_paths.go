@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
@@ -19,7 +20,7 @@ type pathRules struct {
 	// Denied lists what a path must not contain, upper or lower case: ["/admin"].
 	Denied []pathPart `yaml:"denied"`
 	// DeniedPatterns lists regular expressions that must not cover a whole path: ["/v[0-9]+/internal(/.*)?"].
-	DeniedPatterns []regex `yaml:"deniedPatterns"`
+	DeniedPatterns []match.Regex `yaml:"deniedPatterns"`
 	// UnsafeCharacters: deny means that a path must hold none of the characters by which it can break out of its
 	// place in a controller's configuration (CVE-2026-24512 and its like): quotes, backslash, braces, semicolon,
 	// number sign, white space and control characters.
@@ -47,7 +48,7 @@ func (p *pathPart) UnmarshalText(b []byte) error {
 	if len(b) == 0 {
 		return errors.New("an empty part stands in every path: to deny all paths write types: []")
 	}
-	*p = pathPart(lowerASCII(string(b)))
+	*p = pathPart(match.LowerASCII(string(b)))
 	return nil
 }
 
@@ -58,7 +59,7 @@ func (p *pathRules) Validate() error {
 	faults.Add(refuseEmpty("deniedPatterns", p.DeniedPatterns))
 	for _, x := range p.DeniedPatterns {
 		// Whoever writes _by_lua means .*_by_lua.*, and nothing would tell that no path is denied by it.
-		if prefix := x.prefix(); prefix != "" && prefix[0] != '/' {
+		if prefix := x.Prefix(); prefix != "" && prefix[0] != '/' {
 			faults.Fieldf("deniedPatterns", "%s covers no path: it is compared with the whole path, "+
 				"which begins with /; write .*%[1]s.* for a part, or use denied", &x)
 		}
@@ -105,7 +106,7 @@ func (r *report) ingressPaths(ing *Ingress) []pathPlace {
 			if !r.spend(stepsOf(1, paths[j].Path)) {
 				return nil
 			}
-			r.paths = append(r.paths, pathPlace{IngressPath: &paths[j], host: hosts[i].hostPattern, rule: i, path: j})
+			r.paths = append(r.paths, pathPlace{IngressPath: &paths[j], host: hosts[i].HostPattern, rule: i, path: j})
 		}
 	}
 	return r.paths
@@ -114,7 +115,7 @@ func (r *report) ingressPaths(ing *Ingress) []pathPlace {
 // pathPlace is a path of an Ingress and where it stands.
 type pathPlace struct {
 	*IngressPath
-	host hostPattern
+	host match.HostPattern
 	rule int
 	path int
 
@@ -124,7 +125,7 @@ type pathPlace struct {
 // lower returns the path in lower case, made once for all rules.
 func (p *pathPlace) lower() string {
 	if p.folded == "" {
-		p.folded = lowerASCII(p.Path)
+		p.folded = match.LowerASCII(p.Path)
 	}
 	return p.folded
 }

@@ -1,20 +1,23 @@
 package policy
 
-import "github.com/evergate/evergate/internal/text"
+import (
+	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/internal/match"
+)
 
 // pathsDeniedPatterns is paths.deniedPatterns: it finds each path that one of the regular expressions covers from its
 // first character to its last.
-type pathsDeniedPatterns []regex
+type pathsDeniedPatterns []match.Regex
 
 func (c pathsDeniedPatterns) find(ing *Ingress, r *report) {
 	paths := r.ingressPaths(ing)
 	for i := range paths {
 		p := &paths[i]
 		for j := range c {
-			if !r.spend(c[j].steps(p.Path)) {
+			if !r.spend(c[j].Steps(p.Path)) {
 				return
 			}
-			if !c[j].match(p.Path) {
+			if !c[j].Match(p.Path) {
 				continue
 			}
 			if f := r.found(p.identity("paths.deniedPatterns")); f != nil {

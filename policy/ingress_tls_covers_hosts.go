@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/internal/match"
 )
 
 // tlsCoversHosts is tls.coversHosts: it finds each host that spec.tls names neither as it is nor by a wildcard one
@@ -21,7 +22,7 @@ func (tlsCoversHosts) find(ing *Ingress, r *report) {
 		if !r.spend(h.steps()) {
 			return
 		}
-		if _, ok := certificates.hosts.covers(h.hostPattern); ok {
+		if _, ok := certificates.hosts.Covers(h.HostPattern); ok {
 			continue
 		}
 		if f := r.found(h.identity("tls.coversHosts")); f != nil {
@@ -32,7 +33,7 @@ func (tlsCoversHosts) find(ing *Ingress, r *report) {
 
 // tlsCoverage is what is known of the certificates of an Ingress.
 type tlsCoverage struct {
-	hosts   *hostSet
+	hosts   *match.HostSet
 	unnamed string // ends the sentences when an element of spec.tls names no host
 }
 
@@ -49,15 +50,15 @@ func (r *report) tlsCoverage(ing *Ingress) *tlsCoverage {
 			c.unnamed = fmt.Sprintf(" (spec.tls[%d] names no host, so what it covers is not known)", i)
 		}
 	}
-	c.hosts = makeHostSet(n)
+	c.hosts = match.MakeHostSet(n)
 	for i := range ing.TLS {
 		for _, h := range ing.TLS[i].Hosts {
 			if !r.spend(ledgerSteps + stepsOf(1, h)) {
 				return c
 			}
 			// No certificate has ** or an empty name.
-			if p := parseHost(h); p.depth != labelsBelow {
-				c.hosts.add(p)
+			if p := match.ParseHost(h); p.Depth != match.LabelsBelow {
+				c.hosts.Add(p)
 			}
 		}
 	}
@@ -67,11 +68,11 @@ func (r *report) tlsCoverage(ing *Ingress) *tlsCoverage {
 
 // uncovered says what is missing for a host.
 func (c *tlsCoverage) uncovered(h *ingressHost) string {
-	if h.depth == labelsBelow {
+	if h.Depth == match.LabelsBelow {
 		return h.at.every() + "; no certificate covers that" + strings.Replace(h.at.setOne(), ";", ",", 1)
 	}
 	reason := text.Quote(h.String()) + " is in no spec.tls[].hosts; add it"
-	if parent := parentHost(h.name); h.depth == hostItself && parent != "" {
+	if parent := match.ParentHost(h.Name); h.Depth == match.HostItself && parent != "" {
 		reason += " or " + text.Quote("*."+parent)
 	}
 	return reason + c.unnamed

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
@@ -196,7 +197,7 @@ func TestLoadIsStopped(t *testing.T) {
 // Once the comparisons of keys and patterns are used up, a key costs one more at most.
 func TestKeyPatterns(t *testing.T) {
 	const n = 500
-	p := newKeyPatterns(slices.Repeat([]glob{"*x"}, n), n)
+	p := newKeyPatterns(slices.Repeat([]match.Glob{"*x"}, n), n)
 	for i := range n {
 		if _, found := p.find("a"); found {
 			t.Fatalf("key %d", i)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
@@ -39,19 +40,19 @@ func (e *mirrorEntry) Validate() error {
 // that a wildcard covers.
 type source struct {
 	place string
-	wild  wildcard
+	wild  match.Wildcard
 }
 
 // UnmarshalText reads a place or a wildcard.
 func (s *source) UnmarshalText(b []byte) (err error) {
 	switch str := string(b); {
 	case strings.HasPrefix(str, "*"):
-		s.wild, err = parseWildcard(str)
+		s.wild, err = match.ParseWildcard(str)
 	case strings.Contains(str, "*"):
 		err = fmt.Errorf("%s is not a source: a wildcard is written *.gcr.io, and a path covers all below it as it is",
-			quotedImage(str))
+			match.QuoteImage(str))
 	default:
-		s.place, err = parsePlace(str)
+		s.place, err = match.ParsePlace(str)
 	}
 	return err
 }
@@ -79,16 +80,16 @@ func (d *destination) UnmarshalText(b []byte) (err error) {
 	place, keep := strings.CutSuffix(string(b), "/"+registryPlaceholder)
 	if strings.ContainsAny(place, "{}") {
 		return fmt.Errorf("%s is not a mirror: the only placeholder is %s, and it stands once, as the last segment, as in "+
-			"mirror.example/%[2]s", quotedImage(string(b)), registryPlaceholder)
+			"mirror.example/%[2]s", match.QuoteImage(string(b)), registryPlaceholder)
 	}
 	written, _, _ := strings.Cut(place, "/")
-	if place, err = parsePlace(place); err != nil {
+	if place, err = match.ParsePlace(place); err != nil {
 		return err
 	}
-	if registry, _, _ := strings.Cut(place, "/"); registry == written || registry == dockerHub[0] {
+	if registry, _, _ := strings.Cut(place, "/"); registry == written || registry == match.DockerHub {
 		written = ""
 	}
-	if place == "docker.io" && !keep {
+	if place == match.DockerHub && !keep {
 		return errors.New("docker.io reads a name of one segment as one below library/: write docker.io and a path")
 	}
 	*d = destination{place, keep, written}
@@ -121,14 +122,14 @@ func (d destination) suits(s source) error {
 type mirror struct {
 	header
 	to     destination
-	order  int      // of the entry among those in force
-	spared imageSet // what exclude.images has
+	order  int            // of the entry among those in force
+	spared match.ImageSet // what exclude.images has
 }
 
 func newMirror(e *mirrorEntry, order int) mirror {
 	m := mirror{header: e.header, to: e.Mirror, order: order}
 	if e.Exclude != nil {
-		m.spared = newImageSet(e.Exclude.Images)
+		m.spared = match.NewImageSet(e.Exclude.Images)
 	}
 	return m
 }
@@ -138,7 +139,7 @@ func (m *mirror) where() string { return fmt.Sprintf("%s (%s)", m.Name, m.Pos) }
 
 // spares tells whether the entry lets every image at a place be.
 func (m *mirror) spares(place string) bool {
-	_, ok := m.spared.findPlace(place)
+	_, ok := m.spared.FindPlace(place)
 	return ok
 }
 
@@ -170,8 +171,8 @@ func (r *route) prefix() string {
 }
 
 // target returns what is pulled instead of ref, as names have it and as the mirror is written.
-func (r *route) target(ref reference) (normal, written string) {
-	normal = r.prefix() + ref.name[len(r.source.place):] + ref.suffix
+func (r *route) target(ref match.Reference) (normal, written string) {
+	normal = r.prefix() + ref.Name[len(r.source.place):] + ref.Suffix
 	if r.to.registry == "" {
 		return normal, normal
 	}
@@ -180,9 +181,9 @@ func (r *route) target(ref reference) (normal, written string) {
 }
 
 // follow says what becomes of an image that the route's source covers.
-func (r *route) follow(ref reference, s *subject) ImageOutcome {
+func (r *route) follow(ref match.Reference, s *subject) ImageOutcome {
 	out := ImageOutcome{Entry: string(r.Name), Mode: r.Mode}
-	if p, ok := r.spared.find(ref); ok {
+	if p, ok := r.spared.Find(ref); ok {
 		out.Outcome, out.Detail = Excluded, "exclude.images has "+p.String()
 		return out
 	}
@@ -193,10 +194,10 @@ func (r *route) follow(ref reference, s *subject) ImageOutcome {
 	normal, to := r.target(ref)
 	// A patch that the runtimes read otherwise would be worse than none: the path may have become too long, or the
 	// mirror's host stand alone, where it is taken for a path.
-	switch got, err := parseReference(to); {
+	switch got, err := match.ParseReference(to); {
 	case err != nil:
 		out.Outcome, out.Detail = Malformed, fmt.Sprintf("its mirror would be %s: %v", to, err)
-	case !got.is(normal):
+	case !got.Is(normal):
 		out.Outcome, out.Detail = Malformed, fmt.Sprintf("its mirror would be %s, which is read as %s", to, got)
 	case r.Mode == Enforce:
 		out.Outcome, out.To = Rewritten, to

@@ -4,6 +4,7 @@ import (
 	"iter"
 
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
@@ -145,7 +146,7 @@ func newLandings(routes []route) landings {
 // both is enough.
 func (x landings) beside(r *route) iter.Seq2[*route, string] {
 	return func(yield func(*route, string) bool) {
-		for place := range ancestors(r.base) {
+		for place := range match.Ancestors(r.base) {
 			for e := range endsAt(place) {
 				for _, l := range x[e] { // in the order of the entries
 					if e == r.end() && l.mirror.order >= r.mirror.order {

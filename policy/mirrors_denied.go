@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
@@ -17,8 +18,8 @@ const (
 // deniedPlace is one pattern of images.denied.
 type deniedPlace struct {
 	entry   *podsEntry
-	all     imageSet // what the entry denies
-	pattern imagePattern
+	all     match.ImageSet // what the entry denies
+	pattern match.ImagePattern
 	warned  bool
 }
 
@@ -32,12 +33,12 @@ func (t *mirrorTable) deniedBehind(entries []podsEntry) []string {
 		if e.Mode == Off {
 			continue
 		}
-		all := newImageSet(e.Images.Denied)
+		all := match.NewImageSet(e.Images.Denied)
 		for _, p := range e.Images.Denied {
 			d := &deniedPlace{entry: e, all: all, pattern: p}
 			places = append(places, d)
-			if p.version == "" {
-				byName[p.name] = append(byName[p.name], d)
+			if p.Version == "" {
+				byName[p.Name] = append(byName[p.Name], d)
 			}
 		}
 	}
@@ -49,9 +50,9 @@ func (t *mirrorTable) deniedBehind(entries []podsEntry) []string {
 	}
 	for i := range t.routes {
 		r := &t.routes[i]
-		for name := range ancestors(r.source.place) {
+		for name := range match.Ancestors(r.source.place) {
 			for _, d := range byName[name] {
-				if name != r.source.place && !w.compare(d, r, imagePattern{name: r.prefix()}) {
+				if name != r.source.place && !w.compare(d, r, match.ImagePattern{Name: r.prefix()}) {
 					break
 				}
 			}
@@ -62,11 +63,11 @@ func (t *mirrorTable) deniedBehind(entries []podsEntry) []string {
 
 // names are those that the pattern denies images by: docker.io/nginx is also short for docker.io/library/nginx.
 func (d *deniedPlace) names() []string {
-	registry, path, _ := strings.Cut(d.pattern.name, "/")
-	if registry == dockerHub[0] && path != "" && path != "library" && !strings.Contains(path, "/") {
-		return []string{d.pattern.name, registry + "/library/" + path}
+	registry, path, _ := strings.Cut(d.pattern.Name, "/")
+	if registry == match.DockerHub && path != "" && path != "library" && !strings.Contains(path, "/") {
+		return []string{d.pattern.Name, registry + "/library/" + path}
 	}
-	return []string{d.pattern.name}
+	return []string{d.pattern.Name}
 }
 
 // deniedUnder looks for the mirrors of a denied place.
@@ -76,7 +77,9 @@ func (t *mirrorTable) deniedUnder(d *deniedPlace, name string, w *mirrorWarnings
 	}
 	for o := range t.covering(name) {
 		for r := range o.routes() {
-			p := imagePattern{r.prefix() + name[len(r.source.place):], d.pattern.version, d.pattern.beneath}
+			p := match.ImagePattern{
+				Name: r.prefix() + name[len(r.source.place):], Version: d.pattern.Version, Beneath: d.pattern.Beneath,
+			}
 			if !r.spares(name) && !w.compare(d, r, p) {
 				return
 			}
@@ -96,12 +99,12 @@ type mirrorWarnings struct {
 
 // compare warns if an entry does not deny what a mirror has of a place that it denies. It returns false when there is
 // nothing more to learn of the place.
-func (w *mirrorWarnings) compare(d *deniedPlace, r *route, at imagePattern) bool {
+func (w *mirrorWarnings) compare(d *deniedPlace, r *route, at match.ImagePattern) bool {
 	if w.left--; d.warned || w.left < 0 {
 		w.more = w.more || w.left < 0
 		return false
 	}
-	if d.all.covers(at) {
+	if d.all.Covers(at) {
 		return true
 	}
 	d.warned = true

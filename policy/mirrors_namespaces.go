@@ -3,6 +3,7 @@ package policy
 import (
 	"encoding/binary"
 
+	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
@@ -12,7 +13,7 @@ type namespaceIndex map[string][]conditional
 
 // conditional is an entry that applies to the namespaces that a pattern covers.
 type conditional struct {
-	pattern glob
+	pattern match.Glob
 	mirror  *mirror
 }
 
@@ -23,7 +24,7 @@ func (x namespaceIndex) find(s *subject) *mirror {
 	}
 	for i := range len(s.namespace) + 1 {
 		for _, c := range x[s.namespace[:i]] {
-			if !c.pattern.match(s.namespace) {
+			if !c.pattern.Match(s.namespace) {
 				continue
 			}
 			if c.mirror.Match.misses(s).dimension != "" {
@@ -56,7 +57,7 @@ func (t *mirrorTable) matchNamespaces(e *comparisons, errs *strict.Collector) {
 			findOverlaps(o.source, all, e, errs)
 			x = namespaceIndex{}
 			for _, c := range all {
-				x[c.pattern.head()] = append(x[c.pattern.head()], c)
+				x[c.pattern.Head()] = append(x[c.pattern.Head()], c)
 			}
 			shared[string(key)] = x
 		}

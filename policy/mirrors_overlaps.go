@@ -55,11 +55,11 @@ func findOverlaps(s source, all []conditional, e *comparisons, errs *strict.Coll
 func newOverlaps(s source, all []conditional, e *comparisons, errs *strict.Collector) *overlaps {
 	slices.SortStableFunc(all, func(a, b conditional) int {
 		switch {
-		case a.pattern.head() != b.pattern.head():
-			return strings.Compare(a.pattern.head(), b.pattern.head())
-		case a.pattern.wild() == b.pattern.wild():
+		case a.pattern.Head() != b.pattern.Head():
+			return strings.Compare(a.pattern.Head(), b.pattern.Head())
+		case a.pattern.IsWild() == b.pattern.IsWild():
 			return 0 // in the order of entries
-		case a.pattern.wild():
+		case a.pattern.IsWild():
 			return -1
 		}
 		return 1
@@ -70,12 +70,12 @@ func newOverlaps(s source, all []conditional, e *comparisons, errs *strict.Colle
 
 // next compares a pattern with those before it.
 func (x *overlaps) next(i int, c conditional) {
-	head := c.pattern.head()
-	for len(x.open) > 0 && !strings.HasPrefix(head, x.open[len(x.open)-1].pattern.head()) {
+	head := c.pattern.Head()
+	for len(x.open) > 0 && !strings.HasPrefix(head, x.open[len(x.open)-1].pattern.Head()) {
 		x.closeLast()
 	}
-	rank := x.tails.rank(c.pattern.tail())
-	if !c.pattern.wild() {
+	rank := x.tails.rank(c.pattern.Tail())
+	if !c.pattern.IsWild() {
 		x.findName(i, c, rank)
 		return
 	}
@@ -108,7 +108,7 @@ func (x *overlaps) findName(i int, c conditional, rank int) {
 			if !x.effort.compare() {
 				return
 			}
-			if o.mirror != c.mirror && o.pattern.match(string(c.pattern)) {
+			if o.mirror != c.mirror && o.pattern.Match(string(c.pattern)) {
 				x.tellOf(o, c)
 				return
 			}
@@ -122,7 +122,7 @@ func (x *overlaps) tell(c conditional) {
 		return
 	}
 	for _, o := range x.open {
-		if o.mirror != c.mirror && o.pattern.overlaps(c.pattern) {
+		if o.mirror != c.mirror && o.pattern.Overlaps(c.pattern) {
 			x.tellOf(o.conditional, c)
 			return
 		}
@@ -163,7 +163,7 @@ type tailTree struct {
 func newTailTree(all []conditional) tailTree {
 	t := tailTree{tails: make([]string, len(all))}
 	for i, c := range all {
-		t.tails[i] = reversed(c.pattern.tail())
+		t.tails[i] = reversed(c.pattern.Tail())
 	}
 	slices.Sort(t.tails)
 	t.tails = slices.Clip(slices.Compact(t.tails))

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
@@ -21,7 +22,7 @@ func TestFindOverlapsIsComparingEachWithEach(t *testing.T) {
 		want := false
 		for i, c := range all {
 			for _, d := range all[:i] {
-				want = want || c.mirror != d.mirror && c.pattern.overlaps(d.pattern)
+				want = want || c.mirror != d.mirror && c.pattern.Overlaps(d.pattern)
 			}
 		}
 		var errs strict.Collector
@@ -36,7 +37,7 @@ func TestFindOverlapsIsComparingEachWithEach(t *testing.T) {
 			_, named, _ := strings.Cut(e.Msg, "the namespaces ")
 			second, rest, _ := strings.Cut(named, " of this match overlap with ")
 			first, _, _ := strings.Cut(rest, " of ")
-			if !glob(first).overlaps(glob(second)) {
+			if !match.Glob(first).Overlaps(match.Glob(second)) {
 				t.Fatalf("%v: %s", all, e.Msg)
 			}
 		}
@@ -58,7 +59,7 @@ func TestOverlapsForgetsWhatIsClosed(t *testing.T) {
 		opened := 0
 		for i, c := range x.all {
 			x.next(i, c)
-			if c.pattern.wild() {
+			if c.pattern.IsWild() {
 				opened++
 			}
 			want, open := slices.Repeat([]orders{noOrders}, len(x.tails.tails)), make([]int, len(x.tails.tails))
@@ -89,7 +90,7 @@ func randomConditionals(random *rand.Rand, n int) (all []conditional) {
 		for i := range b {
 			b[i] = "ab*"[random.IntN(3)]
 		}
-		all = append(all, conditional{glob(b), &mirrors[random.IntN(len(mirrors))]})
+		all = append(all, conditional{match.Glob(b), &mirrors[random.IntN(len(mirrors))]})
 	}
 	return all
 }

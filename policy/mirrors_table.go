@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
@@ -27,7 +28,7 @@ type mirrorTable struct {
 
 	// What lies at a place, and what a wildcard covers, which in most policies is nothing.
 	places       map[string]int // positions in origins
-	wildcards    map[wildcard]*origin
+	wildcards    map[match.Wildcard]*origin
 	ends         map[string]int // positions in mirrors; of entries that share an end, the first
 	wildcardEnds map[end]*mirror
 }
@@ -67,7 +68,7 @@ func newMirrorTable(entries []mirrorEntry) *mirrorTable {
 		mirrors: make([]mirror, 0, len(entries)),
 		routes:  make([]route, 0, sources),
 		origins: make([]origin, 0, sources),
-		places:  map[string]int{}, wildcards: map[wildcard]*origin{},
+		places:  map[string]int{}, wildcards: map[match.Wildcard]*origin{},
 		ends: map[string]int{}, wildcardEnds: map[end]*mirror{},
 	}
 	t.texts.Grow(texts)
@@ -104,7 +105,7 @@ func (t *mirrorTable) add(e *mirrorEntry, errs *strict.Collector) {
 		t.routes = append(t.routes, newRoute(m, s))
 		r := &t.routes[len(t.routes)-1]
 		t.addEnd(r.end(), m)
-		t.dots = max(t.dots, strings.Count(s.wild.domain, "."))
+		t.dots = max(t.dots, strings.Count(s.wild.Domain, "."))
 		t.slashes = max(t.slashes, strings.Count(s.place, "/"), strings.Count(r.base, "/")+1) // 1: a wildcard ends one below
 		switch o := t.origin(s); {
 		case e.Match != nil:
@@ -119,7 +120,7 @@ func (t *mirrorTable) add(e *mirrorEntry, errs *strict.Collector) {
 }
 
 func (t *mirrorTable) addEnd(e end, m *mirror) {
-	if e.wild == (wildcard{}) {
+	if e.wild == (match.Wildcard{}) {
 		if _, taken := t.ends[e.place]; !taken {
 			t.ends[e.place] = m.order
 		}
@@ -158,7 +159,7 @@ func (t *mirrorTable) at(place string) *origin {
 // covering yields the origins that cover a name, the longest source first and wildcards last.
 func (t *mirrorTable) covering(name string) iter.Seq[*origin] {
 	return func(yield func(*origin) bool) {
-		for place := range ancestors(upToSlash(name, t.slashes)) {
+		for place := range match.Ancestors(match.UpToSlash(name, t.slashes)) {
 			if o := t.at(place); o != nil && !yield(o) {
 				return
 			}
@@ -167,7 +168,7 @@ func (t *mirrorTable) covering(name string) iter.Seq[*origin] {
 			return
 		}
 		registry, _, _ := strings.Cut(name, "/")
-		for w := range wildcardsUpTo(registry, t.dots) {
+		for w := range match.Wildcards(registry, t.dots) {
 			if o := t.wildcards[w]; o != nil && !yield(o) {
 				return
 			}
@@ -177,7 +178,7 @@ func (t *mirrorTable) covering(name string) iter.Seq[*origin] {
 
 // standsAt returns the entry at whose mirror a name stands, and the mirror's place; nil when it stands at none.
 func (t *mirrorTable) standsAt(name string) (m *mirror, place string) {
-	for place := range ancestors(upToSlash(name, t.slashes)) {
+	for place := range match.Ancestors(match.UpToSlash(name, t.slashes)) {
 		if i, ok := t.ends[place]; ok {
 			return &t.mirrors[i], place
 		}
@@ -194,12 +195,12 @@ func (t *mirrorTable) standsAt(name string) (m *mirror, place string) {
 }
 
 // decide says what becomes of an image. The answer is filled in but for the field Image.
-func (t *mirrorTable) decide(ref reference, s *subject) ImageOutcome {
-	if m, _ := t.standsAt(ref.name); m != nil {
+func (t *mirrorTable) decide(ref match.Reference, s *subject) ImageOutcome {
+	if m, _ := t.standsAt(ref.Name); m != nil {
 		return ImageOutcome{Outcome: AtMirror, Entry: string(m.Name), Mode: m.Mode}
 	}
 	var out ImageOutcome
-	for o := range t.covering(ref.name) {
+	for o := range t.covering(ref.Name) {
 		if r := o.route(s); r != nil {
 			return r.follow(ref, s)
 		}
@@ -245,7 +246,7 @@ func (o *origin) routes() iter.Seq[*route] {
 // registry which the wildcard covers.
 type end struct {
 	place string
-	wild  wildcard
+	wild  match.Wildcard
 }
 
 // endsAt yields the ends that a place belongs to, apart from those that end above it.
@@ -261,7 +262,7 @@ func endsAtUpTo(place string, n int) iter.Seq[end] {
 		if !yield(end{place: place}) {
 			return
 		}
-		for w := range wildcardsUpTo(last, n) {
+		for w := range match.Wildcards(last, n) {
 			if !yield(end{above, w}) {
 				return
 			}

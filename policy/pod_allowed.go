@@ -1,16 +1,19 @@
 package policy
 
-import "github.com/evergate/evergate/internal/text"
+import (
+	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/internal/match"
+)
 
 // allowedImages is images.allowed without from: an image passes when one of the patterns covers it. With [] nothing
 // passes. What is not an image reference does not pass.
 type allowedImages struct {
-	allowed imageSet
+	allowed match.ImageSet
 	pass    string // what would pass
 }
 
-func newAllowedImages(patterns []imagePattern) allowedImages {
-	c := allowedImages{newImageSet(patterns), "no image is"}
+func newAllowedImages(patterns []match.ImagePattern) allowedImages {
+	c := allowedImages{match.NewImageSet(patterns), "no image is"}
 	if len(patterns) > 0 {
 		c.pass = "allowed are " + text.List(stringsOf(patterns))
 	}
@@ -22,7 +25,7 @@ func (c allowedImages) id() string { return "images.allowed" }
 func (allowedImages) steps(*judgedImage) int { return 0 }
 
 func (c allowedImages) passes(img *judgedImage, _ *subject) bool {
-	_, ok := c.allowed.find(img.ref)
+	_, ok := c.allowed.Find(img.ref)
 	return ok && img.err == nil
 }
 

@@ -10,7 +10,7 @@ func (digestRequired) id() string { return "images.digest" }
 
 func (digestRequired) steps(*judgedImage) int { return 0 }
 
-func (digestRequired) passes(img *judgedImage, _ *subject) bool { return img.ref.digest() != "" }
+func (digestRequired) passes(img *judgedImage, _ *subject) bool { return img.ref.Digest() != "" }
 
 func (digestRequired) fault(img *judgedImage, _ *subject) string {
 	if img.err != nil {

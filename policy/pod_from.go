@@ -1,6 +1,9 @@
 package policy
 
-import "github.com/evergate/evergate/internal/text"
+import (
+	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/internal/match"
+)
 
 // fromMirrors is images.from: mirrors. An image passes when
 //
@@ -12,11 +15,11 @@ import "github.com/evergate/evergate/internal/text"
 // places that pass.
 type fromMirrors struct {
 	mirrors *mirrorTable
-	allowed imageSet
+	allowed match.ImageSet
 	pass    string // the rest of the sentence about an image that has no mirror
 }
 
-func newFromMirrors(t *mirrorTable, allowed []imagePattern) fromMirrors {
+func newFromMirrors(t *mirrorTable, allowed []match.ImagePattern) fromMirrors {
 	var known []string
 	seen := map[string]bool{}
 	for i := range t.mirrors {
@@ -28,7 +31,7 @@ func newFromMirrors(t *mirrorTable, allowed []imagePattern) fromMirrors {
 	for _, p := range allowed {
 		known = append(known, p.String())
 	}
-	c := fromMirrors{mirrors: t, allowed: newImageSet(allowed), pass: "; allowed are " + text.List(known)}
+	c := fromMirrors{mirrors: t, allowed: match.NewImageSet(allowed), pass: "; allowed are " + text.List(known)}
 	if len(known) == 0 {
 		c.pass = ", and the policy has no mirrors in force"
 	}
@@ -43,7 +46,7 @@ func (c fromMirrors) passes(img *judgedImage, s *subject) bool {
 	if img.err != nil {
 		return false
 	}
-	if _, ok := c.allowed.find(img.ref); ok {
+	if _, ok := c.allowed.Find(img.ref); ok {
 		return true
 	}
 	return img.isFromMirror(c.mirrors, s)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
@@ -19,11 +20,11 @@ func (e *podsEntry) Validate() error { return e.validate(dimensions{podLabels: t
 
 // imagesRule says which images pass. What is absent is not checked.
 type imagesRule struct {
-	From       *imageOrigin   `yaml:"from"`       // mirrors: images stand at a mirror, or are excluded from rewriting
-	Allowed    []imagePattern `yaml:"allowed"`    // places that pass, beside the mirrors where from asks for them
-	Denied     []imagePattern `yaml:"denied"`     // places that do not
-	DeniedTags []glob         `yaml:"deniedTags"` // latest is also what an image without tag and digest means
-	Digest     *digestDemand  `yaml:"digest"`     // required: each image is pinned by a digest
+	From       *imageOrigin         `yaml:"from"`       // mirrors: images stand at a mirror, or are excluded from rewriting
+	Allowed    []match.ImagePattern `yaml:"allowed"`    // places that pass, beside the mirrors where from asks for them
+	Denied     []match.ImagePattern `yaml:"denied"`     // places that do not
+	DeniedTags []match.Glob         `yaml:"deniedTags"` // latest is also what an image without tag and digest means
+	Digest     *digestDemand        `yaml:"digest"`     // required: each image is pinned by a digest
 }
 
 // Validate implements strict.Validator.
@@ -63,9 +64,9 @@ func theOnlyWord(b []byte, word string) error {
 
 // checks compiles the rule. Findings come in the order of the checks, and for each of them in that of the images.
 func (e *podsEntry) checks(t *mirrorTable) []check[judgedPod] {
-	var spared imageSet
+	var spared match.ImageSet
 	if e.Exclude != nil {
-		spared = newImageSet(e.Exclude.Images)
+		spared = match.NewImageSet(e.Exclude.Images)
 	}
 	var checks []check[judgedPod]
 	add := func(c imageCheck) { checks = append(checks, eachImage{c, spared}) }
@@ -77,7 +78,7 @@ func (e *podsEntry) checks(t *mirrorTable) []check[judgedPod] {
 		add(newAllowedImages(rule.Allowed))
 	}
 	if rule.Denied != nil {
-		add(deniedImages{newImageSet(rule.Denied)})
+		add(deniedImages{match.NewImageSet(rule.Denied)})
 	}
 	if rule.DeniedTags != nil {
 		add(deniedTags{rule.DeniedTags})
@@ -101,7 +102,7 @@ type imageCheck interface {
 // eachImage asks an imageCheck of the images of a Pod that the rule does not spare by exclude.images.
 type eachImage struct {
 	imageCheck
-	spared imageSet
+	spared match.ImageSet
 }
 
 func (c eachImage) find(pod *judgedPod, r *report) {
@@ -122,7 +123,7 @@ func (c eachImage) find(pod *judgedPod, r *report) {
 
 // passes reports whether the rule spares an image, or has nothing against it.
 func (c eachImage) passes(img *judgedImage, s *subject) bool {
-	if _, spared := c.spared.find(img.ref); spared {
+	if _, spared := c.spared.Find(img.ref); spared {
 		return true
 	}
 	return c.imageCheck.passes(img, s)
@@ -130,7 +131,7 @@ func (c eachImage) passes(img *judgedImage, s *subject) bool {
 
 // reason is the sentence about an image that does not pass.
 func (c eachImage) reason(img *judgedImage, s *subject) string {
-	return quotedImage(img.Ref) + " " + c.fault(img, s)
+	return match.QuoteImage(img.Ref) + " " + c.fault(img, s)
 }
 
 // imageSteps is how many steps it takes to ask one check of an image: a look-up for each segment of its name.
@@ -158,7 +159,7 @@ func (p *judgedPod) images(r *report) []judgedImage {
 	}
 	parsed := make([]judgedImage, len(p.Images))
 	for i, img := range p.Images {
-		if !r.spend(parseSteps(img.Ref)) {
+		if !r.spend(match.ReferenceSteps(img.Ref)) {
 			return nil
 		}
 		parsed[i] = newJudgedImage(img)
@@ -170,7 +171,7 @@ func (p *judgedPod) images(r *report) []judgedImage {
 // judgedImage is an image and what it means.
 type judgedImage struct {
 	Image
-	ref reference
+	ref match.Reference
 	err error // why it is no image reference; nil when it is one
 
 	mirrored mirrored // what the mirrors say of it, once a rule has asked
@@ -186,7 +187,7 @@ const (
 )
 
 func newJudgedImage(img Image) judgedImage {
-	ref, err := parseReference(img.Ref)
+	ref, err := match.ParseReference(img.Ref)
 	return judgedImage{Image: img, ref: ref, err: err}
 }
 
@@ -208,7 +209,7 @@ func (i *judgedImage) identity(check string) identity {
 	if i.err != nil {
 		return identity{check: check, value: i.Ref}
 	}
-	return identity{check: check, value: i.ref.name, detail: i.ref.suffix}
+	return identity{check: check, value: i.ref.Name, detail: i.ref.Suffix}
 }
 
 // malformed says that the image is none, and what follows from it; empty when it is one.

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/evergate/evergate/policy/internal/match"
 )
 
 // brought returns what an update to svc brings, and what the object had already, as the IDs and values of findings.
@@ -31,8 +33,8 @@ func offender(id identity) string {
 		return id.prefix.String()
 	case strings.HasPrefix(id.check, "annotations.") && id.detail != "":
 		return id.value + "=" + id.detail
-	case id.depth != hostItself:
-		return strings.TrimSuffix(id.depth.stars()+"."+id.value, ".")
+	case id.depth != match.HostItself:
+		return match.HostPattern{Name: id.value, Depth: id.depth}.String()
 	case id.use != "":
 		return id.use + " " + id.value
 	}

@@ -1,5 +1,7 @@
 package policy
 
+import "github.com/evergate/evergate/policy/internal/match"
+
 // Rewriting says for every image of a Pod what becomes of it.
 type Rewriting struct {
 	Images []ImageOutcome // one for each element of Pod.Images, in the same order
@@ -43,9 +45,9 @@ func (p *Policy) RewritePod(a Attributes, pod, old *Pod, e *Effort) (Rewriting, 
 			out.Outcome, out.Image = Ignored, img
 		} else if before.has(img) {
 			out.Outcome, out.Image = Unchanged, img
-		} else if !e.spend(parseSteps(img.Ref) + imageSteps) {
+		} else if !e.spend(match.ReferenceSteps(img.Ref) + imageSteps) {
 			return Rewriting{}, e.err
-		} else if ref, err := parseReference(img.Ref); err != nil {
+		} else if ref, err := match.ParseReference(img.Ref); err != nil {
 			*out = ImageOutcome{Image: img, Outcome: Malformed, Detail: err.Error()}
 		} else {
 			*out = p.mirrors.decide(ref, &s)

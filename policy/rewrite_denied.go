@@ -1,5 +1,7 @@
 package policy
 
+import "github.com/evergate/evergate/policy/internal/match"
+
 // originals asks the pods rules about images as they are written, just before they are rewritten. The judge sees them
 // as they will be pulled, from the mirror, where a denied of docker.io/evil finds nothing. So an image that a rule in
 // mode enforce denies as it is written, by denied or deniedTags, is not rewritten: the judge then sees it as it is
@@ -48,7 +50,7 @@ func denying(checks []check[judgedPod]) []eachImage {
 }
 
 // judge decides about an image that out rewrites, or would.
-func (o *originals) judge(out *ImageOutcome, ref reference) {
+func (o *originals) judge(out *ImageOutcome, ref match.Reference) {
 	if out.Outcome != Rewritten && out.Outcome != WouldRewrite || len(o.applying()) == 0 {
 		return
 	}

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"github.com/evergate/evergate/policy/internal/match"
 )
 
 // OriginalsAnnotation is the Pod annotation that records, for people, what rewritten images were written as: a JSON
@@ -112,7 +114,7 @@ func parseRecord(text string) map[string]string {
 
 // leads tells whether an original is rewritten to exactly this image.
 func (t *mirrorTable) leads(original, image string, s *subject) bool {
-	ref, err := parseReference(original)
+	ref, err := match.ParseReference(original)
 	if err != nil {
 		return false
 	}

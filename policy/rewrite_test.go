@@ -12,6 +12,7 @@ import (
 	grammar "github.com/distribution/reference"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
@@ -263,18 +264,18 @@ func FuzzRewrite(f *testing.F) {
 		if out.Outcome != Rewritten {
 			return
 		}
-		before, fault := readByGrammar(image)
-		if fault != "" {
-			t.Fatalf("%q does not parse and is rewritten to %s: %s", image, out.To, fault)
+		before, err := match.ParseReference(image)
+		if err != nil {
+			t.Fatalf("%q does not parse and is rewritten to %s: %v", image, out.To, err)
 		}
 		after, err := grammar.ParseNormalizedNamed(out.To)
 		if err != nil || after.String() != out.To {
 			t.Fatalf("%q is rewritten to %s, which is read as %v, %v", image, out.To, after, err)
 		}
-		if got, want := strings.TrimPrefix(after.String(), after.Name()), before.suffix; got != want {
+		if got, want := strings.TrimPrefix(after.String(), after.Name()), before.Suffix; got != want {
 			t.Errorf("%q: %s became %s", image, want, got)
 		}
-		domain, path, _ := strings.Cut(before.name, "/")
+		domain, path, _ := strings.Cut(before.Name, "/")
 		if want := fuzzTargets[out.Entry](domain, path); after.Name() != want {
 			t.Errorf("%q is rewritten to %s, want %s", image, after.Name(), want)
 		}
@@ -358,8 +359,8 @@ func TestRewriteProperties(t *testing.T) {
 }
 
 func sameImage(a, b string) bool {
-	x, errX := parseReference(a)
-	y, errY := parseReference(b)
+	x, errX := match.ParseReference(a)
+	y, errY := match.ParseReference(b)
 	return errX == nil && errY == nil && x == y
 }
 

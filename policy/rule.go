@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
@@ -88,16 +89,16 @@ type report struct {
 	// is not needed.
 	take func(id identity) *Finding
 
-	hosts       []ingressHost // see ingressHosts
-	coverage    *tlsCoverage  // see tlsCoverage
-	different   int           // see differentHosts
-	paths       []pathPlace   // see ingressPaths
-	annotations []annotation  // see sortedAnnotations
-	external    *hostPattern  // see externalName
-	addresses   []address     // see externalIPs
-	points      []address     // see statusIPs
-	ranges      []sourceRange // see sourceRanges
-	patterns    *bool         // see hasPatterns
+	hosts       []ingressHost      // see ingressHosts
+	coverage    *tlsCoverage       // see tlsCoverage
+	different   int                // see differentHosts
+	paths       []pathPlace        // see ingressPaths
+	annotations []annotation       // see sortedAnnotations
+	external    *match.HostPattern // see externalName
+	addresses   []address          // see externalIPs
+	points      []address          // see statusIPs
+	ranges      []sourceRange      // see sourceRanges
+	patterns    *bool              // see hasPatterns
 }
 
 // spend counts n steps and returns whether the check may go on. Each loop over what an object holds calls it.

@@ -6,23 +6,24 @@ import (
 	"strings"
 
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
 // selector is a match or an exclude of an entry. Within one dimension any element suffices. A match needs all of the
 // dimensions that it names; an exclude needs one of them.
 type selector struct {
-	Namespaces []glob         `yaml:"namespaces"` // names, * for any run of characters
-	Users      []glob         `yaml:"users"`      // as the API server names them
-	Groups     []glob         `yaml:"groups"`
-	PodLabels  []labelPattern `yaml:"podLabels"` // key or key=value
-	Images     []imagePattern `yaml:"images"`    // exclude only: the images of a Pod that are let be
+	Namespaces []match.Glob         `yaml:"namespaces"` // names, * for any run of characters
+	Users      []match.Glob         `yaml:"users"`      // as the API server names them
+	Groups     []match.Glob         `yaml:"groups"`
+	PodLabels  []labelPattern       `yaml:"podLabels"` // key or key=value
+	Images     []match.ImagePattern `yaml:"images"`    // exclude only: the images of a Pod that are let be
 }
 
 // labelPattern is a label key that must be there, or a key and a pattern for its value: app, app=web-*.
 type labelPattern struct {
 	key      string
-	value    glob
+	value    match.Glob
 	anyValue bool
 }
 
@@ -31,16 +32,16 @@ func (l *labelPattern) UnmarshalText(b []byte) error {
 	if key == "" || strings.Contains(key, "*") {
 		return fmt.Errorf("%s is not a label: write key or key=value", text.Quote(b))
 	}
-	if err := refuseControl(b, "pattern"); err != nil {
+	if err := match.RefuseControl(b, "pattern"); err != nil {
 		return err
 	}
-	*l = labelPattern{key, glob(value), !has}
+	*l = labelPattern{key, match.Glob(value), !has}
 	return nil
 }
 
 func (l labelPattern) match(labels map[string]string) bool {
 	v, ok := labels[l.key]
-	return ok && (l.anyValue || l.value.match(v))
+	return ok && (l.anyValue || l.value.Match(v))
 }
 
 func (l labelPattern) String() string {
@@ -113,16 +114,16 @@ func (sel *selector) misses(s *subject) skip {
 		return tooCostly
 	}
 	if sel.Namespaces != nil {
-		if _, ok := matchAny(sel.Namespaces, s.namespace); !ok {
+		if _, ok := match.FirstGlob(sel.Namespaces, s.namespace); !ok {
 			return skip{dimension: "namespaces", value: s.namespace}
 		}
 	}
 	if sel.Users != nil {
-		if _, ok := matchAny(sel.Users, s.user); !ok {
+		if _, ok := match.FirstGlob(sel.Users, s.user); !ok {
 			return skip{dimension: "users", value: s.user}
 		}
 	}
-	if sel.Groups != nil && !slices.ContainsFunc(s.groups, func(g string) bool { _, ok := matchAny(sel.Groups, g); return ok }) {
+	if sel.Groups != nil && !slices.ContainsFunc(s.groups, func(g string) bool { _, ok := match.FirstGlob(sel.Groups, g); return ok }) {
 		return skip{dimension: "groups", groups: s.groups}
 	}
 	if sel.PodLabels != nil && !slices.ContainsFunc(sel.PodLabels, func(l labelPattern) bool { return l.match(s.podLabels) }) {
@@ -140,14 +141,14 @@ func (sel *selector) hits(s *subject) skip {
 	if !sel.spend(s) {
 		return tooCostly
 	}
-	if g, ok := matchAny(sel.Namespaces, s.namespace); ok {
+	if g, ok := match.FirstGlob(sel.Namespaces, s.namespace); ok {
 		return skip{excluded: true, dimension: "namespaces", pattern: string(g)}
 	}
-	if g, ok := matchAny(sel.Users, s.user); ok {
+	if g, ok := match.FirstGlob(sel.Users, s.user); ok {
 		return skip{excluded: true, dimension: "users", pattern: string(g)}
 	}
 	for _, group := range s.groups {
-		if g, ok := matchAny(sel.Groups, group); ok {
+		if g, ok := match.FirstGlob(sel.Groups, group); ok {
 			return skip{excluded: true, dimension: "groups", pattern: string(g)}
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/evergate/evergate/policy/internal/match"
 )
 
 func mustLabel(t *testing.T, text string) labelPattern {
@@ -29,12 +31,12 @@ func TestMatch(t *testing.T) {
 	}{
 		"none":              {nil, "applies"},
 		"empty":             {&selector{}, "applies"},
-		"one element of it": {&selector{Namespaces: []glob{"x", "team-*"}}, "applies"},
-		"all dimensions":    {&selector{Namespaces: []glob{"team-a"}, Users: []glob{"j*"}, Groups: []glob{"devs"}, PodLabels: label("app=web-*")}, "applies"},
-		"no namespace":      {&selector{Namespaces: []glob{}}, `not matched: match.namespaces does not cover "team-a"`},
-		"namespace":         {&selector{Namespaces: []glob{"x"}, Users: []glob{"x"}}, `not matched: match.namespaces does not cover "team-a"`},
-		"user":              {&selector{Namespaces: []glob{"*"}, Users: []glob{"joe"}}, `not matched: match.users does not cover "jane"`},
-		"groups":            {&selector{Groups: []glob{"ops", "dev"}}, `not matched: match.groups does not cover "devs, system:authenticated"`},
+		"one element of it": {&selector{Namespaces: []match.Glob{"x", "team-*"}}, "applies"},
+		"all dimensions":    {&selector{Namespaces: []match.Glob{"team-a"}, Users: []match.Glob{"j*"}, Groups: []match.Glob{"devs"}, PodLabels: label("app=web-*")}, "applies"},
+		"no namespace":      {&selector{Namespaces: []match.Glob{}}, `not matched: match.namespaces does not cover "team-a"`},
+		"namespace":         {&selector{Namespaces: []match.Glob{"x"}, Users: []match.Glob{"x"}}, `not matched: match.namespaces does not cover "team-a"`},
+		"user":              {&selector{Namespaces: []match.Glob{"*"}, Users: []match.Glob{"joe"}}, `not matched: match.users does not cover "jane"`},
+		"groups":            {&selector{Groups: []match.Glob{"ops", "dev"}}, `not matched: match.groups does not cover "devs, system:authenticated"`},
 		"labels":            {&selector{PodLabels: label("app=db")}, "not matched by match.podLabels"},
 		"label key":         {&selector{PodLabels: label("app")}, "applies"},
 		"absent label":      {&selector{PodLabels: label("tier")}, "not matched by match.podLabels"},
@@ -47,10 +49,10 @@ func TestMatch(t *testing.T) {
 			}
 		})
 	}
-	if got := (&selector{Users: []glob{"x"}}).misses(&subject{}).String(); got != "not matched by match.users" {
+	if got := (&selector{Users: []match.Glob{"x"}}).misses(&subject{}).String(); got != "not matched by match.users" {
 		t.Errorf("nobody: %s", got)
 	}
-	hostile := &selector{Namespaces: []glob{"x"}}
+	hostile := &selector{Namespaces: []match.Glob{"x"}}
 	if got := hostile.misses(&subject{namespace: "\x1b[2J"}).String(); got != `not matched: match.namespaces does not cover "\x1b[2J"` {
 		t.Errorf("what a terminal obeys: %s", got)
 	}
@@ -63,13 +65,13 @@ func TestExclude(t *testing.T) {
 		want    string
 	}{
 		"none":      {nil, "applies"},
-		"nothing":   {&selector{Namespaces: []glob{"x"}, Users: []glob{"x"}, Groups: []glob{"x"}, PodLabels: []labelPattern{mustLabel(t, "x")}}, "applies"},
-		"namespace": {&selector{Namespaces: []glob{"x", "team-*"}, Users: []glob{"x"}}, "excluded: exclude.namespaces has team-*"},
-		"user":      {&selector{Namespaces: []glob{"x"}, Users: []glob{"j*"}}, "excluded: exclude.users has j*"},
-		"group":     {&selector{Users: []glob{"x"}, Groups: []glob{"system:*"}}, "excluded: exclude.groups has system:*"},
+		"nothing":   {&selector{Namespaces: []match.Glob{"x"}, Users: []match.Glob{"x"}, Groups: []match.Glob{"x"}, PodLabels: []labelPattern{mustLabel(t, "x")}}, "applies"},
+		"namespace": {&selector{Namespaces: []match.Glob{"x", "team-*"}, Users: []match.Glob{"x"}}, "excluded: exclude.namespaces has team-*"},
+		"user":      {&selector{Namespaces: []match.Glob{"x"}, Users: []match.Glob{"j*"}}, "excluded: exclude.users has j*"},
+		"group":     {&selector{Users: []match.Glob{"x"}, Groups: []match.Glob{"system:*"}}, "excluded: exclude.groups has system:*"},
 		"label":     {&selector{PodLabels: []labelPattern{mustLabel(t, "app=web-*")}}, "excluded: exclude.podLabels has app=web-*"},
 		"label key": {&selector{PodLabels: []labelPattern{mustLabel(t, "app")}}, "excluded: exclude.podLabels has app"},
-		"images":    {&selector{Images: make([]imagePattern, 1)}, "applies"},
+		"images":    {&selector{Images: make([]match.ImagePattern, 1)}, "applies"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := test.exclude.hits(&jane).String(); got != test.want {
@@ -80,7 +82,7 @@ func TestExclude(t *testing.T) {
 }
 
 func TestExcludeWinsOverMatch(t *testing.T) {
-	h := header{Match: &selector{Namespaces: []glob{"*"}}, Exclude: &selector{Users: []glob{"jane"}}}
+	h := header{Match: &selector{Namespaces: []match.Glob{"*"}}, Exclude: &selector{Users: []match.Glob{"jane"}}}
 	if got := h.skips(&jane).String(); got != "excluded: exclude.users has jane" {
 		t.Error(got)
 	}
@@ -94,9 +96,9 @@ func TestSelectorRefusals(t *testing.T) {
 		images = "images has no meaning here: only entries of mirrors and pods look at images"
 	)
 	full := &selector{
-		Namespaces: []glob{"a"}, Users: []glob{"a"}, Groups: []glob{"a"}, PodLabels: []labelPattern{{}}, Images: make([]imagePattern, 1),
+		Namespaces: []match.Glob{"a"}, Users: []match.Glob{"a"}, Groups: []match.Glob{"a"}, PodLabels: []labelPattern{{}}, Images: make([]match.ImagePattern, 1),
 	}
-	empty := &selector{Namespaces: []glob{}, Users: []glob{}, Groups: []glob{}, PodLabels: []labelPattern{}, Images: []imagePattern{}}
+	empty := &selector{Namespaces: []match.Glob{}, Users: []match.Glob{}, Groups: []match.Glob{}, PodLabels: []labelPattern{}, Images: []match.ImagePattern{}}
 	all := dimensions{requester: true, podLabels: true, images: true}
 	for name, test := range map[string]struct {
 		allowed dimensions
@@ -105,11 +107,11 @@ func TestSelectorRefusals(t *testing.T) {
 		want    []string
 	}{
 		"absent":             {dimensions{}, nil, true, nil},
-		"namespaces":         {dimensions{}, &selector{Namespaces: []glob{"a"}}, true, nil},
+		"namespaces":         {dimensions{}, &selector{Namespaces: []match.Glob{"a"}}, true, nil},
 		"nothing else":       {dimensions{}, full, false, []string{"users" + people, "groups" + people, pods, images}},
 		"everything":         {all, full, false, nil},
 		"images in a match":  {all, full, true, []string{"images has no meaning in match: which images an entry looks at is said by its own fields"}},
-		"a match of nothing": {all, &selector{Namespaces: []glob{}}, true, nil},
+		"a match of nothing": {all, &selector{Namespaces: []match.Glob{}}, true, nil},
 		"an exclude of nothing": {all, empty, false, []string{
 			"namespaces: [] excludes nothing: leave the field out", "users: [] excludes nothing: leave the field out",
 			"groups: [] excludes nothing: leave the field out", "podLabels: [] excludes nothing: leave the field out",
@@ -138,7 +140,7 @@ func TestLabelPatternErrors(t *testing.T) {
 			t.Errorf("%q: got %v, want %s", text, err, want)
 		}
 	}
-	if err := new(glob).UnmarshalText(nil); err == nil || err.Error() != `an empty pattern matches nothing: write "*" for everything` {
+	if err := new(match.Glob).UnmarshalText(nil); err == nil || err.Error() != `an empty pattern matches nothing: write "*" for everything` {
 		t.Errorf("an empty glob: %v", err)
 	}
 }

@@ -5,19 +5,20 @@ import (
 	"net/netip"
 
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/internal/match"
 )
 
 // externalIPRules is the field externalIPs: {allowed: [203.0.113.0/24, "2001:db8::/32"]}.
 type externalIPRules struct {
 	// Allowed lists the address ranges that spec.externalIPs may be taken from. [] denies all.
-	Allowed []cidr `yaml:"allowed,required"`
+	Allowed []match.CIDR `yaml:"allowed,required"`
 }
 
 func (b *externalIPRules) checks() []check[Service] {
 	if b == nil {
 		return nil
 	}
-	return []check[Service]{externalIPsAllowed{newCIDRSet(b.Allowed), passing(stringsOf(b.Allowed))}}
+	return []check[Service]{externalIPsAllowed{match.NewCIDRSet(b.Allowed), passing(stringsOf(b.Allowed))}}
 }
 
 // externalIPsAllowed (externalIPs.allowed) finds each element of spec.externalIPs that lies in none of the ranges.
@@ -25,7 +26,7 @@ func (b *externalIPRules) checks() []check[Service] {
 // address is judged as the IPv4 address that it stands for; what is no address to everybody (10.0.0.010, a zone) passes
 // in no range.
 type externalIPsAllowed struct {
-	ranges  cidrSet
+	ranges  match.CIDRSet
 	passing string
 }
 
@@ -36,7 +37,7 @@ func (c externalIPsAllowed) find(svc *Service, r *report) {
 		if !r.spend(1) {
 			return
 		}
-		if a.err == nil && c.ranges.covers(a.one) {
+		if a.err == nil && c.ranges.Covers(a.one) {
 			continue
 		}
 		if f := r.found(a.identity("externalIPs.allowed")); f != nil {
@@ -64,7 +65,7 @@ type address struct {
 }
 
 func newAddress(s string) address {
-	addr, err := parseAddr(s)
+	addr, err := match.ParseAddr(s)
 	return address{s, netip.PrefixFrom(addr, addr.BitLen()), err}
 }
 
@@ -79,7 +80,7 @@ func (a *address) identity(check string) identity {
 // reason says that an address is not allowed, or none.
 func (a *address) reason(passing string) string {
 	if a.err != nil {
-		return text.Quote(a.written) + " is not an address: " + plainReason(a.err).Error()
+		return text.Quote(a.written) + " is not an address: " + match.AddrReason(a.err).Error()
 	}
 	return text.Quote(a.written) + " is not allowed" + passing
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
@@ -17,18 +18,18 @@ import (
 // (**.svc.cluster.local); for a name of two labels also *.lan. "**" or *.internal do not.
 type externalNameRules struct {
 	// Allowed lists the targets that pass; every other one is denied. [] denies all.
-	Allowed []hostPattern `yaml:"allowed"`
+	Allowed []match.HostPattern `yaml:"allowed"`
 	// Denied lists targets that do not pass, whatever allowed says.
-	Denied []hostPattern `yaml:"denied"`
+	Denied []match.HostPattern `yaml:"denied"`
 }
 
 // Validate implements strict.Validator.
 func (b *externalNameRules) Validate() error {
 	var faults strict.Faults
 	faults.Add(refuseEmpty("denied", b.Denied))
-	denied := newHostSet(b.Denied)
+	denied := match.NewHostSet(b.Denied)
 	for _, a := range b.Allowed {
-		if d, also := denied.covers(a); also {
+		if d, also := denied.Covers(a); also {
 			faults.Fieldf("allowed", "%s is also denied, by %s: no Service can pass by it", a, d)
 		}
 	}
@@ -39,24 +40,24 @@ func (b *externalNameRules) checks() []check[Service] {
 	if b == nil {
 		return nil
 	}
-	meant := slices.DeleteFunc(slices.Clone(b.Allowed), func(p hostPattern) bool { return !meansUnsafe(p) })
+	meant := slices.DeleteFunc(slices.Clone(b.Allowed), func(p match.HostPattern) bool { return !meansUnsafe(p) })
 	return []check[Service]{&externalNames{
-		meant:   newHostSet(meant),
-		denied:  newHostSet(b.Denied),
+		meant:   match.NewHostSet(meant),
+		denied:  match.NewHostSet(b.Denied),
 		limited: b.Allowed != nil,
-		allowed: newHostSet(b.Allowed),
+		allowed: match.NewHostSet(b.Allowed),
 		passing: passing(stringsOf(b.Allowed)),
 	}}
 }
 
 // meansUnsafe says whether a pattern lets the unsafe targets that it covers pass on purpose. A wildcard does so only
 // below a name that is itself unsafe; below a single label, as in *.internal, it may well not have thought of them.
-func meansUnsafe(p hostPattern) bool {
-	switch kind := kindOf(p.name); {
-	case p.depth == hostItself:
+func meansUnsafe(p match.HostPattern) bool {
+	switch kind := kindOf(p.Name); {
+	case p.Depth == match.HostItself:
 		return true
 	case kind == metadataTarget, kind == loopbackTarget, kind == clusterTarget, kind == cloudTarget:
-		return !endsInNumber(p.name)
+		return !match.EndsInNumber(p.Name)
 	}
 	return false
 }
@@ -66,10 +67,10 @@ func meansUnsafe(p hostPattern) bool {
 // (externalNames.allowed). Services of other types are not judged: what the field holds has no effect, and to become an
 // ExternalName is a change that is judged.
 type externalNames struct {
-	meant   *hostSet // what lets unsafe targets pass
-	denied  *hostSet
+	meant   *match.HostSet // what lets unsafe targets pass
+	denied  *match.HostSet
 	limited bool // allowed is there
-	allowed *hostSet
+	allowed *match.HostSet
 	passing string
 }
 
@@ -87,28 +88,28 @@ func (c *externalNames) find(svc *Service, r *report) {
 }
 
 // externalName returns spec.externalName, parsed once for all rules.
-func (r *report) externalName(svc *Service) hostPattern {
+func (r *report) externalName(svc *Service) match.HostPattern {
 	if r.external == nil {
-		r.external = new(parseHost(svc.ExternalName))
+		r.external = new(match.ParseHost(svc.ExternalName))
 	}
 	return *r.external
 }
 
 // judge returns the check that a target breaks, and why; an empty check when it passes.
-func (c *externalNames) judge(host hostPattern) (check, reason string) {
-	if kind := kindOf(host.name); kind != ordinaryTarget {
-		_, meant := c.meant.covers(host)
-		if by, ok := c.allowed.covers(host); kind == completedName {
-			meant = ok && !by.isEvery()
+func (c *externalNames) judge(host match.HostPattern) (check, reason string) {
+	if kind := kindOf(host.Name); kind != ordinaryTarget {
+		_, meant := c.meant.Covers(host)
+		if by, ok := c.allowed.Covers(host); kind == completedName {
+			meant = ok && !by.IsEvery()
 		}
 		if !meant {
 			return "externalNames", kind.describe() + "; it passes only where externalNames.allowed names it"
 		}
 	}
-	if by, denied := c.denied.covers(host); denied {
+	if by, denied := c.denied.Covers(host); denied {
 		return "externalNames.denied", "is denied by " + by.String() + "; write another name"
 	}
-	if _, allowed := c.allowed.covers(host); c.limited && !allowed {
+	if _, allowed := c.allowed.Covers(host); c.limited && !allowed {
 		return "externalNames.allowed", "is not allowed" + c.passing
 	}
 	return "", ""

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"golang.org/x/net/publicsuffix"
+
+	"github.com/evergate/evergate/policy/internal/match"
 )
 
 // targetKind says what makes the target of an ExternalName unsafe: whoever follows it (an ingress controller, a Pod
@@ -130,8 +132,8 @@ func kindOfAddress(name string) targetKind {
 	addr, err := netip.ParseAddr(bare)
 	if err != nil {
 		var ok bool
-		if addr, ok = parseLooseIPv4(name); !ok {
-			if endsInNumber(name) {
+		if addr, ok = match.ParseLooseIPv4(name); !ok {
+			if match.EndsInNumber(name) {
 				return addressTarget
 			}
 			return ordinaryTarget

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/internal/match"
 )
 
 // loadBalancerClassRules is the field loadBalancerClass: {required: true, allowed: [example.com/internal]}.
@@ -24,7 +25,7 @@ func (c *loadBalancerClass) UnmarshalText(b []byte) error {
 		return errors.New(`"" is not a class: a Service without one passes unless required is true`)
 	}
 	*c = loadBalancerClass(b)
-	return refuseControl(b, "class")
+	return match.RefuseControl(b, "class")
 }
 
 // Validate implements strict.Validator.

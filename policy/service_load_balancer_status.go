@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/internal/match"
 )
 
 // loadBalancerStatusRules is the field loadBalancerStatus: {allowed: [203.0.113.0/24], hostnames: ["*.elb.example.com"],
@@ -14,17 +15,17 @@ import (
 // Only what may write services/status can set it: cloud controllers, and who has every right (*) in a namespace.
 type loadBalancerStatusRules struct {
 	// Allowed lists the address ranges that addresses may be taken from. [] denies all.
-	Allowed []cidr `yaml:"allowed"`
+	Allowed []match.CIDR `yaml:"allowed"`
 	// Hostnames lists what host names may be. [] denies all.
-	Hostnames []hostPattern `yaml:"hostnames"`
+	Hostnames []match.HostPattern `yaml:"hostnames"`
 	// Writers says who may set an address or a host name that was not there before.
 	Writers *writers `yaml:"writers"`
 }
 
 // writers are users and groups, * for any run of characters. Either suffices.
 type writers struct {
-	Users  []glob `yaml:"users"`
-	Groups []glob `yaml:"groups"`
+	Users  []match.Glob `yaml:"users"`
+	Groups []match.Glob `yaml:"groups"`
 }
 
 // Validate implements strict.Validator.
@@ -49,10 +50,10 @@ func (b *loadBalancerStatusRules) checks() []check[Service] {
 	}
 	var cs []check[Service]
 	if b.Allowed != nil {
-		cs = append(cs, statusAllowed{newCIDRSet(b.Allowed), passing(stringsOf(b.Allowed))})
+		cs = append(cs, statusAllowed{match.NewCIDRSet(b.Allowed), passing(stringsOf(b.Allowed))})
 	}
 	if b.Hostnames != nil {
-		cs = append(cs, statusHostnames{newHostSet(b.Hostnames), passing(stringsOf(b.Hostnames))})
+		cs = append(cs, statusHostnames{match.NewHostSet(b.Hostnames), passing(stringsOf(b.Hostnames))})
 	}
 	if b.Writers != nil {
 		cs = append(cs, statusWriters{b.Writers, passing(slices.Concat(b.Writers.Users, b.Writers.Groups))})
@@ -68,7 +69,7 @@ func statusPath(i int, field string) string {
 // statusAllowed (loadBalancerStatus.allowed) finds each address of status.loadBalancer.ingress that lies in none of the
 // ranges, and what is no address to everybody.
 type statusAllowed struct {
-	ranges  cidrSet
+	ranges  match.CIDRSet
 	passing string
 }
 
@@ -79,7 +80,7 @@ func (c statusAllowed) find(svc *Service, r *report) {
 		if !r.spend(1) {
 			return
 		}
-		if a.written == "" || a.err == nil && c.ranges.covers(a.one) {
+		if a.written == "" || a.err == nil && c.ranges.Covers(a.one) {
 			continue
 		}
 		if f := r.found(a.identity("loadBalancerStatus.allowed")); f != nil {
@@ -104,7 +105,7 @@ func (r *report) statusIPs(svc *Service) []address {
 // statusHostnames (loadBalancerStatus.hostnames) finds each host name of status.loadBalancer.ingress that no pattern
 // covers.
 type statusHostnames struct {
-	patterns *hostSet
+	patterns *match.HostSet
 	passing  string
 }
 
@@ -117,8 +118,8 @@ func (c statusHostnames) find(svc *Service, r *report) {
 		if name == "" {
 			continue
 		}
-		host := parseHost(name)
-		if _, ok := c.patterns.covers(host); ok {
+		host := match.ParseHost(name)
+		if _, ok := c.patterns.Covers(host); ok {
 			continue
 		}
 		if f := r.found(hostIdentity("loadBalancerStatus.hostnames", host)); f != nil {
@@ -154,11 +155,11 @@ func (c statusWriters) covers(r *report) bool {
 	if !r.spend(len(c.writers.Users) + len(c.writers.Groups)*len(s.groups)) {
 		return true
 	}
-	if _, ok := matchAny(c.writers.Users, s.user); ok {
+	if _, ok := match.FirstGlob(c.writers.Users, s.user); ok {
 		return true
 	}
 	for _, g := range s.groups {
-		if _, ok := matchAny(c.writers.Groups, g); ok {
+		if _, ok := match.FirstGlob(c.writers.Groups, g); ok {
 			return true
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/internal/match"
 )
 
 // sourceRangesAnnotation is the older way to write spec.loadBalancerSourceRanges. Cloud providers read it when the
@@ -20,7 +21,7 @@ type sourceRangeRules struct {
 	Required bool `yaml:"required"`
 	// Allowed lists the ranges within which those of a Service must lie; what lies in two neighbours together passes. A
 	// Service without ranges passes. [] denies all.
-	Allowed []cidr `yaml:"allowed"`
+	Allowed []match.CIDR `yaml:"allowed"`
 }
 
 // Validate implements strict.Validator.
@@ -40,7 +41,7 @@ func (b *sourceRangeRules) checks() []check[Service] {
 		cs = append(cs, sourceRangesRequired{})
 	}
 	if b != nil && b.Allowed != nil {
-		cs = append(cs, sourceRangesAllowed{newCIDRSet(b.Allowed), passing(stringsOf(b.Allowed))})
+		cs = append(cs, sourceRangesAllowed{match.NewCIDRSet(b.Allowed), passing(stringsOf(b.Allowed))})
 	}
 	return cs
 }
@@ -113,7 +114,7 @@ func (r *report) sourceRanges(svc *Service) []sourceRange {
 
 func newSourceRange(written string, index int, hidden bool) sourceRange {
 	s := sourceRange{written: strings.TrimSpace(written), index: index, hidden: hidden}
-	s.prefix, s.err = parseRange(s.written)
+	s.prefix, s.err = match.ParsePrefix(s.written)
 	if s.err == nil && !strings.Contains(s.written, "/") {
 		s.err = errNoLength
 	}
@@ -143,7 +144,7 @@ func (sourceRangesRequired) find(svc *Service, r *report) {
 // inside one that offended before an update is no news, unless that one stood behind the field and had no effect. What
 // is no range to everybody (10.0.0.010/8, a zone) is found.
 type sourceRangesAllowed struct {
-	ranges  cidrSet
+	ranges  match.CIDRSet
 	passing string
 }
 
@@ -158,7 +159,7 @@ func (c sourceRangesAllowed) find(svc *Service, r *report) {
 		switch {
 		case s.err != nil:
 			id.value = s.written
-		case c.ranges.covers(s.prefix):
+		case c.ranges.Covers(s.prefix):
 			continue
 		default:
 			id.prefix = s.prefix.Masked()
@@ -166,7 +167,7 @@ func (c sourceRangesAllowed) find(svc *Service, r *report) {
 		if f := r.found(id); f != nil {
 			f.Path, f.Reason = s.path(), text.Quote(s.written)+" is not allowed"+c.passing
 			if s.err != nil {
-				f.Reason = text.Quote(s.written) + " is not an address range: " + plainReason(s.err).Error()
+				f.Reason = text.Quote(s.written) + " is not an address range: " + match.AddrReason(s.err).Error()
 			}
 		}
 	}

@@ -11,7 +11,9 @@ import (
 )
 
 // bounded are the packages that handle values of any length: of objects, of peers, of policies that are only reviewed.
-var bounded = []string{"policy", "policy/internal/strict", "review", "admission", "handlers", "offline"}
+var bounded = []string{
+	"policy", "policy/internal/match", "policy/internal/strict", "review", "admission", "handlers", "offline",
+}
 
 // unbounded are the functions whose cost and result are as long as their argument, and what takes their place.
 var unbounded = map[string]string{

@@ -1,10 +1,14 @@
-package policy
+package match
 
 import (
 	"slices"
 	"strings"
 	"testing"
 )
+
+const digest256 = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+var digest512 = "sha512:" + strings.Repeat("0123456789abcdef", 8)
 
 func TestParseReference(t *testing.T) {
 	for s, want := range map[string]struct{ name, tag, digest string }{
@@ -43,18 +47,18 @@ func TestParseReference(t *testing.T) {
 		"localhost:5000":                        {"docker.io/library/localhost", "5000", ""},
 		"a.example/" + strings.Repeat("x", 255): {"a.example/" + strings.Repeat("x", 255), "", ""},
 	} {
-		ref, err := parseReference(s)
+		ref, err := ParseReference(s)
 		if err != nil {
 			t.Errorf("%s: %v", s, err)
 			continue
 		}
-		if ref.name != want.name || ref.tag() != want.tag || ref.digest() != want.digest {
-			t.Errorf("%s: got %s, tag %q, digest %q", s, ref.name, ref.tag(), ref.digest())
+		if ref.Name != want.name || ref.Tag() != want.tag || ref.Digest() != want.digest {
+			t.Errorf("%s: got %s, tag %q, digest %q", s, ref.Name, ref.Tag(), ref.Digest())
 		}
-		if registry, _, _ := strings.Cut(want.name, "/"); ref.registry() != registry {
-			t.Errorf("%s: got registry %s", s, ref.registry())
+		if registry, _, _ := strings.Cut(want.name, "/"); ref.Registry() != registry {
+			t.Errorf("%s: got registry %s", s, ref.Registry())
 		}
-		if !strings.HasSuffix(s, ref.suffix) || ref.String() != ref.name+ref.suffix {
+		if !strings.HasSuffix(s, ref.Suffix) || ref.String() != ref.Name+ref.Suffix {
 			t.Errorf("%s: tag and digest must stay as written, got %s", s, ref)
 		}
 	}
@@ -94,7 +98,7 @@ func TestParseReferenceErrors(t *testing.T) {
 		"sha384:12ab":                          imageID,
 		digest512:                              imageID,
 	} {
-		if ref, err := parseReference(s); err == nil || err.Error() != want {
+		if ref, err := ParseReference(s); err == nil || err.Error() != want {
 			t.Errorf("%.70q: got %s, %v\nwant %s", s, ref, err, want)
 		}
 	}
@@ -110,7 +114,7 @@ func TestParsePlace(t *testing.T) {
 		"[::1]": "[::1]", "[::1]:5000": "[::1]:5000", "[2001:db8:0::1]:443": "[2001:db8::1]", "index.docker.io:443/x": "docker.io/x",
 		"[2001:db8:0::1]/x/y": "[2001:db8::1]/x/y", "127.1:5000": "127.0.0.1:5000",
 	} {
-		if got, err := parsePlace(s); err != nil || got != want {
+		if got, err := ParsePlace(s); err != nil || got != want {
 			t.Errorf("%s: got %s, %v", s, got, err)
 		}
 	}
@@ -142,7 +146,7 @@ func TestParsePlaceErrors(t *testing.T) {
 		"[::1]:0/x":           `"[::1]:0/x" has a port that there is not: write one from 1 to 65535`,
 		"docker.io./x":        `"docker.io./x" ` + shape,
 	} {
-		if got, err := parsePlace(s); err == nil || err.Error() != want {
+		if got, err := ParsePlace(s); err == nil || err.Error() != want {
 			t.Errorf("got  %s, %v\nwant %s", got, err, want)
 		}
 	}
@@ -157,9 +161,9 @@ func TestWildcards(t *testing.T) {
 		"[::1]:5000":     nil,
 	} {
 		var got []string
-		for w := range wildcards(registry) {
+		for w := range Wildcards(registry, len(registry)) {
 			got = append(got, w.String())
-			if again, err := parseWildcard(w.String()); err != nil || again != w {
+			if again, err := ParseWildcard(w.String()); err != nil || again != w {
 				t.Errorf("%s reads as %v, %v", w, again, err)
 			}
 		}
@@ -174,7 +178,7 @@ func TestUpTo(t *testing.T) {
 	for _, test := range []struct{ name, slash, dot string }{
 		{"a", "a", "a"}, {"a/b.c.d/e/f", "a/b.c.d", "c.d/e/f"}, {"a.b.c", "a.b.c", "b.c"}, {"a/b", "a/b", "a/b"}, {"", "", ""}, {"a.b/c/d", "a.b/c", "a.b/c/d"},
 	} {
-		if got := upToSlash(test.name, 1); got != test.slash {
+		if got := UpToSlash(test.name, 1); got != test.slash {
 			t.Errorf("%s: up to a slash %s, want %s", test.name, got, test.slash)
 		}
 		if got := upToDot(test.name, 1); got != test.dot {
@@ -185,7 +189,7 @@ func TestUpTo(t *testing.T) {
 		"a.b.gcr.io": {"**.gcr.io", "**.io"}, "b.gcr.io": {"*.gcr.io", "**.gcr.io", "**.io"}, "gcr.io": {"*.io", "**.io"},
 	} {
 		var got []string
-		for w := range wildcardsUpTo(registry, 1) {
+		for w := range Wildcards(registry, 1) {
 			got = append(got, w.String())
 		}
 		if !slices.Equal(got, want) {
@@ -206,7 +210,7 @@ func TestParseWildcardErrors(t *testing.T) {
 		"*.*.gcr.io":     `"*.*.gcr.io" is not a wildcard: "*.gcr.io" is not the name of a domain in lower case`,
 		"**.eu..gcr.io.": `"**.eu..gcr.io." is not a wildcard: "eu..gcr.io." is not the name of a domain in lower case`,
 	} {
-		if got, err := parseWildcard(s); err == nil || err.Error() != want {
+		if got, err := ParseWildcard(s); err == nil || err.Error() != want {
 			t.Errorf("got  %v, %v\nwant %s", got, err, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package policy
+package match
 
 import "testing"
 
@@ -42,20 +42,20 @@ func TestImagePattern(t *testing.T) {
 		{"reg.example:5000", "reg.example:5000/x", true},
 		{"reg.example:5000", "reg.example/x", false},
 	} {
-		var p imagePattern
+		var p ImagePattern
 		if err := p.UnmarshalText([]byte(test.pattern)); err != nil {
 			t.Error(err)
 			continue
 		}
-		ref, err := parseReference(test.image)
+		ref, err := ParseReference(test.image)
 		if err != nil {
 			t.Error(err)
 			continue
 		}
-		if _, covers := newImageSet([]imagePattern{p}).find(ref); covers != test.covers {
+		if _, covers := NewImageSet([]ImagePattern{p}).Find(ref); covers != test.covers {
 			t.Errorf("%s covers %s: %t, want %t", test.pattern, test.image, covers, test.covers)
 		}
-		var again imagePattern
+		var again ImagePattern
 		if err := again.UnmarshalText([]byte(p.String())); err != nil || again != p {
 			t.Errorf("%s reads as %v, %v", p, again, err)
 		}
@@ -74,7 +74,7 @@ func TestImagePatternErrors(t *testing.T) {
 		"ghcr.io/acme/":     `"ghcr.io/acme/" ends with a slash: write ghcr.io/acme`,
 		"ghcr.io/a@sha256:": `"ghcr.io/a@sha256:" is not an image: invalid reference format`,
 	} {
-		var p imagePattern
+		var p ImagePattern
 		if err := p.UnmarshalText([]byte(s)); err == nil || err.Error() != want {
 			t.Errorf("got  %v, %v\nwant %s", p, err, want)
 		}

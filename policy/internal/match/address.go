@@ -1,4 +1,4 @@
-package policy
+package match
 
 import (
 	"errors"
@@ -12,34 +12,35 @@ import (
 	"github.com/evergate/evergate/internal/text"
 )
 
-// cidr is a range of addresses in a policy file: 203.0.113.0/24, 2001:db8::/32, or one address alone.
-type cidr struct{ netip.Prefix }
+// CIDR is an address range of a policy file: 203.0.113.0/24, 2001:db8::/32, or one address alone.
+type CIDR struct{ netip.Prefix }
 
-// UnmarshalText refuses a range whose address lies inside it rather than at its beginning: 10.0.0.5/8 is a slip for
+// UnmarshalText refuses a range whose address lies inside it rather than at its beginning: 10.0.0.5/8 is a mistake for
 // either 10.0.0.0/8 or 10.0.0.5.
-func (c *cidr) UnmarshalText(b []byte) error {
+func (c *CIDR) UnmarshalText(b []byte) error {
 	s := string(b)
-	written, err := parseRange(s)
+	written, err := ParsePrefix(s)
 	if err != nil {
-		err = plainReason(err)
+		err = AddrReason(err)
 		return fmt.Errorf("%s is not an address range: %w; write one such as 203.0.113.0/24 or 2001:db8::/32", text.Quote(s), err)
 	}
 	if p := written.Masked(); p != written {
 		return fmt.Errorf("%s has bits set beyond its length: write %s for the range or %s for the one address",
 			text.Quote(s), p, written.Addr())
 	}
-	*c = cidr{written}
+	*c = CIDR{written}
 	return nil
 }
 
-// parseRange reads an address range, or an address as the range of one. IPv4-mapped IPv6 addresses become the IPv4
-// addresses that they stand for: ::ffff:10.0.0.0/104 is 10.0.0.0/8. Bits beyond the length are kept.
-func parseRange(s string) (netip.Prefix, error) {
+// ParsePrefix parses an address range, or an address as the range of one. IPv4-mapped IPv6 addresses become the IPv4
+// addresses that they stand for: ::ffff:10.0.0.0/104 is 10.0.0.0/8. Bits beyond the length are kept. To show its error
+// use AddrReason.
+func ParsePrefix(s string) (netip.Prefix, error) {
 	if len(s) > maxAddr {
 		return netip.Prefix{}, errLongAddr
 	}
 	if !strings.Contains(s, "/") {
-		a, err := parseAddr(s)
+		a, err := ParseAddr(s)
 		return netip.PrefixFrom(a, a.BitLen()), err
 	}
 	p, err := netip.ParsePrefix(s)
@@ -55,9 +56,9 @@ func parseRange(s string) (netip.Prefix, error) {
 // mappedBits is the length of ::ffff:0:0/96, the range of the IPv4-mapped addresses.
 const mappedBits = 96
 
-// parseAddr reads an address in the one spelling that all software agrees on: a leading zero means decimal to some and
-// octal to others, and a zone means something only on one machine.
-func parseAddr(s string) (netip.Addr, error) {
+// ParseAddr parses an address in the one spelling that all software agrees on: a leading zero means decimal to some
+// parsers and octal to others, and a zone has a meaning on one machine only. To show its error use AddrReason.
+func ParseAddr(s string) (netip.Addr, error) {
 	if len(s) > maxAddr {
 		return netip.Addr{}, errLongAddr
 	}
@@ -71,7 +72,8 @@ func parseAddr(s string) (netip.Addr, error) {
 	return a.Unmap(), nil
 }
 
-// maxAddr is longer than any address or range without a zone: eight groups of four digits, and an IPv4 address at the end.
+// maxAddr is longer than any address or range without a zone, in bytes: eight groups of four digits, and an IPv4 address
+// at the end.
 const maxAddr = 64
 
 var (
@@ -79,10 +81,9 @@ var (
 	errZone     = errors.New("an address with a zone means something on one machine only")
 )
 
-// plainReason takes the reason out of an error of parseAddr or parseRange. The text of those of package netip repeats the
-// input:
-// ParseAddr("10.0.0"): IPv4 address too short.
-func plainReason(err error) error {
+// AddrReason returns the reason alone of an error of ParseAddr or ParsePrefix. Errors of package netip also repeat the
+// input, which a tenant chose: ParseAddr("10.0.0"): IPv4 address too short.
+func AddrReason(err error) error {
 	_, reason, found := strings.Cut(err.Error(), `"): `)
 	if !found {
 		return err
@@ -93,20 +94,21 @@ func plainReason(err error) error {
 	return errors.New(reason)
 }
 
-// cidrSet is what several ranges cover together: intervals of addresses in their order, none of which touches another. So
-// whatever lies inside the union of the ranges lies inside one interval, and a look-up is a binary search.
-type cidrSet []interval
+// CIDRSet is the union of address ranges: sorted intervals of addresses, none of which touches another. A range that lies
+// inside the union therefore lies inside one interval, and a look-up is a binary search.
+type CIDRSet []interval
 
-// interval is a run of addresses of one family, both ends included.
+// interval is a run of addresses of one family, first and last included.
 type interval struct{ first, last netip.Addr }
 
-func newCIDRSet(ranges []cidr) cidrSet {
-	all := make(cidrSet, len(ranges))
+// NewCIDRSet returns the union of ranges.
+func NewCIDRSet(ranges []CIDR) CIDRSet {
+	all := make(CIDRSet, len(ranges))
 	for i, r := range ranges {
 		all[i] = intervalOf(r.Prefix)
 	}
 	slices.SortFunc(all, func(a, b interval) int { return a.first.Compare(b.first) })
-	var s cidrSet
+	var s CIDRSet
 	for _, next := range all {
 		if end := len(s) - 1; end >= 0 && s[end].touches(next) {
 			if s[end].last.Less(next.last) {
@@ -138,8 +140,8 @@ func (v interval) touches(next interval) bool {
 	return !v.last.Less(next.first) || v.last.Next() == next.first
 }
 
-// covers says whether every address of p, whose bits beyond its length are ignored, lies inside the set.
-func (s cidrSet) covers(p netip.Prefix) bool {
+// Covers reports whether every address of p, whose bits beyond its length are ignored, lies inside the set.
+func (s CIDRSet) Covers(p netip.Prefix) bool {
 	v := intervalOf(p)
 	i, found := slices.BinarySearchFunc(s, v.first, func(e interval, a netip.Addr) int { return e.first.Compare(a) })
 	if !found {
@@ -148,10 +150,10 @@ func (s cidrSet) covers(p netip.Prefix) bool {
 	return i >= 0 && s[i].last.BitLen() == v.last.BitLen() && !s[i].last.Less(v.last)
 }
 
-// parseLooseIPv4 reads IPv4 addresses as inet_aton(3) does, and with it most resolvers: one to four numbers, decimal,
-// octal (010) or hexadecimal (0x8), the last of which fills all bytes that are left. 127.1, 0x7f.1, 017700000001 and
-// 2130706433 are the same address.
-func parseLooseIPv4(s string) (netip.Addr, bool) {
+// ParseLooseIPv4 parses IPv4 addresses as inet_aton(3) and most resolvers do: one to four numbers, decimal, octal (010)
+// or hexadecimal (0x8), the last of which fills all remaining bytes. 127.1, 0x7f.1, 017700000001 and 2130706433 are the
+// same address.
+func ParseLooseIPv4(s string) (netip.Addr, bool) {
 	const most = 4
 	parts := strings.SplitN(s, ".", most+1)
 	if len(parts) > most {
@@ -173,7 +175,7 @@ func parseLooseIPv4(s string) (netip.Addr, bool) {
 	return netip.AddrFrom4([4]byte{byte(v >> 24), byte(v >> 16), byte(v >> 8), byte(v)}), true
 }
 
-// parseLooseNumber reads a number as C does. Go's base 0 would also accept 0b1, 0o7 and 1_0, which C does not know.
+// parseLooseNumber parses a number as C does. Go's base 0 would also accept 0b1, 0o7 and 1_0, which C does not know.
 func parseLooseNumber(s string) (uint64, bool) {
 	base := 10
 	switch {
@@ -186,7 +188,7 @@ func parseLooseNumber(s string) (uint64, bool) {
 	if digits == "" && s != "" {
 		return 0, true
 	}
-	const most = 11 // octal digits of 32 bits; the error of a longer number would hold a copy of it
+	const most = 11 // octal digits of 32 bits; the error of a longer number would contain a copy of it
 	if len(digits) > most {
 		return 0, false
 	}
@@ -194,8 +196,8 @@ func parseLooseNumber(s string) (uint64, bool) {
 	return n, err == nil
 }
 
-// endsInNumber says whether the last label of a name is a number in digits or in hexadecimal.
-func endsInNumber(name string) bool {
+// EndsInNumber reports whether the last label of a name is a decimal or hexadecimal number.
+func EndsInNumber(name string) bool {
 	last := name[strings.LastIndexByte(name, '.')+1:]
 	if hex, found := strings.CutPrefix(last, "0x"); found {
 		return strings.Trim(hex, "0123456789abcdef") == ""

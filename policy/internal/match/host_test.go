@@ -1,4 +1,4 @@
-package policy
+package match
 
 import (
 	"math/rand/v2"
@@ -23,7 +23,7 @@ func TestParseHost(t *testing.T) {
 		"a.*.example":       "a.*.example",
 		"x.**.example.Com.": "x.**.example.com",
 	} {
-		if got := parseHost(in).String(); got != want {
+		if got := ParseHost(in).String(); got != want {
 			t.Errorf("parseHost(%q) = %s, want %s", in, got, want)
 		}
 	}
@@ -34,13 +34,13 @@ func TestHostSet(t *testing.T) {
 	hosts, patterns := smallWorld()
 	rng := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // reproducible on purpose
 	for range 2000 {
-		var chosen []hostPattern
+		var chosen []HostPattern
 		for range 1 + rng.IntN(4) {
 			chosen = append(chosen, patterns[rng.IntN(len(patterns))])
 		}
-		set, overlaps := newHostSet(chosen), newHostOverlaps(chosen)
+		set, overlaps := NewHostSet(chosen), NewHostOverlaps(chosen)
 		for _, p := range patterns {
-			if p.depth == labelsBelow && !p.isEvery() {
+			if p.Depth == LabelsBelow && !p.IsEvery() {
 				continue // no host of an object is such
 			}
 			wantCovers, wantOverlaps := false, false
@@ -48,10 +48,10 @@ func TestHostSet(t *testing.T) {
 				all, some := relate(c, p, hosts)
 				wantCovers, wantOverlaps = wantCovers || all, wantOverlaps || some
 			}
-			if _, got := set.covers(p); got != wantCovers {
+			if _, got := set.Covers(p); got != wantCovers {
 				t.Fatalf("%v covers %s: %t, want %t", chosen, p, got, wantCovers)
 			}
-			if _, how := overlaps.find(p); (how != noOverlap) != wantOverlaps {
+			if _, how := overlaps.Find(p); (how != NoOverlap) != wantOverlaps {
 				t.Fatalf("%v overlaps %s: %t, want %t", chosen, p, !wantOverlaps, wantOverlaps)
 			}
 		}
@@ -59,9 +59,9 @@ func TestHostSet(t *testing.T) {
 }
 
 // smallWorld returns every host of up to four labels out of two, and every pattern about the shorter ones.
-func smallWorld() (hosts []string, patterns []hostPattern) {
+func smallWorld() (hosts []string, patterns []HostPattern) {
 	level := []string{""}
-	patterns = []hostPattern{everyHost()}
+	patterns = []HostPattern{EveryHost()}
 	for depth := range 4 {
 		var next []string
 		for _, parent := range level {
@@ -72,7 +72,7 @@ func smallWorld() (hosts []string, patterns []hostPattern) {
 		hosts, level = append(hosts, next...), next
 		if depth < 3 {
 			for _, name := range next {
-				patterns = append(patterns, parseHost(name), parseHost("*."+name), parseHost("**."+name))
+				patterns = append(patterns, ParseHost(name), ParseHost("*."+name), ParseHost("**."+name))
 			}
 		}
 	}
@@ -80,7 +80,7 @@ func smallWorld() (hosts []string, patterns []hostPattern) {
 }
 
 // relate says whether c covers all, or some, of the hosts that p stands for.
-func relate(c, p hostPattern, hosts []string) (all, some bool) {
+func relate(c, p HostPattern, hosts []string) (all, some bool) {
 	all = true
 	for _, h := range hosts {
 		if standsFor(p, h) {
@@ -92,20 +92,20 @@ func relate(c, p hostPattern, hosts []string) (all, some bool) {
 }
 
 // standsFor is the definition of a pattern.
-func standsFor(p hostPattern, host string) bool {
-	below, isBelow := strings.CutSuffix(host, "."+p.name)
-	switch p.depth {
-	case oneLabelBelow:
+func standsFor(p HostPattern, host string) bool {
+	below, isBelow := strings.CutSuffix(host, "."+p.Name)
+	switch p.Depth {
+	case OneLabelBelow:
 		return isBelow && !strings.Contains(below, ".")
-	case labelsBelow:
-		return isBelow || p.name == ""
+	case LabelsBelow:
+		return isBelow || p.Name == ""
 	}
-	return host == p.name
+	return host == p.Name
 }
 
 func TestHostSetEndlessName(t *testing.T) {
 	longest := strings.Repeat("z.", 126) + "z" // 253 characters: as long as the name in a pattern can be
-	set := newHostSet([]hostPattern{parseHost("**.example.com"), parseHost("**." + longest)})
+	set := NewHostSet([]HostPattern{ParseHost("**.example.com"), ParseHost("**." + longest)})
 	for host, want := range map[string]bool{
 		strings.Repeat("a.", 1<<20) + "example.com":      true,
 		strings.Repeat("a.", 1<<20) + "example.org":      false,
@@ -121,7 +121,7 @@ func TestHostSetEndlessName(t *testing.T) {
 		strings.Repeat("a.", 120) + "b.example.com":      true,
 		strings.Repeat("a.", 120) + "b.not-example.com.": false,
 	} {
-		if _, got := set.covers(parseHost(host)); got != want {
+		if _, got := set.Covers(ParseHost(host)); got != want {
 			t.Errorf("a host of %d characters ending in %s: %t, want %t", len(host), host[len(host)-12:], got, want)
 		}
 	}

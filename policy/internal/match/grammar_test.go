@@ -1,4 +1,4 @@
-package policy
+package match
 
 import (
 	_ "crypto/sha512" // the grammar takes sha384 and sha512 for unsupported unless they are linked in
@@ -20,7 +20,7 @@ func FuzzReference(f *testing.F) {
 		if len(s) > maxReference {
 			t.Skip("tested elsewhere")
 		}
-		got, err := parseReference(s)
+		got, err := ParseReference(s)
 		want, wantErr := readByGrammar(s)
 		switch {
 		case (err == nil) != (wantErr == ""):
@@ -28,7 +28,7 @@ func FuzzReference(f *testing.F) {
 		case err == nil && got != want:
 			t.Errorf("%q: got %v; the grammar says %v", s, got, want)
 		case err == nil:
-			if again, err := parseReference(got.String()); err != nil || again != got {
+			if again, err := ParseReference(got.String()); err != nil || again != got {
 				t.Errorf("%q is %s, and that reads as %v, %v", s, got, again, err)
 			}
 		}
@@ -37,25 +37,25 @@ func FuzzReference(f *testing.F) {
 
 // readByGrammar reads a reference by the grammar, and then again with the registry that it found, spelled as names have
 // it.
-func readByGrammar(s string) (ref reference, fault string) {
+func readByGrammar(s string) (ref Reference, fault string) {
 	named, err := grammar.ParseNormalizedNamed(s)
 	if err != nil {
-		return reference{}, err.Error()
+		return Reference{}, err.Error()
 	}
 	if regexp.MustCompile(`^sha(256|384|512):[0-9a-fA-F]+$`).MatchString(s) {
-		return reference{}, "an ID"
+		return Reference{}, "an ID"
 	}
 	domain := grammar.Domain(named)
 	normal, fault := spelled(domain)
 	if fault != "" {
-		return reference{}, fault
+		return Reference{}, fault
 	}
 	if normal != domain {
 		if named, err = grammar.ParseNormalizedNamed(normal + s[len(domain):]); err != nil {
-			return reference{}, err.Error()
+			return Reference{}, err.Error()
 		}
 	}
-	return reference{named.Name(), strings.TrimPrefix(named.String(), named.Name())}, ""
+	return Reference{named.Name(), strings.TrimPrefix(named.String(), named.Name())}, ""
 }
 
 // spelled is the one spelling of a registry that the grammar accepts, in other terms than normalRegistry has.
@@ -71,7 +71,7 @@ func spelled(domain string) (normal, fault string) {
 		if host, port = "["+addr.String()+"]", parts[2]; addr.Is4In6() {
 			host = addr.Unmap().String()
 		}
-	} else if addr, ok := parseLooseIPv4(host); ok {
+	} else if addr, ok := ParseLooseIPv4(host); ok {
 		host = addr.String()
 	}
 	if port != "" {
@@ -96,7 +96,7 @@ func spelled(domain string) (normal, fault string) {
 // Those that clusters are full of are known.
 func TestPlainReferences(t *testing.T) {
 	for _, s := range plainReferences() {
-		if _, err := parseReference(s); err != nil {
+		if _, err := ParseReference(s); err != nil {
 			t.Errorf("%s: %v", s, err)
 		}
 	}
@@ -146,7 +146,7 @@ func BenchmarkReference(b *testing.B) {
 			b.ReportAllocs()
 			b.SetBytes(int64(len(image)))
 			for b.Loop() {
-				_, _ = parseReference(image)
+				_, _ = ParseReference(image)
 			}
 		})
 	}

@@ -1,4 +1,4 @@
-package policy
+package match
 
 import (
 	"math/rand/v2"
@@ -9,7 +9,7 @@ import (
 
 func TestGlobMatch(t *testing.T) {
 	for _, test := range []struct {
-		glob glob
+		glob Glob
 		s    string
 		want bool
 	}{
@@ -31,14 +31,14 @@ func TestGlobMatch(t *testing.T) {
 		{"a?c", "abc", false},
 		{"[ab]", "a", false},
 	} {
-		if got := test.glob.match(test.s); got != test.want {
+		if got := test.glob.Match(test.s); got != test.want {
 			t.Errorf("%q matches %q: got %v, want %v", test.glob, test.s, got, test.want)
 		}
 	}
 }
 
 // regexpOf says the same as a glob in another language.
-func regexpOf(g glob) *regexp.Regexp {
+func regexpOf(g Glob) *regexp.Regexp {
 	parts := strings.Split(string(g), "*")
 	for i, part := range parts {
 		parts[i] = regexp.QuoteMeta(part)
@@ -64,9 +64,9 @@ func words(alphabet string, n int) []string {
 func TestGlobIsTheRegexp(t *testing.T) {
 	strs := words("ab", 6)
 	for _, g := range words("a*b", 5) {
-		re := regexpOf(glob(g))
+		re := regexpOf(Glob(g))
 		for _, s := range strs {
-			if got, want := glob(g).match(s), re.MatchString(s); got != want {
+			if got, want := Glob(g).Match(s), re.MatchString(s); got != want {
 				t.Fatalf("%q matches %q: got %v, want %v", g, s, got, want)
 			}
 		}
@@ -82,7 +82,7 @@ func TestGlobOverlaps(t *testing.T) {
 	for i, g := range globs {
 		covered[i] = make([]bool, len(strs))
 		for j, s := range strs {
-			covered[i][j] = glob(g).match(s)
+			covered[i][j] = Glob(g).Match(s)
 		}
 	}
 	for i, g := range globs {
@@ -91,7 +91,7 @@ func TestGlobOverlaps(t *testing.T) {
 			for k := range strs {
 				want = want || covered[i][k] && covered[j][k]
 			}
-			if got := glob(g).overlaps(glob(h)); got != want {
+			if got := Glob(g).Overlaps(Glob(h)); got != want {
 				t.Errorf("%q overlaps %q: got %v, want %v", g, h, got, want)
 			}
 		}
@@ -100,11 +100,11 @@ func TestGlobOverlaps(t *testing.T) {
 
 // No pattern may take long, whatever a user writes.
 func TestGlobIsNotExponential(t *testing.T) {
-	g, s := glob(strings.Repeat("a*", 2000)+"b"), strings.Repeat("a", 20_000)
-	if g.match(s) {
+	g, s := Glob(strings.Repeat("a*", 2000)+"b"), strings.Repeat("a", 20_000)
+	if g.Match(s) {
 		t.Error("there is no b")
 	}
-	if !g.overlaps(glob(strings.Repeat("*a", 500) + "b")) {
+	if !g.Overlaps(Glob(strings.Repeat("*a", 500) + "b")) {
 		t.Error("a…ab is covered by both")
 	}
 }
@@ -120,18 +120,18 @@ func TestGlobRandom(t *testing.T) {
 		return string(b)
 	}
 	for range 20_000 {
-		g, s := glob(pick("ab-.*\n", 12)), pick("ab-.\n", 20)
-		if got, want := g.match(s), regexpOf(g).MatchString(s); got != want {
+		g, s := Glob(pick("ab-.*\n", 12)), pick("ab-.\n", 20)
+		if got, want := g.Match(s), regexpOf(g).MatchString(s); got != want {
 			t.Fatalf("%q matches %q: got %v, want %v", g, s, got, want)
 		}
 	}
 }
 
 func TestMatchAny(t *testing.T) {
-	if g, ok := matchAny([]glob{"x", "a*", "*"}, "ab"); !ok || g != "a*" {
+	if g, ok := FirstGlob([]Glob{"x", "a*", "*"}, "ab"); !ok || g != "a*" {
 		t.Errorf("want the first that covers, got %q, %v", g, ok)
 	}
-	if g, ok := matchAny(nil, "ab"); ok || g != "" {
+	if g, ok := FirstGlob(nil, "ab"); ok || g != "" {
 		t.Errorf("nothing covers nothing, got %q", g)
 	}
 }

@@ -1,4 +1,4 @@
-package policy
+package match
 
 import "testing"
 
@@ -18,11 +18,11 @@ func TestRegexCoversTheWholeValue(t *testing.T) {
 		{"(?-s).*snippet.*", "one\nsnippet", false},
 		{".*", "", true},
 	} {
-		var x regex
+		var x Regex
 		if err := x.UnmarshalText([]byte(test.source)); err != nil {
 			t.Fatal(err)
 		}
-		if got := x.match(test.value); got != test.want {
+		if got := x.Match(test.value); got != test.want {
 			t.Errorf("%s covers %q: %t, want %t", test.source, test.value, got, test.want)
 		}
 		if x.String() != test.source {

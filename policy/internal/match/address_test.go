@@ -1,4 +1,4 @@
-package policy
+package match
 
 import (
 	"math/rand/v2"
@@ -16,36 +16,36 @@ func TestCIDRSetIsTheUnion(t *testing.T) {
 		return netip.PrefixFrom(addr, 24+random.IntN(9)).Masked()
 	}
 	for range 500 {
-		ranges := make([]cidr, random.IntN(12))
+		ranges := make([]CIDR, random.IntN(12))
 		var in [256]bool
 		for i := range ranges {
-			ranges[i] = cidr{prefix()}
+			ranges[i] = CIDR{prefix()}
 			for j := range in {
 				in[j] = in[j] || ranges[i].Contains(netip.AddrFrom4([4]byte{10, 0, 0, byte(j)}))
 			}
 		}
-		set := newCIDRSet(ranges)
+		set := NewCIDRSet(ranges)
 		for range 100 {
 			p, want := prefix(), true
 			for j := range in {
 				want = want && (in[j] || !p.Contains(netip.AddrFrom4([4]byte{10, 0, 0, byte(j)})))
 			}
-			if got := set.covers(p); got != want {
-				t.Fatalf("%v covers %v: got %v, want %v", stringsOf(ranges), p, got, want)
+			if got := set.Covers(p); got != want {
+				t.Fatalf("%v covers %v: got %v, want %v", ranges, p, got, want)
 			}
 		}
 	}
 }
 
 func TestCIDRSetEdges(t *testing.T) {
-	whole := newCIDRSet([]cidr{{netip.MustParsePrefix("0.0.0.0/1")}, {netip.MustParsePrefix("128.0.0.0/1")}})
+	whole := NewCIDRSet([]CIDR{{netip.MustParsePrefix("0.0.0.0/1")}, {netip.MustParsePrefix("128.0.0.0/1")}})
 	for p, want := range map[string]bool{"0.0.0.0/0": true, "192.0.2.1/32": true, "::/0": false, "::1/128": false} {
-		if got := whole.covers(netip.MustParsePrefix(p)); got != want {
+		if got := whole.Covers(netip.MustParsePrefix(p)); got != want {
 			t.Errorf("%s: got %v, want %v", p, got, want)
 		}
 	}
-	halves := newCIDRSet([]cidr{{netip.MustParsePrefix("2001:db8::/33")}, {netip.MustParsePrefix("2001:db8:8000::/33")}})
-	if !halves.covers(netip.MustParsePrefix("2001:db8::/32")) || halves.covers(netip.MustParsePrefix("2001:db8::/31")) {
+	halves := NewCIDRSet([]CIDR{{netip.MustParsePrefix("2001:db8::/33")}, {netip.MustParsePrefix("2001:db8:8000::/33")}})
+	if !halves.Covers(netip.MustParsePrefix("2001:db8::/32")) || halves.Covers(netip.MustParsePrefix("2001:db8::/31")) {
 		t.Error("two halves are the whole, and no more")
 	}
 }

@@ -1,4 +1,4 @@
-package policy
+package match
 
 import (
 	"errors"
@@ -8,7 +8,7 @@ import (
 	"github.com/evergate/evergate/internal/text"
 )
 
-// What is wrong with a reference, in the words of the grammar where it has some: kubelet and containerd use them too.
+// Why a text is not a reference, in the words of the grammar where it has some: kubelet and containerd use them too.
 var (
 	errFormat      = errors.New("invalid reference format")
 	errPathTooLong = errors.New("repository name must not be more than 255 characters")
@@ -19,15 +19,15 @@ var (
 		"write a name")
 )
 
-// tooLong is the length of what is too long for a reference.
+// tooLong is the length of a text that is too long for a reference, in bytes.
 type tooLong int
 
 func (n tooLong) Error() string {
 	return fmt.Sprintf("it has %d bytes, and no image reference has more than %d", int(n), maxReference)
 }
 
-// whyMalformed says what is wrong with something that is no reference. path is what would be its path, and registry
-// what is wrong with its registry.
+// whyMalformed returns why a text is not a reference. path is what would be its path, and registry the error of what
+// would be its registry.
 func whyMalformed(s, path string, registry error) error {
 	if s == "" {
 		return errEmpty
@@ -58,11 +58,11 @@ func whyMalformed(s, path string, registry error) error {
 	return whyNoVersion(s[nameEnd(s):])
 }
 
-// whyNoVersion says what is wrong with a tag and digest.
+// whyNoVersion returns why a text is not a tag and digest.
 func whyNoVersion(s string) error {
 	tag, digest, pinned := strings.Cut(s, "@")
 	algorithm, hex, found := strings.Cut(digest, ":")
-	const leastDigits = 32 // the grammar's: with fewer it is no digest
+	const leastDigits = 32 // of a digest, in the grammar
 	switch {
 	case !pinned, !isVersion(tag), !found, len(hex) < leastDigits, strings.Trim(hex, "0123456789abcdefABCDEF") != "":
 		return errFormat

@@ -1,4 +1,4 @@
-package policy
+package match
 
 import (
 	"fmt"
@@ -9,28 +9,37 @@ import (
 	"github.com/evergate/evergate/internal/text"
 )
 
-// dockerHub are the hosts that serve what docker.io names, itself first.
-var dockerHub = []string{"docker.io", "index.docker.io", "registry-1.docker.io", "registry.hub.docker.com"}
+// DockerHub is the registry in the names of images on Docker Hub, whichever of its hosts they are written for.
+const DockerHub = "docker.io"
 
-// isRegistry tells whether the first segment of a name is a registry: without a dot, a port or the name localhost it
-// is a path on docker.io.
+// isDockerHub reports whether a registry is one of the hosts that serve the images of docker.io.
+func isDockerHub(registry string) bool {
+	switch registry {
+	case DockerHub, "index.docker.io", "registry-1.docker.io", "registry.hub.docker.com":
+		return true
+	}
+	return false
+}
+
+// isRegistry reports whether the first segment of a name is a registry: without a dot or a port it is part of a path on
+// docker.io, unless it is localhost.
 func isRegistry(segment string) bool {
 	return segment == "localhost" || strings.IndexByte(segment, '.') >= 0 || strings.IndexByte(segment, ':') >= 0
 }
 
-// normalRegistry returns the one spelling that stands for all those by which a runtime asks the same registry, so that
-// what policies and images name can be compared as text:
+// normalRegistry returns one spelling for all those by which a runtime requests the same registry, so that the names of
+// policies and of images can be compared as text:
 //
 //   - host names have no case, but the grammar keeps it: GHCR.IO is ghcr.io;
-//   - ports are numbers: reg.example:05000 is reg.example:5000, and :443 is what is asked without one. Only a host without a
-//     dot keeps it, since it would be a path without: Reg/x and reg:0443/x both are of reg:443;
+//   - ports are numbers: reg.example:05000 is reg.example:5000, and :443 is the default. Only a host without a dot keeps
+//     the default, since it would be a path without it: Reg/x and reg:0443/x are both images of reg:443;
 //   - IP addresses are numbers too: [2001:DB8:0::1] is [2001:db8::1], and an IPv4 address in any form that a resolver
-//     takes for one, [::ffff:c000:201] or 192.0.513, is the one in four decimal numbers.
+//     accepts, such as [::ffff:c000:201] or 192.0.513, is the one in four decimal numbers.
 //
-// Nothing is ever pulled from the spelling that it returns unless it is also the one that was written.
+// The spelling is for comparing only: a patch has the registry of a mirror as its policy writes it.
 func normalRegistry(s string) (string, error) {
 	if s != "" && 'f' < s[len(s)-1] && isWords(s, false, false) {
-		return s, nil // as most are: a name, since a number that ends with a letter ends with one up to f
+		return s, nil // most registries: a host name, since a number that ends with a letter ends with one up to f
 	}
 	host, port, hasPort := cutPort(s)
 	normal, err := normalHost(host, hasPort)
@@ -58,9 +67,9 @@ func normalRegistry(s string) (string, error) {
 	return normal + ":" + number, nil
 }
 
-const defaultPort = "443" // of HTTPS, which runtimes speak to every registry that they are not told otherwise of
+const defaultPort = "443" // of HTTPS, which runtimes speak to every registry unless configured otherwise
 
-// cutPort parts a registry into host and port.
+// cutPort splits a registry into host and port.
 func cutPort(s string) (host, port string, found bool) {
 	end := 0
 	if strings.HasPrefix(s, "[") {
@@ -79,7 +88,7 @@ func normalPort(s string) (string, error) {
 		return "", errFormat
 	}
 	number := strings.TrimLeft(s, "0")
-	const most = 5 // digits; the error of a longer number would hold a copy of it
+	const most = 5 // digits; the error of a longer number would contain a copy of it
 	if number == "" || len(number) > most {
 		return "", portError(s)
 	}
@@ -89,14 +98,14 @@ func normalPort(s string) (string, error) {
 	return number, nil
 }
 
-// portError is a port that there is not.
+// portError is an impossible port.
 type portError string
 
 func (p portError) Error() string {
 	return fmt.Sprintf("it has the port %s, and ports are 1 to 65535", text.Truncate(string(p), text.Short))
 }
 
-// addressError is what stands in brackets and is no address.
+// addressError is a host in brackets that is not an IPv6 address.
 type addressError string
 
 func (a addressError) Error() string {
@@ -124,15 +133,15 @@ func normalHost(s string, hasPort bool) (string, error) {
 		lower = strings.ToLower(s)
 	}
 	if !isWords(lower, false, false) {
-		// The grammar reads a first segment with underscores as one of the path, but runtimes ask the host of that
-		// name.
+		// The grammar reads a first segment with underscores as part of the path, but runtimes send the request to the
+		// host of that name.
 		if !hasPort && lower == s && isWords(s, false, true) {
 			return s, nil
 		}
 		return "", errFormat
 	}
-	if endsInNumber(lower) {
-		if addr, ok := parseLooseIPv4(lower); ok {
+	if EndsInNumber(lower) {
+		if addr, ok := ParseLooseIPv4(lower); ok {
 			return addr.String(), nil
 		}
 	}

@@ -1,0 +1,137 @@
+package match
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/evergate/evergate/internal/text"
+)
+
+// maxHost is the length of the longest host name (RFC 1035), in bytes.
+const maxHost = 253
+
+// HostPattern is a set of hosts, as DNS compares them: upper and lower case and a trailing dot make no difference. Two
+// patterns can be compared with ==.
+//
+//	a.example     that host
+//	*.example     every host one label below example: a.example, but not b.a.example, nor example itself
+//	**.example    every host one or more labels below example
+//	**            every host
+//
+// The hosts of Ingresses and of certificates are patterns too, of the first two kinds; an Ingress without a host is the
+// last.
+type HostPattern struct {
+	Name  string // in lower case, without trailing dot, without the stars; empty for **
+	Depth HostDepth
+}
+
+// HostDepth says which hosts a pattern covers: the one of its name, or which ones below it.
+type HostDepth uint8
+
+// The depths of a pattern.
+const (
+	HostItself    HostDepth = iota // name
+	OneLabelBelow                  // *.name
+	LabelsBelow                    // **.name
+)
+
+// EveryHost returns the pattern **, which an Ingress without a host stands for.
+func EveryHost() HostPattern { return HostPattern{Depth: LabelsBelow} }
+
+// IsEvery reports whether p is the pattern **.
+func (p HostPattern) IsEvery() bool { return p == EveryHost() }
+
+// UnmarshalText accepts the four forms of a pattern, in which every label must be one that DNS allows.
+func (p *HostPattern) UnmarshalText(b []byte) error {
+	if err := checkHostPattern(string(b)); err != nil {
+		return fmt.Errorf("%s is not a host pattern: %w", text.Quote(b), err)
+	}
+	*p = ParseHost(string(b))
+	return nil
+}
+
+// ParseHost parses the host of an object, which may be any text. A text that is not a pattern becomes a host name that
+// no pattern of a policy file names. The empty text, * and ** become EveryHost.
+func ParseHost(s string) HostPattern {
+	s = LowerASCII(strings.TrimSuffix(s, "."))
+	if s == "" || s == "*" || s == "**" {
+		return EveryHost()
+	}
+	if name, ok := strings.CutPrefix(s, "**."); ok {
+		return HostPattern{name, LabelsBelow}
+	}
+	if name, ok := strings.CutPrefix(s, "*."); ok {
+		return HostPattern{name, OneLabelBelow}
+	}
+	return HostPattern{s, HostItself}
+}
+
+// String returns the pattern as policy files have it.
+func (p HostPattern) String() string {
+	switch {
+	case p.IsEvery():
+		return "**"
+	case p.Depth == HostItself:
+		return p.Name
+	}
+	return p.Depth.stars() + "." + p.Name
+}
+
+// stars returns what stands before the name of a pattern.
+func (d HostDepth) stars() string {
+	return [...]string{HostItself: "", OneLabelBelow: "*", LabelsBelow: "**"}[d]
+}
+
+// checkHostPattern returns an error for a text that is not a pattern of a policy file.
+func checkHostPattern(s string) error {
+	switch {
+	case s == "":
+		return errors.New(`write "**" for every host`)
+	case s == "**":
+		return nil
+	case s == "*":
+		return errors.New(`* stands for one label: write "**" for every host`)
+	case strings.ContainsAny(s, "/:"):
+		return errors.New("leave scheme, port and path out")
+	}
+	name, deep := strings.CutPrefix(s, "**.")
+	if !deep {
+		name = strings.TrimPrefix(s, "*.")
+	}
+	if strings.Contains(name, "*") {
+		return errors.New("* is one whole label and ** several, in front only: *.example.com, **.example.com")
+	}
+	return CheckHostName(strings.TrimSuffix(name, "."))
+}
+
+// CheckHostName returns an error for a name that cannot be the name of a host (RFC 1123).
+func CheckHostName(name string) error {
+	if len(name) > maxHost {
+		return fmt.Errorf("it has %d characters, a host has at most %d", len(name), maxHost)
+	}
+	for label := range strings.SplitSeq(name, ".") {
+		switch {
+		case label == "":
+			return errors.New("it has an empty label")
+		case len(label) > 63:
+			return fmt.Errorf("the label %s has %d characters, a label has at most 63", text.Quote(label), len(label))
+		case label[0] == '-' || label[len(label)-1] == '-':
+			return fmt.Errorf("the label %s begins or ends with -", text.Quote(label))
+		case strings.ContainsFunc(label, isNotHostRune):
+			return fmt.Errorf("the label %s holds another character than letters, digits and - "+
+				"(other scripts are written as xn--…)", text.Quote(label))
+		}
+	}
+	return nil
+}
+
+func isNotHostRune(r rune) bool {
+	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-'
+}
+
+// ParentHost returns what stands after the first label of a name; empty when there is nothing.
+func ParentHost(name string) string {
+	_, parent, _ := strings.Cut(name, ".")
+	return parent
+}

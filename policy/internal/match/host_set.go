@@ -1,0 +1,122 @@
+package match
+
+// HostSet is a set of host patterns. A look-up hashes at most as many names as a host has labels, however many patterns
+// there are. A nil set is empty.
+type HostSet struct {
+	patterns map[HostPattern]struct{}
+	// lengths has a bit for each length that names of a depth have, the last one for all longer ones too, so that a
+	// look-up rarely hashes a name that is not in the set.
+	lengths [LabelsBelow + 1][4]uint64
+}
+
+// MakeHostSet returns an empty set with room for n patterns.
+func MakeHostSet(n int) *HostSet { return &HostSet{patterns: make(map[HostPattern]struct{}, n)} }
+
+// NewHostSet returns a set of patterns.
+func NewHostSet(patterns []HostPattern) *HostSet {
+	s := MakeHostSet(len(patterns))
+	for _, p := range patterns {
+		s.Add(p)
+	}
+	return s
+}
+
+// Add adds a pattern.
+func (s *HostSet) Add(p HostPattern) {
+	s.patterns[p] = struct{}{}
+	n := min(len(p.Name), 255)
+	s.lengths[p.Depth][n/64] |= 1 << (n % 64)
+}
+
+// Has reports whether p itself is in the set: Covers also finds wider patterns.
+func (s *HostSet) Has(p HostPattern) bool {
+	n := min(len(p.Name), 255)
+	if s == nil || s.lengths[p.Depth][n/64]&(1<<(n%64)) == 0 {
+		return false
+	}
+	_, ok := s.patterns[p]
+	return ok
+}
+
+// Covers returns a pattern of the set that covers every host that p stands for, and whether there is one.
+func (s *HostSet) Covers(p HostPattern) (by HostPattern, ok bool) {
+	switch {
+	case s.Has(p):
+		return p, true
+	case p.Depth == HostItself:
+		return s.CoversBelow(ParentHost(p.Name))
+	}
+	return s.deep(p.Name)
+}
+
+// CoversBelow returns a pattern of the set that covers every host one label below a name, and whether there is one.
+func (s *HostSet) CoversBelow(name string) (by HostPattern, ok bool) {
+	if by = (HostPattern{name, OneLabelBelow}); s.Has(by) {
+		return by, true
+	}
+	return s.deep(name)
+}
+
+// deep returns the pattern of the set that has ** in front of name, or of the nearest name above it.
+func (s *HostSet) deep(name string) (by HostPattern, ok bool) {
+	if longer := len(name) - maxHost; longer > 0 {
+		// No pattern has a longer name, so the labels before that cannot match: the cost of a look-up stays bounded.
+		name = ParentHost(name[longer-1:])
+	}
+	for {
+		by = HostPattern{name, LabelsBelow}
+		if ok = s.Has(by); ok || name == "" {
+			return by, ok
+		}
+		name = ParentHost(name)
+	}
+}
+
+// HostOverlaps finds patterns that have a host in common with another pattern. A look-up costs as much as one in a
+// HostSet.
+type HostOverlaps struct {
+	listed []HostPattern
+	set    *HostSet
+	below  map[string]HostPattern // by the name above it: a host that a wildcard of that name covers
+}
+
+// NewHostOverlaps returns an index of at least one pattern.
+func NewHostOverlaps(patterns []HostPattern) *HostOverlaps {
+	o := &HostOverlaps{patterns, NewHostSet(patterns), map[string]HostPattern{}}
+	for _, p := range patterns {
+		parent := ParentHost(p.Name)
+		if _, taken := o.below[parent]; !taken && p.Depth == HostItself {
+			o.below[parent] = p
+		}
+	}
+	return o
+}
+
+// HostOverlap is how a host and a pattern overlap.
+type HostOverlap uint8
+
+// The ways in which a host and a pattern overlap.
+const (
+	// NoOverlap means that no pattern has a host in common with the one looked up.
+	NoOverlap HostOverlap = iota
+	// OverlapCovered means that the pattern covers all that the host stands for.
+	OverlapCovered
+	// OverlapWildcard means that the host is a wildcard that covers the pattern.
+	OverlapWildcard
+	// OverlapEvery means that the host stands for every host.
+	OverlapEvery
+)
+
+// Find returns a pattern that overlaps a host of an object, which may be a wildcard or every host, and how they overlap.
+func (o *HostOverlaps) Find(host HostPattern) (by HostPattern, how HostOverlap) {
+	if host.Depth == LabelsBelow {
+		return o.listed[0], OverlapEvery
+	}
+	if by, ok := o.set.Covers(host); ok {
+		return by, OverlapCovered
+	}
+	if by, ok := o.below[host.Name]; ok && host.Depth == OneLabelBelow {
+		return by, OverlapWildcard
+	}
+	return HostPattern{}, NoOverlap
+}

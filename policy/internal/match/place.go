@@ -1,0 +1,116 @@
+package match
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/evergate/evergate/internal/text"
+)
+
+// ParsePlace parses a registry, or a registry and a path, as policies name them: docker.io, reg.example:5000/team. It
+// returns the place as Reference.Name has it, so that index.docker.io becomes docker.io, and reg.example:0443
+// reg.example. The error says what is wrong with the place and what to write instead.
+func ParsePlace(s string) (string, error) {
+	wrong := func(what, better string) (string, error) {
+		return "", fmt.Errorf("%s %s: write %s", QuoteImage(s), what, better)
+	}
+	registry, path, hasPath := strings.Cut(s, "/")
+	if _, rest, ok := strings.Cut(s, "://"); ok {
+		return wrong("has a scheme", strings.TrimSuffix(rest, "/"))
+	}
+	if rest, ok := strings.CutSuffix(s, "/"); ok {
+		return wrong("ends with a slash", rest)
+	}
+	if hasVersion(s) {
+		return wrong("has a tag or digest", s[:nameEnd(s)])
+	}
+	if lower := strings.ToLower(s); lower != s {
+		return wrong("has upper case letters", lower)
+	}
+	if !isRegistry(registry) {
+		if ref, err := ParseReference(s); err == nil {
+			return wrong("names no registry", ref.Name)
+		}
+		return wrong("names no registry", "one, such as docker.io or reg.example:5000/team")
+	}
+	normal, err := normalRegistry(registry)
+	if _, ok := errors.AsType[portError](err); ok {
+		return wrong("has a port that there is not", "one from 1 to 65535")
+	}
+	if err != nil || hasPath && (!isPath(path) || len(path) > maxPath) {
+		return wrong("is not a registry, nor a registry and a path", "one such as docker.io or reg.example:5000/team")
+	}
+	if normal == "index.docker.io" {
+		normal = DockerHub
+	}
+	return normal + s[len(registry):], nil
+}
+
+// hasVersion reports whether a tag or digest follows a place. Without a path, digits behind a colon are a port.
+func hasVersion(s string) bool {
+	version := s[nameEnd(s):]
+	return version != "" && (strings.Contains(s, "/") || strings.Trim(version[1:], "0123456789") != "")
+}
+
+// Wildcard covers the registries below a domain. Two wildcards can be compared with ==.
+type Wildcard struct {
+	Domain string
+	Deep   bool // one label or more below it, written **.domain; otherwise exactly one, written *.domain
+}
+
+// ParseWildcard parses *.domain or **.domain. The error says what is wrong with it and what to write instead.
+func ParseWildcard(s string) (Wildcard, error) {
+	stars, domain, found := strings.Cut(s, ".")
+	if !found || stars != "*" && stars != "**" {
+		return Wildcard{}, fmt.Errorf("%s is not a wildcard: write *.gcr.io for one label, **.gcr.io for one or more",
+			QuoteImage(s))
+	}
+	if strings.ContainsAny(domain, "/:") {
+		return Wildcard{}, fmt.Errorf("%s is not a wildcard: it covers whole registries, so it has no path and no port",
+			QuoteImage(s))
+	}
+	if _, err := ParsePlace("x." + domain); err != nil {
+		return Wildcard{}, fmt.Errorf("%s is not a wildcard: %s is not the name of a domain in lower case",
+			QuoteImage(s), text.Quote(domain))
+	}
+	return Wildcard{domain, stars == "**"}, nil
+}
+
+// String returns the wildcard as it is written.
+func (w Wildcard) String() string {
+	if w.Deep {
+		return "**." + w.Domain
+	}
+	return "*." + w.Domain
+}
+
+// Wildcards yields every wildcard that covers a registry and whose domain has at most n dots, the longest first; of two
+// that are equally long, the one for a single label. No wildcard covers a registry with a port.
+func Wildcards(registry string, n int) iter.Seq[Wildcard] {
+	return func(yield func(Wildcard) bool) {
+		_, all, found := strings.Cut(registry, ".")
+		if !found || strings.Contains(registry, ":") {
+			return
+		}
+		domain := upToDot(all, n)
+		if domain == all && !yield(Wildcard{domain, false}) {
+			return
+		}
+		for found && yield(Wildcard{domain, true}) {
+			_, domain, found = strings.Cut(domain, ".")
+		}
+	}
+}
+
+// upToDot returns the domain at or above a name that has at most n dots.
+func upToDot(name string, n int) string {
+	start := len(name)
+	for ; n >= 0; n-- {
+		if start = strings.LastIndexByte(name[:start], '.'); start < 0 {
+			return name
+		}
+	}
+	return name[start+1:]
+}
