@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -178,4 +179,109 @@ const maxAnnotationKey = 253 + 1 + 63
 
 func annotationPath(key string) string {
 	return "metadata.annotations[" + text.QuoteUpTo(maxAnnotationKey, key) + "]"
+}
+
+// annotationsDenied is annotations.denied: it finds each annotation whose key one of the patterns covers.
+type annotationsDenied struct{ keys []match.Glob }
+
+func (c annotationsDenied) find(m *Meta, r *report) {
+	for _, a := range r.sortedAnnotations(m) {
+		if !r.spend(stepsOf(len(c.keys), a.key)) {
+			return
+		}
+		g, denied := match.FirstGlob(c.keys, a.key)
+		if !denied {
+			continue
+		}
+		if f := r.found(a.identity("annotations.denied")); f != nil {
+			f.Path, f.Reason = annotationPath(a.key), "is denied by "+string(g)+"; remove it"
+		}
+	}
+}
+
+// annotationsRequired is annotations.required: it finds each annotation that is missing, or whose value the regular
+// expression of its requirement does not cover.
+type annotationsRequired struct{ requirements []annotationRequirement }
+
+func (c annotationsRequired) find(m *Meta, r *report) {
+	for i := range c.requirements {
+		if !c.requirements[i].demand("annotations.required", m, r) {
+			return
+		}
+	}
+}
+
+// demand adds a finding of a check if m lacks what is required. It returns whether the check may go on.
+func (q *annotationRequirement) demand(check string, m *Meta, r *report) bool {
+	key := string(q.Key)
+	value, set := m.Annotations[key]
+	if !r.spend(1) || set && q.Value != nil && !r.spend(q.Value.Steps(value)) {
+		return false
+	}
+	switch {
+	case !set:
+		if f := r.found(identity{check: check, value: key}); f != nil {
+			f.Path, f.Reason = annotationPath(key), "is required; set it"
+			if q.Value != nil {
+				f.Reason += " to a value that matches " + q.Value.String()
+			}
+		}
+	case q.Value != nil && !q.Value.Match(value):
+		if f := r.found(annotation{key, value}.identity(check)); f != nil {
+			f.Path, f.Reason = annotationPath(key), text.Quote(value)+" does not match "+q.Value.String()
+		}
+	}
+	return true
+}
+
+// annotationsValues is annotations.values: it finds each annotation whose value is not covered by every regular
+// expression that is there for its key. An annotation that is not set passes.
+type annotationsValues struct{ values []annotationValue }
+
+func (c annotationsValues) find(m *Meta, r *report) {
+	for a, broken := range r.matching(m, c.values, false) {
+		if f := r.found(a.identity("annotations.values")); f != nil {
+			f.Path, f.Reason = annotationPath(a.key), text.Quote(a.value)+" does not match "+broken.String()
+		}
+	}
+}
+
+// annotationsDeniedValues is annotations.deniedValues: it finds each annotation whose value is covered by any regular
+// expression that is there for its key.
+type annotationsDeniedValues struct{ values []annotationValue }
+
+func (c annotationsDeniedValues) find(m *Meta, r *report) {
+	for a, denied := range r.matching(m, c.values, true) {
+		if f := r.found(a.identity("annotations.deniedValues")); f != nil {
+			f.Path = annotationPath(a.key)
+			f.Reason = text.Quote(a.value) + " matches " + denied.String() + ", which is denied"
+		}
+	}
+}
+
+// matching yields each annotation for whose key some expression covers the value or, with covers false, does not, with
+// the first such expression.
+func (r *report) matching(m *Meta, values []annotationValue, covers bool) iter.Seq2[annotation, *match.Regex] {
+	return func(yield func(annotation, *match.Regex) bool) {
+		for _, a := range r.sortedAnnotations(m) {
+			for i := range values {
+				v := &values[i]
+				if !r.spend(stepsOf(1, a.key)) {
+					return
+				}
+				if !v.Key.Match(a.key) {
+					continue
+				}
+				if !r.spend(v.Value.Steps(a.value)) {
+					return
+				}
+				if v.Value.Match(a.value) == covers {
+					if !yield(a, &v.Value) {
+						return
+					}
+					break
+				}
+			}
+		}
+	}
 }

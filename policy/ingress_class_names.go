@@ -3,6 +3,7 @@ package policy
 import (
 	"iter"
 
+	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
 )
 
@@ -63,6 +64,52 @@ func (ing *Ingress) classNames() iter.Seq2[string, string] {
 		}
 		if name := ing.Annotations[classAnnotation]; name != "" {
 			yield(annotationPath(classAnnotation), name)
+		}
+	}
+}
+
+// classNamesRequired is classNames.required: it finds an Ingress that names no class in either place.
+type classNamesRequired struct {
+	passing string // the end of its sentences
+}
+
+func (c classNamesRequired) find(ing *Ingress, r *report) {
+	for range ing.classNames() {
+		return
+	}
+	r.add(identity{check: "classNames.required"}, classField, "no class is set"+c.passing)
+}
+
+// classNamesAllowed is classNames.allowed: it finds each class that no pattern covers, be it in spec.ingressClassName
+// or in the annotation.
+type classNamesAllowed struct {
+	patterns []match.Glob
+	passing  string // the end of its sentences
+}
+
+func (c classNamesAllowed) find(ing *Ingress, r *report) {
+	for path, name := range ing.classNames() {
+		if !r.spend(stepsOf(len(c.patterns), name)) {
+			return
+		}
+		if _, ok := match.FirstGlob(c.patterns, name); !ok {
+			r.add(identity{check: "classNames.allowed", value: name}, path, text.Quote(name)+" is not allowed"+c.passing)
+		}
+	}
+}
+
+// classNamesContradiction is classNames.contradiction: it finds an Ingress whose annotation names another class than
+// its spec. The API server refuses both at once when an Ingress is created, but lets an update add the other.
+type classNamesContradiction struct{}
+
+func (classNamesContradiction) find(ing *Ingress, r *report) {
+	var first string
+	for path, name := range ing.classNames() {
+		if first == "" {
+			first = name
+		} else if name != first {
+			r.add(identity{check: "classNames.contradiction", value: first, detail: name}, path,
+				text.Quote(name)+" contradicts "+classField+", which is "+text.Quote(first)+"; remove the annotation")
 		}
 	}
 }

@@ -1,8 +1,9 @@
 package policy
 
 import (
-	"strconv"
+	"fmt"
 
+	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
@@ -66,134 +67,125 @@ func (h *hostRules) checks() []check[Ingress] {
 	return checks
 }
 
-// ingressHosts returns what an Ingress answers for, parsed once for all rules.
-func (r *report) ingressHosts(ing *Ingress) []ingressHost {
-	if r.hosts == nil {
-		steps := 1
-		for i := range ing.Rules {
-			steps += stepsOf(1, ing.Rules[i].Host)
-		}
-		if r.spend(steps) {
-			r.hosts = parseHosts(ing)
-		}
-	}
-	return r.hosts
-}
+// hostsRequired is hosts.required: it finds each rule without a host, an Ingress without rules, and a default backend
+// beside rules.
+type hostsRequired struct{}
 
-// differentHosts returns how many different hosts an Ingress answers for, counted once for all rules.
-func (r *report) differentHosts(ing *Ingress) int {
-	if r.different == 0 {
-		hosts := r.ingressHosts(ing)
-		different := make(map[match.HostPattern]struct{}, len(hosts))
-		for i := range hosts {
-			if !r.spend(ledgerSteps) {
-				break
+func (hostsRequired) find(ing *Ingress, r *report) {
+	hosts := r.ingressHosts(ing)
+	for i := range hosts {
+		h := &hosts[i]
+		if !r.spend(1) {
+			return
+		}
+		if h.IsEvery() {
+			if f := r.found(h.identity("hosts.required")); f != nil {
+				f.Path, f.Reason = h.at.String(), h.at.every()+h.at.setOne()
 			}
-			different[hosts[i].HostPattern] = struct{}{}
 		}
-		r.different = len(different)
 	}
-	return r.different
 }
 
-// ingressHost is a host of an Ingress.
-type ingressHost struct {
-	match.HostPattern
-	domain string // what stands behind its first label; empty if that is a star
-	at     hostPlace
+// hostsAllowed is hosts.allowed: it finds each host that no pattern covers. A wildcard host passes only if one pattern
+// covers all that it stands for: *.a.example passes by *.a.example and by **.example, but not by x.a.example. An absent
+// host, and a default backend, pass only by **.
+type hostsAllowed struct {
+	patterns *match.HostSet
+	passing  string // the end of its sentences
 }
 
-// parseHosts returns the hosts of the rules of an Ingress, and every host for a default backend: it serves those that no
-// rule names.
-func parseHosts(ing *Ingress) []ingressHost {
-	if len(ing.Rules) == 0 {
-		return []ingressHost{{HostPattern: match.EveryHost(), at: noRules}}
+func newHostsAllowed(patterns []match.HostPattern) hostsAllowed {
+	return hostsAllowed{match.NewHostSet(patterns), passing(stringsOf(patterns))}
+}
+
+func (c hostsAllowed) find(ing *Ingress, r *report) {
+	patterns := hostLookup{set: c.patterns}
+	hosts := r.ingressHosts(ing)
+	for i := range hosts {
+		h := &hosts[i]
+		if !r.spend(h.steps()) {
+			return
+		}
+		if patterns.has(h) {
+			continue
+		}
+		if f := r.found(h.identity("hosts.allowed")); f != nil {
+			f.Path, f.Reason = h.at.String(), h.at.every()+c.passing
+			if !h.IsEvery() {
+				f.Reason = text.Quote(h.String()) + " is not allowed" + c.passing
+			}
+		}
 	}
-	hosts := make([]ingressHost, len(ing.Rules), len(ing.Rules)+1)
-	last := "" // most hosts lie in the domain of the one before: then it is the same string, which compares at a glance
-	for i := range ing.Rules {
-		h := ingressHost{HostPattern: match.ParseHost(ing.Rules[i].Host), at: hostPlace(i)}
+}
+
+// hostsDenied is hosts.denied: it finds each host that stands for anything that a pattern covers: *.example is denied
+// by **.example, and also by a.example, for it would answer for that too. An absent host stands for every one.
+//
+// A wildcard host stands for one label, as the Ingress specification has it. nginx answers by it for deeper names too:
+// where that matters, hosts.wildcards keeps them out.
+type hostsDenied struct{ denied *match.HostOverlaps }
+
+func (c hostsDenied) find(ing *Ingress, r *report) {
+	hosts := r.ingressHosts(ing)
+	for i := range hosts {
+		h := &hosts[i]
+		if !r.spend(h.steps()) {
+			return
+		}
+		by, how := c.denied.Find(h.HostPattern)
+		if how == match.NoOverlap {
+			continue
+		}
+		if f := r.found(h.identity("hosts.denied")); f != nil {
+			f.Path, f.Reason = h.at.String(), c.reason(h, by, how)
+		}
+	}
+}
+
+func (c hostsDenied) reason(h *ingressHost, by match.HostPattern, how match.HostOverlap) string {
+	switch how {
+	case match.OverlapEvery:
+		return h.at.every() + ", also the denied " + by.String() + h.at.setOne()
+	case match.OverlapWildcard:
+		return text.Quote(h.String()) + " stands also for the denied " + by.String() + "; write each host out"
+	default:
+		return text.Quote(h.String()) + " is denied by " + by.String()
+	}
+}
+
+// hostsWildcards is hosts.wildcards: it finds each host with a star, each absent one, and a default backend.
+type hostsWildcards struct{}
+
+func (hostsWildcards) find(ing *Ingress, r *report) {
+	hosts := r.ingressHosts(ing)
+	for i := range hosts {
+		h := &hosts[i]
+		if !r.spend(1) {
+			return
+		}
 		if h.Depth == match.HostItself {
-			if domain := match.ParentHost(h.Name); domain != last {
-				last = domain
-			}
-			h.domain = last
+			continue
 		}
-		hosts[i] = h
+		f := r.found(h.identity("hosts.wildcards"))
+		switch {
+		case f == nil:
+		case h.IsEvery():
+			f.Path, f.Reason = h.at.String(), h.at.every()+"; write each host out"
+		default:
+			f.Path, f.Reason = h.at.String(), text.Quote(h.String())+" is a wildcard, which is denied; write each host out"
+		}
 	}
-	if ing.DefaultBackend {
-		hosts = append(hosts, ingressHost{HostPattern: match.EveryHost(), at: defaultBackend})
+}
+
+// hostsMax is hosts.max: it finds an Ingress with more different hosts than this. An absent host counts as one.
+type hostsMax int
+
+func (c hostsMax) find(ing *Ingress, r *report) {
+	if len(ing.Rules) < int(c) {
+		return // at most one host for each rule, and one for a default backend: not worth counting
 	}
-	return hosts
-}
-
-// hostPlace is where a host of an Ingress stands: the index of a rule, or one of the places below.
-type hostPlace int
-
-const (
-	// noRules stands for an Ingress that has only a default backend.
-	noRules hostPlace = -1 - iota
-	// defaultBackend stands for a default backend beside rules.
-	defaultBackend
-)
-
-// String is the field, as users write it.
-func (p hostPlace) String() string {
-	switch p {
-	case noRules:
-		return "spec.rules"
-	case defaultBackend:
-		return "spec.defaultBackend"
+	if n := r.differentHosts(ing); n > int(c) {
+		r.add(identity{check: "hosts.max", count: n}, "spec.rules",
+			fmt.Sprintf("has %d different hosts; at most %d are allowed", n, int(c)))
 	}
-	return "spec.rules[" + strconv.Itoa(int(p)) + "].host"
-}
-
-// every begins the sentences about what stands for every host.
-func (p hostPlace) every() string {
-	if p == defaultBackend {
-		return "serves every host that no rule names"
-	}
-	return "no host is set, which means every host"
-}
-
-// setOne ends those of them that ask for a host.
-func (p hostPlace) setOne() string {
-	if p == defaultBackend {
-		return "; name hosts in spec.rules instead"
-	}
-	return "; set one"
-}
-
-// steps is how many steps it takes to look a host up: one for each few labels.
-func (h *ingressHost) steps() int { return 1 + len(h.Name)/8 }
-
-// identity is that of a finding about the host.
-func (h *ingressHost) identity(check string) identity { return hostIdentity(check, h.HostPattern) }
-
-// hostIdentity is the identity of a finding about a host.
-func hostIdentity(check string, host match.HostPattern) identity {
-	return identity{check: check, value: host.Name, depth: host.Depth}
-}
-
-// hostLookup asks a set about one host of an Ingress after the other. It remembers the last domain all of which is covered, in
-// which the next host mostly lies too. One that is not covered is looked for each time: it is found fault with, which costs more.
-type hostLookup struct {
-	set     *match.HostSet
-	domain  string
-	covered bool // whether a pattern covers every host one label below domain
-}
-
-// has says whether a pattern of the set covers every host that h stands for.
-func (l *hostLookup) has(h *ingressHost) bool {
-	return l.covered && h.Depth == match.HostItself && h.domain == l.domain || l.ask(h)
-}
-
-func (l *hostLookup) ask(h *ingressHost) (ok bool) {
-	if h.Depth != match.HostItself || l.set.Has(h.HostPattern) {
-		_, ok = l.set.Covers(h.HostPattern)
-		return ok
-	}
-	l.domain = h.domain
-	_, l.covered = l.set.CoversBelow(l.domain)
-	return l.covered
 }

@@ -1,7 +1,10 @@
 package policy
 
 import (
+	_ "embed"
 	"fmt"
+	"strings"
+	"sync"
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
@@ -48,3 +51,87 @@ func (p *annotationPrefix) UnmarshalText(b []byte) error {
 	*p = annotationPrefix(b)
 	return nil
 }
+
+// ingressNginxMaxRisk is ingressNginx.maxRisk: it finds each annotation of ingress-nginx whose published risk is
+// above the limit. A changed value of such an annotation is a new finding.
+type ingressNginxMaxRisk struct {
+	prefix string // with its slash
+	limit  nginxRisk
+}
+
+func (c ingressNginxMaxRisk) find(ing *Ingress, r *report) {
+	for _, a := range r.sortedAnnotations(&ing.Meta) {
+		if !r.spend(1) {
+			return
+		}
+		name, ours := strings.CutPrefix(a.key, c.prefix)
+		if !ours || !r.spend(1) {
+			continue
+		}
+		risk, known := nginxRiskOf(name)
+		if risk <= c.limit {
+			continue
+		}
+		if f := r.found(a.identity("ingressNginx.maxRisk")); f != nil {
+			found := "has the risk " + risk.String()
+			if !known {
+				found = "is not in ingress-nginx's list of risks, so it counts as " + risk.String()
+			}
+			f.Path, f.Reason = annotationPath(a.key), found+"; at most "+c.limit.String()+" is allowed"
+		}
+	}
+}
+
+// nginxRisk is how much harm an annotation of ingress-nginx can do, in the words of the project.
+type nginxRisk uint8
+
+const (
+	nginxLow nginxRisk = iota
+	nginxMedium
+	nginxHigh
+	nginxCritical
+)
+
+var nginxRiskNames = [...]string{nginxLow: "Low", nginxMedium: "Medium", nginxHigh: "High", nginxCritical: "Critical"}
+
+// String returns the project's word.
+func (n nginxRisk) String() string { return nginxRiskNames[n] }
+
+// UnmarshalText accepts the project's words.
+func (n *nginxRisk) UnmarshalText(b []byte) error {
+	for i, name := range nginxRiskNames {
+		if name == string(b) {
+			*n = nginxRisk(i)
+			return nil
+		}
+	}
+	return fmt.Errorf("%s is not a risk: write Low, Medium or High", text.Quote(b))
+}
+
+// nginxRisks has a line for each annotation: its name without prefix, a space, its risk. Lines with # are comments.
+//
+//go:embed data/ingress-nginx-annotation-risks.txt
+var nginxRisks string
+
+// nginxRiskOf looks an annotation up by its name without prefix. One that the list does not know is Critical: a newer
+// version of the controller may give it any power.
+func nginxRiskOf(name string) (risk nginxRisk, known bool) {
+	risk, known = nginxRiskTable()[name]
+	if !known {
+		risk = nginxCritical
+	}
+	return risk, known
+}
+
+// nginxRiskTable is the list by name, read on first use.
+var nginxRiskTable = sync.OnceValue(func() map[string]nginxRisk {
+	risks := map[string]nginxRisk{}
+	for line := range strings.Lines(nginxRisks) {
+		var risk nginxRisk
+		name, word, _ := strings.Cut(line, " ")
+		if risk.UnmarshalText([]byte(strings.TrimSpace(word))) == nil {
+			risks[name] = risk
+		}
+	}
+	return risks
+})

@@ -1,7 +1,11 @@
 package policy
 
 import (
+	"net/netip"
 	"slices"
+	"strings"
+
+	"golang.org/x/net/publicsuffix"
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
@@ -113,4 +117,143 @@ func (c *externalNames) judge(host match.HostPattern) (check, reason string) {
 		return "externalNames.allowed", "is not allowed" + c.passing
 	}
 	return "", ""
+}
+
+// targetKind says what makes the target of an ExternalName unsafe: whoever follows it (an ingress controller, a Pod
+// with more rights than the author of the Service) ends up at a place that trusts callers from where it stands.
+type targetKind uint8
+
+const (
+	ordinaryTarget  targetKind = iota
+	metadataTarget             // a cloud's metadata service, which hands out credentials
+	loopbackTarget             // whoever follows the name
+	addressTarget              // an IP address, which a name must not be
+	clusterTarget              // inside the cluster, past namespaces and network policies
+	cloudTarget                // a machine in the cloud's own network
+	completedName              // a name that the search list of a Pod completes to one inside the cluster
+	unqualifiedName            // a name of one label, completed by whoever resolves it
+)
+
+// describe returns what a sentence says of a target of this kind.
+func (k targetKind) describe() string {
+	return [...]string{
+		metadataTarget: "is the address of a cloud's metadata service",
+		loopbackTarget: "is the machine of the client that follows it (localhost)",
+		addressTarget:  "is an IP address, not a name",
+		clusterTarget:  "is a name inside the cluster",
+		cloudTarget:    "is the name of a machine inside the cloud's network",
+		completedName: "has two labels and no public top-level domain, so that a Pod's search list may make a Service of it " +
+			"(name.namespace)",
+		unqualifiedName: "has one label only, so that its meaning depends on who resolves it",
+	}[k]
+}
+
+// kindOf classifies a host name in lower case without trailing dot. It looks at the name alone: what a name resolves
+// to is known only to those who resolve it, and may differ the next time (so localtest.me, or a cluster domain other
+// than cluster.local, is for denied to name).
+func kindOf(name string) targetKind {
+	if kind := kindOfAddress(name); kind != ordinaryTarget {
+		return kind
+	}
+	first, rest, qualified := strings.Cut(name, ".")
+	top := name[strings.LastIndexByte(name, '.')+1:]
+	switch {
+	case slices.Contains(metadataNames, name), first == "instance-data" && strings.HasSuffix(name, ".compute.internal"):
+		return metadataTarget
+	case top == "localhost", isLoopbackName(first, rest, qualified):
+		return loopbackTarget
+	case top == "svc", top == "pod", hasDomain(name, "cluster.local"), hasDomain(name, "clusterset.local"):
+		return clusterTarget
+	case isCloudName(name):
+		return cloudTarget
+	case !qualified:
+		return unqualifiedName
+	case rest == top && !isPublicDomain(top):
+		return completedName
+	}
+	return ordinaryTarget
+}
+
+// hasDomain reports whether a name is a domain or lies below it.
+func hasDomain(name, domain string) bool {
+	rest, ok := strings.CutSuffix(name, domain)
+	return ok && (rest == "" || strings.HasSuffix(rest, "."))
+}
+
+// isCloudName knows the names that clouds give to machines inside their networks: AWS (ip-10-0-0-1.ec2.internal, or with
+// a region before compute.internal) and Google Cloud (vm.zone.c.project.internal). Others below .internal, which is
+// reserved for private use, are a company's own.
+func isCloudName(name string) bool {
+	for _, domain := range [...]string{"compute.internal", "ec2.internal", "google.internal"} {
+		if hasDomain(name, domain) {
+			return true
+		}
+	}
+	machine, ok := strings.CutSuffix(name, ".internal")
+	project := strings.LastIndexByte(machine, '.')
+	return ok && project >= 0 && hasDomain(machine[:project], "c")
+}
+
+// isPublicDomain reports whether a label is a top-level domain of the public DNS. The resolver of a Pod completes a name
+// with fewer than five dots (ndots) by the domains of its search list, svc.cluster.local among them, before it asks for
+// the name as it is: grafana.monitoring is the Service grafana. A namespace that is called like a public domain (dev)
+// cannot be told apart.
+func isPublicDomain(label string) bool {
+	_, public := publicsuffix.PublicSuffix(label)
+	return public
+}
+
+// metadataNames are the names under which clouds answer for their metadata service.
+var metadataNames = []string{
+	"metadata", "metadata.google.internal", "metadata.goog", // Google Cloud
+	"instance-data", "instance-data.ec2.internal", // AWS
+	"metadata.tencentyun.com", // Tencent Cloud
+	"metadata.packet.net", "metadata.platformequinix.com",
+}
+
+// metadataRanges are the addresses of the same services. Most are link-local; the others are each cloud's own.
+var metadataRanges = []netip.Prefix{
+	netip.MustParsePrefix("169.254.0.0/16"),     // AWS, Azure, Google Cloud, Oracle Cloud, OpenStack and others
+	netip.MustParsePrefix("fe80::/10"),          // the same in IPv6: OpenStack
+	netip.MustParsePrefix("fd00:ec2::/32"),      // AWS
+	netip.MustParsePrefix("fd20:ce::/32"),       // Google Cloud
+	netip.MustParsePrefix("fd00:c1::/32"),       // Oracle Cloud
+	netip.MustParsePrefix("fd00:42::42/128"),    // Scaleway
+	netip.MustParsePrefix("100.100.100.200/32"), // Alibaba Cloud
+	netip.MustParsePrefix("168.63.129.16/32"),   // Azure's WireServer
+	netip.MustParsePrefix("192.0.0.192/32"),     // Oracle Cloud Classic
+}
+
+// isLoopbackName knows the names that hosts files give to the machine itself: those of Debian, of Red Hat, and those
+// that kubelet writes into Pods. Names under .localhost are loopback by RFC 6761 and recognised by their last label.
+func isLoopbackName(first, rest string, qualified bool) bool {
+	switch first {
+	case "localhost", "localhost4", "localhost6", "ip6-localhost", "ip6-loopback", "loopback":
+		return !qualified || strings.HasPrefix(rest, "localdomain") && !strings.Contains(rest, ".")
+	}
+	return false
+}
+
+// kindOfAddress classifies IP addresses in all the forms that resolvers accept. What ends in a number without being
+// an address is one to somebody's parser: no top-level domain is a number.
+func kindOfAddress(name string) targetKind {
+	bare := strings.TrimSuffix(strings.TrimPrefix(name, "["), "]")
+	addr, err := netip.ParseAddr(bare)
+	if err != nil {
+		var ok bool
+		if addr, ok = match.ParseLooseIPv4(name); !ok {
+			if match.EndsInNumber(name) {
+				return addressTarget
+			}
+			return ordinaryTarget
+		}
+	}
+	addr = addr.Unmap().WithZone("")
+	switch {
+	case slices.ContainsFunc(metadataRanges, func(p netip.Prefix) bool { return p.Contains(addr) }):
+		return metadataTarget
+	case addr.IsLoopback(), addr.IsUnspecified(): // Linux connects 0.0.0.0 and :: to itself
+		return loopbackTarget
+	}
+	return addressTarget
 }

@@ -1,0 +1,128 @@
+package policy
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"unicode"
+
+	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/internal/strict"
+)
+
+// header is what all entries of a policy have in common.
+type header struct {
+	Name    entryName  `yaml:"name,required"` // unique in the whole policy; findings and metrics carry it
+	Mode    Mode       `yaml:"mode,required"`
+	Match   *selector  `yaml:"match"`   // absent: every object
+	Exclude *selector  `yaml:"exclude"` // wins over match
+	Pos     strict.Pos `yaml:"-"`
+}
+
+// skips tells whether the entry looks at s, and if not, why.
+func (h *header) skips(s *subject) skip {
+	if sk := h.Match.misses(s); sk.dimension != "" {
+		return sk
+	}
+	return h.Exclude.hits(s)
+}
+
+// validate is called by the Validate methods of the entries, with what makes sense for their kind.
+func (h *header) validate(d dimensions) error {
+	return errors.Join(append(d.refuse(h.Match, true), d.refuse(h.Exclude, false)...)...)
+}
+
+// entryName is the name of an entry: lower case letters, digits, - and ., at most 63 characters, so that it can stand
+// in metrics and annotations as it is.
+type entryName string
+
+func (n *entryName) UnmarshalText(b []byte) error {
+	if len(b) == 0 || len(b) > 63 {
+		return fmt.Errorf("a name has 1 to 63 characters, this one has %d", len(b))
+	}
+	for _, c := range b {
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '.' {
+			return fmt.Errorf("%s is not a name: use only lower case letters, digits, dots and hyphens", text.Quote(b))
+		}
+	}
+	*n = entryName(b)
+	return nil
+}
+
+// ruleHeader is the header of the entries that judge: pods, ingresses, services.
+type ruleHeader struct {
+	header
+	Message note `yaml:"message"` // added to each finding in brackets: whom to ask, where to read on
+}
+
+// note is text that stands in sentences as it is written: one line, and nothing in it that a terminal would obey.
+type note string
+
+// UnmarshalText refuses control characters, for which the API server drops a warning.
+func (n *note) UnmarshalText(b []byte) error {
+	if bytes.ContainsFunc(b, unicode.IsControl) {
+		return errors.New("a message is one line without control characters: YAML makes one of several that stand after >-")
+	}
+	*n = note(b)
+	return nil
+}
+
+// Mode is the stage of its roll-out that an entry of a policy is in. Each stage adds to the one before it, so
+// that a rule can be watched before it bites.
+type Mode uint8
+
+// The modes, in the order of a roll-out.
+const (
+	Off     Mode = iota // the entry is checked for errors and otherwise ignored
+	Audit               // findings go into audit annotations and metrics
+	Warn                // and the user is warned; images are not rewritten
+	Enforce             // the request is denied; images are rewritten
+)
+
+var modeNames = [...]string{Off: "off", Audit: "audit", Warn: "warn", Enforce: "enforce"}
+
+// String returns the word that stands in the policy file.
+func (m Mode) String() string { return modeNames[m] }
+
+// UnmarshalText accepts the words off, audit, warn and enforce.
+func (m *Mode) UnmarshalText(b []byte) error {
+	for i, name := range modeNames {
+		if name == string(b) {
+			*m = Mode(i)
+			return nil
+		}
+	}
+	return fmt.Errorf("%s is not a mode: write off, audit, warn or enforce", text.Quote(b))
+}
+
+// denial is a field whose only value is deny: what it names must not be there.
+type denial bool
+
+// UnmarshalText accepts the word deny.
+func (d *denial) UnmarshalText(b []byte) error {
+	if string(b) != "deny" {
+		return fmt.Errorf("%s is not known here: write deny, or leave the field out to allow it", text.Quote(b))
+	}
+	*d = true
+	return nil
+}
+
+// errNoCheck refuses a rule, or a block of one, that would check nothing: a slip would look like protection.
+func errNoCheck(fields string) error { return fmt.Errorf("checks nothing: write %s", fields) }
+
+// passing ends a sentence with what would pass.
+func passing[S ~string](allowed []S) string {
+	if len(allowed) == 0 {
+		return "; the policy allows none"
+	}
+	return "; allowed: " + text.List(allowed)
+}
+
+// stringsOf returns values as sentences list them.
+func stringsOf[T fmt.Stringer](values []T) []string {
+	s := make([]string, len(values))
+	for i, v := range values {
+		s[i] = v.String()
+	}
+	return s
+}

@@ -1,0 +1,279 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/strict"
+)
+
+// imagesRule says which images pass. What is absent is not checked.
+type imagesRule struct {
+	From       *imageOrigin         `yaml:"from"`       // mirrors: images stand at a mirror, or are excluded from rewriting
+	Allowed    []match.ImagePattern `yaml:"allowed"`    // places that pass, beside the mirrors where from asks for them
+	Denied     []match.ImagePattern `yaml:"denied"`     // places that do not
+	DeniedTags []match.Glob         `yaml:"deniedTags"` // latest is also what an image without tag and digest means
+	Digest     *digestDemand        `yaml:"digest"`     // required: each image is pinned by a digest
+}
+
+// Validate implements strict.Validator.
+func (r *imagesRule) Validate() error {
+	var errs []error
+	const nothing = "[] denies nothing: leave the field out"
+	if r.Denied != nil && len(r.Denied) == 0 {
+		errs = append(errs, strict.Fieldf("denied", nothing))
+	}
+	if r.DeniedTags != nil && len(r.DeniedTags) == 0 {
+		errs = append(errs, strict.Fieldf("deniedTags", nothing))
+	}
+	if r.From == nil && r.Allowed == nil && r.Denied == nil && r.DeniedTags == nil && r.Digest == nil {
+		errs = append(errs, errors.New("checks nothing: write at least one of from, allowed, denied, deniedTags, digest"))
+	}
+	return errors.Join(errs...)
+}
+
+// imageOrigin is the value of from.
+type imageOrigin struct{}
+
+// UnmarshalText accepts the word mirrors.
+func (*imageOrigin) UnmarshalText(b []byte) error { return theOnlyWord(b, "mirrors") }
+
+// digestDemand is the value of digest.
+type digestDemand struct{}
+
+// UnmarshalText accepts the word required.
+func (*digestDemand) UnmarshalText(b []byte) error { return theOnlyWord(b, "required") }
+
+func theOnlyWord(b []byte, word string) error {
+	if string(b) != word {
+		return fmt.Errorf("%s is not known here: write %s, or leave the field out", text.Quote(b), word)
+	}
+	return nil
+}
+
+// checks compiles the rule. Findings come in the order of the checks, and for each of them in that of the images.
+func (e *podsEntry) checks(t *mirrorTable) []check[judgedPod] {
+	var spared match.ImageSet
+	if e.Exclude != nil {
+		spared = match.NewImageSet(e.Exclude.Images)
+	}
+	var checks []check[judgedPod]
+	add := func(c imageCheck) { checks = append(checks, eachImage{c, spared}) }
+	rule := &e.Images
+	switch {
+	case rule.From != nil:
+		add(newFromMirrors(t, rule.Allowed))
+	case rule.Allowed != nil:
+		add(newAllowedImages(rule.Allowed))
+	}
+	if rule.Denied != nil {
+		add(deniedImages{match.NewImageSet(rule.Denied)})
+	}
+	if rule.DeniedTags != nil {
+		add(deniedTags{rule.DeniedTags})
+	}
+	if rule.Digest != nil {
+		add(digestRequired{})
+	}
+	return checks
+}
+
+// imageCheck is one question that a rule asks of every image of a Pod.
+type imageCheck interface {
+	id() string // the field of the rule
+	// steps is how many steps passes takes beside imageSteps.
+	steps(img *judgedImage) int
+	passes(img *judgedImage, s *subject) bool
+	// fault says what is wrong with an image that does not pass, as the rest of a sentence that begins with it.
+	fault(img *judgedImage, s *subject) string
+}
+
+// eachImage asks an imageCheck of the images of a Pod that the rule does not spare by exclude.images.
+type eachImage struct {
+	imageCheck
+	spared match.ImageSet
+}
+
+func (c eachImage) find(pod *judgedPod, r *report) {
+	images := pod.images(r)
+	for i := range images {
+		img := &images[i]
+		if !r.spend(imageSteps + c.steps(img)) {
+			return
+		}
+		if c.passes(img, &pod.subject) {
+			continue
+		}
+		if f := r.found(img.identity(c.id())); f != nil {
+			f.Path, f.Reason = img.Path(), c.reason(img, &pod.subject)
+		}
+	}
+}
+
+// passes reports whether the rule spares an image, or has nothing against it.
+func (c eachImage) passes(img *judgedImage, s *subject) bool {
+	if _, spared := c.spared.Find(img.ref); spared {
+		return true
+	}
+	return c.imageCheck.passes(img, s)
+}
+
+// reason is the sentence about an image that does not pass.
+func (c eachImage) reason(img *judgedImage, s *subject) string {
+	return match.QuoteImage(img.Ref) + " " + c.fault(img, s)
+}
+
+// fromMirrors is images.from: mirrors. An image passes when
+//
+//   - it stands at the mirror of an entry in force, whatever the entry's mode or match: the content is the mirror's; or
+//   - the entry that covers it excludes it, by images, namespaces or podLabels: so it was meant to be pulled as it is; or
+//   - it is covered by the rule's allowed.
+//
+// What is not an image reference does not pass. The sentence names the image's mirror where it has one, otherwise the
+// places that pass.
+type fromMirrors struct {
+	mirrors *mirrorTable
+	allowed match.ImageSet
+	pass    string // the rest of the sentence about an image that has no mirror
+}
+
+func newFromMirrors(t *mirrorTable, allowed []match.ImagePattern) fromMirrors {
+	var known []string
+	seen := map[string]bool{}
+	for i := range t.mirrors {
+		if place := t.mirrors[i].to.String(); !seen[place] {
+			seen[place] = true
+			known = append(known, place)
+		}
+	}
+	for _, p := range allowed {
+		known = append(known, p.String())
+	}
+	c := fromMirrors{mirrors: t, allowed: match.NewImageSet(allowed), pass: "; allowed are " + text.List(known)}
+	if len(known) == 0 {
+		c.pass = ", and the policy has no mirrors in force"
+	}
+	return c
+}
+
+func (c fromMirrors) id() string { return "images.from" }
+
+func (fromMirrors) steps(*judgedImage) int { return 0 }
+
+func (c fromMirrors) passes(img *judgedImage, s *subject) bool {
+	if img.err != nil {
+		return false
+	}
+	if _, ok := c.allowed.Find(img.ref); ok {
+		return true
+	}
+	return img.isFromMirror(c.mirrors, s)
+}
+
+func (c fromMirrors) fault(img *judgedImage, s *subject) string {
+	if img.err != nil {
+		return img.malformed("is not pulled from a mirror")
+	}
+	if out := c.mirrors.decide(img.ref, s); out.To != "" {
+		return "is not pulled from a mirror; write " + out.To
+	}
+	return "is not pulled from a mirror" + c.pass
+}
+
+// allowedImages is images.allowed without from: an image passes when one of the patterns covers it. With [] nothing
+// passes. What is not an image reference does not pass.
+type allowedImages struct {
+	allowed match.ImageSet
+	pass    string // what would pass
+}
+
+func newAllowedImages(patterns []match.ImagePattern) allowedImages {
+	c := allowedImages{match.NewImageSet(patterns), "no image is"}
+	if len(patterns) > 0 {
+		c.pass = "allowed are " + text.List(stringsOf(patterns))
+	}
+	return c
+}
+
+func (c allowedImages) id() string { return "images.allowed" }
+
+func (allowedImages) steps(*judgedImage) int { return 0 }
+
+func (c allowedImages) passes(img *judgedImage, _ *subject) bool {
+	_, ok := c.allowed.Find(img.ref)
+	return ok && img.err == nil
+}
+
+func (c allowedImages) fault(img *judgedImage, _ *subject) string {
+	if img.err != nil {
+		return img.malformed("is not allowed")
+	}
+	return "is not allowed; " + c.pass
+}
+
+// deniedImages is images.denied: no image passes that one of the patterns covers, in whichever way it is written. So a
+// pattern with a tag covers that tag also when a digest stands behind it, one of docker.io also the other names of
+// Docker Hub, and docker.io/nginx also what it is short for, docker.io/library/nginx. What is not an image reference
+// does not pass: where it is pulled from is for the runtime to say.
+//
+// An image that is written for a mirror is judged by where it is pulled from. One that is about to be rewritten is
+// asked about as it was written: see originals.
+type deniedImages struct{ denied match.ImageSet }
+
+func (c deniedImages) id() string { return "images.denied" }
+
+func (deniedImages) steps(*judgedImage) int { return 0 }
+
+func (c deniedImages) passes(img *judgedImage, _ *subject) bool {
+	_, denied := c.denied.FindUnderAnyName(img.ref)
+	return img.err == nil && !denied
+}
+
+func (c deniedImages) fault(img *judgedImage, _ *subject) string {
+	if img.err != nil {
+		return img.malformed("counts as denied")
+	}
+	p, _ := c.denied.FindUnderAnyName(img.ref)
+	return "is denied by " + p.String()
+}
+
+// deniedTags is images.deniedTags: no image passes whose tag one of the patterns covers. An image with neither tag nor
+// digest means latest. A tag is judged also when a digest stands behind it; an image with only a digest has none and
+// passes. What is not an image reference does not: its tag is for the runtime to say.
+type deniedTags struct{ denied []match.Glob }
+
+func (c deniedTags) id() string { return "images.deniedTags" }
+
+func (c deniedTags) steps(img *judgedImage) int { return stepsOf(len(c.denied), img.ref.Tag()) }
+
+func (c deniedTags) passes(img *judgedImage, _ *subject) bool {
+	_, _, denied := c.by(img)
+	return img.err == nil && !denied
+}
+
+func (c deniedTags) fault(img *judgedImage, _ *subject) string {
+	if img.err != nil {
+		return img.malformed("counts as having a denied tag")
+	}
+	tag, by, _ := c.by(img)
+	says := "has the tag " + tag
+	if img.ref.Suffix == "" {
+		says = "has neither tag nor digest, which means latest"
+	}
+	if string(by) == tag {
+		return says + ", and that is denied"
+	}
+	return says + ", and that is denied by " + string(by)
+}
+
+// by returns the tag that an image means, and the pattern that denies it.
+func (c deniedTags) by(img *judgedImage) (tag string, by match.Glob, denied bool) {
+	tag = img.ref.Tag()
+	if img.ref.Suffix == "" {
+		tag = "latest"
+	}
+	by, denied = match.FirstGlob(c.denied, tag)
+	return tag, by, denied && tag != ""
+}
