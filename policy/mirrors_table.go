@@ -10,27 +10,27 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// mirrorTable finds the route of an image. What that costs depends on the length of the image's name, not on how many
-// routes there are.
+// mirrorTable finds the route of an image. The cost depends on the length of the image's name, not on the number of
+// routes.
 //
-// Each garbage collection follows all pointers of a policy, and ten thousand mirrors in a hundred thousand pieces of memory would be a
-// tenth of the cost of a review. So what every entry has lies in one piece of each kind, made at once so that its elements stay where they
-// are, and large maps hold positions in them. Names of entries do not: metrics keep them, and would keep the whole piece.
+// Each garbage collection follows all pointers of a policy. Ten thousand mirrors as a hundred thousand allocations would
+// be a tenth of the cost of a review, so all mirrors are one allocation, as are all routes and all origins: slices with
+// their final capacity, whose elements pointers can refer to. The texts of places are one string. The names of entries
+// are not part of it: metrics keep a name for good, and would keep the whole string.
 type mirrorTable struct {
 	mirrors   []mirror
 	routes    []route
 	origins   []origin
 	texts     strings.Builder // of sources and mirrors
 	strictest Mode            // of the mirrors; Off when there are none
-	slashes   int             // in the source or mirror that has most of them: what is deeper is looked up from there
-	dots      int             // in the domain of a wildcard that has most of them
-	tooMuch   bool            // to tell them apart took too many comparisons, which has been told
+	slashes   int             // the most that a source or mirror has: look-ups of deeper names begin there
+	dots      int             // the most that the domain of a wildcard has
+	tooMuch   bool            // comparing the entries exceeded the limit, and that is filed
 
-	// What lies at a place, and what a wildcard covers, which in most policies is nothing.
-	places       map[string]int // positions in origins
-	wildcards    map[match.Wildcard]*origin
-	ends         map[string]int // positions in mirrors; of entries that share an end, the first
-	wildcardEnds map[end]*mirror
+	places       map[string]*origin         // by the place that is the source
+	wildcards    map[match.Wildcard]*origin // by the wildcard that is the source
+	ends         map[string]*mirror         // by the place where routes end; of several entries the first
+	wildcardEnds map[end]*mirror            // by the end of routes whose source is a wildcard; of several entries the first
 }
 
 // compileMirrors builds the table of the entries that are in force, and says what is wrong between them.
@@ -68,8 +68,8 @@ func newMirrorTable(entries []mirrorEntry) *mirrorTable {
 		mirrors: make([]mirror, 0, len(entries)),
 		routes:  make([]route, 0, sources),
 		origins: make([]origin, 0, sources),
-		places:  map[string]int{}, wildcards: map[match.Wildcard]*origin{},
-		ends: map[string]int{}, wildcardEnds: map[end]*mirror{},
+		places:  map[string]*origin{}, wildcards: map[match.Wildcard]*origin{},
+		ends: map[string]*mirror{}, wildcardEnds: map[end]*mirror{},
 	}
 	t.texts.Grow(texts)
 	return t
@@ -120,18 +120,19 @@ func (t *mirrorTable) add(e *mirrorEntry, errs *strict.Collector) {
 }
 
 func (t *mirrorTable) addEnd(e end, m *mirror) {
-	if e.wild == (match.Wildcard{}) {
-		if _, taken := t.ends[e.place]; !taken {
-			t.ends[e.place] = m.order
+	switch {
+	case e.wild != (match.Wildcard{}):
+		if t.wildcardEnds[e] == nil {
+			t.wildcardEnds[e] = m
 		}
-	} else if t.wildcardEnds[e] == nil {
-		t.wildcardEnds[e] = m
+	case t.ends[e.place] == nil:
+		t.ends[e.place] = m
 	}
 }
 
 // origin returns the origin of a source, a new one if there was none.
 func (t *mirrorTable) origin(s source) *origin {
-	o := t.at(s.place)
+	o := t.places[s.place]
 	if s.place == "" {
 		o = t.wildcards[s.wild]
 	}
@@ -139,28 +140,20 @@ func (t *mirrorTable) origin(s source) *origin {
 		return o
 	}
 	t.origins = append(t.origins, origin{source: s})
-	last := len(t.origins) - 1
+	o = &t.origins[len(t.origins)-1]
 	if s.place == "" {
-		t.wildcards[s.wild] = &t.origins[last]
+		t.wildcards[s.wild] = o
 	} else {
-		t.places[s.place] = last
+		t.places[s.place] = o
 	}
-	return &t.origins[last]
-}
-
-// at returns the origin of a place; nil when it is none.
-func (t *mirrorTable) at(place string) *origin {
-	if i, ok := t.places[place]; ok {
-		return &t.origins[i]
-	}
-	return nil
+	return o
 }
 
 // covering yields the origins that cover a name, the longest source first and wildcards last.
 func (t *mirrorTable) covering(name string) iter.Seq[*origin] {
 	return func(yield func(*origin) bool) {
 		for place := range match.Ancestors(match.UpToSlash(name, t.slashes)) {
-			if o := t.at(place); o != nil && !yield(o) {
+			if o := t.places[place]; o != nil && !yield(o) {
 				return
 			}
 		}
@@ -179,8 +172,8 @@ func (t *mirrorTable) covering(name string) iter.Seq[*origin] {
 // standsAt returns the entry at whose mirror a name stands, and the mirror's place; nil when it stands at none.
 func (t *mirrorTable) standsAt(name string) (m *mirror, place string) {
 	for place := range match.Ancestors(match.UpToSlash(name, t.slashes)) {
-		if i, ok := t.ends[place]; ok {
-			return &t.mirrors[i], place
+		if m := t.ends[place]; m != nil {
+			return m, place
 		}
 		if len(t.wildcardEnds) == 0 {
 			continue
