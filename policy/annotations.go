@@ -11,20 +11,20 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// annotationRules is the field annotations of ingresses and services entries. Upper and lower case differ in keys.
+// annotationRules is the field annotations of ingresses and services entries. Keys are case-sensitive.
 type annotationRules struct {
 	// Denied lists keys that an object must not carry, * for any run of characters: ["example.com/*"].
 	Denied []match.Glob `yaml:"denied"`
 	// Required lists annotations that an object must carry.
 	Required []annotationRequirement `yaml:"required"`
-	// Values lists what values must look like. It says nothing of objects without the annotation: Required does.
+	// Values lists what values must match. An object without the annotation passes: see Required.
 	Values []annotationValue `yaml:"values"`
-	// DeniedValues lists what values must not look like.
+	// DeniedValues lists what values must not match.
 	DeniedValues []annotationValue `yaml:"deniedValues"`
 }
 
-// annotationRequirement is an annotation that must be there: {key: example.com/team} or, with a regular expression
-// that covers its whole value, {key: example.com/team, value: "[a-z]+"}.
+// annotationRequirement is a required annotation: {key: example.com/team} or, with a regular expression that matches its
+// whole value, {key: example.com/team, value: "[a-z]+"}.
 type annotationRequirement struct {
 	Key   annotationKey `yaml:"key,required"`
 	Value *match.Regex  `yaml:"value"` // absent: any value, also the empty one
@@ -40,7 +40,7 @@ type annotationValue struct {
 // annotationKey is the key of one annotation.
 type annotationKey string
 
-// UnmarshalText refuses a glob: which of the keys that it covers should be there?
+// UnmarshalText refuses a glob: it would not say which of its keys is required.
 func (k *annotationKey) UnmarshalText(b []byte) error {
 	if s := string(b); s == "" || strings.Contains(s, "*") {
 		return fmt.Errorf("%s is not the key of one annotation: write it out", text.Quote(s))
@@ -60,7 +60,7 @@ func (a *annotationRules) Validate() error {
 	return faults.Err()
 }
 
-// refuseDenied refuses keys that are required and denied.
+// refuseDenied refuses keys that are both required, by a field, and denied. so says what follows from it.
 func (a *annotationRules) refuseDenied(field string, required []annotationRequirement, so string) error {
 	var faults strict.Faults
 	denied := newKeyPatterns(a.Denied, len(required))
@@ -70,26 +70,26 @@ func (a *annotationRules) refuseDenied(field string, required []annotationRequir
 			faults.Fieldf(field, "%s is also denied, by %s: %s", text.Truncate(key, maxAnnotationKey), g, so)
 		}
 	}
-	if denied.left < 0 {
+	if denied.remaining < 0 {
 		faults.Fieldf("denied", "to compare its patterns with the keys of %s takes more than %s comparisons, which is the "+
 			"limit for as many as they are: write fewer with a *", field, text.Thousands(denied.limit))
 	}
 	return faults.Err()
 }
 
-// keyPatterns finds a pattern that covers a key, without comparing each with each.
+// keyPatterns finds a pattern that matches a key, without comparing each pattern with each key.
 type keyPatterns struct {
-	names       map[match.Glob]struct{}
-	heads       map[string][]match.Glob // patterns with a *, by what they begin with
-	limit, left int                     // of comparisons
+	names            map[match.Glob]struct{}
+	heads            map[string][]match.Glob // patterns with a *, by their head
+	limit, remaining int                     // of comparisons
 }
 
-// newKeyPatterns prepares patterns for a number of keys. A hundred of the one can be compared with each of a hundred of
-// the other; of more, as many as grow with their number alone.
+// newKeyPatterns prepares patterns for a number of keys. A hundred patterns can be compared with each of a hundred keys;
+// above that the comparisons are bounded by the sum of both.
 func newKeyPatterns(patterns []match.Glob, keys int) *keyPatterns {
 	p := &keyPatterns{names: map[match.Glob]struct{}{}, heads: map[string][]match.Glob{}}
 	p.limit = 10_000 + 50*(len(patterns)+keys)
-	p.left = p.limit
+	p.remaining = p.limit
 	if keys == 0 {
 		return p
 	}
@@ -103,13 +103,14 @@ func newKeyPatterns(patterns []match.Glob, keys int) *keyPatterns {
 	return p
 }
 
+// find returns a pattern that matches a key. It finds none after remaining comparisons, which are then negative.
 func (p *keyPatterns) find(key string) (match.Glob, bool) {
 	if _, ok := p.names[match.Glob(key)]; ok {
 		return match.Glob(key), true
 	}
 	for i := 0; i <= min(len(key), maxAnnotationKey) && len(p.heads) > 0; i++ {
 		for _, g := range p.heads[key[:i]] {
-			if p.left--; p.left < 0 {
+			if p.remaining--; p.remaining < 0 {
 				return "", false
 			}
 			if g.Match(key) {
@@ -120,8 +121,8 @@ func (p *keyPatterns) find(key string) (match.Glob, bool) {
 	return "", false
 }
 
-// refuseEmpty returns an error for a list that is there but empty, where that would check nothing. A list of what is
-// allowed is different: there [] means that nothing passes.
+// refuseEmpty returns an error for an empty list where that would check nothing. It is not for lists of what is allowed:
+// there [] means that nothing passes.
 func refuseEmpty[T any](field string, list []T) error {
 	if list == nil || len(list) > 0 {
 		return nil
@@ -129,7 +130,7 @@ func refuseEmpty[T any](field string, list []T) error {
 	return strict.Fieldf(field, "[] checks nothing: leave the field out")
 }
 
-// annotationChecks compiles rules; nil rules give no checks.
+// annotationChecks compiles rules; nil has no checks.
 func annotationChecks[T any, P object[T]](rules *annotationRules) []check[T] {
 	if rules == nil {
 		return nil
@@ -147,7 +148,7 @@ func annotationChecks[T any, P object[T]](rules *annotationRules) []check[T] {
 	return checks
 }
 
-// metaCheck asks a check of metadata of the metadata of any object.
+// metaCheck runs a check of metadata on any object.
 type metaCheck[T any, P object[T]] struct{ of check[Meta] }
 
 func (c metaCheck[T, P]) find(obj *T, r *report) { c.of.find(P(obj).meta(), r) }
@@ -155,8 +156,8 @@ func (c metaCheck[T, P]) find(obj *T, r *report) { c.of.find(P(obj).meta(), r) }
 // annotation is one annotation of an object.
 type annotation struct{ key, value string }
 
-// sortedAnnotations returns the annotations of an object in the order of their keys, sorted once for all rules: the same
-// object always gets the same findings in the same order.
+// sortedAnnotations returns the annotations of an object sorted by key, so that the same object always has the same
+// findings in the same order.
 func (r *report) sortedAnnotations(m *Meta) []annotation {
 	if r.annotations == nil && len(m.Annotations) > 0 && r.spend(2*len(m.Annotations)) {
 		r.annotations = make([]annotation, 0, len(m.Annotations))
@@ -168,20 +169,21 @@ func (r *report) sortedAnnotations(m *Meta) []annotation {
 	return r.annotations
 }
 
-// identity is that of a finding about an annotation. A snippet that was tolerated is no licence for another one, so it
-// holds the value too.
+// identity returns the identity of a finding about the annotation. It has the value too: a pre-existing snippet exempts no
+// other one.
 func (a annotation) identity(check string) identity {
 	return identity{check: check, value: a.key, detail: a.value}
 }
 
-// maxAnnotationKey is how long a key can be: a prefix of 253 characters, a slash and a name of 63.
+// maxAnnotationKey is the length of the longest key, in bytes: a prefix of 253, a slash and a name of 63.
 const maxAnnotationKey = 253 + 1 + 63
 
+// annotationPath returns the path of an annotation, as users write it.
 func annotationPath(key string) string {
 	return "metadata.annotations[" + text.QuoteUpTo(maxAnnotationKey, key) + "]"
 }
 
-// annotationsDenied is annotations.denied: it finds each annotation whose key one of the patterns covers.
+// annotationsDenied is annotations.denied: it finds each annotation whose key one of the patterns matches.
 type annotationsDenied struct{ keys []match.Glob }
 
 func (c annotationsDenied) find(m *Meta, r *report) {
@@ -193,26 +195,27 @@ func (c annotationsDenied) find(m *Meta, r *report) {
 		if !denied {
 			continue
 		}
-		if f := r.found(a.identity("annotations.denied")); f != nil {
+		if f := r.tryAdd(a.identity("annotations.denied")); f != nil {
 			f.Path, f.Reason = annotationPath(a.key), "is denied by "+string(g)+"; remove it"
 		}
 	}
 }
 
 // annotationsRequired is annotations.required: it finds each annotation that is missing, or whose value the regular
-// expression of its requirement does not cover.
+// expression of its requirement does not match.
 type annotationsRequired struct{ requirements []annotationRequirement }
 
 func (c annotationsRequired) find(m *Meta, r *report) {
 	for i := range c.requirements {
-		if !c.requirements[i].demand("annotations.required", m, r) {
+		if !c.requirements[i].check("annotations.required", m, r) {
 			return
 		}
 	}
 }
 
-// demand adds a finding of a check if m lacks what is required. It returns whether the check may go on.
-func (q *annotationRequirement) demand(check string, m *Meta, r *report) bool {
+// check adds a finding of the check of that name if m does not meet the requirement. It returns whether the caller may
+// continue.
+func (q *annotationRequirement) check(check string, m *Meta, r *report) bool {
 	key := string(q.Key)
 	value, set := m.Annotations[key]
 	if !r.spend(1) || set && q.Value != nil && !r.spend(q.Value.Steps(value)) {
@@ -220,48 +223,48 @@ func (q *annotationRequirement) demand(check string, m *Meta, r *report) bool {
 	}
 	switch {
 	case !set:
-		if f := r.found(identity{check: check, value: key}); f != nil {
+		if f := r.tryAdd(identity{check: check, value: key}); f != nil {
 			f.Path, f.Reason = annotationPath(key), "is required; set it"
 			if q.Value != nil {
 				f.Reason += " to a value that matches " + q.Value.String()
 			}
 		}
 	case q.Value != nil && !q.Value.Match(value):
-		if f := r.found(annotation{key, value}.identity(check)); f != nil {
+		if f := r.tryAdd(annotation{key, value}.identity(check)); f != nil {
 			f.Path, f.Reason = annotationPath(key), text.Quote(value)+" does not match "+q.Value.String()
 		}
 	}
 	return true
 }
 
-// annotationsValues is annotations.values: it finds each annotation whose value is not covered by every regular
-// expression that is there for its key. An annotation that is not set passes.
+// annotationsValues is annotations.values: it finds each annotation whose value does not match every regular
+// expression for its key. An absent annotation passes.
 type annotationsValues struct{ values []annotationValue }
 
 func (c annotationsValues) find(m *Meta, r *report) {
-	for a, broken := range r.matching(m, c.values, false) {
-		if f := r.found(a.identity("annotations.values")); f != nil {
-			f.Path, f.Reason = annotationPath(a.key), text.Quote(a.value)+" does not match "+broken.String()
+	for a, unmatched := range r.annotationsWhere(m, c.values, false) {
+		if f := r.tryAdd(a.identity("annotations.values")); f != nil {
+			f.Path, f.Reason = annotationPath(a.key), text.Quote(a.value)+" does not match "+unmatched.String()
 		}
 	}
 }
 
-// annotationsDeniedValues is annotations.deniedValues: it finds each annotation whose value is covered by any regular
-// expression that is there for its key.
+// annotationsDeniedValues is annotations.deniedValues: it finds each annotation whose value matches any regular
+// expression for its key.
 type annotationsDeniedValues struct{ values []annotationValue }
 
 func (c annotationsDeniedValues) find(m *Meta, r *report) {
-	for a, denied := range r.matching(m, c.values, true) {
-		if f := r.found(a.identity("annotations.deniedValues")); f != nil {
+	for a, denied := range r.annotationsWhere(m, c.values, true) {
+		if f := r.tryAdd(a.identity("annotations.deniedValues")); f != nil {
 			f.Path = annotationPath(a.key)
 			f.Reason = text.Quote(a.value) + " matches " + denied.String() + ", which is denied"
 		}
 	}
 }
 
-// matching yields each annotation for whose key some expression covers the value or, with covers false, does not, with
-// the first such expression.
-func (r *report) matching(m *Meta, values []annotationValue, covers bool) iter.Seq2[annotation, *match.Regex] {
+// annotationsWhere yields each annotation for whose key there is an expression with Match(value) == want, and the first
+// such expression.
+func (r *report) annotationsWhere(m *Meta, values []annotationValue, want bool) iter.Seq2[annotation, *match.Regex] {
 	return func(yield func(annotation, *match.Regex) bool) {
 		for _, a := range r.sortedAnnotations(m) {
 			for i := range values {
@@ -275,7 +278,7 @@ func (r *report) matching(m *Meta, values []annotationValue, covers bool) iter.S
 				if !r.spend(v.Value.Steps(a.value)) {
 					return
 				}
-				if v.Value.Match(a.value) == covers {
+				if v.Value.Match(a.value) == want {
 					if !yield(a, &v.Value) {
 						return
 					}

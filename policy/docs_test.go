@@ -27,7 +27,7 @@ func TestDocumentedPolicy(t *testing.T) {
 	for _, m := range yamlBlock.FindAllSubmatch(page, -1) {
 		text := string(m[1])
 		if !strings.HasPrefix(text, "apiVersion:") {
-			text = "apiVersion: " + APIVersion + "\nkind: " + Kind + "\n" + text
+			text = "apiVersion: " + fileAPIVersion + "\nkind: " + fileKind + "\n" + text
 		}
 		if _, err := Load(File{Name: "docs/policy.md", Data: []byte(text)}); err != nil {
 			t.Errorf("an example does not load: %v\n%s", err, text)
@@ -56,7 +56,7 @@ func TestDocumentedLimits(t *testing.T) {
 	}
 	_, table, _ := strings.Cut(string(page), "\n## Limits\n")
 	table, _, _ = strings.Cut(table, "\n## ")
-	f, r := FileLimits(), ReviewLimits()
+	f, r := fileLimits(), ReviewLimits()
 	for _, n := range []int{
 		f.Files, f.Values, r.Values, f.Entries, r.Entries, f.Patterns, r.Patterns, f.RegexSteps, r.RegexSteps,
 		f.Comparisons, r.Comparisons, match.MaxRegexSteps, strict.MaxText,

@@ -33,7 +33,7 @@ const (
 var ErrExpired = errors.New("it could not be judged in time: make the object smaller")
 
 // ErrTooCostly says that an object was not judged to its end, since that would take more than maxSteps.
-var ErrTooCostly = fmt.Errorf("the rules that apply to this object need more than %d comparisons: make the object smaller", maxSteps)
+var errTooCostly = fmt.Errorf("the rules that apply to this object need more than %d comparisons: make the object smaller", maxSteps)
 
 // Steps returns how many steps have been taken.
 func (e *Effort) Steps() int { return e.steps }
@@ -45,7 +45,7 @@ func (e *Effort) spend(n int) bool {
 	switch {
 	case e.err != nil:
 	case e.steps > maxSteps:
-		e.err = ErrTooCostly
+		e.err = errTooCostly
 	case e.Expired != nil && e.steps/stepsBetween != before/stepsBetween && e.Expired():
 		e.err = ErrExpired
 	}

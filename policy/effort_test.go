@@ -10,16 +10,16 @@ import (
 // The last step that is allowed, and the first that is not. The first error stays.
 func TestEffortSpend(t *testing.T) {
 	var e Effort
-	if !e.spend(maxSteps-1) || !e.spend(1) || e.spend(1) || !errors.Is(e.err, ErrTooCostly) {
+	if !e.spend(maxSteps-1) || !e.spend(1) || e.spend(1) || !errors.Is(e.err, errTooCostly) {
 		t.Errorf("%d steps: %v", e.Steps(), e.err)
 	}
 	e.Expired = func() bool { return true }
-	if e.spend(stepsBetween) || !errors.Is(e.err, ErrTooCostly) {
+	if e.spend(stepsBetween) || !errors.Is(e.err, errTooCostly) {
 		t.Errorf("after the first error: %v", e.err)
 	}
-	if e.Steps() != 1_000_001+stepsBetween || ErrTooCostly.Error() != "the rules that apply to this object need more than 1000000 "+
+	if e.Steps() != 1_000_001+stepsBetween || errTooCostly.Error() != "the rules that apply to this object need more than 1000000 "+
 		"comparisons: make the object smaller" {
-		t.Errorf("%d steps: %v", e.Steps(), ErrTooCostly)
+		t.Errorf("%d steps: %v", e.Steps(), errTooCostly)
 	}
 	e = Effort{Expired: func() bool { return true }}
 	if !e.spend(stepsBetween-1) || e.spend(1) || e.spend(maxSteps) || !errors.Is(e.err, ErrExpired) {

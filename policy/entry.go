@@ -10,7 +10,7 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// header is what all entries of a policy have in common.
+// header is the fields that all entries of a policy have.
 type header struct {
 	Name    entryName  `yaml:"name,required"` // unique in the whole policy; findings and metrics carry it
 	Mode    Mode       `yaml:"mode,required"`
@@ -19,15 +19,23 @@ type header struct {
 	Pos     strict.Pos `yaml:"-"`
 }
 
-// skips tells whether the entry looks at s, and if not, why.
-func (h *header) skips(s *subject) skip {
-	if sk := h.Match.misses(s); sk.dimension != "" {
-		return sk
+// applies reports whether the entry applies to s, and if it does not, why. It counts the steps of its selectors.
+func (h *header) applies(s *subject) (why selectorResult, ok bool) {
+	if why, ok = h.Match.matches(s); !ok {
+		return why, false
 	}
-	return h.Exclude.hits(s)
+	why, excluded := h.Exclude.excludes(s)
+	return why, !excluded
 }
 
-// validate is called by the Validate methods of the entries, with what makes sense for their kind.
+// appliesTo is applies without the reason.
+func (h *header) appliesTo(s *subject) bool {
+	_, ok := h.applies(s)
+	return ok
+}
+
+// validate refuses dimensions of selectors that have no meaning for the kind of the entry. The Validate methods of the
+// entries call it.
 func (h *header) validate(d dimensions) error {
 	return errors.Join(append(d.refuse(h.Match, true), d.refuse(h.Exclude, false)...)...)
 }
@@ -36,6 +44,7 @@ func (h *header) validate(d dimensions) error {
 // in metrics and annotations as it is.
 type entryName string
 
+// UnmarshalText refuses other texts than names.
 func (n *entryName) UnmarshalText(b []byte) error {
 	if len(b) == 0 || len(b) > 63 {
 		return fmt.Errorf("a name has 1 to 63 characters, this one has %d", len(b))
@@ -49,16 +58,17 @@ func (n *entryName) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// ruleHeader is the header of the entries that judge: pods, ingresses, services.
+// ruleHeader is the header of the entries that judge objects: pods, ingresses, services.
 type ruleHeader struct {
 	header
-	Message note `yaml:"message"` // added to each finding in brackets: whom to ask, where to read on
+	Message note `yaml:"message"` // added to each finding in parentheses: a contact, a link
 }
 
-// note is text that stands in sentences as it is written: one line, and nothing in it that a terminal would obey.
+// note is text that sentences show as it is written: one line, without control characters, which a terminal would
+// execute.
 type note string
 
-// UnmarshalText refuses control characters, for which the API server drops a warning.
+// UnmarshalText refuses control characters: the API server drops a warning that contains one.
 func (n *note) UnmarshalText(b []byte) error {
 	if bytes.ContainsFunc(b, unicode.IsControl) {
 		return errors.New("a message is one line without control characters: YAML makes one of several that stand after >-")
@@ -67,8 +77,8 @@ func (n *note) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// Mode is the stage of its roll-out that an entry of a policy is in. Each stage adds to the one before it, so
-// that a rule can be watched before it bites.
+// Mode is the stage of the roll-out of an entry. Each stage adds to the one before it, so that operators see the findings
+// of a rule before it denies requests.
 type Mode uint8
 
 // The modes, in the order of a roll-out.
@@ -81,7 +91,7 @@ const (
 
 var modeNames = [...]string{Off: "off", Audit: "audit", Warn: "warn", Enforce: "enforce"}
 
-// String returns the word that stands in the policy file.
+// String returns the word that policy files have.
 func (m Mode) String() string { return modeNames[m] }
 
 // UnmarshalText accepts the words off, audit, warn and enforce.
@@ -95,7 +105,7 @@ func (m *Mode) UnmarshalText(b []byte) error {
 	return fmt.Errorf("%s is not a mode: write off, audit, warn or enforce", text.Quote(b))
 }
 
-// denial is a field whose only value is deny: what it names must not be there.
+// denial is a field whose only value is deny: objects must not have what the field names.
 type denial bool
 
 // UnmarshalText accepts the word deny.
@@ -107,10 +117,10 @@ func (d *denial) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// errNoCheck refuses a rule, or a block of one, that would check nothing: a slip would look like protection.
+// errNoCheck refuses a rule, or a block of one, that would check nothing: it would look like protection.
 func errNoCheck(fields string) error { return fmt.Errorf("checks nothing: write %s", fields) }
 
-// passing ends a sentence with what would pass.
+// passing returns the end of a sentence, which says what would pass.
 func passing[S ~string](allowed []S) string {
 	if len(allowed) == 0 {
 		return "; the policy allows none"

@@ -66,7 +66,7 @@ type findings struct {
 // keptFinding is a finding and the place of its rule in the policy.
 type keptFinding struct {
 	Finding
-	rule int
+	ruleIndex int
 }
 
 // full reports whether there are so many introduced findings that judging ends.
@@ -91,7 +91,7 @@ func (fs *findings) list() []Finding {
 	if len(fs.kept) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(fs.kept, func(a, b keptFinding) int { return cmp.Compare(a.rule, b.rule) })
+	slices.SortStableFunc(fs.kept, func(a, b keptFinding) int { return cmp.Compare(a.ruleIndex, b.ruleIndex) })
 	list := make([]Finding, len(fs.kept))
 	for i := range fs.kept {
 		list[i] = fs.kept[i].Finding
@@ -179,29 +179,29 @@ func (l *ledger) add(id identity) {
 }
 
 // covers reports whether a finding was there before. What was in effect may become idle, but not the reverse.
-func (l *ledger) covers(id identity, e *Effort) bool {
+func (l *ledger) find(id identity, e *Effort) bool {
 	idle := id.idle
 	id.idle = false
-	if l.has(id, e) {
+	if l.findExact(id, e) {
 		return true
 	}
 	id.idle = true
-	return idle && l.has(id, e)
+	return idle && l.findExact(id, e)
 }
 
-func (l *ledger) has(id identity, e *Effort) bool {
+func (l *ledger) findExact(id identity, e *Effort) bool {
 	switch {
 	case id.count > 0:
 		return l.counts[id.key()] >= id.count
 	case id.prefix.IsValid():
-		return l.hasPrefix(id, e)
+		return l.findPrefix(id, e)
 	default:
 		_, ok := l.values[id.key()]
 		return ok
 	}
 }
 
-func (l *ledger) hasPrefix(id identity, e *Effort) bool {
+func (l *ledger) findPrefix(id identity, e *Effort) bool {
 	for bits := id.prefix.Bits(); bits >= 0; bits-- {
 		if !l.bits[bits] || !e.spend(1) {
 			continue

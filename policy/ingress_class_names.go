@@ -8,10 +8,10 @@ import (
 )
 
 // classNameRules is the field classNames of an ingresses entry. An Ingress names its class in spec.ingressClassName or
-// in the older annotation kubernetes.io/ingress.class; the rules mean whichever is set. Where both are, they must
-// agree: controllers differ in which of them they obey (check classNames.contradiction).
+// in the older annotation kubernetes.io/ingress.class; the rules apply to whichever is set. Where both are set they must
+// be equal, since controllers differ in which one they use (check classNames.contradiction).
 type classNameRules struct {
-	// Required: true means that an Ingress must name a class, and not leave it to the cluster's default.
+	// Required: true means that an Ingress must name a class: the cluster's default does not suffice.
 	Required bool `yaml:"required"`
 	// Allowed lists the classes, * for any run of characters: [internal, "public-*"]. An Ingress without a class
 	// passes: see Required. [] means that no class passes.
@@ -43,7 +43,7 @@ func (c *classNameRules) checks() []check[Ingress] {
 	return checks
 }
 
-// passing ends the sentences: with what would pass if that is known, or with other words.
+// passing returns the end of the sentences: what would pass if the rules say so, otherwise the given words.
 func (c *classNameRules) passing(otherwise string) string {
 	if c.Allowed == nil {
 		return otherwise
@@ -56,7 +56,7 @@ const (
 	classField      = "spec.ingressClassName"
 )
 
-// classNames yields the classes that the Ingress names, each with its field; empty ones are none.
+// classNames yields the classes that the Ingress names, each after its field. An empty class is none.
 func (ing *Ingress) classNames() iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
 		if ing.ClassName != nil && *ing.ClassName != "" && !yield(classField, *ing.ClassName) {
@@ -80,8 +80,8 @@ func (c classNamesRequired) find(ing *Ingress, r *report) {
 	r.add(identity{check: "classNames.required"}, classField, "no class is set"+c.passing)
 }
 
-// classNamesAllowed is classNames.allowed: it finds each class that no pattern covers, be it in spec.ingressClassName
-// or in the annotation.
+// classNamesAllowed is classNames.allowed: it finds each class that no pattern matches, in spec.ingressClassName and in
+// the annotation.
 type classNamesAllowed struct {
 	patterns []match.Glob
 	passing  string // the end of its sentences
@@ -99,7 +99,7 @@ func (c classNamesAllowed) find(ing *Ingress, r *report) {
 }
 
 // classNamesContradiction is classNames.contradiction: it finds an Ingress whose annotation names another class than
-// its spec. The API server refuses both at once when an Ingress is created, but lets an update add the other.
+// its spec. The API server rejects both on CREATE, but accepts an UPDATE that adds the other.
 type classNamesContradiction struct{}
 
 func (classNamesContradiction) find(ing *Ingress, r *report) {

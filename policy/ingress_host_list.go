@@ -6,7 +6,7 @@ import (
 	"github.com/evergate/evergate/policy/internal/match"
 )
 
-// ingressHosts returns what an Ingress answers for, parsed once for all rules.
+// ingressHosts returns the hosts that an Ingress stands for.
 func (r *report) ingressHosts(ing *Ingress) []ingressHost {
 	if r.hosts == nil {
 		steps := 1
@@ -20,9 +20,9 @@ func (r *report) ingressHosts(ing *Ingress) []ingressHost {
 	return r.hosts
 }
 
-// differentHosts returns how many different hosts an Ingress answers for, counted once for all rules.
+// differentHosts returns how many different hosts an Ingress stands for.
 func (r *report) differentHosts(ing *Ingress) int {
-	if r.different == 0 {
+	if r.hostCount == 0 {
 		hosts := r.ingressHosts(ing)
 		different := make(map[match.HostPattern]struct{}, len(hosts))
 		for i := range hosts {
@@ -31,26 +31,26 @@ func (r *report) differentHosts(ing *Ingress) int {
 			}
 			different[hosts[i].HostPattern] = struct{}{}
 		}
-		r.different = len(different)
+		r.hostCount = len(different)
 	}
-	return r.different
+	return r.hostCount
 }
 
 // ingressHost is a host of an Ingress.
 type ingressHost struct {
 	match.HostPattern
-	domain string // what stands behind its first label; empty if that is a star
+	domain string // the name after its first label; empty for a wildcard
 	at     hostPlace
 }
 
-// parseHosts returns the hosts of the rules of an Ingress, and every host for a default backend: it serves those that no
-// rule names.
+// parseHosts returns the hosts of the rules of an Ingress, and every host for a default backend, which serves those that
+// no rule names.
 func parseHosts(ing *Ingress) []ingressHost {
 	if len(ing.Rules) == 0 {
 		return []ingressHost{{HostPattern: match.EveryHost(), at: noRules}}
 	}
 	hosts := make([]ingressHost, len(ing.Rules), len(ing.Rules)+1)
-	last := "" // most hosts lie in the domain of the one before: then it is the same string, which compares at a glance
+	last := "" // most hosts are in the domain of the one before: sharing the string makes comparing them cheap
 	for i := range ing.Rules {
 		h := ingressHost{HostPattern: match.ParseHost(ing.Rules[i].Host), at: hostPlace(i)}
 		if h.Depth == match.HostItself {
@@ -67,7 +67,7 @@ func parseHosts(ing *Ingress) []ingressHost {
 	return hosts
 }
 
-// hostPlace is where a host of an Ingress stands: the index of a rule, or one of the places below.
+// hostPlace is the position of a host in an Ingress: the index of a rule, or one of the places below.
 type hostPlace int
 
 const (
@@ -77,7 +77,7 @@ const (
 	defaultBackend
 )
 
-// String is the field, as users write it.
+// String returns the field, as users write it.
 func (p hostPlace) String() string {
 	switch p {
 	case noRules:
@@ -88,7 +88,7 @@ func (p hostPlace) String() string {
 	return "spec.rules[" + strconv.Itoa(int(p)) + "].host"
 }
 
-// every begins the sentences about what stands for every host.
+// every returns the beginning of a sentence about what stands for every host.
 func (p hostPlace) every() string {
 	if p == defaultBackend {
 		return "serves every host that no rule names"
@@ -96,7 +96,7 @@ func (p hostPlace) every() string {
 	return "no host is set, which means every host"
 }
 
-// setOne ends those of them that ask for a host.
+// setOne returns the end of a sentence that requires a host.
 func (p hostPlace) setOne() string {
 	if p == defaultBackend {
 		return "; name hosts in spec.rules instead"
@@ -104,33 +104,32 @@ func (p hostPlace) setOne() string {
 	return "; set one"
 }
 
-// steps is how many steps it takes to look a host up: one for each few labels.
+// steps returns how many steps it takes to look the host up: one for each eight bytes of its name.
 func (h *ingressHost) steps() int { return 1 + len(h.Name)/8 }
 
-// identity is that of a finding about the host.
+// identity returns the identity of a finding about the host.
 func (h *ingressHost) identity(check string) identity { return hostIdentity(check, h.HostPattern) }
 
-// hostIdentity is the identity of a finding about a host.
+// hostIdentity returns the identity of a finding about a host.
 func hostIdentity(check string, host match.HostPattern) identity {
 	return identity{check: check, value: host.Name, depth: host.Depth}
 }
 
-// hostLookup asks a set about one host of an Ingress after the other. It remembers the last domain all of which is covered, in
-// which the next host mostly lies too. One that is not covered is looked for each time: it is found fault with, which costs more.
+// hostLookup looks the hosts of an Ingress up in a set, one after the other. It caches the last domain, since most hosts
+// of an Ingress are in one.
 type hostLookup struct {
 	set     *match.HostSet
 	domain  string
-	covered bool // whether a pattern covers every host one label below domain
+	covered bool // a pattern covers every host one label below domain
 }
 
-// has says whether a pattern of the set covers every host that h stands for.
-func (l *hostLookup) has(h *ingressHost) bool {
-	return l.covered && h.Depth == match.HostItself && h.domain == l.domain || l.ask(h)
-}
-
-func (l *hostLookup) ask(h *ingressHost) (ok bool) {
+// find looks up whether a pattern of the set covers every host that h stands for.
+func (l *hostLookup) find(h *ingressHost) bool {
+	if l.covered && h.Depth == match.HostItself && h.domain == l.domain {
+		return true
+	}
 	if h.Depth != match.HostItself || l.set.Has(h.HostPattern) {
-		_, ok = l.set.Covers(h.HostPattern)
+		_, ok := l.set.Covers(h.HostPattern)
 		return ok
 	}
 	l.domain = h.domain

@@ -8,17 +8,17 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// hostRules is the field hosts of an ingresses entry. Hosts are compared as DNS compares them; patterns are described
-// at hostPattern. A rule without a host answers for every host, and so does a default backend, alone or beside rules.
+// hostRules is the field hosts of an ingresses entry. Hosts are compared as DNS compares them, by match.HostPattern. A
+// rule without a host stands for every host, and so does a default backend, alone or beside rules.
 type hostRules struct {
 	// Required: true means that each rule of an Ingress must name a host, and that there must be a rule.
 	Required bool `yaml:"required"`
-	// Allowed lists what hosts may be: ["*.apps.example.com"]. A wildcard host passes only if everything that it
-	// covers passes, and so does an absent one. [] means that no host passes.
+	// Allowed lists the hosts that pass: ["*.apps.example.com"]. A wildcard host passes only if every host that it covers
+	// passes, and so does an absent one. [] means that no host passes.
 	Allowed []match.HostPattern `yaml:"allowed"`
-	// Denied lists what hosts must not be. A wildcard host, or an absent one, is denied if anything that it covers is.
+	// Denied lists the hosts that do not pass. A wildcard host, or an absent one, is denied if any host that it covers is.
 	Denied []match.HostPattern `yaml:"denied"`
-	// Wildcards: deny means that hosts must be written out; an absent one counts as a wildcard.
+	// Wildcards: deny means that a host must not be a wildcard; an absent one counts as a wildcard.
 	Wildcards denial `yaml:"wildcards"`
 	// Max is how many different hosts an Ingress may have.
 	Max *int `yaml:"max"`
@@ -79,7 +79,7 @@ func (hostsRequired) find(ing *Ingress, r *report) {
 			return
 		}
 		if h.IsEvery() {
-			if f := r.found(h.identity("hosts.required")); f != nil {
+			if f := r.tryAdd(h.identity("hosts.required")); f != nil {
 				f.Path, f.Reason = h.at.String(), h.at.every()+h.at.setOne()
 			}
 		}
@@ -87,7 +87,7 @@ func (hostsRequired) find(ing *Ingress, r *report) {
 }
 
 // hostsAllowed is hosts.allowed: it finds each host that no pattern covers. A wildcard host passes only if one pattern
-// covers all that it stands for: *.a.example passes by *.a.example and by **.example, but not by x.a.example. An absent
+// covers every host that it stands for: *.a.example passes by *.a.example and by **.example, but not by x.a.example. An absent
 // host, and a default backend, pass only by **.
 type hostsAllowed struct {
 	patterns *match.HostSet
@@ -99,17 +99,17 @@ func newHostsAllowed(patterns []match.HostPattern) hostsAllowed {
 }
 
 func (c hostsAllowed) find(ing *Ingress, r *report) {
-	patterns := hostLookup{set: c.patterns}
+	lookup := hostLookup{set: c.patterns}
 	hosts := r.ingressHosts(ing)
 	for i := range hosts {
 		h := &hosts[i]
 		if !r.spend(h.steps()) {
 			return
 		}
-		if patterns.has(h) {
+		if lookup.find(h) {
 			continue
 		}
-		if f := r.found(h.identity("hosts.allowed")); f != nil {
+		if f := r.tryAdd(h.identity("hosts.allowed")); f != nil {
 			f.Path, f.Reason = h.at.String(), h.at.every()+c.passing
 			if !h.IsEvery() {
 				f.Reason = text.Quote(h.String()) + " is not allowed" + c.passing
@@ -118,11 +118,11 @@ func (c hostsAllowed) find(ing *Ingress, r *report) {
 	}
 }
 
-// hostsDenied is hosts.denied: it finds each host that stands for anything that a pattern covers: *.example is denied
-// by **.example, and also by a.example, for it would answer for that too. An absent host stands for every one.
+// hostsDenied is hosts.denied: it finds each host that stands for any host that a pattern covers: *.example is denied by
+// **.example, and also by a.example, for which it would serve requests too. An absent host stands for every host.
 //
-// A wildcard host stands for one label, as the Ingress specification has it. nginx answers by it for deeper names too:
-// where that matters, hosts.wildcards keeps them out.
+// A wildcard host stands for one label, as the Ingress specification says. nginx serves deeper names by it too: where
+// that matters, hosts.wildcards denies it.
 type hostsDenied struct{ denied *match.HostOverlaps }
 
 func (c hostsDenied) find(ing *Ingress, r *report) {
@@ -136,12 +136,13 @@ func (c hostsDenied) find(ing *Ingress, r *report) {
 		if how == match.NoOverlap {
 			continue
 		}
-		if f := r.found(h.identity("hosts.denied")); f != nil {
+		if f := r.tryAdd(h.identity("hosts.denied")); f != nil {
 			f.Path, f.Reason = h.at.String(), c.reason(h, by, how)
 		}
 	}
 }
 
+// reason returns the sentence about a host that is denied by a pattern.
 func (c hostsDenied) reason(h *ingressHost, by match.HostPattern, how match.HostOverlap) string {
 	switch how {
 	case match.OverlapEvery:
@@ -166,7 +167,7 @@ func (hostsWildcards) find(ing *Ingress, r *report) {
 		if h.Depth == match.HostItself {
 			continue
 		}
-		f := r.found(h.identity("hosts.wildcards"))
+		f := r.tryAdd(h.identity("hosts.wildcards"))
 		switch {
 		case f == nil:
 		case h.IsEvery():
@@ -182,7 +183,7 @@ type hostsMax int
 
 func (c hostsMax) find(ing *Ingress, r *report) {
 	if len(ing.Rules) < int(c) {
-		return // at most one host for each rule, and one for a default backend: not worth counting
+		return // at most one host for each rule, and one for a default backend: no need to count
 	}
 	if n := r.differentHosts(ing); n > int(c) {
 		r.add(identity{check: "hosts.max", count: n}, "spec.rules",

@@ -24,7 +24,7 @@ func TestHostLookup(t *testing.T) {
 		}
 		lookup := hostLookup{set: set}
 		for i, host := range parseHosts(ing) {
-			if _, want := set.Covers(host.HostPattern); lookup.has(&host) != want {
+			if _, want := set.Covers(host.HostPattern); lookup.find(&host) != want {
 				t.Fatalf("set %v, hosts %v: host %d is covered: %t", chosen, ing.Rules, i, want)
 			}
 		}

@@ -13,11 +13,10 @@ import (
 
 // ingressNginxRules is the field ingressNginx of an ingresses entry.
 type ingressNginxRules struct {
-	// MaxRisk is the highest risk that an annotation may have: Low, Medium or High. The project itself publishes a
-	// risk for each of its annotations; one that it does not list counts as Critical.
+	// MaxRisk is the highest risk that an annotation may have: Low, Medium or High. The project publishes a risk for each
+	// of its annotations; one that it does not list counts as Critical.
 	MaxRisk nginxRisk `yaml:"maxRisk,required"`
-	// Prefix is what the controller's annotations begin with, where its flag --annotations-prefix says so.
-	// Absent: nginx.ingress.kubernetes.io.
+	// Prefix is the value of the controller's flag --annotations-prefix. Absent: nginx.ingress.kubernetes.io.
 	Prefix annotationPrefix `yaml:"prefix"`
 }
 
@@ -43,7 +42,7 @@ func (n *ingressNginxRules) checks() []check[Ingress] {
 // annotationPrefix is the part of an annotation's key before the slash.
 type annotationPrefix string
 
-// UnmarshalText refuses what cannot stand before the slash.
+// UnmarshalText refuses a text that cannot be a prefix: it must be a DNS name.
 func (p *annotationPrefix) UnmarshalText(b []byte) error {
 	if err := match.CheckHostName(string(b)); err != nil {
 		return fmt.Errorf("%s is not a prefix of annotations: %w", text.Quote(b), err)
@@ -53,7 +52,7 @@ func (p *annotationPrefix) UnmarshalText(b []byte) error {
 }
 
 // ingressNginxMaxRisk is ingressNginx.maxRisk: it finds each annotation of ingress-nginx whose published risk is
-// above the limit. A changed value of such an annotation is a new finding.
+// above the limit. A changed value of such an annotation is an introduced finding.
 type ingressNginxMaxRisk struct {
 	prefix string // with its slash
 	limit  nginxRisk
@@ -72,7 +71,7 @@ func (c ingressNginxMaxRisk) find(ing *Ingress, r *report) {
 		if risk <= c.limit {
 			continue
 		}
-		if f := r.found(a.identity("ingressNginx.maxRisk")); f != nil {
+		if f := r.tryAdd(a.identity("ingressNginx.maxRisk")); f != nil {
 			found := "has the risk " + risk.String()
 			if !known {
 				found = "is not in ingress-nginx's list of risks, so it counts as " + risk.String()
@@ -82,7 +81,7 @@ func (c ingressNginxMaxRisk) find(ing *Ingress, r *report) {
 	}
 }
 
-// nginxRisk is how much harm an annotation of ingress-nginx can do, in the words of the project.
+// nginxRisk is the risk of an annotation of ingress-nginx, in the words of the project.
 type nginxRisk uint8
 
 const (
@@ -113,8 +112,8 @@ func (n *nginxRisk) UnmarshalText(b []byte) error {
 //go:embed data/ingress-nginx-annotation-risks.txt
 var nginxRisks string
 
-// nginxRiskOf looks an annotation up by its name without prefix. One that the list does not know is Critical: a newer
-// version of the controller may give it any power.
+// nginxRiskOf returns the risk of an annotation by its name without prefix. One that is not in the list is Critical: a
+// newer version of the controller may give it any power.
 func nginxRiskOf(name string) (risk nginxRisk, known bool) {
 	risk, known = nginxRiskTable()[name]
 	if !known {
@@ -123,7 +122,7 @@ func nginxRiskOf(name string) (risk nginxRisk, known bool) {
 	return risk, known
 }
 
-// nginxRiskTable is the list by name, read on first use.
+// nginxRiskTable returns the list by name, parsed on first use.
 var nginxRiskTable = sync.OnceValue(func() map[string]nginxRisk {
 	risks := map[string]nginxRisk{}
 	for line := range strings.Lines(nginxRisks) {

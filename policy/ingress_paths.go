@@ -14,26 +14,26 @@ import (
 )
 
 // pathRules is the field paths of an ingresses entry. A finding about a path is identified by its host and path: a
-// path that was tolerated on one host is new on another.
+// pre-existing finding on one host exempts no other host.
 type pathRules struct {
-	// Types lists the path types that may be used: [Exact, Prefix]. What ImplementationSpecific means is up to the
-	// controller; ingress-nginx takes regular expressions there, and the advice about CVE-2026-24512 is to deny it
-	// until the controller is fixed.
+	// Types lists the path types that may be used: [Exact, Prefix]. What ImplementationSpecific means depends on the
+	// controller; ingress-nginx reads regular expressions there, and the advisory of CVE-2026-24512 is to deny it until
+	// the controller is fixed.
 	Types []pathType `yaml:"types"`
 	// Denied lists what a path must not contain, upper or lower case: ["/admin"].
 	Denied []pathPart `yaml:"denied"`
 	// DeniedPatterns lists regular expressions that must not cover a whole path: ["/v[0-9]+/internal(/.*)?"].
 	DeniedPatterns []match.Regex `yaml:"deniedPatterns"`
-	// UnsafeCharacters: deny means that a path must hold none of the characters by which it can break out of its
-	// place in a controller's configuration (CVE-2026-24512 and its like): quotes, backslash, braces, semicolon,
-	// number sign, white space and control characters.
+	// UnsafeCharacters: deny means that a path must contain none of the characters by which it can inject configuration
+	// into a controller (CVE-2026-24512 and similar): quotes, backslash, braces, semicolon, number sign, white space and
+	// control characters.
 	UnsafeCharacters denial `yaml:"unsafeCharacters"`
 }
 
 // pathType is the type of a path, as networking.k8s.io/v1 has it.
 type pathType string
 
-// UnmarshalText accepts the types that there are.
+// UnmarshalText accepts the three types of the API.
 func (t *pathType) UnmarshalText(b []byte) error {
 	switch s := string(b); s {
 	case "Exact", "Prefix", "ImplementationSpecific":
@@ -43,7 +43,7 @@ func (t *pathType) UnmarshalText(b []byte) error {
 	return fmt.Errorf("%s is not a path type: write Exact, Prefix or ImplementationSpecific", text.Quote(b))
 }
 
-// pathPart is a part of a path, without regard to upper and lower case.
+// pathPart is a part of a path, in lower case.
 type pathPart string
 
 // UnmarshalText refuses the empty part, which every path contains.
@@ -61,7 +61,7 @@ func (p *pathRules) Validate() error {
 	faults.Add(refuseEmpty("denied", p.Denied))
 	faults.Add(refuseEmpty("deniedPatterns", p.DeniedPatterns))
 	for _, x := range p.DeniedPatterns {
-		// Whoever writes _by_lua means .*_by_lua.*, and nothing would tell that no path is denied by it.
+		// A user who writes _by_lua means .*_by_lua.*: without an error the entry would silently deny no path.
 		if prefix := x.Prefix(); prefix != "" && prefix[0] != '/' {
 			faults.Fieldf("deniedPatterns", "%s covers no path: it is compared with the whole path, "+
 				"which begins with /; write .*%[1]s.* for a part, or use denied", &x)
@@ -93,7 +93,7 @@ func (p *pathRules) checks() []check[Ingress] {
 	return checks
 }
 
-// ingressPaths returns every path of an Ingress, prepared once for all rules.
+// ingressPaths returns every path of an Ingress.
 func (r *report) ingressPaths(ing *Ingress) []pathPlace {
 	if r.paths != nil {
 		return r.paths
@@ -115,7 +115,7 @@ func (r *report) ingressPaths(ing *Ingress) []pathPlace {
 	return r.paths
 }
 
-// pathPlace is a path of an Ingress and where it stands.
+// pathPlace is a path of an Ingress and its position.
 type pathPlace struct {
 	*IngressPath
 	host match.HostPattern
@@ -125,7 +125,7 @@ type pathPlace struct {
 	folded string // see lower
 }
 
-// lower returns the path in lower case, made once for all rules.
+// lower returns the path in lower case, computed on first use.
 func (p *pathPlace) lower() string {
 	if p.folded == "" {
 		p.folded = match.LowerASCII(p.Path)
@@ -133,20 +133,20 @@ func (p *pathPlace) lower() string {
 	return p.folded
 }
 
-// field names a field of the path, path or pathType.
+// field returns the path of a field of the element: path or pathType.
 func (p *pathPlace) field(name string) string {
 	return "spec.rules[" + strconv.Itoa(p.rule) + "].http.paths[" + strconv.Itoa(p.path) + "]." + name
 }
 
-// identity is that of a finding about a path.
+// identity returns the identity of a finding about the path.
 func (p *pathPlace) identity(check string) identity {
 	id := hostIdentity(check, p.host)
 	id.detail = p.Path
 	return id
 }
 
-// identityOfType is that of a finding about the type of a path. What offends is the type together with the path, so that
-// an old path of a denied type makes no room for another one.
+// identityOfType returns the identity of a finding about the type of the path. It has the path too: a pre-existing path of
+// a denied type exempts no other path.
 func (p *pathPlace) identityOfType(check string) identity {
 	id := p.identity(check)
 	id.use = p.Type
@@ -169,7 +169,7 @@ func (c pathsTypes) find(ing *Ingress, r *report) {
 		if slices.Contains(c.allowed, pathType(p.Type)) {
 			continue
 		}
-		if f := r.found(p.identityOfType("paths.types")); f != nil {
+		if f := r.tryAdd(p.identityOfType("paths.types")); f != nil {
 			f.Path, f.Reason = p.field("pathType"), "no type is set"+c.passing
 			if p.Type != "" {
 				f.Reason = text.Quote(p.Type) + " is not allowed" + c.passing
@@ -178,7 +178,7 @@ func (c pathsTypes) find(ing *Ingress, r *report) {
 	}
 }
 
-// pathsDeniedPatterns is paths.deniedPatterns: it finds each path that one of the regular expressions covers from its
+// pathsDeniedPatterns is paths.deniedPatterns: it finds each path that one of the regular expressions matches from its
 // first character to its last.
 type pathsDeniedPatterns []match.Regex
 
@@ -193,7 +193,7 @@ func (c pathsDeniedPatterns) find(ing *Ingress, r *report) {
 			if !c[j].Match(p.Path) {
 				continue
 			}
-			if f := r.found(p.identity("paths.deniedPatterns")); f != nil {
+			if f := r.tryAdd(p.identity("paths.deniedPatterns")); f != nil {
 				f.Path, f.Reason = p.field("path"), text.Quote(p.Path)+" matches "+c[j].String()+", which is denied"
 			}
 			break
@@ -201,22 +201,21 @@ func (c pathsDeniedPatterns) find(ing *Ingress, r *report) {
 	}
 }
 
-// pathsUnsafeCharacters is paths.unsafeCharacters: it finds each path that holds a character by which it can end its
-// place in a controller's configuration and go on as configuration of its own (CVE-2026-24512, kubernetes issue 136678,
-// before it CVE-2021-25745, CVE-2021-25748 and CVE-2022-4886). ingress-nginx writes a path into nginx.conf (buildLocation
-// in its internal/ingress/controller/template) as
+// pathsUnsafeCharacters is paths.unsafeCharacters: it finds each path that contains a character by which it can end its
+// directive in a controller's configuration and inject others (CVE-2026-24512, kubernetes issue 136678, before it
+// CVE-2021-25745, CVE-2021-25748 and CVE-2022-4886). ingress-nginx writes a path into nginx.conf (buildLocation in its
+// internal/ingress/controller/template) as
 //
 //	location /path {          with = in front for Exact
-//	location ~* "^/path" {    on a host of which any Ingress asks for regular expressions
+//	location ~* "^/path" {    on a host for which any Ingress enables regular expressions
 //
-// The first is ended by white space, { or ; and ; and } go on; # hides the rest of the line; quotes begin a string.
-// The second is ended by a quote, and a backslash at the end swallows the quote that should end it. Control characters
-// have no place in a path at all.
+// White space, { or ; end the first, and ; and } continue; # hides the rest of the line; quotes begin a string. A quote
+// ends the second, and a backslash at the end escapes the quote that should end it. No path needs a control character.
 //
 // The dollar sign is not among them: it ends nothing, and ingress-nginx's own example of rewriting needs it:
-// /something(/|$)(.*). What a pattern loses can be written otherwise: [.] for \. and [0-9][0-9] for [0-9]{2}.
-// The option strict-validate-path-type of ingress-nginx is stricter for Exact and Prefix (letters, digits and -_./
-// only) but lets everything pass in ImplementationSpecific: for that there is paths.types.
+// /something(/|$)(.*). A regular expression without these characters is [.] for \. and [0-9][0-9] for [0-9]{2}. The
+// option strict-validate-path-type of ingress-nginx is stricter for Exact and Prefix (letters, digits and -_./ only) but
+// does not check ImplementationSpecific: paths.types does.
 type pathsUnsafeCharacters struct{}
 
 func (pathsUnsafeCharacters) find(ing *Ingress, r *report) {
@@ -229,7 +228,7 @@ func (pathsUnsafeCharacters) find(ing *Ingress, r *report) {
 		if !strings.ContainsFunc(p.Path, isUnsafeInPath) {
 			continue
 		}
-		if f := r.found(p.identity("paths.unsafeCharacters")); f != nil {
+		if f := r.tryAdd(p.identity("paths.unsafeCharacters")); f != nil {
 			f.Path, f.Reason = p.field("path"), text.Quote(p.Path)+" contains "+unsafeIn(p.Path)+
 				", which can get out into the controller's configuration (CVE-2026-24512); leave it out"
 		}
@@ -244,9 +243,9 @@ func isUnsafeInPath(c rune) bool {
 	return unicode.IsSpace(c) || unicode.IsControl(c)
 }
 
-// unsafeIn lists the unsafe characters of a path, each once, as far as a sentence's worth of the path has them.
+// unsafeIn lists the unsafe characters of a path, each once. It reads a bounded part of the path.
 func unsafeIn(path string) string {
-	const most = 1024 // bytes from the first of them on
+	const most = 1024 // bytes, from the first unsafe character on
 	path = path[strings.IndexFunc(path, isUnsafeInPath):]
 	path = path[:min(len(path), most)]
 	seen := map[rune]bool{}

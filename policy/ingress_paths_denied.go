@@ -7,37 +7,37 @@ import (
 )
 
 // pathsDenied is paths.denied: it finds each path that contains one of the parts. Upper and lower case make no
-// difference: some controllers compare so (ingress-nginx does for regular expressions), and a list that /Admin
-// walks around denies little.
+// difference: some controllers ignore case (ingress-nginx does in regular expressions), and /Admin must not pass a list
+// that denies /admin.
 //
-// A path may also be a pattern, of which it cannot be told what it matches: /[a]dmin. So where a controller may take it
-// for one, it is found if it holds one of the characters of patterns: where its type is neither Exact nor Prefix, and on
-// an Ingress with an annotation use-regex or rewrite-target, by which ingress-nginx takes all of its paths for regular
-// expressions. A dot there stands for any character, and is compared as such.
+// A path may also be a regular expression, which can match what it does not contain: /[a]dmin. Where a controller may
+// read it as one, a path with a character that is special in regular expressions is found: where its type is neither
+// Exact nor Prefix, and on an Ingress with an annotation use-regex or rewrite-target, by which ingress-nginx reads all of
+// its paths as regular expressions. There a dot is compared as any character.
 type pathsDenied []pathPart
 
 func (c pathsDenied) find(ing *Ingress, r *report) {
 	paths := r.ingressPaths(ing)
-	patterns := r.hasPatterns(ing)
+	syntax := r.pathSyntax(ing)
 	for i := range paths {
 		p := &paths[i]
 		if !r.spend(stepsOf(len(c), p.Path)) {
 			return
 		}
-		if part, denied := c.within(p.lower()); denied {
-			if f := r.found(p.identity("paths.denied")); f != nil {
+		if part, denied := c.partOf(p.lower()); denied {
+			if f := r.tryAdd(p.identity("paths.denied")); f != nil {
 				f.Path, f.Reason = p.field("path"), text.Quote(p.Path)+" contains "+text.Quote(string(part))+", which is denied"
 			}
 			continue
 		}
-		if patterns || p.Type != "Exact" && p.Type != "Prefix" {
-			c.findPattern(p, r)
+		if syntax == regexPaths || p.Type != "Exact" && p.Type != "Prefix" {
+			c.findRegex(p, r)
 		}
 	}
 }
 
-// within returns the first of the parts that stands in a path in lower case.
-func (c pathsDenied) within(path string) (pathPart, bool) {
+// partOf returns the first of the parts that a path in lower case contains.
+func (c pathsDenied) partOf(path string) (pathPart, bool) {
 	for _, part := range c {
 		if strings.Contains(path, string(part)) {
 			return part, true
@@ -46,11 +46,11 @@ func (c pathsDenied) within(path string) (pathPart, bool) {
 	return "", false
 }
 
-// findPattern finds a path that may match what is denied as a pattern.
-func (c pathsDenied) findPattern(p *pathPlace, r *report) {
+// findRegex finds a path that, as a regular expression, may match a denied part.
+func (c pathsDenied) findRegex(p *pathPlace, r *report) {
 	const special = `[](){}*+?|^$\`
 	if i := strings.IndexAny(p.Path, special); i >= 0 {
-		if f := r.found(p.identity("paths.denied")); f != nil {
+		if f := r.tryAdd(p.identity("paths.denied")); f != nil {
 			f.Path, f.Reason = p.field("path"), text.Quote(p.Path)+" may be taken for a pattern, because of "+
 				text.QuoteRune(rune(p.Path[i]))+", so what it matches cannot be told from "+text.Quote(string(c[0]))+
 				", which is denied; write pathType Exact or Prefix, without use-regex and rewrite-target"
@@ -67,7 +67,7 @@ func (c pathsDenied) findPattern(p *pathPlace, r *report) {
 		if !containsWithDots(p.lower(), string(part)) {
 			continue
 		}
-		if f := r.found(p.identity("paths.denied")); f != nil {
+		if f := r.tryAdd(p.identity("paths.denied")); f != nil {
 			f.Path, f.Reason = p.field("path"), text.Quote(p.Path)+" as a pattern, in which a dot is any character, contains "+
 				text.Quote(string(part))+", which is denied"
 		}
@@ -75,21 +75,30 @@ func (c pathsDenied) findPattern(p *pathPlace, r *report) {
 	}
 }
 
-// hasPatterns reports whether ingress-nginx takes all paths of an Ingress for regular expressions. The prefix of its
-// annotations can be chosen, so any counts.
-func (r *report) hasPatterns(ing *Ingress) bool {
-	if r.patterns == nil && r.spend(len(ing.Annotations)) {
-		r.patterns = new(false)
+// pathSyntax is how ingress-nginx reads the paths of an Ingress.
+type pathSyntax uint8
+
+const (
+	unknownPaths pathSyntax = iota
+	literalPaths
+	regexPaths
+)
+
+// pathSyntax returns how ingress-nginx reads all paths of an Ingress, from the keys of its annotations. Their prefix is an
+// option of the controller, so any prefix counts.
+func (r *report) pathSyntax(ing *Ingress) pathSyntax {
+	if r.syntax == unknownPaths && r.spend(len(ing.Annotations)) {
+		r.syntax = literalPaths
 		for key := range ing.Annotations {
 			if strings.HasSuffix(key, "/use-regex") || strings.HasSuffix(key, "/rewrite-target") {
-				*r.patterns = true
+				r.syntax = regexPaths
 			}
 		}
 	}
-	return r.patterns != nil && *r.patterns
+	return r.syntax
 }
 
-// containsWithDots reports whether part stands in a path in which each dot stands for any character.
+// containsWithDots reports whether a path contains part, where each dot of the path matches any character.
 func containsWithDots(path, part string) bool {
 	for start := 0; start+len(part) <= len(path); start++ {
 		matched := 0

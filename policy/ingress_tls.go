@@ -14,8 +14,8 @@ type tlsRules struct {
 	Required bool `yaml:"required"`
 	// CoversHosts: true means that spec.tls must name each host of an Ingress, or the wildcard one label above it.
 	CoversHosts bool `yaml:"coversHosts"`
-	// AllowHTTP: deny means that plain HTTP must be switched off by the annotation kubernetes.io/ingress.allow-http:
-	// "false". It is a convention of some controllers, GKE's among them; others do not know it.
+	// AllowHTTP: deny means that the annotation kubernetes.io/ingress.allow-http: "false" must disable plain HTTP. Some
+	// controllers support it, among them GKE's; others ignore it.
 	AllowHTTP denial `yaml:"allowHTTP"`
 }
 
@@ -53,10 +53,10 @@ func (tlsRequired) find(ing *Ingress, r *report) {
 	}
 }
 
-// tlsCoversHosts is tls.coversHosts: it finds each host that spec.tls names neither as it is nor by a wildcard one
-// label above it, as certificates have them (RFC 6125): *.example covers a.example, but not b.a.example. An element of
-// spec.tls without hosts means the controller's own certificate: what that covers is not known here, so it covers
-// nothing. Without spec.tls no host is covered, and an absent host and a default backend cannot be.
+// tlsCoversHosts is tls.coversHosts: it finds each host that spec.tls names neither itself nor by a wildcard one label
+// above it, as certificates do (RFC 6125): *.example covers a.example, but not b.a.example. An element of spec.tls
+// without hosts means the controller's own certificate, whose hosts are unknown here: it covers nothing. Without spec.tls
+// no host is covered; an absent host and a default backend never are.
 type tlsCoversHosts struct{}
 
 func (tlsCoversHosts) find(ing *Ingress, r *report) {
@@ -70,19 +70,19 @@ func (tlsCoversHosts) find(ing *Ingress, r *report) {
 		if _, ok := certificates.hosts.Covers(h.HostPattern); ok {
 			continue
 		}
-		if f := r.found(h.identity("tls.coversHosts")); f != nil {
+		if f := r.tryAdd(h.identity("tls.coversHosts")); f != nil {
 			f.Path, f.Reason = h.at.String(), certificates.uncovered(h)
 		}
 	}
 }
 
-// tlsCoverage is what is known of the certificates of an Ingress.
+// tlsCoverage is what spec.tls of an Ingress covers.
 type tlsCoverage struct {
 	hosts   *match.HostSet
-	unnamed string // ends the sentences when an element of spec.tls names no host
+	unnamed string // the end of the sentences if an element of spec.tls names no host
 }
 
-// tlsCoverage returns what is known of the certificates of an Ingress, prepared once for all rules.
+// tlsCoverage returns what spec.tls of an Ingress covers.
 func (r *report) tlsCoverage(ing *Ingress) *tlsCoverage {
 	if r.coverage != nil {
 		return r.coverage
@@ -111,7 +111,7 @@ func (r *report) tlsCoverage(ing *Ingress) *tlsCoverage {
 	return c
 }
 
-// uncovered says what is missing for a host.
+// uncovered returns the sentence about a host that is not covered.
 func (c *tlsCoverage) uncovered(h *ingressHost) string {
 	if h.Depth == match.LabelsBelow {
 		return h.at.every() + "; no certificate covers that" + strings.Replace(h.at.setOne(), ";", ",", 1)
@@ -123,11 +123,11 @@ func (c *tlsCoverage) uncovered(h *ingressHost) string {
 	return reason + c.unnamed
 }
 
-// allowHTTPAnnotation tells some controllers not to serve plain HTTP beside TLS.
+// allowHTTPAnnotation makes some controllers serve no plain HTTP beside TLS.
 const allowHTTPAnnotation = "kubernetes.io/ingress.allow-http"
 
 // tlsAllowHTTP is tls.allowHTTP: it finds an Ingress whose annotation kubernetes.io/ingress.allow-http is not exactly
-// "false": controllers serve plain HTTP when it is absent, and do not agree on other spellings.
+// "false": controllers serve plain HTTP where it is absent, and differ in other spellings.
 type tlsAllowHTTP struct{}
 
 func (tlsAllowHTTP) find(ing *Ingress, r *report) {
@@ -139,7 +139,7 @@ func (tlsAllowHTTP) find(ing *Ingress, r *report) {
 	if set {
 		found = "is " + text.Quote(value)
 	}
-	// No value: whatever it says instead, the fault is the same.
+	// The identity has no value: every other value is the same finding.
 	r.add(identity{check: "tls.allowHTTP"}, annotationPath(allowHTTPAnnotation),
 		found+`; set it to "false", so that plain HTTP is not served`)
 }

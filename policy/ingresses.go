@@ -7,12 +7,12 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// ingressesEntry is one entry of ingresses: a rule for Ingresses. Each field below is a block of checks; one that is
-// absent checks nothing, and at least one must be there. Every check answers for itself, also where another one finds
-// the same fault: else fixing a fault by half could look like a new one to the ratchet.
+// ingressesEntry is an entry of ingresses: a rule for Ingresses. Each field below is a block of checks; an absent one
+// checks nothing, and at least one is required. Checks are independent: each reports a fault that another one reports
+// too, since otherwise fixing half of it could look like an introduced finding to the ratchet.
 type ingressesEntry struct {
 	ruleHeader
-	// Hosts: which hosts an Ingress may answer for.
+	// Hosts: which hosts an Ingress may serve.
 	Hosts *hostRules `yaml:"hosts"`
 	// TLS: whether it must be served by TLS.
 	TLS *tlsRules `yaml:"tls"`
@@ -22,9 +22,9 @@ type ingressesEntry struct {
 	Paths *pathRules `yaml:"paths"`
 	// Annotations: which annotations it may or must have.
 	Annotations *annotationRules `yaml:"annotations"`
-	// IngressNginx: what only concerns the controller ingress-nginx.
+	// IngressNginx: what concerns the controller ingress-nginx alone.
 	IngressNginx *ingressNginxRules `yaml:"ingressNginx"`
-	// DefaultBackend: deny means that spec.defaultBackend must not be there.
+	// DefaultBackend: deny means that spec.defaultBackend must be absent.
 	DefaultBackend denial `yaml:"defaultBackend"`
 }
 
@@ -59,8 +59,8 @@ func (e *ingressesEntry) checks() []check[Ingress] {
 	)
 }
 
-// defaultBackendDenied is defaultBackend: it finds an Ingress with spec.defaultBackend, which gets what no rule of any
-// Ingress of its controller asks for: other teams' mistyped hosts and paths.
+// defaultBackendDenied is defaultBackend: it finds an Ingress with spec.defaultBackend, which receives the requests
+// that no rule of any Ingress of its controller matches: other teams' mistyped hosts and paths.
 type defaultBackendDenied struct{}
 
 func (defaultBackendDenied) find(ing *Ingress, r *report) {

@@ -2,53 +2,57 @@ package policy
 
 import "github.com/evergate/evergate/policy/internal/match"
 
-// check is one question that a rule asks of an object. Its type's doc comment is its specification.
+// check is one check of a rule. The doc comment of its type is its specification: the fields that it reads and what
+// passes.
 type check[T any] interface {
+	// find reports what does not pass in obj.
 	find(obj *T, r *report)
 }
 
-// rule is an entry that judges, compiled.
+// rule is a compiled entry of pods, ingresses or services.
 type rule[T any] struct {
 	ruleHeader
 	checks []check[T]
 }
 
-// report takes what checks find in one object, and keeps what several of them need to know of it.
+// report takes the findings of checks in one object, and holds what several checks need: each is parsed on first use,
+// once for all rules.
 type report struct {
 	effort  *Effort
-	subject *subject // who wrote the object
-	// enough ends the loops of checks: judging has ended.
-	enough bool
-	// take is called for each finding. It returns the finding to be filled in with path and reason, or nil where the sentence
-	// is not needed.
-	take func(id identity) *Finding
+	subject *subject // the object and the user of the request, as selectors see them
+	// done ends the loops of checks, since judging has ended.
+	done bool
+	// collect is called for each finding. It returns the finding for the check to fill in with path and reason, or nil where
+	// the sentence is not needed.
+	collect func(id identity) *Finding
 
-	hosts       []ingressHost      // see ingressHosts
-	coverage    *tlsCoverage       // see tlsCoverage
-	different   int                // see differentHosts
-	paths       []pathPlace        // see ingressPaths
-	annotations []annotation       // see sortedAnnotations
-	external    *match.HostPattern // see externalName
-	addresses   []address          // see externalIPs
-	points      []address          // see statusIPs
-	ranges      []sourceRange      // see sourceRanges
-	patterns    *bool              // see hasPatterns
+	hosts             []ingressHost      // see ingressHosts
+	coverage          *tlsCoverage       // see tlsCoverage
+	hostCount         int                // see differentHosts
+	paths             []pathPlace        // see ingressPaths
+	annotations       []annotation       // see sortedAnnotations
+	externalHost      *match.HostPattern // see externalName
+	externalAddresses []address          // see externalIPs
+	statusAddresses   []address          // see statusIPs
+	sourceRangeList   []sourceRange      // see sourceRanges
+	syntax            pathSyntax         // see pathSyntax
 }
 
-// spend counts n steps and returns whether the check may go on. Each loop over what an object holds calls it.
-func (r *report) spend(n int) bool { return !r.enough && r.effort.spend(n) }
+// spend counts n steps and reports whether the check may continue. Each loop over elements of an object calls it.
+func (r *report) spend(n int) bool { return !r.done && r.effort.spend(n) }
 
-// found adds a finding. It returns the finding to be filled in with path and reason; nil where the sentence is not needed.
-func (r *report) found(id identity) *Finding { return r.take(id) }
+// tryAdd adds a finding and returns it for the check to fill in with path and reason; nil where the sentence is not
+// needed.
+func (r *report) tryAdd(id identity) *Finding { return r.collect(id) }
 
-// add is found for a finding whose sentence costs nothing to make.
+// add is tryAdd for a finding whose sentence costs little to format.
 func (r *report) add(id identity, path, reason string) {
-	if f := r.take(id); f != nil {
+	if f := r.collect(id); f != nil {
 		f.Path, f.Reason = path, reason
 	}
 }
 
-// object is what every judged type is: something with metadata.
+// object is a pointer to a judged type: all of them have metadata.
 type object[T any] interface {
 	*T
 	meta() *Meta
@@ -59,20 +63,22 @@ func (m *Meta) meta() *Meta { return m }
 // judging is the judging of one object by the rules of its kind.
 type judging[T any] struct {
 	report
-	obj, old *T
-	oldSub   subject
-	before   report // of old
-	ledger   ledger // what the check that is asked has found in old
-	recorded bool   // the ledger is that of the check
-	findings findings
+	obj, old   *T // old is the object before an update; nil when there is none
+	oldSubject subject
+	oldReport  report
+	findings   findings
 
-	at    int // of the rule that is asked
+	// The rule and the check that are evaluated.
+	at    int // of the rule in its ruleset
 	rule  *rule[T]
 	check check[T]
+
+	ledger      ledger // of what check finds in old
+	ledgerReady bool   // ledger is filled
 }
 
-// judge asks every rule that applies about obj. An update (old is not nil) is answerable only for what it introduces. An
-// error means that the object was not judged to its end, and is one that Effort documents.
+// judge evaluates every rule that applies to obj. With old, which an update replaces, a finding that old has too is
+// marked as pre-existing. An error means that the object was not judged to its end; Effort documents which ones there are.
 func judge[T any, P object[T]](s *ruleset[T], a Attributes, obj, old *T, e *Effort) ([]Finding, error) {
 	if e == nil {
 		e = new(Effort)
@@ -83,86 +89,87 @@ func judge[T any, P object[T]](s *ruleset[T], a Attributes, obj, old *T, e *Effo
 	}
 	j := judging[T]{report: report{effort: e}, obj: obj, old: old}
 	sub := newSubject(a, P(obj).meta(), e)
-	j.take, j.subject = j.keep, &sub
+	j.collect, j.subject = j.keep, &sub
 	if old != nil {
-		j.oldSub = newSubject(a, P(old).meta(), e)
-		j.before = report{effort: e, take: j.record, subject: &j.oldSub}
+		j.oldSubject = newSubject(a, P(old).meta(), e)
+		j.oldReport = report{effort: e, collect: j.recordOld, subject: &j.oldSubject}
 	}
-	for mode := s.strictest; mode > Off && !j.enough; mode-- {
+	for mode := s.strictest; mode > Off && !j.done; mode-- {
 		for _, i := range candidates {
-			if rule := &s.rules[i]; rule.Mode == mode && j.spend(1) && rule.skips(&sub).dimension == "" {
-				j.ask(i, rule)
+			if rule := &s.rules[i]; rule.Mode == mode && j.spend(1) && rule.appliesTo(&sub) {
+				j.evaluate(i, rule)
 			}
 		}
 	}
 	return j.findings.list(), e.err
 }
 
-// ask puts all questions of a rule to the object.
-func (j *judging[T]) ask(at int, rule *rule[T]) {
+// evaluate runs all checks of a rule on the object.
+func (j *judging[T]) evaluate(at int, rule *rule[T]) {
 	j.at, j.rule = at, rule
 	for _, c := range rule.checks {
 		if !j.spend(1) {
 			return
 		}
-		j.check, j.recorded = c, false
+		j.check, j.ledgerReady = c, false
 		c.find(j.obj, &j.report)
 	}
 }
 
-// keep takes a finding of the object.
+// keep adds a finding of the object.
 func (j *judging[T]) keep(id identity) *Finding {
-	f := j.findings.tryAdd(j.at, id, j.old != nil && j.existed(id))
+	f := j.findings.tryAdd(j.at, id, j.old != nil && j.findInOld(id))
 	if f != nil {
 		h := &j.rule.ruleHeader
 		f.Rule, f.Check, f.Mode, f.Note = string(h.Name), id.check, h.Mode, string(h.Message)
 	}
-	j.enough = j.findings.full()
+	j.done = j.findings.full()
 	return f
 }
 
-// existed reports whether the object had a finding before the update. Most updates have no finding, and then old is not
-// judged.
-func (j *judging[T]) existed(id identity) bool {
-	if !j.recorded {
-		j.recorded = true
+// findInOld looks a finding up in the object before the update. The check judges that object on first use: most updates
+// have no finding, and cost nothing more.
+func (j *judging[T]) findInOld(id identity) bool {
+	if !j.ledgerReady {
+		j.ledgerReady = true
 		j.ledger.clear()
-		if j.rule.skips(&j.oldSub).dimension == "" {
-			j.check.find(j.old, &j.before)
+		if j.rule.appliesTo(&j.oldSubject) {
+			j.check.find(j.old, &j.oldReport)
 		}
 	}
-	return j.effort.spend(1) && j.ledger.covers(id, j.effort)
+	return j.effort.spend(1) && j.ledger.find(id, j.effort)
 }
 
-// record takes a finding of the object before the update.
-func (j *judging[T]) record(id identity) *Finding {
+// recordOld adds a finding of the object before the update to the ledger.
+func (j *judging[T]) recordOld(id identity) *Finding {
 	if j.effort.spend(ledgerSteps) {
 		j.ledger.add(id)
 	}
 	return nil
 }
 
-// ledgerSteps is how many steps it takes to remember a finding of an old object.
+// ledgerSteps is how many steps it takes to add a finding to the ledger.
 const ledgerSteps = 3
 
-// RuleTrace says of one rule whether it looked at an object, for review --explain.
+// RuleTrace says of one rule whether it applies to an object, for review --explain.
 type RuleTrace struct {
 	Rule     string
 	Mode     Mode
 	Applies  bool
-	Why      string // "applies", or what keeps it from applying
-	Findings int    // how many it had; 0 when it does not apply
+	Why      string // "applies", or why it does not
+	Findings int    // how many it has; 0 when it does not apply
 }
 
+// explain returns a trace of every rule for an object.
 func explain[T any, P object[T]](s *ruleset[T], a Attributes, obj *T) []RuleTrace {
 	sub := newSubject(a, P(obj).meta(), nil)
 	traces := make([]RuleTrace, len(s.rules))
 	for i := range s.rules {
 		rule := &s.rules[i]
-		sk := rule.skips(&sub)
-		t := rule.trace(sk.String())
-		if t.Applies = sk.dimension == ""; t.Applies {
-			r := report{effort: new(Effort), subject: &sub, take: func(identity) *Finding { t.Findings++; return nil }}
+		why, applies := rule.applies(&sub)
+		t := rule.trace(why.String())
+		if t.Applies = applies; applies {
+			r := report{effort: new(Effort), subject: &sub, collect: func(identity) *Finding { t.Findings++; return nil }}
 			for _, c := range rule.checks {
 				c.find(obj, &r)
 			}
@@ -172,8 +179,8 @@ func explain[T any, P object[T]](s *ruleset[T], a Attributes, obj *T) []RuleTrac
 	return traces
 }
 
-// unasked are the traces of an object that no rule is asked about.
-func (s *ruleset[T]) unasked(why string) []RuleTrace {
+// notEvaluated returns the traces of an object for which no rule is evaluated.
+func (s *ruleset[T]) notEvaluated(why string) []RuleTrace {
 	traces := make([]RuleTrace, len(s.rules))
 	for i := range s.rules {
 		traces[i] = s.rules[i].trace(why)
@@ -181,6 +188,7 @@ func (s *ruleset[T]) unasked(why string) []RuleTrace {
 	return traces
 }
 
+// trace returns a trace of the entry that says why.
 func (h *header) trace(why string) RuleTrace {
 	return RuleTrace{Rule: string(h.Name), Mode: h.Mode, Why: why}
 }

@@ -24,7 +24,7 @@ type Limits struct {
 // FileLimits are the limits of a policy that is read from files, by the process that it is for. A platform team with
 // ten thousand mirrors of eleven values each and a thousand rules, or with fifty thousand sources, is far from all of
 // them.
-func FileLimits() Limits {
+func fileLimits() Limits {
 	return Limits{
 		Files:       256,     // a key for each of some hundred teams
 		Bytes:       8 << 20, // eight ConfigMaps; with what parsing takes, below 300 MiB at the worst
@@ -39,7 +39,7 @@ func FileLimits() Limits {
 // ReviewLimits are the limits of a policy that is only reviewed, before it is anywhere: any peer of the server can
 // send one. They are those of files but for its size. Kubernetes allows 1 MiB for all keys of a ConfigMap.
 func ReviewLimits() Limits {
-	l := FileLimits()
+	l := fileLimits()
 	l.Bytes = 1 << 20
 	l.Values = 200_000 // five bytes each; 64 MiB at the worst
 	return l
@@ -74,11 +74,11 @@ func (l Limits) check(files []File, errs *strict.Collector) {
 // comparisons bounds the comparisons of entries and patterns with each other. Their number can grow with the square of the
 // text, and does not where entries have little in common.
 type comparisons struct {
-	ctx   context.Context
-	limit int
-	made  int
-	over  bool // more are needed
-	done  bool // the context is
+	ctx       context.Context
+	limit     int
+	made      int
+	over      bool // more are needed
+	cancelled bool // the context is
 }
 
 // compare counts a comparison and reports whether it may be made.
@@ -89,12 +89,12 @@ func (e *comparisons) spend(n int) bool {
 	if e.made += n; e.made > e.limit {
 		e.over = true
 	}
-	return !e.over && !e.stopped()
+	return !e.over && !e.pollDone()
 }
 
-func (e *comparisons) stopped() bool {
-	e.done = e.done || e.ctx.Err() != nil
-	return e.done
+func (e *comparisons) pollDone() bool {
+	e.cancelled = e.cancelled || e.ctx.Err() != nil
+	return e.cancelled
 }
 
 // errStopped is the error of a load whose context is done.

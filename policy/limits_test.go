@@ -100,7 +100,7 @@ func TestLimits(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			limits := FileLimits()
+			limits := fileLimits()
 			if test.limits != nil {
 				test.limits(&limits)
 			}
@@ -124,7 +124,7 @@ func TestLimitsOfAllFiles(t *testing.T) {
 		"1 patterns": func(l *Limits, n int) { l.Patterns = n },
 	} {
 		for n, want := range map[int]string{1: "the policy has more than " + name, 2: ""} {
-			limits := FileLimits()
+			limits := fileLimits()
 			set(&limits, n)
 			_, err := LoadWithin(t.Context(), limits, file("p"), file("pp"))
 			if got := fmt.Sprint(err); (err != nil) != (want != "") || !strings.Contains(got, want) {
@@ -174,7 +174,7 @@ func TestLoadIsStopped(t *testing.T) {
 	for name, policy := range costlyPolicies() {
 		ctx := &countedContext{Context: t.Context(), cause: cause}
 		file := policyFile("p", policy(200))
-		_, err := LoadWithin(ctx, FileLimits(), file)
+		_, err := LoadWithin(ctx, fileLimits(), file)
 		if errors.Is(err, cause) {
 			t.Errorf("%s: %v before it was stopped", name, err)
 		}
@@ -184,7 +184,7 @@ func TestLoadIsStopped(t *testing.T) {
 		}
 		for _, last := range []int{1, asked / 2, asked - 1} {
 			ctx := &countedContext{Context: t.Context(), cause: cause, last: max(last, 1)}
-			if p, err := LoadWithin(ctx, FileLimits(), file); p != nil || !errors.Is(err, cause) {
+			if p, err := LoadWithin(ctx, fileLimits(), file); p != nil || !errors.Is(err, cause) {
 				t.Errorf("%s: stopped when asked for the %d. time of %d: %v", name, last, asked, err)
 			}
 			if more := ctx.asked - ctx.last; more > 20 {
@@ -203,14 +203,14 @@ func TestKeyPatterns(t *testing.T) {
 			t.Fatalf("key %d", i)
 		}
 	}
-	if p.left >= 0 || p.left < -2*n {
-		t.Errorf("%d comparisons too many", -p.left)
+	if p.remaining >= 0 || p.remaining < -2*n {
+		t.Errorf("%d comparisons too many", -p.remaining)
 	}
 }
 
 // Of a policy that is too large nothing is parsed.
 func TestTooLargeIsNotParsed(t *testing.T) {
-	limits := FileLimits()
+	limits := fileLimits()
 	limits.Bytes = 60
 	_, err := LoadWithin(t.Context(), limits, File{"p", []byte(strings.Repeat("[", 61))})
 	if err == nil || err.Error() != "p:1:1: the policy has 61 bytes, at most 60 (0 MiB) are read" {
@@ -229,18 +229,18 @@ func TestComparisons(t *testing.T) {
 	}
 	e = &comparisons{ctx: ctx, limit: 9}
 	for range 2 {
-		if e.compare() || !e.stopped() || e.over {
+		if e.compare() || !e.pollDone() || e.over {
 			t.Errorf("out of time: %+v", e)
 		}
 	}
-	if ctx.last, ctx.asked = 1, 0; !e.stopped() || ctx.asked > 0 {
+	if ctx.last, ctx.asked = 1, 0; !e.pollDone() || ctx.asked > 0 {
 		t.Error("a context that is done was asked again")
 	}
 	var errs strict.Collector
 	m := newMirrorTable(nil)
 	e = &comparisons{ctx: t.Context(), over: true}
 	for range 2 {
-		if !m.gaveUp(&mirror{}, e, &errs) || errs.Len() != 1 {
+		if !m.limitReached(&mirror{}, e, &errs) || errs.Len() != 1 {
 			t.Errorf("when there are too many, it goes on, or tells %d times", errs.Len())
 		}
 	}
@@ -272,7 +272,7 @@ services:
 		return m
 	}
 	overlapping := func(e *comparisons, errs *strict.Collector) int {
-		findOverlaps(source{}, []conditional{{"a*", &mirror{order: 0}}, {"ab", &mirror{order: 1}}, {"ac", &mirror{order: 2}}}, e, errs)
+		findOverlaps(source{}, []namespacePattern{{"a*", &mirror{order: 0}}, {"ab", &mirror{order: 1}}, {"ac", &mirror{order: 2}}}, e, errs)
 		return errs.Len()
 	}
 	for name, test := range map[string]struct {
@@ -285,21 +285,21 @@ services:
 			}).rules)
 		}},
 		"mirrors": {4, func(e *comparisons, errs *strict.Collector) int { return compileMirrors(doc.Mirrors, e, errs).len() }},
-		"loops":   {3, func(e *comparisons, errs *strict.Collector) int { table().loops(e, errs); return errs.Len() }},
+		"loops":   {3, func(e *comparisons, errs *strict.Collector) int { table().refuseLoops(e, errs); return errs.Len() }},
 		"covered": {1, func(e *comparisons, _ *strict.Collector) int {
-			if table().coveredBy("n.example/x", e) == nil {
+			if table().nextRoute("n.example/x", e) == nil {
 				return 0
 			}
 			return 1
 		}},
-		"collisions": {1, func(e *comparisons, errs *strict.Collector) int { table().collisions(e, errs); return errs.Len() }},
+		"collisions": {1, func(e *comparisons, errs *strict.Collector) int { table().refuseCollisions(e, errs); return errs.Len() }},
 		"namespaces": {4, func(e *comparisons, errs *strict.Collector) int {
 			m := table()
-			m.matchNamespaces(e, errs)
-			if e.done && m.origins[1].matched != nil {
+			m.indexNamespaces(e, errs)
+			if e.cancelled && m.origins[1].index != nil {
 				t.Error("the next source was looked at")
 			}
-			return len(m.origins[0].matched) + len(m.origins[1].matched)
+			return len(m.origins[0].index) + len(m.origins[1].index)
 		}},
 		"overlaps": {2, overlapping},
 	} {
@@ -318,7 +318,7 @@ services:
 	}
 	// Of the routes, the fourth is the first that ends where another does.
 	errs := new(strict.Collector)
-	table().collisions(&comparisons{ctx: &countedContext{Context: t.Context(), cause: context.Canceled, last: 4}, limit: 1000}, errs)
+	table().refuseCollisions(&comparisons{ctx: &countedContext{Context: t.Context(), cause: context.Canceled, last: 4}, limit: 1000}, errs)
 	if errs.Len() > 0 {
 		t.Error(errs.Errors())
 	}
@@ -332,12 +332,12 @@ func TestNamespaceIndexIsShared(t *testing.T) {
 	e := &comparisons{ctx: t.Context(), limit: 1000}
 	m := newMirrorTable(doc.Mirrors)
 	m.add(&doc.Mirrors[0], dec.Errors())
-	m.matchNamespaces(e, dec.Errors())
-	if want := 2 * toFile; dec.Errors().Len() > 0 || e.made != want {
+	m.indexNamespaces(e, dec.Errors())
+	if want := 2 * comparisonsPerPattern; dec.Errors().Len() > 0 || e.made != want {
 		t.Errorf("%d comparisons, want %d (%v)", e.made, want, dec.Errors().Errors())
 	}
 	for i := range m.origins {
-		if reflect.ValueOf(m.origins[i].matched).Pointer() != reflect.ValueOf(m.origins[0].matched).Pointer() {
+		if reflect.ValueOf(m.origins[i].index).Pointer() != reflect.ValueOf(m.origins[0].index).Pointer() {
 			t.Errorf("%s has an index of its own", m.origins[i].source)
 		}
 	}
@@ -356,7 +356,7 @@ func TestCompilingIsStopped(t *testing.T) {
 		reading := &countedContext{Context: t.Context()}
 		new(document).merge(strict.NewDecoder(reading, strict.Limits{Values: 1 << 20, Entries: 1 << 20, Texts: 1 << 20, Cost: 1 << 20}), file)
 		all := &countedContext{Context: t.Context()}
-		_, _ = LoadWithin(all, FileLimits(), file) // what is wrong with them does not matter
+		_, _ = LoadWithin(all, fileLimits(), file) // what is wrong with them does not matter
 		if asked := all.asked - reading.asked; asked < least {
 			t.Errorf("%s: the context was asked %d times, want at least %d", name, asked, least)
 		}

@@ -15,8 +15,8 @@ import (
 
 // What a policy file says of itself. It is a file format, not a custom resource.
 const (
-	APIVersion = "evergate.dev/v1alpha1"
-	Kind       = "EvergatePolicy"
+	fileAPIVersion = "evergate.dev/v1alpha1"
+	fileKind       = "EvergatePolicy"
 )
 
 // File is one policy file: a key of the ConfigMap, or a file on disk.
@@ -42,11 +42,11 @@ type document struct {
 
 // Validate implements strict.Validator.
 func (d *document) Validate() error {
-	if d.APIVersion != APIVersion {
-		return strict.Fieldf("apiVersion", "%s is not supported: write %s", text.Quote(d.APIVersion), APIVersion)
+	if d.APIVersion != fileAPIVersion {
+		return strict.Fieldf("apiVersion", "%s is not supported: write %s", text.Quote(d.APIVersion), fileAPIVersion)
 	}
-	if d.Kind != Kind {
-		return strict.Fieldf("kind", "%s is not a policy: write %s", text.Quote(d.Kind), Kind)
+	if d.Kind != fileKind {
+		return strict.Fieldf("kind", "%s is not a policy: write %s", text.Quote(d.Kind), fileKind)
 	}
 	return nil
 }
@@ -55,7 +55,7 @@ func (d *document) Validate() error {
 // content, give the empty policy, which rewrites nothing and denies nothing. The error names what is wrong, a line
 // each, with file, line, column and field, in that order: the first hundred mistakes, and how many more there are.
 func Load(files ...File) (*Policy, error) {
-	return LoadWithin(context.Background(), FileLimits(), files...)
+	return LoadWithin(context.Background(), fileLimits(), files...)
 }
 
 // LoadWithin is Load within other limits, and in the time that ctx gives. When ctx is done the error wraps its cause.
@@ -123,7 +123,7 @@ func (d *document) compile(e *comparisons, errs *strict.Collector) *Policy {
 		p.denies = p.denies || len(checks) > 0
 	}
 	if errs.Len() == 0 {
-		p.warnings = table.deniedBehind(d.Pods)
+		p.warnings = table.warnDenied(d.Pods)
 	}
 	return p
 }
@@ -132,7 +132,7 @@ func (d *document) compile(e *comparisons, errs *strict.Collector) *Policy {
 func rulesOf[E, T any](entries []E, e *comparisons, compile func(*E) rule[T]) ruleset[T] {
 	var rules []rule[T]
 	for i := range entries {
-		if e.stopped() {
+		if e.pollDone() {
 			break
 		}
 		if r := compile(&entries[i]); r.Mode != Off {

@@ -214,7 +214,7 @@ func BenchmarkLoad(b *testing.B) {
 				b.ReportAllocs()
 				before := processorTime(b)
 				for b.Loop() {
-					_, _ = LoadWithin(b.Context(), FileLimits(), file)
+					_, _ = LoadWithin(b.Context(), fileLimits(), file)
 				}
 				b.ReportMetric(float64((processorTime(b)-before).Nanoseconds())/float64(b.N), "cpu-ns/op")
 			})

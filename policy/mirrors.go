@@ -121,15 +121,15 @@ func (d destination) suits(s source) error {
 // mirror is what is kept of an entry in force.
 type mirror struct {
 	header
-	to     destination
-	order  int            // of the entry among those in force
-	spared match.ImageSet // what exclude.images has
+	to       destination
+	order    int            // of the entry among those in force
+	excluded match.ImageSet // what exclude.images has
 }
 
 func newMirror(e *mirrorEntry, order int) mirror {
 	m := mirror{header: e.header, to: e.Mirror, order: order}
 	if e.Exclude != nil {
-		m.spared = match.NewImageSet(e.Exclude.Images)
+		m.excluded = match.NewImageSet(e.Exclude.Images)
 	}
 	return m
 }
@@ -138,8 +138,8 @@ func newMirror(e *mirrorEntry, order int) mirror {
 func (m *mirror) where() string { return fmt.Sprintf("%s (%s)", m.Name, m.Pos) }
 
 // spares tells whether the entry lets every image at a place be.
-func (m *mirror) spares(place string) bool {
-	_, ok := m.spared.FindPlace(place)
+func (m *mirror) excludesPlace(place string) bool {
+	_, ok := m.excluded.FindPlace(place)
 	return ok
 }
 
@@ -183,12 +183,12 @@ func (r *route) target(ref match.Reference) (normal, written string) {
 // follow says what becomes of an image that the route's source covers.
 func (r *route) follow(ref match.Reference, s *subject) ImageOutcome {
 	out := ImageOutcome{Entry: string(r.Name), Mode: r.Mode}
-	if p, ok := r.spared.Find(ref); ok {
+	if p, ok := r.excluded.Find(ref); ok {
 		out.Outcome, out.Detail = Excluded, "exclude.images has "+p.String()
 		return out
 	}
-	if sk := r.Exclude.hits(s); sk.dimension != "" {
-		out.Outcome, out.Detail = Excluded, "exclude."+sk.dimension+" has "+sk.pattern
+	if by, excluded := r.Exclude.excludes(s); excluded {
+		out.Outcome, out.Detail = Excluded, "exclude."+by.dimension+" has "+by.pattern
 		return out
 	}
 	normal, to := r.target(ref)

@@ -9,10 +9,10 @@ import (
 
 // namespaceIndex finds among the entries of one source the one whose match a Pod meets. They are filed under what
 // their patterns begin with, so that ten thousand teams with an entry each cost no more than one.
-type namespaceIndex map[string][]conditional
+type namespaceIndex map[string][]namespacePattern
 
 // conditional is an entry that applies to the namespaces that a pattern covers.
-type conditional struct {
+type namespacePattern struct {
 	pattern match.Glob
 	mirror  *mirror
 }
@@ -27,7 +27,7 @@ func (x namespaceIndex) find(s *subject) *mirror {
 			if !c.pattern.Match(s.namespace) {
 				continue
 			}
-			if c.mirror.Match.misses(s).dimension != "" {
+			if _, ok := c.mirror.Match.matches(s); !ok {
 				return nil
 			}
 			return c.mirror
@@ -39,21 +39,21 @@ func (x namespaceIndex) find(s *subject) *mirror {
 // matchNamespaces builds the indexes of the origins, and refuses entries of one source whose namespaces overlap: which
 // of them applies would be left to chance. Sources that the same entries have share an index. Otherwise an entry of ten
 // thousand sources and as many namespaces would be a hundred million pairs.
-func (t *mirrorTable) matchNamespaces(e *comparisons, errs *strict.Collector) {
+func (t *mirrorTable) indexNamespaces(e *comparisons, errs *strict.Collector) {
 	shared := map[string]namespaceIndex{}
 	var key []byte
 	for i := range t.origins {
 		o := &t.origins[i]
-		if o.conditional == nil {
+		if o.withMatch == nil {
 			continue
 		}
 		key = key[:0]
-		for _, r := range o.conditional {
+		for _, r := range o.withMatch {
 			key = binary.BigEndian.AppendUint32(key, uint32(r.order)) //nolint:gosec // below the limit on entries
 		}
 		x, known := shared[string(key)]
 		if !known {
-			all := o.conditions(e)
+			all := o.namespacePatterns(e)
 			findOverlaps(o.source, all, e, errs)
 			x = namespaceIndex{}
 			for _, c := range all {
@@ -61,31 +61,31 @@ func (t *mirrorTable) matchNamespaces(e *comparisons, errs *strict.Collector) {
 			}
 			shared[string(key)] = x
 		}
-		if o.matched = x; t.gaveUp(o.conditional[0].mirror, e, errs) {
+		if o.index = x; t.limitReached(o.withMatch[0].mirror, e, errs) {
 			return
 		}
 	}
 }
 
 // toFile is as many comparisons as a pattern costs to file: 400 bytes, half of them for good.
-const toFile = 4
+const comparisonsPerPattern = 4
 
 // conditions lists the patterns of the entries of an origin. A match that names no namespaces covers all of them.
-func (o *origin) conditions(e *comparisons) []conditional {
+func (o *origin) namespacePatterns(e *comparisons) []namespacePattern {
 	n := 0
-	for _, r := range o.conditional {
+	for _, r := range o.withMatch {
 		n += max(1, len(r.Match.Namespaces))
 	}
-	if !e.spend(n * toFile) {
+	if !e.spend(n * comparisonsPerPattern) {
 		return nil
 	}
-	all := make([]conditional, 0, n)
-	for _, r := range o.conditional {
+	all := make([]namespacePattern, 0, n)
+	for _, r := range o.withMatch {
 		if r.Match.Namespaces == nil {
-			all = append(all, conditional{"*", r.mirror})
+			all = append(all, namespacePattern{"*", r.mirror})
 		}
 		for _, p := range r.Match.Namespaces {
-			all = append(all, conditional{p, r.mirror})
+			all = append(all, namespacePattern{p, r.mirror})
 		}
 	}
 	return all

@@ -24,36 +24,36 @@ type overlaps struct {
 	effort *comparisons
 	errs   *strict.Collector
 
-	all   []conditional // in the order of heads; of one head, patterns with * first
-	tails tailTree
-	open  []opened
-	at    [][]conditional // of them, those of each tail
+	all    []namespacePattern // in the order of heads; of one head, patterns with * first
+	tails  tailTree
+	open   []opened
+	byTail [][]namespacePattern // of them, those of each tail
 }
 
 // opened is a pattern whose head those after it may begin with.
 type opened struct {
-	conditional
+	namespacePattern
 	tail   int    // its rank
 	before orders // what its leaf was
 }
 
 // findOverlaps files an error for each pattern of a source that overlaps with one of another entry. It sorts all.
-func findOverlaps(s source, all []conditional, e *comparisons, errs *strict.Collector) {
-	if !slices.ContainsFunc(all, func(c conditional) bool { return c.mirror != all[0].mirror }) {
+func findOverlaps(s source, all []namespacePattern, e *comparisons, errs *strict.Collector) {
+	if !slices.ContainsFunc(all, func(c namespacePattern) bool { return c.mirror != all[0].mirror }) {
 		return // of one entry, which may say the same twice
 	}
 	x := newOverlaps(s, all, e, errs)
 	for i, c := range all {
-		if e.over || e.stopped() {
+		if e.over || e.pollDone() {
 			return
 		}
-		x.next(i, c)
+		x.compare(i, c)
 	}
 }
 
 // newOverlaps sorts all, and looks at none.
-func newOverlaps(s source, all []conditional, e *comparisons, errs *strict.Collector) *overlaps {
-	slices.SortStableFunc(all, func(a, b conditional) int {
+func newOverlaps(s source, all []namespacePattern, e *comparisons, errs *strict.Collector) *overlaps {
+	slices.SortStableFunc(all, func(a, b namespacePattern) int {
 		switch {
 		case a.pattern.Head() != b.pattern.Head():
 			return strings.Compare(a.pattern.Head(), b.pattern.Head())
@@ -65,51 +65,51 @@ func newOverlaps(s source, all []conditional, e *comparisons, errs *strict.Colle
 		return 1
 	})
 	tails := newTailTree(all)
-	return &overlaps{source: s, effort: e, errs: errs, all: all, tails: tails, at: make([][]conditional, len(tails.tails))}
+	return &overlaps{source: s, effort: e, errs: errs, all: all, tails: tails, byTail: make([][]namespacePattern, len(tails.tails))}
 }
 
 // next compares a pattern with those before it.
-func (x *overlaps) next(i int, c conditional) {
+func (x *overlaps) compare(i int, c namespacePattern) {
 	head := c.pattern.Head()
 	for len(x.open) > 0 && !strings.HasPrefix(head, x.open[len(x.open)-1].pattern.Head()) {
 		x.closeLast()
 	}
 	rank := x.tails.rank(c.pattern.Tail())
 	if !c.pattern.IsWild() {
-		x.findName(i, c, rank)
+		x.compareName(i, c, rank)
 		return
 	}
 	if x.tails.hasOther(rank, c.mirror.order) {
-		x.tell(c)
+		x.report(c)
 	}
 	x.open = append(x.open, opened{c, rank, x.tails.leaf(rank)})
-	x.at[rank] = append(x.at[rank], c)
+	x.byTail[rank] = append(x.byTail[rank], c)
 	x.tails.add(rank, c.mirror.order)
 }
 
 func (x *overlaps) closeLast() {
 	last := x.open[len(x.open)-1]
 	x.tails.set(last.tail, last.before)
-	x.at[last.tail] = x.at[last.tail][:len(x.at[last.tail])-1]
+	x.byTail[last.tail] = x.byTail[last.tail][:len(x.byTail[last.tail])-1]
 	x.open = x.open[:len(x.open)-1]
 }
 
 // findName looks for a pattern that covers a name: the name itself, which stands before it then, or one with a *.
-func (x *overlaps) findName(i int, c conditional, rank int) {
+func (x *overlaps) compareName(i int, c namespacePattern, rank int) {
 	if i > 0 && x.all[i-1].pattern == c.pattern && x.all[i-1].mirror != c.mirror {
-		x.tellOf(x.all[i-1], c)
+		x.file(x.all[i-1], c)
 		return
 	}
 	for ; rank >= 0; rank = x.tails.parent[rank] {
 		if !x.tails.leaf(rank).hasOther(c.mirror.order) {
 			continue
 		}
-		for _, o := range x.at[rank] {
+		for _, o := range x.byTail[rank] {
 			if !x.effort.compare() {
 				return
 			}
 			if o.mirror != c.mirror && o.pattern.Match(string(c.pattern)) {
-				x.tellOf(o, c)
+				x.file(o, c)
 				return
 			}
 		}
@@ -117,19 +117,19 @@ func (x *overlaps) findName(i int, c conditional, rank int) {
 }
 
 // tell looks for the open pattern that c overlaps with, and files it.
-func (x *overlaps) tell(c conditional) {
+func (x *overlaps) report(c namespacePattern) {
 	if !x.errs.TryAdd() {
 		return
 	}
 	for _, o := range x.open {
 		if o.mirror != c.mirror && o.pattern.Overlaps(c.pattern) {
-			x.tellOf(o.conditional, c)
+			x.file(o.namespacePattern, c)
 			return
 		}
 	}
 }
 
-func (x *overlaps) tellOf(first, second conditional) {
+func (x *overlaps) file(first, second namespacePattern) {
 	if first.mirror.order > second.mirror.order {
 		first, second = second, first
 	}
@@ -160,7 +160,7 @@ type tailTree struct {
 	nodes  []orders
 }
 
-func newTailTree(all []conditional) tailTree {
+func newTailTree(all []namespacePattern) tailTree {
 	t := tailTree{tails: make([]string, len(all))}
 	for i, c := range all {
 		t.tails[i] = reversed(c.pattern.Tail())

@@ -17,8 +17,8 @@ func TestFindOverlapsIsComparingEachWithEach(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, seed))
 	overlapping := 0
 	for range 20_000 {
-		all := randomConditionals(random, 2+random.IntN(5))
-		slices.SortStableFunc(all, func(a, b conditional) int { return a.mirror.order - b.mirror.order })
+		all := randomPatterns(random, 2+random.IntN(5))
+		slices.SortStableFunc(all, func(a, b namespacePattern) int { return a.mirror.order - b.mirror.order })
 		want := false
 		for i, c := range all {
 			for _, d := range all[:i] {
@@ -55,10 +55,10 @@ func TestOverlapsForgetsWhatIsClosed(t *testing.T) {
 	closed := 0
 	for range 1000 {
 		var errs strict.Collector
-		x := newOverlaps(source{place: "x"}, randomConditionals(random, 10), &comparisons{ctx: t.Context(), limit: 1000}, &errs)
+		x := newOverlaps(source{place: "x"}, randomPatterns(random, 10), &comparisons{ctx: t.Context(), limit: 1000}, &errs)
 		opened := 0
 		for i, c := range x.all {
-			x.next(i, c)
+			x.compare(i, c)
 			if c.pattern.IsWild() {
 				opened++
 			}
@@ -69,9 +69,9 @@ func TestOverlapsForgetsWhatIsClosed(t *testing.T) {
 				open[o.tail]++
 			}
 			for rank := range want {
-				if x.tails.leaf(rank) != want[rank] || len(x.at[rank]) != open[rank] {
+				if x.tails.leaf(rank) != want[rank] || len(x.byTail[rank]) != open[rank] {
 					t.Fatalf("%v, after %d: of the tail %q: %v and %d, want %v and %d",
-						x.all, i, x.tails.tails[rank], x.tails.leaf(rank), len(x.at[rank]), want[rank], open[rank])
+						x.all, i, x.tails.tails[rank], x.tails.leaf(rank), len(x.byTail[rank]), want[rank], open[rank])
 				}
 			}
 		}
@@ -83,14 +83,14 @@ func TestOverlapsForgetsWhatIsClosed(t *testing.T) {
 }
 
 // randomConditionals returns n short patterns of three entries.
-func randomConditionals(random *rand.Rand, n int) (all []conditional) {
+func randomPatterns(random *rand.Rand, n int) (all []namespacePattern) {
 	mirrors := []mirror{{order: 0}, {order: 1}, {order: 2}}
 	for range n {
 		b := make([]byte, 1+random.IntN(6))
 		for i := range b {
 			b[i] = "ab*"[random.IntN(3)]
 		}
-		all = append(all, conditional{match.Glob(b), &mirrors[random.IntN(len(mirrors))]})
+		all = append(all, namespacePattern{match.Glob(b), &mirrors[random.IntN(len(mirrors))]})
 	}
 	return all
 }

@@ -18,14 +18,14 @@ import (
 // their final capacity, whose elements pointers can refer to. The texts of places are one string. The names of entries
 // are not part of it: metrics keep a name for good, and would keep the whole string.
 type mirrorTable struct {
-	mirrors   []mirror
-	routes    []route
-	origins   []origin
-	texts     strings.Builder // of sources and mirrors
-	strictest Mode            // of the mirrors; Off when there are none
-	slashes   int             // the most that a source or mirror has: look-ups of deeper names begin there
-	dots      int             // the most that the domain of a wildcard has
-	tooMuch   bool            // comparing the entries exceeded the limit, and that is filed
+	mirrors    []mirror
+	routes     []route
+	origins    []origin
+	texts      strings.Builder // of sources and mirrors
+	strictest  Mode            // of the mirrors; Off when there are none
+	slashes    int             // the most that a source or mirror has: look-ups of deeper names begin there
+	dots       int             // the most that the domain of a wildcard has
+	limitFiled bool            // comparing the entries exceeded the limit, and that is filed
 
 	places       map[string]*origin         // by the place that is the source
 	wildcards    map[match.Wildcard]*origin // by the wildcard that is the source
@@ -37,16 +37,16 @@ type mirrorTable struct {
 func compileMirrors(entries []mirrorEntry, e *comparisons, errs *strict.Collector) *mirrorTable {
 	t := newMirrorTable(entries)
 	for i := range entries {
-		if e.stopped() {
+		if e.pollDone() {
 			return t
 		}
 		if entries[i].Mode != Off {
 			t.add(&entries[i], errs)
 		}
 	}
-	t.matchNamespaces(e, errs)
-	t.loops(e, errs)
-	t.collisions(e, errs)
+	t.indexNamespaces(e, errs)
+	t.refuseLoops(e, errs)
+	t.refuseCollisions(e, errs)
 	for i := range t.mirrors {
 		t.mirrors[i].Pos = strict.Pos{} // for errors alone, and all are told
 	}
@@ -76,7 +76,7 @@ func newMirrorTable(entries []mirrorEntry) *mirrorTable {
 }
 
 // keep returns a string that lies with the others.
-func (t *mirrorTable) keep(s string) string {
+func (t *mirrorTable) intern(s string) string {
 	start := t.texts.Len()
 	t.texts.WriteString(s)
 	return t.texts.String()[start:]
@@ -98,10 +98,10 @@ func (t *mirrorTable) mirrorPlaces() []string {
 func (t *mirrorTable) add(e *mirrorEntry, errs *strict.Collector) {
 	t.mirrors = append(t.mirrors, newMirror(e, len(t.mirrors)))
 	m := &t.mirrors[len(t.mirrors)-1]
-	m.to.place = t.keep(m.to.place)
+	m.to.place = t.intern(m.to.place)
 	t.strictest = max(t.strictest, e.Mode)
 	for _, s := range e.Sources {
-		s.place = t.keep(s.place)
+		s.place = t.intern(s.place)
 		t.routes = append(t.routes, newRoute(m, s))
 		r := &t.routes[len(t.routes)-1]
 		t.addEnd(r.end(), m)
@@ -109,12 +109,12 @@ func (t *mirrorTable) add(e *mirrorEntry, errs *strict.Collector) {
 		t.slashes = max(t.slashes, strings.Count(s.place, "/"), strings.Count(r.base, "/")+1) // 1: a wildcard ends one below
 		switch o := t.origin(s); {
 		case e.Match != nil:
-			o.conditional = append(o.conditional, r)
-		case o.always == nil:
-			o.always = r
+			o.withMatch = append(o.withMatch, r)
+		case o.withoutMatch == nil:
+			o.withoutMatch = r
 		default:
 			errs.Errorf(e.Pos, "the source %s is taken by %s: give one of the two entries a match, "+
-				"or another source", s, o.always.where())
+				"or another source", s, o.withoutMatch.where())
 		}
 	}
 }
@@ -206,28 +206,28 @@ func (t *mirrorTable) decide(ref match.Reference, s *subject) ImageOutcome {
 
 // origin is one source, with all that a policy says of it.
 type origin struct {
-	source      source
-	conditional []*route       // of entries with match, in their order; nil when there are none
-	matched     namespaceIndex // finds one of their entries; shared by sources that the same entries have
-	always      *route         // of the entry without match; nil when there is none
+	source       source
+	withMatch    []*route       // of entries with match, in their order; nil when there are none
+	index        namespaceIndex // finds one of their entries; shared by sources that the same entries have
+	withoutMatch *route         // of the entry without match; nil when there is none
 }
 
 // route returns the route that the origin's images take; nil when no entry's match is met.
 func (o *origin) route(s *subject) *route {
-	if m := o.matched.find(s); m != nil {
-		i, _ := slices.BinarySearchFunc(o.conditional, m.order, func(r *route, order int) int { return cmp.Compare(r.order, order) })
-		return o.conditional[i]
+	if m := o.index.find(s); m != nil {
+		i, _ := slices.BinarySearchFunc(o.withMatch, m.order, func(r *route, order int) int { return cmp.Compare(r.order, order) })
+		return o.withMatch[i]
 	}
-	return o.always
+	return o.withoutMatch
 }
 
 // routes yields every route of the origin, whatever its match.
 func (o *origin) routes() iter.Seq[*route] {
 	return func(yield func(*route) bool) {
-		if o.always != nil && !yield(o.always) {
+		if o.withoutMatch != nil && !yield(o.withoutMatch) {
 			return
 		}
-		for _, r := range o.conditional {
+		for _, r := range o.withMatch {
 			if !yield(r) {
 				return
 			}

@@ -25,7 +25,7 @@ type deniedPlace struct {
 
 // deniedBehind warns of images.denied where a mirror has what they deny under a name that they do not deny: an image
 // that is written for the mirror passes.
-func (t *mirrorTable) deniedBehind(entries []podsEntry) []string {
+func (t *mirrorTable) warnDenied(entries []podsEntry) []string {
 	var places []*deniedPlace
 	byName := map[string][]*deniedPlace{}
 	for i := range entries {
@@ -42,17 +42,17 @@ func (t *mirrorTable) deniedBehind(entries []podsEntry) []string {
 			}
 		}
 	}
-	w := mirrorWarnings{left: maxCompared}
+	w := mirrorWarnings{remaining: maxCompared}
 	for _, d := range places {
 		for _, name := range d.names() {
-			t.deniedUnder(d, name, &w)
+			t.warnDeniedPlace(d, name, &w)
 		}
 	}
 	for i := range t.routes {
 		r := &t.routes[i]
 		for name := range match.Ancestors(r.source.place) {
 			for _, d := range byName[name] {
-				if name != r.source.place && !w.compare(d, r, match.ImagePattern{Name: r.prefix()}) {
+				if name != r.source.place && !w.check(d, r, match.ImagePattern{Name: r.prefix()}) {
 					break
 				}
 			}
@@ -71,7 +71,7 @@ func (d *deniedPlace) names() []string {
 }
 
 // deniedUnder looks for the mirrors of a denied place.
-func (t *mirrorTable) deniedUnder(d *deniedPlace, name string, w *mirrorWarnings) {
+func (t *mirrorTable) warnDeniedPlace(d *deniedPlace, name string, w *mirrorWarnings) {
 	if m, _ := t.standsAt(name); m != nil {
 		return // what stands there is not rewritten
 	}
@@ -80,11 +80,11 @@ func (t *mirrorTable) deniedUnder(d *deniedPlace, name string, w *mirrorWarnings
 			p := match.ImagePattern{
 				Name: r.prefix() + name[len(r.source.place):], Version: d.pattern.Version, Beneath: d.pattern.Beneath,
 			}
-			if !r.spares(name) && !w.compare(d, r, p) {
+			if !r.excludesPlace(name) && !w.check(d, r, p) {
 				return
 			}
 		}
-		if o.always != nil {
+		if o.withoutMatch != nil {
 			return // no shorter source gets any
 		}
 	}
@@ -92,16 +92,16 @@ func (t *mirrorTable) deniedUnder(d *deniedPlace, name string, w *mirrorWarnings
 
 // mirrorWarnings are the warnings of one policy.
 type mirrorWarnings struct {
-	errs strict.Collector
-	more bool
-	left int // pairs that may still be compared
+	errs      strict.Collector
+	more      bool
+	remaining int // pairs that may still be compared
 }
 
 // compare warns if an entry does not deny what a mirror has of a place that it denies. It returns false when there is
 // nothing more to learn of the place.
-func (w *mirrorWarnings) compare(d *deniedPlace, r *route, at match.ImagePattern) bool {
-	if w.left--; d.warned || w.left < 0 {
-		w.more = w.more || w.left < 0
+func (w *mirrorWarnings) check(d *deniedPlace, r *route, at match.ImagePattern) bool {
+	if w.remaining--; d.warned || w.remaining < 0 {
+		w.more = w.more || w.remaining < 0
 		return false
 	}
 	if d.all.Covers(at) {

@@ -38,15 +38,15 @@ func (r *imagesRule) Validate() error {
 type imageOrigin struct{}
 
 // UnmarshalText accepts the word mirrors.
-func (*imageOrigin) UnmarshalText(b []byte) error { return theOnlyWord(b, "mirrors") }
+func (*imageOrigin) UnmarshalText(b []byte) error { return acceptWord(b, "mirrors") }
 
 // digestDemand is the value of digest.
 type digestDemand struct{}
 
 // UnmarshalText accepts the word required.
-func (*digestDemand) UnmarshalText(b []byte) error { return theOnlyWord(b, "required") }
+func (*digestDemand) UnmarshalText(b []byte) error { return acceptWord(b, "required") }
 
-func theOnlyWord(b []byte, word string) error {
+func acceptWord(b []byte, word string) error {
 	if string(b) != word {
 		return fmt.Errorf("%s is not known here: write %s, or leave the field out", text.Quote(b), word)
 	}
@@ -93,7 +93,7 @@ type imageCheck interface {
 // eachImage asks an imageCheck of the images of a Pod that the rule does not spare by exclude.images.
 type eachImage struct {
 	imageCheck
-	spared match.ImageSet
+	excluded match.ImageSet
 }
 
 func (c eachImage) find(pod *judgedPod, r *report) {
@@ -106,7 +106,7 @@ func (c eachImage) find(pod *judgedPod, r *report) {
 		if c.passes(img, &pod.subject) {
 			continue
 		}
-		if f := r.found(img.identity(c.id())); f != nil {
+		if f := r.tryAdd(img.identity(c.id())); f != nil {
 			f.Path, f.Reason = img.Path(), c.reason(img, &pod.subject)
 		}
 	}
@@ -114,7 +114,7 @@ func (c eachImage) find(pod *judgedPod, r *report) {
 
 // passes reports whether the rule spares an image, or has nothing against it.
 func (c eachImage) passes(img *judgedImage, s *subject) bool {
-	if _, spared := c.spared.Find(img.ref); spared {
+	if _, spared := c.excluded.Find(img.ref); spared {
 		return true
 	}
 	return c.imageCheck.passes(img, s)
@@ -169,7 +169,7 @@ func (c fromMirrors) passes(img *judgedImage, s *subject) bool {
 	if _, ok := c.allowed.Find(img.ref); ok {
 		return true
 	}
-	return img.isFromMirror(c.mirrors, s)
+	return img.mirrorState(c.mirrors, s)
 }
 
 func (c fromMirrors) fault(img *judgedImage, s *subject) string {

@@ -53,16 +53,16 @@ type judgedImage struct {
 	ref match.Reference
 	err error // why it is no image reference; nil when it is one
 
-	mirrored mirrored // what the mirrors say of it, once a rule has asked
+	state mirrorState // what the mirrors say of it, once a rule has asked
 }
 
 // mirrored says whether an image stands at a mirror, or is meant to be pulled as it is.
-type mirrored uint8
+type mirrorState uint8
 
 const (
-	mirrorsNotAsked mirrored = iota
-	fromMirror
-	notFromMirror
+	mirrorUnknown mirrorState = iota
+	atMirror
+	notAtMirror
 )
 
 func newJudgedImage(img Image) judgedImage {
@@ -72,14 +72,14 @@ func newJudgedImage(img Image) judgedImage {
 
 // isFromMirror reports whether an image stands at a mirror, or is excluded from being rewritten. The subject is that of
 // its Pod.
-func (i *judgedImage) isFromMirror(t *mirrorTable, s *subject) bool {
-	if i.mirrored == mirrorsNotAsked {
-		i.mirrored = notFromMirror
+func (i *judgedImage) mirrorState(t *mirrorTable, s *subject) bool {
+	if i.state == mirrorUnknown {
+		i.state = notAtMirror
 		if out := t.decide(i.ref, s).Outcome; out == AtMirror || out == Excluded {
-			i.mirrored = fromMirror
+			i.state = atMirror
 		}
 	}
-	return i.mirrored == fromMirror
+	return i.state == atMirror
 }
 
 // identity is that of a finding about an image: the same for all ways to write it, so that writing it in another one

@@ -70,7 +70,7 @@ func (p *Policy) Strictest() Modes {
 // pre-existing findings the first thousand are returned. The error is ErrTooCostly or ErrExpired: the object was not judged
 // to its end. A nil Effort has the limits of a new one. The same goes for the other kinds.
 func (p *Policy) JudgePod(a Attributes, pod, old *Pod, e *Effort) ([]Finding, error) {
-	if !touches(a, pod) {
+	if !concerns(a, pod) {
 		return nil, nil
 	}
 	if e == nil {
@@ -91,8 +91,8 @@ func (p *Policy) JudgeService(a Attributes, svc, old *Service, e *Effort) ([]Fin
 
 // ExplainPod says of every pods rule whether it looks at the Pod.
 func (p *Policy) ExplainPod(a Attributes, pod *Pod) []RuleTrace {
-	if !touches(a, pod) {
-		return p.pods.unasked("not asked: it is the mirror Pod of a static Pod, or the request cannot change an image")
+	if !concerns(a, pod) {
+		return p.pods.notEvaluated("not asked: it is the mirror Pod of a static Pod, or the request cannot change an image")
 	}
 	return explain(&p.pods, a, newJudgedPod(a, pod, nil))
 }
@@ -114,7 +114,7 @@ const mirrorPodAnnotation = "kubernetes.io/config.mirror"
 
 // touches says whether images of this Pod are Evergate's business in this request: not those of mirror Pods, nor in
 // subresources other than ephemeralcontainers (resize, status), which cannot change an image.
-func touches(a Attributes, pod *Pod) bool {
+func concerns(a Attributes, pod *Pod) bool {
 	_, shadow := pod.Annotations[mirrorPodAnnotation]
 	return !shadow && (a.Subresource == "" || a.Subresource == "ephemeralcontainers")
 }

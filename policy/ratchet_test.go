@@ -14,7 +14,7 @@ import (
 )
 
 // brought returns what an update to svc brings, and what the object had already, as the IDs and values of findings.
-func brought(p *Policy, a Attributes, svc, old *Service) (fresh, existed []string) {
+func judgeUpdate(p *Policy, a Attributes, svc, old *Service) (fresh, existed []string) {
 	for _, f := range must(p.JudgeService(a, svc, old, nil)) {
 		s := f.Check + " " + offender(f.id)
 		if f.Existed {
@@ -128,7 +128,7 @@ func TestRatchetServices(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := mustLoad(t, servicesRule(test.rule))
-			fresh, existed := brought(p, Attributes{Operation: Update}, &test.svc, &test.old)
+			fresh, existed := judgeUpdate(p, Attributes{Operation: Update}, &test.svc, &test.old)
 			if diff := cmp.Diff(test.fresh, fresh); diff != "" {
 				t.Errorf("brought: %s", diff)
 			}
@@ -169,11 +169,11 @@ func TestLedger(t *testing.T) {
 			for _, id := range test.old {
 				before.add(id)
 			}
-			if got := before.covers(test.id, new(Effort)); got != test.existed {
+			if got := before.find(test.id, new(Effort)); got != test.existed {
 				t.Errorf("existed: got %v, want %v", got, test.existed)
 			}
 			before.clear()
-			if before.covers(test.id, new(Effort)) {
+			if before.find(test.id, new(Effort)) {
 				t.Error("existed in a ledger that was cleared")
 			}
 		})
@@ -254,7 +254,7 @@ func TestEffortIsBounded(t *testing.T) {
 		fmt.Fprintf(&rules, "- {name: r%d, mode: warn, ports: {allowed: [1-65535]}}\n", i)
 	}
 	p := mustLoad(t, rules.String())
-	for ports, want := range map[int]error{5000: nil, 10000: ErrTooCostly} {
+	for ports, want := range map[int]error{5000: nil, 10000: errTooCostly} {
 		svc := &Service{Ports: make([]ServicePort, ports)}
 		for i := range svc.Ports {
 			svc.Ports[i].Port = 80
@@ -280,10 +280,10 @@ func TestRatchetKnowsNoExemption(t *testing.T) {
 		old := Service{Meta: Meta{Annotations: map[string]string{"x/a": "1"}}}
 		// To remove a finalizer brings nothing, so it passes; the same request with one more annotation does not.
 		same, worse := old, Service{Meta: Meta{Annotations: map[string]string{"x/a": "1", "x/b": "1"}}}
-		if fresh, existed := brought(p, a, &same, &old); len(fresh) != 0 || len(existed) != 1 {
+		if fresh, existed := judgeUpdate(p, a, &same, &old); len(fresh) != 0 || len(existed) != 1 {
 			t.Errorf("subresource %q: an update of nothing: %v, %v", subresource, fresh, existed)
 		}
-		if fresh, _ := brought(p, a, &worse, &old); len(fresh) != 1 {
+		if fresh, _ := judgeUpdate(p, a, &worse, &old); len(fresh) != 1 {
 			t.Errorf("subresource %q: a new annotation passed", subresource)
 		}
 	}
@@ -301,13 +301,13 @@ services:
 	old, worse := Service{ExternalIPs: []string{"192.0.2.1"}}, Service{ExternalIPs: []string{"192.0.2.1", "192.0.2.2"}}
 	normal := Attributes{Operation: Update, User: "jane", Groups: []string{"devs"}}
 	breakGlass := Attributes{Operation: Update, User: "jane", Groups: []string{"devs", "break-glass"}}
-	if fresh, existed := brought(p, normal, &old, &old); len(fresh) != 0 || len(existed) != 1 {
+	if fresh, existed := judgeUpdate(p, normal, &old, &old); len(fresh) != 0 || len(existed) != 1 {
 		t.Errorf("a break-glass user's object, touched by a normal user: %v, %v", fresh, existed)
 	}
-	if fresh, existed := brought(p, normal, &worse, &old); len(fresh) != 1 || len(existed) != 1 {
+	if fresh, existed := judgeUpdate(p, normal, &worse, &old); len(fresh) != 1 || len(existed) != 1 {
 		t.Errorf("a break-glass user's object, made worse by a normal user: %v, %v", fresh, existed)
 	}
-	if fresh, existed := brought(p, breakGlass, &worse, &old); len(fresh)+len(existed) != 0 {
+	if fresh, existed := judgeUpdate(p, breakGlass, &worse, &old); len(fresh)+len(existed) != 0 {
 		t.Errorf("a break-glass user is excluded: %v, %v", fresh, existed)
 	}
 }

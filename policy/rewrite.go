@@ -36,8 +36,8 @@ func (p *Policy) RewritePod(a Attributes, pod, old *Pod, e *Effort) (Rewriting, 
 	}
 	rw := Rewriting{Images: make([]ImageOutcome, len(pod.Images))}
 	s := newSubject(a, &pod.Meta, e)
-	written := originals{policy: p, a: a, pod: pod, old: old, effort: e}
-	concerned, before := touches(a, pod), newPlaces(old)
+	written := originalImages{policy: p, a: a, pod: pod, old: old, effort: e}
+	concerned, before := concerns(a, pod), newImagesByPlace(old)
 	for i, img := range pod.Images {
 		out := &rw.Images[i]
 		if !e.spend(1) {
@@ -68,7 +68,7 @@ func (p *Policy) RewritePod(a Attributes, pod, old *Pod, e *Effort) (Rewriting, 
 }
 
 // places are the images of a Pod by where they stand. Containers go by their names, because a list may be reordered.
-type places map[imageKey]string
+type imagesByPlace map[imageKey]string
 
 type imageKey struct {
 	place Place
@@ -76,11 +76,11 @@ type imageKey struct {
 }
 
 // newPlaces files the images of the Pod before an update; nil gives none.
-func newPlaces(old *Pod) places {
+func newImagesByPlace(old *Pod) imagesByPlace {
 	if old == nil {
 		return nil
 	}
-	ps := make(places, len(old.Images))
+	ps := make(imagesByPlace, len(old.Images))
 	for _, img := range old.Images {
 		ps[imageKey{img.Place, img.Name}] = img.Ref
 	}
@@ -88,7 +88,7 @@ func newPlaces(old *Pod) places {
 }
 
 // has tells whether the same image stood in the same place.
-func (ps places) has(img Image) bool {
+func (ps imagesByPlace) has(img Image) bool {
 	ref, ok := ps[imageKey{img.Place, img.Name}]
 	return ok && ref == img.Ref
 }

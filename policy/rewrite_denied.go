@@ -10,7 +10,7 @@ import "github.com/evergate/evergate/policy/internal/match"
 //
 // By rules in mode warn or audit the image is rewritten all the same, and what they find is reported with the rewriting,
 // unless they find it at the mirror too: then the judge tells.
-type originals struct {
+type originalImages struct {
 	policy   *Policy
 	a        Attributes
 	pod, old *Pod // old is the Pod before an update; nil when there is none
@@ -18,10 +18,10 @@ type originals struct {
 
 	// Lazy: most policies deny nothing.
 
-	asked   bool
-	subject *subject
-	rules   []originalsRule
-	before  map[identity]bool // identities of the old images
+	ready         bool
+	subject       *subject
+	rules         []originalsRule
+	oldIdentities map[identity]bool // identities of the old images
 
 	found []Finding
 }
@@ -50,8 +50,8 @@ func denying(checks []check[judgedPod]) []eachImage {
 }
 
 // judge decides about an image that out rewrites, or would.
-func (o *originals) judge(out *ImageOutcome, ref match.Reference) {
-	if out.Outcome != Rewritten && out.Outcome != WouldRewrite || len(o.applying()) == 0 {
+func (o *originalImages) judge(out *ImageOutcome, ref match.Reference) {
+	if out.Outcome != Rewritten && out.Outcome != WouldRewrite || len(o.applicable()) == 0 {
 		return
 	}
 	img := judgedImage{Image: out.Image, ref: ref}
@@ -78,14 +78,14 @@ func (o *originals) judge(out *ImageOutcome, ref match.Reference) {
 				pulled = new(newJudgedImage(Image{Ref: out.To}))
 			}
 			if o.effort.spend(c.steps(pulled)) && c.passes(pulled, o.subject) {
-				o.tell(rule, c, &img, out.To)
+				o.report(rule, c, &img, out.To)
 			}
 		}
 	}
 }
 
 // tell adds what a rule that does not deny has against an image that is rewritten.
-func (o *originals) tell(rule originalsRule, c eachImage, img *judgedImage, to string) {
+func (o *originalImages) report(rule originalsRule, c eachImage, img *judgedImage, to string) {
 	o.found = append(o.found, Finding{
 		Rule: string(rule.Name), Check: c.id(), Mode: rule.Mode, Note: string(rule.Message),
 		Path: img.Path(), Reason: c.reason(img, o.subject) + ", but not once it is rewritten to " + to,
@@ -93,11 +93,11 @@ func (o *originals) tell(rule originalsRule, c eachImage, img *judgedImage, to s
 }
 
 // applying returns the rules that look at the Pod and can deny an image.
-func (o *originals) applying() []originalsRule {
-	if o.asked {
+func (o *originalImages) applicable() []originalsRule {
+	if o.ready {
 		return o.rules
 	}
-	o.asked = true
+	o.ready = true
 	if !o.policy.denies {
 		return nil
 	}
@@ -105,13 +105,13 @@ func (o *originals) applying() []originalsRule {
 	pods := &o.policy.pods
 	for _, i := range pods.index.candidates(o.a.Namespace) {
 		rule, checks := &pods.rules[i], o.policy.denying[i]
-		if len(checks) == 0 || !o.effort.spend(1) || rule.skips(o.subject).dimension != "" {
+		if len(checks) == 0 || !o.effort.spend(1) || !rule.appliesTo(o.subject) {
 			continue
 		}
 		applies := originalsRule{ruleHeader: &rule.ruleHeader, checks: checks}
 		if o.old != nil {
 			before := newSubject(o.a, &o.old.Meta, o.effort)
-			applies.existed = rule.skips(&before).dimension == ""
+			applies.existed = rule.appliesTo(&before)
 		}
 		o.rules = append(o.rules, applies)
 	}
@@ -120,13 +120,13 @@ func (o *originals) applying() []originalsRule {
 
 // hadBefore says whether the Pod had the image before the update, wherever it stood: then a finding about it is not
 // new, and does not deny.
-func (o *originals) hadBefore(img *judgedImage) bool {
-	if o.before == nil {
-		o.before = make(map[identity]bool, len(o.old.Images))
+func (o *originalImages) hadBefore(img *judgedImage) bool {
+	if o.oldIdentities == nil {
+		o.oldIdentities = make(map[identity]bool, len(o.old.Images))
 		for _, old := range o.old.Images {
 			before := newJudgedImage(old)
-			o.before[before.identity("")] = true
+			o.oldIdentities[before.identity("")] = true
 		}
 	}
-	return o.before[img.identity("")]
+	return o.oldIdentities[img.identity("")]
 }

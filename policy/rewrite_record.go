@@ -34,7 +34,7 @@ func (t *mirrorTable) record(pod *Pod, s *subject, images []ImageOutcome) string
 		place, name := out.Image.Place.String(), out.Image.Name
 		if out.Outcome == Rewritten {
 			originals = append(originals, original{place, name, out.Image.Ref})
-		} else if ref, ok := earlier[place+"/"+name]; ok && t.leads(ref, out.Image.Ref, s) {
+		} else if ref, ok := earlier[place+"/"+name]; ok && t.rewritesTo(ref, out.Image.Ref, s) {
 			originals = append(originals, original{place, name, ref})
 		}
 	}
@@ -113,7 +113,7 @@ func parseRecord(text string) map[string]string {
 }
 
 // leads tells whether an original is rewritten to exactly this image.
-func (t *mirrorTable) leads(original, image string, s *subject) bool {
+func (t *mirrorTable) rewritesTo(original, image string, s *subject) bool {
 	ref, err := match.ParseReference(original)
 	if err != nil {
 		return false

@@ -414,7 +414,7 @@ func BenchmarkCompileMirrors(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				var errs strict.Collector
-				compileMirrors(entries, &comparisons{ctx: b.Context(), limit: FileLimits().Comparisons}, &errs)
+				compileMirrors(entries, &comparisons{ctx: b.Context(), limit: fileLimits().Comparisons}, &errs)
 				if errs.Len() > 0 {
 					b.Fatal(errs.Errors())
 				}

@@ -10,23 +10,24 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// selector is a match or an exclude of an entry. Within one dimension any element suffices. A match needs all of the
+// selector is the match or the exclude of an entry. Within one dimension any element suffices. A match needs all of the
 // dimensions that it names; an exclude needs one of them.
 type selector struct {
 	Namespaces []match.Glob         `yaml:"namespaces"` // names, * for any run of characters
 	Users      []match.Glob         `yaml:"users"`      // as the API server names them
 	Groups     []match.Glob         `yaml:"groups"`
 	PodLabels  []labelPattern       `yaml:"podLabels"` // key or key=value
-	Images     []match.ImagePattern `yaml:"images"`    // exclude only: the images of a Pod that are let be
+	Images     []match.ImagePattern `yaml:"images"`    // exclude only: the images of a Pod that are exempt
 }
 
-// labelPattern is a label key that must be there, or a key and a pattern for its value: app, app=web-*.
+// labelPattern is a label key that a Pod must have, or a key and a pattern for its value: app, app=web-*.
 type labelPattern struct {
 	key      string
 	value    match.Glob
 	anyValue bool
 }
 
+// UnmarshalText parses key and key=value.
 func (l *labelPattern) UnmarshalText(b []byte) error {
 	key, value, has := strings.Cut(string(b), "=")
 	if key == "" || strings.Contains(key, "*") {
@@ -39,11 +40,13 @@ func (l *labelPattern) UnmarshalText(b []byte) error {
 	return nil
 }
 
+// match reports whether one of the labels of a Pod matches.
 func (l labelPattern) match(labels map[string]string) bool {
 	v, ok := labels[l.key]
 	return ok && (l.anyValue || l.value.Match(v))
 }
 
+// String returns the pattern as policy files have it.
 func (l labelPattern) String() string {
 	if l.anyValue {
 		return l.key
@@ -51,14 +54,14 @@ func (l labelPattern) String() string {
 	return l.key + "=" + string(l.value)
 }
 
-// subject is what selectors look at.
+// subject is what selectors compare: the namespace and the user of a request, and the labels of a Pod.
 type subject struct {
 	namespace, user string
 	groups          []string
 	podLabels       map[string]string
 
-	groupBytes int     // of all groups
-	effort     *Effort // what selectors take; nil does not count
+	groupBytes int     // the length of all groups together
+	effort     *Effort // counts the steps of selectors; nil counts none
 }
 
 func newSubject(a Attributes, m *Meta, e *Effort) subject {
@@ -69,7 +72,7 @@ func newSubject(a Attributes, m *Meta, e *Effort) subject {
 	return s
 }
 
-// spend counts the steps that misses or hits takes, and returns whether it may go on.
+// spend counts the steps that matches or excludes takes, and reports whether they may be taken.
 func (sel *selector) spend(s *subject) bool {
 	n := stepsOf(len(sel.Namespaces), s.namespace) + stepsOf(len(sel.Users), s.user)
 	n += len(s.groups) + len(sel.Groups)*(len(s.groups)+s.groupBytes/stepBytes)
@@ -79,16 +82,18 @@ func (sel *selector) spend(s *subject) bool {
 	return s.effort == nil || s.effort.spend(n)
 }
 
-// skip says why an entry does not look at an object; its zero value says that it does.
-type skip struct {
-	excluded  bool   // by exclude, rather than not covered by match
+// selectorResult says why an entry does not apply to an object. It is formatted only where it is shown. The zero value
+// says that the entry applies.
+type selectorResult struct {
+	excluded  bool   // by exclude, rather than not matched by match
 	dimension string // namespaces, users, groups, podLabels
-	pattern   string // that excluded it
-	value     string // what was compared
+	pattern   string // that excludes the object
+	value     string // that match does not cover
 	groups    []string
 }
 
-func (s skip) String() string {
+// String returns the result as review --explain shows it.
+func (s selectorResult) String() string {
 	switch {
 	case s.dimension == "":
 		return "applies"
@@ -102,65 +107,67 @@ func (s skip) String() string {
 	return fmt.Sprintf("not matched: match.%s does not cover %s", s.dimension, text.Quote(s.value))
 }
 
-// tooCostly ends what is done with a selector. The Effort has the error.
-var tooCostly = skip{dimension: "effort"}
+// errDimension stands for a dimension where the steps of a selector are not available. The Effort has the error.
+const errDimension = "effort"
 
-// misses returns the first dimension of a match that s does not meet.
-func (sel *selector) misses(s *subject) skip {
-	if sel == nil {
-		return skip{}
+// matches reports whether s meets a match, and if it does not, the first dimension that it does not meet.
+func (sel *selector) matches(s *subject) (why selectorResult, ok bool) {
+	switch {
+	case sel == nil:
+		return selectorResult{}, true
+	case !sel.spend(s):
+		return selectorResult{dimension: errDimension}, false
+	case sel.Namespaces != nil && !matchesAny(sel.Namespaces, s.namespace):
+		return selectorResult{dimension: "namespaces", value: s.namespace}, false
+	case sel.Users != nil && !matchesAny(sel.Users, s.user):
+		return selectorResult{dimension: "users", value: s.user}, false
+	case sel.Groups != nil && !slices.ContainsFunc(s.groups, func(g string) bool { return matchesAny(sel.Groups, g) }):
+		return selectorResult{dimension: "groups", groups: s.groups}, false
+	case sel.PodLabels != nil && !slices.ContainsFunc(sel.PodLabels, func(l labelPattern) bool { return l.match(s.podLabels) }):
+		return selectorResult{dimension: "podLabels"}, false
 	}
-	if !sel.spend(s) {
-		return tooCostly
-	}
-	if sel.Namespaces != nil {
-		if _, ok := match.FirstGlob(sel.Namespaces, s.namespace); !ok {
-			return skip{dimension: "namespaces", value: s.namespace}
-		}
-	}
-	if sel.Users != nil {
-		if _, ok := match.FirstGlob(sel.Users, s.user); !ok {
-			return skip{dimension: "users", value: s.user}
-		}
-	}
-	if sel.Groups != nil && !slices.ContainsFunc(s.groups, func(g string) bool { _, ok := match.FirstGlob(sel.Groups, g); return ok }) {
-		return skip{dimension: "groups", groups: s.groups}
-	}
-	if sel.PodLabels != nil && !slices.ContainsFunc(sel.PodLabels, func(l labelPattern) bool { return l.match(s.podLabels) }) {
-		return skip{dimension: "podLabels"}
-	}
-	return skip{}
+	return selectorResult{}, true
 }
 
-// hits returns the first dimension of an exclude that s meets. Images are not its business: an entry that excludes
-// an image still looks at the others.
-func (sel *selector) hits(s *subject) skip {
+// matchesAny reports whether one of the patterns matches a value.
+func matchesAny(patterns []match.Glob, value string) bool {
+	_, ok := match.FirstGlob(patterns, value)
+	return ok
+}
+
+// excludes reports whether an exclude excludes s, and the first dimension by which it does. Images are not a dimension of
+// s: an entry that excludes an image still applies to the other images.
+func (sel *selector) excludes(s *subject) (why selectorResult, excluded bool) {
 	if sel == nil {
-		return skip{}
+		return selectorResult{}, false
 	}
 	if !sel.spend(s) {
-		return tooCostly
+		return selectorResult{dimension: errDimension}, true
 	}
 	if g, ok := match.FirstGlob(sel.Namespaces, s.namespace); ok {
-		return skip{excluded: true, dimension: "namespaces", pattern: string(g)}
+		return excludedBy("namespaces", string(g)), true
 	}
 	if g, ok := match.FirstGlob(sel.Users, s.user); ok {
-		return skip{excluded: true, dimension: "users", pattern: string(g)}
+		return excludedBy("users", string(g)), true
 	}
 	for _, group := range s.groups {
 		if g, ok := match.FirstGlob(sel.Groups, group); ok {
-			return skip{excluded: true, dimension: "groups", pattern: string(g)}
+			return excludedBy("groups", string(g)), true
 		}
 	}
 	for _, l := range sel.PodLabels {
 		if l.match(s.podLabels) {
-			return skip{excluded: true, dimension: "podLabels", pattern: l.String()}
+			return excludedBy("podLabels", l.String()), true
 		}
 	}
-	return skip{}
+	return selectorResult{}, false
 }
 
-// dimensions says which dimensions of a selector have a meaning for a kind of entry.
+func excludedBy(dimension, pattern string) selectorResult {
+	return selectorResult{excluded: true, dimension: dimension, pattern: pattern}
+}
+
+// dimensions are the dimensions of a selector, beside namespaces, that have a meaning for a kind of entry.
 type dimensions struct{ requester, podLabels, images bool }
 
 // refuse returns an error for each dimension of a selector that has no meaning, with the reason.

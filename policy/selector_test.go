@@ -44,17 +44,18 @@ func TestMatch(t *testing.T) {
 		"not empty value":   {&selector{PodLabels: label("app=")}, "not matched by match.podLabels"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := test.match.misses(&jane).String(); got != test.want {
-				t.Errorf("got  %s\nwant %s", got, test.want)
+			if got, ok := test.match.matches(&jane); got.String() != test.want || ok != (test.want == "applies") {
+				t.Errorf("got  %s, %t\nwant %s", got, ok, test.want)
 			}
 		})
 	}
-	if got := (&selector{Users: []match.Glob{"x"}}).misses(&subject{}).String(); got != "not matched by match.users" {
-		t.Errorf("nobody: %s", got)
+	if got, _ := (&selector{Users: []match.Glob{"x"}}).matches(&subject{}); got.String() != "not matched by match.users" {
+		t.Errorf("no user: %s", got)
 	}
 	hostile := &selector{Namespaces: []match.Glob{"x"}}
-	if got := hostile.misses(&subject{namespace: "\x1b[2J"}).String(); got != `not matched: match.namespaces does not cover "\x1b[2J"` {
-		t.Errorf("what a terminal obeys: %s", got)
+	want := `not matched: match.namespaces does not cover "\x1b[2J"`
+	if got, _ := hostile.matches(&subject{namespace: "\x1b[2J"}); got.String() != want {
+		t.Errorf("a terminal's escape sequence: %s", got)
 	}
 }
 
@@ -74,8 +75,8 @@ func TestExclude(t *testing.T) {
 		"images":    {&selector{Images: make([]match.ImagePattern, 1)}, "applies"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := test.exclude.hits(&jane).String(); got != test.want {
-				t.Errorf("got  %s\nwant %s", got, test.want)
+			if got, excluded := test.exclude.excludes(&jane); got.String() != test.want || excluded != (test.want != "applies") {
+				t.Errorf("got  %s, %t\nwant %s", got, excluded, test.want)
 			}
 		})
 	}
@@ -83,8 +84,8 @@ func TestExclude(t *testing.T) {
 
 func TestExcludeWinsOverMatch(t *testing.T) {
 	h := header{Match: &selector{Namespaces: []match.Glob{"*"}}, Exclude: &selector{Users: []match.Glob{"jane"}}}
-	if got := h.skips(&jane).String(); got != "excluded: exclude.users has jane" {
-		t.Error(got)
+	if got, ok := h.applies(&jane); ok || got.String() != "excluded: exclude.users has jane" {
+		t.Error(got, ok)
 	}
 }
 

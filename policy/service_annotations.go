@@ -4,12 +4,12 @@ import (
 	"errors"
 )
 
-// serviceAnnotationRules is the field annotations of a services entry: what all objects may be asked, and what only
-// load balancers are.
+// serviceAnnotationRules is the field annotations of a services entry: the rules for all objects, and one for load
+// balancers only.
 type serviceAnnotationRules struct {
 	annotationRules
-	// RequiredForLoadBalancer lists annotations that a Service of type LoadBalancer must carry, such as the one that
-	// keeps its address inside the company's network.
+	// RequiredForLoadBalancer lists annotations that a Service of type LoadBalancer must have, such as the one that makes
+	// its address an internal one.
 	RequiredForLoadBalancer []annotationRequirement `yaml:"requiredForLoadBalancer"`
 }
 
@@ -37,15 +37,15 @@ func (b *serviceAnnotationRules) checks() []check[Service] {
 }
 
 // loadBalancerAnnotations (annotations.requiredForLoadBalancer) finds, on Services of type LoadBalancer only, each
-// annotation that is missing or has a value that its regular expression does not cover.
+// annotation that is missing or has a value that its regular expression does not match.
 type loadBalancerAnnotations []annotationRequirement
 
 func (c loadBalancerAnnotations) find(svc *Service, r *report) {
-	if svc.typ() != loadBalancer {
+	if svc.effectiveType() != loadBalancer {
 		return
 	}
 	for i := range c {
-		if !c[i].demand("annotations.requiredForLoadBalancer", svc.meta(), r) {
+		if !c[i].check("annotations.requiredForLoadBalancer", svc.meta(), r) {
 			return
 		}
 	}

@@ -10,7 +10,7 @@ import (
 
 // externalIPRules is the field externalIPs: {allowed: [203.0.113.0/24, "2001:db8::/32"]}.
 type externalIPRules struct {
-	// Allowed lists the address ranges that spec.externalIPs may be taken from. [] denies all.
+	// Allowed lists the address ranges that elements of spec.externalIPs may be in. [] denies all.
 	Allowed []match.CIDR `yaml:"allowed,required"`
 }
 
@@ -21,10 +21,10 @@ func (b *externalIPRules) checks() []check[Service] {
 	return []check[Service]{externalIPsAllowed{match.NewCIDRSet(b.Allowed), passing(stringsOf(b.Allowed))}}
 }
 
-// externalIPsAllowed (externalIPs.allowed) finds each element of spec.externalIPs that lies in none of the ranges.
-// Nodes take traffic to such an address for themselves, whomever it belongs to (CVE-2020-8554). An IPv4-mapped IPv6
-// address is judged as the IPv4 address that it stands for; what is no address to everybody (10.0.0.010, a zone) passes
-// in no range.
+// externalIPsAllowed (externalIPs.allowed) finds each element of spec.externalIPs that is in none of the ranges. Nodes
+// intercept traffic to such an address, whatever host it belongs to (CVE-2020-8554). An IPv4-mapped IPv6 address is
+// judged as the IPv4 address that it stands for; an address that not all parsers accept (10.0.0.010, a zone) is in no
+// range.
 type externalIPsAllowed struct {
 	ranges  match.CIDRSet
 	passing string
@@ -37,31 +37,31 @@ func (c externalIPsAllowed) find(svc *Service, r *report) {
 		if !r.spend(1) {
 			return
 		}
-		if a.err == nil && c.ranges.Covers(a.one) {
+		if a.err == nil && c.ranges.Covers(a.prefix) {
 			continue
 		}
-		if f := r.found(a.identity("externalIPs.allowed")); f != nil {
+		if f := r.tryAdd(a.identity("externalIPs.allowed")); f != nil {
 			f.Path, f.Reason = fmt.Sprintf("spec.externalIPs[%d]", i), a.reason(c.passing)
 		}
 	}
 }
 
-// externalIPs returns the elements of spec.externalIPs, parsed once for all rules.
+// externalIPs returns the elements of spec.externalIPs.
 func (r *report) externalIPs(svc *Service) []address {
-	if r.addresses == nil && r.spend(2*len(svc.ExternalIPs)) {
-		r.addresses = make([]address, len(svc.ExternalIPs))
+	if r.externalAddresses == nil && r.spend(2*len(svc.ExternalIPs)) {
+		r.externalAddresses = make([]address, len(svc.ExternalIPs))
 		for i, s := range svc.ExternalIPs {
-			r.addresses[i] = newAddress(s)
+			r.externalAddresses[i] = newAddress(s)
 		}
 	}
-	return r.addresses
+	return r.externalAddresses
 }
 
-// address is an IP address of an object, as the range of one.
+// address is an IP address of an object.
 type address struct {
 	written string
-	one     netip.Prefix
-	err     error // why it is none
+	prefix  netip.Prefix // of this address alone
+	err     error        // why it is not an address
 }
 
 func newAddress(s string) address {
@@ -69,15 +69,15 @@ func newAddress(s string) address {
 	return address{s, netip.PrefixFrom(addr, addr.BitLen()), err}
 }
 
-// identity is that of a finding about an address.
+// identity returns the identity of a finding about the address.
 func (a *address) identity(check string) identity {
 	if a.err != nil {
 		return identity{check: check, value: a.written}
 	}
-	return identity{check: check, prefix: a.one}
+	return identity{check: check, prefix: a.prefix}
 }
 
-// reason says that an address is not allowed, or none.
+// reason returns the sentence about an address that does not pass.
 func (a *address) reason(passing string) string {
 	if a.err != nil {
 		return text.Quote(a.written) + " is not an address: " + match.AddrReason(a.err).Error()

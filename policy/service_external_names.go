@@ -12,18 +12,18 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// externalNameRules is the field externalNames: {allowed: ["*.corp.example"], denied: [old.corp.example]}. Names
-// compare as DNS does: upper and lower case are the same, a dot at the end does not count; *.x covers one label before
+// externalNameRules is the field externalNames: {allowed: ["*.corp.example"], denied: [old.corp.example]}. Names are
+// compared as DNS compares them: upper and lower case and a trailing dot make no difference; *.x covers one label before
 // x, **.x one or more.
 //
-// As soon as the field is there, also as {}, unsafe targets are denied: localhost in all its spellings, IP addresses,
-// names inside the cluster, names that Pods complete to such, machines and metadata services of clouds. Only a pattern
-// of allowed that means them lets them pass: the name itself (localhost), or a wildcard under an unsafe name
-// (**.svc.cluster.local); for a name of two labels also *.lan. "**" or *.internal do not.
+// Where the field is present, also as {}, unsafe targets are denied: localhost in all its spellings, IP addresses, names
+// inside the cluster, names that a Pod's search list completes to one inside the cluster, machines and metadata services
+// of clouds. They pass only by a pattern of allowed that means them: the name itself (localhost), or a wildcard below an
+// unsafe name (**.svc.cluster.local); a name of two labels also by *.lan. "**" and *.internal do not suffice.
 type externalNameRules struct {
 	// Allowed lists the targets that pass; every other one is denied. [] denies all.
 	Allowed []match.HostPattern `yaml:"allowed"`
-	// Denied lists targets that do not pass, whatever allowed says.
+	// Denied lists targets that do not pass, even if allowed lists them.
 	Denied []match.HostPattern `yaml:"denied"`
 }
 
@@ -44,19 +44,19 @@ func (b *externalNameRules) checks() []check[Service] {
 	if b == nil {
 		return nil
 	}
-	meant := slices.DeleteFunc(slices.Clone(b.Allowed), func(p match.HostPattern) bool { return !meansUnsafe(p) })
+	meant := slices.DeleteFunc(slices.Clone(b.Allowed), func(p match.HostPattern) bool { return !allowsUnsafe(p) })
 	return []check[Service]{&externalNames{
-		meant:   match.NewHostSet(meant),
-		denied:  match.NewHostSet(b.Denied),
-		limited: b.Allowed != nil,
-		allowed: match.NewHostSet(b.Allowed),
-		passing: passing(stringsOf(b.Allowed)),
+		unsafeAllowed: match.NewHostSet(meant),
+		denied:        match.NewHostSet(b.Denied),
+		limited:       b.Allowed != nil,
+		allowed:       match.NewHostSet(b.Allowed),
+		passing:       passing(stringsOf(b.Allowed)),
 	}}
 }
 
-// meansUnsafe says whether a pattern lets the unsafe targets that it covers pass on purpose. A wildcard does so only
-// below a name that is itself unsafe; below a single label, as in *.internal, it may well not have thought of them.
-func meansUnsafe(p match.HostPattern) bool {
+// allowsUnsafe reports whether a pattern of allowed means the unsafe targets that it covers. A wildcard does only below a
+// name that is itself unsafe; below a single label, as in *.internal, its author may not have considered them.
+func allowsUnsafe(p match.HostPattern) bool {
 	switch kind := kindOf(p.Name); {
 	case p.Depth == match.HostItself:
 		return true
@@ -66,20 +66,20 @@ func meansUnsafe(p match.HostPattern) bool {
 	return false
 }
 
-// externalNames finds a Service of type ExternalName whose spec.externalName does not pass. It says one thing of it, the
-// first of: the target is unsafe (externalNames), it is denied (externalNames.denied), it is not allowed
-// (externalNames.allowed). Services of other types are not judged: what the field holds has no effect, and to become an
-// ExternalName is a change that is judged.
+// externalNames finds a Service of type ExternalName whose spec.externalName does not pass. It has one finding, the first
+// of: the target is unsafe (externalNames), it is denied (externalNames.denied), it is not allowed
+// (externalNames.allowed). Services of other types are not judged: the field has no effect there, and an update to type
+// ExternalName is judged.
 type externalNames struct {
-	meant   *match.HostSet // what lets unsafe targets pass
-	denied  *match.HostSet
-	limited bool // allowed is there
-	allowed *match.HostSet
-	passing string
+	unsafeAllowed *match.HostSet // patterns that unsafe targets pass by
+	denied        *match.HostSet
+	limited       bool // allowed is there
+	allowed       *match.HostSet
+	passing       string
 }
 
 func (c *externalNames) find(svc *Service, r *report) {
-	if svc.typ() != externalName {
+	if svc.effectiveType() != externalName {
 		return
 	}
 	if !r.spend(stepsOf(4, svc.ExternalName)) {
@@ -91,18 +91,18 @@ func (c *externalNames) find(svc *Service, r *report) {
 	}
 }
 
-// externalName returns spec.externalName, parsed once for all rules.
+// externalName returns spec.externalName as a host.
 func (r *report) externalName(svc *Service) match.HostPattern {
-	if r.external == nil {
-		r.external = new(match.ParseHost(svc.ExternalName))
+	if r.externalHost == nil {
+		r.externalHost = new(match.ParseHost(svc.ExternalName))
 	}
-	return *r.external
+	return *r.externalHost
 }
 
-// judge returns the check that a target breaks, and why; an empty check when it passes.
+// judge returns the check that a target does not pass, and why; an empty check where it passes.
 func (c *externalNames) judge(host match.HostPattern) (check, reason string) {
 	if kind := kindOf(host.Name); kind != ordinaryTarget {
-		_, meant := c.meant.Covers(host)
+		_, meant := c.unsafeAllowed.Covers(host)
 		if by, ok := c.allowed.Covers(host); kind == completedName {
 			meant = ok && !by.IsEvery()
 		}
@@ -119,19 +119,19 @@ func (c *externalNames) judge(host match.HostPattern) (check, reason string) {
 	return "", ""
 }
 
-// targetKind says what makes the target of an ExternalName unsafe: whoever follows it (an ingress controller, a Pod
-// with more rights than the author of the Service) ends up at a place that trusts callers from where it stands.
+// targetKind says why the target of an ExternalName is unsafe: a client that follows it (an ingress controller, a Pod with
+// more rights than the author of the Service) connects to a server that trusts clients of its network.
 type targetKind uint8
 
 const (
 	ordinaryTarget  targetKind = iota
 	metadataTarget             // a cloud's metadata service, which hands out credentials
-	loopbackTarget             // whoever follows the name
+	loopbackTarget             // the client that follows the name
 	addressTarget              // an IP address, which a name must not be
-	clusterTarget              // inside the cluster, past namespaces and network policies
+	clusterTarget              // inside the cluster, bypassing namespaces and network policies
 	cloudTarget                // a machine in the cloud's own network
 	completedName              // a name that the search list of a Pod completes to one inside the cluster
-	unqualifiedName            // a name of one label, completed by whoever resolves it
+	unqualifiedName            // a name of one label, which the client's resolver completes
 )
 
 // describe returns what a sentence says of a target of this kind.
@@ -148,9 +148,9 @@ func (k targetKind) describe() string {
 	}[k]
 }
 
-// kindOf classifies a host name in lower case without trailing dot. It looks at the name alone: what a name resolves
-// to is known only to those who resolve it, and may differ the next time (so localtest.me, or a cluster domain other
-// than cluster.local, is for denied to name).
+// kindOf classifies a host name in lower case without trailing dot. It reads the name alone: what a name resolves to
+// depends on the resolver and on the time. Names such as localtest.me, or those of a cluster domain other than
+// cluster.local, have to be listed in denied.
 func kindOf(name string) targetKind {
 	if kind := kindOfAddress(name); kind != ordinaryTarget {
 		return kind
@@ -174,13 +174,13 @@ func kindOf(name string) targetKind {
 	return ordinaryTarget
 }
 
-// hasDomain reports whether a name is a domain or lies below it.
+// hasDomain reports whether a name is a domain or a name below it.
 func hasDomain(name, domain string) bool {
 	rest, ok := strings.CutSuffix(name, domain)
 	return ok && (rest == "" || strings.HasSuffix(rest, "."))
 }
 
-// isCloudName knows the names that clouds give to machines inside their networks: AWS (ip-10-0-0-1.ec2.internal, or with
+// isCloudName reports whether a cloud gives a name to machines inside its network: AWS (ip-10-0-0-1.ec2.internal, or with
 // a region before compute.internal) and Google Cloud (vm.zone.c.project.internal). Others below .internal, which is
 // reserved for private use, are a company's own.
 func isCloudName(name string) bool {
@@ -195,15 +195,15 @@ func isCloudName(name string) bool {
 }
 
 // isPublicDomain reports whether a label is a top-level domain of the public DNS. The resolver of a Pod completes a name
-// with fewer than five dots (ndots) by the domains of its search list, svc.cluster.local among them, before it asks for
-// the name as it is: grafana.monitoring is the Service grafana. A namespace that is called like a public domain (dev)
-// cannot be told apart.
+// with fewer than five dots (ndots) by the domains of its search list, svc.cluster.local among them, before it resolves
+// the name as it is: grafana.monitoring is the Service grafana. A namespace whose name is a public domain (dev) cannot be
+// recognised.
 func isPublicDomain(label string) bool {
 	_, public := publicsuffix.PublicSuffix(label)
 	return public
 }
 
-// metadataNames are the names under which clouds answer for their metadata service.
+// metadataNames are the names of the metadata services of clouds.
 var metadataNames = []string{
 	"metadata", "metadata.google.internal", "metadata.goog", // Google Cloud
 	"instance-data", "instance-data.ec2.internal", // AWS
@@ -211,7 +211,7 @@ var metadataNames = []string{
 	"metadata.packet.net", "metadata.platformequinix.com",
 }
 
-// metadataRanges are the addresses of the same services. Most are link-local; the others are each cloud's own.
+// metadataRanges are the addresses of those services. Most are link-local; the others are specific to a cloud.
 var metadataRanges = []netip.Prefix{
 	netip.MustParsePrefix("169.254.0.0/16"),     // AWS, Azure, Google Cloud, Oracle Cloud, OpenStack and others
 	netip.MustParsePrefix("fe80::/10"),          // the same in IPv6: OpenStack
@@ -224,8 +224,8 @@ var metadataRanges = []netip.Prefix{
 	netip.MustParsePrefix("192.0.0.192/32"),     // Oracle Cloud Classic
 }
 
-// isLoopbackName knows the names that hosts files give to the machine itself: those of Debian, of Red Hat, and those
-// that kubelet writes into Pods. Names under .localhost are loopback by RFC 6761 and recognised by their last label.
+// isLoopbackName reports whether hosts files give a name to the machine itself: those of Debian, of Red Hat, and those
+// that kubelet writes into Pods. Names below .localhost, loopback by RFC 6761, are recognised by their last label.
 func isLoopbackName(first, rest string, qualified bool) bool {
 	switch first {
 	case "localhost", "localhost4", "localhost6", "ip6-localhost", "ip6-loopback", "loopback":
@@ -234,8 +234,8 @@ func isLoopbackName(first, rest string, qualified bool) bool {
 	return false
 }
 
-// kindOfAddress classifies IP addresses in all the forms that resolvers accept. What ends in a number without being
-// an address is one to somebody's parser: no top-level domain is a number.
+// kindOfAddress classifies IP addresses in all the forms that resolvers accept. A name that ends in a number without being
+// an address counts as one, since some parser may accept it: no top-level domain is a number.
 func kindOfAddress(name string) targetKind {
 	bare := strings.TrimSuffix(strings.TrimPrefix(name, "["), "]")
 	addr, err := netip.ParseAddr(bare)

@@ -10,7 +10,7 @@ import (
 
 // loadBalancerClassRules is the field loadBalancerClass: {required: true, allowed: [example.com/internal]}.
 type loadBalancerClassRules struct {
-	// Required: a LoadBalancer must name a class; the cluster's default is not good enough.
+	// Required: a LoadBalancer must name a class; the cluster's default does not suffice.
 	Required bool `yaml:"required"`
 	// Allowed lists the classes that pass, compared exactly; a Service that names none passes. [] denies all.
 	Allowed []loadBalancerClass `yaml:"allowed"`
@@ -19,7 +19,7 @@ type loadBalancerClassRules struct {
 // loadBalancerClass is a value of spec.loadBalancerClass.
 type loadBalancerClass string
 
-// UnmarshalText refuses what cannot be a class.
+// UnmarshalText refuses the empty text and control characters.
 func (c *loadBalancerClass) UnmarshalText(b []byte) error {
 	if len(b) == 0 {
 		return errors.New(`"" is not a class: a Service without one passes unless required is true`)
@@ -51,11 +51,12 @@ func (b *loadBalancerClassRules) checks() []check[Service] {
 }
 
 // loadBalancerClassRequired (loadBalancerClass.required) finds a Service of type LoadBalancer without
-// spec.loadBalancerClass: the cluster's default implementation takes it. It holds what is allowed, for the sentence.
+// spec.loadBalancerClass, which the cluster's default implementation serves. Its elements are the allowed classes, for the
+// sentence.
 type loadBalancerClassRequired []loadBalancerClass
 
 func (c loadBalancerClassRequired) find(svc *Service, r *report) {
-	if svc.typ() != loadBalancer || svc.LoadBalancerClass != nil && *svc.LoadBalancerClass != "" {
+	if svc.effectiveType() != loadBalancer || svc.LoadBalancerClass != nil && *svc.LoadBalancerClass != "" {
 		return
 	}
 	reason := "is required for a LoadBalancer; set it"

@@ -11,16 +11,16 @@ import (
 	"github.com/evergate/evergate/policy/internal/match"
 )
 
-// sourceRangesAnnotation is the older way to write spec.loadBalancerSourceRanges. Cloud providers read it when the
-// field is empty.
+// sourceRangesAnnotation is the older form of spec.loadBalancerSourceRanges. Cloud providers read it where the field is
+// empty.
 const sourceRangesAnnotation = "service.beta.kubernetes.io/load-balancer-source-ranges"
 
 // sourceRangeRules is the field loadBalancerSourceRanges: {required: true, allowed: [10.0.0.0/8]}.
 type sourceRangeRules struct {
-	// Required: a LoadBalancer must say who may call it. It does not say how wide the answer may be: see Allowed.
+	// Required: a LoadBalancer must have source ranges, however wide: see Allowed.
 	Required bool `yaml:"required"`
-	// Allowed lists the ranges within which those of a Service must lie; what lies in two neighbours together passes. A
-	// Service without ranges passes. [] denies all.
+	// Allowed lists the ranges that must cover those of a Service; the union of adjacent ranges counts. A Service without
+	// ranges passes. [] denies all.
 	Allowed []match.CIDR `yaml:"allowed"`
 }
 
@@ -46,18 +46,19 @@ func (b *sourceRangeRules) checks() []check[Service] {
 	return cs
 }
 
-// sourceRange is one range as it is written, and where.
+// sourceRange is one range as it is written, and its position.
 type sourceRange struct {
 	written string
-	index   int  // in the field; inAnnotation if it stands there
-	hidden  bool // stands in the annotation, behind the field
+	index   int  // in the field; inAnnotation for ranges of the annotation
+	hidden  bool // of the annotation where the field is set too, so that it has no effect
 	prefix  netip.Prefix
-	err     error // why it is no range
+	err     error // why it is not a range
 }
 
-// inAnnotation is the index of ranges that do not stand in the field.
+// inAnnotation is the index of ranges of the annotation.
 const inAnnotation = -1
 
+// path returns the field of the range, as users write it.
 func (s *sourceRange) path() string {
 	if s.index == inAnnotation {
 		return annotationPath(sourceRangesAnnotation)
@@ -66,50 +67,50 @@ func (s *sourceRange) path() string {
 }
 
 // maxAnnotationRanges is how many ranges of the annotation are judged: as many as the load balancers of any large cloud
-// take. What lists more is found as a whole.
+// accept. An annotation with more has one finding as a whole.
 const maxAnnotationRanges = 5000
 
-// errNoLength says what is wrong with an address where a range should be.
+// errNoLength is the error of an address where a range is required.
 var errNoLength = errors.New("no length such as /24")
 
-// errManyRanges says what is wrong with an annotation that lists more.
+// errManyRanges is the error of an annotation that lists too many ranges.
 var errManyRanges = fmt.Errorf("it lists more than %d ranges", maxAnnotationRanges)
 
-// sourceRanges lists the ranges of a Service, parsed once for all rules: those of the field, and those of the annotation
-// also where the field hides it from the cloud provider, since removing the field would bring it to light. Spaces around
-// a range do not count.
+// sourceRanges returns the ranges of a Service: those of the field, and those of the annotation also where the cloud
+// provider ignores it because the field is set, since removing the field would bring them into effect. Spaces around a
+// range are ignored.
 func (r *report) sourceRanges(svc *Service) []sourceRange {
-	if r.ranges != nil {
-		return r.ranges
+	if r.sourceRangeList != nil {
+		return r.sourceRangeList
 	}
 	list := strings.TrimSpace(svc.Annotations[sourceRangesAnnotation])
 	if !r.spend(stepsOf(1, list)) {
 		return nil
 	}
 	commas := strings.Count(list, ",")
-	r.ranges = make([]sourceRange, 0, len(svc.LoadBalancerSourceRanges)+min(commas, maxAnnotationRanges)+1)
+	r.sourceRangeList = make([]sourceRange, 0, len(svc.LoadBalancerSourceRanges)+min(commas, maxAnnotationRanges)+1)
 	for i, s := range svc.LoadBalancerSourceRanges {
 		if !r.spend(stepsOf(2, s)) {
 			return nil
 		}
-		r.ranges = append(r.ranges, newSourceRange(s, i, false))
+		r.sourceRangeList = append(r.sourceRangeList, newSourceRange(s, i, false))
 	}
 	if list == "" {
-		return r.ranges
+		return r.sourceRangeList
 	}
-	hidden := len(r.ranges) > 0
+	hidden := len(r.sourceRangeList) > 0
 	if commas >= maxAnnotationRanges {
 		all := sourceRange{written: list, index: inAnnotation, hidden: hidden, err: errManyRanges}
-		r.ranges = append(r.ranges, all)
-		return r.ranges
+		r.sourceRangeList = append(r.sourceRangeList, all)
+		return r.sourceRangeList
 	}
 	for s := range strings.SplitSeq(list, ",") {
 		if !r.spend(stepsOf(2, s)) {
 			return nil
 		}
-		r.ranges = append(r.ranges, newSourceRange(s, inAnnotation, hidden))
+		r.sourceRangeList = append(r.sourceRangeList, newSourceRange(s, inAnnotation, hidden))
 	}
-	return r.ranges
+	return r.sourceRangeList
 }
 
 func newSourceRange(written string, index int, hidden bool) sourceRange {
@@ -121,28 +122,28 @@ func newSourceRange(written string, index int, hidden bool) sourceRange {
 	return s
 }
 
-// hasSourceRanges reports whether a Service says anywhere who may call it.
+// hasSourceRanges reports whether the field or the annotation has ranges.
 func (s *Service) hasSourceRanges() bool {
 	return len(s.LoadBalancerSourceRanges) > 0 || strings.TrimSpace(s.Annotations[sourceRangesAnnotation]) != ""
 }
 
 // sourceRangesRequired (loadBalancerSourceRanges.required) finds a Service of type LoadBalancer that has ranges neither
-// in spec.loadBalancerSourceRanges nor in the annotation service.beta.kubernetes.io/load-balancer-source-ranges: anybody
-// may call it. 0.0.0.0/0 is a range like any other here, a choice that was written down.
+// in spec.loadBalancerSourceRanges nor in the annotation service.beta.kubernetes.io/load-balancer-source-ranges, so that
+// every client may connect. 0.0.0.0/0 passes: it is an explicit choice.
 type sourceRangesRequired struct{}
 
 func (sourceRangesRequired) find(svc *Service, r *report) {
-	if svc.typ() != loadBalancer || svc.hasSourceRanges() {
+	if svc.effectiveType() != loadBalancer || svc.hasSourceRanges() {
 		return
 	}
 	r.add(identity{check: "loadBalancerSourceRanges.required"}, "spec.loadBalancerSourceRanges",
 		"is required for a LoadBalancer; list the address ranges that may call it")
 }
 
-// sourceRangesAllowed (loadBalancerSourceRanges.allowed) finds each range that is not wholly allowed, in
+// sourceRangesAllowed (loadBalancerSourceRanges.allowed) finds each range that the allowed ranges do not wholly cover, in
 // spec.loadBalancerSourceRanges and in the annotation service.beta.kubernetes.io/load-balancer-source-ranges. A range
-// inside one that offended before an update is no news, unless that one stood behind the field and had no effect. What
-// is no range to everybody (10.0.0.010/8, a zone) is found.
+// inside one that has a pre-existing finding is pre-existing too, unless the field hid that one. A range that not all
+// parsers accept (10.0.0.010/8, a zone) is found.
 type sourceRangesAllowed struct {
 	ranges  match.CIDRSet
 	passing string
@@ -164,7 +165,7 @@ func (c sourceRangesAllowed) find(svc *Service, r *report) {
 		default:
 			id.prefix = s.prefix.Masked()
 		}
-		if f := r.found(id); f != nil {
+		if f := r.tryAdd(id); f != nil {
 			f.Path, f.Reason = s.path(), text.Quote(s.written)+" is not allowed"+c.passing
 			if s.err != nil {
 				f.Reason = text.Quote(s.written) + " is not an address range: " + match.AddrReason(s.err).Error()

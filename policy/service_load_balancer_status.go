@@ -11,14 +11,14 @@ import (
 
 // loadBalancerStatusRules is the field loadBalancerStatus: {allowed: [203.0.113.0/24], hostnames: ["*.elb.example.com"],
 // writers: {users: ["system:serviceaccount:kube-system:*"]}}. It is about status.loadBalancer.ingress, by which kube-proxy
-// makes nodes take traffic to an address for themselves, as it does by spec.externalIPs: the other half of CVE-2020-8554.
-// Only what may write services/status can set it: cloud controllers, and who has every right (*) in a namespace.
+// makes nodes intercept traffic to an address, as it does by spec.externalIPs: the other half of CVE-2020-8554. Only users
+// that may write services/status can set it: cloud controllers, and users with all rights (*) in a namespace.
 type loadBalancerStatusRules struct {
-	// Allowed lists the address ranges that addresses may be taken from. [] denies all.
+	// Allowed lists the address ranges that addresses may be in. [] denies all.
 	Allowed []match.CIDR `yaml:"allowed"`
-	// Hostnames lists what host names may be. [] denies all.
+	// Hostnames lists patterns that host names may match. [] denies all.
 	Hostnames []match.HostPattern `yaml:"hostnames"`
-	// Writers says who may set an address or a host name that was not there before.
+	// Writers lists the users and groups that may add an address or a host name.
 	Writers *writers `yaml:"writers"`
 }
 
@@ -61,13 +61,13 @@ func (b *loadBalancerStatusRules) checks() []check[Service] {
 	return cs
 }
 
-// statusPath names a field of an element of status.loadBalancer.ingress.
+// statusPath returns the path of a field of an element of status.loadBalancer.ingress.
 func statusPath(i int, field string) string {
 	return "status.loadBalancer.ingress[" + strconv.Itoa(i) + "]." + field
 }
 
-// statusAllowed (loadBalancerStatus.allowed) finds each address of status.loadBalancer.ingress that lies in none of the
-// ranges, and what is no address to everybody.
+// statusAllowed (loadBalancerStatus.allowed) finds each address of status.loadBalancer.ingress that is in none of the
+// ranges, or that not all parsers accept.
 type statusAllowed struct {
 	ranges  match.CIDRSet
 	passing string
@@ -80,26 +80,26 @@ func (c statusAllowed) find(svc *Service, r *report) {
 		if !r.spend(1) {
 			return
 		}
-		if a.written == "" || a.err == nil && c.ranges.Covers(a.one) {
+		if a.written == "" || a.err == nil && c.ranges.Covers(a.prefix) {
 			continue
 		}
-		if f := r.found(a.identity("loadBalancerStatus.allowed")); f != nil {
+		if f := r.tryAdd(a.identity("loadBalancerStatus.allowed")); f != nil {
 			f.Path, f.Reason = statusPath(i, "ip"), a.reason(c.passing)
 		}
 	}
 }
 
-// statusIPs returns the addresses of status.loadBalancer.ingress, parsed once for all rules.
+// statusIPs returns the addresses of status.loadBalancer.ingress.
 func (r *report) statusIPs(svc *Service) []address {
-	if r.points == nil && r.spend(2*len(svc.LoadBalancerIngress)) {
-		r.points = make([]address, len(svc.LoadBalancerIngress))
+	if r.statusAddresses == nil && r.spend(2*len(svc.LoadBalancerIngress)) {
+		r.statusAddresses = make([]address, len(svc.LoadBalancerIngress))
 		for i := range svc.LoadBalancerIngress {
 			if ip := svc.LoadBalancerIngress[i].IP; ip != "" {
-				r.points[i] = newAddress(ip)
+				r.statusAddresses[i] = newAddress(ip)
 			}
 		}
 	}
-	return r.points
+	return r.statusAddresses
 }
 
 // statusHostnames (loadBalancerStatus.hostnames) finds each host name of status.loadBalancer.ingress that no pattern
@@ -122,21 +122,21 @@ func (c statusHostnames) find(svc *Service, r *report) {
 		if _, ok := c.patterns.Covers(host); ok {
 			continue
 		}
-		if f := r.found(hostIdentity("loadBalancerStatus.hostnames", host)); f != nil {
+		if f := r.tryAdd(hostIdentity("loadBalancerStatus.hostnames", host)); f != nil {
 			f.Path, f.Reason = statusPath(i, "hostname"), text.Quote(name)+" is not allowed"+c.passing
 		}
 	}
 }
 
 // statusWriters (loadBalancerStatus.writers) finds each address and each host name of status.loadBalancer.ingress that
-// another user writes.
+// a user who is not a writer writes.
 type statusWriters struct {
 	writers *writers
 	passing string
 }
 
 func (c statusWriters) find(svc *Service, r *report) {
-	if len(svc.LoadBalancerIngress) == 0 || c.covers(r) {
+	if len(svc.LoadBalancerIngress) == 0 || c.includes(r) {
 		return
 	}
 	for i := range svc.LoadBalancerIngress {
@@ -149,28 +149,22 @@ func (c statusWriters) find(svc *Service, r *report) {
 	}
 }
 
-// covers reports whether the request comes from a writer.
-func (c statusWriters) covers(r *report) bool {
+// includes reports whether the user of the request is a writer.
+func (c statusWriters) includes(r *report) bool {
 	s := r.subject
 	if !r.spend(len(c.writers.Users) + len(c.writers.Groups)*len(s.groups)) {
 		return true
 	}
-	if _, ok := match.FirstGlob(c.writers.Users, s.user); ok {
-		return true
-	}
-	for _, g := range s.groups {
-		if _, ok := match.FirstGlob(c.writers.Groups, g); ok {
-			return true
-		}
-	}
-	return false
+	return matchesAny(c.writers.Users, s.user) ||
+		slices.ContainsFunc(s.groups, func(g string) bool { return matchesAny(c.writers.Groups, g) })
 }
 
+// add adds a finding about a field of an element, unless it is empty.
 func (c statusWriters) add(value string, i int, field string, r *report) {
 	if value == "" {
 		return
 	}
-	if f := r.found(identity{check: "loadBalancerStatus.writers", value: value}); f != nil {
+	if f := r.tryAdd(identity{check: "loadBalancerStatus.writers", value: value}); f != nil {
 		f.Path, f.Reason = statusPath(i, field), text.Quote(value)+" is written by "+text.Quote(r.subject.user)+", who may not"+c.passing
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 // nodePortRules is the field nodePorts: {allowed: []} or {allowed: ["30000-30999"]}.
 type nodePortRules struct {
-	// Allowed lists the node ports, and ranges of them, that a Service of any type may hold. [] denies all.
+	// Allowed lists the node ports, and ranges of them, that a Service of any type may have. [] denies all.
 	Allowed portRanges `yaml:"allowed,required"`
 }
 
@@ -22,10 +22,10 @@ func (b *nodePortRules) checks() []check[Service] {
 // nodePortsAllowed (nodePorts.allowed) finds each node port outside the ranges: spec.ports[].nodePort, of NodePort
 // Services and of LoadBalancers alike, and spec.healthCheckNodePort.
 //
-// The API server allocates the node ports that a Service needs and does not name before it asks any webhook. So the
-// user often never wrote the port that is found, and to remove it would bring another one: the sentence names the field
-// that keeps the API server from allocating it. A LoadBalancer's node ports stay when the allocation is switched off
-// on an update; its health check port is there for externalTrafficPolicy Local alone.
+// The API server allocates the node ports that a Service needs and does not name before it calls any webhook. Users
+// therefore often did not write the port of a finding, and if they removed it the API server would allocate another: the
+// sentence names the field that disables the allocation. A LoadBalancer keeps its node ports when an update disables the
+// allocation; its health check port exists for externalTrafficPolicy Local only.
 type nodePortsAllowed struct {
 	ranges  portRanges
 	allowed string // the ranges, as sentences list them
@@ -40,8 +40,8 @@ func (c nodePortsAllowed) find(svc *Service, r *report) {
 		if port == 0 || c.ranges.contains(port) {
 			continue
 		}
-		if f := r.found(identity{check: "nodePorts.allowed", value: portText(port)}); f != nil {
-			f.Path, f.Reason = fmt.Sprintf("spec.ports[%d].nodePort", i), c.reason(port, portFix(svc.typ()))
+		if f := r.tryAdd(identity{check: "nodePorts.allowed", value: portText(port)}); f != nil {
+			f.Path, f.Reason = fmt.Sprintf("spec.ports[%d].nodePort", i), c.reason(port, portFix(svc.effectiveType()))
 		}
 	}
 	if port := svc.HealthCheckNodePort; port != 0 && !c.ranges.contains(port) {
@@ -50,7 +50,7 @@ func (c nodePortsAllowed) find(svc *Service, r *report) {
 	}
 }
 
-// reason says that a node port does not pass. fix says how to have none.
+// reason returns the sentence about a node port that does not pass. fix says how to have none.
 func (c nodePortsAllowed) reason(port int32, fix string) string {
 	const origin = "; if you did not write it, the API server allocated it: "
 	if len(c.ranges) == 0 {
@@ -59,6 +59,7 @@ func (c nodePortsAllowed) reason(port int32, fix string) string {
 	return fmt.Sprintf("node port %d is not allowed; allowed: %s%swrite one that is allowed, or %s", port, c.allowed, origin, fix)
 }
 
+// portFix returns how a Service of a type has no node ports.
 func portFix(t serviceType) string {
 	if t == loadBalancer {
 		return "set spec.allocateLoadBalancerNodePorts to false and remove every nodePort"
@@ -67,12 +68,12 @@ func portFix(t serviceType) string {
 }
 
 // serviceAllocation (allocateLoadBalancerNodePorts) finds a LoadBalancer that has node ports allocated to it:
-// spec.allocateLoadBalancerNodePorts is true, or absent, which means the same. Load balancers that reach Pods without
-// going through nodes have no use for node ports, which are then a second, unguarded way in.
+// spec.allocateLoadBalancerNodePorts is true, or absent, which means the same. A load balancer that sends traffic to Pods
+// directly needs no node ports, which then only bypass it.
 type serviceAllocation struct{}
 
 func (serviceAllocation) find(svc *Service, r *report) {
-	if svc.typ() != loadBalancer || svc.AllocateLoadBalancerNodePorts != nil && !*svc.AllocateLoadBalancerNodePorts {
+	if svc.effectiveType() != loadBalancer || svc.AllocateLoadBalancerNodePorts != nil && !*svc.AllocateLoadBalancerNodePorts {
 		return
 	}
 	r.add(identity{check: "allocateLoadBalancerNodePorts", value: "true"}, "spec.allocateLoadBalancerNodePorts",

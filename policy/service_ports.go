@@ -44,12 +44,12 @@ func (ps portRanges) contains(port int32) bool {
 	return slices.ContainsFunc(ps, func(p portRange) bool { return p.low <= port && port <= p.high })
 }
 
-// steps is how many steps it takes to look a port up.
+// steps returns how many steps it takes to look a port up.
 func (ps portRanges) steps() int { return 1 + len(ps)/16 }
 
 // servicePortRules is the field ports: {allowed: ["80", "443", "8000-8999"]}.
 type servicePortRules struct {
-	// Allowed lists the ports, and ranges of ports, that a Service may offer. [] denies all.
+	// Allowed lists the ports, and ranges of ports, that a Service may have. [] denies all.
 	Allowed portRanges `yaml:"allowed,required"`
 }
 
@@ -60,8 +60,8 @@ func (b *servicePortRules) checks() []check[Service] {
 	return []check[Service]{servicePortsAllowed{b.Allowed, passing(stringsOf(b.Allowed))}}
 }
 
-// servicePortsAllowed (ports.allowed) finds each spec.ports[].port outside the ranges. It looks neither at node ports,
-// which have a field of their own, nor at target ports, which are the Pods' affair.
+// servicePortsAllowed (ports.allowed) finds each spec.ports[].port outside the ranges. It checks neither node ports,
+// which have a field of their own, nor target ports, which are ports of the Pods.
 type servicePortsAllowed struct {
 	ranges  portRanges
 	passing string
@@ -76,7 +76,7 @@ func (c servicePortsAllowed) find(svc *Service, r *report) {
 		if c.ranges.contains(port) {
 			continue
 		}
-		if f := r.found(identity{check: "ports.allowed", value: portText(port)}); f != nil {
+		if f := r.tryAdd(identity{check: "ports.allowed", value: portText(port)}); f != nil {
 			f.Path, f.Reason = fmt.Sprintf("spec.ports[%d].port", i), portText(port)+" is not allowed"+c.passing
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// The types of a Service, as they stand in spec.type.
+// The values of spec.type.
 const (
 	clusterIP    serviceType = "ClusterIP"
 	nodePort     serviceType = "NodePort"
@@ -19,7 +19,7 @@ const (
 // serviceType is a value of spec.type.
 type serviceType string
 
-// UnmarshalText accepts the four types that Kubernetes has.
+// UnmarshalText accepts the four types of Kubernetes.
 func (t *serviceType) UnmarshalText(b []byte) error {
 	known := []serviceType{clusterIP, nodePort, loadBalancer, externalName}
 	if !slices.Contains(known, serviceType(b)) {
@@ -29,8 +29,8 @@ func (t *serviceType) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// typ is spec.type with the default that Kubernetes gives it.
-func (s *Service) typ() serviceType {
+// effectiveType returns spec.type with the default of Kubernetes.
+func (s *Service) effectiveType() serviceType {
 	if s.Type == "" {
 		return clusterIP
 	}
@@ -71,7 +71,7 @@ func (b *serviceTypeRules) checks() []check[Service] {
 type serviceTypesAllowed []serviceType
 
 func (c serviceTypesAllowed) find(svc *Service, r *report) {
-	if t := svc.typ(); !slices.Contains(c, t) {
+	if t := svc.effectiveType(); !slices.Contains(c, t) {
 		r.add(t.identity("types.allowed"), "spec.type", text.Quote(string(t))+" is not allowed"+passing(c))
 	}
 }
@@ -80,10 +80,10 @@ func (c serviceTypesAllowed) find(svc *Service, r *report) {
 type serviceTypesDenied []serviceType
 
 func (c serviceTypesDenied) find(svc *Service, r *report) {
-	if t := svc.typ(); slices.Contains(c, t) {
+	if t := svc.effectiveType(); slices.Contains(c, t) {
 		r.add(t.identity("types.denied"), "spec.type", text.Quote(string(t))+" is denied; write another type")
 	}
 }
 
-// identity is that of a finding about a type.
+// identity returns the identity of a finding about a type.
 func (t serviceType) identity(check string) identity { return identity{check: check, value: string(t)} }

@@ -6,25 +6,25 @@ import (
 	"slices"
 )
 
-// servicesEntry is one entry of services: a rule for Services. Each field below is a block of checks; one that is
-// absent checks nothing, and at least one must be there.
+// servicesEntry is an entry of services: a rule for Services. Each field below is a block of checks; an absent one checks
+// nothing, and at least one is required.
 type servicesEntry struct {
 	ruleHeader
 	// Types: which spec.type a Service may have.
 	Types *serviceTypeRules `yaml:"types"`
-	// Ports: which ports it may offer.
+	// Ports: which ports it may have.
 	Ports *servicePortRules `yaml:"ports"`
-	// NodePorts: which ports it may hold on the nodes.
+	// NodePorts: which node ports it may have.
 	NodePorts *nodePortRules `yaml:"nodePorts"`
 	// AllocateLoadBalancerNodePorts: deny means that a LoadBalancer must set the field of this name to false.
 	AllocateLoadBalancerNodePorts denial `yaml:"allocateLoadBalancerNodePorts"`
-	// LoadBalancerClass: which implementation of load balancers it may choose.
+	// LoadBalancerClass: which load balancer implementation it may choose.
 	LoadBalancerClass *loadBalancerClassRules `yaml:"loadBalancerClass"`
-	// LoadBalancerSourceRanges: whom its load balancer may let in.
+	// LoadBalancerSourceRanges: from which clients its load balancer may accept connections.
 	LoadBalancerSourceRanges *sourceRangeRules `yaml:"loadBalancerSourceRanges"`
-	// ExternalIPs: which addresses it may claim.
+	// ExternalIPs: which external addresses it may have.
 	ExternalIPs *externalIPRules `yaml:"externalIPs"`
-	// LoadBalancerStatus: which addresses may be written into its status, and by whom.
+	// LoadBalancerStatus: which addresses its status may have, and which users may write them.
 	LoadBalancerStatus *loadBalancerStatusRules `yaml:"loadBalancerStatus"`
 	// ExternalNames: where a Service of type ExternalName may point.
 	ExternalNames *externalNameRules `yaml:"externalNames"`
@@ -62,7 +62,7 @@ func (e *servicesEntry) checks() []check[Service] {
 	)
 }
 
-// errNothingPasses refuses a block that requires what it then allows nobody to have.
+// errNothingPasses refuses a block that requires a field and allows no value of it.
 func errNothingPasses(what string) error {
 	return fmt.Errorf("requires %s and allows none, so that no LoadBalancer passes: "+
 		"say that with types: {denied: [LoadBalancer]}", what)
