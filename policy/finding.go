@@ -9,31 +9,31 @@ import (
 	"github.com/evergate/evergate/policy/internal/match"
 )
 
-// Finding is what one rule says of one place in one object.
+// Finding is one violation of one rule, in one field of an object.
 type Finding struct {
 	Rule   string // the entry's name: team-hosts
-	Check  string // the field of the rule that was broken: hosts.allowed
+	Check  string // the field of the rule that is violated: hosts.allowed
 	Mode   Mode
 	Path   string // the field of the object: spec.rules[0].host
-	Reason string // what was found and what would pass
+	Reason string // what is wrong and what would pass
 	Note   string // the entry's own message; empty when it has none
 
-	// Existed says that the object had this finding before the update: it warns, but never denies.
+	// Existed is true for a pre-existing finding, which the object had before the update: it warns, but never denies.
 	Existed bool
 
 	id identity
 }
 
-// ID names the rule and its check, for grep and for alerts: team-hosts/hosts.allowed.
+// ID returns the rule and its check, for grep and for alerts: team-hosts/hosts.allowed.
 func (f Finding) ID() string { return f.Rule + "/" + f.Check }
 
-// Denies says that this finding alone refuses the request.
+// Denies reports whether this finding denies the request.
 func (f Finding) Denies() bool { return f.Mode == Enforce && !f.Existed }
 
-// Warns says that this finding is told as a warning: in mode warn always, in mode enforce when it does not deny.
+// Warns reports whether this finding is told as a warning: in mode warn always, in mode enforce when it does not deny.
 func (f Finding) Warns() bool { return f.Mode == Warn || f.Mode == Enforce && f.Existed }
 
-// String is the sentence that users read: id, field, what was found, what would pass.
+// String returns the sentence that users read: id, field, what is wrong, what would pass.
 func (f Finding) String() string {
 	s := f.ID() + ": "
 	if f.Path != "" {
@@ -47,33 +47,32 @@ func (f Finding) String() string {
 }
 
 // maxFindings is how many introduced findings end the judging of an object, and how many pre-existing ones are kept: more
-// than a user reads, and enough for the largest object that means something.
+// than a user reads, and enough for the largest realistic object.
 const maxFindings = 1000
 
-// findings are those of one object. Those that it had before the update are marked: were an update denied for a
-// pre-existing violation too, no client could remove a finalizer from, or fix by steps, an object that is older than the
-// policy.
+// findings are the findings of one object. Pre-existing ones are marked: if they denied an update, no client could remove a
+// finalizer from an object that is older than the policy, or fix the object step by step.
 //
-// Rules are asked in the order of their modes, the strictest first. So when judging ends because there are enough
-// introduced findings, either one of them denies the request, or all rules that might have denied it have been asked.
-// Pre-existing findings never end it, since one that is introduced may come after any number of them.
+// Rules are evaluated in the order of their modes, the strictest first. When judging ends at maxFindings, either one of
+// them denies the request, or all rules that could deny it have been evaluated. Pre-existing findings never end it, since
+// an introduced one may follow any number of them.
 type findings struct {
 	kept       []keptFinding
 	introduced int
 	existed    int
 }
 
-// keptFinding is a finding and the place of its rule in the policy.
+// keptFinding is a finding and the index of its rule in the policy.
 type keptFinding struct {
 	Finding
 	ruleIndex int
 }
 
-// full reports whether there are so many introduced findings that judging ends.
+// full reports whether there are so many introduced findings that judging has to end.
 func (fs *findings) full() bool { return fs.introduced >= maxFindings }
 
-// tryAdd counts a finding and returns it to be filled in; nil where it is one of too many to be kept, so that sentences
-// that are not read are never made. What it returns is valid until the next call.
+// tryAdd counts a finding and returns it for the caller to fill in; nil where it is not kept, so that sentences that are
+// not shown are never formatted. The pointer is valid until the next call.
 func (fs *findings) tryAdd(rule int, id identity, existed bool) *Finding {
 	n := &fs.introduced
 	if existed {
@@ -86,7 +85,7 @@ func (fs *findings) tryAdd(rule int, id identity, existed bool) *Finding {
 	return &fs.kept[len(fs.kept)-1].Finding
 }
 
-// list returns what is kept, in the order of the rules. Where there are more, the last finding says so.
+// list returns the kept findings, in the order of the rules. Where they are truncated, the last one says so.
 func (fs *findings) list() []Finding {
 	if len(fs.kept) == 0 {
 		return nil
@@ -106,32 +105,32 @@ func (fs *findings) list() []Finding {
 	return list
 }
 
-// identity is what a finding is recognised by across an update. It holds no index: a list that is only reordered
-// introduces nothing. The texts are parts of the object, not copies.
+// identity identifies a finding across an update. It has no index, so that reordering a list introduces no finding. The
+// texts are parts of the object, not copies.
 type identity struct {
-	check  string          // the field of the rule that is broken: hosts.allowed
-	value  string          // what offends
-	detail string          // more of what offends: the value of an annotation, the path below a host
-	use    string          // how it is used, where that matters: as what a node port, the type of a path
+	check  string          // the field of the rule that is violated: hosts.allowed
+	value  string          // the value that violates it
+	detail string          // more of the value: that of an annotation, the path of a host
+	use    string          // what the value is used for: a node port for health checks, the type of a path
 	depth  match.HostDepth // of a host
-	// idle says that what offends has no effect where it stands: should it come into effect, that is introduced.
+	// idle says that the value has no effect in its field. If an update brings it into effect, the finding is introduced.
 	idle bool
 
-	// count is set by checks that count (at most N hosts): a larger count is introduced, a smaller one is not.
+	// count is set by checks that count (at most N hosts): a larger count is introduced, a smaller one pre-existing.
 	count int
-	// prefix is set by checks of address ranges: a range inside one that offended before is not introduced.
+	// prefix is set by checks of address ranges: a range inside a pre-existing one is pre-existing.
 	prefix netip.Prefix
 }
 
-// ledger holds what one check finds in the object before an update.
+// ledger holds the identities of the findings of one check in the object before an update.
 type ledger struct {
 	values   map[valueKey]struct{}
 	counts   map[valueKey]int
 	prefixes map[prefixKey]struct{}
-	bits     [129]bool // lengths that prefixes have
+	bits     [129]bool // the lengths of prefixes
 }
 
-// valueKey and prefixKey are what an identity is looked up by. They are apart since an object may have ten thousand.
+// valueKey and prefixKey are the keys of identities. There are two, to save memory: an object may have ten thousand.
 type valueKey struct {
 	check, value, detail, use string
 	depth                     match.HostDepth
@@ -144,11 +143,12 @@ type prefixKey struct {
 	idle   bool
 }
 
+// key returns the key of an identity without prefix.
 func (id *identity) key() valueKey {
 	return valueKey{id.check, id.value, id.detail, id.use, id.depth, id.idle}
 }
 
-// clear makes the ledger empty, for the next check.
+// clear empties the ledger for the next check.
 func (l *ledger) clear() {
 	clear(l.values)
 	clear(l.counts)
@@ -156,6 +156,7 @@ func (l *ledger) clear() {
 	l.bits = [129]bool{}
 }
 
+// add adds a finding.
 func (l *ledger) add(id identity) {
 	switch {
 	case id.count > 0:
@@ -178,7 +179,8 @@ func (l *ledger) add(id identity) {
 	}
 }
 
-// covers reports whether a finding was there before. What was in effect may become idle, but not the reverse.
+// find looks up whether a finding is pre-existing. A value in effect may become idle, but not the reverse. It counts the
+// steps of prefixes.
 func (l *ledger) find(id identity, e *Effort) bool {
 	idle := id.idle
 	id.idle = false
@@ -189,6 +191,7 @@ func (l *ledger) find(id identity, e *Effort) bool {
 	return idle && l.findExact(id, e)
 }
 
+// findExact is find for the given idle.
 func (l *ledger) findExact(id identity, e *Effort) bool {
 	switch {
 	case id.count > 0:
@@ -201,6 +204,7 @@ func (l *ledger) findExact(id identity, e *Effort) bool {
 	}
 }
 
+// findPrefix looks up a prefix that contains the one of the finding.
 func (l *ledger) findPrefix(id identity, e *Effort) bool {
 	for bits := id.prefix.Bits(); bits >= 0; bits-- {
 		if !l.bits[bits] || !e.spend(1) {

@@ -2,17 +2,17 @@ package policy
 
 import (
 	"slices"
-	"strings"
 )
 
-// ruleset is the rules of one kind, in the order of the policy, with an index by namespace. A platform team writes a
-// rule or more for each of its tenants: an object shall not pay for those of the others.
+// ruleset is the rules of one kind, in the order of the policy, with an index by namespace. A platform team writes one or
+// more rules for each tenant: the cost of an object must not depend on the rules of the other tenants.
 type ruleset[T any] struct {
 	rules     []rule[T]
 	index     ruleIndex
 	strictest Mode // of the rules; Off when there are none
 }
 
+// newRuleset indexes rules.
 func newRuleset[T any](rules []rule[T]) ruleset[T] {
 	s := ruleset[T]{rules: rules, index: ruleIndex{names: map[string][]int{}, prefixes: map[string][]int{}}}
 	for i := range rules {
@@ -22,30 +22,31 @@ func newRuleset[T any](rules []rule[T]) ruleset[T] {
 	return s
 }
 
-// ruleIndex finds the rules that can match a namespace: all that do, and few others. It holds positions in the
-// policy, each list in their order.
+// ruleIndex finds the rules that can match a namespace: all that do, and those that share a prefix with them. Its lists
+// hold indexes of rules, in the order of the policy.
 type ruleIndex struct {
-	names    map[string][]int // by a namespace that match names
-	prefixes map[string][]int // by what stands before the first * of a glob; rules for every namespace under ""
+	names    map[string][]int // by namespace, of match.namespaces without *
+	prefixes map[string][]int // by the head of a pattern with *; rules for every namespace have the head ""
 	lengths  []int            // of the prefixes, each once
 }
 
-// add files rule i, which comes after those that have been filed. A match without namespaces covers all of them; one with an
-// empty list covers none.
+// add adds rule i, which follows those that were added before. A match without namespaces matches all of them; one with
+// an empty list matches none.
 func (x *ruleIndex) add(i int, match *selector) {
 	if match == nil || match.Namespaces == nil {
 		x.addPrefix("", i)
 		return
 	}
 	for _, g := range match.Namespaces {
-		if prefix, _, wild := strings.Cut(string(g), "*"); wild {
-			x.addPrefix(prefix, i)
+		if g.IsWild() {
+			x.addPrefix(g.Head(), i)
 		} else {
-			addOnce(x.names, prefix, i)
+			addOnce(x.names, string(g), i)
 		}
 	}
 }
 
+// addPrefix adds rule i for the namespaces that begin with prefix.
 func (x *ruleIndex) addPrefix(prefix string, i int) {
 	if !slices.Contains(x.lengths, len(prefix)) {
 		x.lengths = append(x.lengths, len(prefix))
@@ -53,14 +54,15 @@ func (x *ruleIndex) addPrefix(prefix string, i int) {
 	addOnce(x.prefixes, prefix, i)
 }
 
+// addOnce adds i to a list, unless it is its last element.
 func addOnce(lists map[string][]int, key string, i int) {
 	if list := lists[key]; len(list) == 0 || list[len(list)-1] != i {
 		lists[key] = append(list, i)
 	}
 }
 
-// candidates returns the rules that can match a namespace, each once, in the order of the policy. What else their
-// match and exclude ask is not known here. Nobody may change the list, which may be one of the index.
+// candidates returns the rules that can match a namespace, each once, in the order of the policy. It ignores the other
+// dimensions of match and exclude. Callers must not change the list, which may be one of the index.
 func (x *ruleIndex) candidates(namespace string) []int {
 	found := x.names[namespace]
 	for _, n := range x.lengths {

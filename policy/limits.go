@@ -9,10 +9,10 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// Limits bound what a policy may be, so that loading one takes time and memory in proportion to its text, and less than
-// a server has, whatever the text is. They hold for all files together. What exceeds one is an error that names it.
+// Limits bound the time and the memory of loading a policy, whatever its text is. They apply to all files together. The
+// error names the limit that a policy exceeds.
 type Limits struct {
-	Files       int // a ConfigMap's keys
+	Files       int // keys of a ConfigMap
 	Bytes       int // of text
 	Values      int // of YAML: scalars, lists and mappings
 	Entries     int // of mirrors, pods, ingresses and services
@@ -21,9 +21,8 @@ type Limits struct {
 	Comparisons int // of entries and patterns with each other
 }
 
-// FileLimits are the limits of a policy that is read from files, by the process that it is for. A platform team with
-// ten thousand mirrors of eleven values each and a thousand rules, or with fifty thousand sources, is far from all of
-// them.
+// fileLimits returns the limits of a policy that a process reads from its files. A platform team with ten thousand mirrors
+// of eleven values each and a thousand rules, or with fifty thousand sources, is far from all of them.
 func fileLimits() Limits {
 	return Limits{
 		Files:       256,     // a key for each of some hundred teams
@@ -36,8 +35,8 @@ func fileLimits() Limits {
 	}
 }
 
-// ReviewLimits are the limits of a policy that is only reviewed, before it is anywhere: any peer of the server can
-// send one. They are those of files but for its size. Kubernetes allows 1 MiB for all keys of a ConfigMap.
+// ReviewLimits returns the limits of a policy that a client sends for a review, as any peer of the server can. They are
+// those of files except for the size: Kubernetes allows 1 MiB for all keys of a ConfigMap.
 func ReviewLimits() Limits {
 	l := fileLimits()
 	l.Bytes = 1 << 20
@@ -45,7 +44,7 @@ func ReviewLimits() Limits {
 	return l
 }
 
-// check files an error for the file with which there are too many, or the line with which there is too much.
+// check files an error at the first file or the first line that exceeds a limit.
 func (l Limits) check(files []File, errs *strict.Collector) {
 	if len(files) > l.Files {
 		errs.Errorf(strict.Pos{File: files[l.Files].Name, Line: 1, Column: 1},
@@ -71,20 +70,20 @@ func (l Limits) check(files []File, errs *strict.Collector) {
 	}
 }
 
-// comparisons bounds the comparisons of entries and patterns with each other. Their number can grow with the square of the
-// text, and does not where entries have little in common.
+// comparisons bounds the comparisons of entries and patterns with each other, whose number can grow with the square of the
+// text where entries have much in common.
 type comparisons struct {
 	ctx       context.Context
 	limit     int
 	made      int
-	over      bool // more are needed
-	cancelled bool // the context is
+	over      bool // the limit is exceeded
+	cancelled bool // the context is done
 }
 
-// compare counts a comparison and reports whether it may be made.
+// compare counts one comparison and reports whether it may be made.
 func (e *comparisons) compare() bool { return e.spend(1) }
 
-// spend counts what costs as much as n comparisons, and reports whether it may be done.
+// spend counts n comparisons, and reports whether they may be made.
 func (e *comparisons) spend(n int) bool {
 	if e.made += n; e.made > e.limit {
 		e.over = true
@@ -92,6 +91,7 @@ func (e *comparisons) spend(n int) bool {
 	return !e.over && !e.pollDone()
 }
 
+// pollDone polls the context, and reports whether it is done.
 func (e *comparisons) pollDone() bool {
 	e.cancelled = e.cancelled || e.ctx.Err() != nil
 	return e.cancelled

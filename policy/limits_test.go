@@ -240,7 +240,7 @@ func TestComparisons(t *testing.T) {
 	m := newMirrorTable(nil)
 	e = &comparisons{ctx: t.Context(), over: true}
 	for range 2 {
-		if !m.limitReached(&mirror{}, e, &errs) || errs.Len() != 1 {
+		if !m.stopComparing(&mirror{}, e, &errs) || errs.Len() != 1 {
 			t.Errorf("when there are too many, it goes on, or tells %d times", errs.Len())
 		}
 	}

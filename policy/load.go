@@ -13,7 +13,7 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// What a policy file says of itself. It is a file format, not a custom resource.
+// The apiVersion and kind of a policy file. It is a file format, not a custom resource.
 const (
 	fileAPIVersion = "evergate.dev/v1alpha1"
 	fileKind       = "EvergatePolicy"
@@ -21,11 +21,11 @@ const (
 
 // File is one policy file: a key of the ConfigMap, or a file on disk.
 type File struct {
-	Name string // as errors shall name it
+	Name string // for errors
 	Data []byte
 }
 
-// IsFile says whether a file of a directory, or a key of a ConfigMap, is a policy file, by its name.
+// IsFile reports whether a file of a directory, or a key of a ConfigMap, is a policy file, by its name.
 func IsFile(name string) bool {
 	return strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")
 }
@@ -51,14 +51,14 @@ func (d *document) Validate() error {
 	return nil
 }
 
-// Load compiles a policy from files, within FileLimits, merged in the order of their names. No file, and files without
-// content, give the empty policy, which rewrites nothing and denies nothing. The error names what is wrong, a line
-// each, with file, line, column and field, in that order: the first hundred mistakes, and how many more there are.
+// Load compiles a policy from files, within the limits for files, merged in the order of their names. Without files, and
+// from files without content, it returns the empty policy, which rewrites nothing and denies nothing. The error has one
+// mistake a line, with file, line, column and field, in that order: the first hundred, and how many more there are.
 func Load(files ...File) (*Policy, error) {
 	return LoadWithin(context.Background(), fileLimits(), files...)
 }
 
-// LoadWithin is Load within other limits, and in the time that ctx gives. When ctx is done the error wraps its cause.
+// LoadWithin is Load within other limits, until ctx is done: then the error wraps its cause.
 func LoadWithin(ctx context.Context, limits Limits, files ...File) (*Policy, error) {
 	files = slices.Clone(files)
 	slices.SortStableFunc(files, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
@@ -87,7 +87,7 @@ func LoadWithin(ctx context.Context, limits Limits, files ...File) (*Policy, err
 	return p, nil
 }
 
-// Mistakes returns how many mistakes an error of Load tells of, those that it counts alone among them.
+// Mistakes returns how many mistakes an error of Load is about, including those that it only counts.
 func Mistakes(err error) int {
 	if errs, ok := errors.AsType[strict.Errors](err); ok {
 		return errs.Total()
@@ -109,7 +109,7 @@ func (d *document) merge(dec *strict.Decoder, f File) {
 	}
 }
 
-// compile checks what concerns several entries and builds what decisions are made with.
+// compile checks entries against each other and compiles them.
 func (d *document) compile(e *comparisons, errs *strict.Collector) *Policy {
 	d.uniqueNames(errs)
 	table := compileMirrors(d.Mirrors, e, errs)
@@ -128,7 +128,7 @@ func (d *document) compile(e *comparisons, errs *strict.Collector) *Policy {
 	return p
 }
 
-// rulesOf compiles the entries of one kind, those that are off left out.
+// rulesOf compiles the entries of one kind, except those that are off.
 func rulesOf[E, T any](entries []E, e *comparisons, compile func(*E) rule[T]) ruleset[T] {
 	var rules []rule[T]
 	for i := range entries {
@@ -142,7 +142,7 @@ func rulesOf[E, T any](entries []E, e *comparisons, compile func(*E) rule[T]) ru
 	return newRuleset(rules)
 }
 
-// uniqueNames refuses two entries of one name: findings, metrics and alerts could not tell them apart.
+// uniqueNames refuses two entries of one name, which findings, metrics and alerts could not distinguish.
 func (d *document) uniqueNames(errs *strict.Collector) {
 	first := map[entryName]strict.Pos{}
 	see := func(h *header) {
@@ -166,7 +166,8 @@ func (d *document) uniqueNames(errs *strict.Collector) {
 	}
 }
 
-// hash is the SHA-256 of names and contents, each preceded by its length, cut to what a human compares.
+// hash returns the SHA-256 of names and contents, each preceded by its length, truncated to 12 hexadecimal digits: as many
+// as an operator compares.
 func hash(files []File) string {
 	h := sha256.New()
 	for _, f := range files {

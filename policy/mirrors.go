@@ -12,7 +12,7 @@ import (
 // mirrorEntry is an entry of mirrors: images of its sources are pulled from its mirror instead.
 type mirrorEntry struct {
 	header
-	Sources []source    `yaml:"sources,required"` // that hold the same content, if they are several
+	Sources []source    `yaml:"sources,required"` // with the same content, if there are several
 	Mirror  destination `yaml:"mirror,required"`
 }
 
@@ -36,14 +36,14 @@ func (e *mirrorEntry) Validate() error {
 	return faults.Err()
 }
 
-// source is where images are written for: a registry or a place in it, or, when place is empty, all the registries
-// that a wildcard covers.
+// source is the images that an entry rewrites: those of a registry or of a place in it, or, where place is empty, those
+// of all registries that a wildcard covers.
 type source struct {
 	place string
 	wild  match.Wildcard
 }
 
-// UnmarshalText reads a place or a wildcard.
+// UnmarshalText parses a place or a wildcard.
 func (s *source) UnmarshalText(b []byte) (err error) {
 	switch str := string(b); {
 	case strings.HasPrefix(str, "*"):
@@ -65,17 +65,17 @@ func (s source) String() string {
 	return s.place
 }
 
-// destination is a mirror: a place, with the registry that an image was written for as its last segment or without.
+// destination is a mirror: a place, with or without the registry of the original image as its last segment.
 type destination struct {
 	place        string
 	keepRegistry bool
-	registry     string // as it is written, where that is another spelling: nodes have their credentials under this one
+	registry     string // as the policy writes it, if its spelling differs: nodes have credentials for that spelling
 }
 
-// registryPlaceholder stands for the registry that an image was written for.
+// registryPlaceholder stands for the registry of the original image.
 const registryPlaceholder = "{registry}"
 
-// UnmarshalText reads a place that may end with /{registry}.
+// UnmarshalText parses a place that may end with /{registry}.
 func (d *destination) UnmarshalText(b []byte) (err error) {
 	place, keep := strings.CutSuffix(string(b), "/"+registryPlaceholder)
 	if strings.ContainsAny(place, "{}") {
@@ -104,7 +104,7 @@ func (d destination) String() string {
 	return d.place
 }
 
-// suits says what is wrong with d as the mirror of a source.
+// suits returns an error if d cannot be the mirror of a source.
 func (d destination) suits(s source) error {
 	registry, _, _ := strings.Cut(s.place, "/")
 	switch {
@@ -118,12 +118,12 @@ func (d destination) suits(s source) error {
 	return nil
 }
 
-// mirror is what is kept of an entry in force.
+// mirror is a compiled entry in force.
 type mirror struct {
 	header
 	to       destination
-	order    int            // of the entry among those in force
-	excluded match.ImageSet // what exclude.images has
+	order    int            // index of the entry among those in force
+	excluded match.ImageSet // exclude.images
 }
 
 func newMirror(e *mirrorEntry, order int) mirror {
@@ -134,20 +134,20 @@ func newMirror(e *mirrorEntry, order int) mirror {
 	return m
 }
 
-// where names the entry in errors.
+// where returns the name and the position of the entry, for errors.
 func (m *mirror) where() string { return fmt.Sprintf("%s (%s)", m.Name, m.Pos) }
 
-// spares tells whether the entry lets every image at a place be.
+// excludesPlace reports whether the entry excludes every image at a place.
 func (m *mirror) excludesPlace(place string) bool {
 	_, ok := m.excluded.FindPlace(place)
 	return ok
 }
 
-// route leads the images of one source to a mirror.
+// route is one source of an entry: it rewrites images of the source to the mirror.
 type route struct {
 	*mirror
 	source source
-	base   string // the place at the mirror; for a wildcard, the one above it: the registry comes below
+	base   string // the place at the mirror; for a wildcard the one above it, without the registry
 }
 
 func newRoute(m *mirror, s source) route {
@@ -159,10 +159,11 @@ func newRoute(m *mirror, s source) route {
 	return r
 }
 
-// end returns where the route ends.
+// end returns the end of the route.
 func (r *route) end() end { return end{r.base, r.source.wild} }
 
-// prefix is what takes the place of the source in a name. For a wildcard the whole name comes below, which begins with the registry.
+// prefix returns what replaces the source in a name. For a wildcard it is followed by the whole name, which begins with
+// the registry.
 func (r *route) prefix() string {
 	if r.source.place == "" {
 		return r.base + "/"
@@ -170,7 +171,7 @@ func (r *route) prefix() string {
 	return r.base
 }
 
-// target returns what is pulled instead of ref, as names have it and as the mirror is written.
+// target returns the image that replaces ref: as Reference.Name has its registry, and as the policy writes it.
 func (r *route) target(ref match.Reference) (normal, written string) {
 	normal = r.prefix() + ref.Name[len(r.source.place):] + ref.Suffix
 	if r.to.registry == "" {
@@ -180,7 +181,7 @@ func (r *route) target(ref match.Reference) (normal, written string) {
 	return normal, r.to.registry + normal[len(registry):]
 }
 
-// follow says what becomes of an image that the route's source covers.
+// follow returns the outcome of an image that the source of the route covers.
 func (r *route) follow(ref match.Reference, s *subject) ImageOutcome {
 	out := ImageOutcome{Entry: string(r.Name), Mode: r.Mode}
 	if p, ok := r.excluded.Find(ref); ok {
@@ -192,8 +193,8 @@ func (r *route) follow(ref match.Reference, s *subject) ImageOutcome {
 		return out
 	}
 	normal, to := r.target(ref)
-	// A patch that the runtimes read otherwise would be worse than none: the path may have become too long, or the
-	// mirror's host stand alone, where it is taken for a path.
+	// A patch that runtimes parse as another image would be worse than none: the path may have become too long, or the
+	// mirror's host may be the only segment, which is parsed as a path.
 	switch got, err := match.ParseReference(to); {
 	case err != nil:
 		out.Outcome, out.Detail = Malformed, fmt.Sprintf("its mirror would be %s: %v", to, err)

@@ -8,14 +8,15 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// loops refuses mirrors that a source covers: what is pulled from there would be rewritten again, or, since an image
-// at a mirror is let be, the source would be a dead letter. A source whose entry excludes the mirror is none.
+// refuseLoops refuses mirrors that a source covers: their images would be rewritten again. It also refuses sources at a
+// mirror, which would have no effect, since an image at a mirror is never rewritten. Neither applies where the entry of
+// the source excludes the place.
 func (t *mirrorTable) refuseLoops(e *comparisons, errs *strict.Collector) {
 	type loop struct {
 		of, by *mirror
 		base   string
 	}
-	told := map[loop]bool{} // sources of one entry share a mirror, and so its loops
+	filed := map[loop]bool{} // sources of one entry share a mirror and its loops
 	covered := map[string]*route{}
 	for i := range t.routes {
 		r := &t.routes[i]
@@ -24,8 +25,8 @@ func (t *mirrorTable) refuseLoops(e *comparisons, errs *strict.Collector) {
 			by = t.nextRoute(r.base, e)
 			covered[r.base] = by
 		}
-		if by != nil && !told[loop{r.mirror, by.mirror, r.base}] {
-			told[loop{r.mirror, by.mirror, r.base}] = true
+		if by != nil && !filed[loop{r.mirror, by.mirror, r.base}] {
+			filed[loop{r.mirror, by.mirror, r.base}] = true
 			errs.Errorf(r.Pos, "the mirror %s is covered by the source %s of %s, which would rewrite its images "+
 				"again: that entry needs exclude: {images: [%s]}", r.to, by.source, by.where(), r.base)
 		}
@@ -33,14 +34,14 @@ func (t *mirrorTable) refuseLoops(e *comparisons, errs *strict.Collector) {
 			errs.Errorf(r.Pos, "the source %s lies at %s, the mirror of %s, where images are never rewritten: "+
 				"name the place that they come from", r.source, place, m.where())
 		}
-		if t.limitReached(r.mirror, e, errs) {
+		if t.stopComparing(r.mirror, e, errs) {
 			return
 		}
 	}
 }
 
-// gaveUp says whether to compare entries no more, and files an error if it is since that takes too much.
-func (t *mirrorTable) limitReached(at *mirror, e *comparisons, errs *strict.Collector) bool {
+// stopComparing reports whether to stop comparing entries. It files an error if the reason is the limit on comparisons.
+func (t *mirrorTable) stopComparing(at *mirror, e *comparisons, errs *strict.Collector) bool {
 	if e.over && !t.limitFiled {
 		t.limitFiled = true
 		errs.Errorf(at.Pos, "to tell the entries of mirrors apart takes more than %s comparisons, which is the limit: let fewer "+
@@ -49,11 +50,11 @@ func (t *mirrorTable) limitReached(at *mirror, e *comparisons, errs *strict.Coll
 	return e.over || e.pollDone()
 }
 
-// coveredBy returns a route that would lead images on from the place base; nil when there is none.
+// nextRoute returns a route that would rewrite the images at the place base again; nil when there is none.
 func (t *mirrorTable) nextRoute(base string, e *comparisons) *route {
 	for o := range t.covering(base) {
 		if o.source.place == base {
-			continue // a source that lies at a mirror is told of with its own entry
+			continue // a source at a mirror: its own entry has the error
 		}
 		for by := range o.routes() {
 			if !e.compare() {
@@ -67,12 +68,12 @@ func (t *mirrorTable) nextRoute(base string, e *comparisons) *route {
 	return nil
 }
 
-// collisions refuses mirrors at which images of different sources would land on one name, so that one is pulled where
-// the other was meant. Sources of one entry hold the same content and may do so.
+// refuseCollisions refuses mirrors at which images of different sources would have one name, so that one would be pulled
+// instead of the other. Sources of one entry have the same content, so their images may share names.
 //
-// The images of a source s land at its mirror. If another source d has this mirror too, or one above it from which the
-// path p leads to it, then the images of d/p land there as well. That is harmless when d/p is s itself, and when no
-// image of d/p takes the way of d because a longer source or exclude.images takes them all away.
+// The images of a source s are rewritten to its mirror. If another source d has this mirror too, or one that is the path
+// p above it, then the images of d/p are rewritten to the same names. That is harmless if d/p is s itself, and if no
+// image of d/p is rewritten by d, because a longer source covers or exclude.images excludes all of them.
 func (t *mirrorTable) refuseCollisions(e *comparisons, errs *strict.Collector) {
 	known := groupByEnd(t.routes)
 	for i := range t.routes {
@@ -89,13 +90,13 @@ func (t *mirrorTable) refuseCollisions(e *comparisons, errs *strict.Collector) {
 				r.source, from, other.where(), r.base)
 			break
 		}
-		if t.limitReached(r.mirror, e, errs) {
+		if t.stopComparing(r.mirror, e, errs) {
 			return
 		}
 	}
 }
 
-// diverted tells whether all images below a name that the source s covers take the way of a longer source.
+// hasLongerSource reports whether a source longer than s covers all images below a name that s covers.
 func (t *mirrorTable) hasLongerSource(name string, s source) bool {
 	for o := range t.covering(name) {
 		if o.source == s {
@@ -108,30 +109,32 @@ func (t *mirrorTable) hasLongerSource(name string, s source) bool {
 	return false
 }
 
-// landings are the routes by where they end, and there by entry: sources of one entry are not compared, so that ten
+// routesByEnd is all routes by their end, and for each end by entry: sources of one entry are not compared, so that ten
 // thousand of them cost no more than one.
 type routesByEnd map[end][]entryRoutes
 
+// entryRoutes is the routes of one entry that have the same end.
 type entryRoutes struct {
 	mirror *mirror
 	routes []*route
 }
 
+// groupByEnd groups routes. Of routes with the same source and end it keeps the first.
 func groupByEnd(routes []route) routesByEnd {
-	type way struct {
+	type endpoints struct {
 		source source
 		end    end
 	}
-	known := map[way]bool{}
+	known := map[endpoints]bool{}
 	all := routesByEnd{}
 	for i := range routes {
 		r := &routes[i]
 		e := r.end()
-		// Entries that differ only in their match lead the same images to the same names: one speaks for all of them.
-		if known[way{r.source, e}] {
+		// Entries that differ only in their match rewrite the same images to the same names: one represents all of them.
+		if known[endpoints{r.source, e}] {
 			continue
 		}
-		known[way{r.source, e}] = true
+		known[endpoints{r.source, e}] = true
 		if last := len(all[e]) - 1; last >= 0 && all[e][last].mirror == r.mirror {
 			all[e][last].routes = append(all[e][last].routes, r)
 		} else {
@@ -141,9 +144,9 @@ func groupByEnd(routes []route) routesByEnd {
 	return all
 }
 
-// beside yields the routes of other entries that end where r does or above it, each with the place whose images land
-// where those of r do. Of two that end at the same place, the earlier one is beside the later one alone: one error for
-// both is enough.
+// colliding yields the routes of other entries that end where r does or above it, each with the place whose images it
+// rewrites to the names that r does. Of two with the same end it yields only the earlier one for the later one, since one
+// error for both is enough.
 func (x routesByEnd) colliding(r *route) iter.Seq2[*route, string] {
 	return func(yield func(*route, string) bool) {
 		for place := range match.Ancestors(r.base) {
@@ -152,7 +155,7 @@ func (x routesByEnd) colliding(r *route) iter.Seq2[*route, string] {
 					if e == r.end() && l.mirror.order >= r.mirror.order {
 						break
 					}
-					if l.mirror != r.mirror && !l.yield(r.base, yield) {
+					if l.mirror != r.mirror && !l.yieldTo(r.base, yield) {
 						return
 					}
 				}
@@ -161,8 +164,8 @@ func (x routesByEnd) colliding(r *route) iter.Seq2[*route, string] {
 	}
 }
 
-// each yields the routes of a landing, each with the place whose images it leads to the place base.
-func (l entryRoutes) yield(base string, yield func(*route, string) bool) bool {
+// yieldTo yields the routes, each with the place whose images it rewrites to the place base.
+func (l entryRoutes) yieldTo(base string, yield func(*route, string) bool) bool {
 	for _, r := range l.routes {
 		if !yield(r, r.source.place+base[len(r.prefix()):]) {
 			return false

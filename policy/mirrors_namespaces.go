@@ -7,17 +7,18 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// namespaceIndex finds among the entries of one source the one whose match a Pod meets. They are filed under what
-// their patterns begin with, so that ten thousand teams with an entry each cost no more than one.
+// namespaceIndex finds the entry of a source whose match a Pod meets. Its keys are the heads of the patterns, so that ten
+// thousand teams with an entry each cost no more than one.
 type namespaceIndex map[string][]namespacePattern
 
-// conditional is an entry that applies to the namespaces that a pattern covers.
+// namespacePattern is a pattern of match.namespaces, and its entry.
 type namespacePattern struct {
 	pattern match.Glob
 	mirror  *mirror
 }
 
-// find returns the entry whose match is met. Since their namespaces do not overlap, the first is the only one.
+// find returns the entry whose match s meets; nil when there is none. Namespaces of entries do not overlap, so the first
+// pattern that matches is the only one.
 func (x namespaceIndex) find(s *subject) *mirror {
 	if len(x) == 0 {
 		return nil
@@ -36,8 +37,8 @@ func (x namespaceIndex) find(s *subject) *mirror {
 	return nil
 }
 
-// matchNamespaces builds the indexes of the origins, and refuses entries of one source whose namespaces overlap: which
-// of them applies would be left to chance. Sources that the same entries have share an index. Otherwise an entry of ten
+// indexNamespaces builds the indexes of the origins, and refuses entries of one source whose namespaces overlap: it would
+// be undefined which of them applies. Sources of the same entries share an index, since otherwise an entry of ten
 // thousand sources and as many namespaces would be a hundred million pairs.
 func (t *mirrorTable) indexNamespaces(e *comparisons, errs *strict.Collector) {
 	shared := map[string]namespaceIndex{}
@@ -61,16 +62,16 @@ func (t *mirrorTable) indexNamespaces(e *comparisons, errs *strict.Collector) {
 			}
 			shared[string(key)] = x
 		}
-		if o.index = x; t.limitReached(o.withMatch[0].mirror, e, errs) {
+		if o.index = x; t.stopComparing(o.withMatch[0].mirror, e, errs) {
 			return
 		}
 	}
 }
 
-// toFile is as many comparisons as a pattern costs to file: 400 bytes, half of them for good.
+// comparisonsPerPattern is how many comparisons it costs to index a pattern: 400 bytes, half of them kept.
 const comparisonsPerPattern = 4
 
-// conditions lists the patterns of the entries of an origin. A match that names no namespaces covers all of them.
+// namespacePatterns returns the patterns of the entries of an origin. A match without namespaces has the pattern *.
 func (o *origin) namespacePatterns(e *comparisons) []namespacePattern {
 	n := 0
 	for _, r := range o.withMatch {

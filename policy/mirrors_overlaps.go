@@ -8,39 +8,39 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// overlaps finds patterns of different entries for one source that cover a common namespace, without comparing each
-// with each.
+// overlaps finds patterns of different entries of one source that match a common namespace, without comparing each with
+// each.
 //
-// Of two patterns with a *, both cover some namespace if one's head begins with the other's, and one's tail ends with
-// the other's (see glob.overlaps). In the order of heads, those that the head of a pattern begins with are the ones
-// before it that are still open, as brackets are. In the order of reversed tails, those that end with its tail are a
-// range behind it, and those that its tail ends with are its parents. So one look into a tree over the tails of the
-// open patterns tells whether there is one of another entry.
+// Two patterns with a * match a common namespace if one head begins with the other and one tail ends with the other (see
+// match.Glob.Overlaps). Sorted by head, the patterns whose heads the head of a pattern begins with are the preceding ones
+// that are still open, as brackets are. Sorted by reversed tail, the tails that end with its tail are the range after it,
+// and the tails that its tail ends with are its parents. One look-up in a tree over the tails of the open patterns
+// therefore finds whether another entry has one.
 //
-// A name without * is covered by a pattern only if, besides, what is between the stars fits. Those of the open patterns
-// whose tails it ends with are tried one after the other, which is bounded.
+// For a name without *, the text between the stars matters too. It is compared with each open pattern whose tail it ends
+// with, within the limit on comparisons.
 type overlaps struct {
 	source source
 	effort *comparisons
 	errs   *strict.Collector
 
-	all    []namespacePattern // in the order of heads; of one head, patterns with * first
+	all    []namespacePattern // sorted by head; of one head, patterns with * first
 	tails  tailTree
 	open   []opened
-	byTail [][]namespacePattern // of them, those of each tail
+	byTail [][]namespacePattern // open, by the rank of their tail
 }
 
-// opened is a pattern whose head those after it may begin with.
+// opened is a pattern with whose head the following ones may begin.
 type opened struct {
 	namespacePattern
 	tail   int    // its rank
-	before orders // what its leaf was
+	before orders // the value of its leaf before it was opened
 }
 
-// findOverlaps files an error for each pattern of a source that overlaps with one of another entry. It sorts all.
+// findOverlaps files an error for each pattern that overlaps with one of another entry of the source. It sorts all.
 func findOverlaps(s source, all []namespacePattern, e *comparisons, errs *strict.Collector) {
 	if !slices.ContainsFunc(all, func(c namespacePattern) bool { return c.mirror != all[0].mirror }) {
-		return // of one entry, which may say the same twice
+		return // all of one entry, which may repeat itself
 	}
 	x := newOverlaps(s, all, e, errs)
 	for i, c := range all {
@@ -51,7 +51,7 @@ func findOverlaps(s source, all []namespacePattern, e *comparisons, errs *strict
 	}
 }
 
-// newOverlaps sorts all, and looks at none.
+// newOverlaps sorts all. It compares none.
 func newOverlaps(s source, all []namespacePattern, e *comparisons, errs *strict.Collector) *overlaps {
 	slices.SortStableFunc(all, func(a, b namespacePattern) int {
 		switch {
@@ -68,7 +68,7 @@ func newOverlaps(s source, all []namespacePattern, e *comparisons, errs *strict.
 	return &overlaps{source: s, effort: e, errs: errs, all: all, tails: tails, byTail: make([][]namespacePattern, len(tails.tails))}
 }
 
-// next compares a pattern with those before it.
+// compare compares the pattern at i with those before it.
 func (x *overlaps) compare(i int, c namespacePattern) {
 	head := c.pattern.Head()
 	for len(x.open) > 0 && !strings.HasPrefix(head, x.open[len(x.open)-1].pattern.Head()) {
@@ -80,13 +80,14 @@ func (x *overlaps) compare(i int, c namespacePattern) {
 		return
 	}
 	if x.tails.hasOther(rank, c.mirror.order) {
-		x.report(c)
+		x.addErrorFor(c)
 	}
 	x.open = append(x.open, opened{c, rank, x.tails.leaf(rank)})
 	x.byTail[rank] = append(x.byTail[rank], c)
 	x.tails.add(rank, c.mirror.order)
 }
 
+// closeLast closes the pattern that was opened last.
 func (x *overlaps) closeLast() {
 	last := x.open[len(x.open)-1]
 	x.tails.set(last.tail, last.before)
@@ -94,10 +95,10 @@ func (x *overlaps) closeLast() {
 	x.open = x.open[:len(x.open)-1]
 }
 
-// findName looks for a pattern that covers a name: the name itself, which stands before it then, or one with a *.
+// compareName looks for a pattern that matches a name without *: the same name, which then precedes it, or one with a *.
 func (x *overlaps) compareName(i int, c namespacePattern, rank int) {
 	if i > 0 && x.all[i-1].pattern == c.pattern && x.all[i-1].mirror != c.mirror {
-		x.file(x.all[i-1], c)
+		x.addError(x.all[i-1], c)
 		return
 	}
 	for ; rank >= 0; rank = x.tails.parent[rank] {
@@ -109,27 +110,28 @@ func (x *overlaps) compareName(i int, c namespacePattern, rank int) {
 				return
 			}
 			if o.mirror != c.mirror && o.pattern.Match(string(c.pattern)) {
-				x.file(o, c)
+				x.addError(o, c)
 				return
 			}
 		}
 	}
 }
 
-// tell looks for the open pattern that c overlaps with, and files it.
-func (x *overlaps) report(c namespacePattern) {
+// addErrorFor files an error about c and the open pattern that it overlaps with.
+func (x *overlaps) addErrorFor(c namespacePattern) {
 	if !x.errs.TryAdd() {
 		return
 	}
 	for _, o := range x.open {
 		if o.mirror != c.mirror && o.pattern.Overlaps(c.pattern) {
-			x.file(o.namespacePattern, c)
+			x.addError(o.namespacePattern, c)
 			return
 		}
 	}
 }
 
-func (x *overlaps) file(first, second namespacePattern) {
+// addError files an error about two patterns that overlap, at the later entry.
+func (x *overlaps) addError(first, second namespacePattern) {
 	if first.mirror.order > second.mirror.order {
 		first, second = second, first
 	}
@@ -140,23 +142,25 @@ func (x *overlaps) file(first, second namespacePattern) {
 // orders is the least and the greatest order of some entries.
 type orders struct{ least, greatest int }
 
+// noOrders is the orders of no entry.
 var noOrders = orders{math.MaxInt, -1}
 
+// with returns the orders of the entries of both.
 func (o orders) with(p orders) orders {
 	return orders{min(o.least, p.least), max(o.greatest, p.greatest)}
 }
 
-// hasOther says whether there is an entry of another order.
+// hasOther reports whether there is an entry of another order.
 func (o orders) hasOther(order int) bool {
 	return o.greatest >= 0 && (o.least != order || o.greatest != order)
 }
 
-// tailTree knows, of each tail of many patterns, the entries that have open patterns with it, and of each range of
-// tails too: it is a segment tree.
+// tailTree is a segment tree over the tails of patterns: it has the orders of the entries with open patterns of each tail
+// and of ranges of tails. The rank of a tail is its index in tails.
 type tailTree struct {
-	tails  []string // reversed, each once, in order
+	tails  []string // reversed, each once, sorted
 	parent []int    // the longest other tail that a tail ends with; negative when there is none
-	end    []int    // of the tails that end with it, which begin with itself
+	end    []int    // of the range of the tails that end with it, which begins with itself
 	nodes  []orders
 }
 
@@ -212,8 +216,8 @@ func (t *tailTree) set(rank int, o orders) {
 	}
 }
 
-// hasOther says whether an entry of another order has an open pattern whose tail ends with the given one, or the other
-// way round.
+// hasOther reports whether an entry of another order has an open pattern whose tail ends with the given one, or the
+// reverse.
 func (t *tailTree) hasOther(rank, order int) bool {
 	found := noOrders
 	for l, r := len(t.tails)+rank, len(t.tails)+t.end[rank]; l < r; l, r = l/2, r/2 {

@@ -33,7 +33,7 @@ type mirrorTable struct {
 	wildcardEnds map[end]*mirror            // by the end of routes whose source is a wildcard; of several entries the first
 }
 
-// compileMirrors builds the table of the entries that are in force, and says what is wrong between them.
+// compileMirrors builds the table of the entries in force, and files errors about conflicts between them.
 func compileMirrors(entries []mirrorEntry, e *comparisons, errs *strict.Collector) *mirrorTable {
 	t := newMirrorTable(entries)
 	for i := range entries {
@@ -48,7 +48,7 @@ func compileMirrors(entries []mirrorEntry, e *comparisons, errs *strict.Collecto
 	t.refuseLoops(e, errs)
 	t.refuseCollisions(e, errs)
 	for i := range t.mirrors {
-		t.mirrors[i].Pos = strict.Pos{} // for errors alone, and all are told
+		t.mirrors[i].Pos = strict.Pos{} // only errors need it, and all are filed
 	}
 	return t
 }
@@ -75,7 +75,7 @@ func newMirrorTable(entries []mirrorEntry) *mirrorTable {
 	return t
 }
 
-// keep returns a string that lies with the others.
+// intern returns a copy of s that is part of texts.
 func (t *mirrorTable) intern(s string) string {
 	start := t.texts.Len()
 	t.texts.WriteString(s)
@@ -85,7 +85,7 @@ func (t *mirrorTable) intern(s string) string {
 // len returns how many entries are in force.
 func (t *mirrorTable) len() int { return len(t.mirrors) }
 
-// mirrorPlaces lists the places of the mirrors, each once, in the order of their names.
+// mirrorPlaces returns the places of the mirrors, each once, in the order of their names.
 func (t *mirrorTable) mirrorPlaces() []string {
 	var places []string
 	for i := range t.mirrors {
@@ -95,6 +95,7 @@ func (t *mirrorTable) mirrorPlaces() []string {
 	return slices.Compact(places)
 }
 
+// add adds an entry in force.
 func (t *mirrorTable) add(e *mirrorEntry, errs *strict.Collector) {
 	t.mirrors = append(t.mirrors, newMirror(e, len(t.mirrors)))
 	m := &t.mirrors[len(t.mirrors)-1]
@@ -119,6 +120,7 @@ func (t *mirrorTable) add(e *mirrorEntry, errs *strict.Collector) {
 	}
 }
 
+// addEnd adds the end of a route, unless an earlier entry has it.
 func (t *mirrorTable) addEnd(e end, m *mirror) {
 	switch {
 	case e.wild != (match.Wildcard{}):
@@ -130,7 +132,7 @@ func (t *mirrorTable) addEnd(e end, m *mirror) {
 	}
 }
 
-// origin returns the origin of a source, a new one if there was none.
+// origin returns the origin of a source. It adds the origin if there is none.
 func (t *mirrorTable) origin(s source) *origin {
 	o := t.places[s.place]
 	if s.place == "" {
@@ -169,7 +171,7 @@ func (t *mirrorTable) covering(name string) iter.Seq[*origin] {
 	}
 }
 
-// standsAt returns the entry at whose mirror a name stands, and the mirror's place; nil when it stands at none.
+// standsAt returns the entry at whose mirror an image of that name is, and the mirror's place; nil where there is none.
 func (t *mirrorTable) standsAt(name string) (m *mirror, place string) {
 	for place := range match.Ancestors(match.UpToSlash(name, t.slashes)) {
 		if m := t.ends[place]; m != nil {
@@ -187,7 +189,7 @@ func (t *mirrorTable) standsAt(name string) (m *mirror, place string) {
 	return nil, ""
 }
 
-// decide says what becomes of an image. The answer is filled in but for the field Image.
+// decide returns the outcome of an image, without its field Image.
 func (t *mirrorTable) decide(ref match.Reference, s *subject) ImageOutcome {
 	if m, _ := t.standsAt(ref.Name); m != nil {
 		return ImageOutcome{Outcome: AtMirror, Entry: string(m.Name), Mode: m.Mode}
@@ -204,15 +206,15 @@ func (t *mirrorTable) decide(ref match.Reference, s *subject) ImageOutcome {
 	return out
 }
 
-// origin is one source, with all that a policy says of it.
+// origin is one source, with the routes of all entries that have it.
 type origin struct {
 	source       source
 	withMatch    []*route       // of entries with match, in their order; nil when there are none
-	index        namespaceIndex // finds one of their entries; shared by sources that the same entries have
+	index        namespaceIndex // of those entries; sources of the same entries share it
 	withoutMatch *route         // of the entry without match; nil when there is none
 }
 
-// route returns the route that the origin's images take; nil when no entry's match is met.
+// route returns the route of the origin's images; nil when no entry matches.
 func (o *origin) route(s *subject) *route {
 	if m := o.index.find(s); m != nil {
 		i, _ := slices.BinarySearchFunc(o.withMatch, m.order, func(r *route, order int) int { return cmp.Compare(r.order, order) })
@@ -235,17 +237,17 @@ func (o *origin) routes() iter.Seq[*route] {
 	}
 }
 
-// end is where a route leads: a place, or, for a wildcard source, every place directly below that has the name of a
-// registry which the wildcard covers.
+// end is where a route ends: a place, or, for a wildcard source, every place directly below it that has the name of a
+// registry that the wildcard covers.
 type end struct {
 	place string
 	wild  match.Wildcard
 }
 
-// endsAt yields the ends that a place belongs to, apart from those that end above it.
+// endsAt yields the ends that are at a place itself, not above it.
 func endsAt(place string) iter.Seq[end] { return endsAtUpTo(place, len(place)) }
 
-// endsAtUpTo yields those whose wildcard's domain has at most n dots.
+// endsAtUpTo is endsAt for wildcards whose domain has at most n dots.
 func endsAtUpTo(place string, n int) iter.Seq[end] {
 	return func(yield func(end) bool) {
 		above, last := place, ""

@@ -9,22 +9,22 @@ import (
 )
 
 const (
-	maxWarnings = 100 // more than anybody reads
-	// maxCompared bounds the pairs of a denied place and a source that are looked at, to a tenth of a second: entries
-	// for a source that differ in their match have a mirror each. What is beyond is not warned of.
+	maxWarnings = 100 // more than an operator reads
+	// maxCompared bounds the pairs of a denied place and a route that are compared, to a tenth of a second: entries of one
+	// source that differ in their match have a mirror each. The other pairs have no warning.
 	maxCompared = 200_000
 )
 
 // deniedPlace is one pattern of images.denied.
 type deniedPlace struct {
 	entry   *podsEntry
-	all     match.ImageSet // what the entry denies
+	all     match.ImageSet // images.denied of the entry
 	pattern match.ImagePattern
 	warned  bool
 }
 
-// deniedBehind warns of images.denied where a mirror has what they deny under a name that they do not deny: an image
-// that is written for the mirror passes.
+// warnDenied returns warnings about patterns of images.denied whose images a mirror serves under names that the entry does
+// not deny: an image that is written for the mirror passes.
 func (t *mirrorTable) warnDenied(entries []podsEntry) []string {
 	var places []*deniedPlace
 	byName := map[string][]*deniedPlace{}
@@ -52,7 +52,7 @@ func (t *mirrorTable) warnDenied(entries []podsEntry) []string {
 		r := &t.routes[i]
 		for name := range match.Ancestors(r.source.place) {
 			for _, d := range byName[name] {
-				if name != r.source.place && !w.check(d, r, match.ImagePattern{Name: r.prefix()}) {
+				if name != r.source.place && !w.compare(d, r, match.ImagePattern{Name: r.prefix()}) {
 					break
 				}
 			}
@@ -61,7 +61,7 @@ func (t *mirrorTable) warnDenied(entries []podsEntry) []string {
 	return w.lines()
 }
 
-// names are those that the pattern denies images by: docker.io/nginx is also short for docker.io/library/nginx.
+// names returns the names that the pattern denies: docker.io/nginx is also short for docker.io/library/nginx.
 func (d *deniedPlace) names() []string {
 	registry, path, _ := strings.Cut(d.pattern.Name, "/")
 	if registry == match.DockerHub && path != "" && path != "library" && !strings.Contains(path, "/") {
@@ -70,22 +70,22 @@ func (d *deniedPlace) names() []string {
 	return []string{d.pattern.Name}
 }
 
-// deniedUnder looks for the mirrors of a denied place.
+// warnDeniedPlace warns about the mirrors of a denied place.
 func (t *mirrorTable) warnDeniedPlace(d *deniedPlace, name string, w *mirrorWarnings) {
 	if m, _ := t.standsAt(name); m != nil {
-		return // what stands there is not rewritten
+		return // images at a mirror are not rewritten
 	}
 	for o := range t.covering(name) {
 		for r := range o.routes() {
 			p := match.ImagePattern{
 				Name: r.prefix() + name[len(r.source.place):], Version: d.pattern.Version, Beneath: d.pattern.Beneath,
 			}
-			if !r.excludesPlace(name) && !w.check(d, r, p) {
+			if !r.excludesPlace(name) && !w.compare(d, r, p) {
 				return
 			}
 		}
 		if o.withoutMatch != nil {
-			return // no shorter source gets any
+			return // no image reaches a shorter source
 		}
 	}
 }
@@ -93,13 +93,13 @@ func (t *mirrorTable) warnDeniedPlace(d *deniedPlace, name string, w *mirrorWarn
 // mirrorWarnings are the warnings of one policy.
 type mirrorWarnings struct {
 	errs      strict.Collector
-	more      bool
-	remaining int // pairs that may still be compared
+	more      bool // than maxWarnings, or pairs that were not compared
+	remaining int  // pairs that may still be compared
 }
 
-// compare warns if an entry does not deny what a mirror has of a place that it denies. It returns false when there is
-// nothing more to learn of the place.
-func (w *mirrorWarnings) check(d *deniedPlace, r *route, at match.ImagePattern) bool {
+// compare adds a warning if the entry of d does not deny the place at, where a mirror serves images of d. It returns false
+// when the place needs no more comparisons.
+func (w *mirrorWarnings) compare(d *deniedPlace, r *route, at match.ImagePattern) bool {
 	if w.remaining--; d.warned || w.remaining < 0 {
 		w.more = w.more || w.remaining < 0
 		return false
@@ -117,6 +117,7 @@ func (w *mirrorWarnings) check(d *deniedPlace, r *route, at match.ImagePattern) 
 	return false
 }
 
+// lines returns the warnings, one a line.
 func (w *mirrorWarnings) lines() []string {
 	var lines []string
 	for _, e := range slices.Compact(w.errs.Errors()) {

@@ -2,16 +2,16 @@ package policy
 
 import "strconv"
 
-// Operation is what a request does to an object, in the words of admission.k8s.io/v1.
+// Operation is the operation of a request, as admission.k8s.io/v1 has it.
 type Operation string
 
-// The operations that Evergate judges; every other one (DELETE, CONNECT) is allowed unseen.
+// The operations that Evergate judges; the others (DELETE, CONNECT) are allowed without judging.
 const (
 	Create Operation = "CREATE"
 	Update Operation = "UPDATE"
 )
 
-// Attributes says who asks for what: everything in a review that is not the object itself.
+// Attributes is the part of a review that is not the object itself: the user, the operation and the resource.
 type Attributes struct {
 	Operation   Operation
 	Namespace   string
@@ -22,7 +22,7 @@ type Attributes struct {
 	Groups      []string
 }
 
-// Meta is the part of an object's metadata that decisions are made of.
+// Meta is the part of an object's metadata that decisions depend on.
 type Meta struct {
 	Name         string
 	GenerateName string
@@ -34,26 +34,26 @@ type Meta struct {
 	Owner string
 }
 
-// Pod is a Pod as far as admission cares for it: its metadata and its images.
+// Pod is the part of a Pod that decisions depend on: its metadata and its images.
 type Pod struct {
 	Meta
-	// Images lists every place an image can stand in, in the order containers, initContainers,
-	// ephemeralContainers, volumes. Volumes that are not image volumes are left out.
+	// Images lists all images of the Pod, in the order containers, initContainers, ephemeralContainers, volumes. It has no
+	// element for volumes that are not image volumes.
 	Images []Image
 }
 
-// Image is one place of a Pod in which an image stands.
+// Image is one image of a Pod and its field.
 type Image struct {
 	Place Place
 	Index int    // in the list that Place names
 	Name  string // of the container or volume
-	Ref   string // the image exactly as written; may be empty or malformed
+	Ref   string // the image exactly as it is written; may be empty or malformed
 }
 
-// Place names one of the lists of a Pod that hold images.
+// Place is one of the lists of a Pod that have images.
 type Place uint8
 
-// The lists of a Pod spec that hold images.
+// The lists of a Pod spec that have images.
 const (
 	Containers Place = iota
 	InitContainers
@@ -66,21 +66,22 @@ var placeNames = [...]string{
 	EphemeralContainers: "ephemeralContainers", Volumes: "volumes",
 }
 
-// String returns the name of the list as it stands in a Pod spec.
+// String returns the field of the list in a Pod spec.
 func (p Place) String() string { return placeNames[p] }
 
-// Path returns the field that holds the image, as users write it: spec.containers[0].image.
+// Path returns the field of the image, as users write it: spec.containers[0].image.
 func (i Image) Path() string {
 	return "spec." + i.Place.String() + "[" + strconv.Itoa(i.Index) + "]." + i.field(".")
 }
 
-// AppendPointer appends the field that holds the image as a JSON Pointer (RFC 6901): /spec/containers/0/image.
+// AppendPointer appends the field of the image as a JSON Pointer (RFC 6901): /spec/containers/0/image.
 func (i Image) AppendPointer(b []byte) []byte {
 	b = append(append(b, "/spec/"...), i.Place.String()...)
 	b = strconv.AppendInt(append(b, '/'), int64(i.Index), 10)
 	return append(append(b, '/'), i.field("/")...)
 }
 
+// field returns the field of an element that has the image.
 func (i Image) field(sep string) string {
 	if i.Place == Volumes {
 		return "image" + sep + "reference"
@@ -88,7 +89,7 @@ func (i Image) field(sep string) string {
 	return "image"
 }
 
-// Ingress is a networking.k8s.io/v1 Ingress as far as admission cares for it.
+// Ingress is the part of a networking.k8s.io/v1 Ingress that decisions depend on.
 type Ingress struct {
 	Meta
 	ClassName      *string // nil when absent
@@ -114,7 +115,7 @@ type IngressTLS struct {
 	Hosts []string
 }
 
-// Service is a v1 Service as far as admission cares for it.
+// Service is the part of a v1 Service that decisions depend on.
 type Service struct {
 	Meta
 	Type                          string // ClusterIP, NodePort, LoadBalancer or ExternalName; empty means ClusterIP
@@ -137,5 +138,5 @@ type LoadBalancerIngress struct {
 type ServicePort struct {
 	Name     string
 	Port     int32
-	NodePort int32 // 0 when not set: the API server allocates it before admission, or not at all
+	NodePort int32 // 0 when not set: the API server allocates node ports before admission
 }

@@ -1,9 +1,10 @@
 package policy
 
 // digestRequired is images.digest: required. An image passes when it is pinned by a digest, with a tag before it or
-// without: a tag can be moved to other content, a digest cannot. What is not an image reference does not pass.
+// without: a tag can be moved to other content, a digest cannot. A text that is not an image reference does not pass.
 //
-// The test of a stuck review overlays this file: its methods are those of e2e/calls/testdata/hanging/pod_digest.go.
+// This file has one check only, since TestHungReview in e2e/calls overlays it with testdata/hanging/pod_digest.go
+// (go build -overlay), to build a process whose reviews get stuck. A change of imageCheck has to change both files.
 type digestRequired struct{}
 
 func (digestRequired) id() string { return "images.digest" }

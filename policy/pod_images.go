@@ -9,12 +9,12 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// imagesRule says which images pass. What is absent is not checked.
+// imagesRule is the field images: which images pass. An absent field is not checked.
 type imagesRule struct {
-	From       *imageOrigin         `yaml:"from"`       // mirrors: images stand at a mirror, or are excluded from rewriting
-	Allowed    []match.ImagePattern `yaml:"allowed"`    // places that pass, beside the mirrors where from asks for them
-	Denied     []match.ImagePattern `yaml:"denied"`     // places that do not
-	DeniedTags []match.Glob         `yaml:"deniedTags"` // latest is also what an image without tag and digest means
+	From       *imageOrigin         `yaml:"from"`       // mirrors: images are at a mirror, or excluded from rewriting
+	Allowed    []match.ImagePattern `yaml:"allowed"`    // places that pass; with from, in addition to the mirrors
+	Denied     []match.ImagePattern `yaml:"denied"`     // places that do not pass
+	DeniedTags []match.Glob         `yaml:"deniedTags"` // latest also denies an image without tag and digest
 	Digest     *digestDemand        `yaml:"digest"`     // required: each image is pinned by a digest
 }
 
@@ -46,6 +46,7 @@ type digestDemand struct{}
 // UnmarshalText accepts the word required.
 func (*digestDemand) UnmarshalText(b []byte) error { return acceptWord(b, "required") }
 
+// acceptWord returns an error for a text other than word.
 func acceptWord(b []byte, word string) error {
 	if string(b) != word {
 		return fmt.Errorf("%s is not known here: write %s, or leave the field out", text.Quote(b), word)
@@ -53,14 +54,14 @@ func acceptWord(b []byte, word string) error {
 	return nil
 }
 
-// checks compiles the rule. Findings come in the order of the checks, and for each of them in that of the images.
+// checks compiles the entry. Findings are in the order of the checks, and for each check in the order of the images.
 func (e *podsEntry) checks(t *mirrorTable) []check[judgedPod] {
-	var spared match.ImageSet
+	var excluded match.ImageSet
 	if e.Exclude != nil {
-		spared = match.NewImageSet(e.Exclude.Images)
+		excluded = match.NewImageSet(e.Exclude.Images)
 	}
 	var checks []check[judgedPod]
-	add := func(c imageCheck) { checks = append(checks, eachImage{c, spared}) }
+	add := func(c imageCheck) { checks = append(checks, eachImage{c, excluded}) }
 	rule := &e.Images
 	switch {
 	case rule.From != nil:
@@ -80,17 +81,19 @@ func (e *podsEntry) checks(t *mirrorTable) []check[judgedPod] {
 	return checks
 }
 
-// imageCheck is one question that a rule asks of every image of a Pod.
+// imageCheck is a check of single images.
 type imageCheck interface {
-	id() string // the field of the rule
-	// steps is how many steps passes takes beside imageSteps.
+	// id returns the field of the rule: images.digest.
+	id() string
+	// steps returns how many steps passes takes in addition to imageSteps.
 	steps(img *judgedImage) int
+	// passes returns whether an image passes. s is the subject of its Pod.
 	passes(img *judgedImage, s *subject) bool
-	// fault says what is wrong with an image that does not pass, as the rest of a sentence that begins with it.
+	// fault returns why an image does not pass, as the rest of a sentence that begins with the image.
 	fault(img *judgedImage, s *subject) string
 }
 
-// eachImage asks an imageCheck of the images of a Pod that the rule does not spare by exclude.images.
+// eachImage runs an imageCheck on each image of a Pod, except those that exclude.images of the entry excludes.
 type eachImage struct {
 	imageCheck
 	excluded match.ImageSet
@@ -112,31 +115,31 @@ func (c eachImage) find(pod *judgedPod, r *report) {
 	}
 }
 
-// passes reports whether the rule spares an image, or has nothing against it.
+// passes returns whether the entry excludes an image, or the image passes the check.
 func (c eachImage) passes(img *judgedImage, s *subject) bool {
-	if _, spared := c.excluded.Find(img.ref); spared {
+	if _, excluded := c.excluded.Find(img.ref); excluded {
 		return true
 	}
 	return c.imageCheck.passes(img, s)
 }
 
-// reason is the sentence about an image that does not pass.
+// reason returns the sentence about an image that does not pass.
 func (c eachImage) reason(img *judgedImage, s *subject) string {
 	return match.QuoteImage(img.Ref) + " " + c.fault(img, s)
 }
 
 // fromMirrors is images.from: mirrors. An image passes when
 //
-//   - it stands at the mirror of an entry in force, whatever the entry's mode or match: the content is the mirror's; or
-//   - the entry that covers it excludes it, by images, namespaces or podLabels: so it was meant to be pulled as it is; or
-//   - it is covered by the rule's allowed.
+//   - it is at the mirror of an entry in force, whatever the entry's mode or match: the mirror serves the content; or
+//   - the entry that covers it excludes it, by images, namespaces or podLabels: it is exempt from rewriting; or
+//   - the rule's allowed covers it.
 //
-// What is not an image reference does not pass. The sentence names the image's mirror where it has one, otherwise the
-// places that pass.
+// A text that is not an image reference does not pass. The sentence names the image's mirror if there is one, otherwise
+// the places that pass.
 type fromMirrors struct {
 	mirrors *mirrorTable
 	allowed match.ImageSet
-	pass    string // the rest of the sentence about an image that has no mirror
+	pass    string // the end of the sentence about an image that has no mirror
 }
 
 func newFromMirrors(t *mirrorTable, allowed []match.ImagePattern) fromMirrors {
@@ -169,7 +172,7 @@ func (c fromMirrors) passes(img *judgedImage, s *subject) bool {
 	if _, ok := c.allowed.Find(img.ref); ok {
 		return true
 	}
-	return img.mirrorState(c.mirrors, s)
+	return img.mirrorState(c.mirrors, s) == mirroredOrExcluded
 }
 
 func (c fromMirrors) fault(img *judgedImage, s *subject) string {
@@ -182,11 +185,11 @@ func (c fromMirrors) fault(img *judgedImage, s *subject) string {
 	return "is not pulled from a mirror" + c.pass
 }
 
-// allowedImages is images.allowed without from: an image passes when one of the patterns covers it. With [] nothing
-// passes. What is not an image reference does not pass.
+// allowedImages is images.allowed without from: an image passes when one of the patterns covers it. With [] no image
+// passes. A text that is not an image reference does not pass.
 type allowedImages struct {
 	allowed match.ImageSet
-	pass    string // what would pass
+	pass    string // the end of its sentences
 }
 
 func newAllowedImages(patterns []match.ImagePattern) allowedImages {
@@ -213,13 +216,13 @@ func (c allowedImages) fault(img *judgedImage, _ *subject) string {
 	return "is not allowed; " + c.pass
 }
 
-// deniedImages is images.denied: no image passes that one of the patterns covers, in whichever way it is written. So a
-// pattern with a tag covers that tag also when a digest stands behind it, one of docker.io also the other names of
-// Docker Hub, and docker.io/nginx also what it is short for, docker.io/library/nginx. What is not an image reference
-// does not pass: where it is pulled from is for the runtime to say.
+// deniedImages is images.denied: an image does not pass that one of the patterns covers, however either is written. A
+// pattern with a tag covers that tag also where a digest follows it, one of docker.io also the other names of Docker Hub,
+// and docker.io/nginx also what it is short for, docker.io/library/nginx. A text that is not an image reference does not
+// pass, since the runtime decides where it is pulled from.
 //
-// An image that is written for a mirror is judged by where it is pulled from. One that is about to be rewritten is
-// asked about as it was written: see originals.
+// An image that is written for a mirror is judged by the place it is pulled from. An image that is about to be rewritten
+// is judged as it is written: see originalImages.
 type deniedImages struct{ denied match.ImageSet }
 
 func (c deniedImages) id() string { return "images.denied" }
@@ -239,9 +242,9 @@ func (c deniedImages) fault(img *judgedImage, _ *subject) string {
 	return "is denied by " + p.String()
 }
 
-// deniedTags is images.deniedTags: no image passes whose tag one of the patterns covers. An image with neither tag nor
-// digest means latest. A tag is judged also when a digest stands behind it; an image with only a digest has none and
-// passes. What is not an image reference does not: its tag is for the runtime to say.
+// deniedTags is images.deniedTags: an image does not pass whose tag one of the patterns matches. An image with neither tag
+// nor digest has the tag latest. A tag is judged also where a digest follows it; an image with only a digest passes. A
+// text that is not an image reference does not pass, since the runtime decides which tag it has.
 type deniedTags struct{ denied []match.Glob }
 
 func (c deniedTags) id() string { return "images.deniedTags" }
@@ -268,7 +271,7 @@ func (c deniedTags) fault(img *judgedImage, _ *subject) string {
 	return says + ", and that is denied by " + string(by)
 }
 
-// by returns the tag that an image means, and the pattern that denies it.
+// by returns the tag of an image, the pattern that denies it, and whether there is one.
 func (c deniedTags) by(img *judgedImage) (tag string, by match.Glob, denied bool) {
 	tag = img.ref.Tag()
 	if img.ref.Suffix == "" {

@@ -4,7 +4,7 @@ import (
 	"github.com/evergate/evergate/policy/internal/match"
 )
 
-// podsEntry is an entry of pods: a rule on the images of a Pod as they will be pulled, after all rewriting.
+// podsEntry is an entry of pods: a rule for the images of a Pod as they will be pulled, after all rewriting.
 type podsEntry struct {
 	ruleHeader
 	Images imagesRule `yaml:"images,required"`
@@ -13,17 +13,17 @@ type podsEntry struct {
 // Validate implements strict.Validator.
 func (e *podsEntry) Validate() error { return e.validate(dimensions{podLabels: true, images: true}) }
 
-// imageSteps is how many steps it takes to ask one check of an image: a look-up for each segment of its name.
+// imageSteps is how many steps one check of an image takes: a look-up for each segment of its name.
 const imageSteps = 4
 
-// judgedPod is a Pod with its images parsed, once for all rules.
+// judgedPod is a Pod with its images parsed, on first use and once for all rules.
 type judgedPod struct {
 	*Pod
 	subject subject
 	parsed  []judgedImage
 }
 
-// newJudgedPod prepares a Pod for being judged; nil stays nil.
+// newJudgedPod returns a judgedPod of pod; nil for nil.
 func newJudgedPod(a Attributes, pod *Pod, e *Effort) *judgedPod {
 	if pod == nil {
 		return nil
@@ -31,7 +31,7 @@ func newJudgedPod(a Attributes, pod *Pod, e *Effort) *judgedPod {
 	return &judgedPod{Pod: pod, subject: newSubject(a, &pod.Meta, e)}
 }
 
-// images returns the images, parsed once for all rules.
+// images returns the parsed images; none where the effort does not suffice.
 func (p *judgedPod) images(r *report) []judgedImage {
 	if p.parsed != nil {
 		return p.parsed
@@ -47,43 +47,43 @@ func (p *judgedPod) images(r *report) []judgedImage {
 	return parsed
 }
 
-// judgedImage is an image and what it means.
+// judgedImage is an image and its reference.
 type judgedImage struct {
 	Image
 	ref match.Reference
-	err error // why it is no image reference; nil when it is one
+	err error // why it is not an image reference; nil when it is one
 
-	state mirrorState // what the mirrors say of it, once a rule has asked
+	state mirrorState // see mirrorState
 }
 
-// mirrored says whether an image stands at a mirror, or is meant to be pulled as it is.
+// mirrorState is whether an image is at a mirror, or excluded from being rewritten to one.
 type mirrorState uint8
 
 const (
 	mirrorUnknown mirrorState = iota
-	atMirror
-	notAtMirror
+	mirroredOrExcluded
+	notMirrored
 )
 
+// newJudgedImage parses an image.
 func newJudgedImage(img Image) judgedImage {
 	ref, err := match.ParseReference(img.Ref)
 	return judgedImage{Image: img, ref: ref, err: err}
 }
 
-// isFromMirror reports whether an image stands at a mirror, or is excluded from being rewritten. The subject is that of
-// its Pod.
-func (i *judgedImage) mirrorState(t *mirrorTable, s *subject) bool {
+// mirrorState returns the state of the image, looked up on first use. s is the subject of its Pod.
+func (i *judgedImage) mirrorState(t *mirrorTable, s *subject) mirrorState {
 	if i.state == mirrorUnknown {
-		i.state = notAtMirror
+		i.state = notMirrored
 		if out := t.decide(i.ref, s).Outcome; out == AtMirror || out == Excluded {
-			i.state = atMirror
+			i.state = mirroredOrExcluded
 		}
 	}
-	return i.state == atMirror
+	return i.state
 }
 
-// identity is that of a finding about an image: the same for all ways to write it, so that writing it in another one
-// introduces nothing.
+// identity returns the identity of a finding about an image. All spellings of an image have one identity, so that another
+// spelling is not an introduced finding.
 func (i *judgedImage) identity(check string) identity {
 	if i.err != nil {
 		return identity{check: check, value: i.Ref}
@@ -91,7 +91,8 @@ func (i *judgedImage) identity(check string) identity {
 	return identity{check: check, value: i.ref.Name, detail: i.ref.Suffix}
 }
 
-// malformed says that the image is none, and what follows from it; empty when it is one.
+// malformed returns the sentence about a text that is not an image reference, and what follows from it; empty when it is
+// one.
 func (i *judgedImage) malformed(so string) string {
 	if i.err == nil {
 		return ""

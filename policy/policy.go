@@ -1,24 +1,56 @@
-// Package policy is what Evergate decides with. It turns policy files into a Policy, and a Policy and an object into
-// findings and image rewrites. It is pure: no HTTP, no clock, no logger, no Kubernetes client; the same policy and the
-// same object give the same answer, and a Policy may be used by any number of goroutines.
+// Package policy decides about objects. It loads policy files into a Policy, and turns a Policy and an object into findings
+// and image rewrites. It is pure: no HTTP, no clock, no logger, no Kubernetes client. The same policy and the same object
+// have the same result, and any number of goroutines may use a Policy.
 //
-// The way through it:
+// # Order of reading
 //
-//	load.go        files → entries (strictly decoded) → Policy
-//	object.go      what is judged: Pod, Ingress, Service
-//	reference.go   what an image means               image_*.go    patterns for images, what becomes of one
-//	mirrors.go     which mirror an image is pulled from, and mirrors_check.go: what entries may not do to each other
-//	rewrite.go     rewriting the images of a Pod, and rewrite_denied.go: not those that are denied as they are written
-//	pods.go        judging the images of Pods        pod_*.go      one check each
-//	ingresses.go   judging Ingresses                 ingress_*.go  one check each
-//	services.go    judging Services                  service_*.go  one check each
-//	rule.go        what all rules share: match, exclude, mode; asking every rule
-//	index.go       which rules can match a namespace
-//	finding.go     what a rule says, and the ratchet: an update answers only for what it introduces
-//	effort.go      what judging an object may cost
+// [Load] decodes files into entries, strictly, and compiles them into a [Policy]. [Policy.RewritePod] returns the mirrors of
+// the images of a Pod; [Policy.JudgePod], [Policy.JudgeIngress] and [Policy.JudgeService] return the findings of the other
+// entries.
+//
+//	load.go      files → entries → Policy                    limits.go    what a policy file may cost
+//	entry.go     name, mode and message of an entry          selector.go  match and exclude of an entry
+//	object.go    what is judged: Pod, Ingress, Service       effort.go    what judging an object may cost
+//	judge.go     rules, checks, evaluating them              index.go     the rules that can match a namespace
+//	finding.go   findings, and the ratchet: an update answers only for introduced findings
+//	rewrite.go   RewritePod: the outcome of each image
+//
+// # Blocks of a policy file
+//
+// Each block of the YAML has one file, with its fields, its checks and its sentences. The doc comment of a check is its
+// specification.
+//
+//	mirrors                               mirrors.go, the entry; mirrors_table.go, the look-up of a mirror
+//	  namespaces of entries of a source   mirrors_namespaces.go, the look-up; mirrors_overlaps.go, the errors
+//	  errors between entries              mirrors_conflicts.go
+//	  warnings about images.denied        mirrors_warnings.go
+//	  the annotation with the originals   rewrite_record.go
+//	pods                                  pods.go
+//	  images                              pod_images.go; pod_digest.go, its digest
+//	  images about to be rewritten        rewrite_denied.go
+//	ingresses                             ingresses.go, with defaultBackend
+//	  hosts                               ingress_hosts.go; ingress_host_list.go, the hosts of an Ingress
+//	  tls                                 ingress_tls.go
+//	  classNames                          ingress_class_names.go
+//	  paths                               ingress_paths.go; ingress_paths_denied.go, its denied
+//	  annotations                         annotations.go
+//	  ingressNginx                        ingress_nginx.go
+//	services                              services.go
+//	  types                               service_types.go
+//	  ports                               service_ports.go
+//	  nodePorts                           service_node_ports.go, with allocateLoadBalancerNodePorts
+//	  loadBalancerClass                   service_load_balancer_class.go
+//	  loadBalancerSourceRanges            service_load_balancer_source_ranges.go
+//	  externalIPs                         service_external_ips.go
+//	  loadBalancerStatus                  service_load_balancer_status.go
+//	  externalNames                       service_external_names.go
+//	  annotations                         annotations.go; service_annotations.go, those of load balancers
+//
+// internal/match compares values with patterns: hosts, addresses, images, globs, regular expressions. internal/strict
+// decodes YAML.
 package policy
 
-// Policy is a set of compiled entries. It never changes after Load.
+// Policy is a set of compiled entries. It is immutable.
 type Policy struct {
 	hash      string
 	mirrors   *mirrorTable
@@ -27,14 +59,14 @@ type Policy struct {
 	services  ruleset[Service]
 
 	denying  [][]eachImage // for each rule of pods, its checks that deny
-	denies   bool          // any of them does
+	denies   bool          // at least one rule of pods has such a check
 	warnings []string
 }
 
-// Hash identifies the text that the policy was loaded from: 12 hexadecimal digits, the same on every replica.
+// Hash returns 12 hexadecimal digits that identify the text of the policy. They are the same on every replica.
 func (p *Policy) Hash() string { return p.hash }
 
-// Counts tells how many entries of each kind a policy has, those that are off left out.
+// Counts is how many entries of each kind a policy has, without those that are off.
 type Counts struct {
 	Mirrors   int `json:"mirrors"`
 	Pods      int `json:"pods"`
@@ -47,11 +79,11 @@ func (p *Policy) Counts() Counts {
 	return Counts{p.mirrors.len(), len(p.pods.rules), len(p.ingresses.rules), len(p.services.rules)}
 }
 
-// Warnings says of what is valid that it does less than it looks like, a line each, with file, line and column.
+// Warnings returns warnings about valid entries that do less than they seem to, one a line, with file, line and column.
 func (p *Policy) Warnings() []string { return p.warnings }
 
-// MirrorPlaces lists the places that images are rewritten to, each once: a registry, or a registry and a path, such as
-// mirror.example/docker.io; of mirrors that end with {registry}, the place above it.
+// MirrorPlaces returns the places that images are rewritten to, each once: a registry, or a registry and a path, such as
+// mirror.example/docker.io; for a mirror that ends with {registry}, the place above it.
 func (p *Policy) MirrorPlaces() []string { return p.mirrors.mirrorPlaces() }
 
 // Modes is the strictest mode among the entries of each kind; Off where there are none.
@@ -59,18 +91,18 @@ type Modes struct {
 	Mirrors, Pods, Ingresses, Services Mode
 }
 
-// Strictest returns the most that a policy does about objects of each kind. Where an object cannot be read, that is all
-// there is to decide by: nobody knows which entries would have matched it.
+// Strictest returns the strictest mode for objects of each kind. It decides about an object that cannot be parsed, for
+// which it is unknown which entries match.
 func (p *Policy) Strictest() Modes {
 	return Modes{p.mirrors.strictest, p.pods.strictest, p.ingresses.strictest, p.services.strictest}
 }
 
 // JudgePod judges the images of a Pod as they will be pulled. old is the Pod before an update, nil otherwise. Judging ends
-// at a thousand findings that the request introduces, by then all rules that may deny it have been asked, or one does; of
-// pre-existing findings the first thousand are returned. The error is ErrTooCostly or ErrExpired: the object was not judged
-// to its end. A nil Effort has the limits of a new one. The same goes for the other kinds.
+// at a thousand introduced findings, of which one denies the request if any rule does; of pre-existing findings it returns
+// the first thousand. An error is that of the Effort: the object was not judged to its end. A nil Effort has the limits of
+// a new one. The same applies to the other kinds.
 func (p *Policy) JudgePod(a Attributes, pod, old *Pod, e *Effort) ([]Finding, error) {
-	if !concerns(a, pod) {
+	if !canChangeImages(a, pod) {
 		return nil, nil
 	}
 	if e == nil {
@@ -89,32 +121,32 @@ func (p *Policy) JudgeService(a Attributes, svc, old *Service, e *Effort) ([]Fin
 	return judge(&p.services, a, svc, old, e)
 }
 
-// ExplainPod says of every pods rule whether it looks at the Pod.
+// ExplainPod returns for every pods rule whether it applies to the Pod.
 func (p *Policy) ExplainPod(a Attributes, pod *Pod) []RuleTrace {
-	if !concerns(a, pod) {
+	if !canChangeImages(a, pod) {
 		return p.pods.notEvaluated("not asked: it is the mirror Pod of a static Pod, or the request cannot change an image")
 	}
 	return explain(&p.pods, a, newJudgedPod(a, pod, nil))
 }
 
-// ExplainIngress says of every ingresses rule whether it looks at the Ingress.
+// ExplainIngress returns for every ingresses rule whether it applies to the Ingress.
 func (p *Policy) ExplainIngress(a Attributes, ing *Ingress) []RuleTrace {
 	return explain(&p.ingresses, a, ing)
 }
 
-// ExplainService says of every services rule whether it looks at the Service.
+// ExplainService returns for every services rule whether it applies to the Service.
 func (p *Policy) ExplainService(a Attributes, svc *Service) []RuleTrace {
 	return explain(&p.services, a, svc)
 }
 
-// mirrorPodAnnotation marks the API server's shadow of a static Pod. Only kubelets create such Pods; their images are
-// pulled from the node's own manifest, so that neither rewriting nor refusing the shadow has an effect. A tenant who
-// sets it gains nothing: kubelet never runs a Pod that carries it, and it cannot be added or removed by an update.
+// mirrorPodAnnotation marks the mirror Pod of a static Pod. Only kubelets create such Pods; the images of a static Pod are
+// those of a manifest on the node, so that neither rewriting nor denying its mirror Pod has an effect. A tenant who sets
+// the annotation gains nothing: kubelet never runs a Pod that has it, and no update can add or remove it.
 const mirrorPodAnnotation = "kubernetes.io/config.mirror"
 
-// touches says whether images of this Pod are Evergate's business in this request: not those of mirror Pods, nor in
-// subresources other than ephemeralcontainers (resize, status), which cannot change an image.
-func concerns(a Attributes, pod *Pod) bool {
-	_, shadow := pod.Annotations[mirrorPodAnnotation]
-	return !shadow && (a.Subresource == "" || a.Subresource == "ephemeralcontainers")
+// canChangeImages reports whether a request can change the images that a Pod runs: not that of a mirror Pod, nor that of a
+// subresource other than ephemeralcontainers (resize, status).
+func canChangeImages(a Attributes, pod *Pod) bool {
+	_, isMirrorPod := pod.Annotations[mirrorPodAnnotation]
+	return !isMirrorPod && (a.Subresource == "" || a.Subresource == "ephemeralcontainers")
 }

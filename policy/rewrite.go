@@ -4,20 +4,20 @@ import (
 	"github.com/evergate/evergate/policy/internal/match"
 )
 
-// Rewriting says for every image of a Pod what becomes of it.
+// Rewriting is the result of RewritePod.
 type Rewriting struct {
 	Images []ImageOutcome // one for each element of Pod.Images, in the same order
 
-	// Record is the new value of the annotation OriginalsAnnotation. It is empty when no image is to be replaced, and
-	// when it would not fit into the Pod's annotations: then none is to be written.
+	// Record is the new value of the annotation OriginalsAnnotation. It is empty where the annotation must not be written:
+	// when no image is rewritten, and when the record would not fit into the Pod's annotations.
 	Record string
 
-	// Findings are what rules in mode warn or audit have against images as they are written that are rewritten, where they
-	// have nothing against them as they will be pulled: judging the Pod does not find them. At most a thousand are kept.
+	// Findings are those of rules in mode warn or audit about original images of rewritten ones, where the rewritten image
+	// has no such finding: judging the Pod does not report them. At most a thousand are kept.
 	Findings []Finding
 }
 
-// Changes says whether any image is to be replaced.
+// Changes reports whether any image is rewritten.
 func (r Rewriting) Changes() bool {
 	for i := range r.Images {
 		if r.Images[i].Outcome == Rewritten {
@@ -27,9 +27,9 @@ func (r Rewriting) Changes() bool {
 	return false
 }
 
-// RewritePod says for every image of pod which mirror it is pulled from. old is the Pod before an update, nil
-// otherwise: only images that the update changes are rewritten, since a running Pod is not to be touched by a policy
-// that is younger than it. The error is ErrTooCostly or ErrExpired; a nil Effort has the limits of a new one.
+// RewritePod returns the mirror that each image of pod is pulled from. old is the Pod before an update, nil otherwise:
+// only images that the update changes are rewritten, since a policy must not change a Pod that is older than it. The
+// error is that of an Effort; a nil Effort has the limits of a new one.
 func (p *Policy) RewritePod(a Attributes, pod, old *Pod, e *Effort) (Rewriting, error) {
 	if e == nil {
 		e = new(Effort)
@@ -37,13 +37,13 @@ func (p *Policy) RewritePod(a Attributes, pod, old *Pod, e *Effort) (Rewriting, 
 	rw := Rewriting{Images: make([]ImageOutcome, len(pod.Images))}
 	s := newSubject(a, &pod.Meta, e)
 	written := originalImages{policy: p, a: a, pod: pod, old: old, effort: e}
-	concerned, before := concerns(a, pod), newImagesByPlace(old)
+	mutable, before := canChangeImages(a, pod), newImagesByPlace(old)
 	for i, img := range pod.Images {
 		out := &rw.Images[i]
 		if !e.spend(1) {
 			return Rewriting{}, e.err
 		}
-		if !concerned {
+		if !mutable {
 			out.Outcome, out.Image = Ignored, img
 		} else if before.has(img) {
 			out.Outcome, out.Image = Unchanged, img
@@ -67,7 +67,7 @@ func (p *Policy) RewritePod(a Attributes, pod, old *Pod, e *Effort) (Rewriting, 
 	return rw, nil
 }
 
-// places are the images of a Pod by where they stand. Containers go by their names, because a list may be reordered.
+// imagesByPlace is the images of a Pod by list and name of the container, since a list may be reordered.
 type imagesByPlace map[imageKey]string
 
 type imageKey struct {
@@ -75,7 +75,7 @@ type imageKey struct {
 	name  string
 }
 
-// newPlaces files the images of the Pod before an update; nil gives none.
+// newImagesByPlace returns the images of the Pod before an update; none for nil.
 func newImagesByPlace(old *Pod) imagesByPlace {
 	if old == nil {
 		return nil
@@ -87,35 +87,35 @@ func newImagesByPlace(old *Pod) imagesByPlace {
 	return ps
 }
 
-// has tells whether the same image stood in the same place.
+// has reports whether a container has the same image.
 func (ps imagesByPlace) has(img Image) bool {
 	ref, ok := ps[imageKey{img.Place, img.Name}]
 	return ok && ref == img.Ref
 }
 
-// ImageOutcome says what becomes of one image, and why.
+// ImageOutcome is what happens to one image, and why.
 type ImageOutcome struct {
 	Image   Image
 	Outcome Outcome
-	Entry   string // the mirrors entry that decided; empty where none did
+	Entry   string // the mirrors entry that decides; empty where none does
 	Mode    Mode   // of that entry
-	To      string // where it is pulled from instead: set when Outcome is Rewritten or WouldRewrite
-	Detail  string // more where there is more to say: the parser's words, the pattern that excluded it, the rule that denies it
+	To      string // the image that replaces it: set when Outcome is Rewritten or WouldRewrite
+	Detail  string // the parser's error, the pattern that excludes the image or the rule that denies it; may be empty
 }
 
-// Outcome is what becomes of an image.
+// Outcome is what happens to an image.
 type Outcome uint8
 
-// What can become of an image.
+// The outcomes of an image.
 const (
 	NoMirror     Outcome = iota // no source covers it
 	Rewritten                   // by an entry in mode enforce
-	WouldRewrite                // by an entry in mode warn or audit: told, not done
-	AtMirror                    // it already stands at a mirror
+	WouldRewrite                // by an entry in mode warn or audit: reported only
+	AtMirror                    // it is already at a mirror
 	Excluded                    // the entry that covers it excludes it
 	Unchanged                   // an update that does not touch this image
 	Malformed                   // it does not parse as an image reference, or would not once rewritten
-	Denied                      // by a rule in mode enforce, as it is written: so it is not rewritten
+	Denied                      // by a rule in mode enforce, as it is written, and therefore not rewritten
 	Ignored                     // a mirror Pod, or a subresource that cannot change an image
 )
 
@@ -131,10 +131,10 @@ var outcomeWords = [...]string{
 	Ignored:      "ignored",
 }
 
-// String names the outcome in a word or two: "would be rewritten".
+// String returns the outcome in one to three words: "would be rewritten".
 func (o Outcome) String() string { return outcomeWords[o] }
 
-// Why tells in one sentence, without the image and without a full stop, what becomes of the image and why.
+// Why returns the outcome and its reason in one sentence, without the image and without a full stop.
 func (o *ImageOutcome) Why() string {
 	switch o.Outcome {
 	case Rewritten:

@@ -2,38 +2,38 @@ package policy
 
 import "github.com/evergate/evergate/policy/internal/match"
 
-// originals asks the pods rules about images as they are written, just before they are rewritten. The judge sees them
-// as they will be pulled, from the mirror, where a denied of docker.io/evil finds nothing. So an image that a rule in
-// mode enforce denies as it is written, by denied or deniedTags, is not rewritten: the judge then sees it as it is
-// written, and denies it. Nothing need be recorded for that in the Pod, where a tenant could forge it, nor be found by
-// reversing a mirror, which may serve several sources.
+// originalImages judges images by the pods rules as they are written, before they are rewritten. JudgePod judges them as
+// they will be pulled, from the mirror, where a denied of docker.io/evil finds nothing. An image that a rule in mode
+// enforce denies as it is written, by denied or deniedTags, is therefore not rewritten, so that JudgePod denies it.
+// Evergate need not record that in the Pod, where a tenant could forge it, nor reverse a mirror, which may serve several
+// sources.
 //
-// By rules in mode warn or audit the image is rewritten all the same, and what they find is reported with the rewriting,
-// unless they find it at the mirror too: then the judge tells.
+// A rule in mode warn or audit does not prevent the rewriting. Its findings are reported with it, unless it finds the
+// rewritten image too, which JudgePod reports.
 type originalImages struct {
 	policy   *Policy
 	a        Attributes
 	pod, old *Pod // old is the Pod before an update; nil when there is none
 	effort   *Effort
 
-	// Lazy: most policies deny nothing.
+	// The following are filled on first use, since most policies deny nothing.
 
 	ready         bool
 	subject       *subject
 	rules         []originalsRule
-	oldIdentities map[identity]bool // identities of the old images
+	oldIdentities map[identity]bool // of the images of old
 
 	found []Finding
 }
 
-// originalsRule is a rule that looks at the Pod, with those of its checks that deny.
+// originalsRule is a rule that applies to the Pod, with those of its checks that deny.
 type originalsRule struct {
 	*ruleHeader
 	checks  []eachImage
-	existed bool // it looked at the Pod before the update too
+	existed bool // it applied to the Pod before the update too
 }
 
-// denying returns those checks of a rule that deny images by what they are.
+// denying returns those checks of a rule that deny images by name or tag.
 func denying(checks []check[judgedPod]) []eachImage {
 	var all []eachImage
 	for _, c := range checks {
@@ -49,29 +49,29 @@ func denying(checks []check[judgedPod]) []eachImage {
 	return all
 }
 
-// judge decides about an image that out rewrites, or would.
+// judge judges the original of an image that out rewrites, or would. It changes out where a rule denies it.
 func (o *originalImages) judge(out *ImageOutcome, ref match.Reference) {
 	if out.Outcome != Rewritten && out.Outcome != WouldRewrite || len(o.applicable()) == 0 {
 		return
 	}
 	img := judgedImage{Image: out.Image, ref: ref}
 	before := len(o.found)
-	var pulled *judgedImage // the image as it will be
+	var pulled *judgedImage // the rewritten image
 	for _, rule := range o.rules {
-		told := rule.Mode != Enforce
-		if told && (out.Outcome == WouldRewrite || len(o.found) >= maxFindings) {
-			continue // the judge sees the image as it is written, or nothing more is kept
+		reportOnly := rule.Mode != Enforce
+		if reportOnly && (out.Outcome == WouldRewrite || len(o.found) >= maxFindings) {
+			continue // JudgePod judges the image as it is written, or no more findings are kept
 		}
 		for _, c := range rule.checks {
 			if !o.effort.spend(imageSteps + c.steps(&img)) {
 				return
 			}
-			if c.passes(&img, o.subject) || told && len(o.found) >= maxFindings || rule.existed && o.hadBefore(&img) {
+			if c.passes(&img, o.subject) || reportOnly && len(o.found) >= maxFindings || rule.existed && o.identitiesOfOld()[img.identity("")] {
 				continue
 			}
-			if !told {
+			if !reportOnly {
 				out.Outcome, out.To, out.Detail = Denied, "", string(rule.Name)+"/"+c.id()+": "+c.fault(&img, o.subject)
-				o.found = o.found[:before] // the judge sees it as it is written
+				o.found = o.found[:before] // JudgePod judges the image as it is written
 				return
 			}
 			if pulled == nil {
@@ -84,7 +84,7 @@ func (o *originalImages) judge(out *ImageOutcome, ref match.Reference) {
 	}
 }
 
-// tell adds what a rule that does not deny has against an image that is rewritten.
+// report adds the finding of a rule that does not deny about an image that is rewritten.
 func (o *originalImages) report(rule originalsRule, c eachImage, img *judgedImage, to string) {
 	o.found = append(o.found, Finding{
 		Rule: string(rule.Name), Check: c.id(), Mode: rule.Mode, Note: string(rule.Message),
@@ -92,7 +92,7 @@ func (o *originalImages) report(rule originalsRule, c eachImage, img *judgedImag
 	})
 }
 
-// applying returns the rules that look at the Pod and can deny an image.
+// applicable returns the rules that apply to the Pod and can deny an image.
 func (o *originalImages) applicable() []originalsRule {
 	if o.ready {
 		return o.rules
@@ -118,9 +118,9 @@ func (o *originalImages) applicable() []originalsRule {
 	return o.rules
 }
 
-// hadBefore says whether the Pod had the image before the update, wherever it stood: then a finding about it is not
-// new, and does not deny.
-func (o *originalImages) hadBefore(img *judgedImage) bool {
+// identitiesOfOld returns the identities of the images before the update, in whichever container: a finding about one of
+// them is pre-existing, and does not deny.
+func (o *originalImages) identitiesOfOld() map[identity]bool {
 	if o.oldIdentities == nil {
 		o.oldIdentities = make(map[identity]bool, len(o.old.Images))
 		for _, old := range o.old.Images {
@@ -128,5 +128,5 @@ func (o *originalImages) hadBefore(img *judgedImage) bool {
 			o.oldIdentities[before.identity("")] = true
 		}
 	}
-	return o.oldIdentities[img.identity("")]
+	return o.oldIdentities
 }

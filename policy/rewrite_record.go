@@ -8,24 +8,24 @@ import (
 	"github.com/evergate/evergate/policy/internal/match"
 )
 
-// OriginalsAnnotation is the Pod annotation that records, for people, what rewritten images were written as: a JSON
-// object from the place of each image, such as containers/app, to the image. Nothing is ever decided by it, since
-// anybody may write it.
+// OriginalsAnnotation is the Pod annotation that records the original images of rewritten ones, for users: a JSON object
+// from the place of each image, such as containers/app, to the image. No decision depends on it, since tenants may write
+// it.
 const OriginalsAnnotation = "evergate.dev/original-images"
 
 const (
 	// maxAnnotations is what the API server allows for keys and values of all annotations of an object together
-	// (TotalAnnotationSizeLimitB in k8s.io/apimachinery/pkg/api/validation). The record must never be what makes it
-	// refuse a Pod.
+	// (TotalAnnotationSizeLimitB in k8s.io/apimachinery/pkg/api/validation), in bytes. The record must not exceed it, since
+	// the API server would reject the Pod.
 	maxAnnotations = 256 << 10
-	// maxRecord is the largest record, in bytes: some two hundred images. A record that would be larger is left out, for
-	// half a record would be read as a whole one.
+	// maxRecord is the largest record, in bytes: some two hundred images. A larger record is omitted, since readers would
+	// take a part of it for the whole.
 	maxRecord = 16 << 10
 )
 
-// record returns the record of what the images of a Pod are rewritten from; empty when it has no room. Of the record
-// that the Pod carries already, from an earlier round of the same request or from its creation, it keeps what can be
-// verified: that the recorded image, rewritten, is the image that stands there.
+// record returns the record of the original images of a Pod; empty where it has no room. Of the record that the Pod
+// already has, from an earlier review of the same request or from its creation, it keeps what it can verify: entries
+// whose image is rewritten to the Pod's image.
 func (t *mirrorTable) record(pod *Pod, s *subject, images []ImageOutcome) string {
 	earlier := parseRecord(pod.Annotations[OriginalsAnnotation])
 	originals := make([]original, 0, len(images))
@@ -41,10 +41,10 @@ func (t *mirrorTable) record(pod *Pod, s *subject, images []ImageOutcome) string
 	return encodeRecord(originals, min(maxRecord, maxAnnotations-annotationBytes(pod)))
 }
 
-// original is one field of a record, whose key is made of a place and a name.
+// original is one field of a record: the original image of a container. Its key is place/name.
 type original struct{ place, name, ref string }
 
-// compare puts keys in order: of two places none begins with the other.
+// compare compares two keys. No place is a prefix of another one, so that comparing the parts suffices.
 func (o original) compare(p original) int {
 	if order := strings.Compare(o.place, p.place); order != 0 {
 		return order
@@ -52,15 +52,16 @@ func (o original) compare(p original) int {
 	return strings.Compare(o.name, p.name)
 }
 
-// encodeRecord writes a record with its keys in order, or returns nothing where it would be longer than room. Of two images in one place, which the API server refuses, the last
-// counts. It is written by hand since every Pod that is rewritten pays for it: encoding/json, from a map, takes ten allocations more.
+// encodeRecord returns a record with sorted keys; empty where it would be longer than room bytes. Of two images in one
+// place, which the API server rejects, it has the last. It does not use encoding/json, which takes ten allocations more
+// for each Pod that is rewritten.
 func encodeRecord(originals []original, room int) string {
 	slices.SortStableFunc(originals, original.compare)
 	size := len("{}")
 	for _, o := range originals {
 		size += len(`"/":"",`) + len(o.place) + len(o.name) + len(o.ref)
 	}
-	if size-len(`,`) > room { // before anything is escaped: a name may be as long as a request
+	if size-len(`,`) > room { // before escaping, since a name may be as long as a request
 		return ""
 	}
 	var text strings.Builder
@@ -88,11 +89,11 @@ func encodeRecord(originals []original, room int) string {
 	return text.String()
 }
 
-// writeJSON writes what encoding/json has between the quotes of a string.
+// writeJSON writes a string as encoding/json does, without the quotes.
 func writeJSON(text *strings.Builder, s string) {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
-			quoted, _ := json.Marshal(s) // of a string it always succeeds
+			quoted, _ := json.Marshal(s) // a string never fails
 			text.Write(quoted[1 : len(quoted)-1])
 			return
 		}
@@ -100,7 +101,7 @@ func writeJSON(text *strings.Builder, s string) {
 	text.WriteString(s)
 }
 
-// parseRecord reads a record; what is not one gives none.
+// parseRecord parses a record; nil for other texts.
 func parseRecord(text string) map[string]string {
 	if text == "" || len(text) > maxRecord {
 		return nil
@@ -112,7 +113,7 @@ func parseRecord(text string) map[string]string {
 	return originals
 }
 
-// leads tells whether an original is rewritten to exactly this image.
+// rewritesTo reports whether an original image is rewritten to exactly this image.
 func (t *mirrorTable) rewritesTo(original, image string, s *subject) bool {
 	ref, err := match.ParseReference(original)
 	if err != nil {
@@ -122,7 +123,7 @@ func (t *mirrorTable) rewritesTo(original, image string, s *subject) bool {
 	return out.Outcome == Rewritten && out.To == image
 }
 
-// annotationBytes counts a Pod's annotations as the API server does, with an empty record among them.
+// annotationBytes returns the size of a Pod's annotations as the API server counts it, with an empty record.
 func annotationBytes(pod *Pod) int {
 	n := len(OriginalsAnnotation)
 	for k, v := range pod.Annotations {
