@@ -23,8 +23,8 @@ type annotationRules struct {
 	DeniedValues []annotationValue `yaml:"deniedValues"`
 }
 
-// annotationRequirement is a required annotation: {key: example.com/team} or, with a regular expression that matches its
-// whole value, {key: example.com/team, value: "[a-z]+"}.
+// annotationRequirement is a required annotation: {key: example.com/team} or, with a regular expression that matches
+// its whole value, {key: example.com/team, value: "[a-z]+"}.
 type annotationRequirement struct {
 	Key   annotationKey `yaml:"key,required"`
 	Value *match.Regex  `yaml:"value"` // absent: any value, also the empty one
@@ -71,8 +71,8 @@ func (a *annotationRules) refuseDenied(field string, required []annotationRequir
 		}
 	}
 	if denied.remaining < 0 {
-		faults.Fieldf("denied", "to compare its patterns with the keys of %s takes more than %s comparisons, which is the "+
-			"limit for as many as they are: write fewer with a *", field, text.Thousands(denied.limit))
+		faults.Fieldf("denied", "to compare its patterns with the keys of %s takes more than %s comparisons, "+
+			"which is the limit for as many as they are: write fewer with a *", field, text.Thousands(denied.limit))
 	}
 	return faults.Err()
 }
@@ -84,8 +84,8 @@ type keyPatterns struct {
 	limit, remaining int                     // of comparisons
 }
 
-// newKeyPatterns prepares patterns for a number of keys. A hundred patterns can be compared with each of a hundred keys;
-// above that the comparisons are bounded by the sum of both.
+// newKeyPatterns prepares patterns for a number of keys. A hundred patterns can be compared with each of a hundred
+// keys; above that the comparisons are bounded by the sum of both.
 func newKeyPatterns(patterns []match.Glob, keys int) *keyPatterns {
 	p := &keyPatterns{names: map[match.Glob]struct{}{}, heads: map[string][]match.Glob{}}
 	p.limit = 10_000 + 50*(len(patterns)+keys)
@@ -121,8 +121,8 @@ func (p *keyPatterns) find(key string) (match.Glob, bool) {
 	return "", false
 }
 
-// refuseEmpty returns an error for an empty list where that would check nothing. It is not for lists of what is allowed:
-// there [] means that nothing passes.
+// refuseEmpty returns an error for an empty list where that would check nothing. It is not for lists of what is
+// allowed: there [] means that nothing passes.
 func refuseEmpty[T any](field string, list []T) error {
 	if list == nil || len(list) > 0 {
 		return nil
@@ -169,8 +169,8 @@ func (r *report) sortedAnnotations(m *Meta) []annotation {
 	return r.annotations
 }
 
-// identity returns the identity of a finding about the annotation. It has the value too: a pre-existing snippet exempts no
-// other one.
+// identity returns the identity of a finding about the annotation. It has the value too: a pre-existing snippet exempts
+// no other one.
 func (a annotation) identity(check string) identity {
 	return identity{check: check, value: a.key, detail: a.value}
 }

@@ -10,8 +10,8 @@ import (
 // one object of one review. Its error is ErrExpired or one that says that the limit is exceeded; either means that the
 // object was not judged to its end.
 type Effort struct {
-	// Expired is called every 4096 steps. When it returns true, the judging ends with ErrExpired. Nil never expires. The
-	// caller provides it, since this package has no clock.
+	// Expired is called every 4096 steps. When it returns true, the judging ends with ErrExpired. Nil never expires.
+	// The caller provides it, since this package has no clock.
 	Expired func() bool
 
 	steps int
@@ -19,9 +19,9 @@ type Effort struct {
 }
 
 const (
-	// maxSteps is how many steps judging one object may take. Comparing an element with one pattern is a step; long values
-	// and regular expressions take more. A step takes some 20 to 40 ns, so all end within 50 ms. An Ingress of 500 hosts
-	// under ten rules of every check takes 100,000.
+	// maxSteps is how many steps judging one object may take. Comparing an element with one pattern is a step; long
+	// values and regular expressions take more. A step takes some 20 to 40 ns, so all end within 50 ms. An Ingress of
+	// 500 hosts under ten rules of every check takes 100,000.
 	maxSteps = 1_000_000
 	// stepsBetween is how many steps, some 100 µs, are between two calls of Expired.
 	stepsBetween = 4096
@@ -34,7 +34,8 @@ const (
 var ErrExpired = errors.New("it could not be judged in time: make the object smaller")
 
 // errTooCostly means that an object was not judged to its end, since that would take more than maxSteps.
-var errTooCostly = fmt.Errorf("the rules that apply to this object need more than %d comparisons: make the object smaller", maxSteps)
+var errTooCostly = fmt.Errorf(
+	"the rules that apply to this object need more than %d comparisons: make the object smaller", maxSteps)
 
 // Steps returns how many steps have been taken.
 func (e *Effort) Steps() int { return e.steps }

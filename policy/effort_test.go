@@ -274,7 +274,8 @@ func TestStepsOfElements(t *testing.T) {
 			return reviewed{rules: hubText + rules(1, "pods", "images: {denied: [a.example], deniedTags: [a]}"), obj: rewritten{pod(n)}}
 		}},
 
-		// A rule and its check take two steps, and what is beyond is its loop: an object is prepared once for all rules.
+		// A rule and its check take two steps, and what is beyond is its loop: an object is prepared once for all
+		// rules.
 		"rules: externalIPs": {12, func(n int) reviewed {
 			return reviewed{rules: rules(n, "services", "externalIPs: {allowed: []}"), obj: &Service{ExternalIPs: each(10, "%d")}}
 		}},

@@ -71,14 +71,15 @@ type note string
 // UnmarshalText refuses control characters: the API server drops a warning that contains one.
 func (n *note) UnmarshalText(b []byte) error {
 	if bytes.ContainsFunc(b, unicode.IsControl) {
-		return errors.New("a message is one line without control characters: YAML makes one of several that stand after >-")
+		return errors.New("a message is one line without control characters: " +
+			"YAML makes one of several that stand after >-")
 	}
 	*n = note(b)
 	return nil
 }
 
-// Mode is the stage of the roll-out of an entry. Each stage adds to the one before it, so that operators see the findings
-// of a rule before it denies requests.
+// Mode is the stage of the roll-out of an entry. Each stage adds to the one before it, so that operators see the
+// findings of a rule before it denies requests.
 type Mode uint8
 
 // The modes, in the order of a roll-out.

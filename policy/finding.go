@@ -46,16 +46,16 @@ func (f Finding) String() string {
 	return s
 }
 
-// maxFindings is how many introduced findings end the judging of an object, and how many pre-existing ones are kept: more
-// than a user reads, and enough for the largest realistic object.
+// maxFindings is how many introduced findings end the judging of an object, and how many pre-existing ones are kept:
+// more than a user reads, and enough for the largest realistic object.
 const maxFindings = 1000
 
-// findings are the findings of one object. Pre-existing ones are marked: if they denied an update, no client could remove a
-// finalizer from an object that is older than the policy, or fix the object step by step.
+// findings are the findings of one object. Pre-existing ones are marked: if they denied an update, no client could
+// remove a finalizer from an object that is older than the policy, or fix the object step by step.
 //
 // Rules are evaluated in the order of their modes, the strictest first. When judging ends at maxFindings, either one of
-// them denies the request, or all rules that could deny it have been evaluated. Pre-existing findings never end it, since
-// an introduced one may follow any number of them.
+// them denies the request, or all rules that could deny it have been evaluated. Pre-existing findings never end it,
+// since an introduced one may follow any number of them.
 type findings struct {
 	kept       []keptFinding
 	introduced int
@@ -71,8 +71,8 @@ type keptFinding struct {
 // full reports whether there are so many introduced findings that judging has to end.
 func (fs *findings) full() bool { return fs.introduced >= maxFindings }
 
-// tryAdd counts a finding and returns it for the caller to fill in; nil where it is not kept, so that sentences that are
-// not shown are never formatted. The pointer is valid until the next call.
+// tryAdd counts a finding and returns it for the caller to fill in; nil where it is not kept, so that sentences that
+// are not shown are never formatted. The pointer is valid until the next call.
 func (fs *findings) tryAdd(rule int, id identity, existed bool) *Finding {
 	n := &fs.introduced
 	if existed {
@@ -113,7 +113,8 @@ type identity struct {
 	detail string          // more of the value: that of an annotation, the path of a host
 	use    string          // what the value is used for: a node port for health checks, the type of a path
 	depth  match.HostDepth // of a host
-	// idle says that the value has no effect in its field. If an update brings it into effect, the finding is introduced.
+	// idle says that the value has no effect in its field. If an update brings it into effect, the finding is
+	// introduced.
 	idle bool
 
 	// count is set by checks that count (at most N hosts): a larger count is introduced, a smaller one pre-existing.
@@ -179,8 +180,8 @@ func (l *ledger) add(id identity) {
 	}
 }
 
-// find looks up whether a finding is pre-existing. A value in effect may become idle, but not the reverse. It counts the
-// steps of prefixes.
+// find looks up whether a finding is pre-existing. A value in effect may become idle, but not the reverse. It counts
+// the steps of prefixes.
 func (l *ledger) find(id identity, e *Effort) bool {
 	idle := id.idle
 	id.idle = false

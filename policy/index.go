@@ -4,8 +4,8 @@ import (
 	"slices"
 )
 
-// ruleset is the rules of one kind, in the order of the policy, with an index by namespace. A platform team writes one or
-// more rules for each tenant: the cost of an object must not depend on the rules of the other tenants.
+// ruleset is the rules of one kind, in the order of the policy, with an index by namespace. A platform team writes one
+// or more rules for each tenant: the cost of an object must not depend on the rules of the other tenants.
 type ruleset[T any] struct {
 	rules     []rule[T]
 	index     ruleIndex

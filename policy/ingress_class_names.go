@@ -8,8 +8,8 @@ import (
 )
 
 // classNameRules is the field classNames of an ingresses entry. An Ingress names its class in spec.ingressClassName or
-// in the older annotation kubernetes.io/ingress.class; the rules apply to whichever is set. Where both are set they must
-// be equal, since controllers differ in which one they use (check classNames.contradiction).
+// in the older annotation kubernetes.io/ingress.class; the rules apply to whichever is set. Where both are set they
+// must be equal, since controllers differ in which one they use (check classNames.contradiction).
 type classNameRules struct {
 	// Required: true means that an Ingress must name a class: the cluster's default does not suffice.
 	Required bool `yaml:"required"`
@@ -93,7 +93,8 @@ func (c classNamesAllowed) find(ing *Ingress, r *report) {
 			return
 		}
 		if _, ok := match.FirstGlob(c.patterns, name); !ok {
-			r.add(identity{check: "classNames.allowed", value: name}, path, text.Quote(name)+" is not allowed"+c.passing)
+			r.add(identity{check: "classNames.allowed", value: name}, path,
+				text.Quote(name)+" is not allowed"+c.passing)
 		}
 	}
 }

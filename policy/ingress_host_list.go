@@ -43,8 +43,8 @@ type ingressHost struct {
 	at     hostPlace
 }
 
-// parseHosts returns the hosts of the rules of an Ingress, and every host for a default backend, which serves those that
-// no rule names.
+// parseHosts returns the hosts of the rules of an Ingress, and every host for a default backend, which serves those
+// that no rule names.
 func parseHosts(ing *Ingress) []ingressHost {
 	if len(ing.Rules) == 0 {
 		return []ingressHost{{HostPattern: match.EveryHost(), at: noRules}}
@@ -115,8 +115,8 @@ func hostIdentity(check string, host match.HostPattern) identity {
 	return identity{check: check, value: host.Name, depth: host.Depth}
 }
 
-// hostLookup looks the hosts of an Ingress up in a set, one after the other. It caches the last domain, since most hosts
-// of an Ingress are in one.
+// hostLookup looks the hosts of an Ingress up in a set, one after the other. It caches the last domain, since most
+// hosts of an Ingress are in one.
 type hostLookup struct {
 	set     *match.HostSet
 	domain  string

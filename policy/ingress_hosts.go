@@ -13,10 +13,11 @@ import (
 type hostRules struct {
 	// Required: true means that each rule of an Ingress must name a host, and that there must be a rule.
 	Required bool `yaml:"required"`
-	// Allowed lists the hosts that pass: ["*.apps.example.com"]. A wildcard host passes only if every host that it covers
-	// passes, and so does an absent one. [] means that no host passes.
+	// Allowed lists the hosts that pass: ["*.apps.example.com"]. A wildcard host passes only if every host that it
+	// covers passes, and so does an absent one. [] means that no host passes.
 	Allowed []match.HostPattern `yaml:"allowed"`
-	// Denied lists the hosts that do not pass. A wildcard host, or an absent one, is denied if any host that it covers is.
+	// Denied lists the hosts that do not pass. A wildcard host, or an absent one, is denied if any host that it covers
+	// is.
 	Denied []match.HostPattern `yaml:"denied"`
 	// Wildcards: deny means that a host must not be a wildcard; an absent one counts as a wildcard.
 	Wildcards denial `yaml:"wildcards"`
@@ -87,8 +88,8 @@ func (hostsRequired) find(ing *Ingress, r *report) {
 }
 
 // hostsAllowed is hosts.allowed: it finds each host that no pattern covers. A wildcard host passes only if one pattern
-// covers every host that it stands for: *.a.example passes by *.a.example and by **.example, but not by x.a.example. An absent
-// host, and a default backend, pass only by **.
+// covers every host that it stands for: *.a.example passes by *.a.example and by **.example, but not by x.a.example. An
+// absent host, and a default backend, pass only by **.
 type hostsAllowed struct {
 	patterns *match.HostSet
 	passing  string // the end of its sentences
@@ -118,8 +119,8 @@ func (c hostsAllowed) find(ing *Ingress, r *report) {
 	}
 }
 
-// hostsDenied is hosts.denied: it finds each host that stands for any host that a pattern covers: *.example is denied by
-// **.example, and also by a.example, for which it would serve requests too. An absent host stands for every host.
+// hostsDenied is hosts.denied: it finds each host that stands for any host that a pattern covers: *.example is denied
+// by **.example, and also by a.example, for which it would serve requests too. An absent host stands for every host.
 //
 // A wildcard host stands for one label, as the Ingress specification says. nginx serves deeper names by it too: where
 // that matters, hosts.wildcards denies it.
@@ -173,7 +174,8 @@ func (hostsWildcards) find(ing *Ingress, r *report) {
 		case h.IsEvery():
 			f.Path, f.Reason = h.at.String(), h.at.every()+"; write each host out"
 		default:
-			f.Path, f.Reason = h.at.String(), text.Quote(h.String())+" is a wildcard, which is denied; write each host out"
+			f.Path = h.at.String()
+			f.Reason = text.Quote(h.String()) + " is a wildcard, which is denied; write each host out"
 		}
 	}
 }

@@ -13,8 +13,8 @@ import (
 
 // ingressNginxRules is the field ingressNginx of an ingresses entry.
 type ingressNginxRules struct {
-	// MaxRisk is the highest risk that an annotation may have: Low, Medium or High. The project publishes a risk for each
-	// of its annotations; one that it does not list counts as Critical.
+	// MaxRisk is the highest risk that an annotation may have: Low, Medium or High. The project publishes a risk for
+	// each of its annotations; one that it does not list counts as Critical.
 	MaxRisk nginxRisk `yaml:"maxRisk,required"`
 	// Prefix is the value of the controller's flag --annotations-prefix. Absent: nginx.ingress.kubernetes.io.
 	Prefix annotationPrefix `yaml:"prefix"`

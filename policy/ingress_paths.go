@@ -25,8 +25,8 @@ type pathRules struct {
 	// DeniedPatterns lists regular expressions that must not cover a whole path: ["/v[0-9]+/internal(/.*)?"].
 	DeniedPatterns []match.Regex `yaml:"deniedPatterns"`
 	// UnsafeCharacters: deny means that a path must contain none of the characters by which it can inject configuration
-	// into a controller (CVE-2026-24512 and similar): quotes, backslash, braces, semicolon, number sign, white space and
-	// control characters.
+	// into a controller (CVE-2026-24512 and similar): quotes, backslash, braces, semicolon, number sign, white space
+	// and control characters.
 	UnsafeCharacters denial `yaml:"unsafeCharacters"`
 }
 
@@ -145,8 +145,8 @@ func (p *pathPlace) identity(check string) identity {
 	return id
 }
 
-// identityOfType returns the identity of a finding about the type of the path. It has the path too: a pre-existing path of
-// a denied type exempts no other path.
+// identityOfType returns the identity of a finding about the type of the path. It has the path too: a pre-existing path
+// of a denied type exempts no other path.
 func (p *pathPlace) identityOfType(check string) identity {
 	id := p.identity(check)
 	id.use = p.Type
@@ -214,8 +214,8 @@ func (c pathsDeniedPatterns) find(ing *Ingress, r *report) {
 //
 // The dollar sign is not among them: it ends nothing, and ingress-nginx's own example of rewriting needs it:
 // /something(/|$)(.*). A regular expression without these characters is [.] for \. and [0-9][0-9] for [0-9]{2}. The
-// option strict-validate-path-type of ingress-nginx is stricter for Exact and Prefix (letters, digits and -_./ only) but
-// does not check ImplementationSpecific: paths.types does.
+// option strict-validate-path-type of ingress-nginx is stricter for Exact and Prefix (letters, digits and -_./ only)
+// but does not check ImplementationSpecific: paths.types does.
 type pathsUnsafeCharacters struct{}
 
 func (pathsUnsafeCharacters) find(ing *Ingress, r *report) {

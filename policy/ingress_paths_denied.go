@@ -12,8 +12,8 @@ import (
 //
 // A path may also be a regular expression, which can match what it does not contain: /[a]dmin. Where a controller may
 // read it as one, a path with a character that is special in regular expressions is found: where its type is neither
-// Exact nor Prefix, and on an Ingress with an annotation use-regex or rewrite-target, by which ingress-nginx reads all of
-// its paths as regular expressions. There a dot is compared as any character.
+// Exact nor Prefix, and on an Ingress with an annotation use-regex or rewrite-target, by which ingress-nginx reads all
+// of its paths as regular expressions. There a dot is compared as any character.
 type pathsDenied []pathPart
 
 func (c pathsDenied) find(ing *Ingress, r *report) {
@@ -26,7 +26,8 @@ func (c pathsDenied) find(ing *Ingress, r *report) {
 		}
 		if part, denied := c.partOf(p.lower()); denied {
 			if f := r.tryAdd(p.identity("paths.denied")); f != nil {
-				f.Path, f.Reason = p.field("path"), text.Quote(p.Path)+" contains "+text.Quote(string(part))+", which is denied"
+				f.Path = p.field("path")
+				f.Reason = text.Quote(p.Path) + " contains " + text.Quote(string(part)) + ", which is denied"
 			}
 			continue
 		}
@@ -68,8 +69,9 @@ func (c pathsDenied) findRegex(p *pathPlace, r *report) {
 			continue
 		}
 		if f := r.tryAdd(p.identity("paths.denied")); f != nil {
-			f.Path, f.Reason = p.field("path"), text.Quote(p.Path)+" as a pattern, in which a dot is any character, contains "+
-				text.Quote(string(part))+", which is denied"
+			f.Path = p.field("path")
+			f.Reason = text.Quote(p.Path) + " as a pattern, in which a dot is any character, contains " +
+				text.Quote(string(part)) + ", which is denied"
 		}
 		return
 	}
@@ -84,8 +86,8 @@ const (
 	regexPaths
 )
 
-// pathSyntax returns how ingress-nginx reads all paths of an Ingress, from the keys of its annotations. Their prefix is an
-// option of the controller, so any prefix counts.
+// pathSyntax returns how ingress-nginx reads all paths of an Ingress, from the keys of its annotations. Their prefix is
+// an option of the controller, so any prefix counts.
 func (r *report) pathSyntax(ing *Ingress) pathSyntax {
 	if r.syntax == unknownPaths && r.spend(len(ing.Annotations)) {
 		r.syntax = literalPaths

@@ -55,8 +55,8 @@ func (tlsRequired) find(ing *Ingress, r *report) {
 
 // tlsCoversHosts is tls.coversHosts: it finds each host that spec.tls names neither itself nor by a wildcard one label
 // above it, as certificates do (RFC 6125): *.example covers a.example, but not b.a.example. An element of spec.tls
-// without hosts means the controller's own certificate, whose hosts are unknown here: it covers nothing. Without spec.tls
-// no host is covered; an absent host and a default backend never are.
+// without hosts means the controller's own certificate, whose hosts are unknown here: it covers nothing. Without
+// spec.tls no host is covered; an absent host and a default backend never are.
 type tlsCoversHosts struct{}
 
 func (tlsCoversHosts) find(ing *Ingress, r *report) {

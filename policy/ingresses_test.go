@@ -350,7 +350,8 @@ func writeManifest(t *testing.T, file string, want []string, body string) {
 	}
 }
 
-// mustLoadIngressRule loads a policy of one ingresses entry r with these fields, in lines indented by two but the first.
+// mustLoadIngressRule loads a policy of one ingresses entry r with these fields, in lines indented by two but the
+// first.
 func mustLoadIngressRule(t testing.TB, text string) *Policy {
 	t.Helper()
 	return mustLoad(t, ingressRule(text))

@@ -22,8 +22,8 @@ type report struct {
 	subject *subject // the object and the user of the request, as selectors see them
 	// done ends the loops of checks, since judging has ended.
 	done bool
-	// collect is called for each finding. It returns the finding for the check to fill in with path and reason, or nil where
-	// the sentence is not needed.
+	// collect is called for each finding. It returns the finding for the check to fill in with path and reason, or nil
+	// where the sentence is not needed.
 	collect func(id identity) *Finding
 
 	hosts             []ingressHost      // see ingressHosts
@@ -78,7 +78,8 @@ type judging[T any] struct {
 }
 
 // judge evaluates every rule that applies to obj. With old, which an update replaces, a finding that old has too is
-// marked as pre-existing. An error means that the object was not judged to its end; Effort documents which ones there are.
+// marked as pre-existing. An error means that the object was not judged to its end; Effort documents which ones there
+// are.
 func judge[T any, P object[T]](s *ruleset[T], a Attributes, obj, old *T, e *Effort) ([]Finding, error) {
 	if e == nil {
 		e = new(Effort)
@@ -169,7 +170,8 @@ func explain[T any, P object[T]](s *ruleset[T], a Attributes, obj *T) []RuleTrac
 		why, applies := rule.applies(&sub)
 		t := rule.trace(why.String())
 		if t.Applies = applies; applies {
-			r := report{effort: new(Effort), subject: &sub, collect: func(identity) *Finding { t.Findings++; return nil }}
+			count := func(identity) *Finding { t.Findings++; return nil }
+			r := report{effort: new(Effort), subject: &sub, collect: count}
 			for _, c := range rule.checks {
 				c.find(obj, &r)
 			}

@@ -21,8 +21,8 @@ type Limits struct {
 	Comparisons int // of entries and patterns with each other
 }
 
-// fileLimits returns the limits of a policy that a process reads from its files. A platform team with ten thousand mirrors
-// of eleven values each and a thousand rules, or with fifty thousand sources, is far from all of them.
+// fileLimits returns the limits of a policy that a process reads from its files. A platform team with ten thousand
+// mirrors of eleven values each and a thousand rules, or with fifty thousand sources, is far from all of them.
 func fileLimits() Limits {
 	return Limits{
 		Files:       256,     // a key for each of some hundred teams
@@ -63,15 +63,16 @@ func (l Limits) check(files []File, errs *strict.Collector) {
 		if len(f.Data) > room {
 			line := 1 + bytes.Count(f.Data[:room], []byte("\n"))
 			errs.Errorf(strict.Pos{File: f.Name, Line: line, Column: 1},
-				"the policy has %s bytes, at most %s (%d MiB) are read", text.Thousands(total), text.Thousands(l.Bytes), l.Bytes>>20)
+				"the policy has %s bytes, at most %s (%d MiB) are read",
+				text.Thousands(total), text.Thousands(l.Bytes), l.Bytes>>20)
 			return
 		}
 		room -= len(f.Data)
 	}
 }
 
-// comparisons bounds the comparisons of entries and patterns with each other, whose number can grow with the square of the
-// text where entries have much in common.
+// comparisons bounds the comparisons of entries and patterns with each other, whose number can grow with the square of
+// the text where entries have much in common.
 type comparisons struct {
 	ctx       context.Context
 	limit     int

@@ -343,7 +343,8 @@ func TestNamespaceIndexIsShared(t *testing.T) {
 	}
 }
 
-// What is done once all is read asks too, at least once for each element: there it could be long, and nothing is read any more.
+// What is done once all is read asks too, at least once for each element: there it could be long, and nothing is read
+// any more.
 func TestCompilingIsStopped(t *testing.T) {
 	const n = 100
 	for name, least := range map[string]int{

@@ -51,9 +51,9 @@ func (d *document) Validate() error {
 	return nil
 }
 
-// Load compiles a policy from files, within the limits for files, merged in the order of their names. Without files, and
-// from files without content, it returns the empty policy, which rewrites nothing and denies nothing. The error has one
-// mistake a line, with file, line, column and field, in that order: the first hundred, and how many more there are.
+// Load compiles a policy from files, within the limits for files, merged in the order of their names. Without files,
+// and from files without content, it returns the empty policy, which rewrites nothing and denies nothing. The error has
+// one mistake a line, with file, line, column and field, in that order: the first hundred, and how many more there are.
 func Load(files ...File) (*Policy, error) {
 	return LoadWithin(context.Background(), fileLimits(), files...)
 }
@@ -113,12 +113,20 @@ func (d *document) merge(dec *strict.Decoder, f File) {
 func (d *document) compile(e *comparisons, errs *strict.Collector) *Policy {
 	d.uniqueNames(errs)
 	table := compileMirrors(d.Mirrors, e, errs)
-	pods := rulesOf(d.Pods, e, func(e *podsEntry) rule[judgedPod] { return rule[judgedPod]{e.ruleHeader, e.checks(table)} })
-	ings := rulesOf(d.Ingresses, e, func(e *ingressesEntry) rule[Ingress] { return rule[Ingress]{e.ruleHeader, e.checks()} })
-	svcs := rulesOf(d.Services, e, func(e *servicesEntry) rule[Service] { return rule[Service]{e.ruleHeader, e.checks()} })
-	p := &Policy{mirrors: table, pods: pods, ingresses: ings, services: svcs}
-	for i := range pods.rules {
-		checks := denying(pods.rules[i].checks)
+	p := &Policy{
+		mirrors: table,
+		pods: rulesOf(d.Pods, e, func(e *podsEntry) rule[judgedPod] {
+			return rule[judgedPod]{e.ruleHeader, e.checks(table)}
+		}),
+		ingresses: rulesOf(d.Ingresses, e, func(e *ingressesEntry) rule[Ingress] {
+			return rule[Ingress]{e.ruleHeader, e.checks()}
+		}),
+		services: rulesOf(d.Services, e, func(e *servicesEntry) rule[Service] {
+			return rule[Service]{e.ruleHeader, e.checks()}
+		}),
+	}
+	for i := range p.pods.rules {
+		checks := denying(p.pods.rules[i].checks)
 		p.denying = append(p.denying, checks)
 		p.denies = p.denies || len(checks) > 0
 	}
@@ -147,7 +155,8 @@ func (d *document) uniqueNames(errs *strict.Collector) {
 	first := map[entryName]strict.Pos{}
 	see := func(h *header) {
 		if pos, again := first[h.Name]; again {
-			errs.Errorf(h.Pos, "the name %s is taken by %s: names are unique in the whole policy", text.Quote(h.Name), pos)
+			errs.Errorf(h.Pos, "the name %s is taken by %s: names are unique in the whole policy",
+				text.Quote(h.Name), pos)
 			return
 		}
 		first[h.Name] = h.Pos
@@ -166,8 +175,8 @@ func (d *document) uniqueNames(errs *strict.Collector) {
 	}
 }
 
-// hash returns the SHA-256 of names and contents, each preceded by its length, truncated to 12 hexadecimal digits: as many
-// as an operator compares.
+// hash returns the SHA-256 of names and contents, each preceded by its length, truncated to 12 hexadecimal digits: as
+// many as an operator compares.
 func hash(files []File) string {
 	h := sha256.New()
 	for _, f := range files {

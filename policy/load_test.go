@@ -12,8 +12,8 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// Each testdata/load/*.bad.yaml is a policy that does not load. What is said of it stands in the file, a line each after
-// "# want: " and at the end, where it moves no line number. A case is added by adding a file.
+// Each testdata/load/*.bad.yaml is a policy that does not load. What is said of it stands in the file, a line each
+// after "# want: " and at the end, where it moves no line number. A case is added by adding a file.
 func TestLoadErrors(t *testing.T) {
 	for _, path := range testdata(t, "load/*.bad.yaml") {
 		name := filepath.Base(path)

@@ -79,8 +79,8 @@ const registryPlaceholder = "{registry}"
 func (d *destination) UnmarshalText(b []byte) (err error) {
 	place, keep := strings.CutSuffix(string(b), "/"+registryPlaceholder)
 	if strings.ContainsAny(place, "{}") {
-		return fmt.Errorf("%s is not a mirror: the only placeholder is %s, and it stands once, as the last segment, as in "+
-			"mirror.example/%[2]s", match.QuoteImage(string(b)), registryPlaceholder)
+		return fmt.Errorf("%s is not a mirror: the only placeholder is %s, and it stands once, as the last segment, "+
+			"as in mirror.example/%[2]s", match.QuoteImage(string(b)), registryPlaceholder)
 	}
 	written, _, _ := strings.Cut(place, "/")
 	if place, err = match.ParsePlace(place); err != nil {
@@ -109,11 +109,11 @@ func (d destination) suits(s source) error {
 	registry, _, _ := strings.Cut(s.place, "/")
 	switch {
 	case s.place == "" && !d.keepRegistry:
-		return fmt.Errorf("%s covers many registries, whose images of one name must not land on each other: write %s/%s",
-			s, d.place, registryPlaceholder)
+		return fmt.Errorf("%s covers many registries, whose images of one name must not land on each other: "+
+			"write %s/%s", s, d.place, registryPlaceholder)
 	case d.keepRegistry && strings.Contains(registry, ":"):
-		return fmt.Errorf(`%s cannot stand for %s, since ":" cannot stand in a path: give this source an entry and a mirror `+
-			"of its own", registryPlaceholder, registry)
+		return fmt.Errorf(`%s cannot stand for %s, since ":" cannot stand in a path: give this source an entry and `+
+			"a mirror of its own", registryPlaceholder, registry)
 	}
 	return nil
 }

@@ -44,8 +44,8 @@ func (t *mirrorTable) refuseLoops(e *comparisons, errs *strict.Collector) {
 func (t *mirrorTable) stopComparing(at *mirror, e *comparisons, errs *strict.Collector) bool {
 	if e.over && !t.limitFiled {
 		t.limitFiled = true
-		errs.Errorf(at.Pos, "to tell the entries of mirrors apart takes more than %s comparisons, which is the limit: let fewer "+
-			"of them share sources, mirrors and namespaces with several *", text.Thousands(e.limit))
+		errs.Errorf(at.Pos, "to tell the entries of mirrors apart takes more than %s comparisons, which is the limit: "+
+			"let fewer of them share sources, mirrors and namespaces with several *", text.Thousands(e.limit))
 	}
 	return e.over || e.pollDone()
 }
@@ -68,12 +68,12 @@ func (t *mirrorTable) nextRoute(base string, e *comparisons) *route {
 	return nil
 }
 
-// refuseCollisions refuses mirrors at which images of different sources would have one name, so that one would be pulled
-// instead of the other. Sources of one entry have the same content, so their images may share names.
+// refuseCollisions refuses mirrors at which images of different sources would have one name, so that one would be
+// pulled instead of the other. Sources of one entry have the same content, so their images may share names.
 //
-// The images of a source s are rewritten to its mirror. If another source d has this mirror too, or one that is the path
-// p above it, then the images of d/p are rewritten to the same names. That is harmless if d/p is s itself, and if no
-// image of d/p is rewritten by d, because a longer source covers or exclude.images excludes all of them.
+// The images of a source s are rewritten to its mirror. If another source d has this mirror too, or one that is the
+// path p above it, then the images of d/p are rewritten to the same names. That is harmless if d/p is s itself, and if
+// no image of d/p is rewritten by d, because a longer source covers or exclude.images excludes all of them.
 func (t *mirrorTable) refuseCollisions(e *comparisons, errs *strict.Collector) {
 	known := groupByEnd(t.routes)
 	for i := range t.routes {
@@ -130,7 +130,8 @@ func groupByEnd(routes []route) routesByEnd {
 	for i := range routes {
 		r := &routes[i]
 		e := r.end()
-		// Entries that differ only in their match rewrite the same images to the same names: one represents all of them.
+		// Entries that differ only in their match rewrite the same images to the same names: one represents all of
+		// them.
 		if known[endpoints{r.source, e}] {
 			continue
 		}
@@ -145,8 +146,8 @@ func groupByEnd(routes []route) routesByEnd {
 }
 
 // colliding yields the routes of other entries that end where r does or above it, each with the place whose images it
-// rewrites to the names that r does. Of two with the same end it yields only the earlier one for the later one, since one
-// error for both is enough.
+// rewrites to the names that r does. Of two with the same end it yields only the earlier one for the later one, since
+// one error for both is enough.
 func (x routesByEnd) colliding(r *route) iter.Seq2[*route, string] {
 	return func(yield func(*route, string) bool) {
 		for place := range match.Ancestors(r.base) {

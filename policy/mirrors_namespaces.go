@@ -7,8 +7,8 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// namespaceIndex finds the entry of a source whose match a Pod meets. Its keys are the heads of the patterns, so that ten
-// thousand teams with an entry each cost no more than one.
+// namespaceIndex finds the entry of a source whose match a Pod meets. Its keys are the heads of the patterns, so that
+// ten thousand teams with an entry each cost no more than one.
 type namespaceIndex map[string][]namespacePattern
 
 // namespacePattern is a pattern of match.namespaces, and its entry.
@@ -17,8 +17,8 @@ type namespacePattern struct {
 	mirror  *mirror
 }
 
-// find returns the entry whose match s meets; nil when there is none. Namespaces of entries do not overlap, so the first
-// pattern that matches is the only one.
+// find returns the entry whose match s meets; nil when there is none. Namespaces of entries do not overlap, so the
+// first pattern that matches is the only one.
 func (x namespaceIndex) find(s *subject) *mirror {
 	if len(x) == 0 {
 		return nil
@@ -37,8 +37,8 @@ func (x namespaceIndex) find(s *subject) *mirror {
 	return nil
 }
 
-// indexNamespaces builds the indexes of the origins, and refuses entries of one source whose namespaces overlap: it would
-// be undefined which of them applies. Sources of the same entries share an index, since otherwise an entry of ten
+// indexNamespaces builds the indexes of the origins, and refuses entries of one source whose namespaces overlap: it
+// would be undefined which of them applies. Sources of the same entries share an index, since otherwise an entry of ten
 // thousand sources and as many namespaces would be a hundred million pairs.
 func (t *mirrorTable) indexNamespaces(e *comparisons, errs *strict.Collector) {
 	shared := map[string]namespaceIndex{}

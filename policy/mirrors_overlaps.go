@@ -11,14 +11,14 @@ import (
 // overlaps finds patterns of different entries of one source that match a common namespace, without comparing each with
 // each.
 //
-// Two patterns with a * match a common namespace if one head begins with the other and one tail ends with the other (see
-// match.Glob.Overlaps). Sorted by head, the patterns whose heads the head of a pattern begins with are the preceding ones
-// that are still open, as brackets are. Sorted by reversed tail, the tails that end with its tail are the range after it,
-// and the tails that its tail ends with are its parents. One look-up in a tree over the tails of the open patterns
-// therefore finds whether another entry has one.
+// Two patterns with a * match a common namespace if one head begins with the other and one tail ends with the other
+// (see match.Glob.Overlaps). Sorted by head, the patterns whose heads the head of a pattern begins with are the
+// preceding ones that are still open, as brackets are. Sorted by reversed tail, the tails that end with its tail are
+// the range after it, and the tails that its tail ends with are its parents. One look-up in a tree over the tails of
+// the open patterns therefore finds whether another entry has one.
 //
-// For a name without *, the text between the stars matters too. It is compared with each open pattern whose tail it ends
-// with, within the limit on comparisons.
+// For a name without *, the text between the stars matters too. It is compared with each open pattern whose tail it
+// ends with, within the limit on comparisons.
 type overlaps struct {
 	source source
 	effort *comparisons
@@ -65,7 +65,8 @@ func newOverlaps(s source, all []namespacePattern, e *comparisons, errs *strict.
 		return 1
 	})
 	tails := newTailTree(all)
-	return &overlaps{source: s, effort: e, errs: errs, all: all, tails: tails, byTail: make([][]namespacePattern, len(tails.tails))}
+	byTail := make([][]namespacePattern, len(tails.tails))
+	return &overlaps{source: s, effort: e, errs: errs, all: all, tails: tails, byTail: byTail}
 }
 
 // compare compares the pattern at i with those before it.
@@ -95,7 +96,8 @@ func (x *overlaps) closeLast() {
 	x.open = x.open[:len(x.open)-1]
 }
 
-// compareName looks for a pattern that matches a name without *: the same name, which then precedes it, or one with a *.
+// compareName looks for a pattern that matches a name without *: the same name, which then precedes it, or one with a
+// *.
 func (x *overlaps) compareName(i int, c namespacePattern, rank int) {
 	if i > 0 && x.all[i-1].pattern == c.pattern && x.all[i-1].mirror != c.mirror {
 		x.addError(x.all[i-1], c)
@@ -135,8 +137,8 @@ func (x *overlaps) addError(first, second namespacePattern) {
 	if first.mirror.order > second.mirror.order {
 		first, second = second, first
 	}
-	x.errs.Errorf(second.mirror.Pos, "for the source %s, the namespaces %s of this match overlap with %s of %s: entries for "+
-		"one source need namespaces that do not overlap", x.source, second.pattern, first.pattern, first.mirror.where())
+	x.errs.Errorf(second.mirror.Pos, "for the source %s, the namespaces %s of this match overlap with %s of %s: "+
+		"entries for one source need namespaces that do not overlap", x.source, second.pattern, first.pattern, first.mirror.where())
 }
 
 // orders is the least and the greatest order of some entries.
@@ -155,8 +157,8 @@ func (o orders) hasOther(order int) bool {
 	return o.greatest >= 0 && (o.least != order || o.greatest != order)
 }
 
-// tailTree is a segment tree over the tails of patterns: it has the orders of the entries with open patterns of each tail
-// and of ranges of tails. The rank of a tail is its index in tails.
+// tailTree is a segment tree over the tails of patterns: it has the orders of the entries with open patterns of each
+// tail and of ranges of tails. The rank of a tail is its index in tails.
 type tailTree struct {
 	tails  []string // reversed, each once, sorted
 	parent []int    // the longest other tail that a tail ends with; negative when there is none

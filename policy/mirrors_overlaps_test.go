@@ -47,8 +47,8 @@ func TestFindOverlapsIsComparingEachWithEach(t *testing.T) {
 	}
 }
 
-// What is closed is forgotten: otherwise the tree would send each later pattern through all open ones in vain, which is not
-// counted as comparing.
+// What is closed is forgotten: otherwise the tree would send each later pattern through all open ones in vain, which is
+// not counted as comparing.
 func TestOverlapsForgetsWhatIsClosed(t *testing.T) {
 	const seed = 5 // any
 	random := rand.New(rand.NewPCG(seed, seed))

@@ -13,10 +13,10 @@ import (
 // mirrorTable finds the route of an image. The cost depends on the length of the image's name, not on the number of
 // routes.
 //
-// Each garbage collection follows all pointers of a policy. Ten thousand mirrors as a hundred thousand allocations would
-// be a tenth of the cost of a review, so all mirrors are one allocation, as are all routes and all origins: slices with
-// their final capacity, whose elements pointers can refer to. The texts of places are one string. The names of entries
-// are not part of it: metrics keep a name for good, and would keep the whole string.
+// Each garbage collection follows all pointers of a policy. Ten thousand mirrors as a hundred thousand allocations
+// would be a tenth of the cost of a review, so all mirrors are one allocation, as are all routes and all origins:
+// slices with their final capacity, whose elements pointers can refer to. The texts of places are one string. The names
+// of entries are not part of it: metrics keep a name for good, and would keep the whole string.
 type mirrorTable struct {
 	mirrors    []mirror
 	routes     []route
@@ -30,7 +30,7 @@ type mirrorTable struct {
 	places       map[string]*origin         // by the place that is the source
 	wildcards    map[match.Wildcard]*origin // by the wildcard that is the source
 	ends         map[string]*mirror         // by the place where routes end; of several entries the first
-	wildcardEnds map[end]*mirror            // by the end of routes whose source is a wildcard; of several entries the first
+	wildcardEnds map[end]*mirror            // by the end of routes with a wildcard; of several entries the first
 }
 
 // compileMirrors builds the table of the entries in force, and files errors about conflicts between them.
@@ -107,7 +107,8 @@ func (t *mirrorTable) add(e *mirrorEntry, errs *strict.Collector) {
 		r := &t.routes[len(t.routes)-1]
 		t.addEnd(r.end(), m)
 		t.dots = max(t.dots, strings.Count(s.wild.Domain, "."))
-		t.slashes = max(t.slashes, strings.Count(s.place, "/"), strings.Count(r.base, "/")+1) // 1: a wildcard ends one below
+		// 1, since a route with a wildcard ends one segment below its base.
+		t.slashes = max(t.slashes, strings.Count(s.place, "/"), strings.Count(r.base, "/")+1)
 		switch o := t.origin(s); {
 		case e.Match != nil:
 			o.withMatch = append(o.withMatch, r)
@@ -217,7 +218,9 @@ type origin struct {
 // route returns the route of the origin's images; nil when no entry matches.
 func (o *origin) route(s *subject) *route {
 	if m := o.index.find(s); m != nil {
-		i, _ := slices.BinarySearchFunc(o.withMatch, m.order, func(r *route, order int) int { return cmp.Compare(r.order, order) })
+		i, _ := slices.BinarySearchFunc(o.withMatch, m.order, func(r *route, order int) int {
+			return cmp.Compare(r.order, order)
+		})
 		return o.withMatch[i]
 	}
 	return o.withoutMatch

@@ -10,8 +10,8 @@ import (
 
 const (
 	maxWarnings = 100 // more than an operator reads
-	// maxCompared bounds the pairs of a denied place and a route that are compared, to a tenth of a second: entries of one
-	// source that differ in their match have a mirror each. The other pairs have no warning.
+	// maxCompared bounds the pairs of a denied place and a route that are compared, to a tenth of a second: entries of
+	// one source that differ in their match have a mirror each. The other pairs have no warning.
 	maxCompared = 200_000
 )
 
@@ -23,8 +23,8 @@ type deniedPlace struct {
 	warned  bool
 }
 
-// warnDenied returns warnings about patterns of images.denied whose images a mirror serves under names that the entry does
-// not deny: an image that is written for the mirror passes.
+// warnDenied returns warnings about patterns of images.denied whose images a mirror serves under names that the entry
+// does not deny: an image that is written for the mirror passes.
 func (t *mirrorTable) warnDenied(entries []podsEntry) []string {
 	var places []*deniedPlace
 	byName := map[string][]*deniedPlace{}
@@ -97,8 +97,8 @@ type mirrorWarnings struct {
 	remaining int  // pairs that may still be compared
 }
 
-// compare adds a warning if the entry of d does not deny the place at, where a mirror serves images of d. It returns false
-// when the place needs no more comparisons.
+// compare adds a warning if the entry of d does not deny the place at, where a mirror serves images of d. It returns
+// false when the place needs no more comparisons.
 func (w *mirrorWarnings) compare(d *deniedPlace, r *route, at match.ImagePattern) bool {
 	if w.remaining--; d.warned || w.remaining < 0 {
 		w.more = w.more || w.remaining < 0

@@ -37,8 +37,8 @@ type Meta struct {
 // Pod is the part of a Pod that decisions depend on: its metadata and its images.
 type Pod struct {
 	Meta
-	// Images lists all images of the Pod, in the order containers, initContainers, ephemeralContainers, volumes. It has no
-	// element for volumes that are not image volumes.
+	// Images lists all images of the Pod, in the order containers, initContainers, ephemeralContainers, volumes. It has
+	// no element for volumes that are not image volumes.
 	Images []Image
 }
 

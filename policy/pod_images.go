@@ -29,7 +29,8 @@ func (r *imagesRule) Validate() error {
 		errs = append(errs, strict.Fieldf("deniedTags", nothing))
 	}
 	if r.From == nil && r.Allowed == nil && r.Denied == nil && r.DeniedTags == nil && r.Digest == nil {
-		errs = append(errs, errors.New("checks nothing: write at least one of from, allowed, denied, deniedTags, digest"))
+		errs = append(errs, errors.New(
+			"checks nothing: write at least one of from, allowed, denied, deniedTags, digest"))
 	}
 	return errors.Join(errs...)
 }
@@ -217,12 +218,12 @@ func (c allowedImages) fault(img *judgedImage, _ *subject) string {
 }
 
 // deniedImages is images.denied: an image does not pass that one of the patterns covers, however either is written. A
-// pattern with a tag covers that tag also where a digest follows it, one of docker.io also the other names of Docker Hub,
-// and docker.io/nginx also what it is short for, docker.io/library/nginx. A text that is not an image reference does not
-// pass, since the runtime decides where it is pulled from.
+// pattern with a tag covers that tag also where a digest follows it, one of docker.io also the other names of Docker
+// Hub, and docker.io/nginx also what it is short for, docker.io/library/nginx. A text that is not an image reference
+// does not pass, since the runtime decides where it is pulled from.
 //
-// An image that is written for a mirror is judged by the place it is pulled from. An image that is about to be rewritten
-// is judged as it is written: see originalImages.
+// An image that is written for a mirror is judged by the place it is pulled from. An image that is about to be
+// rewritten is judged as it is written: see originalImages.
 type deniedImages struct{ denied match.ImageSet }
 
 func (c deniedImages) id() string { return "images.denied" }
@@ -242,9 +243,9 @@ func (c deniedImages) fault(img *judgedImage, _ *subject) string {
 	return "is denied by " + p.String()
 }
 
-// deniedTags is images.deniedTags: an image does not pass whose tag one of the patterns matches. An image with neither tag
-// nor digest has the tag latest. A tag is judged also where a digest follows it; an image with only a digest passes. A
-// text that is not an image reference does not pass, since the runtime decides which tag it has.
+// deniedTags is images.deniedTags: an image does not pass whose tag one of the patterns matches. An image with neither
+// tag nor digest has the tag latest. A tag is judged also where a digest follows it; an image with only a digest
+// passes. A text that is not an image reference does not pass, since the runtime decides which tag it has.
 type deniedTags struct{ denied []match.Glob }
 
 func (c deniedTags) id() string { return "images.deniedTags" }

@@ -82,8 +82,8 @@ func (i *judgedImage) mirrorState(t *mirrorTable, s *subject) mirrorState {
 	return i.state
 }
 
-// identity returns the identity of a finding about an image. All spellings of an image have one identity, so that another
-// spelling is not an introduced finding.
+// identity returns the identity of a finding about an image. All spellings of an image have one identity, so that
+// another spelling is not an introduced finding.
 func (i *judgedImage) identity(check string) identity {
 	if i.err != nil {
 		return identity{check: check, value: i.Ref}
@@ -91,8 +91,8 @@ func (i *judgedImage) identity(check string) identity {
 	return identity{check: check, value: i.ref.Name, detail: i.ref.Suffix}
 }
 
-// malformed returns the sentence about a text that is not an image reference, and what follows from it; empty when it is
-// one.
+// malformed returns the sentence about a text that is not an image reference, and what follows from it; empty when it
+// is one.
 func (i *judgedImage) malformed(so string) string {
 	if i.err == nil {
 		return ""

@@ -1,12 +1,12 @@
-// Package policy decides about objects. It loads policy files into a Policy, and turns a Policy and an object into findings
-// and image rewrites. It is pure: no HTTP, no clock, no logger, no Kubernetes client. The same policy and the same object
-// have the same result, and any number of goroutines may use a Policy.
+// Package policy decides about objects. It loads policy files into a Policy, and turns a Policy and an object into
+// findings and image rewrites. It is pure: no HTTP, no clock, no logger, no Kubernetes client. The same policy and the
+// same object have the same result, and any number of goroutines may use a Policy.
 //
 // # Order of reading
 //
-// [Load] decodes files into entries, strictly, and compiles them into a [Policy]. [Policy.RewritePod] returns the mirrors of
-// the images of a Pod; [Policy.JudgePod], [Policy.JudgeIngress] and [Policy.JudgeService] return the findings of the other
-// entries.
+// [Load] decodes files into entries, strictly, and compiles them into a [Policy]. [Policy.RewritePod] returns the
+// mirrors of the images of a Pod; [Policy.JudgePod], [Policy.JudgeIngress] and [Policy.JudgeService] return the
+// findings of the other entries.
 //
 //	load.go      files → entries → Policy                    limits.go    what a policy file may cost
 //	entry.go     name, mode and message of an entry          selector.go  match and exclude of an entry
@@ -82,8 +82,8 @@ func (p *Policy) Counts() Counts {
 // Warnings returns warnings about valid entries that do less than they seem to, one a line, with file, line and column.
 func (p *Policy) Warnings() []string { return p.warnings }
 
-// MirrorPlaces returns the places that images are rewritten to, each once: a registry, or a registry and a path, such as
-// mirror.example/docker.io; for a mirror that ends with {registry}, the place above it.
+// MirrorPlaces returns the places that images are rewritten to, each once: a registry, or a registry and a path, such
+// as mirror.example/docker.io; for a mirror that ends with {registry}, the place above it.
 func (p *Policy) MirrorPlaces() []string { return p.mirrors.mirrorPlaces() }
 
 // Modes is the strictest mode among the entries of each kind; Off where there are none.
@@ -97,10 +97,10 @@ func (p *Policy) Strictest() Modes {
 	return Modes{p.mirrors.strictest, p.pods.strictest, p.ingresses.strictest, p.services.strictest}
 }
 
-// JudgePod judges the images of a Pod as they will be pulled. old is the Pod before an update, nil otherwise. Judging ends
-// at a thousand introduced findings, of which one denies the request if any rule does; of pre-existing findings it returns
-// the first thousand. An error is that of the Effort: the object was not judged to its end. A nil Effort has the limits of
-// a new one. The same applies to the other kinds.
+// JudgePod judges the images of a Pod as they will be pulled. old is the Pod before an update, nil otherwise. Judging
+// ends at a thousand introduced findings, of which one denies the request if any rule does; of pre-existing findings it
+// returns the first thousand. An error is that of the Effort: the object was not judged to its end. A nil Effort has
+// the limits of a new one. The same applies to the other kinds.
 func (p *Policy) JudgePod(a Attributes, pod, old *Pod, e *Effort) ([]Finding, error) {
 	if !canChangeImages(a, pod) {
 		return nil, nil
@@ -124,7 +124,8 @@ func (p *Policy) JudgeService(a Attributes, svc, old *Service, e *Effort) ([]Fin
 // ExplainPod returns for every pods rule whether it applies to the Pod.
 func (p *Policy) ExplainPod(a Attributes, pod *Pod) []RuleTrace {
 	if !canChangeImages(a, pod) {
-		return p.pods.notEvaluated("not asked: it is the mirror Pod of a static Pod, or the request cannot change an image")
+		return p.pods.notEvaluated("not asked: it is the mirror Pod of a static Pod, " +
+			"or the request cannot change an image")
 	}
 	return explain(&p.pods, a, newJudgedPod(a, pod, nil))
 }
@@ -139,13 +140,13 @@ func (p *Policy) ExplainService(a Attributes, svc *Service) []RuleTrace {
 	return explain(&p.services, a, svc)
 }
 
-// mirrorPodAnnotation marks the mirror Pod of a static Pod. Only kubelets create such Pods; the images of a static Pod are
-// those of a manifest on the node, so that neither rewriting nor denying its mirror Pod has an effect. A tenant who sets
-// the annotation gains nothing: kubelet never runs a Pod that has it, and no update can add or remove it.
+// mirrorPodAnnotation marks the mirror Pod of a static Pod. Only kubelets create such Pods; the images of a static Pod
+// are those of a manifest on the node, so that neither rewriting nor denying its mirror Pod has an effect. A tenant who
+// sets the annotation gains nothing: kubelet never runs a Pod that has it, and no update can add or remove it.
 const mirrorPodAnnotation = "kubernetes.io/config.mirror"
 
-// canChangeImages reports whether a request can change the images that a Pod runs: not that of a mirror Pod, nor that of a
-// subresource other than ephemeralcontainers (resize, status).
+// canChangeImages reports whether a request can change the images that a Pod runs: not that of a mirror Pod, nor that
+// of a subresource other than ephemeralcontainers (resize, status).
 func canChangeImages(a Attributes, pod *Pod) bool {
 	_, isMirrorPod := pod.Annotations[mirrorPodAnnotation]
 	return !isMirrorPod && (a.Subresource == "" || a.Subresource == "ephemeralcontainers")

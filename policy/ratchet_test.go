@@ -228,8 +228,8 @@ func TestFindingsAreBounded(t *testing.T) {
 	}
 }
 
-// Findings of a rule that does not deny leave room for those of one that does, wherever it stands in the policy, and come
-// before them all the same.
+// Findings of a rule that does not deny leave room for those of one that does, wherever it stands in the policy, and
+// come before them all the same.
 func TestRulesThatDenyAreAskedFirst(t *testing.T) {
 	p := mustLoad(t, "services:\n- {name: loud, mode: audit, ports: {allowed: []}}\n- {name: told, mode: warn, ports: {allowed: []}}\n"+
 		"- {name: denies, mode: enforce, types: {allowed: []}}\n")

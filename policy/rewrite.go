@@ -8,12 +8,12 @@ import (
 type Rewriting struct {
 	Images []ImageOutcome // one for each element of Pod.Images, in the same order
 
-	// Record is the new value of the annotation OriginalsAnnotation. It is empty where the annotation must not be written:
-	// when no image is rewritten, and when the record would not fit into the Pod's annotations.
+	// Record is the new value of the annotation OriginalsAnnotation. It is empty where the annotation must not be
+	// written: when no image is rewritten, and when the record would not fit into the Pod's annotations.
 	Record string
 
-	// Findings are those of rules in mode warn or audit about original images of rewritten ones, where the rewritten image
-	// has no such finding: judging the Pod does not report them. At most a thousand are kept.
+	// Findings are those of rules in mode warn or audit about original images of rewritten ones, where the rewritten
+	// image has no such finding: judging the Pod does not report them. At most a thousand are kept.
 	Findings []Finding
 }
 
@@ -140,8 +140,8 @@ func (o *ImageOutcome) Why() string {
 	case Rewritten:
 		return "pulled from " + o.To + " by mirrors entry " + o.Entry
 	case WouldRewrite:
-		return "would be pulled from " + o.To + " if mirrors entry " + o.Entry + " were in mode enforce; it is in mode " +
-			o.Mode.String()
+		return "would be pulled from " + o.To + " if mirrors entry " + o.Entry + " were in mode enforce; " +
+			"it is in mode " + o.Mode.String()
 	case AtMirror:
 		return "already at mirror " + o.Entry
 	case Excluded:

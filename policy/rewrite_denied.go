@@ -2,11 +2,11 @@ package policy
 
 import "github.com/evergate/evergate/policy/internal/match"
 
-// originalImages judges images by the pods rules as they are written, before they are rewritten. JudgePod judges them as
-// they will be pulled, from the mirror, where a denied of docker.io/evil finds nothing. An image that a rule in mode
+// originalImages judges images by the pods rules as they are written, before they are rewritten. JudgePod judges them
+// as they will be pulled, from the mirror, where a denied of docker.io/evil finds nothing. An image that a rule in mode
 // enforce denies as it is written, by denied or deniedTags, is therefore not rewritten, so that JudgePod denies it.
-// Evergate need not record that in the Pod, where a tenant could forge it, nor reverse a mirror, which may serve several
-// sources.
+// Evergate need not record that in the Pod, where a tenant could forge it, nor reverse a mirror, which may serve
+// several sources.
 //
 // A rule in mode warn or audit does not prevent the rewriting. Its findings are reported with it, unless it finds the
 // rewritten image too, which JudgePod reports.
@@ -66,7 +66,8 @@ func (o *originalImages) judge(out *ImageOutcome, ref match.Reference) {
 			if !o.effort.spend(imageSteps + c.steps(&img)) {
 				return
 			}
-			if c.passes(&img, o.subject) || reportOnly && len(o.found) >= maxFindings || rule.existed && o.identitiesOfOld()[img.identity("")] {
+			if c.passes(&img, o.subject) || reportOnly && len(o.found) >= maxFindings ||
+				rule.existed && o.identitiesOfOld()[img.identity("")] {
 				continue
 			}
 			if !reportOnly {
@@ -118,8 +119,8 @@ func (o *originalImages) applicable() []originalsRule {
 	return o.rules
 }
 
-// identitiesOfOld returns the identities of the images before the update, in whichever container: a finding about one of
-// them is pre-existing, and does not deny.
+// identitiesOfOld returns the identities of the images before the update, in whichever container: a finding about one
+// of them is pre-existing, and does not deny.
 func (o *originalImages) identitiesOfOld() map[identity]bool {
 	if o.oldIdentities == nil {
 		o.oldIdentities = make(map[identity]bool, len(o.old.Images))

@@ -8,18 +8,18 @@ import (
 	"github.com/evergate/evergate/policy/internal/match"
 )
 
-// OriginalsAnnotation is the Pod annotation that records the original images of rewritten ones, for users: a JSON object
-// from the place of each image, such as containers/app, to the image. No decision depends on it, since tenants may write
-// it.
+// OriginalsAnnotation is the Pod annotation that records the original images of rewritten ones, for users: a JSON
+// object from the place of each image, such as containers/app, to the image. No decision depends on it, since tenants
+// may write it.
 const OriginalsAnnotation = "evergate.dev/original-images"
 
 const (
 	// maxAnnotations is what the API server allows for keys and values of all annotations of an object together
-	// (TotalAnnotationSizeLimitB in k8s.io/apimachinery/pkg/api/validation), in bytes. The record must not exceed it, since
-	// the API server would reject the Pod.
+	// (TotalAnnotationSizeLimitB in k8s.io/apimachinery/pkg/api/validation), in bytes. The record must not exceed it,
+	// since the API server would reject the Pod.
 	maxAnnotations = 256 << 10
-	// maxRecord is the largest record, in bytes: some two hundred images. A larger record is omitted, since readers would
-	// take a part of it for the whole.
+	// maxRecord is the largest record, in bytes: some two hundred images. A larger record is omitted, since readers
+	// would take a part of it for the whole.
 	maxRecord = 16 << 10
 )
 

@@ -40,12 +40,6 @@ func (l *labelPattern) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// match reports whether one of the labels of a Pod matches.
-func (l labelPattern) match(labels map[string]string) bool {
-	v, ok := labels[l.key]
-	return ok && (l.anyValue || l.value.Match(v))
-}
-
 // String returns the pattern as policy files have it.
 func (l labelPattern) String() string {
 	if l.anyValue {
@@ -70,6 +64,12 @@ func newSubject(a Attributes, m *Meta, e *Effort) subject {
 		s.groupBytes += len(g)
 	}
 	return s
+}
+
+// hasLabel reports whether one of the labels of the Pod matches a pattern.
+func (s *subject) hasLabel(l labelPattern) bool {
+	v, ok := s.podLabels[l.key]
+	return ok && (l.anyValue || l.value.Match(v))
 }
 
 // spend counts the steps that matches or excludes takes, and reports whether they may be taken.
@@ -123,7 +123,7 @@ func (sel *selector) matches(s *subject) (why selectorResult, ok bool) {
 		return selectorResult{dimension: "users", value: s.user}, false
 	case sel.Groups != nil && !slices.ContainsFunc(s.groups, func(g string) bool { return matchesAny(sel.Groups, g) }):
 		return selectorResult{dimension: "groups", groups: s.groups}, false
-	case sel.PodLabels != nil && !slices.ContainsFunc(sel.PodLabels, func(l labelPattern) bool { return l.match(s.podLabels) }):
+	case sel.PodLabels != nil && !slices.ContainsFunc(sel.PodLabels, s.hasLabel):
 		return selectorResult{dimension: "podLabels"}, false
 	}
 	return selectorResult{}, true
@@ -135,8 +135,8 @@ func matchesAny(patterns []match.Glob, value string) bool {
 	return ok
 }
 
-// excludes reports whether an exclude excludes s, and the first dimension by which it does. Images are not a dimension of
-// s: an entry that excludes an image still applies to the other images.
+// excludes reports whether an exclude excludes s, and the first dimension by which it does. Images are not a dimension
+// of s: an entry that excludes an image still applies to the other images.
 func (sel *selector) excludes(s *subject) (why selectorResult, excluded bool) {
 	if sel == nil {
 		return selectorResult{}, false
@@ -156,7 +156,7 @@ func (sel *selector) excludes(s *subject) (why selectorResult, excluded bool) {
 		}
 	}
 	for _, l := range sel.PodLabels {
-		if l.match(s.podLabels) {
+		if s.hasLabel(l) {
 			return excludedBy("podLabels", l.String()), true
 		}
 	}

@@ -8,8 +8,8 @@ import (
 // balancers only.
 type serviceAnnotationRules struct {
 	annotationRules
-	// RequiredForLoadBalancer lists annotations that a Service of type LoadBalancer must have, such as the one that makes
-	// its address an internal one.
+	// RequiredForLoadBalancer lists annotations that a Service of type LoadBalancer must have, such as the one that
+	// makes its address an internal one.
 	RequiredForLoadBalancer []annotationRequirement `yaml:"requiredForLoadBalancer"`
 }
 

@@ -13,13 +13,14 @@ import (
 )
 
 // externalNameRules is the field externalNames: {allowed: ["*.corp.example"], denied: [old.corp.example]}. Names are
-// compared as DNS compares them: upper and lower case and a trailing dot make no difference; *.x covers one label before
-// x, **.x one or more.
+// compared as DNS compares them: upper and lower case and a trailing dot make no difference; *.x covers one label
+// before x, **.x one or more.
 //
-// Where the field is present, also as {}, unsafe targets are denied: localhost in all its spellings, IP addresses, names
-// inside the cluster, names that a Pod's search list completes to one inside the cluster, machines and metadata services
-// of clouds. They pass only by a pattern of allowed that means them: the name itself (localhost), or a wildcard below an
-// unsafe name (**.svc.cluster.local); a name of two labels also by *.lan. "**" and *.internal do not suffice.
+// Where the field is present, also as {}, unsafe targets are denied: localhost in all its spellings, IP addresses,
+// names inside the cluster, names that a Pod's search list completes to one inside the cluster, machines and metadata
+// services of clouds. They pass only by a pattern of allowed that means them: the name itself (localhost), or a
+// wildcard below an unsafe name (**.svc.cluster.local); a name of two labels also by *.lan. "**" and *.internal do not
+// suffice.
 type externalNameRules struct {
 	// Allowed lists the targets that pass; every other one is denied. [] denies all.
 	Allowed []match.HostPattern `yaml:"allowed"`
@@ -54,8 +55,8 @@ func (b *externalNameRules) checks() []check[Service] {
 	}}
 }
 
-// allowsUnsafe reports whether a pattern of allowed means the unsafe targets that it covers. A wildcard does only below a
-// name that is itself unsafe; below a single label, as in *.internal, its author may not have considered them.
+// allowsUnsafe reports whether a pattern of allowed means the unsafe targets that it covers. A wildcard does only below
+// a name that is itself unsafe; below a single label, as in *.internal, its author may not have considered them.
 func allowsUnsafe(p match.HostPattern) bool {
 	switch kind := kindOf(p.Name); {
 	case p.Depth == match.HostItself:
@@ -66,8 +67,8 @@ func allowsUnsafe(p match.HostPattern) bool {
 	return false
 }
 
-// externalNames finds a Service of type ExternalName whose spec.externalName does not pass. It has one finding, the first
-// of: the target is unsafe (externalNames), it is denied (externalNames.denied), it is not allowed
+// externalNames finds a Service of type ExternalName whose spec.externalName does not pass. It has one finding, the
+// first of: the target is unsafe (externalNames), it is denied (externalNames.denied), it is not allowed
 // (externalNames.allowed). Services of other types are not judged: the field has no effect there, and an update to type
 // ExternalName is judged.
 type externalNames struct {
@@ -119,8 +120,8 @@ func (c *externalNames) judge(host match.HostPattern) (check, reason string) {
 	return "", ""
 }
 
-// targetKind says why the target of an ExternalName is unsafe: a client that follows it (an ingress controller, a Pod with
-// more rights than the author of the Service) connects to a server that trusts clients of its network.
+// targetKind says why the target of an ExternalName is unsafe: a client that follows it (an ingress controller, a Pod
+// with more rights than the author of the Service) connects to a server that trusts clients of its network.
 type targetKind uint8
 
 const (
@@ -142,8 +143,8 @@ func (k targetKind) describe() string {
 		addressTarget:  "is an IP address, not a name",
 		clusterTarget:  "is a name inside the cluster",
 		cloudTarget:    "is the name of a machine inside the cloud's network",
-		completedName: "has two labels and no public top-level domain, so that a Pod's search list may make a Service of it " +
-			"(name.namespace)",
+		completedName: "has two labels and no public top-level domain, so that a Pod's search list may make a Service " +
+			"of it (name.namespace)",
 		unqualifiedName: "has one label only, so that its meaning depends on who resolves it",
 	}[k]
 }
@@ -180,9 +181,9 @@ func hasDomain(name, domain string) bool {
 	return ok && (rest == "" || strings.HasSuffix(rest, "."))
 }
 
-// isCloudName reports whether a cloud gives a name to machines inside its network: AWS (ip-10-0-0-1.ec2.internal, or with
-// a region before compute.internal) and Google Cloud (vm.zone.c.project.internal). Others below .internal, which is
-// reserved for private use, are a company's own.
+// isCloudName reports whether a cloud gives a name to machines inside its network: AWS (ip-10-0-0-1.ec2.internal, or
+// with a region before compute.internal) and Google Cloud (vm.zone.c.project.internal). Others below .internal, which
+// is reserved for private use, are a company's own.
 func isCloudName(name string) bool {
 	for _, domain := range [...]string{"compute.internal", "ec2.internal", "google.internal"} {
 		if hasDomain(name, domain) {
@@ -194,10 +195,10 @@ func isCloudName(name string) bool {
 	return ok && project >= 0 && hasDomain(machine[:project], "c")
 }
 
-// isPublicDomain reports whether a label is a top-level domain of the public DNS. The resolver of a Pod completes a name
-// with fewer than five dots (ndots) by the domains of its search list, svc.cluster.local among them, before it resolves
-// the name as it is: grafana.monitoring is the Service grafana. A namespace whose name is a public domain (dev) cannot be
-// recognised.
+// isPublicDomain reports whether a label is a top-level domain of the public DNS. The resolver of a Pod completes a
+// name with fewer than five dots (ndots) by the domains of its search list, svc.cluster.local among them, before it
+// resolves the name as it is: grafana.monitoring is the Service grafana. A namespace whose name is a public domain
+// (dev) cannot be recognised.
 func isPublicDomain(label string) bool {
 	_, public := publicsuffix.PublicSuffix(label)
 	return public
@@ -234,8 +235,8 @@ func isLoopbackName(first, rest string, qualified bool) bool {
 	return false
 }
 
-// kindOfAddress classifies IP addresses in all the forms that resolvers accept. A name that ends in a number without being
-// an address counts as one, since some parser may accept it: no top-level domain is a number.
+// kindOfAddress classifies IP addresses in all the forms that resolvers accept. A name that ends in a number without
+// being an address counts as one, since some parser may accept it: no top-level domain is a number.
 func kindOfAddress(name string) targetKind {
 	bare := strings.TrimSuffix(strings.TrimPrefix(name, "["), "]")
 	addr, err := netip.ParseAddr(bare)

@@ -51,8 +51,8 @@ func (b *loadBalancerClassRules) checks() []check[Service] {
 }
 
 // loadBalancerClassRequired (loadBalancerClass.required) finds a Service of type LoadBalancer without
-// spec.loadBalancerClass, which the cluster's default implementation serves. Its elements are the allowed classes, for the
-// sentence.
+// spec.loadBalancerClass, which the cluster's default implementation serves. Its elements are the allowed classes, for
+// the sentence.
 type loadBalancerClassRequired []loadBalancerClass
 
 func (c loadBalancerClassRequired) find(svc *Service, r *report) {

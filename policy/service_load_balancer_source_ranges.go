@@ -19,8 +19,8 @@ const sourceRangesAnnotation = "service.beta.kubernetes.io/load-balancer-source-
 type sourceRangeRules struct {
 	// Required: a LoadBalancer must have source ranges, however wide: see Allowed.
 	Required bool `yaml:"required"`
-	// Allowed lists the ranges that must cover those of a Service; the union of adjacent ranges counts. A Service without
-	// ranges passes. [] denies all.
+	// Allowed lists the ranges that must cover those of a Service; the union of adjacent ranges counts. A Service
+	// without ranges passes. [] denies all.
 	Allowed []match.CIDR `yaml:"allowed"`
 }
 
@@ -128,8 +128,8 @@ func (s *Service) hasSourceRanges() bool {
 }
 
 // sourceRangesRequired (loadBalancerSourceRanges.required) finds a Service of type LoadBalancer that has ranges neither
-// in spec.loadBalancerSourceRanges nor in the annotation service.beta.kubernetes.io/load-balancer-source-ranges, so that
-// every client may connect. 0.0.0.0/0 passes: it is an explicit choice.
+// in spec.loadBalancerSourceRanges nor in the annotation service.beta.kubernetes.io/load-balancer-source-ranges, so
+// that every client may connect. 0.0.0.0/0 passes: it is an explicit choice.
 type sourceRangesRequired struct{}
 
 func (sourceRangesRequired) find(svc *Service, r *report) {
@@ -140,10 +140,10 @@ func (sourceRangesRequired) find(svc *Service, r *report) {
 		"is required for a LoadBalancer; list the address ranges that may call it")
 }
 
-// sourceRangesAllowed (loadBalancerSourceRanges.allowed) finds each range that the allowed ranges do not wholly cover, in
-// spec.loadBalancerSourceRanges and in the annotation service.beta.kubernetes.io/load-balancer-source-ranges. A range
-// inside one that has a pre-existing finding is pre-existing too, unless the field hid that one. A range that not all
-// parsers accept (10.0.0.010/8, a zone) is found.
+// sourceRangesAllowed (loadBalancerSourceRanges.allowed) finds each range that the allowed ranges do not wholly cover,
+// in spec.loadBalancerSourceRanges and in the annotation service.beta.kubernetes.io/load-balancer-source-ranges. A
+// range inside one that has a pre-existing finding is pre-existing too, unless the field hid that one. A range that not
+// all parsers accept (10.0.0.010/8, a zone) is found.
 type sourceRangesAllowed struct {
 	ranges  match.CIDRSet
 	passing string

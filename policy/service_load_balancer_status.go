@@ -9,10 +9,11 @@ import (
 	"github.com/evergate/evergate/policy/internal/match"
 )
 
-// loadBalancerStatusRules is the field loadBalancerStatus: {allowed: [203.0.113.0/24], hostnames: ["*.elb.example.com"],
-// writers: {users: ["system:serviceaccount:kube-system:*"]}}. It is about status.loadBalancer.ingress, by which kube-proxy
-// makes nodes intercept traffic to an address, as it does by spec.externalIPs: the other half of CVE-2020-8554. Only users
-// that may write services/status can set it: cloud controllers, and users with all rights (*) in a namespace.
+// loadBalancerStatusRules is the field loadBalancerStatus: {allowed: [203.0.113.0/24], hostnames:
+// ["*.elb.example.com"], writers: {users: ["system:serviceaccount:kube-system:*"]}}. It is about
+// status.loadBalancer.ingress, by which kube-proxy makes nodes intercept traffic to an address, as it does by
+// spec.externalIPs: the other half of CVE-2020-8554. Only users that may write services/status can set it: cloud
+// controllers, and users with all rights (*) in a namespace.
 type loadBalancerStatusRules struct {
 	// Allowed lists the address ranges that addresses may be in. [] denies all.
 	Allowed []match.CIDR `yaml:"allowed"`
@@ -165,6 +166,7 @@ func (c statusWriters) add(value string, i int, field string, r *report) {
 		return
 	}
 	if f := r.tryAdd(identity{check: "loadBalancerStatus.writers", value: value}); f != nil {
-		f.Path, f.Reason = statusPath(i, field), text.Quote(value)+" is written by "+text.Quote(r.subject.user)+", who may not"+c.passing
+		f.Path = statusPath(i, field)
+		f.Reason = text.Quote(value) + " is written by " + text.Quote(r.subject.user) + ", who may not" + c.passing
 	}
 }

@@ -23,9 +23,9 @@ func (b *nodePortRules) checks() []check[Service] {
 // Services and of LoadBalancers alike, and spec.healthCheckNodePort.
 //
 // The API server allocates the node ports that a Service needs and does not name before it calls any webhook. Users
-// therefore often did not write the port of a finding, and if they removed it the API server would allocate another: the
-// sentence names the field that disables the allocation. A LoadBalancer keeps its node ports when an update disables the
-// allocation; its health check port exists for externalTrafficPolicy Local only.
+// therefore often did not write the port of a finding, and if they removed it the API server would allocate another:
+// the sentence names the field that disables the allocation. A LoadBalancer keeps its node ports when an update
+// disables the allocation; its health check port exists for externalTrafficPolicy Local only.
 type nodePortsAllowed struct {
 	ranges  portRanges
 	allowed string // the ranges, as sentences list them
@@ -45,8 +45,8 @@ func (c nodePortsAllowed) find(svc *Service, r *report) {
 		}
 	}
 	if port := svc.HealthCheckNodePort; port != 0 && !c.ranges.contains(port) {
-		r.add(identity{check: "nodePorts.allowed", value: portText(port), use: "health checks"}, "spec.healthCheckNodePort",
-			c.reason(port, "set spec.externalTrafficPolicy to Cluster"))
+		id := identity{check: "nodePorts.allowed", value: portText(port), use: "health checks"}
+		r.add(id, "spec.healthCheckNodePort", c.reason(port, "set spec.externalTrafficPolicy to Cluster"))
 	}
 }
 
@@ -56,7 +56,8 @@ func (c nodePortsAllowed) reason(port int32, fix string) string {
 	if len(c.ranges) == 0 {
 		return fmt.Sprintf("node port %d is not allowed%s%s", port, origin, fix)
 	}
-	return fmt.Sprintf("node port %d is not allowed; allowed: %s%swrite one that is allowed, or %s", port, c.allowed, origin, fix)
+	return fmt.Sprintf("node port %d is not allowed; allowed: %s%swrite one that is allowed, or %s",
+		port, c.allowed, origin, fix)
 }
 
 // portFix returns how a Service of a type has no node ports.
@@ -68,12 +69,13 @@ func portFix(t serviceType) string {
 }
 
 // serviceAllocation (allocateLoadBalancerNodePorts) finds a LoadBalancer that has node ports allocated to it:
-// spec.allocateLoadBalancerNodePorts is true, or absent, which means the same. A load balancer that sends traffic to Pods
-// directly needs no node ports, which then only bypass it.
+// spec.allocateLoadBalancerNodePorts is true, or absent, which means the same. A load balancer that sends traffic to
+// Pods directly needs no node ports, which then only bypass it.
 type serviceAllocation struct{}
 
 func (serviceAllocation) find(svc *Service, r *report) {
-	if svc.effectiveType() != loadBalancer || svc.AllocateLoadBalancerNodePorts != nil && !*svc.AllocateLoadBalancerNodePorts {
+	allocate := svc.AllocateLoadBalancerNodePorts
+	if svc.effectiveType() != loadBalancer || allocate != nil && !*allocate {
 		return
 	}
 	r.add(identity{check: "allocateLoadBalancerNodePorts", value: "true"}, "spec.allocateLoadBalancerNodePorts",

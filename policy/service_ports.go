@@ -22,7 +22,8 @@ func (p *portRange) UnmarshalText(b []byte) error {
 	}
 	switch {
 	case err != nil || low == 0:
-		return fmt.Errorf(`%s is not a port or a range of ports: write "443" or "8000-8999", each from 1 to 65535`, text.Quote(b))
+		return fmt.Errorf(`%s is not a port or a range of ports: write "443" or "8000-8999", each from 1 to 65535`,
+			text.Quote(b))
 	case low > high:
 		return fmt.Errorf(`%s is upside down: write "%d-%d"`, text.Quote(b), high, low)
 	}

@@ -23,7 +23,8 @@ type serviceType string
 func (t *serviceType) UnmarshalText(b []byte) error {
 	known := []serviceType{clusterIP, nodePort, loadBalancer, externalName}
 	if !slices.Contains(known, serviceType(b)) {
-		return fmt.Errorf("%s is not a type of Service: write ClusterIP, NodePort, LoadBalancer or ExternalName", text.Quote(b))
+		return fmt.Errorf("%s is not a type of Service: write ClusterIP, NodePort, LoadBalancer or ExternalName",
+			text.Quote(b))
 	}
 	*t = serviceType(b)
 	return nil
@@ -51,7 +52,8 @@ func (b *serviceTypeRules) Validate() error {
 	case b.Allowed == nil && b.Denied == nil:
 		return errNoCheck("allowed or denied")
 	case b.Allowed != nil && b.Denied != nil:
-		return strict.Fieldf("denied", "adds nothing to allowed, which denies every other type already: write one of them")
+		return strict.Fieldf("denied",
+			"adds nothing to allowed, which denies every other type already: write one of them")
 	}
 	return refuseEmpty("denied", b.Denied)
 }

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// servicesEntry is an entry of services: a rule for Services. Each field below is a block of checks; an absent one checks
-// nothing, and at least one is required.
+// servicesEntry is an entry of services: a rule for Services. Each field below is a block of checks; an absent one
+// checks nothing, and at least one is required.
 type servicesEntry struct {
 	ruleHeader
 	// Types: which spec.type a Service may have.
@@ -36,8 +36,8 @@ type servicesEntry struct {
 func (e *servicesEntry) Validate() error {
 	err := e.header.validate(dimensions{requester: true})
 	if len(e.checks()) == 0 {
-		return errors.Join(err, errNoCheck("types, ports, nodePorts, allocateLoadBalancerNodePorts, loadBalancerClass, "+
-			"loadBalancerSourceRanges, externalIPs, loadBalancerStatus, externalNames or annotations"))
+		return errors.Join(err, errNoCheck("types, ports, nodePorts, allocateLoadBalancerNodePorts, "+
+			"loadBalancerClass, loadBalancerSourceRanges, externalIPs, loadBalancerStatus, externalNames or annotations"))
 	}
 	return err
 }

@@ -22,7 +22,8 @@ func (c *CIDR) UnmarshalText(b []byte) error {
 	written, err := ParsePrefix(s)
 	if err != nil {
 		err = AddrReason(err)
-		return fmt.Errorf("%s is not an address range: %w; write one such as 203.0.113.0/24 or 2001:db8::/32", text.Quote(s), err)
+		return fmt.Errorf("%s is not an address range: %w; write one such as 203.0.113.0/24 or 2001:db8::/32",
+			text.Quote(s), err)
 	}
 	if p := written.Masked(); p != written {
 		return fmt.Errorf("%s has bits set beyond its length: write %s for the range or %s for the one address",
@@ -72,8 +73,8 @@ func ParseAddr(s string) (netip.Addr, error) {
 	return a.Unmap(), nil
 }
 
-// maxAddr is longer than any address or range without a zone, in bytes: eight groups of four digits, and an IPv4 address
-// at the end.
+// maxAddr is longer than any address or range without a zone, in bytes: eight groups of four digits, and an IPv4
+// address at the end.
 const maxAddr = 64
 
 var (
@@ -94,8 +95,8 @@ func AddrReason(err error) error {
 	return errors.New(reason)
 }
 
-// CIDRSet is the union of address ranges: sorted intervals of addresses, none of which touches another. A range that lies
-// inside the union therefore lies inside one interval, and a look-up is a binary search.
+// CIDRSet is the union of address ranges: sorted intervals of addresses, none of which touches another. A range that
+// lies inside the union therefore lies inside one interval, and a look-up is a binary search.
 type CIDRSet []interval
 
 // interval is a run of addresses of one family, first and last included.

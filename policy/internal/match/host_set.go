@@ -107,7 +107,8 @@ const (
 	OverlapEvery
 )
 
-// Find returns a pattern that overlaps a host of an object, which may be a wildcard or every host, and how they overlap.
+// Find returns a pattern that overlaps a host of an object, which may be a wildcard or every host, and how they
+// overlap.
 func (o *HostOverlaps) Find(host HostPattern) (by HostPattern, how HostOverlap) {
 	if host.Depth == LabelsBelow {
 		return o.listed[0], OverlapEvery

@@ -11,7 +11,7 @@ import (
 //	ghcr.io/acme                       the image of that name, and every one below it; not ghcr.io/acme-evil
 //	ghcr.io/acme/*                     only those below it
 //	ghcr.io/acme/app:1.25              only this tag, written without a digest
-//	ghcr.io/acme/app@sha256:…          only this digest, whatever tag stands before it: the digest decides what is pulled
+//	ghcr.io/acme/app@sha256:…          only this digest, whatever the tag: the digest decides what is pulled
 //
 // Two patterns can be compared with ==.
 type ImagePattern struct {
@@ -28,7 +28,8 @@ func (p *ImagePattern) UnmarshalText(b []byte) error {
 		return p.unmarshalImage(s)
 	}
 	if strings.Contains(above, "*") {
-		return fmt.Errorf("%s is not a place for images: a * can only be its last segment, as in ghcr.io/acme/*", QuoteImage(s))
+		return fmt.Errorf("%s is not a place for images: a * can only be its last segment, as in ghcr.io/acme/*",
+			QuoteImage(s))
 	}
 	name, err := ParsePlace(above)
 	if err != nil {
@@ -107,9 +108,9 @@ func (s ImageSet) Find(ref Reference) (ImagePattern, bool) {
 	return s.FindPlace(ref.Name)
 }
 
-// FindUnderAnyName returns a pattern that covers an image however either is written, and whether there is one: under each
-// name that its repository has on Docker Hub, by its tag also where a digest stands behind it, or by its place. That is
-// what denying needs: a tenant must not pass by another spelling.
+// FindUnderAnyName returns a pattern that covers an image however either is written, and whether there is one: under
+// each name that its repository has on Docker Hub, by its tag also where a digest stands behind it, or by its place.
+// That is what denying needs: a tenant must not pass by another spelling.
 func (s ImageSet) FindUnderAnyName(ref Reference) (ImagePattern, bool) {
 	for name := range ref.names {
 		if p, ok := s.findVersion(name, ref.Suffix); ok {
@@ -173,8 +174,8 @@ func (s ImageSet) Covers(p ImagePattern) bool {
 	return ok
 }
 
-// UpToSlash returns the place at or above a name that has at most n slashes: where a look-up of places no deeper than that
-// can begin.
+// UpToSlash returns the place at or above a name that has at most n slashes: where a look-up of places no deeper than
+// that can begin.
 func UpToSlash(name string, n int) string {
 	end := 0
 	for ; n >= 0; n-- {

@@ -41,7 +41,8 @@ func whyMalformed(s, path string, registry error) error {
 		if !strings.Contains(s, "/") {
 			path = "library/" + path
 		}
-		return fmt.Errorf("invalid reference format: repository name (%s) must be lowercase", text.Truncate(path, shownImage))
+		return fmt.Errorf("invalid reference format: repository name (%s) must be lowercase",
+			text.Truncate(path, shownImage))
 	}
 	switch {
 	case isIdentifier(s):

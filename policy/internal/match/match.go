@@ -36,8 +36,8 @@ func RefuseControl(b []byte, what string) error {
 	return nil
 }
 
-// LowerASCII returns s with the letters A to Z in lower case and no others, as DNS compares names: strings.ToLower would
-// turn the Kelvin sign into a k. It allocates only where it changes something.
+// LowerASCII returns s with the letters A to Z in lower case and no others, as DNS compares names: strings.ToLower
+// would turn the Kelvin sign into a k. It allocates only where it changes something.
 func LowerASCII(s string) string {
 	for i := range len(s) {
 		if s[i]-'A' <= 'Z'-'A' { // bytes below A wrap around

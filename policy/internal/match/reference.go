@@ -22,9 +22,9 @@ const (
 )
 
 // ParseReference parses an image as users write it. It accepts what the grammar of github.com/distribution/reference
-// accepts, by which kubelet, containerd and CRI-O parse images, except impossible ports and IDs of images. FuzzReference
-// compares the two. The grammar itself is regular expressions, which take up to 0.18 µs a byte: an object of 0.25 MiB
-// would keep a core busy for 45 ms. The text of the error is safe to show: printable and of bounded length.
+// accepts, by which kubelet, containerd and CRI-O parse images, except impossible ports and IDs of images.
+// FuzzReference compares the two. The grammar itself is regular expressions, which take up to 0.18 µs a byte: an object
+// of 0.25 MiB would keep a core busy for 45 ms. The text of the error is safe to show: printable and of bounded length.
 func ParseReference(s string) (Reference, error) {
 	if len(s) > maxReference {
 		return Reference{}, tooLong(len(s))
@@ -156,7 +156,8 @@ func isIdentifier(s string) bool {
 	return len(s) == digestDigits("sha256") && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// isImageID reports whether s is read as the ID of an image on the node by a runtime, and as a name and a tag by others.
+// isImageID reports whether s is read as the ID of an image on the node by a runtime, and as a name and a tag by
+// others.
 //
 // kubelet reads sha256:12ab as docker.io/library/sha256 with the tag 12ab and hands it to the runtime as it is written.
 // containerd looks among the images of that name, and then takes it for the ID of one that lies on the node, or for the

@@ -12,8 +12,8 @@ import (
 	"github.com/evergate/evergate/internal/text"
 )
 
-// Regex is a regular expression of a policy file, in Go's syntax (RE2: without backtracking, so that the cost of a value
-// is bounded). In every field it must match the whole value, as if it stood between ^ and $; upper and lower case
+// Regex is a regular expression of a policy file, in Go's syntax (RE2: without backtracking, so that the cost of a
+// value is bounded). In every field it must match the whole value, as if it stood between ^ and $; upper and lower case
 // differ, and a dot matches newlines too. To find something inside a value, users write .*something.*
 type Regex struct {
 	source  string
@@ -41,8 +41,8 @@ func (x *Regex) UnmarshalText(b []byte) error {
 	}
 	steps := regexSteps(tree)
 	if steps > MaxRegexSteps {
-		return fmt.Errorf("a regular expression of %s steps: it has at most %s; a repetition such as .{1000} is a thousand",
-			text.Thousands(steps), text.Thousands(MaxRegexSteps))
+		return fmt.Errorf("a regular expression of %s steps: it has at most %s; "+
+			"a repetition such as .{1000} is a thousand", text.Thousands(steps), text.Thousands(MaxRegexSteps))
 	}
 	re, err := regexp.Compile(`\A(?s:` + source + `)\z`)
 	if err != nil {
@@ -73,8 +73,8 @@ func (x *Regex) Prefix() string { return x.literal }
 // String returns the expression as it is written.
 func (x *Regex) String() string { return x.source }
 
-// MaxRegexSteps is the largest number of steps that one regular expression can have, as Cost counts them. [a-z0-9]{1,63}
-// has 126, and an expression for a host name of 253 characters has twice as many.
+// MaxRegexSteps is the largest number of steps that one regular expression can have, as Cost counts them.
+// [a-z0-9]{1,63} has 126, and an expression for a host name of 253 characters has twice as many.
 const MaxRegexSteps = 2000
 
 // Cost returns the steps of an expression before it is compiled, so that a decoder can bound those of a whole policy;

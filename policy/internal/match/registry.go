@@ -31,8 +31,8 @@ func isRegistry(segment string) bool {
 // policies and of images can be compared as text:
 //
 //   - host names have no case, but the grammar keeps it: GHCR.IO is ghcr.io;
-//   - ports are numbers: reg.example:05000 is reg.example:5000, and :443 is the default. Only a host without a dot keeps
-//     the default, since it would be a path without it: Reg/x and reg:0443/x are both images of reg:443;
+//   - ports are numbers: reg.example:05000 is reg.example:5000, and :443 is the default. Only a host without a dot
+//     keeps the default, since it would be a path without it: Reg/x and reg:0443/x are both images of reg:443;
 //   - IP addresses are numbers too: [2001:DB8:0::1] is [2001:db8::1], and an IPv4 address in any form that a resolver
 //     accepts, such as [::ffff:c000:201] or 192.0.513, is the one in four decimal numbers.
 //
