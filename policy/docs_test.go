@@ -17,7 +17,7 @@ import (
 
 var yamlBlock = regexp.MustCompile("(?ms)^```yaml\n(.*?)^```")
 
-// Every example of docs/policy.md is a policy that loads, and together they show every field that there is.
+// Every example of docs/policy.md is a policy that loads, and together they have every field.
 func TestDocumentedPolicy(t *testing.T) {
 	page, err := os.ReadFile("../docs/policy.md")
 	if err != nil {
@@ -48,7 +48,7 @@ func TestDocumentedPolicy(t *testing.T) {
 	}
 }
 
-// The table of limits has them all.
+// The table of limits in docs/policy.md has every limit.
 func TestDocumentedLimits(t *testing.T) {
 	page, err := os.ReadFile("../docs/policy.md")
 	if err != nil {
@@ -70,7 +70,7 @@ func TestDocumentedLimits(t *testing.T) {
 	}
 }
 
-// The policies of the worst cases have every check, so that one that is new is held to its bounds as well.
+// The policy of the worst cases has every check, so that the bounds on their cost apply to new ones too.
 func TestWorstCasesHaveEveryCheck(t *testing.T) {
 	text, err := os.ReadFile("../internal/worst/policy.yaml")
 	if err != nil {
@@ -85,14 +85,14 @@ func TestWorstCasesHaveEveryCheck(t *testing.T) {
 	}
 	collect(tree, "", shown)
 	for _, field := range slices.Sorted(fieldsIn(reflect.TypeFor[document](), "")) {
-		// What a match does not cover is not judged at all, and it is compared as exclude is.
+		// An object that a match does not cover is not judged at all, and match is compared as exclude is.
 		if !shown[field] && !strings.Contains(field, ".match") {
 			t.Errorf("internal/worst/policy.yaml has no %s", field)
 		}
 	}
 }
 
-// collect notes the path of every field in a tree; elements of lists add nothing to it.
+// collect adds the path of every field in a tree; elements of lists add nothing to a path.
 func collect(tree any, path string, into map[string]bool) {
 	switch v := tree.(type) {
 	case map[string]any:
@@ -155,7 +155,8 @@ func taggedFields(t reflect.Type) func(yield func(string, reflect.Type) bool) {
 	}
 }
 
-// meaningless says whether a field of a selector is an error in its place, or is shown once for all kinds of entries.
+// meaningless reports whether a field of a selector is an error in its place, or is shown once for all kinds of
+// entries.
 func meaningless(field string) bool {
 	kind, rest, _ := strings.Cut(strings.TrimPrefix(field, "."), ".")
 	selector, dimension, _ := strings.Cut(rest, ".")

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The last step that is allowed, and the first that is not. The first error stays.
+// The last step that is allowed, and the first that is not. The first error is kept.
 func TestEffortSpend(t *testing.T) {
 	var e Effort
 	if !e.spend(maxSteps-1) || !e.spend(1) || e.spend(1) || !errors.Is(e.err, errTooCostly) {
@@ -38,7 +38,7 @@ type reviewed struct {
 	old   any // of the same type; nil when there is none
 }
 
-// rewritten is a Pod that is not judged, but rewritten.
+// rewritten is a Pod to rewrite instead of judging it.
 type rewritten struct{ *Pod }
 
 // updated returns an update of old to what v reviews.

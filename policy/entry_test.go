@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Only enforce denies, and off is not asked at all.
+// Only rules in mode enforce deny, and those that are off are not evaluated.
 func TestModes(t *testing.T) {
 	for mode, want := range map[string]string{
 		"off":     "",
@@ -42,7 +42,7 @@ func TestFindingString(t *testing.T) {
 	}
 }
 
-// Every rule is explained, in the order of the policy, whether it looks at the object or not.
+// Every rule is explained, in the order of the policy, whether it applies to the object or not.
 func TestExplainService(t *testing.T) {
 	p := mustLoad(t, `
 services:

@@ -21,7 +21,7 @@ func policyFile(name, text string) File {
 	return File{name, []byte("apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n" + text)}
 }
 
-// mustLoadBeside loads the policy.yaml that stands in the directory of a manifest.
+// mustLoadBeside loads the policy.yaml in the directory of a manifest.
 func mustLoadBeside(t testing.TB, manifest string) *Policy {
 	t.Helper()
 	path := filepath.Join(filepath.Dir(manifest), "policy.yaml")
@@ -41,7 +41,7 @@ func readFile(t testing.TB, path string) []byte {
 	return data
 }
 
-// testdata returns the files that a pattern finds, of which there must be some.
+// testdata returns the files that match a pattern, at least one.
 func testdata(t testing.TB, pattern string) []string {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join("testdata", pattern))
@@ -51,10 +51,10 @@ func testdata(t testing.TB, pattern string) []string {
 	return paths
 }
 
-// wantMark stands in manifests before what users shall read of them, a sentence a line.
+// wantMark precedes each sentence about a manifest that users read.
 const wantMark = "# want: "
 
-// marked returns what stands behind a mark in the lines of a file.
+// marked returns the text after a mark, of each line of a file that begins with it.
 func marked(text []byte, mark string) []string {
 	var found []string
 	for line := range strings.Lines(string(text)) {
@@ -74,7 +74,7 @@ func checkName(t *testing.T, path string, said []string) {
 	}
 }
 
-// sentences are what users read of findings.
+// sentences returns the sentences about findings that users read.
 func sentences(findings []Finding) []string {
 	var s []string
 	for _, f := range findings {
@@ -102,7 +102,7 @@ func imagePod(images ...string) *Pod {
 
 var createPod = Attributes{Operation: Create, Namespace: "default", Resource: "pods"}
 
-// rewriteOne returns what becomes of one image in a new Pod.
+// rewriteOne returns the outcome of one image in a new Pod.
 func rewriteOne(p *Policy, image string) ImageOutcome {
 	return must(p.RewritePod(createPod, imagePod(image), nil, nil)).Images[0]
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The index must offer every rule that looking at all of them finds, each once, in the order of the policy.
+// The index returns every rule that applies, each once, in the order of the policy.
 func TestIndexFindsEveryRule(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("services:\n")
@@ -38,7 +38,7 @@ func TestIndexFindsEveryRule(t *testing.T) {
 	}
 }
 
-func TestIndexLeavesOutOtherNamespaces(t *testing.T) {
+func TestIndexExcludesOtherNamespaces(t *testing.T) {
 	p := mustLoad(t, tenants(1000))
 	got := p.services.index.candidates("team-7")
 	if len(got) != matching || !slices.IsSorted(got) {
@@ -49,7 +49,7 @@ func TestIndexLeavesOutOtherNamespaces(t *testing.T) {
 	}
 }
 
-// A rule that names a namespace twice is asked once, beside others or alone.
+// A rule that names a namespace twice is evaluated once, with or without other rules.
 func TestIndexHasEachRuleOnce(t *testing.T) {
 	for match, others := range map[string]string{
 		"[team-a, team-a]":      "",
@@ -87,7 +87,7 @@ func tenants(n int) string {
 	return b.String()
 }
 
-// The figures must not grow with the rules of other tenants: 20 match in the last two.
+// The cost must not grow with the rules of other tenants: 20 match in the last two.
 func BenchmarkJudgeService(b *testing.B) {
 	svc := &Service{
 		Type:                     "LoadBalancer",

@@ -7,7 +7,7 @@ import (
 	"github.com/evergate/evergate/policy/internal/match"
 )
 
-// A look-up of one host after the other says what the set says of each.
+// Looking hosts up one after the other has the same results as the set has for each.
 func TestHostLookup(t *testing.T) {
 	patterns := []string{"**", "a", "b.a", "*.a", "**.a", "*.b.a", "**.b.a", "c.b.a", "*.example", "x.example"}
 	hosts := []string{"", "*", "a", "b.a", "c.a", "*.a", "c.b.a", "d.b.a", "d.b.a", "*.b.a", "e.d.b.a", "x.example", "y.example", "*.example", "z"}

@@ -22,7 +22,7 @@ func TestNginxRiskTable(t *testing.T) {
 		seen[name] = true
 		count[risk]++
 	}
-	// As the project published it, and the two older names.
+	// The list that the project publishes, and the two older names.
 	want := map[nginxRisk]int{nginxLow: 75 + 1, nginxMedium: 45 + 1, nginxHigh: 10, nginxCritical: 5}
 	if diff := cmp.Diff(want, count); diff != "" {
 		t.Error(diff)

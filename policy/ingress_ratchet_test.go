@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestIngressRatchet updates an Ingress that breaks a rule already. want are the findings that the update brings.
+// An update of an Ingress with pre-existing findings. want is the introduced ones.
 func TestIngressRatchet(t *testing.T) {
 	const allowed = `hosts: {allowed: [ok.example]}`
 	for name, test := range map[string]struct {

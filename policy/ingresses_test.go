@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// What the manifests of testdata/ingresses do not say.
+// Sentences that the manifests of testdata/ingresses do not have.
 func TestIngressSentences(t *testing.T) {
 	unruly := withHosts("")
 	unruly.DefaultBackend = true
@@ -83,7 +83,7 @@ func TestIngressSentences(t *testing.T) {
 	}
 }
 
-// Nothing that stands in an object brings a control character into a sentence: the API server would drop the warning.
+// No value of an object adds a control character to a sentence: the API server would drop the warning.
 func TestIngressSentencesPrint(t *testing.T) {
 	p := mustLoadIngressRule(t, `hosts: {allowed: [], denied: ["**"], wildcards: deny}
   tls: {required: true, coversHosts: true, allowHTTP: deny}
@@ -110,14 +110,14 @@ func TestIngressSentencesPrint(t *testing.T) {
 	}
 }
 
-// patterned is an Ingress with a path of characters that patterns have, and an annotation.
+// patterned is an Ingress with a path of characters that are special in regular expressions, and an annotation.
 func patterned(key string) *Ingress {
 	ing := withPaths("Prefix", "/adm(in)")
 	ing.Annotations = map[string]string{key: "true"}
 	return ing
 }
 
-// An Ingress of the greatest size that etcd takes is judged in about as many steps as it has hosts. Were it their
+// Judging an Ingress of the greatest size that etcd accepts takes about as many steps as it has hosts. If it took their
 // square, this test would run for minutes.
 func TestIngressOfManyHosts(t *testing.T) {
 	const n = 10000
@@ -166,7 +166,8 @@ func BenchmarkJudgeIngress(b *testing.B) {
 	}
 }
 
-// Each character by which a path can be a pattern is found where a controller may take it for one, and nowhere else.
+// Each special character of a path is found where a controller may read the path as a regular expression, and nowhere
+// else.
 func TestPathMayBeAPattern(t *testing.T) {
 	p := mustLoadIngressRule(t, "paths: {denied: [/admin]}")
 	for _, c := range "[](){}*+?|^$\\" {
@@ -184,7 +185,7 @@ func TestPathMayBeAPattern(t *testing.T) {
 	}
 }
 
-// manyRules returns a policy of n rules, of which ten match the namespace; each allows 200 hosts and asks every check.
+// manyRules returns a policy of n rules, of which ten match the namespace; each allows 200 hosts and has every check.
 func manyRules(tb testing.TB, n int) *Policy {
 	var y strings.Builder
 	y.WriteString("apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\ningresses:\n")
@@ -287,9 +288,9 @@ var (
 
 var update = flag.Bool("update", false, "write the sentences of testdata/ingresses anew")
 
-// TestIngressManifests judges each testdata/ingresses/<check>/*.yaml by the policy.yaml beside it. What users shall
-// read stands at the top of a manifest, a sentence a line after "# want: "; good ones have none. A case is added by
-// adding a file, and its sentences by go test -update.
+// TestIngressManifests judges each testdata/ingresses/<check>/*.yaml by the policy.yaml beside it. The sentences
+// that users read are at the top of a manifest, one a line after "# want: "; good ones have none. A new file is a new
+// case; go test -update adds its sentences.
 func TestIngressManifests(t *testing.T) {
 	for _, file := range testdata(t, "ingresses/*/policy.yaml") {
 		dir := filepath.Dir(file)

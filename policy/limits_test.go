@@ -16,7 +16,7 @@ import (
 
 const aService = "- {name: s%[1]d, mode: enforce, types: {allowed: [ClusterIP]}}\n"
 
-// A policy at a limit loads, and one beyond it is refused by a sentence that names the limit.
+// A policy at a limit loads, and one above it does not, with an error that names the limit.
 func TestLimits(t *testing.T) {
 	services := func(n int) string {
 		b := "services:\n"
@@ -115,7 +115,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// The limits are for all files together.
+// The limits apply to all files together.
 func TestLimitsOfAllFiles(t *testing.T) {
 	file := func(name string) File { return policyFile(name, "services:\n"+fmt.Sprintf(aService, len(name))) }
 	for name, set := range map[string]func(*Limits, int){
@@ -147,7 +147,7 @@ func TestLimitOnFiles(t *testing.T) {
 	}
 }
 
-// What a platform team may write is far from the limits.
+// The largest realistic policies of a platform team are within the limits.
 func TestLargePoliciesLoad(t *testing.T) {
 	var rules strings.Builder
 	for i := range 1000 {
@@ -168,7 +168,7 @@ func TestLargePoliciesLoad(t *testing.T) {
 	}
 }
 
-// A context that is done ends the work, wherever it is.
+// Loading ends when the context is done, at any point.
 func TestLoadIsStopped(t *testing.T) {
 	cause := errors.New("time is up")
 	for name, policy := range costlyPolicies() {
@@ -178,23 +178,23 @@ func TestLoadIsStopped(t *testing.T) {
 		if errors.Is(err, cause) {
 			t.Errorf("%s: %v before it was stopped", name, err)
 		}
-		asked := ctx.asked
-		if asked < 200 && len(file.Data) > 4000 && err == nil {
-			t.Errorf("%s: the context was asked %d times", name, asked)
+		polls := ctx.polls
+		if polls < 200 && len(file.Data) > 4000 && err == nil {
+			t.Errorf("%s: the context was polled %d times", name, polls)
 		}
-		for _, last := range []int{1, asked / 2, asked - 1} {
+		for _, last := range []int{1, polls / 2, polls - 1} {
 			ctx := &countedContext{Context: t.Context(), cause: cause, last: max(last, 1)}
 			if p, err := LoadWithin(ctx, fileLimits(), file); p != nil || !errors.Is(err, cause) {
-				t.Errorf("%s: stopped when asked for the %d. time of %d: %v", name, last, asked, err)
+				t.Errorf("%s: stopped at poll %d of %d: %v", name, last, polls, err)
 			}
-			if more := ctx.asked - ctx.last; more > 20 {
-				t.Errorf("%s: it was asked %d times after it was done", name, more)
+			if more := ctx.polls - ctx.last; more > 20 {
+				t.Errorf("%s: it was polled %d times after it was done", name, more)
 			}
 		}
 	}
 }
 
-// Once the comparisons of keys and patterns are used up, a key costs one more at most.
+// When no comparisons of keys and patterns remain, a key costs at most one more.
 func TestKeyPatterns(t *testing.T) {
 	const n = 500
 	p := newKeyPatterns(slices.Repeat([]match.Glob{"*x"}, n), n)
@@ -208,7 +208,7 @@ func TestKeyPatterns(t *testing.T) {
 	}
 }
 
-// Of a policy that is too large nothing is parsed.
+// A policy that is too large is not parsed.
 func TestTooLargeIsNotParsed(t *testing.T) {
 	limits := fileLimits()
 	limits.Bytes = 60
@@ -218,7 +218,7 @@ func TestTooLargeIsNotParsed(t *testing.T) {
 	}
 }
 
-// Comparisons are counted, and a context that is done is asked no more.
+// Comparisons are counted, and a context that is done is not polled again.
 func TestComparisons(t *testing.T) {
 	ctx := &countedContext{Context: t.Context(), cause: context.Canceled, last: 3}
 	e := &comparisons{ctx: ctx, limit: 2}
@@ -233,20 +233,20 @@ func TestComparisons(t *testing.T) {
 			t.Errorf("out of time: %+v", e)
 		}
 	}
-	if ctx.last, ctx.asked = 1, 0; !e.pollDone() || ctx.asked > 0 {
-		t.Error("a context that is done was asked again")
+	if ctx.last, ctx.polls = 1, 0; !e.pollDone() || ctx.polls > 0 {
+		t.Error("a context that is done was polled again")
 	}
 	var errs strict.Collector
 	m := newMirrorTable(nil)
 	e = &comparisons{ctx: t.Context(), over: true}
 	for range 2 {
 		if !m.stopComparing(&mirror{}, e, &errs) || errs.Len() != 1 {
-			t.Errorf("when there are too many, it goes on, or tells %d times", errs.Len())
+			t.Errorf("above the limit it continues, or files %d errors", errs.Len())
 		}
 	}
 }
 
-// In none of the loops that compare entries anything more is found once the context is done.
+// No loop that compares entries files an error after the context is done.
 func TestComparingIsStopped(t *testing.T) {
 	var doc document
 	dec := strict.NewDecoder(t.Context(), strict.Limits{Values: 1e6, Entries: 1e6, Texts: 1e6, Cost: 1e6})
@@ -312,11 +312,11 @@ services:
 			}
 		})
 	}
-	// Of the three patterns, the second is compared with the first when the context is asked for the third time.
+	// The third poll of the context is that of comparing the second of three patterns with the first.
 	if got := overlapping(&comparisons{ctx: &countedContext{Context: t.Context(), cause: context.Canceled, last: 3}, limit: 1000}, new(strict.Collector)); got != 0 {
 		t.Errorf("a name: %d", got)
 	}
-	// Of the routes, the fourth is the first that ends where another does.
+	// The fourth route is the first with the end of another one.
 	errs := new(strict.Collector)
 	table().refuseCollisions(&comparisons{ctx: &countedContext{Context: t.Context(), cause: context.Canceled, last: 4}, limit: 1000}, errs)
 	if errs.Len() > 0 {
@@ -324,7 +324,7 @@ services:
 	}
 }
 
-// Sources that the same entries have share what finds their entries, which is made once.
+// Sources of the same entries share one index.
 func TestNamespaceIndexIsShared(t *testing.T) {
 	var doc document
 	dec := strict.NewDecoder(t.Context(), strict.Limits{Values: 1e6, Entries: 1e6, Texts: 1e6, Cost: 1e6})
@@ -358,27 +358,27 @@ func TestCompilingIsStopped(t *testing.T) {
 		new(document).merge(strict.NewDecoder(reading, strict.Limits{Values: 1 << 20, Entries: 1 << 20, Texts: 1 << 20, Cost: 1 << 20}), file)
 		all := &countedContext{Context: t.Context()}
 		_, _ = LoadWithin(all, fileLimits(), file) // what is wrong with them does not matter
-		if asked := all.asked - reading.asked; asked < least {
-			t.Errorf("%s: the context was asked %d times, want at least %d", name, asked, least)
+		if polls := all.polls - reading.polls; polls < least {
+			t.Errorf("%s: the context was polled %d times, want at least %d", name, polls, least)
 		}
 	}
 }
 
-// countedContext is done when it has been asked often enough.
+// countedContext is done when it has been polled last times.
 type countedContext struct {
 	context.Context
 	cause       error
-	asked, last int
+	polls, last int
 }
 
 func (c *countedContext) Err() error {
-	if c.asked++; c.last > 0 && c.asked >= c.last {
+	if c.polls++; c.last > 0 && c.polls >= c.last {
 		return c.cause
 	}
 	return nil
 }
 
-// There are never more than a hundred errors, and each is short, whatever the file holds.
+// An error has at most a hundred mistakes, and each is short, whatever the file has.
 func TestErrorsAreBounded(t *testing.T) {
 	var text bytes.Buffer
 	for i := range 2000 {

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// costlyPolicy makes what follows the head of a policy file, of n elements.
+// costlyPolicy returns the text of a policy file after its header, with n elements.
 type costlyPolicy func(n int) string
 
-// costlyPolicies are policies whose cost could grow faster than they do, or that take much for each byte.
+// costlyPolicies are policies whose cost could grow faster than their text, or that are costly for each byte.
 func costlyPolicies() map[string]costlyPolicy {
 	return map[string]costlyPolicy{
 		"sources of one entry": func(n int) string { return entry("a", list(n, "r%d.example"), "m.example/{registry}") },
@@ -134,7 +134,7 @@ func entry(name, sources, mirror string, namespaces ...string) string {
 	return "mirrors:\n" + s + "}\n"
 }
 
-// list writes elements that hold their numbers.
+// list returns elements formatted with their indexes.
 func list(n int, format string) string {
 	var b strings.Builder
 	for i := range n {
@@ -145,7 +145,7 @@ func list(n int, format string) string {
 
 func repeat(s string, n int) string { return strings.TrimSuffix(strings.Repeat(s+", ", n), ", ") }
 
-// lines writes entries of mirrors that hold their numbers.
+// lines returns entries of mirrors formatted with their indexes.
 func lines(n int, format string) string {
 	var b strings.Builder
 	b.WriteString("mirrors:\n")
@@ -155,7 +155,7 @@ func lines(n int, format string) string {
 	return b.String()
 }
 
-// Whatever is in a policy, to load it takes memory in proportion to its text. Time is measured by BenchmarkLoad.
+// Loading any policy takes memory in proportion to its text. BenchmarkLoad measures the time.
 func TestLoadCost(t *testing.T) {
 	const (
 		most      = 100 << 10 // bytes of text
@@ -222,7 +222,7 @@ func BenchmarkLoad(b *testing.B) {
 	}
 }
 
-// processorTime returns how much the process has had.
+// processorTime returns the processor time of this process.
 func processorTime(b *testing.B) time.Duration {
 	b.Helper()
 	var used syscall.Rusage

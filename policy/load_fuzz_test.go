@@ -8,7 +8,7 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// Whatever is in a policy file, it loads, and then again as the same policy, or each error says where.
+// Any policy file either loads, each time as the same policy, or each error has a position.
 func FuzzLoad(f *testing.F) {
 	for _, pattern := range []string{"testdata/load/*.yaml", "testdata/*/*/policy.yaml"} {
 		paths, err := filepath.Glob(pattern)

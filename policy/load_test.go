@@ -30,7 +30,7 @@ func TestLoadErrors(t *testing.T) {
 	}
 }
 
-// Files are merged in the order of their names, in whatever order they come.
+// Files are merged in the order of their names, whatever their order in the call.
 func TestLoadMergesInNameOrder(t *testing.T) {
 	a := policyFile("a.yaml", "services:\n- {name: first, mode: enforce, types: {allowed: []}}\n")
 	b := policyFile("b.yaml", "services:\n- {name: second, mode: enforce, types: {allowed: []}}\n"+
@@ -59,7 +59,7 @@ func TestLoadMergesInNameOrder(t *testing.T) {
 	}
 }
 
-// The hash is of what users compare: the text. It is the same everywhere and for ever.
+// The hash is that of the text, which users compare. It never changes for the same text.
 func TestHash(t *testing.T) {
 	one := policyFile("a.yaml", "services: []\n")
 	hash := func(files ...File) string {
@@ -82,7 +82,7 @@ func TestHash(t *testing.T) {
 	}
 }
 
-// Without content there is the empty policy.
+// Files without content are the empty policy.
 func TestLoadEmpty(t *testing.T) {
 	for name, files := range map[string][]File{
 		"no file":        nil,
@@ -109,8 +109,8 @@ func TestLoadEmpty(t *testing.T) {
 	}
 }
 
-// All files are read before anything is said, and what is said names the file.
-func TestLoadTellsEverything(t *testing.T) {
+// Mistakes in all files are reported together, each with its file.
+func TestLoadReportsAllMistakes(t *testing.T) {
 	_, err := Load(
 		policyFile("b.yaml", "servcies: []\n"),
 		policyFile("a.yaml", "services:\n- {name: x, mode: enforced, types: {allowed: []}}\n"),
@@ -128,7 +128,7 @@ c.yaml:1:1: not valid YAML: did not find expected node content`
 	}
 }
 
-// Names are unique over all files and kinds: a finding carries nothing else.
+// Names are unique across all files and kinds, since a finding has only the name.
 func TestLoadDuplicateNames(t *testing.T) {
 	entry := "services:\n- {name: same, mode: enforce, types: {allowed: []}}\n"
 	_, err := Load(policyFile("b", entry), policyFile("a", entry))
@@ -154,7 +154,7 @@ func TestLoadDuplicateNames(t *testing.T) {
 	}
 }
 
-// The strictest mode is that of each kind alone, and entries that are off count for nothing.
+// Each kind has its own strictest mode, and entries that are off do not count.
 func TestStrictest(t *testing.T) {
 	for _, tt := range []struct {
 		name, policy string

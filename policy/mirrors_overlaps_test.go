@@ -10,9 +10,9 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// It is found that patterns of different entries overlap if, compared each with each, any do; and those that are named
-// do.
-func TestFindOverlapsIsComparingEachWithEach(t *testing.T) {
+// findOverlaps files an error if and only if comparing each pattern with each finds an overlap, and only about pairs
+// that overlap.
+func TestFindOverlapsEqualsPairwise(t *testing.T) {
 	const seed = 3 // any: the same each time, so that a failure can be repeated
 	random := rand.New(rand.NewPCG(seed, seed))
 	overlapping := 0
@@ -47,9 +47,9 @@ func TestFindOverlapsIsComparingEachWithEach(t *testing.T) {
 	}
 }
 
-// What is closed is forgotten: otherwise the tree would send each later pattern through all open ones in vain, which is
-// not counted as comparing.
-func TestOverlapsForgetsWhatIsClosed(t *testing.T) {
+// Closed patterns are removed: otherwise each later pattern would look through all open ones in vain, and those
+// comparisons are not counted.
+func TestOverlapsRemovesClosed(t *testing.T) {
 	const seed = 5 // any
 	random := rand.New(rand.NewPCG(seed, seed))
 	closed := 0
@@ -82,7 +82,7 @@ func TestOverlapsForgetsWhatIsClosed(t *testing.T) {
 	}
 }
 
-// randomConditionals returns n short patterns of three entries.
+// randomPatterns returns n short patterns of three entries.
 func randomPatterns(random *rand.Rand, n int) (all []namespacePattern) {
 	mirrors := []mirror{{order: 0}, {order: 1}, {order: 2}}
 	for range n {

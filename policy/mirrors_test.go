@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Each sentence about rewriting in the policy reference has its line here.
+// Each sentence about rewriting in docs/policy.md has a row.
 func TestRewriteImage(t *testing.T) {
 	p := mustLoad(t, "mirrors:\n"+
 		mirrorText("hub", "docker.io", "m.example/docker.io")+
@@ -91,7 +91,7 @@ func TestRewriteImage(t *testing.T) {
 	}
 }
 
-// A mirror whose host stands alone would be read as a path on docker.io: better no patch than such a one.
+// An image that is only the host of a mirror would be parsed as a path on docker.io: no patch is better.
 func TestRewriteToNothingBelowTheMirror(t *testing.T) {
 	p := mustLoad(t, "mirrors:\n"+mirrorText("one", "ghcr.io/acme/app", "m.example"))
 	out := rewriteOne(p, "ghcr.io/acme/app:1")
@@ -104,8 +104,8 @@ func TestRewriteToNothingBelowTheMirror(t *testing.T) {
 	}
 }
 
-// A mirror is compared by what it is and written as it is written: nodes have their credentials under that name.
-func TestMirrorIsWrittenAsItIs(t *testing.T) {
+// Mirrors are compared by their one spelling and written as the policy has them: nodes have credentials for that name.
+func TestMirrorSpellingIsKept(t *testing.T) {
 	p := mustLoad(t, "mirrors:\n"+
 		mirrorText("hub", "docker.io", "m.example:0443/hub")+
 		mirrorText("v6", "'[2001:db8:0::1]:05000'", "'[2001:db8:0::2]/v6'")+
@@ -213,7 +213,7 @@ func TestMirrorErrors(t *testing.T) {
 	}
 }
 
-// checkMirrorErrors compares what loading the entries says; nothing wanted, nothing said.
+// checkMirrorErrors compares the errors of loading entries with want; empty for none.
 func checkMirrorErrors(t *testing.T, text, want string) {
 	t.Helper()
 	var got string
@@ -225,7 +225,7 @@ func checkMirrorErrors(t *testing.T, text, want string) {
 	}
 }
 
-// What entries do to each other. The second entry begins in line 9, and the third in line 14.
+// Conflicts between entries. The second entry begins in line 9, and the third in line 14.
 func TestMirrorConflicts(t *testing.T) {
 	ns := func(patterns string) string { return "match: {namespaces: [" + patterns + "]}" }
 	spare := func(images string) string { return "exclude: {images: [" + images + "]}" }
@@ -328,7 +328,7 @@ func TestMirrorConflicts(t *testing.T) {
 	}
 }
 
-// An image that lies deeper than any source or mirror is found below them.
+// An image with more segments than any source or mirror is found below them.
 func TestMirrorsOfDeepNames(t *testing.T) {
 	p := mustLoad(t, "mirrors:\n"+mirrorText("wild", "'**.gcr.io'", "m.example/a/{registry}")+mirrorText("deep", "b.example/x/y/z", "n.example"))
 	deep := strings.Repeat("a.", 40)
@@ -354,26 +354,26 @@ func TestMirrorPlaces(t *testing.T) {
 	}
 }
 
-// What a garbage collection has to follow of a policy, each review pays for.
-func TestMirrorsAreFewPieces(t *testing.T) {
-	const mirrors, most = 10_000, 11_000 // a piece for each name, and whatever other tests have left behind
+// Each review pays for the garbage collection of the policy, which follows every allocation.
+func TestMirrorAllocations(t *testing.T) {
+	const mirrors, most = 10_000, 11_000 // one for each name, and those of other tests
 	var text strings.Builder
 	text.WriteString("mirrors:\n")
 	for i := range mirrors {
 		fmt.Fprintf(&text, "- {name: m%d, sources: [registry-%[1]d.example], mirror: mirror.example/%[1]d, mode: enforce}\n", i)
 	}
-	before := pieces()
+	before := heapObjects()
 	p := mustLoad(t, text.String())
-	if after := pieces(); after > before+most {
-		t.Errorf("%d mirrors lie in %d pieces of memory, want at most %d", mirrors, after-before, most)
+	if after := heapObjects(); after > before+most {
+		t.Errorf("%d mirrors have %d allocations, want at most %d", mirrors, after-before, most)
 	}
 	if got := p.Counts().Mirrors; got != mirrors {
 		t.Errorf("the policy has %d mirrors, want %d", got, mirrors)
 	}
 }
 
-// pieces returns how many pieces of memory are in use.
-func pieces() uint64 {
+// heapObjects returns how many allocations are in use.
+func heapObjects() uint64 {
 	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)

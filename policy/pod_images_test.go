@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// imageID is what is said of the ID of an image, up to what follows from it.
+// imageID is the beginning of the sentence about the ID of an image.
 const imageID = "is not an image reference (to a node it may be the ID of any image that lies there, or the beginning of one: write a name), so it "
 
 func TestImagesFrom(t *testing.T) {
@@ -35,7 +35,7 @@ func TestImagesFrom(t *testing.T) {
 	})
 }
 
-// What the covering entry excludes was meant to be pulled as it is.
+// An image that the covering entry excludes is exempt.
 func TestImagesFromExcluded(t *testing.T) {
 	p := mustLoad(t, "mirrors:\n"+
 		mirrorText("hub", "docker.io", "m.example/hub", "exclude: {images: [docker.io/acme], namespaces: [free], podLabels: [keep]}")+
@@ -59,7 +59,7 @@ func TestImagesFromExcluded(t *testing.T) {
 	}
 }
 
-func TestImagesFromNowhere(t *testing.T) {
+func TestImagesFromWithoutMirrors(t *testing.T) {
 	p := mustLoad(t, "pods:\n- {name: r, mode: enforce, images: {from: mirrors}}\n")
 	const want = `r/images.from: spec.containers[0].image: "nginx" is not pulled from a mirror, and the policy has no mirrors in force`
 	if f := must(p.JudgePod(createPod, imagePod("nginx"), nil, nil)); len(f) != 1 || f[0].String() != want {
@@ -161,7 +161,7 @@ func TestImagesDigest(t *testing.T) {
 	})
 }
 
-// What a Pod costs must not depend on how long a list is.
+// The cost of a Pod must not depend on the length of a list.
 func BenchmarkJudgePod(b *testing.B) {
 	pod := imagePod("registry-0.example/a/b:1", "docker.io/library/nginx:1.25@"+digest256, "ghcr.io/other/app:1", "eu.gcr.io/a/b/c")
 	for _, n := range []int{10, 1_000, 10_000} {

@@ -15,7 +15,8 @@ func podsRule(t testing.TB, images string, more ...string) *Policy {
 	return mustLoad(t, hubText+"pods:\n- name: r\n  mode: enforce\n  images: "+images+"\n  "+strings.Join(more, "\n  ")+"\n")
 }
 
-// imageCase is an image and what a rule says of it after "r/…: spec.containers[0].image: "; empty when it passes.
+// imageCase is an image and the rest of the sentence about it after "r/…: spec.containers[0].image: "; empty when it
+// passes.
 type imageCase struct{ rule, image, want string }
 
 func testImages(t *testing.T, check string, cases []imageCase) {
@@ -59,7 +60,7 @@ func TestPodsErrors(t *testing.T) {
 	}
 }
 
-// All findings come at once: in the order of the checks, then in that of the images.
+// All findings are reported together, in the order of the checks, then in that of the images.
 func TestPodsFindings(t *testing.T) {
 	p := podsRule(t, "{from: mirrors, denied: [quay.io/evil], deniedTags: [latest], digest: required}", "message: ask the platform team")
 	pod := &Pod{Images: []Image{
@@ -111,7 +112,7 @@ func TestPodsSelectors(t *testing.T) {
 	}
 }
 
-// An update answers only for what it brings, and the same image written otherwise is not new.
+// An update is denied by introduced findings only, and another spelling of an image introduces none.
 func TestPodsRatchet(t *testing.T) {
 	p := podsRule(t, "{from: mirrors, deniedTags: [latest], digest: required}")
 	update := Attributes{Operation: Update, Namespace: "default"}
@@ -148,7 +149,7 @@ func TestPodsRatchet(t *testing.T) {
 }
 
 // Mirror Pods are never judged, nor subresources that cannot change an image.
-func TestPodsNotConcerned(t *testing.T) {
+func TestPodsImmutableImages(t *testing.T) {
 	p := podsRule(t, "{allowed: []}")
 	static := imagePod("nginx")
 	static.Annotations = map[string]string{mirrorPodAnnotation: "x"}
@@ -174,8 +175,8 @@ func TestPodsNotConcerned(t *testing.T) {
 	}
 }
 
-// No registry, and no path, passes because its name begins as that of an allowed one does.
-func TestPodsNameThatMerelyBeginsAlike(t *testing.T) {
+// A registry or path does not pass because it has an allowed one as a prefix.
+func TestPodsNameWithCommonPrefix(t *testing.T) {
 	for _, place := range []string{"ghcr.io/acme", "ghcr.io", "m.example/hub", "m.example", "m.example:5000", "localhost", "docker.io/library"} {
 		rules := map[string]*Policy{
 			"allowed": podsRule(t, "{allowed: ['"+place+"']}"),

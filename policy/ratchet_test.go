@@ -13,20 +13,20 @@ import (
 	"github.com/evergate/evergate/policy/internal/match"
 )
 
-// brought returns what an update to svc brings, and what the object had already, as the IDs and values of findings.
-func judgeUpdate(p *Policy, a Attributes, svc, old *Service) (fresh, existed []string) {
+// judgeUpdate returns the introduced and the pre-existing findings of an update to svc, as their checks and values.
+func judgeUpdate(p *Policy, a Attributes, svc, old *Service) (introduced, existed []string) {
 	for _, f := range must(p.JudgeService(a, svc, old, nil)) {
 		s := f.Check + " " + offender(f.id)
 		if f.Existed {
 			existed = append(existed, s)
 		} else {
-			fresh = append(fresh, s)
+			introduced = append(introduced, s)
 		}
 	}
-	return fresh, existed
+	return introduced, existed
 }
 
-// offender is what offends by the identity of a finding.
+// offender returns the value of the identity of a finding.
 func offender(id identity) string {
 	switch {
 	case id.prefix.IsValid():
@@ -41,8 +41,8 @@ func offender(id identity) string {
 	return id.value + id.detail
 }
 
-// An update is answerable for what it brings, and for nothing that was there before: one row for each kind of finding
-// and each way in which it can change.
+// An update is denied by introduced findings, and never by pre-existing ones: one row for each kind of finding and each
+// way in which it can change.
 func TestRatchetServices(t *testing.T) {
 	ips := func(ips ...string) Service { return Service{ExternalIPs: ips} }
 	ranges := func(ranges ...string) Service { return Service{Type: "LoadBalancer", LoadBalancerSourceRanges: ranges} }
@@ -130,7 +130,7 @@ func TestRatchetServices(t *testing.T) {
 			p := mustLoad(t, servicesRule(test.rule))
 			fresh, existed := judgeUpdate(p, Attributes{Operation: Update}, &test.svc, &test.old)
 			if diff := cmp.Diff(test.fresh, fresh); diff != "" {
-				t.Errorf("brought: %s", diff)
+				t.Errorf("introduced: %s", diff)
 			}
 			if diff := cmp.Diff(test.existed, existed); diff != "" {
 				t.Errorf("existed: %s", diff)
@@ -139,7 +139,7 @@ func TestRatchetServices(t *testing.T) {
 	}
 }
 
-// What findings of every kind say of each other, without the checks that make them.
+// Looking up identities of every kind, without the checks that have them.
 func TestLedger(t *testing.T) {
 	value := func(check, value string) identity { return identity{check: check, value: value} }
 	count := func(n int) identity { return identity{check: "hosts.max", count: n} }
@@ -180,7 +180,7 @@ func TestLedger(t *testing.T) {
 	}
 }
 
-// However many findings there are, what is kept is bounded, and an introduced one does not drown in those that existed.
+// However many findings there are, a bounded number is kept, and pre-existing ones do not displace introduced ones.
 func TestFindingsAreBounded(t *testing.T) {
 	const n = 5 * maxFindings
 	p := mustLoad(t, servicesRule("ports: {allowed: []}"))
@@ -213,7 +213,7 @@ func TestFindingsAreBounded(t *testing.T) {
 		t.Errorf("the last: %s", got)
 	}
 
-	// What stood there after the first thousand existed too.
+	// Findings after the first thousand are pre-existing too.
 	reversed := slices.Clone(old)
 	slices.Reverse(reversed)
 	for _, f := range must(p.JudgeService(Attributes{Operation: Update}, service(reversed...), service(old...), nil)) {
@@ -228,8 +228,8 @@ func TestFindingsAreBounded(t *testing.T) {
 	}
 }
 
-// Findings of a rule that does not deny leave room for those of one that does, wherever it stands in the policy, and
-// come before them all the same.
+// Findings of a rule that does not deny do not displace those of one that does, wherever it is in the policy, and
+// precede them in the order of the policy.
 func TestRulesThatDenyAreAskedFirst(t *testing.T) {
 	p := mustLoad(t, "services:\n- {name: loud, mode: audit, ports: {allowed: []}}\n- {name: told, mode: warn, ports: {allowed: []}}\n"+
 		"- {name: denies, mode: enforce, types: {allowed: []}}\n")
@@ -246,7 +246,8 @@ func TestRulesThatDenyAreAskedFirst(t *testing.T) {
 	}
 }
 
-// What an object costs to judge is bounded, whatever the rules: then it is not judged to its end, and says so.
+// The cost of judging an object is bounded, whatever the rules are: above the limit it is not judged to its end, and
+// there is an error.
 func TestEffortIsBounded(t *testing.T) {
 	var rules strings.Builder
 	rules.WriteString("services:\n")
@@ -271,14 +272,13 @@ func TestEffortIsBounded(t *testing.T) {
 	}
 }
 
-// Nothing about an object but what it holds changes what is asked of it: neither that it is being deleted, nor through
-// which subresource it is written.
-func TestRatchetKnowsNoExemption(t *testing.T) {
+// Rules apply to an object that is being deleted, and through any subresource.
+func TestRatchetHasNoExemption(t *testing.T) {
 	p := mustLoad(t, servicesRule(`annotations: {denied: ["x/*"]}`))
 	for _, subresource := range []string{"", "status"} {
 		a := Attributes{Operation: Update, Subresource: subresource}
 		old := Service{Meta: Meta{Annotations: map[string]string{"x/a": "1"}}}
-		// To remove a finalizer brings nothing, so it passes; the same request with one more annotation does not.
+		// Removing a finalizer introduces no finding, so it passes; the same request with another annotation does not.
 		same, worse := old, Service{Meta: Meta{Annotations: map[string]string{"x/a": "1", "x/b": "1"}}}
 		if fresh, existed := judgeUpdate(p, a, &same, &old); len(fresh) != 0 || len(existed) != 1 {
 			t.Errorf("subresource %q: an update of nothing: %v, %v", subresource, fresh, existed)
@@ -289,7 +289,7 @@ func TestRatchetKnowsNoExemption(t *testing.T) {
 	}
 }
 
-// An old object is judged as if whoever updates it now had made it: who really did is not known.
+// An old object is judged as if the user of the update had created it: the real author is unknown.
 func TestRatchetAndSelectors(t *testing.T) {
 	p := mustLoad(t, `
 services:
@@ -312,7 +312,7 @@ services:
 	}
 }
 
-// labelled is a check of Pods that needs no images: it finds the label bad.
+// labelled is a check of Pods without images: it finds the label bad.
 type labelled struct{}
 
 func (labelled) find(pod *Pod, r *report) {
@@ -321,7 +321,7 @@ func (labelled) find(pod *Pod, r *report) {
 	}
 }
 
-// A Pod that was excluded by its labels, and no longer is, brings what it had under their cover.
+// A Pod that was excluded by its labels, and no longer is, introduces the findings that it had.
 func TestRatchetLeavingAnExclusion(t *testing.T) {
 	rules := newRuleset([]rule[Pod]{{
 		ruleHeader{header: header{Name: "r", Mode: Enforce, Exclude: &selector{PodLabels: []labelPattern{mustLabel(t, "free")}}}},
@@ -333,7 +333,7 @@ func TestRatchetLeavingAnExclusion(t *testing.T) {
 	if fs := must(judge(&rules, a, bound, free, nil)); len(fs) != 1 || fs[0].Existed || !fs[0].Denies() {
 		t.Errorf("left the exclusion: %v", fs)
 	}
-	// What another rule says of the old object is no excuse.
+	// A finding of another rule in the old object does not count.
 	both := newRuleset([]rule[Pod]{{ruleHeader{header: header{Name: "always", Mode: Enforce}}, rules.rules[0].checks}, rules.rules[0]})
 	if fs := must(judge(&both, a, bound, free, nil)); len(fs) != 2 || !fs[0].Existed || fs[1].Existed {
 		t.Errorf("left the exclusion of one of two rules: %v", fs)

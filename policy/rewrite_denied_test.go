@@ -42,7 +42,7 @@ func TestDeniedIsNotRewritten(t *testing.T) {
 		{"strict", "watched", "some/x", Denied, "not rewritten by mirrors entry hub: some/images.denied: is denied by docker.io/some"},
 		{"strict", "", "some/x", Rewritten, ""},
 		{"strict", "free", "some/x", Rewritten, ""},
-		{"locked", "", "nginx", Rewritten, ""}, // only denied and deniedTags are asked
+		{"locked", "", "nginx", Rewritten, ""}, // only denied and deniedTags are checked
 		{"default", "", "told/x", Rewritten, ""},
 		{"default", "", "noted/x", Rewritten, ""},
 	} {
@@ -74,7 +74,7 @@ func TestDeniedIsNotRewritten(t *testing.T) {
 	}
 }
 
-// By rules in mode warn and audit it is rewritten, and what they find is reported once.
+// Rules in mode warn and audit do not prevent rewriting, and their findings are reported once.
 func TestDeniedInWarn(t *testing.T) {
 	p := mustLoad(t, deniedText)
 	rw := must(p.RewritePod(createPod, imagePod("told/x", "told/both", "noted/x", "nginx", "m.example/hub/told/x", "evil/x"), nil, nil))
@@ -103,8 +103,8 @@ func TestDeniedInWarn(t *testing.T) {
 	}
 }
 
-// An update does not touch what it does not change; and where a finding is no news, it keeps nothing from being
-// rewritten, since the judge would not deny it.
+// An update does not rewrite images that it does not change; and a pre-existing finding does not prevent rewriting,
+// since the judge would not deny the image.
 func TestDeniedOnUpdate(t *testing.T) {
 	p := mustLoad(t, deniedText)
 	update := Attributes{Operation: Update, Namespace: "strict", Resource: "pods"}
@@ -144,8 +144,8 @@ func TestDeniedOnUpdate(t *testing.T) {
 	}
 }
 
-// For any policy that loads: what is not rewritten because it is denied is denied, and nothing that is pulled from a
-// mirror was denied as it was written.
+// For any policy that loads: an image that is not rewritten because it is denied is denied by the judge, and no image
+// that is pulled from a mirror was denied as it was written.
 func TestDeniedProperties(t *testing.T) {
 	r := newRandomWords(3, 4)
 	denied, rewritten := 0, 0
@@ -225,7 +225,7 @@ func TestWarnings(t *testing.T) {
 
 func quoteAll(list string) string { return "'" + strings.ReplaceAll(list, ", ", "', '") + "'" }
 
-// What warnings cost is bounded, however many mirrors a source has and however many places are denied.
+// The cost of warnings is bounded, however many mirrors a source has and however many places are denied.
 func TestWarningsAreBounded(t *testing.T) {
 	const n = 2_000
 	mirrors, denied := "mirrors:\n", "m.example"

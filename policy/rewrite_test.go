@@ -22,7 +22,7 @@ mirrors:
 - {name: quay, mode: warn, sources: [quay.io], mirror: m.example/quay}
 `
 
-// outcomes tells what becomes of each image, a line each.
+// outcomes returns the outcome of each image, one a line.
 func outcomes(rw Rewriting) []string {
 	var lines []string
 	for _, out := range rw.Images {
@@ -65,7 +65,7 @@ func TestRewriteEveryPlace(t *testing.T) {
 	}
 }
 
-// Only what an update changes is rewritten; a list that is reordered changes nothing.
+// Only images that an update changes are rewritten; reordering a list changes none.
 func TestRewriteUpdate(t *testing.T) {
 	p := mustLoad(t, hubText)
 	update := Attributes{Operation: Update, Namespace: "default", Resource: "pods"}
@@ -102,7 +102,7 @@ func TestRewriteUpdate(t *testing.T) {
 	}
 }
 
-func TestRewriteNotConcerned(t *testing.T) {
+func TestRewriteImmutableImages(t *testing.T) {
 	p := mustLoad(t, hubText)
 	static := imagePod("nginx")
 	static.Annotations = map[string]string{mirrorPodAnnotation: ""}
@@ -164,7 +164,7 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// The record is what encoding/json makes of a map, whatever the names and images are.
+// The record is what encoding/json encodes from a map, whatever the names and images are.
 func TestEncodeRecord(t *testing.T) {
 	for _, originals := range [][]original{
 		nil,
@@ -188,7 +188,7 @@ func TestEncodeRecord(t *testing.T) {
 	}
 }
 
-// The API server refuses an object whose annotations are too large: the record must not be what tips the scale.
+// The API server rejects an object whose annotations are too large: the record must not exceed that limit.
 func TestRecordHasNoRoom(t *testing.T) {
 	p := mustLoad(t, hubText)
 	record := len(`{"containers/a":"nginx"}`)
@@ -211,7 +211,7 @@ func TestRecordHasNoRoom(t *testing.T) {
 	}
 }
 
-// What is too long for a record is not escaped first.
+// A record that is too long is not escaped first.
 func TestLongRecordIsNotWritten(t *testing.T) {
 	originals := []original{{"containers", strings.Repeat("\n", 1<<20), "nginx"}}
 	var before, after runtime.MemStats
@@ -234,7 +234,7 @@ mirrors:
 - {name: written, mode: enforce, sources: ["reg:05000", "[2001:db8:0::1]", "foo:443"], mirror: "w.example:0443/x"}
 `
 
-// fuzzTargets says for each entry of fuzzText what becomes of a name, in terms of the parser's domain and path.
+// fuzzTargets returns for each entry of fuzzText the mirror of a name, from the parser's domain and path.
 var fuzzTargets = map[string]func(domain, path string) string{
 	"hub":     func(_, path string) string { return "m.example/docker.io/" + path },
 	"team":    func(_, path string) string { return "m.example:5000/" + path },
@@ -244,8 +244,8 @@ var fuzzTargets = map[string]func(domain, path string) string{
 	"written": func(_, path string) string { return "w.example:0443/x/" + path },
 }
 
-// Whatever an image is: what it is rewritten to is read by the ecosystem's own parser as the place that the policy
-// says, with the same tag and the same digest, and rewriting it again changes nothing.
+// Any image: the image that it is rewritten to is parsed by the ecosystem's own parser as the place that the policy
+// defines, with the same tag and the same digest, and is not rewritten again.
 func FuzzRewrite(f *testing.F) {
 	for _, seed := range []string{
 		"nginx", "nginx:1.25", "team/x@" + digest256, "eu.gcr.io/a/b:1@" + digest256, "a.b.pkg.dev/x", "reg.example:5000/x",
@@ -285,7 +285,7 @@ func FuzzRewrite(f *testing.F) {
 	})
 }
 
-// randomWords draws names from few segments, so that sources, mirrors and images often meet.
+// randomWords draws names from a small set of segments, so that sources, mirrors and images often collide.
 type randomWords struct{ *rand.Rand }
 
 func newRandomWords(a, b uint64) randomWords { return randomWords{rand.New(rand.NewPCG(a, b))} }
@@ -320,8 +320,8 @@ func (r randomWords) entry(i int) string {
 	return mirrorText(fmt.Sprint("e", i), source, quoted(mirror), more...)
 }
 
-// For any policy that loads: what is rewritten stays as it is, and two images that are not of one entry, and are not
-// the same image, never land on one name.
+// For any policy that loads: a rewritten image is not rewritten again, and two images that are not of one entry, and
+// are not the same image, never have the same mirror.
 func TestRewriteProperties(t *testing.T) {
 	r := newRandomWords(1, 2)
 	loaded, rewritten := 0, 0
@@ -383,7 +383,7 @@ func manyMirrors(n int) string {
 	return b.String()
 }
 
-// What an image costs must not depend on the number of mirrors.
+// The cost of an image must not depend on the number of mirrors.
 func BenchmarkRewritePod(b *testing.B) {
 	pod := imagePod("registry-0.example/a/b:1", "docker.io/library/nginx:1.25@"+digest256, "ghcr.io/other/app:1", "eu.gcr.io/a/b/c")
 	for _, n := range []int{10, 1_000, 10_000} {
@@ -401,7 +401,7 @@ func BenchmarkRewritePod(b *testing.B) {
 	}
 }
 
-// How long a policy takes to load is what a change of the ConfigMap costs.
+// The cost of compiling is that of a change of the ConfigMap.
 func BenchmarkCompileMirrors(b *testing.B) {
 	for _, n := range []int{10, 1_000, 10_000} {
 		b.Run(fmt.Sprint("mirrors=", n), func(b *testing.B) {
@@ -423,7 +423,7 @@ func BenchmarkCompileMirrors(b *testing.B) {
 	}
 }
 
-// Of entries that share a mirror the first is named for what stands there.
+// Of entries that share a mirror, images at it have the first one as their entry.
 func TestSharedMirror(t *testing.T) {
 	p := mustLoad(t, `
 mirrors:

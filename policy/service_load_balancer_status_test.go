@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Only what a request adds to the status counts, and who adds it.
+// Only what a request adds to the status counts, and the user who adds it.
 func TestLoadBalancerStatusWriters(t *testing.T) {
 	p := mustLoad(t, servicesRule(`loadBalancerStatus: {writers: {users: ["system:serviceaccount:kube-system:*"], groups: [net]}}`))
 	ip := func(ips ...string) *Service {
@@ -56,7 +56,7 @@ func TestLoadBalancerStatusWriters(t *testing.T) {
 	}
 }
 
-// Without any range or pattern nothing passes, and only what the list is about is judged by it.
+// With an empty list nothing passes, and each list applies to its own field only.
 func TestLoadBalancerStatusOfNothing(t *testing.T) {
 	svc := &Service{LoadBalancerIngress: []LoadBalancerIngress{{IP: "192.0.2.1"}, {Hostname: "a.example"}}}
 	for rule, want := range map[string]string{

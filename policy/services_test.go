@@ -10,12 +10,12 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// servicesRule is a policy of one services entry with the given fields, which stand in one line.
+// servicesRule is a policy of one services entry with the given fields, in one line.
 func servicesRule(fields string) string {
 	return "services:\n- name: r\n  mode: enforce\n  " + fields + "\n"
 }
 
-// serviceCase is a Service that a rule finds something to say of, or, with nothing wanted, one that passes.
+// serviceCase is a Service and the sentences about it; none if it passes.
 type serviceCase struct {
 	name string
 	rule string
@@ -119,7 +119,7 @@ func TestServicesEntryErrors(t *testing.T) {
 	})
 }
 
-// All blocks of a rule speak, in the order of its fields, and users and groups may match and exclude.
+// All blocks of a rule have findings, in the order of its fields, and users and groups may match and exclude.
 func TestServicesOrder(t *testing.T) {
 	p := mustLoad(t, `
 services:

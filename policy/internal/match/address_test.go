@@ -6,12 +6,12 @@ import (
 	"testing"
 )
 
-// The set must say of every range what a look at each of its addresses says.
+// The set covers a range if and only if its ranges contain each address of the range.
 func TestCIDRSetIsTheUnion(t *testing.T) {
 	const seed = 1 // any: the same each time, so that a failure can be repeated
 	random := rand.New(rand.NewPCG(seed, seed))
 	prefix := func() netip.Prefix {
-		// All within 10.0.0.0/24, so that ranges meet, nest and touch.
+		// All within 10.0.0.0/24, so that ranges overlap, nest and touch.
 		addr := netip.AddrFrom4([4]byte{10, 0, 0, byte(random.IntN(256))})
 		return netip.PrefixFrom(addr, 24+random.IntN(9)).Masked()
 	}

@@ -37,7 +37,7 @@ func TestGlobMatch(t *testing.T) {
 	}
 }
 
-// regexpOf says the same as a glob in another language.
+// regexpOf returns the regular expression of a glob.
 func regexpOf(g Glob) *regexp.Regexp {
 	parts := strings.Split(string(g), "*")
 	for i, part := range parts {
@@ -61,7 +61,7 @@ func words(alphabet string, n int) []string {
 	return all
 }
 
-func TestGlobIsTheRegexp(t *testing.T) {
+func TestGlobEqualsRegexp(t *testing.T) {
 	strs := words("ab", 6)
 	for _, g := range words("a*b", 5) {
 		re := regexpOf(Glob(g))
@@ -98,7 +98,7 @@ func TestGlobOverlaps(t *testing.T) {
 	}
 }
 
-// No pattern may take long, whatever a user writes.
+// No pattern takes exponential time.
 func TestGlobIsNotExponential(t *testing.T) {
 	g, s := Glob(strings.Repeat("a*", 2000)+"b"), strings.Repeat("a", 20_000)
 	if g.Match(s) {
@@ -127,7 +127,7 @@ func TestGlobRandom(t *testing.T) {
 	}
 }
 
-func TestMatchAny(t *testing.T) {
+func TestFirstGlob(t *testing.T) {
 	if g, ok := FirstGlob([]Glob{"x", "a*", "*"}, "ab"); !ok || g != "a*" {
 		t.Errorf("want the first that covers, got %q, %v", g, ok)
 	}

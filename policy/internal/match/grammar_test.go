@@ -11,7 +11,7 @@ import (
 	grammar "github.com/distribution/reference"
 )
 
-// A reference is what the grammar says it is, with its registry in the one spelling that names have.
+// A reference is parsed as the grammar parses it, with its registry in the one spelling of names.
 func FuzzReference(f *testing.F) {
 	for _, s := range append(plainReferences(), oddReferences()...) {
 		f.Add(s)
@@ -58,7 +58,7 @@ func readByGrammar(s string) (ref Reference, fault string) {
 	return Reference{named.Name(), strings.TrimPrefix(named.String(), named.Name())}, ""
 }
 
-// spelled is the one spelling of a registry that the grammar accepts, in other terms than normalRegistry has.
+// spelled returns the one spelling of a registry that the grammar accepts, by another algorithm than normalRegistry.
 func spelled(domain string) (normal, fault string) {
 	parts := regexp.MustCompile(`^(.*?)(?::([0-9]+))?$`).FindStringSubmatch(strings.ToLower(domain))
 	host, port := parts[1], parts[2]
@@ -93,7 +93,7 @@ func spelled(domain string) (normal, fault string) {
 	}
 }
 
-// Those that clusters are full of are known.
+// The usual references are accepted.
 func TestPlainReferences(t *testing.T) {
 	for _, s := range plainReferences() {
 		if _, err := ParseReference(s); err != nil {
@@ -102,7 +102,7 @@ func TestPlainReferences(t *testing.T) {
 	}
 }
 
-// oddReferences are the corners of the grammar.
+// oddReferences are corner cases of the grammar.
 func oddReferences() []string {
 	return []string{
 		"index.docker.io/nginx", "docker.io/nginx", "a.example/b__c", "A.example/b", "a.example:/b", "a.example:5a/b", "x:1/y",
@@ -129,7 +129,7 @@ func plainReferences() []string {
 	}
 }
 
-// BenchmarkReference is the cost of reading one image: what is odd must not cost much more a byte than what is not.
+// The cost of parsing one image: odd ones must not cost much more a byte than usual ones.
 func BenchmarkReference(b *testing.B) {
 	for name, image := range map[string]string{
 		"plain":      "registry.k8s.io/kube-state-metrics/kube-state-metrics:v2.13.0",

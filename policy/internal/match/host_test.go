@@ -29,7 +29,7 @@ func TestParseHost(t *testing.T) {
 	}
 }
 
-// TestHostSet compares the look-ups with the definition, tried on every host of a small world.
+// The look-ups agree with the definition of a pattern, on every host of a small world.
 func TestHostSet(t *testing.T) {
 	hosts, patterns := smallWorld()
 	rng := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // reproducible on purpose
@@ -79,7 +79,7 @@ func smallWorld() (hosts []string, patterns []HostPattern) {
 	return hosts, patterns
 }
 
-// relate says whether c covers all, or some, of the hosts that p stands for.
+// relate reports whether c covers all, or some, of the hosts that p stands for.
 func relate(c, p HostPattern, hosts []string) (all, some bool) {
 	all = true
 	for _, h := range hosts {
@@ -91,7 +91,7 @@ func relate(c, p HostPattern, hosts []string) (all, some bool) {
 	return all, some
 }
 
-// standsFor is the definition of a pattern.
+// standsFor reports whether a host is one of those of a pattern, by its definition.
 func standsFor(p HostPattern, host string) bool {
 	below, isBelow := strings.CutSuffix(host, "."+p.Name)
 	switch p.Depth {
@@ -103,7 +103,7 @@ func standsFor(p HostPattern, host string) bool {
 	return host == p.Name
 }
 
-func TestHostSetEndlessName(t *testing.T) {
+func TestHostSetLongName(t *testing.T) {
 	longest := strings.Repeat("z.", 126) + "z" // 253 characters: as long as the name in a pattern can be
 	set := NewHostSet([]HostPattern{ParseHost("**.example.com"), ParseHost("**." + longest)})
 	for host, want := range map[string]bool{

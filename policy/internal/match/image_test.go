@@ -10,7 +10,7 @@ func TestImagePattern(t *testing.T) {
 	}{
 		{"ghcr.io", app, true},
 		{"ghcr.io", "ghcr.io.evil/acme/app", false},
-		{"ghcr.io", "ghcr.io:443/acme/app", true}, // it is asked at this port
+		{"ghcr.io", "ghcr.io:443/acme/app", true}, // the default port
 		{"ghcr.io", "ghcr.io:0443/acme/app", true},
 		{"ghcr.io", "ghcr.io:8443/acme/app", false}, // the port is part of the host
 		{"ghcr.io:443/acme/app:1", app + ":1", true},

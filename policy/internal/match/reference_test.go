@@ -173,7 +173,7 @@ func TestWildcards(t *testing.T) {
 	}
 }
 
-// Lookups that go no deeper than they need find what others do.
+// Look-ups that begin no deeper than they need have the same results.
 func TestUpTo(t *testing.T) {
 	for _, test := range []struct{ name, slash, dot string }{
 		{"a", "a", "a"}, {"a/b.c.d/e/f", "a/b.c.d", "c.d/e/f"}, {"a.b.c", "a.b.c", "b.c"}, {"a/b", "a/b", "a/b"}, {"", "", ""}, {"a.b/c/d", "a.b/c", "a.b/c/d"},

@@ -14,15 +14,15 @@ import (
 // Document is one YAML document of a file, not decoded yet.
 type Document struct{ root *yaml.Node }
 
-// Decoder decodes files, within limits that hold for all of them together, and collects what is wrong.
+// Decoder decodes files, within limits for all of them together, and collects errors.
 type Decoder struct {
 	ctx     context.Context
 	limits  Limits
 	errs    Collector
 	over    bool  // a limit is exceeded
-	stopped error // why the context is done
+	stopped error // the cause of the context that is done
 
-	values, elements, texts, cost int // of the limits, so far
+	values, elements, texts, cost int // counted so far, for the limits
 
 	file string
 	path []segment // of the value that is being decoded
@@ -41,29 +41,29 @@ func NewDecoder(ctx context.Context, limits Limits) *Decoder {
 	return &Decoder{ctx: ctx, limits: limits}
 }
 
-// Decode fills the struct that into points to and tells whether nothing was wrong.
+// Decode fills the struct that into points to and reports whether there was no error.
 func (d *Decoder) Decode(doc Document, into any) bool {
 	before := d.errs.Len()
 	d.value(doc.root, reflect.ValueOf(into).Elem())
 	return d.errs.Len() == before && !d.Stopped()
 }
 
-// Errors collects what is wrong.
+// Errors returns the collector of errors.
 func (d *Decoder) Errors() *Collector { return &d.errs }
 
-// Stopped says whether there is no use in going on: a limit is exceeded, or the context is done.
+// Stopped reports whether decoding has ended: a limit is exceeded, or the context is done.
 func (d *Decoder) Stopped() bool { return d.over || d.stopped != nil }
 
-// Err says why the Decoder was stopped by its context; nil when it was not.
+// Err returns the cause of the context that stopped the Decoder; nil when it did not.
 func (d *Decoder) Err() error { return d.stopped }
 
-// exceed files that a limit is exceeded.
+// exceed files an error about an exceeded limit.
 func (d *Decoder) exceed(p Pos, limit limitError) {
 	d.over = true
 	d.errs.Errorf(p, "%s", limit)
 }
 
-// maxPath bounds the bytes of the path of a field, which a file can make long only by fields that there are not.
+// maxPath bounds the bytes of the path of a field, which is long only for unknown fields.
 const maxPath = 256
 
 func (d *Decoder) pos(n *yaml.Node) Pos {
@@ -88,7 +88,7 @@ func (d *Decoder) fail(n *yaml.Node, format string, args ...any) {
 	}
 }
 
-// at decodes something below the value that is being decoded.
+// at decodes a value below the one that is being decoded.
 func (d *Decoder) at(s segment, decode func()) {
 	d.path = append(d.path, s)
 	decode()

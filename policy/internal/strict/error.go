@@ -10,22 +10,22 @@ import (
 	"github.com/evergate/evergate/internal/text"
 )
 
-// Pos is a place in a file. Lines and columns count from 1.
+// Pos is a position in a file. Lines and columns count from 1.
 type Pos struct {
 	File         string
 	Line, Column int
 	Path         string // the field, as in ingresses[0].hosts.allowed; empty for the document
 }
 
-// Errorf makes an error that points at p.
+// Errorf returns an error at p.
 func (p Pos) Errorf(format string, args ...any) Error {
 	return Error{Pos: p, Msg: text.Truncate(fmt.Sprintf(format, args...), maxMsg)}
 }
 
-// maxMsg bounds the bytes of one error. A sentence of ours that shows what a file holds has a few hundred.
+// maxMsg bounds the bytes of one error. The longest sentences that show a value have some hundreds.
 const maxMsg = 1024
 
-// String is file:line:column, as compilers write it.
+// String returns file:line:column, as compilers write it.
 func (p Pos) String() string {
 	if p.Line == 0 {
 		return p.File
@@ -33,11 +33,11 @@ func (p Pos) String() string {
 	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
 }
 
-// Error is one thing that is wrong in a file.
+// Error is one mistake in a file.
 type Error struct {
 	Pos
 	Msg  string
-	more int // for how many it stands that are not told
+	more int // how many other errors it stands for
 }
 
 func (e Error) Error() string {
@@ -50,11 +50,11 @@ func (e Error) Error() string {
 	return e.Pos.String() + ": " + e.Path + ": " + e.Msg
 }
 
-// Errors is what is wrong in files, so that a user fixes all of it in one go. It is never longer than MaxErrors; then
-// the last one tells how many more there are.
+// Errors is the mistakes in files, all together, so that a user fixes them in one go. It is never longer than
+// MaxErrors: of a truncated list the last one says how many more there are.
 type Errors []Error
 
-// MaxErrors is how many errors are kept. An operator fixes no more at a time.
+// MaxErrors is how many errors are kept: more than an operator fixes at a time.
 const MaxErrors = 100
 
 func (es Errors) Error() string {
@@ -65,7 +65,7 @@ func (es Errors) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Total returns how many errors there are, those that are not told among them.
+// Total returns how many errors there are, including those that are only counted.
 func (es Errors) Total() int {
 	n := 0
 	for _, e := range es {
@@ -81,8 +81,8 @@ type Collector struct {
 	more int
 }
 
-// TryAdd counts an error and reports whether there is room for it. If there is, the caller must Add it: so that what is
-// not shown need not be formatted.
+// TryAdd counts an error and reports whether there is room for it, so that callers format only what is shown. If there
+// is room, the caller must Add the error.
 func (c *Collector) TryAdd() bool {
 	if len(c.kept) < MaxErrors {
 		return true
@@ -94,7 +94,7 @@ func (c *Collector) TryAdd() bool {
 // Add keeps an error that TryAdd had room for.
 func (c *Collector) Add(e Error) { c.kept = append(c.kept, e) }
 
-// Errorf adds an error that points at p.
+// Errorf adds an error at p.
 func (c *Collector) Errorf(p Pos, format string, args ...any) {
 	if c.TryAdd() {
 		c.Add(p.Errorf(format, args...))
@@ -104,8 +104,8 @@ func (c *Collector) Errorf(p Pos, format string, args ...any) {
 // Len returns how many errors there were.
 func (c *Collector) Len() int { return len(c.kept) + c.more }
 
-// Errors returns what was kept, in the order of files, lines and columns, and how many more there were; nil when there
-// was none.
+// Errors returns the kept errors, in the order of files, lines and columns, and how many more there were; nil when
+// there was none.
 func (c *Collector) Errors() Errors {
 	es := slices.Clone(c.kept)
 	slices.SortStableFunc(es, func(a, b Error) int {
@@ -117,7 +117,7 @@ func (c *Collector) Errors() Errors {
 	return es
 }
 
-// FieldError is returned by a Validate method to point at a field of its struct.
+// FieldError is an error of a Validate method about a field of its struct.
 type FieldError struct {
 	Field string // the field's name in the file
 	Msg   string
@@ -125,18 +125,18 @@ type FieldError struct {
 
 func (e FieldError) Error() string { return e.Msg }
 
-// Fieldf makes a FieldError.
+// Fieldf returns a FieldError.
 func Fieldf(field, format string, args ...any) error {
 	return FieldError{field, fmt.Sprintf(format, args...)}
 }
 
-// Faults collects what a Validate method finds, as a Collector collects errors. Its zero value is ready to use.
+// Faults collects the errors of a Validate method, as a Collector does. Its zero value is ready to use.
 type Faults struct {
 	kept []error
 	more int
 }
 
-// Add adds what may be nil, a FieldError, another error, or several joined.
+// Add adds an error: nil, a FieldError, another one, or several joined.
 func (f *Faults) Add(err error) {
 	switch {
 	case err == nil:
@@ -167,7 +167,7 @@ func (f *Faults) Err() error {
 	return errors.Join(append(f.kept, moreFaults(f.more))...)
 }
 
-// moreFaults is how many faults are not told.
+// moreFaults is how many faults are not kept.
 type moreFaults int
 
 func (n moreFaults) Error() string { return fmt.Sprintf("and %d more", int(n)) }

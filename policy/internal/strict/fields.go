@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// fields are what a struct takes from a file, those of embedded structs among them.
+// fields is the fields of a struct that a file can have, including those of embedded structs.
 type fields struct {
 	names  []string // in the order of the struct, for messages
 	byName map[string]field
@@ -40,12 +40,12 @@ func (fs *fields) add(v reflect.Value, pos func() Pos) {
 	}
 }
 
-// suggest ends the sentence about an unknown field with the nearest known one, or with all of them.
+// suggest returns the end of the sentence about an unknown field: the nearest known one, or all of them.
 func suggest(unknown string, known []string) string {
 	best, distance := "", 1+len(unknown)/3
 	for _, name := range known {
 		if len(unknown) > 2*len(name)+1 {
-			continue // as far away as it is long: to compare takes the one length times the other
+			continue // the distance is at least its length, and comparing costs the product of the lengths
 		}
 		if d := editDistance(strings.ToLower(unknown), strings.ToLower(name)); d <= distance && (best == "" || d < distance) {
 			best, distance = name, d
@@ -57,7 +57,7 @@ func suggest(unknown string, known []string) string {
 	return "; known here: " + strings.Join(known, ", ")
 }
 
-// editDistance is Levenshtein's: how many letters to insert, delete or exchange.
+// editDistance returns the Levenshtein distance: how many bytes to insert, delete or replace.
 func editDistance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

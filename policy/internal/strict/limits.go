@@ -11,10 +11,10 @@ import (
 	"github.com/evergate/evergate/internal/text"
 )
 
-// Limits bound what a Decoder takes on. Each is for all files together, and an error names the one that is exceeded.
+// Limits bound the cost of a Decoder. Each applies to all files together, and an error names the one that is exceeded.
 type Limits struct {
-	Values  int // of YAML: scalars, lists and mappings, counted by what stands between them
-	Entries int // elements of the lists that a document has
+	Values  int // of YAML: scalars, lists and mappings, counted by their separators
+	Entries int // elements of the lists of documents
 	Texts   int // elements of lists that are encoding.TextUnmarshalers
 	Cost    int // of those that are Costly
 }
@@ -23,17 +23,17 @@ type Limits struct {
 // alternatives; all others are names.
 const MaxText = 4096
 
-// maxDirectives is how many lines of a file can begin with a percent sign. The parser looks at each directive of a
-// document for each new one.
+// maxDirectives is how many lines of a file can begin with a percent sign. For each directive the parser compares all
+// earlier ones of the document.
 const maxDirectives = 100
 
-// Costly is a text that takes more to decode, or to keep, than its length says.
+// Costly is a text whose cost of decoding or keeping is not bounded by its length.
 type Costly interface {
-	// Cost returns how much a text takes. It need not be one that can be decoded.
+	// Cost returns the cost of a text, which may be invalid.
 	Cost(text []byte) int
 }
 
-// limitError says which limit a file exceeds. Nothing after it is looked at.
+// limitError is the error of a file that exceeds a limit. Decoding ends there.
 type limitError string
 
 func (e limitError) Error() string { return string(e) }
@@ -42,15 +42,15 @@ func tooMany(n int, what string) limitError {
 	return limitError("the policy has more than " + text.Thousands(n) + " " + what + ", which is the limit")
 }
 
-// meter is what a file is parsed from. It ends the parser when the context is done or when more values begin than there
-// can be. It gives out a line at a time, so that what was given out last is where the parser is.
+// meter is the reader that a file is parsed from. It ends parsing when the context is done or when the file has too
+// many values. Each Read returns at most a line, so that the last one is the parser's position.
 type meter struct {
 	ctx    context.Context
 	data   []byte
-	given  int // bytes that were given out
+	given  int // bytes that Read has returned
 	values *int
 	limits *Limits
-	err    error // why the parser was ended
+	err    error // why parsing was ended
 	bol    bool  // at the beginning of a line
 
 	directives int
@@ -80,8 +80,8 @@ func (m *meter) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// count counts the values of which the byte at i may be the beginning or the end. Of what a parser makes values of, it
-// sees all; in comments and quotes it sees some that are none.
+// count counts the values that the byte at i may begin or end. It counts all values, and in comments and quotes also
+// some bytes that belong to none.
 func (m *meter) count(i int) {
 	begins := m.bol
 	m.bol = false
@@ -113,12 +113,12 @@ func (m *meter) count(i int) {
 	}
 }
 
-// wordByte says whether a byte, after a colon or a hyphen, makes it part of a word: of registry:5000, or of a-b.
+// wordByte reports whether a byte after a colon or a hyphen makes that part of a word: of registry:5000, or of a-b.
 func wordByte(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '/' || c >= 0x80
 }
 
-// affords says whether a text is within the limits.
+// affords counts a text and reports whether it is within the limits.
 func (d *Decoder) affords(n *yaml.Node, u encoding.TextUnmarshaler) bool {
 	if len(n.Value) > MaxText {
 		d.fail(n, "it has %s bytes, at most %s are read", text.Thousands(len(n.Value)), text.Thousands(MaxText))

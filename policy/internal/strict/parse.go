@@ -14,8 +14,8 @@ import (
 	"github.com/evergate/evergate/internal/text"
 )
 
-// Documents yields the YAML documents of a file, one after the other, so that only one is held at a time. Those that
-// are empty or hold only comments are left out.
+// Documents yields the YAML documents of a file, one after the other, so that only one is in memory at a time. It skips
+// those that are empty or have only comments.
 func (d *Decoder) Documents(file string, data []byte) func(yield func(Document) bool) {
 	return func(yield func(Document) bool) {
 		if d.Stopped() {
@@ -49,7 +49,7 @@ func next(dec *yaml.Decoder) (*yaml.Node, error) {
 	return n.Content[0], nil
 }
 
-// notYAML files why a file was not parsed to its end.
+// notYAML files an error about a file that was not parsed to its end.
 func (d *Decoder) notYAML(m *meter, err error) {
 	limit, exceeded := errors.AsType[limitError](m.err)
 	switch {
@@ -62,12 +62,12 @@ func (d *Decoder) notYAML(m *meter, err error) {
 	}
 }
 
-// lineAt returns the line that a byte stands in.
+// lineAt returns the line of the byte at an offset.
 func lineAt(data []byte, i int) int { return 1 + bytes.Count(data[:i], []byte("\n")) }
 
 var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?(?s:(.*))$`)
 
-// syntaxError takes the line number out of the parser's text, to print it as every other error has it.
+// syntaxError splits the parser's text into line number and reason, so that the error has the form of all others.
 func syntaxError(file string, m *meter, err error) Error {
 	match := yamlLine.FindStringSubmatch(err.Error())
 	if match == nil {
@@ -80,8 +80,7 @@ func syntaxError(file string, m *meter, err error) Error {
 	return Pos{File: file, Line: line, Column: 1}.Errorf("not valid YAML: %s", text.Printable(match[2], maxMsg/2))
 }
 
-// lineOf finds the line of an error that does not name it, as those of characters, of unknown anchors and of the first
-// line do not.
+// lineOf returns the line of an error that has none: those about characters, unknown anchors and the first line.
 func (m *meter) lineOf(msg string) int {
 	if name, ok := strings.CutPrefix(msg, "unknown anchor '"); ok {
 		name, _, _ = strings.Cut(name, "'")
@@ -90,7 +89,7 @@ func (m *meter) lineOf(msg string) int {
 		}
 	}
 	if strings.Contains(msg, "UTF-8") || strings.Contains(msg, "control characters") {
-		return lineAt(m.data, max(0, m.given-1)) // it is met when its line is given out
+		return lineAt(m.data, max(0, m.given-1)) // the parser finds it when it reads the line
 	}
 	return 1
 }

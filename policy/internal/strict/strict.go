@@ -1,12 +1,12 @@
-// Package strict decodes YAML into Go structs and accepts nothing that it does not understand: an unknown or repeated
+// Package strict decodes YAML into Go structs and accepts only what it knows: an unknown or repeated
 // field, a null, an alias or a value of the wrong type is an error that names file, line, column and field, and, for
 // a misspelt field, the nearest one that exists.
 //
 // Struct fields are named by their yaml tag; "required" after the name makes a field mandatory; an embedded struct
 // shares the fields of the one around it. A pointer or slice stays nil when its field is absent, and an empty list
-// in the file becomes an empty slice, so that the two can be told apart. Scalars with rules of their own implement
+// in the file becomes an empty slice, so that the two can be distinguished. Scalars with rules of their own implement
 // encoding.TextUnmarshaler; a struct with rules between its fields implements Validator; a field of type Pos is
-// filled with the place where its struct begins.
+// filled with the position where its struct begins.
 package strict
 
 import (
@@ -61,7 +61,7 @@ func (d *Decoder) value(n *yaml.Node, v reflect.Value) {
 	}
 }
 
-// text lets u speak first: what would be wrong in quotes too hears what would be right, not to be quoted.
+// text decodes a text. The error of u comes first: a value that is wrong in quotes too needs no advice to quote it.
 func (d *Decoder) text(n *yaml.Node, u encoding.TextUnmarshaler) {
 	if n.Kind == yaml.ScalarNode {
 		if !d.affords(n, u) {
@@ -100,7 +100,7 @@ func (d *Decoder) scalar(n *yaml.Node, v reflect.Value) {
 	}
 }
 
-// boolean checks the word too: a tag can call any word a boolean.
+// boolean checks the word too, since a tag can declare any word to be a boolean.
 func (d *Decoder) boolean(n *yaml.Node, v reflect.Value) {
 	switch strings.ToLower(n.Value) {
 	case "true", "false":
@@ -160,7 +160,7 @@ func (d *Decoder) structure(n *yaml.Node, v reflect.Value) {
 	}
 }
 
-// validation files what a Validate method found under the fields that it names.
+// validation files the errors of a Validate method, each at its field.
 func (d *Decoder) validation(n *yaml.Node, seen map[string]*yaml.Node, err error) {
 	var joined interface{ Unwrap() []error }
 	var field FieldError
@@ -180,7 +180,7 @@ func (d *Decoder) validation(n *yaml.Node, seen map[string]*yaml.Node, err error
 	}
 }
 
-// entries yields the pairs of a mapping and refuses keys that stand twice or are not strings.
+// entries yields the pairs of a mapping and refuses keys that are repeated or are not strings.
 func (d *Decoder) entries(n *yaml.Node) func(yield func(key, value *yaml.Node) bool) {
 	return func(yield func(key, value *yaml.Node) bool) {
 		first := map[string]int{}

@@ -61,7 +61,7 @@ func decodeWithin(t *testing.T, limits Limits, text string) (v thing, err error)
 	for doc := range d.Documents("a.yaml", []byte(text)) {
 		n++
 		if before := d.errs.Len(); d.Decode(doc, &v) != (d.errs.Len() == before && !d.Stopped()) {
-			t.Error("Decode does not tell whether something was wrong")
+			t.Error("Decode does not report whether there was an error")
 		}
 	}
 	if errs := d.Errors().Errors(); errs != nil {
@@ -98,7 +98,7 @@ limits: {min: 1, max: 3}
 	}
 }
 
-// Each text is wrong in the ways that its sentences tell, and all of them are told at once.
+// Each text has the mistakes of its sentences, all reported together.
 func TestDecodeErrors(t *testing.T) {
 	for name, test := range map[string]struct{ text, want string }{
 		"misspelt":          {"name: n\ncolor: red", `a.yaml:2:1: color: unknown field; did you mean colour?`},
@@ -171,7 +171,8 @@ func TestErrorsAreSorted(t *testing.T) {
 	}
 }
 
-// The parser looks at each directive for each new one, so there are few. A percent sign elsewhere is none.
+// The parser compares each directive with all earlier ones, so their number is limited. A percent sign elsewhere is
+// none.
 func TestDirectives(t *testing.T) {
 	directives := func(n int) string {
 		var b strings.Builder
@@ -208,8 +209,8 @@ func TestLimitStops(t *testing.T) {
 	}
 }
 
-// Of what is wrong a hundred are told and the others counted, and each is short.
-func TestErrorsAreFew(t *testing.T) {
+// A hundred mistakes are reported and the others counted, and each is short.
+func TestErrorsAreTruncated(t *testing.T) {
 	var faults Faults
 	for range 150 {
 		faults.Add(errors.New("a"))
@@ -218,7 +219,7 @@ func TestErrorsAreFew(t *testing.T) {
 	d := NewDecoder(t.Context(), wide)
 	d.validation(&yaml.Node{}, nil, faults.Err())
 	if kept := len(faults.kept); kept != 100 || d.Errors().Len() != 300 || d.Errors().Errors().Total() != 300 {
-		t.Errorf("%d faults are kept, %d are told of", kept, d.Errors().Len())
+		t.Errorf("%d faults are kept, %d are counted", kept, d.Errors().Len())
 	}
 	for range 300 {
 		faults.Fieldf("name", "b")
