@@ -12,7 +12,7 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// Each testdata/load/*.bad.yaml is a policy that does not load. What is said of it stands in the file, a line each
+// Each testdata/load/*.bad.yaml is a policy that does not load. Its errors are in the file, one a line
 // after "# want: " and at the end, where it moves no line number. A case is added by adding a file.
 func TestLoadErrors(t *testing.T) {
 	for _, path := range testdata(t, "load/*.bad.yaml") {

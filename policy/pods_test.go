@@ -201,9 +201,9 @@ func TestPodsNameWithCommonPrefix(t *testing.T) {
 	}
 }
 
-// Every directory of testdata/pods holds a policy.yaml and Pods that it judges, after they have been rewritten. What
-// it says of one stands at the top of the manifest, a line each after "# want: ", and what becomes of its images
-// after "# image: ". A case is added by adding a file.
+// Every directory of testdata/pods has a policy.yaml and Pods that it judges, after they have been rewritten. The
+// sentences about a Pod are at the top of its manifest, one a line after "# want: ", and the outcomes of its images after
+// "# image: ". A new file is a new case.
 func TestPodManifests(t *testing.T) {
 	for _, path := range testdata(t, "pods/*/*.yaml") {
 		if filepath.Base(path) != "policy.yaml" {
@@ -212,8 +212,8 @@ func TestPodManifests(t *testing.T) {
 	}
 }
 
-// Every file of testdata/mirrors/refused is a policy that is not loaded; why stands at its top, a line each after
-// "# want: ". The others are Pods and a policy.yaml as in testdata/pods, to show what becomes of images.
+// Every file of testdata/mirrors/refused is a policy that does not load, with its errors at the top, one a line after
+// "# want: ". The others are Pods and a policy.yaml as in testdata/pods, for the outcomes of images.
 func TestMirrorManifests(t *testing.T) {
 	for _, path := range testdata(t, "mirrors/*/*.yaml") {
 		t.Run(strings.TrimPrefix(path, "testdata/mirrors/"), func(t *testing.T) {

@@ -36,7 +36,7 @@ func testServices(t *testing.T, cases []serviceCase) {
 	}
 }
 
-// Each text is one line of a rule; the error stands without file and line, which is 5:3 and what follows.
+// Each text is one line of a rule; its error is without file and line, which are the same for all.
 func testServicesErrors(t *testing.T, cases map[string]string) {
 	t.Helper()
 	for rule, want := range cases {
@@ -53,8 +53,8 @@ func testServicesErrors(t *testing.T, cases map[string]string) {
 	}
 }
 
-// Every directory of testdata/services holds a policy.yaml and manifests that it judges. What it says of one stands at
-// the top of the manifest, a line each after "# want: ". A case is added by adding a file.
+// Every directory of testdata/services has a policy.yaml and manifests that it judges. The sentences about one are at the
+// top of the manifest, one a line after "# want: ". A new file is a new case.
 func TestServiceManifests(t *testing.T) {
 	for _, path := range testdata(t, "services/*/*.yaml") {
 		if filepath.Base(path) == "policy.yaml" {
