@@ -4,16 +4,23 @@
 //
 // # Order of reading
 //
-// [Load] decodes files into entries, strictly, and compiles them into a [Policy]. [Policy.RewritePod] returns the
-// mirrors of the images of a Pod; [Policy.JudgePod], [Policy.JudgeIngress] and [Policy.JudgeService] return the
-// findings of the other entries.
+//	files → Load → Policy → RewritePod                           → outcomes of images
+//	                      → JudgePod, JudgeIngress, JudgeService → findings
 //
-//	load.go      files → entries → Policy                    limits.go    what a policy file may cost
-//	entry.go     name, mode and message of an entry          selector.go  match and exclude of an entry
-//	object.go    what is judged: Pod, Ingress, Service       effort.go    what judging an object may cost
-//	judge.go     rules, checks, evaluating them              index.go     the rules that can match a namespace
-//	finding.go   findings, and the ratchet: an update answers only for introduced findings
-//	rewrite.go   RewritePod: the outcome of each image
+// [Load] decodes files strictly into entries, and compiles the entries into a [Policy]. [Policy.RewritePod] returns the
+// mirrors of the images of a Pod. [Policy.JudgePod], [Policy.JudgeIngress] and [Policy.JudgeService] return the findings
+// of the other entries.
+//
+//	load.go      files → entries → Policy
+//	limits.go    what a policy file may cost
+//	entry.go     name, mode and message of an entry
+//	selector.go  match and exclude of an entry
+//	object.go    what is judged: Pod, Ingress, Service
+//	judge.go     rules and checks, and evaluating them
+//	index.go     the rules that can match a namespace
+//	finding.go   findings, and the ratchet: only introduced findings deny an update
+//	effort.go    what judging an object may cost
+//	rewrite.go   the outcome of each image of a Pod
 //
 // # Blocks of a policy file
 //

@@ -5,13 +5,16 @@
 // quote the text, truncated, and say what to write instead. Values of objects are parsed by functions such as ParseHost
 // and ParseReference, which bound their cost and the length of their errors, since a tenant chooses the value.
 //
-//	glob.go      text with *                                  namespaces, users, annotation keys, tags
-//	host.go      host names and wildcards; host_set.go        many of them, looked up together
-//	address.go   IP addresses, address ranges and their union
-//	reference.go image references as container runtimes read them; malformed.go: why a text is none
-//	registry.go  the one spelling of a registry; place.go     registries and paths as policies name them, wildcards
-//	image.go     patterns for images, many of them, looked up together
-//	regex.go     regular expressions that cover a whole value
+//	glob.go       text with *: namespaces, users, annotation keys, tags
+//	host.go       host names and wildcards
+//	host_set.go   many of them, looked up together
+//	address.go    IP addresses, address ranges and their union
+//	reference.go  image references as container runtimes read them
+//	malformed.go  why a text is not an image reference
+//	registry.go   the one spelling of a registry
+//	place.go      registries and paths as policies name them, wildcards
+//	image.go      patterns for images, looked up together
+//	regex.go      regular expressions that match a whole value
 //
 // A look-up in a set costs as many steps as its documentation says, however many patterns the set has. A step is about
 // what comparing a short value with one pattern costs: 20 to 40 ns. This package counts none: methods such as
