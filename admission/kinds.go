@@ -9,6 +9,8 @@ import (
 type kind[T any] struct {
 	name    string // Pod
 	objects review.Objects[T]
+	// subresources are those whose reviews are judged too.
+	subresources []string
 	// mutate decides what is changed in an object before it is judged; nil for a kind that is never changed.
 	mutate decide[T]
 	// mutated returns an object as it is after that.
@@ -25,7 +27,8 @@ type kind[T any] struct {
 
 func pods() kind[policy.Pod] {
 	return kind[policy.Pod]{
-		name: "Pod", objects: review.Pods(), mutate: rewritePod, mutated: rewritten,
+		name: "Pod", objects: review.Pods(), subresources: []string{"ephemeralcontainers"},
+		mutate: rewritePod, mutated: rewritten,
 		judge: (*policy.Policy).JudgePod, explain: (*policy.Policy).ExplainPod,
 		strictest: func(m policy.Modes) policy.Mode { return m.Pods },
 		selfProbe: `"spec": {"containers": [{"name": "app", "image": "source.selfprobe.invalid/app:1"}]}`,
@@ -34,7 +37,7 @@ func pods() kind[policy.Pod] {
 
 func ingresses() kind[policy.Ingress] {
 	return kind[policy.Ingress]{
-		name: "Ingress", objects: review.Ingresses(),
+		name: "Ingress", objects: review.Ingresses(), subresources: []string{"status"},
 		judge: (*policy.Policy).JudgeIngress, explain: (*policy.Policy).ExplainIngress,
 		strictest: func(m policy.Modes) policy.Mode { return m.Ingresses },
 		selfProbe: `"spec": {"rules": [{"host": "denied.selfprobe.invalid"}]}`,
@@ -43,7 +46,7 @@ func ingresses() kind[policy.Ingress] {
 
 func services() kind[policy.Service] {
 	return kind[policy.Service]{
-		name: "Service", objects: review.Services(),
+		name: "Service", objects: review.Services(), subresources: []string{"status"},
 		judge: (*policy.Policy).JudgeService, explain: (*policy.Policy).ExplainService,
 		strictest: func(m policy.Modes) policy.Mode { return m.Services },
 		selfProbe: `"spec": {"type": "NodePort"}`,

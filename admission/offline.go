@@ -9,6 +9,8 @@ import (
 type Kind struct {
 	Name     string // Pod
 	Resource review.Resource
+	// Subresources are those of Resource whose reviews are judged too.
+	Subresources []string
 	// Object decides about an object, as JSON, that is created, or updated where old is not nil.
 	Object func(ask Question, a policy.Attributes, object, old []byte) (*Answer, error)
 	// Review decides a review as an API server has sent it.
@@ -38,7 +40,7 @@ func Kinds() []Kind { return []Kind{pods().offline(), ingresses().offline(), ser
 
 func (k kind[T]) offline() Kind {
 	return Kind{
-		Name: k.name, Resource: k.objects.Resource,
+		Name: k.name, Resource: k.objects.Resource, Subresources: k.subresources,
 		Object: func(ask Question, a policy.Attributes, object, old []byte) (*Answer, error) {
 			a.Resource = k.objects.Resource.Name
 			r := &review.Request[T]{Attributes: a}

@@ -70,21 +70,17 @@ func loadPolicy(path string) (*policy.Policy, error) {
 // counted tells what is in force: "3 mirrors, 1 pods rule".
 func counted(c policy.Counts) string {
 	var parts []string
-	for _, kind := range []struct {
-		n         int
-		one, many string
-	}{
-		{c.Mirrors, "mirror", "mirrors"},
-		{c.Pods, "pods rule", "pods rules"},
-		{c.Ingresses, "ingresses rule", "ingresses rules"},
-		{c.Services, "services rule", "services rules"},
-	} {
-		switch kind.n {
+	for kind, n := range c.All() {
+		rules := kind + " rules"
+		if kind == "mirrors" {
+			rules = kind
+		}
+		switch n {
 		case 0:
 		case 1:
-			parts = append(parts, "1 "+kind.one)
+			parts = append(parts, "1 "+strings.TrimSuffix(rules, "s"))
 		default:
-			parts = append(parts, strconv.Itoa(kind.n)+" "+kind.many)
+			parts = append(parts, strconv.Itoa(n)+" "+rules)
 		}
 	}
 	if len(parts) == 0 {

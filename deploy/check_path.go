@@ -1,21 +1,20 @@
 package deploy
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // hookPath: webhooks call a path that Evergate serves, of their own kind.
 func hookPath() check {
-	mutating := []string{pathMutatePods, pathMutatePodsAgain}
-	validating := []string{
-		pathValidatePods, pathValidateIngresses, pathValidateServices, pathValidateServiceStatus, pathValidatePolicy,
-	}
+	mutating, validating := servedPaths(true), servedPaths(false)
 	return check{
 		id: "path", severity: Error,
 		finds: "a webhook that calls a path which Evergate does not serve, or no Service",
 		why: "every call fails with 404: failing closed, everything that it matches is refused; failing open, " +
 			"nothing is checked",
-		fix: "set clientConfig.service.path to one of /mutate/pods, /mutate/pods/again (mutating), " +
-			"/validate/pods, /validate/ingresses, /validate/services, /validate/services/status, /validate/policy " +
-			"(validating)",
+		fix: "set clientConfig.service.path to one of " + strings.Join(mutating, ", ") + " (mutating), " +
+			strings.Join(validating, ", ") + " (validating)",
 		run: func(c *cluster, r *reporter) {
 			for _, h := range c.hooks {
 				served := validating

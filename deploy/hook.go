@@ -6,18 +6,28 @@ import (
 	"strings"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
+
+	"github.com/evergate/evergate/admission"
+	"github.com/evergate/evergate/review"
 )
 
-// The paths that Evergate serves reviews on.
+// The paths of webhooks about which a check says more than that they are served.
 const (
-	pathMutatePods            = "/mutate/pods"
 	pathMutatePodsAgain       = "/mutate/pods/again"
-	pathValidatePods          = "/validate/pods"
-	pathValidateIngresses     = "/validate/ingresses"
-	pathValidateServices      = "/validate/services"
 	pathValidateServiceStatus = "/validate/services/status"
 	pathValidatePolicy        = "/validate/policy"
 )
+
+// servedPaths returns the paths that Evergate serves, of mutating or of validating webhooks.
+func servedPaths(mutating bool) []string {
+	var paths []string
+	for _, w := range admission.Webhooks() {
+		if w.Mutates == mutating {
+			paths = append(paths, w.Path)
+		}
+	}
+	return paths
+}
 
 // hook is one webhook of a configuration. Validating webhooks have the fields of mutating ones but for
 // reinvocationPolicy, which stays nil.
@@ -141,11 +151,19 @@ func unlessConditions(h *hook) string {
 // judged lists the resources that Evergate judges. Deletions are not judged, nor subresources that hold neither image
 // nor annotation.
 func judged() []string {
-	return []string{
-		"pods", "pods/ephemeralcontainers",
-		"ingresses.networking.k8s.io", "ingresses/status.networking.k8s.io",
-		"services", "services/status",
+	var all []string
+	for _, k := range admission.Kinds() {
+		all = append(all, groupResource(k.Resource, ""))
+		for _, subresource := range k.Subresources {
+			all = append(all, groupResource(k.Resource, "/"+subresource))
+		}
 	}
+	return all
+}
+
+// groupResource writes a resource as kubectl does, without its version: ingresses/status.networking.k8s.io.
+func groupResource(r review.Resource, subresource string) string {
+	return strings.TrimSuffix(r.Name+subresource+"."+r.Group, ".")
 }
 
 // matchesMore reports whether operations are named that are never judged.

@@ -1,10 +1,11 @@
 package deploy
 
 import (
-	"fmt"
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/evergate/evergate/internal/text"
 )
 
 // oneOf lists alternatives: a or b.
@@ -18,10 +19,7 @@ func some(names []string) string {
 	if len(names) == 0 {
 		return "none"
 	}
-	if len(names) <= shown {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), len(names)-shown)
+	return text.ListUpTo(shown, names)
 }
 
 // hours writes a duration as Certificates do: 2160h, and 24h30m.

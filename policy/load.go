@@ -32,12 +32,9 @@ func IsFile(name string) bool {
 
 // document is one YAML document of a policy file, as it is written.
 type document struct {
-	APIVersion string           `yaml:"apiVersion,required"`
-	Kind       string           `yaml:"kind,required"`
-	Mirrors    []mirrorEntry    `yaml:"mirrors"`
-	Pods       []podsEntry      `yaml:"pods"`
-	Ingresses  []ingressesEntry `yaml:"ingresses"`
-	Services   []servicesEntry  `yaml:"services"`
+	APIVersion string `yaml:"apiVersion,required"`
+	Kind       string `yaml:"kind,required"`
+	blocks
 }
 
 // Validate implements strict.Validator.
@@ -102,36 +99,17 @@ func (d *document) merge(dec *strict.Decoder, f File) {
 		if !dec.Decode(doc, &part) {
 			continue
 		}
-		d.Mirrors = append(d.Mirrors, part.Mirrors...)
-		d.Pods = append(d.Pods, part.Pods...)
-		d.Ingresses = append(d.Ingresses, part.Ingresses...)
-		d.Services = append(d.Services, part.Services...)
+		d.append(&part.blocks)
 	}
 }
 
 // compile checks entries against each other and compiles them.
 func (d *document) compile(e *comparisons, errs *strict.Collector) *Policy {
 	d.uniqueNames(errs)
-	table := compileMirrors(d.Mirrors, e, errs)
-	p := &Policy{
-		mirrors: table,
-		pods: rulesOf(d.Pods, e, func(e *podsEntry) rule[judgedPod] {
-			return rule[judgedPod]{e.ruleHeader, e.checks(table)}
-		}),
-		ingresses: rulesOf(d.Ingresses, e, func(e *ingressesEntry) rule[Ingress] {
-			return rule[Ingress]{e.ruleHeader, e.checks()}
-		}),
-		services: rulesOf(d.Services, e, func(e *servicesEntry) rule[Service] {
-			return rule[Service]{e.ruleHeader, e.checks()}
-		}),
-	}
-	for i := range p.pods.rules {
-		checks := denying(p.pods.rules[i].checks)
-		p.denying = append(p.denying, checks)
-		p.denies = p.denies || len(checks) > 0
-	}
+	p := &Policy{}
+	d.blocks.compile(p, e, errs)
 	if errs.Len() == 0 {
-		p.warnings = table.warnDenied(d.Pods)
+		p.warnings = p.mirrors.warnDenied(d.Pods)
 	}
 	return p
 }
@@ -161,18 +139,7 @@ func (d *document) uniqueNames(errs *strict.Collector) {
 		}
 		first[h.Name] = h.Pos
 	}
-	for i := range d.Mirrors {
-		see(&d.Mirrors[i].header)
-	}
-	for i := range d.Pods {
-		see(&d.Pods[i].header)
-	}
-	for i := range d.Ingresses {
-		see(&d.Ingresses[i].header)
-	}
-	for i := range d.Services {
-		see(&d.Services[i].header)
-	}
+	d.headers(see)
 }
 
 // hash returns the SHA-256 of names and contents, each preceded by its length, truncated to 12 hexadecimal digits: as

@@ -137,12 +137,12 @@ func TestLoadDuplicateNames(t *testing.T) {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
 	at := func(line int) header { return header{Name: "same", Pos: strict.Pos{File: "a", Line: line, Column: 3}} }
-	all := document{
+	all := document{blocks: blocks{
 		Mirrors:   []mirrorEntry{{header: at(1)}},
 		Pods:      []podsEntry{{ruleHeader: ruleHeader{header: at(2)}}},
 		Ingresses: []ingressesEntry{{ruleHeader: ruleHeader{header: at(3)}}},
 		Services:  []servicesEntry{{ruleHeader: ruleHeader{header: at(4)}}},
-	}
+	}}
 	var lines []int
 	var errs strict.Collector
 	all.uniqueNames(&errs)

@@ -15,6 +15,7 @@
 //	limits.go    what a policy file may cost
 //	entry.go     name, mode and message of an entry
 //	selector.go  match and exclude of an entry
+//	kinds.go     the blocks of a policy, kind by kind: written, compiled, counted, judged
 //	object.go    what is judged: Pod, Ingress, Service
 //	judge.go     rules and checks, and evaluating them
 //	index.go     the rules that can match a namespace
@@ -59,11 +60,8 @@ package policy
 
 // Policy is a set of compiled entries. It is immutable.
 type Policy struct {
-	hash      string
-	mirrors   *mirrorTable
-	pods      ruleset[judgedPod]
-	ingresses ruleset[Ingress]
-	services  ruleset[Service]
+	hash string
+	compiled
 
 	denying  [][]eachImage // for each rule of pods, its checks that deny
 	denies   bool          // at least one rule of pods has such a check
@@ -73,79 +71,12 @@ type Policy struct {
 // Hash returns 12 hexadecimal digits that identify the text of the policy. They are the same on every replica.
 func (p *Policy) Hash() string { return p.hash }
 
-// Counts is how many entries of each kind a policy has, without those that are off.
-type Counts struct {
-	Mirrors   int `json:"mirrors"`
-	Pods      int `json:"pods"`
-	Ingresses int `json:"ingresses"`
-	Services  int `json:"services"`
-}
-
-// Counts returns how many entries are in force.
-func (p *Policy) Counts() Counts {
-	return Counts{p.mirrors.len(), len(p.pods.rules), len(p.ingresses.rules), len(p.services.rules)}
-}
-
 // Warnings returns warnings about valid entries that do less than they seem to, one a line, with file, line and column.
 func (p *Policy) Warnings() []string { return p.warnings }
 
 // MirrorPlaces returns the places that images are rewritten to, each once: a registry, or a registry and a path, such
 // as mirror.example/docker.io; for a mirror that ends with {registry}, the place above it.
 func (p *Policy) MirrorPlaces() []string { return p.mirrors.mirrorPlaces() }
-
-// Modes is the strictest mode among the entries of each kind; Off where there are none.
-type Modes struct {
-	Mirrors, Pods, Ingresses, Services Mode
-}
-
-// Strictest returns the strictest mode for objects of each kind. It decides about an object that cannot be parsed, for
-// which it is unknown which entries match.
-func (p *Policy) Strictest() Modes {
-	return Modes{p.mirrors.strictest, p.pods.strictest, p.ingresses.strictest, p.services.strictest}
-}
-
-// JudgePod judges the images of a Pod as they will be pulled. old is the Pod before an update, nil otherwise. Judging
-// ends at a thousand introduced findings, of which one denies the request if any rule does; of pre-existing findings it
-// returns the first thousand. An error is that of the Effort: the object was not judged to its end. A nil Effort has
-// the limits of a new one. The same applies to the other kinds.
-func (p *Policy) JudgePod(a Attributes, pod, old *Pod, e *Effort) ([]Finding, error) {
-	if !canChangeImages(a, pod) {
-		return nil, nil
-	}
-	if e == nil {
-		e = new(Effort)
-	}
-	return judge(&p.pods, a, newJudgedPod(a, pod, e), newJudgedPod(a, old, e), e)
-}
-
-// JudgeIngress judges an Ingress. old is the Ingress before an update, nil otherwise.
-func (p *Policy) JudgeIngress(a Attributes, ing, old *Ingress, e *Effort) ([]Finding, error) {
-	return judge(&p.ingresses, a, ing, old, e)
-}
-
-// JudgeService judges a Service. old is the Service before an update, nil otherwise.
-func (p *Policy) JudgeService(a Attributes, svc, old *Service, e *Effort) ([]Finding, error) {
-	return judge(&p.services, a, svc, old, e)
-}
-
-// ExplainPod returns for every pods rule whether it applies to the Pod.
-func (p *Policy) ExplainPod(a Attributes, pod *Pod) []RuleTrace {
-	if !canChangeImages(a, pod) {
-		return p.pods.notEvaluated("not asked: it is the mirror Pod of a static Pod, " +
-			"or the request cannot change an image")
-	}
-	return explain(&p.pods, a, newJudgedPod(a, pod, nil))
-}
-
-// ExplainIngress returns for every ingresses rule whether it applies to the Ingress.
-func (p *Policy) ExplainIngress(a Attributes, ing *Ingress) []RuleTrace {
-	return explain(&p.ingresses, a, ing)
-}
-
-// ExplainService returns for every services rule whether it applies to the Service.
-func (p *Policy) ExplainService(a Attributes, svc *Service) []RuleTrace {
-	return explain(&p.services, a, svc)
-}
 
 // mirrorPodAnnotation marks the mirror Pod of a static Pod. Only kubelets create such Pods; the images of a static Pod
 // are those of a manifest on the node, so that neither rewriting nor denying its mirror Pod has an effect. A tenant who

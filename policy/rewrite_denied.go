@@ -33,6 +33,15 @@ type originalsRule struct {
 	existed bool // it applied to the Pod before the update too
 }
 
+// findDenying lists the checks that deny images, rule by rule.
+func (p *Policy) findDenying() {
+	for i := range p.pods.rules {
+		checks := denying(p.pods.rules[i].checks)
+		p.denying = append(p.denying, checks)
+		p.denies = p.denies || len(checks) > 0
+	}
+}
+
 // denying returns those checks of a rule that deny images by name or tag.
 func denying(checks []check[judgedPod]) []eachImage {
 	var all []eachImage

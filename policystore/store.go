@@ -135,8 +135,10 @@ func (s *Store) loaded(was, is *snapshot) {
 		msg += ": it is empty, every object is allowed and no image is rewritten"
 		attrs = append(attrs, "reason", reason)
 	}
-	attrs = append(attrs, "files", is.files, "mirrors", counts.Mirrors, "pods", counts.Pods,
-		"ingresses", counts.Ingresses, "services", counts.Services)
+	attrs = append(attrs, "files", is.files)
+	for kind, n := range counts.All() {
+		attrs = append(attrs, kind, n)
+	}
 
 	s.record(func(st *Status) {
 		if changed {

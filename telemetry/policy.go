@@ -52,10 +52,9 @@ func (m *Metrics) PolicyLoaded(hash string, counts policy.Counts) {
 		p.info.WithLabelValues(hash).Set(1)
 		p.loaded.SetToCurrentTime()
 	}
-	p.entries.WithLabelValues("mirrors").Set(float64(counts.Mirrors))
-	p.entries.WithLabelValues("pods").Set(float64(counts.Pods))
-	p.entries.WithLabelValues("ingresses").Set(float64(counts.Ingresses))
-	p.entries.WithLabelValues("services").Set(float64(counts.Services))
+	for kind, n := range counts.All() {
+		p.entries.WithLabelValues(kind).Set(float64(n))
+	}
 	p.loads.WithLabelValues("loaded").Inc()
 	p.current.Set(1)
 }

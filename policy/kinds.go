@@ -1,0 +1,137 @@
+package policy
+
+import (
+	"iter"
+
+	"github.com/evergate/evergate/policy/internal/strict"
+)
+
+// blocks are the entries of a policy, kind by kind, as they are written.
+type blocks struct {
+	Mirrors   []mirrorEntry    `yaml:"mirrors"`
+	Pods      []podsEntry      `yaml:"pods"`
+	Ingresses []ingressesEntry `yaml:"ingresses"`
+	Services  []servicesEntry  `yaml:"services"`
+}
+
+// append adds the entries of another document.
+func (b *blocks) append(more *blocks) {
+	b.Mirrors = append(b.Mirrors, more.Mirrors...)
+	b.Pods = append(b.Pods, more.Pods...)
+	b.Ingresses = append(b.Ingresses, more.Ingresses...)
+	b.Services = append(b.Services, more.Services...)
+}
+
+// headers calls yield for each entry.
+func (b *blocks) headers(yield func(*header)) {
+	for i := range b.Mirrors {
+		yield(&b.Mirrors[i].header)
+	}
+	for i := range b.Pods {
+		yield(&b.Pods[i].header)
+	}
+	for i := range b.Ingresses {
+		yield(&b.Ingresses[i].header)
+	}
+	for i := range b.Services {
+		yield(&b.Services[i].header)
+	}
+}
+
+// compiled are the entries of a policy, kind by kind, without those that are off.
+type compiled struct {
+	mirrors   *mirrorTable
+	pods      ruleset[judgedPod]
+	ingresses ruleset[Ingress]
+	services  ruleset[Service]
+}
+
+// compile compiles the entries into a policy.
+func (b *blocks) compile(p *Policy, e *comparisons, errs *strict.Collector) {
+	p.mirrors = compileMirrors(b.Mirrors, e, errs)
+	p.pods = rulesOf(b.Pods, e, func(entry *podsEntry) rule[judgedPod] {
+		return rule[judgedPod]{entry.ruleHeader, entry.checks(p.mirrors)}
+	})
+	p.ingresses = rulesOf(b.Ingresses, e, func(entry *ingressesEntry) rule[Ingress] {
+		return rule[Ingress]{entry.ruleHeader, entry.checks()}
+	})
+	p.services = rulesOf(b.Services, e, func(entry *servicesEntry) rule[Service] {
+		return rule[Service]{entry.ruleHeader, entry.checks()}
+	})
+	p.findDenying()
+}
+
+// Counts is how many entries of each kind a policy has, without those that are off.
+type Counts struct {
+	Mirrors   int `json:"mirrors"`
+	Pods      int `json:"pods"`
+	Ingresses int `json:"ingresses"`
+	Services  int `json:"services"`
+}
+
+// Counts returns how many entries are in force.
+func (p *Policy) Counts() Counts {
+	return Counts{p.mirrors.len(), len(p.pods.rules), len(p.ingresses.rules), len(p.services.rules)}
+}
+
+// All returns the blocks of a policy file in their order, each with the number of its entries.
+func (c Counts) All() iter.Seq2[string, int] {
+	return func(yield func(string, int) bool) {
+		_ = yield("mirrors", c.Mirrors) && yield("pods", c.Pods) && yield("ingresses", c.Ingresses) &&
+			yield("services", c.Services)
+	}
+}
+
+// Modes is the strictest mode among the entries of each kind; Off where there are none.
+type Modes struct {
+	Mirrors, Pods, Ingresses, Services Mode
+}
+
+// Strictest returns the strictest mode for objects of each kind. It decides about an object that cannot be parsed, for
+// which it is unknown which entries match.
+func (p *Policy) Strictest() Modes {
+	return Modes{p.mirrors.strictest, p.pods.strictest, p.ingresses.strictest, p.services.strictest}
+}
+
+// JudgePod judges the images of a Pod as they will be pulled. old is the Pod before an update, nil otherwise. Judging
+// ends at a thousand introduced findings, of which one denies the request if any rule does; of pre-existing findings it
+// returns the first thousand. An error is that of the Effort: the object was not judged to its end. A nil Effort has
+// the limits of a new one. The same applies to the other kinds.
+func (p *Policy) JudgePod(a Attributes, pod, old *Pod, e *Effort) ([]Finding, error) {
+	if !canChangeImages(a, pod) {
+		return nil, nil
+	}
+	if e == nil {
+		e = new(Effort)
+	}
+	return judge(&p.pods, a, newJudgedPod(a, pod, e), newJudgedPod(a, old, e), e)
+}
+
+// JudgeIngress judges an Ingress. old is the Ingress before an update, nil otherwise.
+func (p *Policy) JudgeIngress(a Attributes, ing, old *Ingress, e *Effort) ([]Finding, error) {
+	return judge(&p.ingresses, a, ing, old, e)
+}
+
+// JudgeService judges a Service. old is the Service before an update, nil otherwise.
+func (p *Policy) JudgeService(a Attributes, svc, old *Service, e *Effort) ([]Finding, error) {
+	return judge(&p.services, a, svc, old, e)
+}
+
+// ExplainPod returns for every pods rule whether it applies to the Pod.
+func (p *Policy) ExplainPod(a Attributes, pod *Pod) []RuleTrace {
+	if !canChangeImages(a, pod) {
+		return p.pods.notEvaluated("not asked: it is the mirror Pod of a static Pod, " +
+			"or the request cannot change an image")
+	}
+	return explain(&p.pods, a, newJudgedPod(a, pod, nil))
+}
+
+// ExplainIngress returns for every ingresses rule whether it applies to the Ingress.
+func (p *Policy) ExplainIngress(a Attributes, ing *Ingress) []RuleTrace {
+	return explain(&p.ingresses, a, ing)
+}
+
+// ExplainService returns for every services rule whether it applies to the Service.
+func (p *Policy) ExplainService(a Attributes, svc *Service) []RuleTrace {
+	return explain(&p.services, a, svc)
+}
