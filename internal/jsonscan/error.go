@@ -122,6 +122,10 @@ func (r *Reader) pathHere() string {
 // nameAt returns the name of a field that was read from pos on, as much as is shown of it.
 func (r *Reader) nameAt(pos int) string {
 	_, start := peek(r.data, pos)
-	name, _ := New(r.data, r.limits).quoted(start, text.Short)
+	again := New(r.data, r.limits)
+	name, plain := again.quoted(start)
+	if !plain {
+		name = again.unescape(name, text.Short)
+	}
 	return text.Printable(string(name[:min(len(name), text.Short+1)]), text.Short)
 }

@@ -234,14 +234,17 @@ func (r *Reader) skip() {
 }
 
 // name reads the name of a field, and what stands between it and its value. Where it has escapes, it is valid until the
-// next string is read, and cut short where it stands for more than most bytes.
+// next string is read; one that stands for more than most bytes has more than those, and is not what it stands for.
 func (r *Reader) name(most int) (name []byte, escaped bool) {
 	c, i := peek(r.data, r.pos)
 	if c != '"' {
 		r.malformed()
 		return nil, false
 	}
-	name, escaped = r.quoted(i, most)
+	name, plain := r.quoted(i)
+	if escaped = !plain; escaped && len(name) <= longestEscape*most { // else it is longer than most in any case
+		name = r.unescape(name, most)
+	}
 	if c, i = peek(r.data, r.pos); c != ':' {
 		r.malformed()
 		return nil, false
@@ -250,20 +253,16 @@ func (r *Reader) name(most int) (name []byte, escaped bool) {
 	return name, escaped
 }
 
-// quoted reads the string whose first quote is at start, and returns what it stands for: a part of the text where it has
-// no escapes, and of what has some little more than the first most bytes.
-func (r *Reader) quoted(start, most int) (content []byte, escaped bool) {
+// quoted reads the string whose first quote is at start, and returns what stands between its quotes. plain says that it
+// stands for itself.
+func (r *Reader) quoted(start int) (content []byte, plain bool) {
 	end, plain := skipString(r.data, start)
 	if end < 0 {
 		r.malformed()
-		return nil, false
+		return nil, true
 	}
 	r.pos = end
-	content = r.data[start+1 : end-1]
-	if plain {
-		return content, false
-	}
-	return r.unescape(content, most), true
+	return r.data[start+1 : end-1], plain
 }
 
 // longestName is longer than any name that is a case of a switch over Fields.

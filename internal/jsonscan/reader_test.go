@@ -110,14 +110,11 @@ func TestApart(t *testing.T) {
 	}
 }
 
-// Of the name of a field no more is unescaped than tells it from those that decide, and none of it counts as text.
+// A name that is longer than those that decide is not unescaped, and none of it counts as text.
 func TestLongNames(t *testing.T) {
 	long := strings.Repeat(`\u003c`, 1<<20)
 	r := New([]byte(`{"`+long+`":1,"a":{"`+long+`":1,"b":5}}`), testLimits())
 	for name := range r.Fields {
-		if len(name) > 2*longestName {
-			t.Errorf("a name of %d bytes", len(name))
-		}
 		if string(name) == "a" {
 			for name := range r.Fields {
 				if string(name) != "b" {

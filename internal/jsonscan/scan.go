@@ -174,15 +174,15 @@ func skipEscapes(data []byte, i int) int {
 		case c != '\\':
 			i++
 			plain++
-		case i+1 < len(data) && data[i+1] != 'u' && isShortEscape(data[i+1]):
+			continue
+		case i+6 <= len(data) && data[i+1] == 'u' && isHex(binary.LittleEndian.Uint32(data[i+2:i+6])):
+			i += 6
+		case i+2 <= len(data) && isShortEscape(data[i+1]):
 			i += 2
-			plain = 0
 		default:
-			if i = skipEscape(data, i); i < 0 {
-				return notJSON
-			}
-			plain = 0
+			return notJSON
 		}
+		plain = 0
 	}
 	return i
 }
@@ -203,24 +203,6 @@ func special(b uint64) uint64 {
 	// that is below a bound sets the highest bit of its difference, and its borrow maybe that of bytes above it.
 	quote, slash := b^ones*('"'^' '), b^ones*'\\'
 	return ((quote-ones*(' '+1))&^quote | (slash-ones)&^slash) & high
-}
-
-// skipEscape reads the escape whose backslash is at i.
-func skipEscape(data []byte, i int) int {
-	if i+1 >= len(data) {
-		return notJSON
-	}
-	switch c := data[i+1]; {
-	case c == 'u' && i+6 <= len(data):
-	case c != 'u' && isShortEscape(c):
-		return i + 2
-	default:
-		return notJSON
-	}
-	if !isHex(binary.LittleEndian.Uint32(data[i+2 : i+6])) {
-		return notJSON
-	}
-	return i + 6
 }
 
 // isHex reports whether four bytes are hexadecimal digits. Each byte that is at least as large as a bound gets its highest

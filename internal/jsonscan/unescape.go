@@ -2,6 +2,7 @@ package jsonscan
 
 import (
 	"bytes"
+	"encoding/binary"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -12,7 +13,11 @@ import (
 func (r *Reader) unescape(content []byte, most int) []byte {
 	out := r.scratch[:0]
 	if cap(out) == 0 {
-		out = make([]byte, 0, min(len(content), most+replacement*maxRun)) // more only for what is not UTF-8
+		room := min(len(content), longestEscape*most)
+		if !utf8.Valid(content[:room]) {
+			room *= replacement
+		}
+		out = make([]byte, 0, min(room, most+replacement*maxRun))
 	}
 	for len(content) > 0 && len(out) <= most {
 		if content[0] == '\\' {
@@ -132,11 +137,11 @@ func escapedRune(content []byte) (rune, int) {
 	return high, long // utf8.AppendRune writes U+FFFD for half a pair
 }
 
-// hexRune returns the number in an escape such as \u00e9, whose digits the scanner has checked.
+// hexRune returns the number in an escape such as \u00e9, whose digits the scanner has checked. A digit is the low half of
+// its character, and nine more if it is a letter, whose seventh bit is set in ASCII.
 func hexRune(escape []byte) rune {
-	return hexDigit(escape[2])<<12 | hexDigit(escape[3])<<8 | hexDigit(escape[4])<<4 | hexDigit(escape[5])
+	b := binary.BigEndian.Uint32(escape[2:6])
+	b = b&0x0f0f0f0f + 9*(b>>6&0x01010101)
+	b = (b | b>>4) & 0x00ff00ff
+	return rune(b|b>>8) & 0xffff
 }
-
-// hexDigit returns the value of a hexadecimal digit: the low half of the character, and nine more for a letter, whose
-// seventh bit is set in ASCII.
-func hexDigit(c byte) rune { return rune(c&0xf + 9*(c>>6)) }

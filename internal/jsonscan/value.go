@@ -30,13 +30,7 @@ func (r *Reader) String() string {
 		r.value('"')
 		return ""
 	}
-	end, plain := skipString(r.data, i)
-	if end < 0 {
-		r.malformed()
-		return ""
-	}
-	r.pos = end
-	content := r.data[i+1 : end-1]
+	content, plain := r.quoted(i)
 	switch {
 	case plain:
 		return r.Text(content)
