@@ -10,7 +10,7 @@ import (
 // spec and status are, byte by byte, what they were. The API server writes both objects in the same way. It needs no
 // object to be read, so that the finalizers of one that cannot be judged can be removed.
 func Unchanged(body []byte) bool {
-	if !hasOld(body) { // most reviews, and then nothing need be read
+	if isCreation(body) { // most reviews, and then nothing need be read
 		return false
 	}
 	r := jsonscan.New(body, limits())
@@ -34,23 +34,11 @@ func Unchanged(body []byte) bool {
 	return r.End() == nil && objects == 2 && object.found && object.equal(&old)
 }
 
-// hasOld reports whether an object may stand at oldObject, which all but updates have as null. A text that holds that name
-// elsewhere counts as well. The API server writes it behind the object, so that null stands near the end.
-func hasOld(body []byte) bool {
-	const name, tail = `"oldObject"`, 4 << 10
-	if bytes.Contains(body[max(0, len(body)-tail):], []byte(name+":null")) {
-		return false
-	}
-	for {
-		i := bytes.Index(body, []byte(name))
-		if i < 0 {
-			return false
-		}
-		body = bytes.TrimLeft(body[i+len(name):], " \t\r\n:")
-		if len(body) > 0 && body[0] == '{' {
-			return true
-		}
-	}
+// isCreation reports whether oldObject is null, as in all reviews but those of updates. The API server writes it behind the
+// object, so that it stands near the end.
+func isCreation(body []byte) bool {
+	const tail = 4 << 10
+	return bytes.Contains(body[max(0, len(body)-tail):], []byte(`"oldObject":null`))
 }
 
 // judged are the parts of an object that can be judged, as they stand in the text.

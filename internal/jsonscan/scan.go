@@ -169,7 +169,7 @@ func skipEscapes(data []byte, i int) int {
 	const few = 8
 	for plain := 0; i < len(data) && plain < few; {
 		switch c := data[i]; {
-		case c == '"' || c < ' ':
+		case c != '\\' && (c == '"' || c < ' '):
 			return i
 		case c != '\\':
 			i++
