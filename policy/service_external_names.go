@@ -133,6 +133,7 @@ const (
 	cloudTarget                // a machine in the cloud's own network
 	completedName              // a name that the search list of a Pod completes to one inside the cluster
 	unqualifiedName            // a name of one label, which the client's resolver completes
+	longName                   // longer than a host name, and not looked at any further
 )
 
 // describe returns what a sentence says of a target of this kind.
@@ -146,6 +147,7 @@ func (k targetKind) describe() string {
 		completedName: "has two labels and no public top-level domain, so that a Pod's search list may make a Service " +
 			"of it (name.namespace)",
 		unqualifiedName: "has one label only, so that its meaning depends on who resolves it",
+		longName:        "is longer than a host name, which has at most 253 characters",
 	}[k]
 }
 
@@ -153,6 +155,9 @@ func (k targetKind) describe() string {
 // depends on the resolver and on the time. Names such as localtest.me, or those of a cluster domain other than
 // cluster.local, have to be listed in denied.
 func kindOf(name string) targetKind {
+	if len(name) > match.MaxHost {
+		return longName
+	}
 	if kind := kindOfAddress(name); kind != ordinaryTarget {
 		return kind
 	}

@@ -1,6 +1,9 @@
 package policy
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestExternalNames(t *testing.T) {
 	const unsafe, rest = `r/externalNames: spec.externalName: `, "; it passes only where externalNames.allowed names it"
@@ -24,6 +27,9 @@ func TestExternalNames(t *testing.T) {
 			unsafe + `"db.team-b.svc.cluster.local" is a name inside the cluster` + rest}},
 		{"one label", "externalNames: {}", to("printer"), []string{
 			unsafe + `"printer" has one label only, so that its meaning depends on who resolves it` + rest}},
+		{"as long as a name may be", "externalNames: {}", to(strings.Repeat("a.", 123) + "example"), nil},
+		{"too long", "externalNames: {}", to(strings.Repeat("a.", 124) + "example"), []string{
+			unsafe + `"` + strings.Repeat("a.", 30) + `"… is longer than a host name, which has at most 253 characters` + rest}},
 		{"completed", `externalNames: {allowed: ["**"]}`, to("grafana.monitoring"), []string{
 			unsafe + `"grafana.monitoring" has two labels and no public top-level domain, so that a Pod's search list may make ` +
 				`a Service of it (name.namespace)` + rest}},

@@ -8,8 +8,8 @@ import (
 	"github.com/evergate/evergate/internal/text"
 )
 
-// maxHost is the length of the longest host name (RFC 1035), in bytes.
-const maxHost = 253
+// MaxHost is the length of the longest host name (RFC 1035), in bytes.
+const MaxHost = 253
 
 // HostPattern is a set of hosts, as DNS compares them: upper and lower case and a trailing dot make no difference. Two
 // patterns can be compared with ==.
@@ -107,8 +107,8 @@ func checkHostPattern(s string) error {
 
 // CheckHostName returns an error for a name that cannot be the name of a host (RFC 1123).
 func CheckHostName(name string) error {
-	if len(name) > maxHost {
-		return fmt.Errorf("it has %d characters, a host has at most %d", len(name), maxHost)
+	if len(name) > MaxHost {
+		return fmt.Errorf("it has %d characters, a host has at most %d", len(name), MaxHost)
 	}
 	for label := range strings.SplitSeq(name, ".") {
 		switch {

@@ -59,7 +59,7 @@ func (s *HostSet) CoversBelow(name string) (by HostPattern, ok bool) {
 
 // deep returns the pattern of the set that has ** in front of name, or of the nearest name above it.
 func (s *HostSet) deep(name string) (by HostPattern, ok bool) {
-	if longer := len(name) - maxHost; longer > 0 {
+	if longer := len(name) - MaxHost; longer > 0 {
 		// No pattern has a longer name, so the labels before that cannot match: the cost of a look-up stays bounded.
 		name = ParentHost(name[longer-1:])
 	}
