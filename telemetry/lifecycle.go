@@ -41,7 +41,7 @@ func newLifecycleMetrics(f promauto.Factory) lifecycleMetrics {
 			Buckets: reviewSeconds(),
 		}),
 		evicted: f.NewCounter(prometheus.CounterOpts{
-			Name: "evergate_connections_shed_total",
+			Name: "evergate_connections_evicted_total",
 			Help: "Connections that were closed because too many were open.",
 		}),
 	}
