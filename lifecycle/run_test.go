@@ -49,7 +49,7 @@ func TestPhases(t *testing.T) {
 		checkError(t, "Live at the end", w.Live(), "")
 
 		want := `level=INFO msg="phase changed" from=starting to=listening lasted=300ms open_connections=0 address=pipe
-level=WARN msg="not ready yet: the self-probe failed" verdict=wrong error="x509: unknown authority"
+level=WARN msg="not ready yet: the self-probe failed" result=wrong error="x509: unknown authority"
 level=INFO msg="phase changed" from=listening to=ready lasted=2s open_connections=0
 level=INFO msg="phase changed" from=ready to=draining lasted=58.7s open_connections=1 why="signal: terminated" at_most=30s
 level=INFO msg="phase changed" from=draining to=stopping lasted=30s open_connections=1

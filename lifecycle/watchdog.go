@@ -124,7 +124,7 @@ func (p *Process) becomeReady(drainCtx context.Context) bool {
 			return true
 		case err.Error() != logged: // a certificate that is not trusted yet gives the same error once a second
 			logged = err.Error()
-			p.Log.Warn("not ready yet: the self-probe failed", slog.String("verdict", string(result)), slog.Any("error", err))
+			p.Log.Warn("not ready yet: the self-probe failed", slog.String("result", string(result)), slog.Any("error", err))
 		}
 		if !sleep(drainCtx, firstProbeInterval) {
 			return false
@@ -142,7 +142,7 @@ func (p *Process) watch(drainCtx context.Context) {
 		inARow := p.watchdog.note(result, err)
 		switch {
 		case result != healthy:
-			p.Log.Warn("the self-probe failed", slog.String("verdict", string(result)),
+			p.Log.Warn("the self-probe failed", slog.String("result", string(result)),
 				slog.Int("failed_in_a_row", inARow), slog.Any("error", err))
 		case before != healthy:
 			p.Log.Info("the self-probe succeeded again")

@@ -118,7 +118,7 @@ func TestWatchdogLog(t *testing.T) {
 		w.run(t)
 		elapse(35 * time.Second)
 		_, got, _ := strings.Cut(w.records.text(), "to=ready lasted=0s open_connections=0\n")
-		want := `level=WARN msg="the self-probe failed" verdict=wrong failed_in_a_row=1 error="another uid"
+		want := `level=WARN msg="the self-probe failed" result=wrong failed_in_a_row=1 error="another uid"
 level=INFO msg="the self-probe succeeded again"
 `
 		if diff := cmp.Diff(want, got); diff != "" {

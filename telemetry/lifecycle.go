@@ -34,7 +34,7 @@ func newLifecycleMetrics(f promauto.Factory) lifecycleMetrics {
 		probes: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "evergate_self_probes_total",
 			Help: "Self-probes through the real listener, by what they showed.",
-		}, []string{"verdict"}),
+		}, []string{"result"}),
 		probeTime: f.NewHistogram(prometheus.HistogramOpts{
 			Name:    "evergate_self_probe_duration_seconds",
 			Help:    "How long self-probes took, with their TLS handshake.",

@@ -83,7 +83,7 @@ func TestMetrics(t *testing.T) {
 		`evergate_phase{phase="ready"} 1`,
 		`evergate_phase_duration_seconds{phase="listening"} 0.15`,
 		`evergate_phase_open_connections{phase="listening"} 7`,
-		`evergate_self_probes_total{verdict="ok"} 1`,
+		`evergate_self_probes_total{result="ok"} 1`,
 		`evergate_connections_evicted_total 1`,
 		`evergate_spans_exported_total 0`,
 		`evergate_spans_dropped_total{reason="queue_full"} 0`,
