@@ -44,7 +44,7 @@ func (f *countFlags) export(ctx context.Context, r *offline.Report, now time.Tim
 func audited(r *offline.Report, now time.Time) *telemetry.Audit {
 	a := telemetry.NewAudit()
 	for k, n := range r.Counts.Objects {
-		a.Objects(k.Kind, k.Verdict, n)
+		a.Objects(k.Kind, k.Decision, n)
 	}
 	for k, n := range r.Counts.Findings {
 		a.Findings(k.Namespace, k.Rule, k.Check, k.Mode, n)

@@ -38,11 +38,11 @@ func TestCountsOfAnAudit(t *testing.T) {
 		t.Errorf("%v: pushed\n%swritten\n%s", err, pushed, written)
 	}
 	for _, want := range []string{
-		`evergate_audit_objects{kind="Ingress",verdict="denied"} 1`,
-		`evergate_audit_objects{kind="Pod",verdict="denied"} 3`,
-		`evergate_audit_objects{kind="Pod",verdict="warned"} 0`,
-		`evergate_audit_objects{kind="Pod",verdict="allowed"} 2`,
-		`evergate_audit_objects{kind="Service",verdict="allowed"} 0`,
+		`evergate_audit_objects{decision="denied",kind="Ingress"} 1`,
+		`evergate_audit_objects{decision="denied",kind="Pod"} 3`,
+		`evergate_audit_objects{decision="warned",kind="Pod"} 0`,
+		`evergate_audit_objects{decision="allowed",kind="Pod"} 2`,
+		`evergate_audit_objects{decision="allowed",kind="Service"} 0`,
 		`evergate_audit_findings{check="hosts.allowed",mode="enforce",namespace="team-a",rule="hosts"} 1`,
 		`evergate_audit_findings{check="images.from",mode="enforce",namespace="team-b",rule="mirrored"} 2`, // one for each Pod
 		`evergate_audit_images{entry="hub",namespace="team-a",outcome="at_mirror"} 1`,

@@ -26,8 +26,8 @@ func TestManifests(t *testing.T) {
 	for _, file := range glob(t, "examples/manifests/*.yaml") {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			report := offline.Review(offline.Options{Policy: hardened, Namespace: "default"}, offline.Read([]string{file}, nil))
-			if want := strings.Contains(file, "-good"); (report.Verdict == offline.Allowed) != want {
-				t.Errorf("verdict %s", report.Verdict)
+			if want := strings.Contains(file, "-good"); (report.Decision == offline.Allowed) != want {
+				t.Errorf("decision %s", report.Decision)
 			}
 			var text bytes.Buffer
 			text.WriteString("$ evergate review --policy examples/policies/hardened.yaml -f " + filepath.ToSlash(file) + "\n")

@@ -62,14 +62,14 @@ func (os owners) add(r Result) {
 	s := os[key]
 	if s == nil {
 		s = &shared{
-			Result:   Result{Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, Verdict: Allowed},
+			Result:   Result{Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, Decision: Allowed},
 			findings: map[Finding]bool{}, images: map[Image]bool{}, rules: map[Rule]bool{},
 		}
 		os[key] = s
 	}
 	s.Pods += r.Pods
-	if r.Verdict == Denied {
-		s.Verdict = Denied
+	if r.Decision == Denied {
+		s.Decision = Denied
 	}
 	s.Findings = appendNew(s.Findings, r.Findings, s.findings)
 	s.Images = appendNew(s.Images, r.Images, s.images)

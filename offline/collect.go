@@ -24,7 +24,7 @@ func newCollector(o *Options) *collector {
 		Report: &Report{
 			Policy:     Policy{o.Policy.Hash(), o.Policy.Counts()},
 			AsExisting: o.AsExisting,
-			Verdict:    Allowed,
+			Decision:   Allowed,
 			Results:    []Result{},
 		},
 		explain: o.Explain,
@@ -37,7 +37,7 @@ func newCollector(o *Options) *collector {
 // fail reports what could not be read or understood.
 func (c *collector) fail(err error) {
 	c.Summary.Errors++
-	c.Verdict = Invalid
+	c.Decision = Invalid
 	c.Errors = append(c.Errors, err.Error())
 }
 
@@ -60,7 +60,7 @@ func (c *collector) skip(o Object, why string) {
 
 // add reports what the policy says of an object.
 func (c *collector) add(o Object, k kind, a *admission.Answer) {
-	r := Result{Verdict: Allowed, Kind: o.Kind, Namespace: a.Namespace, Name: o.Name}
+	r := Result{Decision: Allowed, Kind: o.Kind, Namespace: a.Namespace, Name: o.Name}
 	for _, f := range a.Findings {
 		r.tell(newFinding(f, k.prefix()))
 	}
@@ -91,10 +91,10 @@ func (c *collector) add(o Object, k kind, a *admission.Answer) {
 func (c *collector) count(r *Result) {
 	c.Summary.Judged++
 	switch {
-	case r.Verdict == Denied:
+	case r.Decision == Denied:
 		c.Summary.Denied++
-		if c.Verdict == Allowed {
-			c.Verdict = Denied
+		if c.Decision == Allowed {
+			c.Decision = Denied
 		}
 	case r.warns():
 		c.Summary.Warned++

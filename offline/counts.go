@@ -27,8 +27,8 @@ type Counts struct {
 
 // ObjectCount is what objects are counted by.
 type ObjectCount struct {
-	Kind    string // of those that are judged
-	Verdict string // denied, warned or allowed
+	Kind     string // of those that are judged
+	Decision string // denied, warned or allowed
 }
 
 // FindingCount is what findings are counted by.
@@ -37,14 +37,14 @@ type FindingCount struct{ Namespace, Rule, Check, Mode string }
 // ImageCount is what images of Pods are counted by. Entry is empty where no entry of mirrors covers the image.
 type ImageCount struct{ Namespace, Entry, Outcome string }
 
-const warned = "warned" // the verdict of an object that is allowed with a warning
+const warned = "warned" // the decision of an object that is allowed with a warning
 
 // newCounts begins with a zero for each kind: nothing found is another message than nothing looked at.
 func newCounts() Counts {
 	c := Counts{Objects: map[ObjectCount]int{}, Findings: map[FindingCount]int{}, Images: map[ImageCount]int{}}
 	for _, kind := range admission.Kinds() {
-		for _, verdict := range []string{string(Allowed), warned, string(Denied)} {
-			c.Objects[ObjectCount{kind.Name, verdict}] = 0
+		for _, decision := range []string{string(Allowed), warned, string(Denied)} {
+			c.Objects[ObjectCount{kind.Name, decision}] = 0
 		}
 	}
 	return c
@@ -52,8 +52,8 @@ func newCounts() Counts {
 
 // add counts one object.
 func (c *Counts) add(r *Result, a *admission.Answer) {
-	word := string(r.Verdict)
-	if r.Verdict == Allowed && r.warns() {
+	word := string(r.Decision)
+	if r.Decision == Allowed && r.warns() {
 		word = warned
 	}
 	c.Objects[ObjectCount{r.Kind, word}]++

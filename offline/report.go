@@ -6,7 +6,7 @@ import "github.com/evergate/evergate/policy"
 type Report struct {
 	Policy     Policy    `json:"policy"`
 	AsExisting bool      `json:"asExisting,omitempty"`
-	Verdict    Verdict   `json:"verdict"` // of all: invalid before denied before allowed
+	Decision   Decision  `json:"decision"` // of all: invalid before denied before allowed
 	Summary    Summary   `json:"summary"`
 	Results    []Result  `json:"results"`           // in the order of the input; by namespace, kind and name with asExisting
 	Skipped    []Skipped `json:"skipped,omitempty"` // what was not judged, by kind
@@ -18,7 +18,7 @@ type Report struct {
 // ExitCode is what a command ends with: 0 when all is allowed, 1 when something is denied, 2 when some of the input
 // could not be understood.
 func (r *Report) ExitCode() int {
-	switch r.Verdict {
+	switch r.Decision {
 	case Allowed:
 		return 0
 	case Denied:
@@ -34,14 +34,14 @@ type Policy struct {
 	policy.Counts
 }
 
-// Verdict is the outcome for one object, or for all of them.
-type Verdict string
+// Decision is the outcome for one object, or for all of them.
+type Decision string
 
-// The verdicts.
+// The decisions.
 const (
-	Allowed Verdict = "allowed"
-	Denied  Verdict = "denied"
-	Invalid Verdict = "invalid" // some of the input could not be understood
+	Allowed Decision = "allowed"
+	Denied  Decision = "denied"
+	Invalid Decision = "invalid" // some of the input could not be understood
 )
 
 // Summary counts objects and images.
@@ -65,7 +65,7 @@ type Result struct {
 	Source    string           `json:"source,omitempty"`    // file, line and item; absent with asExisting
 	Operation policy.Operation `json:"operation,omitempty"` // absent with asExisting
 	Pods      int              `json:"pods,omitempty"`      // only with asExisting: how many of the owner
-	Verdict   Verdict          `json:"verdict"`
+	Decision  Decision         `json:"decision"`
 	Findings  []Finding        `json:"findings,omitempty"`
 	Images    []Image          `json:"images,omitempty"` // those that something happens to, or all of them with explain
 	Rules     []Rule           `json:"rules,omitempty"`  // only with explain
@@ -121,7 +121,7 @@ type Rule struct {
 func (r *Result) tell(f Finding) {
 	r.Findings = append(r.Findings, f)
 	if f.Effect == Denial {
-		r.Verdict = Denied
+		r.Decision = Denied
 	}
 }
 

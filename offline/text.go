@@ -50,7 +50,7 @@ func (w *textWriter) result(r *Result, exists bool) {
 	} else {
 		w.WriteString(reference(r.Kind, r.Namespace, r.Name) + " (" + r.Source + ")")
 	}
-	w.WriteString(": " + string(r.Verdict) + "\n")
+	w.WriteString(": " + string(r.Decision) + "\n")
 	for _, f := range r.Findings {
 		w.line(string(f.Effect), f.text())
 	}
@@ -120,7 +120,7 @@ func (s *Summary) text(exists bool) string {
 	if exists {
 		denied, warned = "would be denied now", "would be warned of"
 	}
-	verdicts := tally(
+	decisions := tally(
 		counted{s.Denied, denied},
 		counted{s.Warned, warned},
 		counted{s.Judged - s.Denied - s.Warned, "allowed"},
@@ -135,7 +135,7 @@ func (s *Summary) text(exists bool) string {
 	)
 	var text strings.Builder
 	for _, part := range []struct{ before, tally string }{
-		{": ", verdicts},
+		{": ", decisions},
 		{"; ", images},
 		{"; left out: ", left},
 		{"; ", tally(counted{s.Errors, plural(s.Errors, "error") + " in the input"})},

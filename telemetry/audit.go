@@ -39,7 +39,7 @@ func NewAudit() *Audit {
 		objects: f.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "evergate_audit_objects",
 			Help: "Objects that the last audit judged, by kind and by what would become of them now.",
-		}, []string{"kind", "verdict"}),
+		}, []string{"kind", "decision"}),
 		findings: f.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "evergate_audit_findings",
 			Help: "What rules found in the last audit, once for each object.",

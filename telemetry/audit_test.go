@@ -37,7 +37,7 @@ evergate_audit_images{entry="hub",namespace="team-a",outcome="outside"} 4
 evergate_audit_last_run_timestamp_seconds 1.8e+09
 # HELP evergate_audit_objects Objects that the last audit judged, by kind and by what would become of them now.
 # TYPE evergate_audit_objects gauge
-evergate_audit_objects{kind="Pod",verdict="denied"} 3
+evergate_audit_objects{decision="denied",kind="Pod"} 3
 # HELP evergate_audit_policy_info 1 for the hash of the policy that the last audit judged by.
 # TYPE evergate_audit_policy_info gauge
 evergate_audit_policy_info{hash="0123456789ab"} 1

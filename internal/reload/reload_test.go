@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// source is a Value whose file and whose verdict on it a test sets, and what was told of it.
+// source is a Value whose file, and whether it loads, a test sets; it records what was reported of it.
 type source struct {
 	Value[string]
 
