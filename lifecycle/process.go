@@ -29,8 +29,8 @@ const (
 	// per connection in that time.
 	DefaultMaxConnectionAge = 5 * time.Minute
 
-	// DefaultMaxConnections is above what honest clients open and below what hurts. Six API servers that keep 25 idle
-	// connections to each of six paths hold 900, and the rest is for reviews under way.
+	// DefaultMaxConnections is above what honest clients open and below what hurts. Five API servers that keep 25 idle
+	// connections to each of seven paths hold 875, and the rest is for reviews under way.
 	//
 	// A TLS connection costs 50 KiB of resident memory, idle or not: 16 KiB of them are stack, which the handshake has
 	// grown, and a third is garbage. It costs 125 KiB with a header that has come to its limit and does not end, or
