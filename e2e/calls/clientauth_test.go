@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
-	"github.com/evergate/evergate/e2e/internal/caller"
+	"github.com/evergate/evergate/e2e/internal/client"
 	"github.com/evergate/evergate/e2e/internal/pki"
 )
 
@@ -52,10 +52,10 @@ func TestClientAuthentication(t *testing.T) {
 				must(t, err)
 				kubeconfig = c.kubeconfig(t, pair)
 			}
-			client, err := caller.NewAuthenticated(c.service, c.ca.PEM, caller.ClusterIP, timeout, kubeconfig)
+			apiServer, err := client.NewAuthenticated(c.service, c.ca.PEM, client.ClusterIP, timeout, kubeconfig)
 			must(t, err)
 			got := ""
-			if err := mutate(t.Context(), client); err != nil {
+			if err := mutate(t.Context(), apiServer); err != nil {
 				got = err.Error()
 			}
 			if got != test.want {

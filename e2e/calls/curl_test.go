@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/evergate/evergate/e2e/internal/caller"
+	"github.com/evergate/evergate/e2e/internal/client"
 )
 
 // How often the server is replaced, and after how many calls. EVERGATE_CURL_PERIOD=20s EVERGATE_CURL_RESTARTS=… makes
@@ -142,7 +142,7 @@ func (l *curlLoop) stop() (calls int, failures []string) {
 
 // forward is the Service as curl sees it: an address that leads each new connection to an endpoint, and leaves it
 // there.
-func forward(t *testing.T, service *caller.Service) string {
+func forward(t *testing.T, service *client.Service) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/evergate/evergate/e2e/internal/caller"
+	"github.com/evergate/evergate/e2e/internal/client"
 	"github.com/evergate/evergate/e2e/internal/process"
 )
 
@@ -61,17 +61,17 @@ func (g goodput) perCoreSecond() float64 { return float64(g.answered) / g.cpu.Se
 // goodput measures the calls that succeed while n clients call at one time.
 func (c *cluster) goodput(b *testing.B, p *process.Process, n int, calls int64) goodput {
 	b.Helper()
-	client, err := caller.New(c.service, c.ca.PEM, caller.ClusterIP, goodputTimeout)
+	apiServer, err := client.New(c.service, c.ca.PEM, client.ClusterIP, goodputTimeout)
 	must(b, err)
 	var answered atomic.Int64
-	load := caller.Start(b.Context(), client, n, func(ctx context.Context, _ int64) error {
-		err := validate(ctx, client)
+	load := client.Start(b.Context(), apiServer, n, func(ctx context.Context, _ int64) error {
+		err := validate(ctx, apiServer)
 		if err == nil {
 			answered.Add(1)
 		}
 		return err
 	})
-	await(b, "clients", load.After(int64(n))) // all have come, and the line is as long as it gets
+	await(b, "clients", load.After(int64(n))) // all have come, and the queue is as long as it gets
 	start, before := time.Now(), answered.Load()
 	cpu, err := p.CPU()
 	must(b, err)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/evergate/evergate/e2e/internal/caller"
+	"github.com/evergate/evergate/e2e/internal/client"
 	"github.com/evergate/evergate/e2e/internal/hostile"
 )
 
@@ -74,7 +74,7 @@ func TestHostileBodies(t *testing.T) {
 			t.Setenv("GOMEMLIMIT", fmt.Sprint(memoryLimit))
 			c := newCluster(t, product(t), "--max-connection-age=1ms")
 			must(t, c.policy.Write(map[string][]byte{"policy.yaml": []byte(policy + servicesPolicy)}))
-			peak := c.besiege(t, c.client(caller.ClusterIP), func(ctx context.Context, s *siege) {
+			peak := c.besiege(t, c.client(client.ClusterIP), func(ctx context.Context, s *siege) {
 				for _, path := range []string{path, strings.Replace(path, "validate/pods", "mutate/pods", 1)} {
 					s.each(24, answered, func() string { return s.ask(ctx, hostile.Post(path, len(body)), body) })
 				}

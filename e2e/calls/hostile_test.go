@@ -12,7 +12,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/evergate/evergate/e2e/internal/caller"
+	"github.com/evergate/evergate/e2e/internal/client"
 	"github.com/evergate/evergate/e2e/internal/hostile"
 	"github.com/evergate/evergate/e2e/internal/process"
 )
@@ -78,7 +78,7 @@ func TestHostilePeers(t *testing.T) {
 type siege struct {
 	*testing.T
 	server *process.Process
-	load   *caller.Load
+	load   *client.Load
 	behind sync.WaitGroup // peers that are still opening connections
 }
 
@@ -88,15 +88,15 @@ func besiege(t *testing.T, attack func(context.Context, *siege), args ...string)
 	t.Helper()
 	t.Setenv("GOMEMLIMIT", strconv.Itoa(memoryLimit))
 	c := newCluster(t, product(t), args...)
-	return c.besiege(t, c.client(caller.ClusterIP), attack)
+	return c.besiege(t, c.client(client.ClusterIP), attack)
 }
 
 // besiege is the same for a cluster and an honest client that there are.
-func (c *cluster) besiege(t *testing.T, client *caller.Client, attack func(context.Context, *siege)) int64 {
+func (c *cluster) besiege(t *testing.T, apiServer *client.Client, attack func(context.Context, *siege)) int64 {
 	t.Helper()
 	s := &siege{T: t, server: c.start()}
 	c.service.Set(s.server.Addr)
-	s.load = c.load(client, honestClients)
+	s.load = c.load(apiServer, honestClients)
 	s.honest(50)
 
 	ctx, end := context.WithCancel(t.Context())

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/evergate/evergate/e2e/internal/caller"
+	"github.com/evergate/evergate/e2e/internal/client"
 	"github.com/evergate/evergate/e2e/internal/hostile"
 	"github.com/evergate/evergate/e2e/internal/pki"
 )
@@ -58,9 +58,9 @@ func besiegeAuthenticated(t *testing.T, attack func(context.Context, *siege)) in
 	c := newCluster(t, product(t), "--client-ca-file", bundle, "--max-connection-age=1ms")
 	pair, err := clients.Client("kube-apiserver")
 	must(t, err)
-	client, err := caller.NewAuthenticated(c.service, c.ca.PEM, caller.ClusterIP, timeout, c.kubeconfig(t, pair))
+	apiServer, err := client.NewAuthenticated(c.service, c.ca.PEM, client.ClusterIP, timeout, c.kubeconfig(t, pair))
 	must(t, err)
-	return c.besiege(t, client, attack)
+	return c.besiege(t, apiServer, attack)
 }
 
 // certificates is the attack of peers that present a certificate and say nothing.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/evergate/evergate/e2e/internal/caller"
+	"github.com/evergate/evergate/e2e/internal/client"
 	"github.com/evergate/evergate/e2e/internal/process"
 )
 
@@ -15,7 +15,7 @@ func TestLeafRenewed(t *testing.T) {
 	c := newCluster(t, product(t), "--max-connection-age", "1ms")
 	p := c.start()
 	c.service.Set(p.Addr)
-	load := c.load(c.client(caller.ClusterIP), clients)
+	load := c.load(c.client(client.ClusterIP), clients)
 	for i := range 20 {
 		await(t, "calls", load.After(200))
 		c.renewLeaf()
@@ -31,14 +31,14 @@ func TestCARenewedWithSameKey(t *testing.T) {
 	c := newCluster(t, product(t), "--max-connection-age", "1ms")
 	p := c.start()
 	c.service.Set(p.Addr)
-	client := c.client(caller.ClusterIP)
-	load := c.load(client, clients)
+	apiServer := c.client(client.ClusterIP)
+	load := c.load(apiServer, clients)
 	for i := range 5 {
 		await(t, "calls", load.After(200))
 		renewed, err := c.ca.Renew()
 		must(t, err)
 		c.ca = renewed
-		client.SetCABundle(c.ca.PEM) // the CA injector is faster than kubelet
+		apiServer.SetCABundle(c.ca.PEM) // the CA injector is faster than kubelet
 		await(t, "calls", load.After(200))
 		c.renewLeaf()
 		awaitCount(t, p, i+1, "serving certificate renewed")
@@ -52,7 +52,7 @@ func TestPolicyReloaded(t *testing.T) {
 	c := newCluster(t, product(t))
 	p := c.start()
 	c.service.Set(p.Addr)
-	load := c.load(c.client(caller.ClusterIP), clients)
+	load := c.load(c.client(client.ClusterIP), clients)
 	good, bad := 0, 0
 	for i := range 100 {
 		text := policy + fmt.Sprintf("# version %d\n", i)
@@ -77,7 +77,7 @@ func TestConnectionAge(t *testing.T) {
 	c := newCluster(t, product(t), "--max-connection-age", "1s")
 	p := c.start()
 	c.service.Set(p.Addr)
-	load := c.load(c.client(caller.ClusterIP), clients)
+	load := c.load(c.client(client.ClusterIP), clients)
 	await(t, "calls", load.After(20_000))
 	report := load.Stop()
 	noneLost(t, report)
@@ -101,7 +101,7 @@ func awaitCount(t *testing.T, p *process.Process, n int, msg string) {
 	}
 }
 
-func noneLost(t *testing.T, r caller.Report) {
+func noneLost(t *testing.T, r client.Report) {
 	t.Helper()
 	t.Log(r)
 	if r.Failures > 0 {

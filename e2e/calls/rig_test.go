@@ -21,7 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/uuid"
 
-	"github.com/evergate/evergate/e2e/internal/caller"
+	"github.com/evergate/evergate/e2e/internal/client"
 	"github.com/evergate/evergate/e2e/internal/pki"
 	"github.com/evergate/evergate/e2e/internal/process"
 )
@@ -87,7 +87,7 @@ func product(t testing.TB) string { return binary(t, "evergate", nil) }
 type cluster struct {
 	t       testing.TB
 	binary  string
-	service *caller.Service
+	service *client.Service
 	ca      *pki.CA
 	tls     *pki.Mount
 	policy  *pki.Mount
@@ -100,7 +100,7 @@ func newCluster(t testing.TB, binary string, args ...string) *cluster {
 	must(t, err)
 	c := &cluster{
 		t: t, binary: binary, ca: ca, args: args,
-		service: caller.NewService("evergate", "evergate-system"),
+		service: client.NewService("evergate", "evergate-system"),
 		tls:     &pki.Mount{Dir: t.TempDir()},
 		policy:  &pki.Mount{Dir: t.TempDir()},
 	}
@@ -141,25 +141,25 @@ func (c *cluster) launch() *process.Process {
 	return p
 }
 
-func (c *cluster) client(routing caller.Routing) *caller.Client {
+func (c *cluster) client(routing client.Routing) *client.Client {
 	c.t.Helper()
-	client, err := caller.New(c.service, c.ca.PEM, routing, timeout)
+	apiServer, err := client.New(c.service, c.ca.PEM, routing, timeout)
 	must(c.t, err)
-	return client
+	return apiServer
 }
 
 // load starts clients that have Pods rewritten and judged in turn, and check what comes back.
-func (c *cluster) load(client *caller.Client, n int) *caller.Load {
-	return caller.Start(c.t.Context(), client, n, func(ctx context.Context, i int64) error {
+func (c *cluster) load(apiServer *client.Client, n int) *client.Load {
+	return client.Start(c.t.Context(), apiServer, n, func(ctx context.Context, i int64) error {
 		if i%2 == 0 {
-			return mutate(ctx, client)
+			return mutate(ctx, apiServer)
 		}
-		return validate(ctx, client)
+		return validate(ctx, apiServer)
 	})
 }
 
-func mutate(ctx context.Context, client *caller.Client) error {
-	answer, err := client.Call(ctx, "/mutate/pods", true, podReview("nginx:1.25"))
+func mutate(ctx context.Context, apiServer *client.Client) error {
+	answer, err := apiServer.Call(ctx, "/mutate/pods", true, podReview("nginx:1.25"))
 	if err != nil {
 		return err
 	}
@@ -169,8 +169,9 @@ func mutate(ctx context.Context, client *caller.Client) error {
 	return nil
 }
 
-func validate(ctx context.Context, client *caller.Client) error {
-	answer, err := client.Call(ctx, "/validate/pods", false, podReview("mirror.corp.example/docker.io/library/nginx:1.25"))
+func validate(ctx context.Context, apiServer *client.Client) error {
+	review := podReview("mirror.corp.example/docker.io/library/nginx:1.25")
+	answer, err := apiServer.Call(ctx, "/validate/pods", false, review)
 	if err == nil && !answer.Allowed {
 		err = fmt.Errorf("denied: %s", answer.Result.Message)
 	}

@@ -3,7 +3,7 @@ package calls
 import (
 	"testing"
 
-	"github.com/evergate/evergate/e2e/internal/caller"
+	"github.com/evergate/evergate/e2e/internal/client"
 	"github.com/evergate/evergate/e2e/internal/process"
 )
 
@@ -19,11 +19,11 @@ const (
 func TestRollOver(t *testing.T) {
 	for _, test := range []struct {
 		name    string
-		routing caller.Routing
+		routing client.Routing
 		calls   int64 // between two roll-overs; 20 of them make the 50,000 that the promise was measured with
 	}{
-		{"by cluster IP", caller.ClusterIP, 2500},
-		{"by endpoint", caller.Endpoints, 1000},
+		{"by cluster IP", client.ClusterIP, 2500},
+		{"by endpoint", client.Endpoints, 1000},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			report, codes := roll(t, product(t), test.routing, test.calls, false)
@@ -47,7 +47,7 @@ func TestRollOver(t *testing.T) {
 // the test above proves nothing. It ends when one was lost.
 func TestRollOverWithoutGoodbye(t *testing.T) {
 	silent := binary(t, "silent", map[string]string{"lifecycle/goodbye.go": "testdata/silent/goodbye.go"})
-	report, _ := roll(t, silent, caller.ClusterIP, 2500, true)
+	report, _ := roll(t, silent, client.ClusterIP, 2500, true)
 	t.Log(report)
 	if report.Failures == 0 {
 		t.Error("no call was lost without Connection: close: this test cannot see what it is for")
@@ -55,7 +55,7 @@ func TestRollOverWithoutGoodbye(t *testing.T) {
 }
 
 // roll rolls over under load and returns what became of the calls, and the exit codes of those that were replaced.
-func roll(t *testing.T, binary string, routing caller.Routing, calls int64, control bool) (caller.Report, []int) {
+func roll(t *testing.T, binary string, routing client.Routing, calls int64, control bool) (client.Report, []int) {
 	t.Helper()
 	c := newCluster(t, binary, quickDrain, drainCap)
 	old := c.start()

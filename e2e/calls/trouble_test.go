@@ -5,7 +5,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/evergate/evergate/e2e/internal/caller"
+	"github.com/evergate/evergate/e2e/internal/client"
 	"github.com/evergate/evergate/e2e/internal/process"
 )
 
@@ -16,7 +16,7 @@ func TestOverload(t *testing.T) {
 	c := newCluster(t, product(t), "--max-in-flight", strconv.Itoa(bound))
 	p := c.start()
 	c.service.Set(p.Addr)
-	load := c.load(c.client(caller.ClusterIP), 4*bound)
+	load := c.load(c.client(client.ClusterIP), 4*bound)
 	await(t, "calls", load.After(20_000))
 	noneLost(t, load.Stop())
 }
@@ -32,10 +32,10 @@ func TestHungReview(t *testing.T) {
 	hung := make(chan error, 1)
 	go func() {
 		// A client of its own, so that the books of the others stay clean.
-		_, err := c.client(caller.ClusterIP).Call(t.Context(), "/validate/pods", false, podReview("hang.example/forever"))
+		_, err := c.client(client.ClusterIP).Call(t.Context(), "/validate/pods", false, podReview("hang.example/forever"))
 		hung <- err
 	}()
-	load := c.load(c.client(caller.ClusterIP), clients)
+	load := c.load(c.client(client.ClusterIP), clients)
 	await(t, "calls", load.After(10_000))
 	err := <-hung
 	if err == nil {
@@ -55,7 +55,7 @@ func TestKilled(t *testing.T) {
 	c := newCluster(t, product(t))
 	victim, second, third := c.start(), c.start(), c.start()
 	c.service.Set(victim.Addr, second.Addr, third.Addr)
-	load := c.load(c.client(caller.ClusterIP), clients)
+	load := c.load(c.client(client.ClusterIP), clients)
 	await(t, "calls", load.After(10_000))
 	must(t, victim.Signal(syscall.SIGKILL))
 	await(t, "the killed process", victim.Done())
@@ -96,5 +96,5 @@ func TestCertificateComesLate(t *testing.T) {
 	c.renewLeaf()
 	must(t, p.AwaitReady(t.Context()))
 	c.service.Set(p.Addr)
-	must(t, mutate(t.Context(), c.client(caller.ClusterIP)))
+	must(t, mutate(t.Context(), c.client(client.ClusterIP)))
 }

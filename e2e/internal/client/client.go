@@ -1,7 +1,7 @@
-// Package caller calls a webhook as kube-apiserver does: with the webhook client of k8s.io/apiserver itself, its
+// Package client calls a webhook as kube-apiserver does: with the webhook client of k8s.io/apiserver itself, its
 // connection pool, its retries and its checks of the answer. Nothing of that is imitated here; what the package adds is
 // a Service to call (its endpoints may change at any time) and books on what happened.
-package caller
+package client
 
 import (
 	"context"
