@@ -51,8 +51,10 @@ func TestVariablesOfServices(t *testing.T) {
 }
 
 func TestVersion(t *testing.T) {
-	recorded := &debug.BuildInfo{GoVersion: "go1.26.8", Main: debug.Module{Version: "v1.2.3"}, Settings: []debug.BuildSetting{
-		{Key: "vcs.revision", Value: "abc"}, {Key: "vcs.time", Value: "2026-01-02T03:04:05Z"}, {Key: "vcs.modified", Value: "true"},
+	main := debug.Module{Version: "v1.2.3"}
+	recorded := &debug.BuildInfo{GoVersion: "go1.26.8", Main: main, Settings: []debug.BuildSetting{
+		{Key: "vcs.revision", Value: "abc"}, {Key: "vcs.time", Value: "2026-01-02T03:04:05Z"},
+		{Key: "vcs.modified", Value: "true"},
 	}}
 	linked := buildVersion{Version: "v2.0.0", Commit: "def", Date: "2027-01-01T00:00:00Z"}
 	for _, tt := range []struct {

@@ -18,13 +18,14 @@ type countFlags struct {
 }
 
 func (f *countFlags) define(flags *pflag.FlagSet) {
-	flags.StringVar(&f.pushURL, "metrics-push-url", "", "`URL` of a Pushgateway for the counts of --as-existing, such as http://pushgateway.monitoring:9091")
+	flags.StringVar(&f.pushURL, "metrics-push-url", "",
+		"`URL` of a Pushgateway for the counts of --as-existing, such as http://pushgateway.monitoring:9091")
 	flags.StringVar(&f.file, "metrics-file", "", "`file` for the same counts, in Prometheus' text format")
 }
 
 func (f *countFlags) wanted() bool { return f.pushURL != "" || f.file != "" }
 
-// export hands the counts of a report on. One way that fails does not keep them from the other.
+// export writes and pushes the counts of a report. A failure of one does not prevent the other.
 func (f *countFlags) export(ctx context.Context, r *offline.Report, now time.Time) error {
 	if !f.wanted() {
 		return nil

@@ -29,7 +29,8 @@ func TestCountsOfAnAudit(t *testing.T) {
 	}))
 	defer gateway.Close()
 	file := filepath.Join(t.TempDir(), "evergate.prom")
-	code, stdout, stderr := runAudit(t, []string{"EVERGATE_METRICS_PUSH_URL=" + gateway.URL}, "-f", "testdata/cluster.json", "--metrics-file", file)
+	code, stdout, stderr := runAudit(t, []string{"EVERGATE_METRICS_PUSH_URL=" + gateway.URL},
+		"-f", "testdata/cluster.json", "--metrics-file", file)
 	if code != 1 || stderr != "" || !strings.Contains(stdout, "4 would be denied now") {
 		t.Errorf("exit code %d, %s%s", code, stderr, stdout)
 	}
@@ -44,7 +45,8 @@ func TestCountsOfAnAudit(t *testing.T) {
 		`evergate_audit_objects{decision="allowed",kind="Pod"} 2`,
 		`evergate_audit_objects{decision="allowed",kind="Service"} 0`,
 		`evergate_audit_findings{check="hosts.allowed",mode="enforce",namespace="team-a",rule="hosts"} 1`,
-		`evergate_audit_findings{check="images.from",mode="enforce",namespace="team-b",rule="mirrored"} 2`, // one for each Pod
+		// Two Pods of one owner count twice.
+		`evergate_audit_findings{check="images.from",mode="enforce",namespace="team-b",rule="mirrored"} 2`,
 		`evergate_audit_images{entry="hub",namespace="team-a",outcome="at_mirror"} 1`,
 		`evergate_audit_images{entry="hub",namespace="team-b",outcome="outside"} 2`,
 		`evergate_audit_images{entry="k8s",namespace="team-a",outcome="outside"} 1`,
@@ -75,7 +77,8 @@ func TestCountsThatCannotBeHandedOn(t *testing.T) {
 	gateway := httptest.NewServer(http.NotFoundHandler())
 	defer gateway.Close()
 	file := filepath.Join(t.TempDir(), "evergate.prom")
-	code, stdout, stderr := runAudit(t, nil, "-f", "testdata/cluster.json", "--metrics-push-url", gateway.URL, "--metrics-file", file)
+	code, stdout, stderr := runAudit(t, nil, "-f", "testdata/cluster.json", "--metrics-push-url", gateway.URL,
+		"--metrics-file", file)
 	if code != exitUsage || !strings.Contains(stdout, "4 would be denied now") {
 		t.Errorf("exit code %d, %s", code, stdout)
 	}

@@ -38,7 +38,7 @@ func (f *serveFlags) completeDev(flags *pflag.FlagSet) {
 	}
 }
 
-// prepareDev makes the development certificate, and has the user told what to try when the server is ready.
+// prepareDev makes the development certificate, and prints what to try once the server is ready.
 func (s *server) prepareDev(stdout io.Writer) error {
 	hosts := []string{"localhost", "127.0.0.1", "::1"}
 	if s.flags.serviceName != "" {

@@ -65,7 +65,7 @@ func setFlag(flags *pflag.FlagSet, f *pflag.Flag, value string) error {
 	return list.Replace(values)
 }
 
-// plain takes out of an error of package pflag what speaks of the command line, and of Go.
+// plain removes from an error of package pflag what refers to the command line, and to Go.
 func plain(err error, value string) error {
 	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		err = invalid.Unwrap()
@@ -79,7 +79,8 @@ func plain(err error, value string) error {
 // ofService matches the variables that Kubernetes puts into every Pod for the Services of its namespace, of which
 // evergate is likely to be one: EVERGATE_SERVICE_HOST, EVERGATE_PORT, EVERGATE_OPS_PORT_443_TCP_ADDR. No flag may have
 // such a name.
-var ofService = regexp.MustCompile(`^EVERGATE_(.+_)?(SERVICE_HOST|SERVICE_PORT(_.+)?|PORT(_\d+_(TCP|UDP|SCTP)(_.+)?)?)$`)
+var ofService = regexp.MustCompile(
+	`^EVERGATE_(.+_)?(SERVICE_HOST|SERVICE_PORT(_.+)?|PORT(_\d+_(TCP|UDP|SCTP)(_.+)?)?)$`)
 
 // unknown returns a warning for each variable that sets no flag of any command: most likely it is misspelt.
 func (env environment) unknown(root *cobra.Command) []error {

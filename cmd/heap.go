@@ -6,17 +6,18 @@ import (
 	"runtime/debug"
 )
 
-// Go collects garbage when the heap has grown by a share of what is in use, so that a small heap, as of this process, is collected
-// often. The ballast is memory that counts as in use, but that nobody ever writes to, so that it never becomes resident. With it and
-// a smaller share 15 MiB are allocated between two collections, and a quarter of what is in use: more than Go would take with little in
-// use, and less with much, as under an attack. See docs/decisions/0006-ballast.md.
+// The runtime collects garbage when the heap has grown by a percentage of what is in use. A heap as small as this
+// process's is therefore collected often. The ballast is memory that counts as in use, but is never written to, so that
+// it never becomes resident. With it and a smaller percentage, the process allocates 15 MiB and a quarter of what is in
+// use between two collections. That is more than Go's default allows with little in use, and less with much, as under
+// an attack. See docs/decisions/0006-ballast.md.
 const (
 	ballastBytes = 60 << 20
 	gcPercent    = 25
 )
 
-// tuneHeap makes it so until restore is called. Where GOGC is set, all is left as it is. GOMEMLIMIT means what it did, without the
-// ballast.
+// tuneHeap allocates the ballast and sets the percentage; restore undoes both. Where GOGC is set, it changes nothing.
+// GOMEMLIMIT keeps its meaning: the limit grows by the ballast.
 func tuneHeap() (restore func()) {
 	const byDefault = 100
 	percent := debug.SetGCPercent(gcPercent)

@@ -26,7 +26,7 @@ func TestTuneHeap(t *testing.T) {
 	}
 }
 
-// Whoever sets GOGC has his way.
+// GOGC in the environment wins over the tuning.
 func TestTuneHeapLeavesGOGC(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(50))
 	before := debug.SetMemoryLimit(-1)

@@ -35,7 +35,8 @@ func (f *logFormat) Set(s string) error {
 func (f *logFormat) Type() string { return "format" }
 
 func (f *logFlags) define(flags *pflag.FlagSet) {
-	flags.TextVar(&f.level, "log-level", slog.LevelInfo, "lowest `level` that is logged: debug, info, warn or error; SIGUSR1 changes to debug and back")
+	flags.TextVar(&f.level, "log-level", slog.LevelInfo,
+		"lowest `level` that is logged: debug, info, warn or error; SIGUSR1 changes to debug and back")
 	flags.Var(&f.format, "log-format", "json or text (default text on a terminal, json elsewhere)")
 }
 

@@ -67,7 +67,7 @@ func loadPolicy(path string) (*policy.Policy, error) {
 	return policy.Load(files...)
 }
 
-// counted tells what is in force: "3 mirrors, 1 pods rule".
+// counted describes what is in force: "3 mirrors, 1 pods rule".
 func counted(c policy.Counts) string {
 	var parts []string
 	for kind, n := range c.All() {

@@ -33,14 +33,15 @@ func newPreflightCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "preflight -f FILE",
 		Short: "Say what would break a cluster: in the manifests that install Evergate, or in one that runs it",
-		Long: `Preflight reads rendered manifests, or what deploy/collect.sh prints of a live cluster, and says what would break the
-cluster: for each finding what was found, why it breaks clusters, and the fix. It asks no API server. docs/preflight.md
-lists all findings.
+		Long: `Preflight reads rendered manifests, or what deploy/collect.sh prints of a live cluster, and says what would
+break the cluster: for each finding what was found, why it breaks clusters, and the fix. It asks no API server.
+docs/preflight.md lists all findings.
 
 With --connect it asks the Service which certificate it serves now, to see whether the API server would trust it; from
 inside the cluster, or through kubectl port-forward with the address that this prints. Nothing is sent.
 
-Exit codes: 0 no error is found (there may be warnings), 1 an error is found, 2 bad flags, or input that is not understood.`,
+Exit codes: 0 no error is found (there may be warnings), 1 an error is found, 2 bad flags, or input that is not
+understood.`,
 		Example: `  kubectl kustomize kustomize/overlays/fail-closed | evergate preflight -f -
   deploy/collect.sh | evergate preflight -f - --connect=127.0.0.1:8443`,
 		Args: noArgs("name manifests with -f"),
@@ -50,10 +51,13 @@ Exit codes: 0 no error is found (there may be warnings), 1 an error is found, 2 
 	}
 	flags := c.Flags()
 	flags.SortFlags = false
-	flags.StringArrayVarP(&f.files, "filename", "f", nil, "`file` or directory of manifests, or - for stdin; can be repeated")
-	flags.StringVar(&f.connect, "connect", "", "`address` to ask for the certificate that is served; alone: that of the Service")
+	flags.StringArrayVarP(&f.files, "filename", "f", nil,
+		"`file` or directory of manifests, or - for stdin; can be repeated")
+	flags.StringVar(&f.connect, "connect", "",
+		"`address` to ask for the certificate that is served; alone: that of the Service")
 	flags.Lookup("connect").NoOptDefVal = connectService
-	flags.DurationVar(&f.timeout, "connect-timeout", 10*time.Second, "how long to wait for it") // as kube-apiserver's client
+	const likeAPIServer = 10 * time.Second
+	flags.DurationVar(&f.timeout, "connect-timeout", likeAPIServer, "how long to wait for it")
 	flags.VarP(&f.output, "output", "o", "how to write the report: text, json or yaml")
 	return c
 }

@@ -103,8 +103,8 @@ func (p process) terminate(t *testing.T) {
 	}
 }
 
-// Whoever reads the log may go: the process serves, and drains, without it.
-func TestNobodyReadsTheLog(t *testing.T) {
+// The process serves and drains after the reader of its log has gone.
+func TestLogWithoutReader(t *testing.T) {
 	p, address, config := startDev(t)
 	if err := p.log.Close(); err != nil {
 		t.Fatal(err)
@@ -124,7 +124,7 @@ func TestNobodyReadsTheLog(t *testing.T) {
 	p.terminate(t)
 }
 
-// However a review is addressed, it is not judged for a caller without a certificate.
+// A client without a certificate gets no review judged, whatever path it uses.
 func TestNoWayAroundClientAuthentication(t *testing.T) {
 	review, err := os.ReadFile("../examples/reviews/pod.json")
 	if err != nil {

@@ -35,9 +35,9 @@ func newReviewCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "review --policy POLICY -f FILE",
 		Short: "Say what a policy would rewrite, deny and warn of, without a cluster",
-		Long: `Review judges manifests by a policy, with the code that answers kube-apiserver: what would be rewritten, denied and
-warned of if they were applied. It reads YAML of any number of documents, JSON, and Lists as kubectl prints them.
-Pods, Ingresses and Services are judged; of Deployments, StatefulSets, DaemonSets, ReplicaSets,
+		Long: `Review judges manifests by a policy, with the code that answers kube-apiserver: what would be rewritten,
+denied and warned of if they were applied. It reads YAML of any number of documents, JSON, and Lists as kubectl prints
+them. Pods, Ingresses and Services are judged; of Deployments, StatefulSets, DaemonSets, ReplicaSets,
 ReplicationControllers, Jobs, CronJobs and PodTemplates the Pods that they would create. Labels that only a controller
 adds are not known. Other objects are skipped, and said to be.
 
@@ -59,11 +59,12 @@ that could not be handed on.`,
 	flags := c.Flags()
 	flags.SortFlags = false
 	flags.StringVarP(&f.policy, "policy", "p", "", "`file` or directory of the policy")
-	flags.StringArrayVarP(&f.files, "filename", "f", nil, "`file` or directory of manifests, or - (stdin); can be repeated")
+	flags.StringArrayVarP(&f.files, "filename", "f", nil,
+		"`file` or directory of manifests, or - (stdin); can be repeated")
 	flags.StringArrayVar(&f.old, "old", nil, "`file` or directory of the objects as they were; can be repeated")
 	flags.StringVar(&f.operation, "operation", "", "CREATE or UPDATE (default: UPDATE for what --old has, else CREATE)")
 	flags.StringVarP(&f.namespace, "namespace", "n", "default", "namespace of objects that name none")
-	flags.StringVar(&f.user, "user", "", "who applies the manifests")
+	flags.StringVar(&f.user, "user", "", "user that applies the manifests")
 	flags.StringArrayVar(&f.groups, "group", nil, "a group that the user is in; can be repeated")
 	flags.BoolVar(&f.asExisting, "as-existing", false, "judge objects as they exist in a cluster")
 	flags.BoolVar(&f.reviews, "admission-review", false, "the input is reviews, as kube-apiserver sends them")

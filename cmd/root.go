@@ -62,15 +62,16 @@ func printError(stderr io.Writer, err error) {
 }
 
 func newRootCommand(env environment) *cobra.Command {
-	root := newGroup("evergate", "A Kubernetes admission webhook that rewrites images and validates Ingresses and Services",
+	root := newGroup("evergate",
+		"A Kubernetes admission webhook that rewrites images and validates Ingresses and Services",
 		newServeCommand(),
 		newReviewCommand(),
 		newPolicyCommand(),
 		newPreflightCommand(),
 		newVersionCommand(),
 	)
-	root.Long = `Evergate is a Kubernetes admission webhook: it rewrites the images of Pods to private mirrors, and validates
-Ingresses, Services and images by a policy.
+	root.Long = `Evergate is a Kubernetes admission webhook: it rewrites the images of Pods to private mirrors, and
+validates Ingresses, Services and images by a policy.
 
 Every flag can also be set by an environment variable: --tls-cert by EVERGATE_TLS_CERT. The command line wins over the
 environment, and the environment over the default. A variable that is empty counts as not set. A flag that can be

@@ -44,7 +44,7 @@ type serveFlags struct {
 	log logFlags
 }
 
-// Defaults that no package of the process has an opinion on.
+// Defaults of flags that belong to no package of the process.
 const (
 	// 10250 is the port of nodes that private control planes of GKE reach without a firewall rule.
 	defaultListen    = ":10250"
@@ -59,15 +59,16 @@ func newServeCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "serve",
 		Short: "Answer kube-apiserver's admission reviews",
-		Long: `Serve answers the admission reviews of kube-apiserver over HTTPS, until SIGTERM or SIGINT. It then drains: it goes on
-serving while callers are told, by "Connection: close", to go elsewhere. A second signal ends it at once.
+		Long: `Serve answers the admission reviews of kube-apiserver over HTTPS, until SIGTERM or SIGINT. It then drains:
+it goes on serving, and tells clients by "Connection: close" to reconnect elsewhere. A second signal ends it at once.
 
 With --dev it makes its own certificate, loads an example policy and listens on 127.0.0.1 only.
 
 Exit codes: 0 drained, 1 failed to start or to serve (the last log line says why), 2 bad flags or a bad policy,
-3 forced by a second signal, 4 the shutdown timeout cut a caller off.`,
+3 forced by a second signal, 4 the shutdown timeout ended a request.`,
 		Example: `  evergate serve --dev
-  evergate serve --policy /etc/evergate/policy --tls-cert /etc/evergate/tls/tls.crt --tls-key /etc/evergate/tls/tls.key`,
+  evergate serve --policy /etc/evergate/policy \
+    --tls-cert /etc/evergate/tls/tls.crt --tls-key /etc/evergate/tls/tls.key`,
 		Args: noArgs("everything is set by flags"),
 	}
 	f.define(c.Flags())
@@ -83,31 +84,47 @@ Exit codes: 0 drained, 1 failed to start or to serve (the last log line says why
 func (f *serveFlags) define(flags *pflag.FlagSet) {
 	flags.SortFlags = false
 	flags.BoolVar(&f.dev, "dev", false, "serve on this machine only, with a certificate of its own and an example policy")
-	flags.StringVar(&f.devCA, "dev-ca", "", "`file` to write the CA of --dev to (default evergate-dev-ca.crt in the directory for temporary files)")
+	flags.StringVar(&f.devCA, "dev-ca", "",
+		"`file` to write the CA of --dev to (default evergate-dev-ca.crt in the directory for temporary files)")
 
-	flags.StringVarP(&f.policy, "policy", "p", "", "`file` or directory of the policy, such as a mounted ConfigMap; absent or empty: everything is allowed")
-	flags.DurationVar(&f.reloadInterval, "reload-interval", reload.DefaultInterval, "how often the files of policy and certificates are looked at")
+	flags.StringVarP(&f.policy, "policy", "p", "",
+		"`file` or directory of the policy, such as a mounted ConfigMap; absent or empty: everything is allowed")
+	flags.DurationVar(&f.reloadInterval, "reload-interval", reload.DefaultInterval,
+		"how often the files of policy and certificates are looked at")
 
 	flags.StringVar(&f.listen, "listen", defaultListen, "`address` for reviews and probes, over HTTPS")
-	flags.StringVar(&f.opsListen, "ops-listen", defaultOpsListen, "`address` for metrics, probes and /policy, over plain HTTP")
+	flags.StringVar(&f.opsListen, "ops-listen", defaultOpsListen,
+		"`address` for metrics, probes and /policy, over plain HTTP")
 
 	flags.StringVar(&f.tlsCert, "tls-cert", "", "`file` of the serving certificate")
 	flags.StringVar(&f.tlsKey, "tls-key", "", "`file` of its key")
-	flags.StringVar(&f.tlsCA, "tls-ca", "", "`file` of the CA that it must chain to, where there is one (default ca.crt beside --tls-cert)")
-	flags.StringVar(&f.serviceName, "service-name", "", "DNS `name` that the certificate must cover, <service>.<namespace>.svc")
-	flags.StringVar(&f.tlsMinVersion, "tls-min-version", "1.3", "lowest TLS `version`: 1.3, or 1.2 for callers that need it")
-	flags.StringVar(&f.clientCAFile, "client-ca-file", "", "`file` of the CAs of callers; set, reviews need a client certificate")
-	flags.StringArrayVar(&f.clientNames, "client-name", nil, "common `name`, DNS name or URI of an accepted caller (default: all of --client-ca-file); can be repeated")
+	flags.StringVar(&f.tlsCA, "tls-ca", "",
+		"`file` of the CA that it must chain to, where there is one (default ca.crt beside --tls-cert)")
+	flags.StringVar(&f.serviceName, "service-name", "",
+		"DNS `name` that the certificate must cover, <service>.<namespace>.svc")
+	flags.StringVar(&f.tlsMinVersion, "tls-min-version", "1.3",
+		"lowest TLS `version`: 1.3, or 1.2 for clients that need it")
+	flags.StringVar(&f.clientCAFile, "client-ca-file", "",
+		"`file` of the CAs of clients; set, reviews need a client certificate")
+	flags.StringArrayVar(&f.clientNames, "client-name", nil,
+		"common `name`, DNS name or URI of an accepted client (default: all of --client-ca-file); can be repeated")
 
-	flags.DurationVar(&f.startupTimeout, "startup-timeout", defaultStartupTimeout, "how long to wait for a certificate that is not there yet")
-	flags.DurationVar(&f.drainDelay, "drain-delay", lifecycle.DefaultDrainDelay, "shortest drain: how long the end of an endpoint takes to reach every node")
+	flags.DurationVar(&f.startupTimeout, "startup-timeout", defaultStartupTimeout,
+		"how long to wait for a certificate that is not there yet")
+	flags.DurationVar(&f.drainDelay, "drain-delay", lifecycle.DefaultDrainDelay,
+		"shortest drain: how long the end of an endpoint takes to reach every node")
 	flags.DurationVar(&f.drainTimeout, "drain-timeout", lifecycle.DefaultDrainTimeout, "longest drain, from the signal on")
-	flags.StringVar(&f.drainReadiness, "drain-readiness", "fail", "readiness while draining: fail, or keep for a single replica")
-	flags.DurationVar(&f.shutdownTimeout, "shutdown-timeout", lifecycle.DefaultShutdownTimeout, "after the drain, how long reviews under way may take")
-	flags.DurationVar(&f.maxConnectionAge, "max-connection-age", lifecycle.DefaultMaxConnectionAge, "age, ±10 %, at which a connection is retired by its next answer; 0: never")
+	flags.StringVar(&f.drainReadiness, "drain-readiness", "fail",
+		"readiness while draining: fail, or keep for a single replica")
+	flags.DurationVar(&f.shutdownTimeout, "shutdown-timeout", lifecycle.DefaultShutdownTimeout,
+		"after the drain, how long reviews under way may take")
+	flags.DurationVar(&f.maxConnectionAge, "max-connection-age", lifecycle.DefaultMaxConnectionAge,
+		"age, ±10 %, at which a connection is retired by its next answer; 0: never")
 	flags.IntVar(&f.maxConnections, "max-connections", lifecycle.DefaultMaxConnections, "connections open at one time")
-	flags.IntVar(&f.limits.Reviews, "max-in-flight", 0, "reviews decided at one time (default four times the number of cores)")
-	flags.Int64Var(&f.limits.BodyBytes, "max-body-bytes", 0, "`bytes` of reviews held at one time, at least the largest review (default 64 MiB)")
+	flags.IntVar(&f.limits.Reviews, "max-in-flight", 0,
+		"reviews decided at one time (default four times the number of cores)")
+	flags.Int64Var(&f.limits.BodyBytes, "max-body-bytes", 0,
+		"`bytes` of reviews held at one time, at least the largest review (default 64 MiB)")
 
 	f.log.define(flags)
 }
@@ -137,7 +154,7 @@ func (f *serveFlags) checkFiles() error {
 	case len(f.clientNames) > 0 && f.clientCAFile == "":
 		return errors.New("--client-name needs --client-ca-file: a name is worth nothing without a CA that vouches for it")
 	case slices.Contains(f.clientNames, ""):
-		return errors.New("--client-name is empty: name a caller, or leave it out to accept all of --client-ca-file")
+		return errors.New("--client-name is empty: name a client, or leave it out to accept all of --client-ca-file")
 	}
 	return nil
 }
@@ -147,7 +164,8 @@ func (f *serveFlags) checkTimes() error {
 		return fmt.Errorf("--drain-readiness is %q: write fail or keep", f.drainReadiness)
 	}
 	if f.drainTimeout < f.drainDelay {
-		return fmt.Errorf("--drain-timeout %s is shorter than --drain-delay %s, which is a part of it", f.drainTimeout, f.drainDelay)
+		return fmt.Errorf("--drain-timeout %s is shorter than --drain-delay %s, which is a part of it",
+			f.drainTimeout, f.drainDelay)
 	}
 	for _, t := range []struct {
 		flag  string

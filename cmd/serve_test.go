@@ -197,7 +197,8 @@ func TestServeDev(t *testing.T) {
 	}
 	ops, _, _ := strings.Cut(s.await(t, s.stdout, `metrics\s+(http://\S+)`), "/metrics")
 	for path, want := range map[string]string{
-		"/readyz": "ok\n", "/livez": "ok\n", "/policy": `"path": "examples/policies/dev.yaml"`, "/metrics": `evergate_phase{phase="ready"} 1`,
+		"/readyz": "ok\n", "/livez": "ok\n",
+		"/policy": `"path": "examples/policies/dev.yaml"`, "/metrics": `evergate_phase{phase="ready"} 1`,
 	} {
 		if status, answer := call(t, client, ops+path, nil); status != 200 || !strings.Contains(answer, want) {
 			t.Errorf("%s: %d %s", path, status, answer)
@@ -205,7 +206,8 @@ func TestServeDev(t *testing.T) {
 	}
 	s.stop()
 	s.end(t, 0, "")
-	for _, want := range []string{`"from":"ready","to":"draining"`, `"from":"draining","to":"stopping"`, `"from":"stopping","to":"stopped"`} {
+	for _, want := range []string{`"from":"ready","to":"draining"`, `"from":"draining","to":"stopping"`,
+		`"from":"stopping","to":"stopped"`} {
 		if !strings.Contains(s.stderr.String(), want) {
 			t.Errorf("the log has no %s:\n%s", want, s.stderr)
 		}
@@ -227,7 +229,8 @@ func TestServeByVariables(t *testing.T) {
 	address := s.await(t, s.stderr, `"to":"listening".*"address":"([^"]+)"`)
 	s.await(t, s.stderr, `"to":"ready"`)
 	client := trusting(t, filepath.Join(dir, "tls.crt"))
-	if status, answer := call(t, client, "https://"+address+"/validate/services", examples.ServiceReview()); status != 200 {
+	services := "https://" + address + "/validate/services"
+	if status, answer := call(t, client, services, examples.ServiceReview()); status != 200 {
 		t.Errorf("a Service: %d %s", status, answer)
 	}
 	s.await(t, s.stderr, `"level":"DEBUG","msg":"allowed"`)
@@ -239,7 +242,8 @@ func TestServeByVariables(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	req := httptest.NewRequest(http.MethodPost, "https://example.com/mutate/pods?timeout=30s", bytes.NewReader(examples.PodReview()))
+	req := httptest.NewRequest(http.MethodPost, "https://example.com/mutate/pods?timeout=30s",
+		bytes.NewReader(examples.PodReview()))
 	req.Header.Set("Content-Type", "application/json")
 	var raw bytes.Buffer
 	if err := req.Write(&raw); err != nil {
@@ -277,8 +281,9 @@ func TestServeWaitsForItsCertificate(t *testing.T) {
 	s := startServe(t, nil, "--tls-cert", cert, "--tls-key", key)
 	ops := "http://" + s.await(t, s.stderr, `"msg":"ops port bound","address":"([^"]+)"`)
 	s.await(t, s.stderr, `tls\.crt`)
-	if status, answer := call(t, http.DefaultClient, ops+"/readyz", nil); status != 503 || answer != "not ready: starting\n" {
-		t.Errorf("/readyz: %d %q", status, answer)
+	status, text := call(t, http.DefaultClient, ops+"/readyz", nil)
+	if status != 503 || text != "not ready: starting\n" {
+		t.Errorf("/readyz: %d %q", status, text)
 	}
 	if status, answer := call(t, http.DefaultClient, ops+"/livez", nil); status != 200 {
 		t.Errorf("/livez: %d %q", status, answer)
@@ -316,7 +321,8 @@ func TestServeFailsToStart(t *testing.T) {
 		args []string
 		want string
 	}{
-		{"the ops port is taken", []string{"--dev-ca", ca, "--ops-listen", address}, "--ops-listen: listen tcp " + address + ": bind: address already in use"},
+		{"the ops port is taken", []string{"--dev-ca", ca, "--ops-listen", address},
+			"--ops-listen: listen tcp " + address + ": bind: address already in use"},
 		{"nowhere to write the CA to", []string{"--dev-ca", filepath.Join(dir, "absent", "ca.crt")}, "--dev-ca: "},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -32,15 +32,15 @@ type server struct {
 
 	policies *policystore.Store
 	source   *certs.Source
-	clients  *certs.ClientAuth // nil: callers are not authenticated
+	clients  *certs.ClientAuth // nil: clients are not authenticated
 	prober   *selfprobe.Prober
 	process  *lifecycle.Process
 
 	address string // of the serving port; known when it is bound
 }
 
-// serve runs the server until it is told to stop. What went wrong is its last log line; what is wrong with flags and
-// policy is returned, to be printed as every command does.
+// serve runs the server until it receives a signal to stop. It logs why the process ends as the last line of the log.
+// What is wrong with flags and policy it returns, so that it is printed as for every command.
 func serve(ctx context.Context, f serveFlags, stdout, stderr io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // ends what follows files
@@ -65,8 +65,8 @@ func serve(ctx context.Context, f serveFlags, stdout, stderr io.Writer) error {
 		if err != nil {
 			return err
 		}
-	case told := <-signals: // reading files may take long, and nobody has asked anything yet
-		s.log.Info("told to stop before all was loaded", "signal", told.String())
+	case received := <-signals: // reading files may take long, and no client has connected yet
+		s.log.Info("received signal while loading; exiting", "signal", received.String())
 		return s.exit(nil)
 	}
 	if f.dev {
@@ -85,19 +85,20 @@ func serve(ctx context.Context, f serveFlags, stdout, stderr io.Writer) error {
 	s.process.OpsListener = ops
 	s.log.Info("ops port bound", "address", ops.Addr().String())
 
-	// Whoever reads the log or the greeting may go, as a journal or a container runtime that is restarted does: package
-	// os would end the process at the next line, and with it the reviews under way.
+	// The reader of the log or of the greeting may go, as a journal or a container runtime does when it is restarted.
+	// Package os would then end the process at its next write, and with it the reviews under way.
 	signal.Ignore(syscall.SIGPIPE)
 
 	return s.exit(s.process.Run(ctx, signals))
 }
 
-// load makes everything that the process consists of. The policy is loaded, and nothing is served yet. What follows
-// files does so until life ends, so that a drain too is served with a certificate that is good.
+// load makes everything that the process consists of. It loads the policy and serves nothing yet. Watchers of files run
+// until life ends, so that a drain too is served with a valid certificate.
 func (s *server) load(life context.Context) (err error) {
 	f := &s.flags
 	info, _ := debug.ReadBuildInfo()
-	if s.tracing, err = s.metrics.TracingFromEnvironment(life, buildVersion{Version: version}.with(info).Version, s.log); err != nil {
+	built := buildVersion{Version: version}.with(info)
+	if s.tracing, err = s.metrics.TracingFromEnvironment(life, built.Version, s.log); err != nil {
 		return err
 	}
 	if s.policies, err = s.openPolicy(); err != nil {
@@ -106,7 +107,8 @@ func (s *server) load(life context.Context) (err error) {
 		}
 		return &exitError{lifecycle.ExitFailed, err}
 	}
-	s.source = certs.NewSource(certs.Files{Cert: f.tlsCert, Key: f.tlsKey, CA: f.tlsCA, ServerName: f.serviceName}, s.log, s.metrics)
+	s.source = certs.NewSource(certs.Files{Cert: f.tlsCert, Key: f.tlsKey, CA: f.tlsCA, ServerName: f.serviceName},
+		s.log, s.metrics)
 	if f.clientCAFile != "" {
 		if s.clients, err = certs.NewClientAuth(f.clientCAFile, f.clientNames, s.log, s.metrics); err != nil {
 			return err
@@ -135,7 +137,7 @@ func (s *server) load(life context.Context) (err error) {
 	return nil
 }
 
-// observer has what lifecycle observes counted, and phases traced too.
+// observer counts what lifecycle observes, and also traces phases.
 type observer struct {
 	*telemetry.Metrics
 	tracing *telemetry.Tracing
@@ -173,7 +175,7 @@ func (s *server) handlers() handlers.Config {
 	return config
 }
 
-// ready is readiness as a whole: the process wants reviews, and callers will trust its certificate.
+// ready is readiness as a whole: the process accepts reviews, and clients will trust its certificate.
 func (s *server) ready() error {
 	if err := s.process.Ready(); err != nil {
 		return err
@@ -216,8 +218,8 @@ func (s *server) waitForCertificates(ctx context.Context) error {
 	return s.clients.Wait(ctx)
 }
 
-// probe has the self-probe's reviews answered through the real listener, by a connection of its own. Where the listener
-// is on all addresses, dialling "all addresses" means this machine.
+// probe sends the self-probe's reviews through the real listener, on a connection of its own. Where the listener is on
+// all addresses, dialling "all addresses" means this machine.
 func (s *server) probe(ctx context.Context) error {
 	client := &http.Client{Transport: &http.Transport{
 		TLSClientConfig:     s.source.ProbeConfig(s.clients),

@@ -34,7 +34,8 @@ func (s stuckPolicies) Current() *policy.Policy {
 func TestLiveFallsForAReviewThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{
-			log: slog.New(slog.DiscardHandler), metrics: telemetry.NewMetrics(prometheus.NewRegistry()), process: &lifecycle.Process{},
+			log: slog.New(slog.DiscardHandler), metrics: telemetry.NewMetrics(prometheus.NewRegistry()),
+			process: &lifecycle.Process{},
 		}
 		config := s.handlers()
 		stuck := stuckPolicies{make(chan struct{})}
@@ -80,8 +81,7 @@ func (l *heldLog) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// A process that is told to stop before it has loaded everything ends as after a drain, not as one that was killed, which
-// is what becomes of this test otherwise.
+// A signal while the process loads ends it as after a drain: Run returns 0. Otherwise the signal kills this test.
 func TestStopWhileLoading(t *testing.T) {
 	log := &heldLog{writing: make(chan struct{}), release: make(chan struct{})}
 	go func() {
@@ -91,7 +91,8 @@ func TestStopWhileLoading(t *testing.T) {
 		}
 		close(log.release)
 	}()
-	args := []string{"serve", "--dev", "--dev-ca", filepath.Join(t.TempDir(), "ca.crt"), "--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0"}
+	args := []string{"serve", "--dev", "--dev-ca", filepath.Join(t.TempDir(), "ca.crt"), "--listen", "127.0.0.1:0",
+		"--ops-listen", "127.0.0.1:0"}
 	if code := Run(t.Context(), args, nil, nil, io.Discard, log); code != 0 {
 		t.Errorf("exit code %d", code)
 	}

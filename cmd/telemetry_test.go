@@ -48,7 +48,8 @@ func TestServeIsTraced(t *testing.T) {
 
 	p, address, config := startDev(t)
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: config, DisableKeepAlives: true}}
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://"+address+"/mutate/pods", bytes.NewReader(examples.PodReview()))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://"+address+"/mutate/pods",
+		bytes.NewReader(examples.PodReview()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +68,8 @@ func TestServeIsTraced(t *testing.T) {
 	if got := review.GetParentSpanId(); string(got) != "\xb7\xad\x6b\x71\x69\x20\x33\x31" {
 		t.Errorf("the parent of the review is %x", got)
 	}
-	for _, name := range []string{"phase listening", "phase ready", "phase draining", "phase stopping", "decode", "decide", "encode"} {
+	for _, name := range []string{"phase listening", "phase ready", "phase draining", "phase stopping", "decode",
+		"decide", "encode"} {
 		if spans[name] == nil {
 			t.Errorf("there is no span %q", name)
 		}
@@ -79,7 +81,8 @@ func TestServeRefusesBadTracing(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4317")
 	var stderr bytes.Buffer
 	code := Run(t.Context(), []string{"serve", "--dev"}, nil, nil, io.Discard, &stderr)
-	want := `evergate: the environment variable OTEL_EXPORTER_OTLP_ENDPOINT is "collector:4317": write a URL, such as http://collector:4318` + "\n"
+	want := `evergate: the environment variable OTEL_EXPORTER_OTLP_ENDPOINT is "collector:4317": ` +
+		"write a URL, such as http://collector:4318\n"
 	if code != exitUsage || stderr.String() != want {
 		t.Errorf("exit code %d, and\n%s\nwant %d and\n%s", code, stderr.String(), exitUsage, want)
 	}

@@ -15,9 +15,9 @@ import (
 
 var update = flag.Bool("update", false, "write the transcripts of testdata anew")
 
-// TestTranscripts runs the commands of each testdata/*.transcript and compares what they print: stdout, then stderr with
-// "! " before each line, then the exit code if it is not 0. To add a case write its command line and run the test with
-// -update. Variables may stand before a command, and < FILE behind it.
+// TestTranscripts runs the commands of each testdata/*.transcript and compares what they print: stdout, then stderr
+// with "! " before each line, then the exit code if it is not 0. To add a case write its command line and run the test
+// with -update. Variables may stand before a command, and < FILE behind it.
 func TestTranscripts(t *testing.T) {
 	t.Chdir("testdata")
 	files, err := filepath.Glob("*.transcript")

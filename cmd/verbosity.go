@@ -15,8 +15,8 @@ type verbosity struct {
 // Level implements slog.Leveler.
 func (v *verbosity) Level() slog.Level { return v.level.Level() }
 
-// toggle changes between what is configured and debug. Where that is debug, info is the other one: less is then
-// what somebody wants who asks for a change.
+// toggle changes between the configured level and debug. Where debug is configured, it changes to info: a change then
+// is for less.
 func (v *verbosity) toggle() {
 	other := slog.LevelDebug
 	if v.configured <= slog.LevelDebug {
@@ -28,7 +28,7 @@ func (v *verbosity) toggle() {
 	v.level.Set(other)
 }
 
-// follow toggles on every signal until ctx is done, and writes a line each time, whatever is logged by then.
+// follow toggles on every signal until ctx is done, and logs each change whatever the level.
 func (v *verbosity) follow(ctx context.Context, signals <-chan os.Signal, log *slog.Logger) {
 	for {
 		select {
