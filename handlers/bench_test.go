@@ -66,12 +66,14 @@ func benchPolicy() string {
 		fmt.Fprintf(&b, "- {name: m%d, sources: [%s], mirror: mirror.corp.example/%[2]s, mode: enforce}\n", i, source)
 	}
 	for i := range 15 {
-		fmt.Fprintf(&b, "- {name: n%d, sources: [registry-%d.example], mirror: mirror.corp.example/%[1]d, mode: enforce}\n", i, i)
+		fmt.Fprintf(&b, "- {name: n%d, sources: [registry-%d.example], mirror: mirror.corp.example/%[1]d, mode: enforce}\n",
+			i, i)
 	}
 	b.WriteString("pods:\n- {name: pods, mode: audit, images: {from: mirrors}}\n")
 	b.WriteString("ingresses:\n")
 	for i := range 10 {
-		fmt.Fprintf(&b, "- {name: i%d, mode: audit, hosts: {allowed: [\"**.example\", \"**.example.com\"]}, tls: {required: true}}\n", i)
+		const rule = `{name: i%d, mode: audit, hosts: {allowed: ["**.example", "**.example.com"]}, tls: {required: true}}`
+		fmt.Fprintf(&b, "- "+rule+"\n", i)
 	}
 	b.WriteString("services:\n")
 	for i := range 9 {

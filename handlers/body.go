@@ -17,17 +17,18 @@ import (
 )
 
 const (
-	// firstBytes is how much of a body is read before more is reserved for it: a TLS record, and more than most reviews have.
-	// Those of all connections there can be are half of the bytes that can be reserved.
+	// firstBytes is how much of a body is read before more is reserved for it: a TLS record, and more than most reviews
+	// have. The first bytes of all connections that may be open are half of what can be reserved.
 	firstBytes = 16 << 10
-	// growth is how many times as much is reserved as has arrived, up to limit.MaxBuffer. One step reaches that, so that of nearly
-	// every review no more than its first bytes are copied, and a peer that has announced 20 MiB and sent 16 KiB holds 256 KiB.
+	// growth is how many times the bytes that have arrived are reserved, up to limit.MaxBuffer. One step reaches that, so
+	// that nearly every review is copied only in its first bytes, and a peer that announced 20 MiB and sent 16 KiB holds
+	// 256 KiB.
 	growth = 16
-	// uidBytes is how much of a body is searched for its uid where the rest is not read, or not JSON: kube-apiserver writes kind,
-	// apiVersion and request.uid first, in 150 bytes.
+	// uidBytes is how much of a body is searched for its uid where the rest is not read, or is not JSON. kube-apiserver
+	// writes kind, apiVersion and request.uid first, in 150 bytes.
 	uidBytes = 4 << 10
-	// maxDiscardBytes is how long a body may be to be read to its end for the sake of an answer. Beyond, it is
-	// nothing that kube-apiserver sends, and reading it would be work for an attacker.
+	// maxDiscardBytes is the longest body that is read to its end so that the client reads the answer. kube-apiserver
+	// sends none that is longer, and reading one would be work for an attacker.
 	maxDiscardBytes = 64 << 20
 )
 
@@ -54,8 +55,8 @@ func checkHeader(r *http.Request) error {
 	return nil
 }
 
-// header returns the first value of a field of the header. name is in its canonical form: to bring it there costs as much as
-// the look-up, for each review and field.
+// header returns the first value of a field of the header. name must be in its canonical form, since making it
+// canonical costs as much as the look-up, for each review and field.
 func header(r *http.Request, name string) string {
 	if values := r.Header[name]; len(values) > 0 {
 		return values[0]
@@ -72,10 +73,11 @@ func isJSON(contentType string) bool {
 	return err == nil && mediaType == want
 }
 
-// readBody reads the body of r into memory that is reserved for it. It reserves more only as bytes arrive, so that a client
-// reserves little by announcing much. One that has sent limit.MaxBuffer gets all that it has announced: those that wait
-// for memory hold little of it, so that there is always one that has all it needs and comes to an end.
-func (e *endpoint) readBody(ctx context.Context, r *http.Request, queue time.Time, memory *limit.Reservation) (body []byte, err error) {
+// readBody reads the body of r into memory that is reserved for it. It reserves more only as bytes arrive, so that a
+// client reserves little by announcing much. A body of which limit.MaxBuffer has arrived reserves all that was
+// announced. Bodies that wait for memory hold little of it, so that there is always one that has all it needs and ends.
+func (e *endpoint) readBody(ctx context.Context, r *http.Request, queue time.Time,
+	memory *limit.Reservation) (body []byte, err error) {
 	waits := func() func() { return telemetry.Waiting(ctx, "memory") }
 	defer func() {
 		if arrived := memory.Arrived(); arrived != nil {
@@ -102,7 +104,7 @@ func (e *endpoint) readBody(ctx context.Context, r *http.Request, queue time.Tim
 	return body, nil
 }
 
-// skipBody reads a body that is over the limit to its end, so that the caller reads the answer, and returns its uid.
+// skipBody reads a body that is over the limit to its end, so that the client reads the answer, and returns its uid.
 func skipBody(r *http.Request) (uid string, err error) {
 	first := make([]byte, uidBytes)
 	n, err := io.ReadFull(r.Body, first)
@@ -124,7 +126,7 @@ func skipBody(r *http.Request) (uid string, err error) {
 	return uid, nil
 }
 
-// bodyError says that a body ended too early. What is left of the connection is not worth keeping.
+// bodyError says that a body ended too early. It closes the connection, since the rest of the body may still arrive.
 func bodyError(err error, got, want int64) error {
 	e := &httpError{status: http.StatusBadRequest, close: true}
 	if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {

@@ -14,8 +14,8 @@ import (
 	"github.com/evergate/evergate/review"
 )
 
-// A review that has its slot is decided within a second, or half of its timeout where that is less, and is answered when it is
-// not.
+// A review that has its slot is decided within a second, or half of its timeout where that is less, and is answered
+// when it is not.
 func TestJudgingHasADeadline(t *testing.T) {
 	for query, want := range map[string]time.Duration{
 		"?timeout=30s": time.Second, "": time.Second, "?timeout=2s": time.Second, "?timeout=1s": 500 * time.Millisecond,
@@ -34,15 +34,16 @@ func TestJudgingHasADeadline(t *testing.T) {
 			})
 			w := httptest.NewRecorder()
 			h.ServeHTTP(w, post(t.Context(), t, "/fake"+query, "{}"))
-			if answer := decodeWire(t, w.Body.String()); w.Code != 200 || answer.Response.Allowed || answer.Response.UID != "705ab4f5" {
+			answer := decodeWire(t, w.Body.String())
+			if w.Code != 200 || answer.Response.Allowed || answer.Response.UID != "705ab4f5" {
 				t.Errorf("%q: answered %d %s", query, w.Code, w.Body)
 			}
 		})
 	}
 }
 
-// What cannot be judged is denied where something is enforced, but an update that changes nothing of it is not: finalizers
-// can be removed.
+// What cannot be judged is denied where something is enforced, but an update that changes nothing of it is not:
+// finalizers can be removed.
 func TestUnjudgedUpdates(t *testing.T) {
 	f := newFixture(t, testPolicy)
 	s := startTLS(t, servingOf(f.Config))
@@ -72,7 +73,8 @@ func TestUnjudgedUpdates(t *testing.T) {
 		if got.status != 200 || answer.Response.Allowed != test.allowed {
 			t.Errorf("%s: status %d, allowed %t, want %t", name, got.status, answer.Response.Allowed, test.allowed)
 		}
-		if warned := fmt.Sprint(answer.Response.Warnings); test.allowed && !strings.Contains(warned, "not judged: spec.rules[10000]: too large") {
+		warned := fmt.Sprint(answer.Response.Warnings)
+		if test.allowed && !strings.Contains(warned, "not judged: spec.rules[10000]: too large") {
 			t.Errorf("%s: warned %s", name, warned)
 		}
 	}
@@ -88,11 +90,13 @@ func TestTooCostlyIsAnswered(t *testing.T) {
 	f := newFixture(t, rules.String())
 	s := startTLS(t, servingOf(f.Config))
 	object := `{"spec":{"ports":[` + strings.TrimSuffix(strings.Repeat(`{"port":80},`, 10_000), ",") + `]}}`
-	got := send(t, s.Client(), post(t.Context(), t, s.URL+"/validate/services", reviewOf("", "services", "CREATE", object, "")))
+	got := send(t, s.Client(), post(t.Context(), t, s.URL+"/validate/services",
+		reviewOf("", "services", "CREATE", object, "")))
 	if answer := decodeWire(t, got.body); got.status != 200 || answer.Response.Allowed {
 		t.Errorf("status %d: %s", got.status, got.body)
 	}
-	if !strings.Contains(got.body, "make the object smaller") { // a million comparisons may take the race detector more than a second
+	// Which limit is met first differs: under the race detector a million comparisons may take more than a second.
+	if !strings.Contains(got.body, "make the object smaller") {
 		t.Errorf("%s", got.body)
 	}
 }

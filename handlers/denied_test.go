@@ -26,7 +26,8 @@ pods:
 	hash := f.Policies.Current().Hash()
 	rewrittenTo := func(ref string) string {
 		return `[{"op":"replace","path":"/spec/containers/0/image","value":"m.example/hub/` + ref + `"},` +
-			`{"op":"add","path":"/metadata/annotations","value":{"evergate.dev/original-images":"{\"containers/app\":\"` + ref + `\"}"}}]`
+			`{"op":"add","path":"/metadata/annotations","value":{"evergate.dev/original-images":"{\"containers/app\":\"` +
+			ref + `\"}"}}]`
 	}
 	for _, tt := range []struct {
 		image, patch string
@@ -37,11 +38,13 @@ pods:
 		{image: "evil/x", denied: true},
 		{image: "docker.io:0443/evil/x", denied: true},
 		{image: "x/y:dev", denied: true},
-		{image: "sha256:12ab", denied: true, warnings: []string{"[" + hash + `] spec.containers[0].image: "sha256:12ab" is not an image reference: ` +
-			"to a node it may be the ID of any image that lies there, or the beginning of one: write a name"}},
+		{image: "sha256:12ab", denied: true,
+			warnings: []string{"[" + hash + `] spec.containers[0].image: "sha256:12ab" is not an image reference: ` +
+				"to a node it may be the ID of any image that lies there, or the beginning of one: write a name"}},
 		{
 			image: "told/x", patch: rewrittenTo("told/x"), findings: "told/images.denied (warn)",
-			warnings: []string{"[warn " + hash + `] told/images.denied: spec.containers[0].image: "told/x" is denied by docker.io/told, ` +
+			warnings: []string{"[warn " + hash + `] told/images.denied: spec.containers[0].image: ` +
+				`"told/x" is denied by docker.io/told, ` +
 				"but not once it is rewritten to m.example/hub/told/x (ask us)"},
 		},
 		{image: "noted/x", patch: rewrittenTo("noted/x"), findings: "noted/images.denied (audit)"},

@@ -17,7 +17,7 @@ import (
 	"github.com/evergate/evergate/telemetry"
 )
 
-// server is what all endpoints share.
+// server holds what all endpoints have in common.
 type server struct {
 	policies Policies
 	buffers  limit.Buffers // what bodies are read into, and answers written
@@ -48,7 +48,7 @@ func newServer(cfg Config) *server {
 	}
 }
 
-// capacity is what the reviews of some paths share, and bounds how many of them are in progress.
+// capacity bounds how many reviews of some paths are in progress, and how much memory their bodies take.
 type capacity struct {
 	name   string // of what the slots are for, in metrics and sentences
 	memory *limit.Memory
@@ -57,19 +57,19 @@ type capacity struct {
 	most   int64               // bytes of one body
 }
 
-// The reviews of policies have a capacity of their own. To check a policy takes up to a second and 100 MiB, a thousand times
-// what other reviews take, and any peer can ask for it. So they neither take the slots and the memory of other reviews, nor
-// do they make the process look stuck.
+// The reviews of policies have a capacity of their own. To check a policy takes up to a second and 100 MiB, a thousand
+// times what other reviews take, and any peer can ask for it. With their own, they take neither the slots nor the
+// memory of other reviews, and they do not make the process look stuck.
 const (
-	// maxGuardBytes is how long a body may be: a ConfigMap has at most 1 MiB of text, of which JSON makes up to two to
-	// four as often as not, and an update carries the old one too.
+	// maxGuardBytes is how long a body may be. A ConfigMap has at most 1 MiB of text, which JSON often makes two to four
+	// times as long, and an update carries the old one too.
 	maxGuardBytes = 6 << 20
 	// guardBodies is the memory of their bodies: of one that is checked, and of one that arrives.
 	guardBodies = 2 * maxGuardBytes
 )
 
 func newGuardCapacity(m *telemetry.Metrics) capacity {
-	// Waits for this slot stay out of the histogram, where they would hide those of reviews of objects.
+	// Waits for this slot are not in the histogram, where they would hide those of reviews of objects.
 	unmeasured := prometheus.ObserverFunc(func(float64) {})
 	return capacity{
 		name:   "policy_reviews",
@@ -94,14 +94,15 @@ func (s *server) endpoint(w admission.Webhook) *endpoint {
 	if w.Guards {
 		where = s.guard
 	}
-	return &endpoint{server: s, Webhook: w, capacity: where, series: s.metrics.Endpoint(w.Path), spans: s.tracing.Endpoint(w.Path)}
+	return &endpoint{server: s, Webhook: w, capacity: where, series: s.metrics.Endpoint(w.Path),
+		spans: s.tracing.Endpoint(w.Path)}
 }
 
 // ServeHTTP implements http.Handler.
 func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
 	span := e.spans.Review(r)
-	connection := http.NewResponseController(w) // what it cannot do, a writer of a test cannot
+	connection := http.NewResponseController(w) // its errors are those of writers of tests
 	d, err := e.review(connection, r, start, span)
 	took := time.Since(start)
 	e.count(d.Decision, err, took, span.TraceID())
@@ -111,7 +112,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	} else {
 		writeAnswer(w, d.encoded)
 	}
-	// The answer goes out before it is logged: a log that nobody reads must not withhold it.
+	// The answer is sent before it is logged: a log without a reader must not withhold it.
 	_ = connection.Flush()
 	if err == nil {
 		e.buffers.Put(d.encoded)
@@ -120,8 +121,8 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e.tell(r, d.Decision, err, span)
 }
 
-// review is the way of one review: limits, body, decision. What it was given room for is given back before the
-// answer is written, since a slow reader needs none of it.
+// review takes one review through limits, body and decision. It releases slot and memory before the answer is written,
+// since a client that reads slowly needs neither.
 func (e *endpoint) review(
 	connection *http.ResponseController, r *http.Request, start time.Time, span *telemetry.ReviewSpan,
 ) (decision, error) {
@@ -164,7 +165,8 @@ func (e *endpoint) review(
 	return e.answer(body, within, span)
 }
 
-// answer takes the policy, once, decides the review in body by it, and encodes the answer. A panic is an error.
+// answer loads the current policy, once, decides the review in body by it, and encodes the answer. It returns a panic
+// as an error.
 func (e *endpoint) answer(body []byte, within time.Duration, span *telemetry.ReviewSpan) (d decision, err error) {
 	defer func() {
 		switch p := recover(); p {
@@ -185,10 +187,10 @@ func (e *endpoint) answer(body []byte, within time.Duration, span *telemetry.Rev
 	return e.encode(decided), nil
 }
 
-// decision is what was decided about a review, with its answer as it is sent.
+// decision is a decision with its answer as it is sent.
 type decision struct {
 	*admission.Decision
-	encoded []byte // in a buffer that goes back when it is sent
+	encoded []byte // in a buffer that is reused once it is sent
 }
 
 func (e *endpoint) encode(d *admission.Decision) decision {
@@ -196,8 +198,8 @@ func (e *endpoint) encode(d *admission.Decision) decision {
 	return decision{d, answer.Append(e.buffers.Get(int64(answer.Size()))[:0])}
 }
 
-// tooLarge decides on a review that is not read because of its size. The object's author chose the size, so it is
-// answered rather than failed: where a failed call lets the object in, size would be a way around the policy.
+// tooLarge decides on a review that is not read because of its size. It answers rather than fails, since the object's
+// author chose the size: where a failed call admits the object, size would be a way around the policy.
 func (e *endpoint) tooLarge(r *http.Request) (decision, error) {
 	uid, err := skipBody(r)
 	if err != nil {
@@ -209,9 +211,9 @@ func (e *endpoint) tooLarge(r *http.Request) (decision, error) {
 }
 
 func writeAnswer(w http.ResponseWriter, answer []byte) {
-	values := [...]string{"application/json", strconv.Itoa(len(answer))} // in one piece, which Header.Set would make two of
+	values := [...]string{"application/json", strconv.Itoa(len(answer))} // one allocation instead of the two of Header.Set
 	h := w.Header()
 	h["Content-Type"] = values[:1:1]
 	h["Content-Length"] = values[1:]
-	_, _ = w.Write(answer) // it fails when the caller has gone, and then there is nobody to tell
+	_, _ = w.Write(answer) // it fails when the client has gone
 }

@@ -76,7 +76,8 @@ func TestPanic(t *testing.T) {
 	f := newFixture(t, "")
 	_, h := f.fake(panics)
 	s := startTLS(t, h)
-	body := `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"705ab4f5","object":{"secret":"s3cret"}}}`
+	body := `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1",` +
+		`"request":{"uid":"705ab4f5","object":{"secret":"s3cret"}}}`
 	got := send(t, s.Client(), post(t.Context(), t, s.URL+"/fake", body))
 
 	if got.status != 500 || got.body != "this review met a defect of Evergate, which is in its log\n" {
@@ -87,7 +88,10 @@ func TestPanic(t *testing.T) {
 	}
 	s.Close() // waits for the handler, which logs after it has answered
 	log := f.log.String()
-	for _, want := range []string{`level=ERROR msg="panic while judging" path=/fake uid=705ab4f5 panic="index out of range [7]" stack="goroutine `, "handlers.panics"} {
+	for _, want := range []string{
+		`level=ERROR msg="panic while judging" path=/fake uid=705ab4f5 panic="index out of range [7]" stack="goroutine `,
+		"handlers.panics",
+	} {
 		if !strings.Contains(log, want) {
 			t.Errorf("the log has no %q:\n%s", want, log)
 		}
@@ -134,9 +138,11 @@ func TestContentIsAnsweredNotFailed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := review.Answer{UID: "705ab4f5", Allowed: true, AuditAnnotations: []review.Annotation{{Key: "policy", Value: v.Policy}}}
+			want := review.Answer{UID: "705ab4f5", Allowed: true,
+				AuditAnnotations: []review.Annotation{{Key: "policy", Value: v.Policy}}}
 			if mode != policy.Off {
-				want.AuditAnnotations = append(want.AuditAnnotations, review.Annotation{Key: "unjudged", Value: why + " (" + mode.String() + ")"})
+				want.AuditAnnotations = append(want.AuditAnnotations,
+					review.Annotation{Key: "unjudged", Value: why + " (" + mode.String() + ")"})
 			}
 			switch mode {
 			case policy.Off, policy.Audit:
@@ -198,7 +204,8 @@ func TestTooLarge(t *testing.T) {
 			if got.header.Get("Connection") != "" {
 				t.Error("the connection was closed, although the body was read to its end")
 			}
-			if tt.status == 200 && (!strings.Contains(got.body, `"uid":"705ab4f5"`) || !strings.Contains(got.body, `"allowed":false`)) {
+			if tt.status == 200 && (!strings.Contains(got.body, `"uid":"705ab4f5"`) ||
+				!strings.Contains(got.body, `"allowed":false`)) {
 				t.Errorf("not a denial of the review: %s", got.body)
 			}
 		})
@@ -211,7 +218,8 @@ func TestTooLarge(t *testing.T) {
 func TestFarTooLarge(t *testing.T) {
 	f := newFixture(t, "")
 	s := startTLS(t, servingOf(f.Config))
-	conn := raw(t, s, "POST /mutate/pods HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 68157440\r\n\r\n{")
+	conn := raw(t, s, "POST /mutate/pods HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"+
+		"Content-Length: 68157440\r\n\r\n{")
 	status, body, closed := readAnswer(t, conn)
 	if want := "the body has 65.0 MiB: a review has at most 20.0 MiB\n"; status != 413 || body != want || !closed {
 		t.Errorf("answered %d %q, close: %t", status, body, closed)
@@ -275,7 +283,7 @@ func await(t testing.TB, done func() bool) {
 	}
 }
 
-func TestNoWorkForCallersThatAreGone(t *testing.T) {
+func TestNoWorkForClientsThatHaveGone(t *testing.T) {
 	f := newFixture(t, "")
 	f.Limits.Reviews = 1
 	judge := newFakeJudge()
@@ -303,7 +311,7 @@ func TestNoWorkForCallersThatAreGone(t *testing.T) {
 	judge.proceed <- struct{}{}
 	<-first
 	if len(judge.started) != 0 {
-		t.Error("the review of a caller that had gone was judged")
+		t.Error("the review of a client that had gone was judged")
 	}
 	await(t, func() bool { return f.series(t, "evergate_reviews_rejected_total")["reason=client_gone"] == 1 })
 }
@@ -345,13 +353,14 @@ func TestSlowBody(t *testing.T) {
 	server, h := f.fake(judge.judge)
 	s := startTLS(t, h)
 
-	conn := raw(t, s, "POST /fake?timeout=1s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 20971520\r\n\r\n{")
+	conn := raw(t, s, "POST /fake?timeout=1s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"+
+		"Content-Length: 20971520\r\n\r\n{")
 	await(t, func() bool { return f.series(t, "evergate_body_bytes_in_flight")[""] > 0 })
 	if n := f.series(t, "evergate_body_bytes_in_flight")[""]; n != firstBytes {
 		t.Errorf("a peer that has sent one byte of twenty million holds %v bytes, want %d", n, firstBytes)
 	}
 
-	// Others are served meanwhile: who is only sending is not among the reviews that are decided.
+	// Others are served meanwhile: a client that is still sending holds no slot.
 	judge.proceed <- struct{}{}
 	if got := send(t, s.Client(), post(t.Context(), t, s.URL+"/fake?timeout=30s", "{}")); got.status != 200 {
 		t.Errorf("another review: %d %s", got.status, got.body)
@@ -363,7 +372,7 @@ func TestSlowBody(t *testing.T) {
 	}
 	await(t, func() bool { return f.series(t, "evergate_body_bytes_in_flight")[""] == 0 })
 	if server.reviews.slots.Waiting() != 0 {
-		t.Error("somebody still waits")
+		t.Error("a body still waits for memory")
 	}
 }
 
@@ -372,7 +381,8 @@ func TestBodyThatEndsEarly(t *testing.T) {
 	judge := newFakeJudge()
 	_, h := f.fake(judge.judge)
 	s := startTLS(t, h)
-	conn := raw(t, s, "POST /fake HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{}").(*tls.Conn)
+	conn := raw(t, s, "POST /fake HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"+
+		"Content-Length: 100\r\n\r\n{}").(*tls.Conn)
 	if err := conn.CloseWrite(); err != nil {
 		t.Fatal(err)
 	}
@@ -412,7 +422,8 @@ func TestBodyIsPaidForAsItArrives(t *testing.T) {
 		text := strings.Repeat("0123456789abcde\n", length/16)
 		sent := 0
 		for _, step := range []struct{ sent, held int }{
-			{0, 16 << 10}, {16<<10 - 1, 16 << 10}, {16 << 10, 256 << 10}, {256<<10 - 1, 256 << 10}, {256 << 10, length}, {length, length},
+			{0, 16 << 10}, {16<<10 - 1, 16 << 10}, {16 << 10, 256 << 10}, {256<<10 - 1, 256 << 10},
+			{256 << 10, length}, {length, length},
 		} {
 			if _, err := io.WriteString(writer, text[sent:step.sent]); err != nil {
 				t.Fatal(err)
@@ -491,7 +502,7 @@ func TestBodyIsEvicted(t *testing.T) {
 
 func nopWait() func() { return func() {} }
 
-// A goroutine that can go on, as that of a request that has arrived, waits for few decisions, however many reviews queue.
+// A goroutine that can run, such as one with a new request, does not wait for all reviews that queue.
 func TestDecisionsBetweenTurns(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	const reviews, slots = 200, 2
@@ -517,7 +528,7 @@ func TestDecisionsBetweenTurns(t *testing.T) {
 	}
 	// Five times the slots: now and then Go takes one that has yielded before the others. Without slots it is nearly all.
 	if most > 5*slots {
-		t.Errorf("with %d slots %d reviews were decided between two turns of a goroutine that could go on", slots, most)
+		t.Errorf("with %d slots %d reviews were decided between two runs of a goroutine that could run", slots, most)
 	}
 }
 
@@ -552,7 +563,7 @@ func TestDeadlines(t *testing.T) {
 	}
 }
 
-// The number of series depends on the policy alone, whatever callers send.
+// The number of series depends on the policy alone, whatever clients send.
 func TestLabelsAreBounded(t *testing.T) {
 	f := newFixture(t, "")
 	f.Log = slog.New(slog.DiscardHandler)
@@ -593,7 +604,8 @@ func TestLabelsAreBounded(t *testing.T) {
 func TestErrorsHaveTheirLength(t *testing.T) {
 	s := startTLS(t, servingOf(newFixture(t, "").Config))
 	got := send(t, s.Client(), post(t.Context(), t, s.URL+"/validate/pods", "{}"))
-	if length := got.header.Get("Content-Length"); got.status != http.StatusBadRequest || length != strconv.Itoa(len(got.body)) {
+	if length := got.header.Get("Content-Length"); got.status != http.StatusBadRequest ||
+		length != strconv.Itoa(len(got.body)) {
 		t.Errorf("%d, length %s of %d", got.status, length, len(got.body))
 	}
 }

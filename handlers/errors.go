@@ -17,7 +17,7 @@ import (
 	"github.com/evergate/evergate/review"
 )
 
-// httpError is an answer that is not a review: what the caller did wrong, or why it is not served now. To
+// httpError is an answer that is not a review: what the client did wrong, or why the review is not served now. To
 // kube-apiserver each of them is a failed call, about which failurePolicy decides.
 type httpError struct {
 	status int
@@ -38,7 +38,7 @@ type panicError struct {
 
 func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
 
-// asHTTPError says how an error is told to the caller.
+// asHTTPError returns the answer to a client whose review ended in err.
 func asHTTPError(err error) *httpError {
 	if e, ok := errors.AsType[*httpError](err); ok {
 		return e
@@ -52,10 +52,10 @@ func asHTTPError(err error) *httpError {
 	}
 }
 
-// retryAfter is the least that can be said and is not "at once": the header has whole seconds.
+// retryAfter is the shortest pause but none: the header has whole seconds.
 const retryAfter = time.Second
 
-// writeError is the one place in which such an answer is written.
+// writeError writes every answer that is not a review.
 //
 // kube-apiserver tries again when 429 or 5xx comes with Retry-After (client-go, rest/with_retry.go). That helps when
 // a moment later, or another replica, may serve the review. It does not help against a panic: the same review would
@@ -72,7 +72,7 @@ func writeError(w http.ResponseWriter, err error) {
 	if e.close {
 		h.Set("Connection", "close")
 	}
-	// As http.Error, which would leave out the length: the answer would end when its handler does, after the log.
+	// As http.Error, but with the length: without it, the answer would end when its handler does, after the log.
 	h.Set("Content-Type", "text/plain; charset=utf-8")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Content-Length", strconv.Itoa(len(e.msg)+1))
@@ -83,10 +83,10 @@ func writeError(w http.ResponseWriter, err error) {
 // bodyBytes is the memory of bodies, in metrics and sentences.
 const bodyBytes = "body_bytes"
 
-// shed turns an error of a limiter into the answer of a review that was not started for want of what.
+// shed turns an error of a limiter into the answer of a review that was not started. what names the limiter.
 //
-// It leaves the connection open: the handshake of a new one costs as much as ten small reviews, which is the last thing
-// that an overloaded server needs. After an eviction the rest of the body is not read, so the connection is of no use.
+// It leaves the connection open: the handshake of a new one costs as much as ten small reviews, and an overloaded
+// server cannot afford that. After an eviction the rest of the body is not read, so the connection is closed.
 func shed(err error, what string) error {
 	switch {
 	case errors.Is(err, limit.ErrEvicted):
@@ -111,8 +111,7 @@ func notFound(r *http.Request) *httpError {
 	return &httpError{status: http.StatusNotFound, msg: fmt.Sprintf("nothing is served at %s", text.Quote(r.URL.Path))}
 }
 
-// methodNotAllowed names the methods that routes has for the path of r. A method that nobody has heard of also comes
-// here when there is no such path.
+// methodNotAllowed names the methods that routes has for the path of r. An unknown method comes here for any path.
 func methodNotAllowed(routes chi.Routes, r *http.Request) *httpError {
 	var allow []string
 	for _, m := range []string{http.MethodGet, http.MethodPost} {
@@ -125,7 +124,8 @@ func methodNotAllowed(routes chi.Routes, r *http.Request) *httpError {
 	}
 	return &httpError{
 		status: http.StatusMethodNotAllowed,
-		msg:    fmt.Sprintf("%s is not served at %s: send %s", text.Truncate(r.Method, text.Short), text.Truncate(r.URL.Path, text.Short), strings.Join(allow, " or ")),
-		allow:  allow,
+		msg: fmt.Sprintf("%s is not served at %s: send %s", text.Truncate(r.Method, text.Short),
+			text.Truncate(r.URL.Path, text.Short), strings.Join(allow, " or ")),
+		allow: allow,
 	}
 }

@@ -20,7 +20,7 @@ const (
 	idleConns     = 25                     // that the client keeps
 )
 
-// overworked is a process of one core before the real limiter, and the callers that share a client, all in fake time: the
+// overworked is a process of one core before the real limiter, and the calls that share a client, all in fake time: the
 // figures are the same on every machine.
 type overworked struct {
 	slots   *limit.Slots
@@ -33,7 +33,7 @@ type overworked struct {
 	answered atomic.Int64  // calls that succeeded
 }
 
-// goodput returns the calls that n callers are answered per second of processor time.
+// goodput returns how many calls of n at a time succeed per second of processor time.
 func goodput(t *testing.T, n int, timeout time.Duration, times func() deadlines) (perSecond float64) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -42,9 +42,9 @@ func goodput(t *testing.T, n int, timeout time.Duration, times func() deadlines)
 			timeout: timeout, times: times,
 		}
 		ctx, stop := context.WithCancel(t.Context())
-		var callers sync.WaitGroup
+		var calls sync.WaitGroup
 		for i := range n {
-			callers.Go(func() {
+			calls.Go(func() {
 				<-time.After(timeout * time.Duration(i) / time.Duration(n)) // they do not come all at once
 				for ctx.Err() == nil {
 					w.call()
@@ -56,7 +56,7 @@ func goodput(t *testing.T, n int, timeout time.Duration, times func() deadlines)
 		<-time.After(5 * timeout)
 		perSecond = float64(w.answered.Load()-answered) / time.Duration(w.used.Load()-used).Seconds()
 		stop()
-		callers.Wait()
+		calls.Wait()
 	})
 	return perSecond
 }
@@ -95,10 +95,10 @@ func (w *overworked) call() {
 	}
 }
 
-func (w *overworked) review(caller context.Context) error {
+func (w *overworked) review(client context.Context) error {
 	w.work(exchangeCost)
 	t := w.times()
-	ctx, cancel := context.WithDeadline(caller, t.answer)
+	ctx, cancel := context.WithDeadline(client, t.answer)
 	defer cancel()
 	slot, err := w.slots.Acquire(ctx, t.queue)
 	if err != nil {
@@ -117,13 +117,13 @@ func (w *overworked) work(cost time.Duration) {
 	<-w.core
 }
 
-// As much is answered under four times the load that can be served as under one, but for what it costs to turn the
-// rest away: a twentieth, and the same again is left for the order in which goroutines happen to run. The control shows
-// that the model sees what it is for: reviews that wait for a third of their time, as they once did, lose a quarter.
+// As many calls succeed under four times the load that can be served as under one, but for the cost of rejecting the
+// rest: a twentieth, and the same again for the order in which goroutines happen to run. The control shows that the
+// model notices an early queue deadline: reviews that wait for a third of their time only lose a quarter of the calls.
 func TestGoodputHolds(t *testing.T) {
 	const least, seen = 0.9, 0.8
 	for _, timeout := range []time.Duration{2 * time.Second, 3 * time.Second} {
-		served := int(timeout / 3 / decisionCost) // so many callers wait for a third of their time
+		served := int(timeout / 3 / decisionCost) // so many calls wait for a third of their time
 		now := func() deadlines { return deadlinesWithin(timeout, time.Now()) }
 		impatient := func() deadlines {
 			t := now()

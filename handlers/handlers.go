@@ -1,6 +1,6 @@
-// Package handlers is Evergate's HTTP: what kube-apiserver, kubelet, Prometheus and people ask of it.
+// Package handlers is Evergate's HTTP: what kube-apiserver, kubelet, Prometheus and operators request of it.
 //
-// The way of a review through it:
+// The files, in the order of a review:
 //
 //	handlers.go      the routes, and what they need
 //	endpoint.go      one review: limits → body → decision (package admission) → answer
@@ -8,8 +8,8 @@
 //	stuck.go         the stuck-review detector
 //	body.go          reading the body into memory that was reserved for it
 //	errors.go        every answer that is not a review
-//	observe.go       what logs and metrics tell of a review
-//	trace.go         what its span tells
+//	observe.go       how logs and metrics report a review
+//	trace.go         how its span reports it
 //	probes.go        /livez, /readyz, /policy
 package handlers
 
@@ -29,13 +29,13 @@ import (
 
 // Config is what the handlers need. All fields are required unless they say otherwise.
 type Config struct {
-	// Policies holds the policy that decides. It is asked once for each review.
+	// Policies holds the policy that decides. Current is called once for each review.
 	Policies Policies
 	// PolicyStatus returns what /policy shows, as JSON: hash, age, files, and what was refused last.
 	PolicyStatus func() any
 	// Ready and Live say why /readyz and /livez answer 503; nil is 200.
 	Ready, Live func() error
-	// Authenticate lets only accepted callers have their reviews judged; nil lets everybody. It does not concern probes.
+	// Authenticate rejects the reviews of clients that are not accepted; nil accepts all. Probes are exempt.
 	Authenticate func(http.Handler) http.Handler
 	// SelfProbe is the process calling itself; nil for none.
 	SelfProbe *selfprobe.Prober
@@ -44,8 +44,8 @@ type Config struct {
 	Scrape  http.Handler
 	// Tracing makes the spans of reviews; nil makes none.
 	Tracing *telemetry.Tracing
-	// Log gets a line for each denial, each warned of review, and each failure, as long as there are not too many; for
-	// every review at level debug.
+	// Log gets a line for each denial, each review warned of, and each failure, throttled; at level debug for every
+	// review.
 	Log *slog.Logger
 	// Limits bounds what is in progress. Its zero value stands for the defaults.
 	Limits Limits
@@ -56,12 +56,12 @@ type Policies interface {
 	Current() *policy.Policy
 }
 
-// Limits bounds what the process has in progress, so that it slows nobody down whom it can still serve, and holds
-// no more memory than it was given. A zero field stands for its default.
+// Limits bounds what the process has in progress, so that the reviews that it can serve are served in time, within the
+// memory that it was given. A zero field stands for its default.
 type Limits struct {
-	// Reviews is how many reviews are decoded and decided at once. Both are nothing but computing, so more than there
-	// are cores only take turns. The default is four times GOMAXPROCS: whoever is put aside, by the kernel or for a request
-	// to be read, holds up nobody. What has just arrived may have to wait for as many decisions before it is read.
+	// Reviews is how many reviews are decoded and decided at once. Both only compute, so more than there are cores do not
+	// end sooner. The default is four times GOMAXPROCS: a review that the kernel or the scheduler has paused leaves slots
+	// for others. A request that has just arrived may wait for as many decisions before it is read.
 	Reviews int
 	// BodyBytes is how many bytes of bodies are held at once. The default is 64 MiB: three of the largest reviews, or
 	// six hundred Pods of 100 KiB; with what decoding allocates and garbage, 250 MiB of memory.
@@ -79,12 +79,12 @@ func (l Limits) withDefaults() Limits {
 	if l.BodyBytes <= 0 {
 		l.BodyBytes = 64 << 20
 	}
-	l.BodyBytes = max(l.BodyBytes, maxReviewBytes) // otherwise the largest review would wait for ever
+	l.BodyBytes = max(l.BodyBytes, maxReviewBytes) // a larger review than that would wait for ever
 	return l
 }
 
-// New returns the handler of the port that kube-apiserver calls, with reviews and probes, and that of the port for
-// operators, with probes, metrics, and what is loaded.
+// New returns two handlers: serving is for the port that kube-apiserver calls, with reviews and probes; ops is for the
+// port of operators, with probes, metrics, and what is loaded.
 func New(cfg Config) (serving, ops http.Handler) {
 	s := newServer(cfg)
 	return s.serving(cfg, admission.Webhooks()), s.ops(cfg)
@@ -107,8 +107,8 @@ func (s *server) serving(cfg Config, webhooks []admission.Webhook) http.Handler 
 	return r
 }
 
-// selfProbed returns the same routes with limits, metrics and a log of their own. The process must be an accepted client
-// of itself, like all others.
+// selfProbed returns the same routes with limits, metrics and a log of their own. The process authenticates to itself
+// as any client does.
 func selfProbed(cfg Config) http.Handler {
 	own := Config{
 		Policies:     cfg.SelfProbe,

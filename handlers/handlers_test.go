@@ -54,7 +54,8 @@ func loadPolicy(t testing.TB, text string) *policy.Policy {
 	t.Helper()
 	var files []policy.File
 	if text != "" {
-		files = append(files, policy.File{Name: "test.yaml", Data: []byte("apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n" + text)})
+		files = append(files, policy.File{Name: "test.yaml",
+			Data: []byte("apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n" + text)})
 	}
 	p, err := policy.Load(files...)
 	if err != nil {
@@ -122,7 +123,8 @@ func (f *fixture) series(t testing.TB, name string) map[string]float64 {
 			for _, l := range m.GetLabel() {
 				labels = append(labels, l.GetName()+"="+l.GetValue())
 			}
-			got[strings.Join(labels, " ")] = m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
+			value := m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
+			got[strings.Join(labels, " ")] = value
 		}
 	}
 	return got
@@ -222,7 +224,8 @@ func TestOps(t *testing.T) {
 	req := get(t, s.URL+"/metrics")
 	req.Header.Set("Accept", "application/openmetrics-text; version=1.0.0")
 	got = send(t, s.Client(), req)
-	if !strings.Contains(got.body, "evergate_policy_info{hash=\"0123456789ab\"} 1.0\n") || !strings.HasSuffix(got.body, "# EOF\n") {
+	if !strings.Contains(got.body, "evergate_policy_info{hash=\"0123456789ab\"} 1.0\n") ||
+		!strings.HasSuffix(got.body, "# EOF\n") {
 		t.Errorf("/metrics is not OpenMetrics with the policy's hash:\n%s", got.body)
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/evergate/evergate/telemetry"
 )
 
-// maxReason bounds the bytes of a sentence in the log, so that the line of a review stays below 4 KiB: half of them are those
-// of names, and quotes and backslashes are written as two.
+// maxReason bounds the bytes of a sentence in the log, so that the line of a review stays below 4 KiB. Half of them are
+// those of names, and quotes and backslashes are written as two.
 const maxReason = 512
 
 // What became of a review, in metrics.
@@ -23,8 +23,8 @@ const (
 	allowed   = "allowed"
 	rewritten = "rewritten"
 	denied    = "denied"
-	unjudged  = "unjudged" // its content could not be judged: denied in mode enforce, else let in
-	invalid   = "invalid"  // the caller did something wrong: 4xx
+	unjudged  = "unjudged" // its content could not be judged: denied in mode enforce, else allowed
+	invalid   = "invalid"  // the client did something wrong: 4xx
 	rejected  = "rejected" // not started: 429, 503
 	panicked  = "panicked"
 )
@@ -49,8 +49,8 @@ func outcome(d *admission.Decision, err error) string {
 	return invalid
 }
 
-// count tells the metrics of a review that is about to be answered. Namespaces, names, users and images are for the log
-// alone: as labels they would let any user of the cluster make any number of series.
+// count counts a review that is about to be answered. Namespaces, names, users and images are for the log alone: as
+// labels they would let any user of the cluster make any number of series.
 func (e *endpoint) count(d *admission.Decision, err error, took time.Duration, traceID string) {
 	o := outcome(d, err)
 	if err != nil {
@@ -68,7 +68,7 @@ func (e *endpoint) count(d *admission.Decision, err error, took time.Duration, t
 	e.countImages(d.Rewriting.Images)
 }
 
-// countImages counts images that are next to each other and went the same way, as most do, together.
+// countImages counts adjacent images with the same outcome together, as most have.
 func (e *endpoint) countImages(images []policy.ImageOutcome) {
 	for len(images) > 0 {
 		first, n := &images[0], 1
@@ -89,8 +89,8 @@ func (e *endpoint) tell(r *http.Request, d *admission.Decision, err error, span 
 	e.logDecision(r, d, outcome(d, nil), span)
 }
 
-// traceID is the trace that a review is in: its own, or the one that its caller is in although it is not traced here.
-// It is nothing where there is none.
+// traceID is the trace that a review is in: its own, or that of its client where the review itself is not traced.
+// Without either it is empty.
 func traceID(r *http.Request, span *telemetry.ReviewSpan) slog.Attr {
 	if id := cmp.Or(span.TraceID(), telemetry.TraceID(r)); id != "" {
 		return slog.String("trace_id", id)
@@ -101,19 +101,21 @@ func traceID(r *http.Request, span *telemetry.ReviewSpan) slog.Attr {
 func (e *endpoint) logError(r *http.Request, err error, span *telemetry.ReviewSpan) {
 	if p, ok := errors.AsType[*panicError](err); ok {
 		e.log.LogAttrs(r.Context(), slog.LevelError, "panic while judging", slog.String("path", e.Path),
-			slog.String("uid", p.uid), traceID(r, span), slog.String("panic", text.Printable(fmt.Sprint(p.value), maxReason)), slog.String("stack", string(p.stack)))
+			slog.String("uid", p.uid), traceID(r, span),
+			slog.String("panic", text.Printable(fmt.Sprint(p.value), maxReason)), slog.String("stack", string(p.stack)))
 		return
 	}
 	h := asHTTPError(err)
-	level := slog.LevelWarn // kube-apiserver hides the text of most answers other than 200: here it is read
+	level := slog.LevelWarn // kube-apiserver hides the text of most answers other than 200
 	if h.reason != "" {
-		level = slog.LevelDebug // an overloaded process has better things to do than write
+		level = slog.LevelDebug // writing would slow an overloaded process down further
 	}
 	if !e.log.Enabled(r.Context(), level) {
 		return
 	}
 	e.log.LogAttrs(r.Context(), level, "not a review that could be answered", slog.String("path", e.Path),
-		slog.Int("status", h.status), slog.String("reason", text.Printable(err.Error(), maxReason)), slog.String("remote", r.RemoteAddr), traceID(r, span))
+		slog.Int("status", h.status), slog.String("reason", text.Printable(err.Error(), maxReason)),
+		slog.String("remote", r.RemoteAddr), traceID(r, span))
 }
 
 // logDecision writes a line for each review that was denied or warned of, and for others at level debug.
@@ -143,7 +145,8 @@ func (e *endpoint) logDecision(r *http.Request, d *admission.Decision, outcome s
 		attrs = append(attrs, slog.String("reason", text.Printable(d.Unjudged.Why, maxReason)))
 	}
 	if len(d.Refused.Mistakes) > 0 {
-		attrs = append(attrs, slog.String("reason", text.Printable(d.Refused.Mistakes[0], maxReason)), slog.Int("mistakes", len(d.Refused.Mistakes)))
+		attrs = append(attrs, slog.String("reason", text.Printable(d.Refused.Mistakes[0], maxReason)),
+			slog.Int("mistakes", len(d.Refused.Mistakes)))
 	}
 	if d.DryRun {
 		attrs = append(attrs, slog.Bool("dryRun", true))

@@ -31,7 +31,8 @@ func TestLog(t *testing.T) {
 		{name: "allowed", v: &admission.Decision{}},
 		{
 			name: "allowed, at level debug", level: slog.LevelDebug, v: &admission.Decision{},
-			want: `level=DEBUG msg=allowed path=/fake uid=7 operation=CREATE namespace=team-a name=shop user=jane rules=[] policy=0123456789ab`,
+			want: `level=DEBUG msg=allowed path=/fake uid=7 operation=CREATE namespace=team-a name=shop user=jane rules=[] ` +
+				`policy=0123456789ab`,
 		},
 		{name: "found in mode audit", v: &admission.Decision{Findings: []policy.Finding{findingOf(policy.Audit)}}},
 		{
@@ -54,22 +55,29 @@ func TestLog(t *testing.T) {
 			v: &admission.Decision{Rewriting: policy.Rewriting{Images: []policy.ImageOutcome{
 				image(policy.WouldRewrite, policy.Warn), image(policy.Malformed, 0),
 			}}},
-			want: `level=INFO msg=warned path=/fake uid=7 operation=CREATE namespace=team-a name=shop user=jane rules=[hub] policy=0123456789ab`,
+			want: `level=INFO msg=warned path=/fake uid=7 operation=CREATE namespace=team-a name=shop user=jane rules=[hub] ` +
+				`policy=0123456789ab`,
 		},
 		{
-			name: "not judged", v: &admission.Decision{Unjudged: admission.Unjudged{Why: "the object is too deep", Mode: policy.Enforce}},
+			name: "not judged", v: &admission.Decision{Unjudged: admission.Unjudged{
+				Why: "the object is too deep", Mode: policy.Enforce,
+			}},
 			want: `level=INFO msg=denied path=/fake uid=7 operation=CREATE namespace=team-a name=shop user=jane ` +
 				`rules=[] policy=0123456789ab reason="the object is too deep"`,
 		},
 		{
-			name: "not judged in mode warn", v: &admission.Decision{Unjudged: admission.Unjudged{Why: "the object is too deep", Mode: policy.Warn}},
+			name: "not judged in mode warn", v: &admission.Decision{Unjudged: admission.Unjudged{
+				Why: "the object is too deep", Mode: policy.Warn,
+			}},
 			want: `level=INFO msg=warned path=/fake uid=7 operation=CREATE namespace=team-a name=shop user=jane ` +
 				`rules=[] policy=0123456789ab reason="the object is too deep"`,
 		},
-		{name: "not judged in mode audit", v: &admission.Decision{Unjudged: admission.Unjudged{Why: "the object is too deep", Mode: policy.Audit}}},
+		{name: "not judged in mode audit",
+			v: &admission.Decision{Unjudged: admission.Unjudged{Why: "the object is too deep", Mode: policy.Audit}}},
 		{
 			name: "not a review", err: &review.Error{Status: 400, Msg: "request.uid is missing"},
-			want: `level=WARN msg="not a review that could be answered" path=/fake status=400 reason="request.uid is missing" remote=192.0.2.1:1234`,
+			want: `level=WARN msg="not a review that could be answered" path=/fake status=400 ` +
+				`reason="request.uid is missing" remote=192.0.2.1:1234`,
 		},
 		{name: "overloaded", err: &httpError{status: 429, reason: "reviews_timed_out", msg: "overloaded"}},
 		{
@@ -118,7 +126,8 @@ func TestLogLinesAreShort(t *testing.T) {
 			var logged counter
 			f := newFixture(t, "")
 			f.Log = slog.New(slog.NewJSONHandler(&logged, nil))
-			newServer(f.Config).endpoint(admission.Webhook{Path: "/validate/services/status"}).tell(httptest.NewRequest(http.MethodPost, "/fake", nil), v, nil, nil)
+			e := newServer(f.Config).endpoint(admission.Webhook{Path: "/validate/services/status"})
+			e.tell(httptest.NewRequest(http.MethodPost, "/fake", nil), v, nil, nil)
 			if logged == 0 || logged > 4<<10 {
 				t.Errorf("%s, %q: a line of %d bytes", name, c, logged)
 			}
@@ -126,7 +135,7 @@ func TestLogLinesAreShort(t *testing.T) {
 	}
 }
 
-// However many are denied, the log stays readable, and says what it does not show.
+// The log of any number of denials is throttled, and says how many lines it left out.
 func TestLogOfAFlood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, "")
@@ -145,8 +154,9 @@ func TestLogOfAFlood(t *testing.T) {
 		}
 		elapse(time.Second)
 		deny()
-		if want := `level=INFO msg="log lines were left out" lines=900` + "\nlevel=INFO msg=denied "; !strings.Contains(f.log.String(), want) {
-			t.Errorf("the log has no %q", want)
+		line := `level=INFO msg="log lines were left out" lines=900` + "\nlevel=INFO msg=denied "
+		if !strings.Contains(f.log.String(), line) {
+			t.Errorf("the log has no %q", line)
 		}
 		want := map[string]float64{"level=info": 900, "level=warn": 0, "level=error": 0}
 		if diff := cmp.Diff(want, f.series(t, "evergate_log_lines_dropped_total")); diff != "" {
@@ -195,7 +205,8 @@ func TestDocumentedWords(t *testing.T) {
 	for _, r := range admission.Webhooks() {
 		words["`path` | `evergate_reviews_total`"] = append(words["`path` | `evergate_reviews_total`"], r.Path)
 	}
-	reasons := []string{"client_gone", "body_bytes_evicted", "body_bytes_timed_out", "reviews_timed_out", "policy_reviews_timed_out"}
+	reasons := []string{"client_gone", "body_bytes_evicted", "body_bytes_timed_out", "reviews_timed_out",
+		"policy_reviews_timed_out"}
 	words["`reason` | `evergate_reviews_rejected_total`"] = reasons
 	for label, values := range words {
 		_, row, _ := strings.Cut(string(page), "\n| "+label+" |")

@@ -43,9 +43,11 @@ func TestPolicyGuardLimits(t *testing.T) {
 		denial     string // up to the policy's hash; empty: allowed
 	}{
 		{"text at the limit", create(configMapOf("data", "a.yaml", comments(mib/2), "b.yaml", comments(mib/2))), ""},
-		{"text beyond", create(configMapOf("data", "a.yaml", comments(mib/2), "b.yaml", comments(mib/2+1))), "data[b.yaml]: the policy has more than 1 MiB of text, which is the limit "},
+		{"text beyond", create(configMapOf("data", "a.yaml", comments(mib/2), "b.yaml", comments(mib/2+1))),
+			"data[b.yaml]: the policy has more than 1 MiB of text, which is the limit "},
 		{"binary text at the limit", create(binary(mib)), ""},
-		{"binary text beyond", create(binary(mib + 1)), "binaryData[a.yaml]: the policy has more than 1 MiB of text, which is the limit "},
+		{"binary text beyond", create(binary(mib + 1)),
+			"binaryData[a.yaml]: the policy has more than 1 MiB of text, which is the limit "},
 		{"text that is escaped", create(configMapOf("data", "a.yaml", strings.Repeat("#\n", mib/2))), ""},
 		{"other keys do not count", create(configMapOf("data", "a.txt", comments(2*mib))), ""},
 		{"files at the limit", create(many(256)), ""},
@@ -53,28 +55,34 @@ func TestPolicyGuardLimits(t *testing.T) {
 		{"a long key", create(configMapOf("data", strings.Repeat("x", 249)+".yml", "")), ""},
 		{
 			"a longer key", create(configMapOf("data", strings.Repeat("x", 250)+".yml", "")),
-			"data." + strings.Repeat("x", 57) + "…: is not the name of a key: at most 253 letters, digits, dots, hyphens and underscores ",
+			"data." + strings.Repeat("x", 57) +
+				"…: is not the name of a key: at most 253 letters, digits, dots, hyphens and underscores ",
 		},
 		{
 			"a key of two lines", create(configMapOf("data", "a\nb.yml", "")),
 			"data[a b.yml]: is not the name of a key: at most 253 letters, digits, dots, hyphens and underscores ",
 		},
-		{"an old object is skipped", reviewOf("", "configmaps", "UPDATE", small, `{"data":{"a.yaml":1,"b.yaml":"`+comments(2*mib)+`"}}`), ""},
+		{"an old object is skipped", reviewOf("", "configmaps", "UPDATE", small,
+			`{"data":{"a.yaml":1,"b.yaml":"`+comments(2*mib)+`"}}`), ""},
 		{"a body at the limit", pad(small, 6*mib), ""},
-		{"a body beyond", pad(small, 6*mib+1), "the review of this object has 6.0 MiB, at most 6.0 MiB are judged: make the object smaller "},
+		{"a body beyond", pad(small, 6*mib+1),
+			"the review of this object has 6.0 MiB, at most 6.0 MiB are judged: make the object smaller "},
 		{
 			"12,000 regular expressions of a thousand steps",
 			create(configMapOf("data", "a.yaml", policyHead+"ingresses:\n- {name: a, mode: enforce, paths: {deniedPatterns: ["+
 				strings.Repeat("'/.{1000}', ", 12_000)+"'/a']}}\n")),
-			"a.yaml:4:2441: ingresses[0].paths.deniedPatterns[199]: the regular expressions of the policy have more than 200,000 steps " +
+			"a.yaml:4:2441: ingresses[0].paths.deniedPatterns[199]: " +
+				"the regular expressions of the policy have more than 200,000 steps " +
 				"together, which is the limit ",
 		},
 		{
-			"a list of 400,000", create(configMapOf("data", "a.yaml", policyHead+"mirrors: ["+strings.Repeat("a,", 400_000)+"a]\n")),
+			"a list of 400,000", create(configMapOf("data", "a.yaml",
+				policyHead+"mirrors: ["+strings.Repeat("a,", 400_000)+"a]\n")),
 			"a.yaml:3:1: the policy has more than 200,000 values, which is the limit ",
 		},
 		{
-			"two thousand mistakes", create(configMapOf("data", "a.yaml", policyHead+"services: ["+strings.Repeat("a,", 1999)+"a]\n")),
+			"two thousand mistakes", create(configMapOf("data", "a.yaml",
+				policyHead+"services: ["+strings.Repeat("a,", 1999)+"a]\n")),
 			"2000 mistakes, the first 10:\n" + mistakesOf(10),
 		},
 	} {

@@ -35,8 +35,9 @@ func manyPlaces(n int) string {
 func manyWarnings(n int) []string {
 	var warnings []string
 	for i := range n {
-		warnings = append(warnings, fmt.Sprintf("policy.yaml:6:3: pods[0]: images.denied has docker.io/evil/%d, and mirrors entry hub has it at "+
-			"m.example/hub/evil/%[1]d: written so, an image is not denied; deny m.example/hub/evil/%[1]d too", i))
+		warnings = append(warnings,
+			fmt.Sprintf("policy.yaml:6:3: pods[0]: images.denied has docker.io/evil/%d, and mirrors entry hub has it at "+
+				"m.example/hub/evil/%[1]d: written so, an image is not denied; deny m.example/hub/evil/%[1]d too", i))
 	}
 	return warnings
 }
@@ -63,11 +64,13 @@ func TestPolicyGuard(t *testing.T) {
 		{name: "a policy", object: configMapOf("data", "policy.yaml", good)},
 		{name: "two files", object: configMapOf("data", "a.yaml", good, "b.yml", head)},
 		{name: "a mistake", object: configMapOf("data", "policy.yaml", bad), denial: why + " "},
-		{name: "a mistake in a binary key", object: configMapOf("binaryData", "policy.yaml", base64.StdEncoding.EncodeToString([]byte(bad))), denial: why + " "},
+		{name: "a mistake in a binary key", object: configMapOf("binaryData", "policy.yaml",
+			base64.StdEncoding.EncodeToString([]byte(bad))), denial: why + " "},
 		{name: "an update", operation: "UPDATE", object: configMapOf("data", "policy.yaml", bad), denial: why + " "},
 		{name: "a deletion", operation: "DELETE", object: "null"},
 		{
-			name: "mistakes in two files, in their order", object: configMapOf("data", "b.yaml", bad, "a.yaml", "kind: [", "policy.yaml", bad),
+			name:   "mistakes in two files, in their order",
+			object: configMapOf("data", "b.yaml", bad, "a.yaml", "kind: [", "policy.yaml", bad),
 			denial: "3 mistakes:\n- a.yaml:1:1: not valid YAML: did not find expected node content\n" +
 				"- b.yaml:3:1: servises: unknown field; did you mean services?\n- " + why + "\n",
 		},
@@ -94,11 +97,13 @@ func TestPolicyGuard(t *testing.T) {
 				"m.example/hub/evil/x: written so, an image is not denied; deny m.example/hub/evil/x too"},
 		},
 		{
-			name:     "one that does in more ways than are shown",
-			object:   configMapOf("data", "policy.yaml", head+strings.Replace(behind, "[docker.io/evil/x]", "["+manyPlaces(12)+"]", 1)),
+			name: "one that does in more ways than are shown",
+			object: configMapOf("data", "policy.yaml",
+				head+strings.Replace(behind, "[docker.io/evil/x]", "["+manyPlaces(12)+"]", 1)),
 			warnings: append(manyWarnings(10), "and 2 more: evergate policy check prints all"),
 		},
-		{name: "what is no base64", object: configMapOf("binaryData", "policy.yaml", "%"), denial: "binaryData[policy.yaml]: is not base64 "},
+		{name: "what is no base64", object: configMapOf("binaryData", "policy.yaml", "%"),
+			denial: "binaryData[policy.yaml]: is not base64 "},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -25,9 +25,9 @@ func policyPage(status func() any) http.HandlerFunc {
 		enc := json.NewEncoder(w)
 		enc.SetIndent("", "  ")
 		enc.SetEscapeHTML(false)
-		_ = enc.Encode(status()) // it fails when the caller has gone
+		_ = enc.Encode(status()) // it fails when the client has gone
 	}
 }
 
-// IsProbe says whether r asks for the health of the process, which is answered whatever state it is in.
+// IsProbe reports whether r asks for the health of the process, which is answered in every phase.
 func IsProbe(r *http.Request) bool { return r.URL.Path == "/livez" || r.URL.Path == "/readyz" }

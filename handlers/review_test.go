@@ -73,17 +73,21 @@ func TestReviews(t *testing.T) {
 		{
 			name: "a Pod is rewritten", path: "/mutate/pods", body: reviewOf("", "pods", "CREATE", podOf("nginx:1.25"), ""),
 			outcome: rewritten,
-			patch: `[{"op":"replace","path":"/spec/containers/0/image","value":"mirror.corp.example/docker.io/library/nginx:1.25"},` +
-				`{"op":"add","path":"/metadata/annotations","value":{"evergate.dev/original-images":"{\"containers/app\":\"nginx:1.25\"}"}}]`,
+			patch: `[{"op":"replace","path":"/spec/containers/0/image",` +
+				`"value":"mirror.corp.example/docker.io/library/nginx:1.25"},` +
+				`{"op":"add","path":"/metadata/annotations",` +
+				`"value":{"evergate.dev/original-images":"{\"containers/app\":\"nginx:1.25\"}"}}]`,
 			audit: map[string]string{
 				"images": "containers/app: nginx:1.25 -> mirror.corp.example/docker.io/library/nginx:1.25 (hub, enforce)",
 			},
 		},
 		{
-			name: "by the second chance too", path: "/mutate/pods/again", body: reviewOf("", "pods", "CREATE", podOf("quay.io/a/b"), ""),
+			name: "by the second chance too", path: "/mutate/pods/again",
+			body:    reviewOf("", "pods", "CREATE", podOf("quay.io/a/b"), ""),
 			outcome: allowed,
 			warnings: []string{
-				"[warn " + hash + "] quay: spec.containers[0].image: quay.io/a/b would be pulled from mirror.corp.example/quay.io/a/b",
+				"[warn " + hash + "] quay: spec.containers[0].image: quay.io/a/b would be pulled from " +
+					"mirror.corp.example/quay.io/a/b",
 			},
 			audit: map[string]string{"images": "containers/app: quay.io/a/b -> mirror.corp.example/quay.io/a/b (quay, warn)"},
 		},
@@ -92,7 +96,8 @@ func TestReviews(t *testing.T) {
 			body: reviewOf("", "pods", "CREATE", podOf("mirror.corp.example/docker.io/library/nginx:1.25"), ""),
 		},
 		{
-			name: "a Pod elsewhere does not", path: "/validate/pods", body: reviewOf("", "pods", "CREATE", podOf("nginx:1.25"), ""),
+			name: "a Pod elsewhere does not", path: "/validate/pods",
+			body:    reviewOf("", "pods", "CREATE", podOf("nginx:1.25"), ""),
 			outcome: denied, audit: map[string]string{"findings": "only-mirrors/images.from (enforce)"},
 		},
 		{
@@ -104,7 +109,8 @@ func TestReviews(t *testing.T) {
 			name: "an Ingress that is older than the policy", path: "/validate/ingresses",
 			body:    reviewOf("networking.k8s.io", "ingresses", "UPDATE", ingressOf("x.y"), ingressOf("x.y")),
 			outcome: allowed, audit: map[string]string{"findings": "team-hosts/hosts.allowed (enforce, existed)"},
-			warnings: []string{"[enforce " + hash + "] team-hosts/hosts.allowed: spec.rules[0].host: …; existed before this update"},
+			warnings: []string{"[enforce " + hash +
+				"] team-hosts/hosts.allowed: spec.rules[0].host: …; existed before this update"},
 		},
 		{
 			name: "a Service", path: "/validate/services", outcome: allowed,
@@ -130,18 +136,22 @@ func TestReviews(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			got := send(t, s.Client(), post(t.Context(), t, s.URL+tt.path+"?timeout=3s", tt.body))
 			var a wire
-			if err := json.Unmarshal([]byte(got.body), &a); err != nil || got.status != 200 || got.header.Get("Content-Type") != "application/json" ||
+			err := json.Unmarshal([]byte(got.body), &a)
+			if err != nil || got.status != 200 || got.header.Get("Content-Type") != "application/json" ||
 				got.header.Get("Content-Length") != strconv.Itoa(len(got.body)) {
 				t.Fatalf("answered %d %s (%v)", got.status, got.body, err)
 			}
 			denies := tt.outcome == denied || tt.outcome == unjudged
-			if a.APIVersion != "admission.k8s.io/v1" || a.Kind != "AdmissionReview" || a.Response.UID != "705ab4f5" || a.Response.Allowed == denies {
+			if a.APIVersion != "admission.k8s.io/v1" || a.Kind != "AdmissionReview" || a.Response.UID != "705ab4f5" ||
+				a.Response.Allowed == denies {
 				t.Errorf("answered %s", got.body)
 			}
-			if denies && (a.Response.Status == nil || a.Response.Status.Code != http.StatusForbidden || !strings.Contains(got.body, "[policy "+hash+"]")) {
+			if denies && (a.Response.Status == nil || a.Response.Status.Code != http.StatusForbidden ||
+				!strings.Contains(got.body, "[policy "+hash+"]")) {
 				t.Errorf("a denial without code 403 or the policy's hash: %s", got.body)
 			}
-			if diff := cmp.Diff(tt.patch, string(a.Response.Patch)); diff != "" || (a.Response.PatchType == "JSONPatch") != (tt.patch != "") {
+			diff := cmp.Diff(tt.patch, string(a.Response.Patch))
+			if diff != "" || (a.Response.PatchType == "JSONPatch") != (tt.patch != "") {
 				t.Errorf("patch of type %q (-want +got):\n%s", a.Response.PatchType, diff)
 			}
 			if diff := cmp.Diff(tt.warnings, shorten(a.Response.Warnings, tt.warnings)); diff != "" {
@@ -207,15 +217,21 @@ func TestRefusals(t *testing.T) {
 		want   string
 		allow  string
 	}{
-		{name: "a review read", method: "GET", path: "/mutate/pods", status: 405, want: "GET is not served at /mutate/pods: send POST", allow: "POST"},
-		{name: "a review put", method: "PUT", path: "/validate/services", body: pod, status: 405, want: "PUT is not served at /validate/services: send POST", allow: "POST"},
+		{name: "a review read", method: "GET", path: "/mutate/pods", status: 405,
+			want: "GET is not served at /mutate/pods: send POST", allow: "POST"},
+		{name: "a review put", method: "PUT", path: "/validate/services", body: pod, status: 405,
+			want: "PUT is not served at /validate/services: send POST", allow: "POST"},
 		{name: "a probe posted", path: "/readyz", status: 405, want: "POST is not served at /readyz: send GET", allow: "GET"},
-		{name: "an unheard-of method", method: "BREW", path: "/mutate/pods", status: 405, want: "BREW is not served at /mutate/pods: send POST", allow: "POST"},
-		{name: "an unheard-of method to nowhere", method: "BREW", path: "/coffee", status: 404, want: `nothing is served at "/coffee"`},
+		{name: "an unheard-of method", method: "BREW", path: "/mutate/pods", status: 405,
+			want: "BREW is not served at /mutate/pods: send POST", allow: "POST"},
+		{name: "an unheard-of method to nowhere", method: "BREW", path: "/coffee", status: 404,
+			want: `nothing is served at "/coffee"`},
 		{name: "nowhere", path: "/mutate", body: pod, status: 404, want: `nothing is served at "/mutate"`},
-		{name: "a slash too many", path: "/mutate/pods/", body: pod, status: 404, want: `nothing is served at "/mutate/pods/"`},
+		{name: "a slash too many", path: "/mutate/pods/", body: pod, status: 404,
+			want: `nothing is served at "/mutate/pods/"`},
 		{name: "the operators' pages", method: "GET", path: "/metrics", status: 404, want: `nothing is served at "/metrics"`},
-		{name: "another type", path: "/mutate/pods", body: pod, tweak: plain, status: 415, want: `Content-Type is "text/plain": send application/json`},
+		{name: "another type", path: "/mutate/pods", body: pod, tweak: plain, status: 415,
+			want: `Content-Type is "text/plain": send application/json`},
 		{
 			name: "no type", path: "/mutate/pods", body: pod, tweak: func(r *http.Request) { r.Header.Del("Content-Type") },
 			status: 415, want: `Content-Type is "": send application/json`,
@@ -227,11 +243,15 @@ func TestRefusals(t *testing.T) {
 		{name: "no body", path: "/mutate/pods", status: 400, want: "empty, want JSON"},
 		{name: "not JSON", path: "/mutate/pods", body: "kind: AdmissionReview", status: 400, want: "not JSON: …"},
 		{name: "half a review", path: "/mutate/pods", body: pod[:len(pod)/2], status: 400, want: "not JSON: …"},
-		{name: "more than a review", path: "/mutate/pods", body: pod + "{}", status: 400, want: "something follows the end of the JSON at byte …"},
-		{name: "another kind", path: "/mutate/pods", body: `{"apiVersion":"admission.k8s.io/v1","kind":"Pod"}`, status: 400, want: `kind is "Pod", want AdmissionReview`},
+		{name: "more than a review", path: "/mutate/pods", body: pod + "{}", status: 400,
+			want: "something follows the end of the JSON at byte …"},
+		{name: "another kind", path: "/mutate/pods", body: `{"apiVersion":"admission.k8s.io/v1","kind":"Pod"}`, status: 400,
+			want: `kind is "Pod", want AdmissionReview`},
 		{
-			name: "an old version", path: "/mutate/pods", body: `{"apiVersion":"admission.k8s.io/v1beta1","kind":"AdmissionReview"}`, status: 400,
-			want: "apiVersion is admission.k8s.io/v1beta1, want admission.k8s.io/v1: set admissionReviewVersions: [v1] in the webhook configuration",
+			name: "an old version", path: "/mutate/pods",
+			body: `{"apiVersion":"admission.k8s.io/v1beta1","kind":"AdmissionReview"}`, status: 400,
+			want: "apiVersion is admission.k8s.io/v1beta1, want admission.k8s.io/v1: " +
+				"set admissionReviewVersions: [v1] in the webhook configuration",
 		},
 		{
 			name: "an object for another path", path: "/validate/ingresses", body: pod, status: 400,
@@ -255,7 +275,8 @@ func TestRefusals(t *testing.T) {
 				t.Errorf("Content-Type %q", ct)
 			}
 			if got.header.Get("Allow") != tt.allow || got.header.Get("Retry-After") != "" {
-				t.Errorf("Allow %q, want %q; Retry-After %q, want none", got.header.Get("Allow"), tt.allow, got.header.Get("Retry-After"))
+				t.Errorf("Allow %q, want %q; Retry-After %q, want none", got.header.Get("Allow"), tt.allow,
+					got.header.Get("Retry-After"))
 			}
 		})
 	}
@@ -276,7 +297,8 @@ func TestContentTypeWithCharset(t *testing.T) {
 func TestEmptyPolicyAllowsAll(t *testing.T) {
 	f := newFixture(t, "")
 	s := startTLS(t, servingOf(f.Config))
-	for _, object := range []string{podOf("nginx"), podOf("::"), `{"spec":{"containers":[{"image":5}]}}`, strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000)} {
+	for _, object := range []string{podOf("nginx"), podOf("::"), `{"spec":{"containers":[{"image":5}]}}`,
+		strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000)} {
 		for _, path := range []string{"/mutate/pods", "/validate/pods"} {
 			got := send(t, s.Client(), post(t.Context(), t, s.URL+path, reviewOf("", "pods", "CREATE", object, "")))
 			if got.status != 200 || !strings.Contains(got.body, `"allowed":true`) || strings.Contains(got.body, "patch") {
@@ -290,9 +312,11 @@ func TestEmptyPolicyAllowsAll(t *testing.T) {
 func TestLargeObjectIsJudged(t *testing.T) {
 	f := newFixture(t, testPolicy)
 	s := startTLS(t, servingOf(f.Config))
-	pod := `{"metadata":{"annotations":{"x":"` + strings.Repeat(`\u003c`, 1300<<10) + `"}},"spec":{"containers":[{"name":"app","image":"nginx"}]}}`
+	pod := `{"metadata":{"annotations":{"x":"` + strings.Repeat(`\u003c`, 1300<<10) +
+		`"}},"spec":{"containers":[{"name":"app","image":"nginx"}]}}`
 	got := send(t, s.Client(), post(t.Context(), t, s.URL+"/validate/pods", reviewOf("", "pods", "CREATE", pod, "")))
-	if got.status != 200 || !strings.Contains(got.body, `"allowed":false`) || !strings.Contains(got.body, "only-mirrors/images.from") {
+	if got.status != 200 || !strings.Contains(got.body, `"allowed":false`) ||
+		!strings.Contains(got.body, "only-mirrors/images.from") {
 		t.Errorf("answered %d %s", got.status, got.body)
 	}
 }

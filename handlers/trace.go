@@ -16,8 +16,9 @@ import (
 	"github.com/evergate/evergate/telemetry"
 )
 
-// trace tells the span of a review that was answered what became of it, and ends it. took is the time until the answer
-// was ready. Nothing is told of the object but its name and its images: who may read traces may not read Secrets.
+// trace records in the span of an answered review what became of it, and ends the span. took is the time until the
+// answer was ready. Of the object it records only name and images: permission to read traces does not imply permission
+// to read Secrets.
 func (e *endpoint) trace(span *telemetry.ReviewSpan, r *http.Request, d decision, err error, took time.Duration) {
 	if !span.Traced() {
 		return
@@ -26,7 +27,7 @@ func (e *endpoint) trace(span *telemetry.ReviewSpan, r *http.Request, d decision
 	span.Describe(
 		attribute.String("evergate.outcome", outcome(d.Decision, err)),
 		attribute.Int64("evergate.timeout_ms", timeout.Milliseconds()),
-		attribute.Int64("evergate.left_ms", (timeout-took).Milliseconds()), // below 0: nobody waited for it any more
+		attribute.Int64("evergate.left_ms", (timeout-took).Milliseconds()), // below 0: the client had given up
 	)
 	if err == nil {
 		span.Describe(e.attributes(d.Decision)...)
@@ -46,7 +47,8 @@ func (e *endpoint) trace(span *telemetry.ReviewSpan, r *http.Request, d decision
 	span.End(h.status)
 }
 
-// attributes are what a span tells of d decision, under the names of OpenTelemetry's conventions where they have one.
+// attributes returns what a span records of a decision, under the names of OpenTelemetry's conventions where they have
+// one.
 func (e *endpoint) attributes(d *admission.Decision) []attribute.KeyValue {
 	attrs := append(make([]attribute.KeyValue, 0, 12),
 		stringOf("evergate.uid", d.UID),
@@ -59,7 +61,8 @@ func (e *endpoint) attributes(d *admission.Decision) []attribute.KeyValue {
 		stringOf(string(semconv.K8SNamespaceNameKey), d.Namespace),
 	)
 	if rules := rulesFound(d); len(rules) > 0 {
-		attrs = append(attrs, attribute.StringSlice("evergate.rules", rules), attribute.Int("evergate.findings", len(d.Findings)))
+		attrs = append(attrs, attribute.StringSlice("evergate.rules", rules),
+			attribute.Int("evergate.findings", len(d.Findings)))
 	}
 	if images, n := imagesRewritten(d); n > 0 {
 		attrs = append(attrs, attribute.StringSlice("evergate.images", images), attribute.Int("evergate.images_rewritten", n))
@@ -67,8 +70,8 @@ func (e *endpoint) attributes(d *admission.Decision) []attribute.KeyValue {
 	return attrs
 }
 
-// stringOf is an attribute that a caller has written. A span waits in memory for its export, so a long one is cut and copied:
-// the SDK's own limit would keep the whole.
+// stringOf is an attribute that a client has written. A span waits in memory for its export, so a long value is
+// truncated and copied: the SDK's own limit would keep the whole.
 func stringOf(key, value string) attribute.KeyValue {
 	return attribute.String(key, text.Truncate(value, admission.MaxSentence))
 }
@@ -89,11 +92,11 @@ func rulesFound(d *admission.Decision) []string {
 	return ids
 }
 
-// imagesRewritten tells of the first images that are rewritten, from what to what, and how many are.
+// imagesRewritten returns the first images that are rewritten, from what to what, and how many are rewritten.
 func imagesRewritten(d *admission.Decision) (images []string, n int) {
 	for i := range d.Rewriting.Images {
 		if img := &d.Rewriting.Images[i]; img.Outcome == policy.Rewritten {
-			if n++; n <= admission.Shown { // with an arrow that no viewer escapes, as JSON for the web does with >
+			if n++; n <= admission.Shown { // an arrow, since encoders escape > for the web
 				from, to := text.Truncate(img.Image.Ref, admission.MaxSentence), text.Truncate(img.To, admission.MaxSentence)
 				images = append(images, from+" → "+to)
 			}

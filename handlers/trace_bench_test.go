@@ -33,9 +33,9 @@ const (
 )
 
 // BenchmarkTracing is what telemetry costs a review, as ratios of CPU time to a review without any: metrics and log
-// alone, as they are with tracing "off"; with tracing on, but not of this review ("unsampled", with and without
-// a caller that says so); and with this review traced, exporting left out. The ways take short turns, and the medians
-// of many are compared, since a machine is slower at one time than at another: -benchtime 5000x gives figures that hold.
+// alone, as they are with tracing "off"; with tracing on, but not of this review ("unsampled", with and without a
+// client that says so); and with this review traced, exporting left out. The ways take short turns, and the medians of
+// many are compared, since a machine is slower at one time than at another: -benchtime 5000x gives figures that hold.
 func BenchmarkTracing(b *testing.B) {
 	ways := []struct {
 		name    string
@@ -78,7 +78,8 @@ func BenchmarkTracing(b *testing.B) {
 	}
 }
 
-// bareEndpoint is the way to an endpoint, by the same router, without telemetry: no metrics of reviews, no log, no spans.
+// bareEndpoint is the way to an endpoint, by the same router, without telemetry: no metrics of reviews, no log, no
+// spans.
 func bareEndpoint(f *fixture) http.Handler {
 	s, r := newServer(f.Config), router()
 	for _, hook := range admission.Webhooks() {

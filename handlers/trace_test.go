@@ -88,7 +88,8 @@ func told(s sdktrace.ReadOnlySpan) map[string]string {
 	got := map[string]string{}
 	for _, a := range s.Attributes() {
 		switch a.Key {
-		case "client.address", "server.address", "user_agent.original", "http.request.body.size", "http.response.body.size", "evergate.left_ms":
+		case "client.address", "server.address", "user_agent.original", "http.request.body.size", "http.response.body.size",
+			"evergate.left_ms":
 			continue
 		}
 		got[string(a.Key)] = a.Value.String()
@@ -100,7 +101,8 @@ const tracedBy = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-"
 
 func TestTrace(t *testing.T) {
 	http200 := map[string]string{
-		"http.request.method": "POST", "http.response.status_code": "200", "network.protocol.version": "1.1", "url.scheme": "https",
+		"http.request.method": "POST", "http.response.status_code": "200", "network.protocol.version": "1.1",
+		"url.scheme":         "https",
 		"k8s.namespace.name": "team-a", "evergate.namespace": "team-a", "evergate.name": "shop", "evergate.uid": "705ab4f5",
 		"evergate.operation": "CREATE", "evergate.dry_run": "false", "evergate.timeout_ms": "3000",
 	}
@@ -116,7 +118,8 @@ func TestTrace(t *testing.T) {
 			"evergate.outcome": "denied", "evergate.resource": "v1/pods",
 			"evergate.findings": "1", "evergate.rules": `["only-mirrors/images.from"]`,
 		}},
-		{"/validate/ingresses", reviewOf("networking.k8s.io", "ingresses", "CREATE", ingressOf("shop.apps.corp.example"), ""), map[string]string{
+		{"/validate/ingresses", reviewOf("networking.k8s.io", "ingresses", "CREATE",
+			ingressOf("shop.apps.corp.example"), ""), map[string]string{
 			"evergate.outcome": "allowed", "evergate.resource": "networking.k8s.io/v1/ingresses",
 		}},
 		{"/validate/services", reviewOf("", "services", "CREATE", `{"spec":{"type":"NodePort"}}`, ""), map[string]string{
@@ -135,18 +138,21 @@ func TestTrace(t *testing.T) {
 			}
 			s.Close() // returns when the handler has
 			want := "server POST " + tt.path + "\n" +
-				"  internal read body\n  internal wait for slot\n  internal decode\n  internal decide\n  internal encode\n  internal write\n"
+				"  internal read body\n  internal wait for slot\n  internal decode\n  internal decide\n  internal encode\n" +
+				"  internal write\n"
 			if diff := cmp.Diff(want, tree(spans())); diff != "" {
 				t.Errorf("spans (-want +got):\n%s", diff)
 			}
 			span := serverSpan(t, spans())
-			if p := span.Parent(); p.TraceID().String() != "0af7651916cd43dd8448eb211c80319c" || p.SpanID().String() != "b7ad6b7169203331" || !p.IsRemote() {
+			if p := span.Parent(); p.TraceID().String() != "0af7651916cd43dd8448eb211c80319c" ||
+				p.SpanID().String() != "b7ad6b7169203331" || !p.IsRemote() {
 				t.Errorf("the parent is %v", p)
 			}
 			if span.Status().Code != codes.Unset {
 				t.Errorf("status %v: an answer is no error", span.Status())
 			}
-			attrs := map[string]string{"http.route": tt.path, "url.path": tt.path, "evergate.policy": f.Policies.Current().Hash()}
+			attrs := map[string]string{"http.route": tt.path, "url.path": tt.path,
+				"evergate.policy": f.Policies.Current().Hash()}
 			for _, m := range []map[string]string{http200, tt.want} {
 				maps.Copy(attrs, m)
 			}
@@ -181,7 +187,8 @@ func TestTraceOfFailures(t *testing.T) {
 		kind    string
 		why     string
 	}{
-		{"no review", nil, `{"secret":"s3cret"}`, 400, "invalid", "invalid", "apiVersion is missing, want admission.k8s.io/v1"},
+		{"no review", nil, `{"secret":"s3cret"}`, 400, "invalid", "invalid",
+			"apiVersion is missing, want admission.k8s.io/v1"},
 		{"overload", busy, review, 429, "rejected", "reviews_timed_out", "overloaded: no room for more reviews"},
 		{"panic", broken, review, 500, "panicked", "panicked", "panic: index out of range [7]"},
 	} {
@@ -193,8 +200,9 @@ func TestTraceOfFailures(t *testing.T) {
 				handler = func(Config) http.Handler { return tt.handler(f) }
 			}
 			s := startTLS(t, handler(f.Config))
-			if got := send(t, s.Client(), post(t.Context(), t, s.URL+"/validate/services?timeout=1s", tt.body)); got.status != tt.status {
-				t.Fatalf("answered %d %s, want %d", got.status, got.body, tt.status)
+			answer := send(t, s.Client(), post(t.Context(), t, s.URL+"/validate/services?timeout=1s", tt.body))
+			if answer.status != tt.status {
+				t.Fatalf("answered %d %s, want %d", answer.status, answer.body, tt.status)
 			}
 			s.Close()
 			span := serverSpan(t, spans())
@@ -219,9 +227,9 @@ func TestUntraced(t *testing.T) {
 		sampler sdktrace.Sampler
 		parent  string
 	}{
-		"by the caller's will": {nil, tracedBy + "00"},
-		"by ratio":             {sdktrace.ParentBased(sdktrace.TraceIDRatioBased(0)), ""},
-		"by nonsense":          {sdktrace.ParentBased(sdktrace.NeverSample()), "00-nonsense-01"},
+		"by the client's decision": {nil, tracedBy + "00"},
+		"by ratio":                 {sdktrace.ParentBased(sdktrace.TraceIDRatioBased(0)), ""},
+		"by nonsense":              {sdktrace.ParentBased(sdktrace.NeverSample()), "00-nonsense-01"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t, testPolicy)
@@ -238,8 +246,9 @@ func TestUntraced(t *testing.T) {
 			if n := len(spans()); n != 0 {
 				t.Errorf("%d spans", n)
 			}
-			if want := "trace_id=0af7651916cd43dd8448eb211c80319c"; strings.Contains(f.log.String(), want) != strings.HasPrefix(tt.parent, tracedBy) {
-				t.Errorf("the log, of a caller in the trace %q:\n%s", tt.parent, f.log)
+			logged := strings.Contains(f.log.String(), "trace_id=0af7651916cd43dd8448eb211c80319c")
+			if logged != strings.HasPrefix(tt.parent, tracedBy) {
+				t.Errorf("the log, of a client in the trace %q:\n%s", tt.parent, f.log)
 			}
 		})
 	}
@@ -268,7 +277,8 @@ func TestWaysToATrace(t *testing.T) {
 	send(t, s.Client(), post(t.Context(), t, s.URL+"/validate/pods", reviewOf("", "pods", "CREATE", podOf("nginx"), "")))
 	s.Close()
 	id := serverSpan(t, spans()).SpanContext().TraceID().String()
-	if want := " user=jane rules=[only-mirrors/images.from] policy=" + f.Policies.Current().Hash() + " trace_id=" + id + "\n"; !strings.Contains(f.log.String(), want) {
+	want := " user=jane rules=[only-mirrors/images.from] policy=" + f.Policies.Current().Hash() + " trace_id=" + id + "\n"
+	if !strings.Contains(f.log.String(), want) {
 		t.Errorf("the log has no %q:\n%s", want, f.log)
 	}
 	req := get(t, ops.URL+"/metrics")
@@ -373,14 +383,16 @@ func record(t testing.TB, h http.Handler, path, body string) string {
 	return fmt.Sprint(w.Code, w.Header(), w.Body)
 }
 
-// What callers have written is cut before it waits in memory for the export of its span, and before it is answered.
+// What clients have written is truncated before it waits in memory for the export of its span, and before it is
+// answered.
 func TestTraceOfLongTexts(t *testing.T) {
 	const long = 1 << 20
 	f := newFixture(t, "")
 	spans := f.collect(t, sdktrace.AlwaysSample())
 	h := servingOf(f.Config)
 	name := strings.Repeat("n", long)
-	record(t, h, "/validate/pods", strings.Replace(reviewOf("", "pods", "CREATE", podOf("nginx"), ""), `"name":"shop","namespace"`, `"name":"`+name+`","namespace"`, 1))
+	record(t, h, "/validate/pods", strings.Replace(reviewOf("", "pods", "CREATE", podOf("nginx"), ""),
+		`"name":"shop","namespace"`, `"name":"`+name+`","namespace"`, 1))
 	answer := record(t, h, "/validate/pods", `{"apiVersion":"admission.k8s.io/v1","kind":"`+name+`"}`)
 	if len(answer) > 1000 {
 		t.Errorf("the answer has %d bytes", len(answer))
