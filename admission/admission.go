@@ -1,5 +1,5 @@
-// Package admission decides reviews. It turns a review and a policy into a Decision, and a Decision into what the API
-// server is answered. It knows nothing of HTTP: package handlers serves it, package offline asks it about files.
+// Package admission decides reviews. It turns a review and a policy into a Decision, and a Decision into the answer to
+// the API server. It knows nothing of HTTP: package handlers serves it, package offline calls it for files.
 //
 //	kinds.go         the table: each kind of objects that is judged, and each path that the API server calls
 //	admission.go     one review: decode → decide → Decision
@@ -8,7 +8,7 @@
 //	decision.go      what was decided, and whether it denies or warns
 //	response.go      a Decision as a message, warnings and a patch
 //	audit.go         a Decision as audit annotations
-//	capped.go        lists that are cut short
+//	capped.go        truncated lists
 //	offline.go       all webhooks of a kind, one after another
 package admission
 
@@ -27,8 +27,8 @@ type Review interface {
 	Decide(p *policy.Policy, e *policy.Effort) (*Decision, error)
 }
 
-// decide adds to a decision what a policy says of the object of a request. An error means that the object cannot be
-// judged.
+// decide adds to a decision what a policy decides about the object of a request. An error means that the object cannot
+// be judged.
 type decide[T any] func(p *policy.Policy, r *review.Request[T], e *policy.Effort, d *Decision) error
 
 // decoded is the Review of an object of type T.
@@ -37,8 +37,8 @@ type decoded[T any] struct {
 	decide decide[T]
 }
 
-// Decide implements Review. Operations without a new object are allowed: what is deleted or connected to was judged when
-// it was created.
+// Decide implements Review. Operations without a new object are allowed: what is deleted or connected to was judged
+// when it was created.
 func (r *decoded[T]) Decide(p *policy.Policy, e *policy.Effort) (*Decision, error) {
 	d := &Decision{UID: r.UID, Attributes: r.Attributes, DryRun: r.DryRun, Policy: p.Hash()}
 	if r.Object == nil || !judged(r.Operation) {
@@ -50,11 +50,11 @@ func (r *decoded[T]) Decide(p *policy.Policy, e *policy.Effort) (*Decision, erro
 	return d, nil
 }
 
-// judged reports whether a policy has a say in an operation.
+// judged reports whether a policy applies to an operation.
 func judged(o policy.Operation) bool { return o == policy.Create || o == policy.Update }
 
-// Decide decodes the review in body and decides it by p. What the decision keeps of body is a copy. stage is told the
-// name of each step as it begins. The error is a *review.Error, for what the client did wrong.
+// Decide decodes the review in body and decides it by p. What the decision keeps of body is a copy. It calls stage with
+// the name of each step as the step begins. The error is a *review.Error, for what the client did wrong.
 func (w *Webhook) Decide(p *policy.Policy, body []byte, e *policy.Effort, stage func(name string)) (*Decision, error) {
 	stage("decode")
 	r, err := w.Decode(body)

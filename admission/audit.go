@@ -8,8 +8,8 @@ import (
 	"github.com/evergate/evergate/review"
 )
 
-// maxAnnotation bounds the bytes of one audit annotation. kube-apiserver sets no bound, but its audit log is written on
-// every request, and log collectors cut lines at 16 KiB or more.
+// maxAnnotation bounds the bytes of one audit annotation. kube-apiserver sets no bound, but it writes its audit log on
+// every request, and log collectors truncate lines at 16 KiB or more.
 const maxAnnotation = 4096
 
 // Keys of audit annotations. kube-apiserver puts the webhook's name and a slash before them.
@@ -20,7 +20,8 @@ const (
 	auditUnjudged = "unjudged" // spec.containers[0].image: want a string, got a number (warn)
 )
 
-// auditAnnotations are what the audit log tells of a review, also of one that was allowed without a word: by which policy.
+// auditAnnotations are what the audit log records of a review: also, by which policy a review was allowed without a
+// warning.
 func (d *Decision) auditAnnotations() []review.Annotation {
 	a := make([]review.Annotation, 0, 2) // what most reviews have
 	if s := d.auditFindings(); s != "" {
@@ -31,7 +32,9 @@ func (d *Decision) auditAnnotations() []review.Annotation {
 	}
 	a = append(a, review.Annotation{Key: auditPolicy, Value: d.Policy})
 	if u := d.Unjudged; u.Why != "" {
-		a = append(a, review.Annotation{Key: auditUnjudged, Value: text.Truncate(u.Why, MaxSentence) + " (" + u.Mode.String() + ")"})
+		a = append(a, review.Annotation{
+			Key: auditUnjudged, Value: text.Truncate(u.Why, MaxSentence) + " (" + u.Mode.String() + ")",
+		})
 	}
 	return a
 }

@@ -11,7 +11,7 @@ type cappedList struct {
 	total int
 }
 
-// tryAdd counts a sentence and reports whether it is to be added, so that callers format only what is shown.
+// tryAdd counts a sentence and reports whether it is below the cap, so that callers format only what is shown.
 func (l *cappedList) tryAdd() bool {
 	l.total++
 	return l.total <= Shown
@@ -22,7 +22,7 @@ func (l *cappedList) add(s string) { l.kept = append(l.kept, s) }
 // more is how many were counted and not kept.
 func (l *cappedList) more() int { return max(0, l.total-Shown) }
 
-// cappedText is a list in one line that is never longer than maxAnnotation: what no longer fits is counted.
+// cappedText is a list in one line that is never longer than maxAnnotation. It counts the elements that no longer fit.
 type cappedText struct {
 	expected int // how many elements there will be at most, if that is known
 	text     strings.Builder

@@ -47,8 +47,8 @@ func (d *Decision) Warns() bool {
 		slices.ContainsFunc(d.Rewriting.Images, d.warnsOf)
 }
 
-// warnsOf reports whether the user is warned of an image: when it would be pulled from elsewhere, when it cannot be told
-// from where it is pulled, and when it is rewritten where the original cannot be recorded in the object.
+// warnsOf reports whether the user is warned of an image: when it would be pulled from elsewhere, when it cannot be
+// told from where it is pulled, and when it is rewritten where the original cannot be recorded in the object.
 func (d *Decision) warnsOf(img policy.ImageOutcome) bool {
 	switch img.Outcome {
 	case policy.WouldRewrite:

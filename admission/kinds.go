@@ -9,7 +9,7 @@ import (
 type kind[T any] struct {
 	name    string // Pod
 	objects review.Objects[T]
-	// subresources are those whose reviews are judged too.
+	// subresources are those that are judged too.
 	subresources []string
 	// mutate decides what is changed in an object before it is judged; nil for a kind that is never changed.
 	mutate decide[T]
@@ -60,7 +60,7 @@ type Webhook struct {
 	Kind     string          // of the objects that are reviewed: Pod
 	Resource review.Resource // likewise
 	Mutates  bool
-	// Guards marks the reviews of policies, which need a concurrency limiter and memory of their own.
+	// Guards marks the reviews of policies, which need a concurrency limiter and a body memory limiter of their own.
 	Guards bool
 	// SelfProbe is a field of an object, as JSON, that makes the right answer of the self-probe's policy a patch where
 	// the webhook mutates, and otherwise a denial.
@@ -72,8 +72,8 @@ type Webhook struct {
 	Strictest func(policy.Modes) policy.Mode
 }
 
-// Webhooks returns the table of paths. The second chance to rewrite a Pod, and the status of Services, which always fails
-// open, differ from the paths above them in how the API server is told to call them, and in nothing else.
+// Webhooks returns the table of paths. The second chance to rewrite a Pod, and the status of Services, which always
+// fails open, differ from the paths above them in how the API server is told to call them, and in nothing else.
 func Webhooks() []Webhook {
 	pods, ingresses, services := pods(), ingresses(), services()
 	return []Webhook{

@@ -5,11 +5,11 @@ import (
 	"github.com/evergate/evergate/review"
 )
 
-// Kind is a kind of objects that is judged, for callers that ask what all of its webhooks say, one after another.
+// Kind is a kind of objects that is judged, for callers that want the decisions of all its webhooks together.
 type Kind struct {
 	Name     string // Pod
 	Resource review.Resource
-	// Subresources are those of Resource whose reviews are judged too.
+	// Subresources are those of Resource that are judged too.
 	Subresources []string
 	// Object decides about an object, as JSON, that is created, or updated where old is not nil.
 	Object func(ask Question, a policy.Attributes, object, old []byte) (*Answer, error)
@@ -17,7 +17,7 @@ type Kind struct {
 	Review func(ask Question, body []byte) (*Answer, error)
 }
 
-// Question is what is asked about an object.
+// Question is an object and how to judge it.
 type Question struct {
 	Policy *policy.Policy
 	// Existing is for an object that exists: it is judged as it is, and not rewritten first.
@@ -25,14 +25,14 @@ type Question struct {
 	Explain  bool // fill in Rules
 }
 
-// Answer is what the webhooks of a kind say together of an object.
+// Answer is what the webhooks of a kind decide together about an object.
 type Answer struct {
 	Decision
 	Rules  []policy.RuleTrace // what each rule has to do with the object; only with Explain
 	Object any                // as it was sent, such as a *policy.Pod
 }
 
-// Judged reports whether the operation is one that a policy has a say in.
+// Judged reports whether a policy applies to the operation.
 func (a *Answer) Judged() bool { return judged(a.Operation) }
 
 // Kinds returns the kinds whose objects are judged.
@@ -65,7 +65,7 @@ func (k kind[T]) offline() Kind {
 	}
 }
 
-// all asks what is changed in an object, and then judges what comes of it.
+// all mutates the object, and then judges the result.
 func (k kind[T]) all(ask Question, r *review.Request[T]) (*Answer, error) {
 	a := &Answer{Decision: Decision{Attributes: r.Attributes, Policy: ask.Policy.Hash()}, Object: r.Object}
 	if r.Object == nil || !judged(r.Operation) {

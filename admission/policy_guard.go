@@ -14,8 +14,8 @@ import (
 	"github.com/evergate/evergate/review"
 )
 
-// GuardWithin is how long the review of a policy may be decided at most. For the 1 MiB of text that a policy may have, it
-// takes a fraction of that. It is two thirds of the three seconds that the kit's webhook gives.
+// GuardWithin is how long the review of a policy may be decided at most: two thirds of the three seconds that the kit's
+// webhook gives. The 1 MiB of text that a policy may have takes a fraction of that.
 const GuardWithin = 2 * time.Second
 
 // policyGuard returns the webhook that judges policies. The self-probe's is one that is refused.
@@ -30,12 +30,12 @@ func policyGuard(path string) Webhook {
 	return w
 }
 
-// guardPolicy judges a ConfigMap that a policy lies in, so that kubectl apply refuses what the processes would refuse after
-// it, with the sentences of their log: file, line, column, and what would be right. The ConfigMap is loaded as the
-// processes load it when it is mounted, key by key.
+// guardPolicy judges a ConfigMap that holds a policy, so that kubectl apply refuses what the processes would refuse
+// afterwards, with the sentences of their log: file, line, column, and what would be right. It loads the ConfigMap key
+// by key, as the processes load it when it is mounted.
 //
-// Which ConfigMap is sent here is the webhook configuration's business. There is no mode in which a policy that is none
-// gets in, and no ratchet: what was there before is not judged, and what replaces it has to be right as a whole.
+// The webhook configuration chooses the ConfigMap. No mode admits a policy that does not load, and there is no ratchet:
+// the old policy is not judged, and the new one has to be right as a whole.
 func guardPolicy(_ *policy.Policy, r *review.Request[review.ConfigMap], effort *policy.Effort, d *Decision) error {
 	loaded, err := policy.LoadWithin(expiring{context.Background(), effort}, policy.ReviewLimits(), r.Object.Files...)
 	switch {
@@ -54,7 +54,7 @@ func guardPolicy(_ *policy.Policy, r *review.Request[review.ConfigMap], effort *
 	return nil
 }
 
-// refused takes the error of a policy apart.
+// refused splits the error of a policy into its mistakes.
 func refused(err error) Refused {
 	mistakes := slices.Collect(strings.SplitSeq(err.Error(), "\n"))
 	total := policy.Mistakes(err)
@@ -78,7 +78,7 @@ func policyNotes(warnings []string) []string {
 	return lines.kept
 }
 
-// expiring is a context that is done when an effort is.
+// expiring is a context that is done when an effort has expired.
 type expiring struct {
 	context.Context
 	effort *policy.Effort

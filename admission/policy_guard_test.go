@@ -22,7 +22,8 @@ func TestPolicyGuardOutOfTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "this policy was not checked to its end in time, which is 2s at most: make it smaller, or send it again when the " +
+	want := "this policy was not checked to its end in time, which is 2s at most: make it smaller, " +
+		"or send it again when the " +
 		"server has less to do [policy " + p.Hash() + "]"
 	if got := d.Response(); got.Message != want || got.Allowed || !strings.Contains(got.Message, "2s") {
 		t.Errorf("got  %s\nwant %s", got.Message, want)

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// Shown is how many findings a denial names, and how many warnings an answer carries: enough to fix an object in
-	// one go, few enough to be read, and as warnings within the 4,096 runes that kube-apiserver passes on.
+	// Shown is how many findings a denial names, and how many warnings an answer carries: enough to fix an object at once,
+	// not too many to read, and as warnings within the 4,096 runes that kube-apiserver passes on.
 	Shown = 10
 	// MaxSentence bounds the bytes of one finding in a denial: a value in it may be an annotation of 256 KiB.
 	MaxSentence = 1024
@@ -20,7 +20,7 @@ const (
 	MaxName = 253
 )
 
-// Response is what the review is answered with.
+// Response is the answer to the review.
 func (d *Decision) Response() review.Answer {
 	a := review.Answer{
 		UID:              d.UID,
@@ -37,7 +37,7 @@ func (d *Decision) Response() review.Answer {
 }
 
 // denial is why the request is denied: one finding on one line, several on one line each, then the hash of the policy
-// that decided: of the one that stays in force, where another one is refused.
+// that decided. Where a policy is refused, it is the hash of the one that stays in force.
 func (d *Decision) denial() string {
 	suffix := "[policy " + d.Policy + "]"
 	if d.Unjudged.Why != "" {
@@ -66,7 +66,7 @@ func (d *Decision) denial() string {
 	return head + ":\n- " + strings.Join(lines.kept, "\n- ") + "\n" + suffix
 }
 
-// warnings are for the user who is not denied. Mode and policy stand first, since kube-apiserver may cut the end.
+// warnings are for a user that is not denied. Mode and policy come first, since kube-apiserver may truncate the end.
 func (d *Decision) warnings() []string {
 	var lines cappedList
 	if d.Unjudged.Mode == policy.Warn && lines.tryAdd() {

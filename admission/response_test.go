@@ -118,7 +118,8 @@ func TestDenial(t *testing.T) {
 			Decision{Findings: []policy.Finding{{
 				Rule: "snippets", Check: "annotations.denied", Mode: policy.Enforce, Reason: strings.Repeat("é", 128<<10),
 			}}},
-			"snippets/annotations.denied: " + strings.Repeat("é", (MaxSentence-len("snippets/annotations.denied: ")-len("…"))/2) +
+			"snippets/annotations.denied: " +
+				strings.Repeat("é", (MaxSentence-len("snippets/annotations.denied: ")-len("…"))/2) +
 				"… [policy 0123456789ab]",
 		},
 	}
@@ -137,7 +138,8 @@ func TestDenial(t *testing.T) {
 }
 
 func TestWarnings(t *testing.T) {
-	sentence := `team-hosts/hosts.allowed: spec.rules[0].host: "shop.example.com" is not allowed; allowed is *.apps.corp.example`
+	sentence := `team-hosts/hosts.allowed: spec.rules[0].host: "shop.example.com" is not allowed; ` +
+		`allowed is *.apps.corp.example`
 	tests := []struct {
 		name string
 		v    Decision
@@ -174,7 +176,8 @@ func TestWarnings(t *testing.T) {
 				image(policy.Unchanged, 0), image(policy.Malformed, 0), image(policy.Ignored, 0),
 			}}},
 			[]string{
-				"[warn 0123456789ab] hub: spec.containers[1].image: nginx:1.25 would be pulled from mirror.corp.example/docker.io/library/nginx:1.25",
+				"[warn 0123456789ab] hub: spec.containers[1].image: nginx:1.25 would be pulled from " +
+					"mirror.corp.example/docker.io/library/nginx:1.25",
 				`[0123456789ab] spec.containers[1].image: "nginx:1:25" is not an image reference: invalid reference format`,
 			},
 		},
@@ -185,7 +188,8 @@ func TestWarnings(t *testing.T) {
 				Rewriting:  policy.Rewriting{Images: []policy.ImageOutcome{image(policy.Rewritten, policy.Enforce)}},
 			},
 			[]string{
-				"[enforce 0123456789ab] hub: spec.containers[1].image: nginx:1.25 is pulled from mirror.corp.example/docker.io/library/nginx:1.25",
+				"[enforce 0123456789ab] hub: spec.containers[1].image: nginx:1.25 is pulled from " +
+					"mirror.corp.example/docker.io/library/nginx:1.25",
 			},
 		},
 	}
@@ -206,8 +210,10 @@ func TestWarningsAreFew(t *testing.T) {
 			Findings:  repeat(500, findingOf(policy.Warn)),
 		},
 		"images": {
-			Rewriting: policy.Rewriting{Images: slices.Repeat([]policy.ImageOutcome{image(policy.Malformed, 0), image(policy.NoMirror, 0)}, 500)},
-			Findings:  repeat(1, findingOf(policy.Warn)),
+			Rewriting: policy.Rewriting{Images: slices.Repeat([]policy.ImageOutcome{
+				image(policy.Malformed, 0), image(policy.NoMirror, 0),
+			}, 500)},
+			Findings: repeat(1, findingOf(policy.Warn)),
 		},
 	} {
 		v.Policy = testHash
@@ -243,8 +249,9 @@ func TestAuditAnnotations(t *testing.T) {
 			Decision{Findings: append(repeat(3, findingOf(policy.Enforce)),
 				findingOf(policy.Enforce, existed), findingOf(policy.Audit, check("tls.required")))},
 			map[string]string{
-				"policy":   testHash,
-				"findings": "team-hosts/hosts.allowed (enforce, 3), team-hosts/hosts.allowed (enforce, existed), team-hosts/tls.required (audit)",
+				"policy": testHash,
+				"findings": "team-hosts/hosts.allowed (enforce, 3), team-hosts/hosts.allowed (enforce, existed), " +
+					"team-hosts/tls.required (audit)",
 			},
 		},
 		{

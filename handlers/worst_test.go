@@ -142,10 +142,10 @@ func FuzzCost(f *testing.F) {
 	for i, unit := range units {
 		f.Add(uint8(i*13), unit, uint16(4096), i%2 == 0, uint8(i))
 	}
-	f.Fuzz(func(t *testing.T, field uint8, unit string, times uint16, many bool, turn uint8) {
+	f.Fuzz(func(t *testing.T, field uint8, unit string, times uint16, many bool, choice uint8) {
 		target := targets[int(field)%len(targets)]
 		const most = 256 << 10 // of the body, without what separates elements
-		path, body := target.Review(unit, min(int(times), most/(len(unit)+1)), many, turn)
+		path, body := target.Review(unit, min(int(times), most/(len(unit)+1)), many, choice)
 		u := usageOf(p, path, body)
 		if u.status != 0 {
 			t.Errorf("%s of %s: answered %d", target.Path, path, u.status)

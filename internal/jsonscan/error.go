@@ -54,7 +54,8 @@ func (r *Reader) exceed(limit Limit) {
 	if r.err != nil {
 		return
 	}
-	msg := fmt.Sprintf("too large: an object has at most %d list elements and map entries that are judged", r.limits.Elements)
+	msg := fmt.Sprintf("too large: an object has at most %d list elements and map entries that are judged",
+		r.limits.Elements)
 	if limit == TextLimit {
 		msg = fmt.Sprintf("too large: an object has at most %d MiB of text that is judged", r.limits.Text>>20)
 	}
@@ -78,8 +79,8 @@ func newDecoder(data []byte) *jsontext.Decoder {
 	)
 }
 
-// syntaxError says what is wrong with a text that the scanner did not take for JSON. kube-apiserver sends nothing but
-// JSON, so a long text is not read once more for the sake of the sentence.
+// syntaxError says what is wrong with a text that the scanner rejects. kube-apiserver sends only JSON, so a long text
+// is not read again for a better sentence.
 func syntaxError(data []byte) error {
 	const most = 1 << 20
 	if len(data) > most {

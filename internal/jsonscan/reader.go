@@ -122,7 +122,7 @@ func (r *Reader) Fields(yield func(name []byte) bool) {
 	}
 }
 
-// wasRead reports whether a field of the object has been read, whose own names are those from first on.
+// wasRead reports whether a field of the object has been read. The object's own names are those from first on.
 func (r *Reader) wasRead(name []byte, first int) bool {
 	for _, other := range r.read[first:] {
 		if bytes.Equal(name, other) {

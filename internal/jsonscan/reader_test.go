@@ -61,8 +61,9 @@ func TestPath(t *testing.T) {
 		`{"a":{"b":[{},{"c":true}]}}`:                            "a.b[1].c: want a string, got true or false",
 		`{"a":{"b":[[],{"\u0063":true}]}}`:                       "a.b[1].c: want a string, got true or false",
 		`{"\u0061":{"x.io/\u0062":[{"y":"\u0063"},{"c":true}]}}`: "a[x.io/b][1].c: want a string, got true or false",
-		`{"` + strings.Repeat("k", 100) + `":{"c":1}}`:           strings.Repeat("k", 57) + "….c: want a string, got a number",
-		`{"a\u0000b":{"c":1}}`:                                   "a b.c: want a string, got a number",
+		`{"` + strings.Repeat("k", 100) + `":{"c":1}}`: strings.Repeat("k", 57) +
+			"….c: want a string, got a number",
+		`{"a\u0000b":{"c":1}}`: "a b.c: want a string, got a number",
 	} {
 		r := New([]byte(text), testLimits())
 		var walk func()

@@ -5,9 +5,9 @@ import (
 	"math/bits"
 )
 
-// The scanner says where a JSON value ends, and nothing else: what is wrong with a text that is not JSON, jsontext says,
-// which then reads it again. It accepts what jsontext accepts (RFC 8259, with any bytes in strings): FuzzScan compares
-// the two.
+// The scanner says where a JSON value ends, and nothing else: what is wrong with a text that is not JSON, jsontext
+// says, which then reads it again. It accepts what jsontext accepts (RFC 8259, with any bytes in strings): FuzzScan
+// compares the two.
 //
 // Its functions take a text and a position in it and return the position behind what they have read, or notJSON.
 
@@ -17,8 +17,8 @@ const (
 	tooDeep = -2 // perhaps JSON, and nested deeper than there is room for
 )
 
-// skip returns where the value at i ends. room is how many levels deep it may be nested. Strings are read in place: a call
-// for each would take as long as most strings do.
+// skip returns where the value at i ends. room is how many levels deep it may be nested. Strings are read in place: a
+// call for each would take as long as most strings do.
 func skip(data []byte, i, room int) int {
 	var around levels
 	var name bool // not a value comes next but the name of a field
@@ -114,11 +114,11 @@ func peek(data []byte, i int) (byte, int) {
 	return 0, i
 }
 
-// Eight bytes are looked at as one number: ones has the lowest bit of each byte set, high the highest.
+// The functions below take eight bytes as one number: ones has the lowest bit of each byte set, high the highest.
 const ones, high = 0x0101010101010101, 0x8080808080808080
 
-// skipString reads the string whose first quote is at i. plain says that it stands for exactly the bytes between its quotes:
-// it has no escape and only ASCII. Of a string at the very end of the text that is not said.
+// skipString reads the string whose first quote is at i. plain says that it stands for exactly the bytes between its
+// quotes: it has no escape and only ASCII. Of a string at the very end of the text that is not said.
 func skipString(data []byte, i int) (end int, plain bool) {
 	var before uint64 // has a bit of high for what is not ASCII
 	for i++; i+8 <= len(data); i += 8 {
@@ -163,11 +163,11 @@ func skipRest(data []byte, i int) int {
 	}
 }
 
-// skipEscapes reads the escapes that begin at i, and the few plain bytes between them: a tenant may write nothing else, and
-// to look for the next one takes longer than to reach it.
+// skipEscapes reads the escapes that begin at i, and short runs of plain bytes between them. A tenant may write nothing
+// else, and searching for the next escape takes longer than reaching it.
 func skipEscapes(data []byte, i int) int {
-	const few = 8
-	for plain := 0; i < len(data) && plain < few; {
+	const most = 8
+	for plain := 0; i < len(data) && plain < most; {
 		switch c := data[i]; {
 		case c != '\\' && (c == '"' || c < ' '):
 			return i
@@ -196,17 +196,17 @@ func isShortEscape(c byte) bool {
 	return false
 }
 
-// special returns the highest bit of the first of eight bytes that is special in a string: a quote, a backslash or a control
-// character; 0 if none is. Bits of bytes behind it may be set too.
+// special returns the highest bit of the first of eight bytes that is special in a string: a quote, a backslash or a
+// control character; 0 if none is. Bits of bytes behind it may be set too.
 func special(b uint64) uint64 {
-	// To change one bit makes 0x20 of a quote, and leaves the control characters below that: then all are below 0x21. A byte
-	// that is below a bound sets the highest bit of its difference, and its borrow maybe that of bytes above it.
+	// To change one bit makes 0x20 of a quote, and leaves the control characters below that: then all are below 0x21. A
+	// byte that is below a bound sets the highest bit of its difference, and its borrow maybe that of bytes above it.
 	quote, slash := b^ones*('"'^' '), b^ones*'\\'
 	return ((quote-ones*(' '+1))&^quote | (slash-ones)&^slash) & high
 }
 
-// isHex reports whether four bytes are hexadecimal digits. Each byte that is at least as large as a bound gets its highest
-// bit by the addition, as long as none has it before.
+// isHex reports whether four bytes are hexadecimal digits. Each byte that is at least as large as a bound gets its
+// highest bit by the addition, as long as none has it before.
 func isHex(b uint32) bool {
 	const ones, high = 0x01010101, 0x80808080
 	lower := b | ones*0x20

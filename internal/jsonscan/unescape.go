@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// unescape returns what the content of a JSON string, which the scanner has checked, stands for, with U+FFFD for each byte
-// that is not UTF-8 and each half of a surrogate pair. It is valid until the next call. Of what is longer than most bytes
-// it returns some more than those.
+// unescape returns what the content of a JSON string, which the scanner has checked, stands for, with U+FFFD for each
+// byte that is not UTF-8 and each half of a surrogate pair. It is valid until the next call. Of what is longer than
+// most bytes it returns some more than those.
 func (r *Reader) unescape(content []byte, most int) []byte {
 	out := r.scratch[:0]
 	if cap(out) == 0 {
@@ -74,13 +74,13 @@ func appendValid(out, b []byte) []byte {
 	return out
 }
 
-// appendEscapes appends what the escapes stand for that content begins with, and the few plain bytes between them: to
-// search for the end of a short run takes longer than to copy it. It returns what comes after them, or more where out is
-// longer than most bytes.
+// appendEscapes appends what the escapes at the start of content stand for, and short runs of plain bytes between them:
+// searching for the end of a short run takes longer than copying it. It returns what comes after them, or more where
+// out is longer than most bytes.
 func appendEscapes(out, content []byte, most int) (_, rest []byte) {
-	const few = 8
+	const short = 8
 	i := 0
-	for plain := 0; i < len(content) && len(out) <= most && plain < few; {
+	for plain := 0; i < len(content) && len(out) <= most && plain < short; {
 		c := content[i]
 		switch {
 		case c >= utf8.RuneSelf:
@@ -124,8 +124,8 @@ func escapedByte(c byte) byte {
 	return c // a quote, a backslash, a slash
 }
 
-// escapedRune returns what the escape such as \u00e9 that content begins with stands for, together with the one behind it
-// where they are a surrogate pair, and how long it is.
+// escapedRune returns what the escape such as \u00e9 that content begins with stands for, together with the one behind
+// it where they are a surrogate pair, and how long it is.
 func escapedRune(content []byte) (rune, int) {
 	const long = len(`\u0000`)
 	high := hexRune(content)
@@ -137,8 +137,8 @@ func escapedRune(content []byte) (rune, int) {
 	return high, long // utf8.AppendRune writes U+FFFD for half a pair
 }
 
-// hexRune returns the number in an escape such as \u00e9, whose digits the scanner has checked. A digit is the low half of
-// its character, and nine more if it is a letter, whose seventh bit is set in ASCII.
+// hexRune returns the number in an escape such as \u00e9, whose digits the scanner has checked. A digit is the low half
+// of its character, and nine more if it is a letter, whose seventh bit is set in ASCII.
 func hexRune(escape []byte) rune {
 	b := binary.BigEndian.Uint32(escape[2:6])
 	b = b&0x0f0f0f0f + 9*(b>>6&0x01010101)

@@ -11,7 +11,8 @@ import (
 // Texts that are longer than what is taken at once are unescaped as short ones are, and no rune is split.
 func TestUnescapeLong(t *testing.T) {
 	for name, unit := range map[string]string{
-		"plain": "abcdefg", "runes": "aé€😀", "not UTF-8": "\x80\xff", "no beginning of a rune": "\x80", "escapes": `\u003c\n\\`, "pairs": `\ud83d\ude00`, "halves": `\ud83d`,
+		"plain": "abcdefg", "runes": "aé€😀", "not UTF-8": "\x80\xff",
+		"no beginning of a rune": "\x80", "escapes": `\u003c\n\\`, "pairs": `\ud83d\ude00`, "halves": `\ud83d`,
 		"mixed": `é\ude00\ud83d\u0041` + "\xc3",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -27,9 +28,11 @@ func TestUnescapeLong(t *testing.T) {
 // What is longer than may be kept is not unescaped to its end.
 func TestUnescapeIsBounded(t *testing.T) {
 	for _, unit := range []string{"x", "\xff", `\u003c`, `\uffff`} {
-		content := []byte(strings.Repeat(unit, 4*testLimits().Text/len(unit)) + `\n`) // what ends with an escape is not taken at once
+		// what ends with an escape is not taken at once
+		content := []byte(strings.Repeat(unit, 4*testLimits().Text/len(unit)) + `\n`)
 		r := New(nil, testLimits())
-		if got := len(r.unescape(content, testLimits().Text)); got <= testLimits().Text && len(unit) == 1 || got > testLimits().Text+3*maxRun {
+		limit := testLimits().Text
+		if got := len(r.unescape(content, limit)); got <= limit && len(unit) == 1 || got > limit+3*maxRun {
 			t.Errorf("%q: %d bytes", unit, got)
 		}
 		if room := cap(r.scratch); room > 2*testLimits().Text {

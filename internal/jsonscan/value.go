@@ -41,8 +41,8 @@ func (r *Reader) String() string {
 	return r.Text(r.unescape(content, r.limits.Text))
 }
 
-// Text copies bytes into a string. Short strings, which most are, share blocks of memory: they are needed together and
-// as long as one another, and an allocation for each would double the allocations of a review.
+// Text copies bytes into a string. Short strings, as most are, lie in common blocks of memory: they are needed together
+// and for the same time, and an allocation for each would double the allocations of a review.
 func (r *Reader) Text(b []byte) string {
 	const (
 		firstBlock = 512     // holds the strings of a small Pod
@@ -57,7 +57,7 @@ func (r *Reader) Text(b []byte) string {
 	}
 	if r.block.Cap()-r.block.Len() < len(b) {
 		size := min(max(firstBlock, 2*r.block.Cap()), mostBlock)
-		r.block.Reset() // lets go of the block; the strings in it stay
+		r.block.Reset() // releases the block; the strings in it stay
 		r.block.Grow(size)
 	}
 	start := r.block.Len()
@@ -109,7 +109,8 @@ func (r *Reader) Strings() (list []string) {
 	return list
 }
 
-// StringMap reads a map of strings to strings; null is nil, and an empty map is not. A key that stands twice is an error.
+// StringMap reads a map of strings to strings; null is nil, and an empty map is not. A key that stands twice is an
+// error.
 func (r *Reader) StringMap() map[string]string {
 	if r.Null() {
 		return nil
@@ -145,18 +146,18 @@ func List[T any](r *Reader, read func(*Reader, *T)) (list []T) {
 	return list
 }
 
-// Grown returns a list with room for one more element. append alone lets a long list grow by a quarter, so that it takes
-// five times its memory until it is complete.
+// Grown returns a list with room for one more element. append alone lets a long list grow by a quarter, so that it
+// takes five times its memory until it is complete.
 func Grown[T any](list []T) []T {
-	const few = 4 // what most lists have at most
+	const common = 4 // most lists have no more
 	if len(list) < cap(list) {
 		return list
 	}
-	return slices.Grow(list, max(few, len(list)))
+	return slices.Grow(list, max(common, len(list)))
 }
 
-// value reads a value whose first byte is of the given kind: ", {, [, 0 for all numbers, t for both booleans. It returns
-// nil for null.
+// value reads a value whose first byte is of the given kind: ", {, [, 0 for all numbers, t for both booleans. It
+// returns nil for null.
 func (r *Reader) value(want byte) []byte {
 	if r.err != nil {
 		return nil

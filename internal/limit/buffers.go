@@ -6,14 +6,14 @@ import (
 )
 
 // Buffers keeps the memory of bodies and answers for the next ones: they are most of what a review allocates, and new
-// memory has to be cleared and collected. What is not used goes with the next two garbage collections. The zero value is
-// ready to use.
+// memory has to be cleared and collected. What is not used goes with the next two garbage collections. The zero value
+// is ready to use.
 type Buffers struct {
 	pools [classes]sync.Pool // of *[]byte; those of pool i have a capacity of room(i)
 }
 
-// Buffers have 4 KiB and its doubles up to 32 KiB, and from there on every multiple of that up to MaxBuffer, so that large
-// ones take up little more than is asked for. Still larger ones are rare and are not kept.
+// Buffers have 4 KiB and its doubles up to 32 KiB, and from there on every multiple of that up to MaxBuffer, so that
+// large ones take up little more than is asked for. Still larger ones are rare and are not kept.
 const (
 	MaxBuffer = 256 << 10
 

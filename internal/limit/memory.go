@@ -11,11 +11,11 @@ import (
 // ErrEvicted is returned for a body that lost its reservation to a smaller one before it had arrived.
 var ErrEvicted = errors.New("evicted for a smaller body")
 
-// Memory bounds the bytes of bodies that are held at one time. When there is no room, the smallest body goes first, and a
-// larger one that is still arriving is evicted for it, largest first. An honest body is small, or arrives at once, or
+// Memory bounds the bytes of bodies that are held at one time. When there is no room, the smallest body goes first, and
+// a larger one that is still arriving is evicted for it, largest first. An honest body is small, or arrives at once, or
 // both; without eviction, four clients that send large bodies slowly would hold all memory and starve everyone else.
 //
-// A body that has arrived is never evicted: it is about to be worked on, and then gives its bytes back. Use NewMemory.
+// A body that has arrived is never evicted: it is decided next, and then releases its bytes. Use NewMemory.
 type Memory struct {
 	gauge Gauge
 
@@ -53,8 +53,8 @@ type growth struct {
 
 func (g *growth) missing() int64 { return g.size - g.n }
 
-// Reserve returns an empty reservation for a body that is arriving. evict is called when it loses its bytes, and must end
-// the reading of the body without blocking.
+// Reserve returns an empty reservation for a body that is arriving. evict is called when it loses its bytes, and must
+// end the reading of the body without blocking.
 func (m *Memory) Reserve(evict func()) *Reservation {
 	r := &Reservation{memory: m, evict: evict}
 	m.mu.Lock()
@@ -109,7 +109,7 @@ func (r *Reservation) Arrived() error {
 	return nil
 }
 
-// Release gives the bytes back.
+// Release returns the bytes.
 func (r *Reservation) Release() {
 	m := r.memory
 	m.mu.Lock()
@@ -153,7 +153,7 @@ func (m *Memory) enqueue(r *Reservation, size int64) *growth {
 	m.queue = slices.Insert(m.queue, at, g)
 	r.waiting = g
 	if m.grant(); !g.granted {
-		m.makeRoom(at) // no other was granted either: those before it had waited in vain
+		m.makeRoom(at) // no other was granted either: those before it wait already
 	}
 	return g
 }
@@ -209,7 +209,7 @@ func (m *Memory) makeRoom(place int) {
 	}
 }
 
-// evict takes a reservation's right to its bytes, which are there when it is released. It does not go on waiting.
+// evict marks a reservation as evicted and ends its wait. Its bytes are free once it is released.
 func (m *Memory) evict(r *Reservation) {
 	delete(m.arriving, r)
 	r.evicted = true

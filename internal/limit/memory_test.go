@@ -21,8 +21,8 @@ func grow(ctx context.Context, r *Reservation, size int64) error {
 
 func nop() {}
 
-// arriving returns the reservation of a body that has the size already and goes on arriving. The channel holds an element
-// when it is evicted.
+// arriving returns the reservation of a body that has the size already and goes on arriving. The channel holds an
+// element when it is evicted.
 func arriving(t *testing.T, m *Memory, size int64) (*Reservation, <-chan bool) {
 	t.Helper()
 	evicted := make(chan bool, 1)
@@ -62,7 +62,8 @@ func TestTheLargestIsEvicted(t *testing.T) {
 		go func() { granted <- grow(t.Context(), other, 1) }()
 		synctest.Wait()
 		if len(largeEvicted) != 1 || len(middleEvicted) != 0 || len(smallEvicted) != 0 {
-			t.Fatalf("evicted: large %d, middle %d, small %d; want the large one alone", len(largeEvicted), len(middleEvicted), len(smallEvicted))
+			t.Fatalf("evicted: large %d, middle %d, small %d; want the large one alone",
+				len(largeEvicted), len(middleEvicted), len(smallEvicted))
 		}
 		if len(granted) != 0 {
 			t.Fatal("granted before there was room")

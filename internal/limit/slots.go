@@ -1,8 +1,8 @@
-// Package limit bounds what a server does at one time: how many requests are worked on (Slots), how many bytes of request
-// bodies are held (Memory), and how much memory is made for them (Buffers).
+// Package limit bounds what a server does at one time: how many requests are worked on (Slots), how many bytes of
+// request bodies are held (Memory), and how much memory is made for them (Buffers).
 //
-// All of them queue until a deadline of the request's own and then fail, so that the server can reject the request while
-// its client still listens. None of them starts work for a request whose client has gone.
+// All of them queue until a deadline of the request's own and then fail, so that the server can reject the request
+// while its client still listens. None of them starts work for a request whose client has gone.
 package limit
 
 import (
@@ -17,7 +17,8 @@ import (
 // ErrQueueDeadline is returned when there was no room before the queue deadline.
 var ErrQueueDeadline = errors.New("no room before the queue deadline")
 
-// Slots is a concurrency limiter. It knows since when each slot is taken, so that stuck work can be found. Use NewSlots.
+// Slots is a concurrency limiter. It knows since when each slot is taken, so that stuck work can be found. Use
+// NewSlots.
 type Slots struct {
 	free    chan *Slot
 	all     []Slot
@@ -44,11 +45,11 @@ type Slot struct {
 	body  []byte
 }
 
-// Acquire waits for a slot, first come, first served. It fails with ErrQueueDeadline when queueDeadline passes, and with
-// the cause of ctx when that is done.
+// Acquire waits for a slot, first come, first served. It fails with ErrQueueDeadline when queueDeadline passes, and
+// with the cause of ctx when that is done.
 //
-// Before it returns, requests that have arrived are read: work that only computes can keep all cores busy, and Go runs it
-// on while connections have something to read. docs/decisions/0004-read-before-deciding.md has the figures.
+// Before it returns, requests that have arrived are read: work that only computes can keep all cores busy, and Go runs
+// it on while connections have something to read. docs/decisions/0004-read-before-deciding.md has the figures.
 func (s *Slots) Acquire(ctx context.Context, queueDeadline time.Time) (*Slot, error) {
 	select {
 	case slot := <-s.free:
@@ -70,8 +71,8 @@ func (s *Slots) Acquire(ctx context.Context, queueDeadline time.Time) (*Slot, er
 // Waiting returns how many requests wait for a slot.
 func (s *Slots) Waiting() int { return int(s.waiting.Load()) }
 
-// take marks the slot as taken, unless ctx is done. What is left until the queue deadline does not matter any more: under
-// load, a request that gets its slot has nearly reached it.
+// take marks the slot as taken, unless ctx is done. What is left until the queue deadline does not matter any more:
+// under load, a request that gets its slot has nearly reached it.
 func (s *Slot) take(ctx context.Context) (*Slot, error) {
 	runtime.Gosched()
 	if ctx.Err() != nil {
@@ -84,14 +85,14 @@ func (s *Slot) take(ctx context.Context) (*Slot, error) {
 	return s, nil
 }
 
-// Describe says what the slot is used for, for Stuck. The body must not change before Release.
+// Describe records what the slot is used for, for Stuck. The body must not change before Release.
 func (s *Slot) Describe(path string, body []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.path, s.body = path, body
 }
 
-// Release gives the slot back.
+// Release returns the slot.
 func (s *Slot) Release() {
 	s.mu.Lock()
 	s.since, s.path, s.body = time.Time{}, "", nil

@@ -20,7 +20,7 @@ const (
 	// It is the limit of a policy's text too.
 	maxBytes = 8 << 20
 
-	// maxFiles bounds a directory: a key for each of some hundred teams, but not somebody's source tree.
+	// maxFiles bounds a directory: a key for each of some hundred teams, but not a source tree.
 	maxFiles = 256
 
 	// attempts is how often a read that was crossed by a change is begun anew. One is enough for kubelet, which
@@ -42,7 +42,7 @@ type File struct {
 }
 
 // ReadFiles reads those of the named files that exist, all of one version if they lie in one volume. A file that does
-// not exist is left out: it is for the caller to say whether it can do without.
+// not exist is left out: the caller decides whether it can do without.
 func ReadFiles(paths ...string) ([]File, error) {
 	return read(func() ([]entry, error) {
 		var list []entry
@@ -146,7 +146,8 @@ func readAll(entries []entry) ([]File, error) {
 			return nil, err
 		}
 		if total += len(data); total > maxBytes {
-			return nil, fmt.Errorf("%s and the files before it hold more than %d MiB, which is the limit for all of them together",
+			return nil, fmt.Errorf("%s and the files before it hold more than %d MiB, "+
+				"which is the limit for all of them together",
 				e.path, maxBytes>>20)
 		}
 		files = append(files, File{e.name, data})
@@ -178,8 +179,8 @@ func (e entry) read() ([]byte, error) {
 	return data, nil
 }
 
-// failed names the file as users know it. The resolved path in err differs between versions of a volume, which would
-// make one lasting trouble look like a new one after each update.
+// failed names the file as users know it. The resolved path in err differs between versions of a volume, so that one
+// lasting error would look like a new one after each update.
 func failed(path string, err error) error {
 	if of, ok := errors.AsType[*fs.PathError](err); ok {
 		err = of.Err

@@ -7,10 +7,10 @@
 //
 // Two rules keep a value good:
 //
-//   - A change counts only once it holds still: two reads, some time apart, must agree. A file that somebody is writing
-//     in place is cut short for a moment, and a policy that is cut short may well be a valid one that allows more; a
-//     key pair of which one half is there is not worth a complaint yet.
-//   - What cannot be read or is refused leaves the last good value in force, and is told once, not at every poll.
+//   - A change counts only once two reads, some time apart, agree. A file that is being written in place is incomplete
+//     for a moment, and a part of a policy may well be a valid policy that allows more; half of a key pair is not worth
+//     an error yet.
+//   - What cannot be read or is refused leaves the last good value in force, and is reported once, not at every poll.
 package reload
 
 import (
@@ -45,11 +45,11 @@ type Value[T any] struct {
 	// Build makes a value of the files' content, or says why not.
 	Build func([]File) (*T, error)
 
-	// Loaded is told of each value that came into force, and of the one before it, which is nil for the first. It is
-	// also told when files that were refused have become again what is in force.
+	// Loaded is called for each value that comes into force, with the one before it, which is nil for the first. It is
+	// also called when files that were refused have become again what is in force.
 	Loaded func(was, is *T)
 
-	// Refused is told why the files were not taken. It is told once for each content and reason.
+	// Refused is called when the files are not taken, once for each content and reason.
 	Refused func(error)
 
 	// Recheck has refused files built anew at every poll, for a Build that may come to another answer as time goes by:
@@ -97,7 +97,7 @@ func (v *Value[T]) Wait(ctx context.Context) error {
 func (v *Value[T]) Run(ctx context.Context, interval time.Duration) {
 	for pause(ctx, interval) {
 		if l, still := v.settle(ctx, interval/settlePart); still {
-			_ = v.take(l) // Refused was told
+			_ = v.take(l) // Refused was called
 		}
 	}
 }

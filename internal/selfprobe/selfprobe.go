@@ -1,5 +1,5 @@
-// Package selfprobe is the process calling itself. It sends a review to each path through the real listener and knows the
-// right answers, so that a process that answers them serves.
+// Package selfprobe is the process calling itself. It sends a review to each path through the real listener and
+// compares the answers with the right ones, so that a process that passes can serve.
 package selfprobe
 
 import (
@@ -18,9 +18,9 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// Prober sends the reviews. They are judged by a policy that is built in, whatever the users' policy says, and are served
-// apart from all others, below Prefix: they are neither counted nor logged, and have slots of their own, since a process
-// that is busy is not one that is broken. Use New.
+// Prober sends the reviews. They are judged by a built-in policy, whatever the users' policy says, and are served apart
+// from all others, below Prefix: they are neither counted nor logged, and have slots of their own, since a busy process
+// is not a broken one. Use New.
 type Prober struct {
 	prefix string
 	policy *policy.Policy
@@ -81,7 +81,8 @@ func reviewOf(w *admission.Webhook) string {
 		"resource": {"group": "%[1]s", "version": "%[2]s", "resource": "%[4]s"},
 		"name": "selfprobe", "namespace": "selfprobe", "operation": "CREATE",
 		"userInfo": {"username": "evergate:selfprobe"},
-		"object": {"apiVersion": "%[5]s", "kind": "%[3]s", "metadata": {"name": "selfprobe", "namespace": "selfprobe"}, %[6]s},
+		"object": {"apiVersion": "%[5]s", "kind": "%[3]s", 
+			"metadata": {"name": "selfprobe", "namespace": "selfprobe"}, %[6]s},
 		"oldObject": null, "dryRun": true
 	}}`, of.Group, of.Version, w.Kind, of.Name, of.APIVersion(), w.SelfProbe)
 }
@@ -125,8 +126,8 @@ func (p *Prober) check(ctx context.Context, client *http.Client, baseURL string,
 // maxAnswer is many times the length of the right answers.
 const maxAnswer = 64 << 10
 
-// verify checks an answer as kube-apiserver does, and that it is the right one to the review with this uid: a patch where
-// the webhook mutates, otherwise a denial.
+// verify checks an answer as kube-apiserver does, and that it is the right one to the review with this uid: a patch
+// where the webhook mutates, otherwise a denial.
 func verify(uid string, body []byte, patch bool) error {
 	var a struct {
 		APIVersion, Kind string
@@ -149,7 +150,8 @@ func verify(uid string, body []byte, patch bool) error {
 	case a.Response.Allowed != patch:
 		return fmt.Errorf("the answer says allowed: %t", a.Response.Allowed)
 	case (a.Response.Patch != "") != patch || (a.Response.PatchType == "JSONPatch") != patch:
-		return fmt.Errorf("the answer has a patch of type %s and %d bytes", text.Quote(a.Response.PatchType), len(a.Response.Patch))
+		return fmt.Errorf("the answer has a patch of type %s and %d bytes",
+			text.Quote(a.Response.PatchType), len(a.Response.Patch))
 	}
 	return nil
 }

@@ -28,14 +28,16 @@ func TestWrongAnswersAreRefused(t *testing.T) {
 		body  string
 		want  string
 	}{
-		{"a denial", deny, `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"uid":"705ab4f5","allowed":false}}`, ""},
+		{"a denial", deny, `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview",` +
+			`"response":{"uid":"705ab4f5","allowed":false}}`, ""},
 		{
 			"a patch", patch, `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview",
 				"response":{"uid":"705ab4f5","allowed":true,"patch":"W10=","patchType":"JSONPatch"}}`, "",
 		},
 		{"no JSON", deny, `<html>`, "the answer is not JSON: invalid character '<' looking for beginning of value"},
 		{
-			"another version", deny, `{"apiVersion":"admission.k8s.io/v1beta1","kind":"AdmissionReview","response":{"uid":"705ab4f5"}}`,
+			"another version", deny, `{"apiVersion":"admission.k8s.io/v1beta1","kind":"AdmissionReview",` +
+				`"response":{"uid":"705ab4f5"}}`,
 			"the answer is a admission.k8s.io/v1beta1 AdmissionReview, not an admission.k8s.io/v1 AdmissionReview",
 		},
 		{"no response", deny, `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}`, "the answer has no response"},
@@ -44,11 +46,13 @@ func TestWrongAnswersAreRefused(t *testing.T) {
 			`the answer is for the uid "8", not for "705ab4f5"`,
 		},
 		{
-			"allowed", deny, `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"uid":"705ab4f5","allowed":true}}`,
+			"allowed", deny, `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview",` +
+				`"response":{"uid":"705ab4f5","allowed":true}}`,
 			"the answer says allowed: true",
 		},
 		{
-			"allowed and not patched", patch, `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"uid":"705ab4f5","allowed":true}}`,
+			"allowed and not patched", patch, `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview",` +
+				`"response":{"uid":"705ab4f5","allowed":true}}`,
 			`the answer has a patch of type "" and 0 bytes`,
 		},
 		{
@@ -79,7 +83,9 @@ func TestHangsAreTimeouts(t *testing.T) {
 		want    string
 	}{
 		{
-			"busy", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "overloaded", http.StatusTooManyRequests) }, false,
+			"busy", func(w http.ResponseWriter, _ *http.Request) {
+				http.Error(w, "overloaded", http.StatusTooManyRequests)
+			}, false,
 			"self-probe of /mutate/pods: 429 Too Many Requests: overloaded",
 		},
 		{

@@ -1,6 +1,7 @@
-// Package text makes fit to show what a tenant, a peer or a policy has written. Such a value may be as long as a whole
-// request, so each function truncates first and formats afterwards: its cost and its result are bounded, whatever the
-// value. TestBounded keeps the standard library's own quoting and splitting out of the packages that handle such values.
+// Package text prepares what a tenant, a peer or a policy has written for being shown. Such a value may be as long as a
+// whole request, so each function truncates first and formats afterwards: its cost and its result are bounded, whatever
+// the value. TestBounded keeps the standard library's own quoting and splitting out of the packages that handle such
+// values.
 package text
 
 import (
@@ -11,7 +12,7 @@ import (
 )
 
 const (
-	// Short is how many bytes of a value a sentence shows: enough to recognise it, too few to spread a snippet or a
+	// Short is how many bytes of a value a sentence shows: enough to recognise it, too little to spread a snippet or a
 	// certificate into logs, and short enough for a warning (the API server advises 120 characters).
 	Short = 60
 	// Listed is how many values a sentence names before it counts the rest: more than a handful is not read.
@@ -20,8 +21,8 @@ const (
 	ellipsis = "…"
 )
 
-// Quote returns the first Short bytes of s in double quotes, with everything escaped that does not print, and an ellipsis
-// where s is longer.
+// Quote returns the first Short bytes of s in double quotes, with everything escaped that does not print, and an
+// ellipsis where s is longer.
 func Quote[S ~string | ~[]byte](s S) string {
 	return QuoteUpTo(Short, string(s[:min(len(s), Short+1)])) // one byte more than is shown tells that there are more
 }
@@ -81,7 +82,7 @@ func prefix(s string, n int) string {
 }
 
 // List names values in a sentence: "a", "a, b, c", or, when there are more than Listed, the first of them and a count:
-// "a, b, c, d, e and 7 more". Values that come from an object must be quoted by the caller.
+// "a, b, c, d, e and 7 more". The caller must quote values that come from an object.
 func List[S ~string](values []S) string { return ListUpTo(Listed, values) }
 
 // ListUpTo is List for the first max values.
@@ -89,8 +90,8 @@ func ListUpTo[S ~string](max int, values []S) string {
 	return AndMore(values[:min(len(values), max)], len(values)-max)
 }
 
-// AndMore names the first values of a list, and how many more there are: "a, b and 7 more". It names no others where more
-// is not above 0.
+// AndMore names the first values of a list, and how many more there are: "a, b and 7 more". It names no others where
+// more is not above 0.
 func AndMore[S ~string](first []S, more int) string {
 	var b strings.Builder
 	for i, v := range first {
@@ -105,8 +106,8 @@ func AndMore[S ~string](first []S, more int) string {
 	return b.String()
 }
 
-// Name returns a name from an object as it is, or quoted where it could not be told apart from the sentence around it, or
-// would do something to a terminal.
+// Name returns a name from an object as it is, or quoted where it could not be told apart from the sentence around it,
+// or would do something to a terminal.
 func Name(s string) string {
 	const most = 253 // bytes, which a name has at most
 	strange := func(c rune) bool { return !unicode.IsGraphic(c) || unicode.IsSpace(c) }

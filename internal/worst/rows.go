@@ -42,18 +42,18 @@ func (o operation) String() string {
 	}[o]
 }
 
-// Rows yields a review of each field with each content, operations and endpoints in turn; of so many in a row one. What
-// is not of the object is tried with one kind.
+// Rows yields a review of each field with each content, and rotates through operations and endpoints. Of every oneOf
+// rows it yields one. What is not of the object is tried with one kind.
 func Rows(oneOf int) iter.Seq[Row] {
 	return func(yield func(Row) bool) {
-		turn := 0
+		row := 0
 		for a := range attempts() {
 			if !a.Object && a.name != "Service" {
 				continue
 			}
 			ops := a.operations()
-			op, path := operation(turn)%ops, a.paths[turn/int(ops)%len(a.paths)]
-			if turn++; turn%oneOf == 0 && !yield(a.review(op, path)) {
+			op, path := operation(row)%ops, a.paths[row/int(ops)%len(a.paths)]
+			if row++; row%oneOf == 0 && !yield(a.review(op, path)) {
 				return
 			}
 		}
@@ -271,7 +271,7 @@ func wrap(path string, value raw) raw {
 func list(size int, judged bool, of func(i int) raw) raw {
 	var b bytes.Buffer
 	b.WriteByte('[')
-	for i := 0; b.Len() < size && (!judged || i != Judged-100); i++ { // there are a few more in any object
+	for i := 0; b.Len() < size && (!judged || i != Judged-100); i++ { // any object has some more
 		if i > 0 {
 			b.WriteByte(',')
 		}

@@ -27,8 +27,8 @@ func Targets() []Target {
 }
 
 // Review makes a review in which a unit stands in the field so many times: in one value, or with many in as many
-// elements, where it stands in a list. turn chooses the operation, the endpoint and the variant.
-func (t Target) Review(unit string, times int, many bool, turn uint8) (path string, body []byte) {
+// elements, where it stands in a list. choice selects the operation, the endpoint and the variant.
+func (t Target) Review(unit string, times int, many bool, choice uint8) (path string, body []byte) {
 	a := attempt{kind: t.kind, Row: Row{Object: true, Many: many}, place: t.Path}
 	list := strings.LastIndex(t.Path, "[]")
 	switch {
@@ -48,7 +48,7 @@ func (t Target) Review(unit string, times int, many bool, turn uint8) (path stri
 	default:
 		a.content = func(_ int, w way) raw { return quote(w.String() + strings.Repeat(unit, times)) }
 	}
-	n := int(turn)
+	n := int(choice)
 	ops := int(a.operations())
 	op, n := operation(n%ops), n/ops
 	path, n = a.paths[n%len(a.paths)], n/len(a.paths)

@@ -15,7 +15,7 @@ const (
 	// MaxAnswer is the length of an answer: ten findings of 1 KiB, ten warnings and a patch of some images, with room
 	// to spare. The API server reads up to 3 MiB of it, and etcd and the audit log keep parts.
 	MaxAnswer = 64 << 10
-	// MaxLog is what a review writes into the log. Collectors cut lines at 16 KiB or less.
+	// MaxLog is what a review writes into the log. Collectors truncate lines at 16 KiB or less.
 	MaxLog = 4 << 10
 	// MaxSteps is how many steps judging one object may take: see policy.Effort.
 	MaxSteps = 1_000_000

@@ -197,8 +197,8 @@ func TestSteps(t *testing.T) {
 		body := r.Body(size)
 		steps := stepsOf(p, r.Path, body)
 		most = max(most, steps)
-		// The last value that is looked at may be all of the body, and three times as long where that is not UTF-8. A byte may
-		// count twice for a regular expression, which is not executed then.
+		// The last value that is looked at may be all of the body, and three times as long where that is not UTF-8. A byte
+		// may count twice for a regular expression, which is not executed then.
 		if steps > MaxSteps+2*3*len(body) {
 			t.Errorf("%s: %d steps", r.Name, steps)
 		}
