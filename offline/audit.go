@@ -9,7 +9,7 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// hasEnded says whether an object is a Pod all of whose containers have ended for good.
+// hasEnded reports whether an object is a Pod all of whose containers have ended for good.
 func hasEnded(o Object) bool {
 	if o.Kind != "Pod" {
 		return false
@@ -18,14 +18,14 @@ func hasEnded(o Object) bool {
 	return err == nil && (string(phase) == `"Succeeded"` || string(phase) == `"Failed"`)
 }
 
-// isMirrorPod says whether the policy leaves all images of a Pod alone, because a node's own manifest decides them.
+// isMirrorPod reports whether a Pod is exempt from rewriting because a manifest on its node decides its images.
 func isMirrorPod(a *admission.Answer) bool {
 	images := a.Rewriting.Images
 	return len(images) > 0 && images[0].Outcome == policy.Ignored
 }
 
-// owner is who to talk to about a Pod: its controller as kind and name, and, where that is a ReplicaSet of a Deployment,
-// the Deployment; the Pod itself when it has none.
+// owner returns the owner of a Pod, which is the object to fix: its controller as kind and name, and, where that is a
+// ReplicaSet of a Deployment, the Deployment; the Pod itself when it has none.
 func owner(pod *policy.Pod) (kind, name string) {
 	kind, name, owned := strings.Cut(pod.Owner, "/")
 	if !owned {
@@ -45,7 +45,7 @@ type owners map[ownerKey]*shared
 
 type ownerKey struct{ namespace, kind, name string }
 
-// shared is the result of an owner, and what it holds already: Pods of one owner mostly have the same to say.
+// shared is the result of an owner, and what it contains already: Pods of one owner mostly have the same findings.
 type shared struct {
 	Result
 	findings map[Finding]bool
@@ -53,7 +53,7 @@ type shared struct {
 	rules    map[Rule]bool
 }
 
-// add merges a result; one with nothing to say is dropped, so that what is kept grows with what is wrong.
+// add merges a result. It drops one without findings, images and rules, so that memory grows with what is wrong.
 func (os owners) add(r Result) {
 	if len(r.Findings)+len(r.Images)+len(r.Rules) == 0 {
 		return

@@ -5,7 +5,7 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// skippedNames is how many names of skipped objects of one kind are kept: enough to recognise them by.
+// skippedNames is how many names of skipped objects of one kind are kept: enough to recognise them.
 const skippedNames = 5
 
 // collector makes a report out of answers.
@@ -58,7 +58,7 @@ func (c *collector) skip(o Object, why string) {
 	}
 }
 
-// add reports what the policy says of an object.
+// add reports what the policy decides about an object.
 func (c *collector) add(o Object, k kind, a *admission.Answer) {
 	r := Result{Decision: Allowed, Kind: o.Kind, Namespace: a.Namespace, Name: o.Name}
 	for _, f := range a.Findings {
@@ -118,7 +118,7 @@ func (c *collector) report() *Report {
 	return c.Report
 }
 
-// warns says whether a user is warned of anything.
+// warns reports whether a user is warned of anything.
 func (r *Result) warns() bool {
 	for _, f := range r.Findings {
 		if f.Effect == Warning {
@@ -133,7 +133,7 @@ func (r *Result) warns() bool {
 	return false
 }
 
-// newFinding turns what a policy says of a Pod into what it says of the object at prefix in which the Pod is written.
+// newFinding turns a finding about a Pod into one about the object at whose prefix the Pod is written.
 func newFinding(f policy.Finding, prefix string) Finding {
 	effect := Audited
 	switch {
@@ -149,10 +149,11 @@ func newFinding(f policy.Finding, prefix string) Finding {
 	return Finding{effect, f.ID(), f.Mode.String(), path, f.Reason, f.Note, f.Existed}
 }
 
-// newImage does the same for an image. One that exists is not rewritten any more: it is outside of its mirror.
+// newImage does the same for an image. An image that runs is not rewritten any more: it is outside its mirror.
 func newImage(o *policy.ImageOutcome, prefix string, exists bool) Image {
 	image := Image{
-		Path: prefix + o.Image.Path(), Image: o.Image.Ref, Outcome: o.Outcome.String(), Entry: o.Entry, To: o.To, Why: o.Why(),
+		Path: prefix + o.Image.Path(), Image: o.Image.Ref, Outcome: o.Outcome.String(),
+		Entry: o.Entry, To: o.To, Why: o.Why(),
 	}
 	if o.Entry != "" {
 		image.Mode = o.Mode.String()

@@ -9,16 +9,16 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// MaxNamespaces is how many namespaces Counts tells apart. Each has a series for every check that found something in it
-// and for every way in which its images are pulled, some ten: 5,000 series are little for a Prometheus and the limit of
-// what a person wants to look through.
+// MaxNamespaces is how many namespaces Counts distinguishes. Each has a series for every check that found something in
+// it and for every way in which its images are pulled, some ten. 5,000 series are little for a Prometheus, and more
+// than an operator will look through.
 const MaxNamespaces = 500
 
 // OtherNamespaces stands for the namespaces beyond MaxNamespaces. No namespace can be called that.
 const OtherNamespaces = "(others)"
 
-// Counts are the numbers of an audit, for metrics. Unlike a Result, which tells of an owner once what is the same for all
-// of its Pods, they count every object.
+// Counts are the numbers of an audit, for metrics. A Result reports once, for an owner, what is the same for all of its
+// Pods; Counts count every object.
 type Counts struct {
 	Objects  map[ObjectCount]int
 	Findings map[FindingCount]int
@@ -39,7 +39,7 @@ type ImageCount struct{ Namespace, Entry, Outcome string }
 
 const warned = "warned" // the decision of an object that is allowed with a warning
 
-// newCounts begins with a zero for each kind: nothing found is another message than nothing looked at.
+// newCounts begins with a zero for each kind, which distinguishes no findings from no audit.
 func newCounts() Counts {
 	c := Counts{Objects: map[ObjectCount]int{}, Findings: map[FindingCount]int{}, Images: map[ImageCount]int{}}
 	for _, kind := range admission.Kinds() {
@@ -89,8 +89,8 @@ func imageWord(o policy.Outcome) string {
 	}
 }
 
-// bounded returns c with no more than MaxNamespaces namespaces: those in which most is wrong, and first in the alphabet
-// among equals, so that the same cluster gives the same series.
+// bounded returns c with no more than MaxNamespaces namespaces: those with most findings and images outside, in
+// alphabetical order among equals, so that the same cluster gives the same series.
 func (c *Counts) bounded() Counts {
 	wrong := map[string]int{}
 	for k, n := range c.Findings {

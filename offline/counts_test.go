@@ -36,15 +36,16 @@ func TestCountsAreBounded(t *testing.T) {
 		}
 	}
 	for k, want := range map[ImageCount]int{
-		{"worse", "hub", Outside}: 3, {OtherNamespaces, "hub", atMirror}: 1000 * MaxNamespaces, {"good-000", "hub", atMirror}: 0,
+		{"worse", "hub", Outside}: 3, {OtherNamespaces, "hub", atMirror}: 1000 * MaxNamespaces,
+		{"good-000", "hub", atMirror}: 0,
 	} {
 		if got := b.Images[k]; got != want {
 			t.Errorf("%v: %d, want %d", k, got, want)
 		}
 	}
-	few := newCounts()
-	few.Findings[rule("a")] = 1
-	if got := few.bounded(); got.Findings[rule("a")] != 1 {
-		t.Error("few namespaces are not all named")
+	small := newCounts()
+	small.Findings[rule("a")] = 1
+	if got := small.bounded(); got.Findings[rule("a")] != 1 {
+		t.Error("of one namespace the name is missing")
 	}
 }

@@ -17,7 +17,7 @@ import (
 // Stdin is the path that stands for standard input.
 const Stdin = "-"
 
-// extensions are what the files of a directory must end in to be read; a file that is named itself may end in anything.
+// extensions are those that are read in a directory; a file that is named itself may have any.
 var extensions = []string{".yaml", ".yml", ".json"}
 
 // Read returns the objects of files, of directories with all that is beneath them, and of standard input, in the order
@@ -110,11 +110,11 @@ type objectStream interface {
 	documents() int        // begun so far
 }
 
-// errEmpty is how a broken pipeline looks: passing it would let a check in CI pass on nothing.
+// errEmpty is the error of empty input, as from a broken pipeline: without it, a check in CI would pass on nothing.
 var errEmpty = errors.New("no object in it")
 
-// readStream reads text that says by its first character what it is: JSON objects begin with a brace. YAML that does
-// so too is understood if its file is called .yaml or .yml.
+// readStream reads text as the format that its first character shows: JSON objects begin with a brace. YAML that begins
+// so too is read as YAML if its file is called .yaml or .yml.
 func readStream(name string, r io.Reader) iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) {
 		at := Origin{File: name}

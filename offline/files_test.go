@@ -59,7 +59,8 @@ func TestReadText(t *testing.T) {
 			"a YAML List", "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Pod, metadata: {name: a}}\n" +
 				"- {kind: Pod}\n- {apiVersion: v1, kind: Pod, metadata: {generateName: b-}}\n",
 			[]string{
-				"stdin:1: item 1: v1 Pod a", "error: stdin:1: item 2: Pod has no apiVersion: write it beside kind, as in apiVersion: v1",
+				"stdin:1: item 1: v1 Pod a",
+				"error: stdin:1: item 2: Pod has no apiVersion: write it beside kind, as in apiVersion: v1",
 				"stdin:1: item 3: v1 Pod b-",
 			},
 		},
@@ -141,7 +142,7 @@ func TestReadText(t *testing.T) {
 			[]string{"error: stdin:1: the field spec.a stands there twice: keep one"},
 		},
 		{
-			"a template that nobody has filled in", "{{ .Values }}",
+			"a template that was not rendered", "{{ .Values }}",
 			[]string{"error: stdin:1: not JSON: object member name must be a string"},
 		},
 		{"nothing", "", []string{"error: stdin: no object in it"}},

@@ -12,7 +12,7 @@ import (
 )
 
 // jsonStream reads the objects of JSON text: one after the other, and those of a List one by one, so that a List of a
-// whole cluster never stands in memory.
+// whole cluster is never in memory as a whole.
 type jsonStream struct {
 	dec    *jsontext.Decoder
 	at     Origin                 // of what is being read; Document counts those begun
@@ -108,7 +108,7 @@ func (s *jsonStream) member() (object Object, found bool, err error) {
 	return Object{}, false, nil
 }
 
-// mayBeList says whether the member items makes the document a List. The kind of what kubectl prints stands behind it.
+// mayBeList reports whether the member items makes the document a List. kubectl prints the kind after the items.
 func (s *jsonStream) mayBeList(items jsontext.Kind) bool {
 	return items == '[' && s.head.Kind == "" || (items == '[' || items == 'n') && isList(s.head.Kind)
 }
@@ -151,7 +151,7 @@ func (s *jsonStream) item() (object Object, found bool, err error) {
 	return object, err == nil, err
 }
 
-// broken ends the stream: nothing that follows JSON which cannot be read can be trusted.
+// broken ends the stream, since what follows malformed JSON cannot be trusted.
 func (s *jsonStream) broken(err error) error {
 	at := s.at
 	if syntactic, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
@@ -161,7 +161,7 @@ func (s *jsonStream) broken(err error) error {
 	return &InputError{at, errors.New(describe(err))}
 }
 
-// isList says whether a kind is that of lists: List, PodList.
+// isList reports whether a kind is that of lists: List, PodList.
 func isList(kind string) bool { return strings.HasSuffix(kind, "List") }
 
 // item is what the items of such a list are, where they do not say it themselves: those of kubectl's List do.

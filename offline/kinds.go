@@ -36,9 +36,9 @@ func kindsByName() map[string]kind {
 	return kinds
 }
 
-// kindOf finds out how an object is judged. There is no judge for kinds that hold nothing to judge, and for those of
-// other groups that only share the name, such as a Knative Service. An apiVersion that Kubernetes itself does not serve
-// for the kind is an error: skipping it would hide an Ingress of extensions/v1beta1 from a check.
+// kindOf returns how an object is judged. There is no judge for kinds that contain nothing to judge, nor for those of
+// other groups with the same name, such as a Knative Service. An apiVersion that Kubernetes itself does not serve for
+// the kind is an error: skipping it would hide an Ingress of extensions/v1beta1 from a check.
 func (r *reviewer) kindOf(o Object) (kind, error) {
 	k := r.kinds[o.Kind]
 	if k.judge == nil || o.APIVersion == k.apiVersion {

@@ -32,8 +32,8 @@ type typeMeta struct {
 	Kind       string `json:"kind"`
 }
 
-// newObject finds out what value is. A value that does not say so itself, as the items of a PodList do not, is what
-// fallback says.
+// newObject returns the object in value. Where value has no kind, as the items of a PodList have none, fallback is its
+// type.
 func newObject(at Origin, value jsontext.Value, fallback typeMeta) (Object, error) {
 	head := struct {
 		typeMeta
@@ -65,7 +65,7 @@ func newObject(at Origin, value jsontext.Value, fallback typeMeta) (Object, erro
 	return Object{at, head.APIVersion, head.Kind, head.Metadata.Namespace, name, value}, nil
 }
 
-// isKustomization says whether a file is kustomize's own, in which kind and apiVersion may be left out.
+// isKustomization reports whether a file is kustomize's own, in which kind and apiVersion may be left out.
 func isKustomization(file string) bool {
 	name := filepath.Base(file)
 	return name == "kustomization.yaml" || name == "kustomization.yml"
@@ -143,7 +143,7 @@ func member(value jsontext.Value, name string) (jsontext.Value, error) {
 	return nil, err
 }
 
-// describe is what is wrong with JSON, in words for people who wrote YAML.
+// describe returns what is wrong with JSON, in words for users that wrote YAML.
 func describe(err error) string {
 	if semantic, ok := errors.AsType[*json.SemanticError](err); ok {
 		wanted := "an object"

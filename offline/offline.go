@@ -1,4 +1,4 @@
-// Package offline asks a policy about manifests, without a server and without a cluster: what would be rewritten, denied
+// Package offline judges manifests by a policy, without a server and without a cluster: what would be rewritten, denied
 // and warned of if they were applied, and why. It decides with the same code that answers kube-apiserver.
 //
 //	files.go  json.go  yaml.go   text → objects, one by one
@@ -6,7 +6,7 @@
 //	offline.go                   object → request, as kube-apiserver would send it, which package admission decides
 //	audit.go                     what is particular to objects that exist already
 //	collect.go                   answers → report
-//	report.go  write.go  text.go what is handed on, to programs and to people
+//	report.go  write.go  text.go the report, for programs and for users
 package offline
 
 import (
@@ -19,17 +19,17 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// Options says what is asked, and as whom.
+// Options is the policy to judge by, and the request that objects are judged in.
 type Options struct {
 	Policy *policy.Policy
 
-	// An object that Old has is updated, any other created; with Operation UPDATE it is an error that Old has it not.
-	// Pods of a template are created whatever becomes of the workload: its controller makes new ones.
+	// An object that Old contains is updated, any other created; with Operation UPDATE an object that Old does not contain
+	// is an error. Pods of a template are created whatever the operation on the workload: its controller makes new ones.
 	Old       *Index // may be nil
 	Operation policy.Operation
 
 	Namespace string // of objects that name none
-	User      string // who asks, for rules that match by user
+	User      string // that sends the request, for rules that match by user
 	Groups    []string
 
 	// AsExisting judges objects that a cluster holds already. Images are then what runs, and are not rewritten first;
@@ -42,7 +42,7 @@ type Options struct {
 	Explain bool // say of every image and rule why it applies or does not
 }
 
-// Review judges objects. Those that cannot be read or understood are told in the report, beside all others.
+// Review judges objects. The report lists those that cannot be read or understood as errors.
 func Review(o Options, objects iter.Seq2[Object, error]) *Report {
 	r := &reviewer{Options: &o, kinds: kindsByName(), collector: newCollector(&o)}
 	judge := r.manifest

@@ -33,7 +33,7 @@ type InputError struct {
 	Err error
 }
 
-// Error names the document too: "line 3" alone misleads whoever thinks in documents.
+// Error names the document too: "line 3" alone misleads users that count documents.
 func (e *InputError) Error() string {
 	s := e.File
 	if e.Line > 0 {

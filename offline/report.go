@@ -2,13 +2,13 @@ package offline
 
 import "github.com/evergate/evergate/policy"
 
-// Report is what a policy says of the input. Its JSON is an interface: fields are added, never renamed.
+// Report is the result of judging the input. Its JSON is an interface: fields are added, never renamed.
 type Report struct {
 	Policy     Policy    `json:"policy"`
 	AsExisting bool      `json:"asExisting,omitempty"`
 	Decision   Decision  `json:"decision"` // of all: invalid before denied before allowed
 	Summary    Summary   `json:"summary"`
-	Results    []Result  `json:"results"`           // in the order of the input; by namespace, kind and name with asExisting
+	Results    []Result  `json:"results"`           // in input order; by namespace, kind and name with asExisting
 	Skipped    []Skipped `json:"skipped,omitempty"` // what was not judged, by kind
 	Errors     []string  `json:"errors,omitempty"`  // what could not be understood
 
@@ -34,10 +34,10 @@ type Policy struct {
 	policy.Counts
 }
 
-// Decision is the outcome for one object, or for all of them.
+// Decision is the decision about one object, or about all of them.
 type Decision string
 
-// The decisions.
+// The values of Decision.
 const (
 	Allowed Decision = "allowed"
 	Denied  Decision = "denied"
@@ -57,7 +57,7 @@ type Summary struct {
 	Errors     int `json:"errors"`
 }
 
-// Result is what is said of one object; with asExisting of all Pods of one owner that have something said of them.
+// Result is the decision about one object; with asExisting about all Pods of one owner that have findings.
 type Result struct {
 	Kind      string           `json:"kind"`
 	Namespace string           `json:"namespace,omitempty"`
@@ -71,7 +71,7 @@ type Result struct {
 	Rules     []Rule           `json:"rules,omitempty"`  // only with explain
 }
 
-// Finding is what one rule says of one field.
+// Finding is what one rule found in one field.
 type Finding struct {
 	Effect  Effect `json:"effect"`
 	ID      string `json:"id"` // rule/check
@@ -86,7 +86,7 @@ type Finding struct {
 // for it.
 const Outside = "outside"
 
-// Effect is what a finding or an image brings about in a cluster.
+// Effect is the effect of a finding or an image in a cluster.
 type Effect string
 
 // The effects.
@@ -96,7 +96,7 @@ const (
 	Audited Effect = "audit"   // seen only in audit annotations and metrics
 )
 
-// Image is what becomes of one image.
+// Image is the outcome of one image.
 type Image struct {
 	Path    string `json:"path"`
 	Image   string `json:"image"`            // as written
@@ -108,7 +108,7 @@ type Image struct {
 	Why     string `json:"why"`
 }
 
-// Rule says whether a rule looked at the object.
+// Rule records whether a rule applied to the object.
 type Rule struct {
 	Rule     string `json:"rule"`
 	Mode     string `json:"mode"`

@@ -10,7 +10,7 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// textWriter writes a report for people: a heading for each object, under it a line for each thing there is to say,
+// textWriter writes a report for users: a heading for each object, under it a line for each finding, image and rule,
 // and a summary.
 type textWriter struct {
 	bytes.Buffer
@@ -147,7 +147,7 @@ func (s *Summary) text(exists bool) string {
 	return text.String()
 }
 
-// counted is a number and what there are so many of.
+// counted is a number and what it counts.
 type counted struct {
 	n    int
 	what string

@@ -15,7 +15,7 @@ type Format string
 
 // The formats.
 const (
-	Text Format = "text" // for people; may change
+	Text Format = "text" // for users; may change
 	JSON Format = "json" // for programs, as Report documents it
 	YAML Format = "yaml" // the same
 )
@@ -56,7 +56,7 @@ func Encode(w io.Writer, f Format, value any) error {
 		return err
 	}
 	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false) // it is not for browsers, and <none> should be readable
+	encoder.SetEscapeHTML(false) // no browser reads it, and <none> should be readable
 	encoder.SetIndent("", "  ")
 	return encoder.Encode(value)
 }

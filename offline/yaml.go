@@ -68,8 +68,8 @@ func (o Origin) yamlError(err error) error {
 	return o.errorf("not YAML: %s", message)
 }
 
-// yamlSplitter cuts a YAML file into its documents. A line that begins with --- begins a document and belongs to it,
-// since content may stand behind it; a line that begins with ... ends one.
+// yamlSplitter splits a YAML file into its documents. A line that begins with --- begins a document and belongs to it,
+// since content may follow the marker; a line that begins with ... ends one.
 type yamlSplitter struct {
 	r    *bufio.Reader
 	read int          // lines
@@ -118,7 +118,7 @@ func (s *yamlSplitter) take(line []byte) yamlDocument {
 	return doc.trim()
 }
 
-// isMarker says whether a line is a marker of documents: alone, or with something behind it.
+// isMarker reports whether a line is a marker of documents: alone, or with something after it.
 func isMarker(line []byte, marker string) bool {
 	rest, ok := bytes.CutPrefix(line, []byte(marker))
 	return ok && (len(rest) == 0 || bytes.IndexByte([]byte(" \t\r\n"), rest[0]) >= 0)

@@ -12,30 +12,31 @@ import (
 	"github.com/evergate/evergate/internal/text"
 )
 
-// Answer is what a review is answered with.
+// Answer is the answer to a review.
 type Answer struct {
 	UID              string
 	Allowed          bool
 	Message          string   // why not; only when Allowed is false
-	Warnings         []string // cut to what kube-apiserver passes on
+	Warnings         []string // truncated to what kube-apiserver passes on
 	AuditAnnotations []Annotation
 	Patch            []Operation // empty: no patch is sent; nor is one when Allowed is false
 }
 
-// Annotation is an audit annotation. Its key is the name part of a qualified name; one that the API server would not take is left
-// out. No two annotations of an answer have the same.
+// Annotation is an audit annotation. Its key is the name part of a qualified name; one that the API server would reject
+// is left out. No two annotations of an answer have the same key.
 type Annotation struct{ Key, Value string }
 
-// The API server passes on 4096 runes of warnings a request, over all webhooks; when there are more it cuts each to 256.
+// The API server passes on 4096 runes of warnings a request, over all webhooks; when there are more it truncates each
+// to 256.
 const (
-	maxWarningRunes  = 256  // so that what it cuts is never ours
+	maxWarningRunes  = 256  // so that it never truncates ours
 	maxWarningsRunes = 2048 // half of it: a Pod passes two of our webhooks
 	maxWarnings      = 11   // the first ten findings and a count
 )
 
-// Append appends the AdmissionReview that carries the answer to b. All fields of the protocol are filled in here.
+// Append appends the AdmissionReview that carries the answer to b. It fills in all fields of the protocol.
 //
-// It is written field by field, since every review pays for it: encoding/json takes three times as long, and needs memory
+// It writes field by field, since every review pays for it: encoding/json takes three times as long, and needs memory
 // of its own for the patch.
 func (a *Answer) Append(b []byte) []byte {
 	b = append(b, `{"apiVersion":"`+reviewVersion+`","kind":"`+reviewKind+`","response":{"uid":`...)
@@ -59,8 +60,7 @@ func (a *Answer) Append(b []byte) []byte {
 	return append(b, "}}"...)
 }
 
-// appendBase64 writes a JSON Patch as it stands in an answer. The JSON is written first, and what it is encoded to then takes its
-// place.
+// appendBase64 writes a JSON Patch in base64. It writes the JSON first, and then the encoding in its place.
 func appendBase64(b []byte, ops []Operation) []byte {
 	start := len(b)
 	b = appendPatch(b, ops)
@@ -69,7 +69,7 @@ func appendBase64(b []byte, ops []Operation) []byte {
 	return b[:start+copy(b[start:], b[end:])]
 }
 
-// Size is about how many bytes Append needs, so that what it is given seldom has to be moved to a larger place.
+// Size is about how many bytes Append needs, so that the buffer that it is given seldom has to grow.
 func (a *Answer) Size() int {
 	const frame = 256                                                 // names of fields, and the patch type or the status
 	n := frame + len(a.UID) + len(a.Message) + patchSize(a.Patch)*7/3 // as JSON, and behind it in base64
@@ -114,13 +114,14 @@ func appendWarnings(b []byte, all []string) []byte {
 	return b
 }
 
-// appendString writes a JSON string. The error of jsontext is about bytes that are not UTF-8, which it writes as U+FFFD.
+// appendString writes a JSON string. The error of jsontext is about bytes that are not UTF-8, which it writes as
+// U+FFFD.
 func appendString(b []byte, s string) []byte {
 	b, _ = jsontext.AppendQuote(b, s)
 	return b
 }
 
-// warnings makes every warning one that the API server passes on, and says how many are left out.
+// warnings makes every warning one that the API server passes on, and counts those that are left out.
 func warnings(all []string) []string {
 	var kept []string
 	runes := 0
@@ -137,15 +138,15 @@ func warnings(all []string) []string {
 	return kept
 }
 
-// warning replaces what would make the API server drop the whole text, control characters and invalid UTF-8, and cuts
-// what is long.
+// warning replaces what would make the API server drop the whole text, control characters and invalid UTF-8, and
+// truncates what is long.
 func warning(s string) string {
 	const most = utf8.UTFMax * maxWarningRunes // bytes, before which the runes are not counted
 	return text.TruncateRunes(strings.TrimSpace(text.Printable(s, most)), maxWarningRunes)
 }
 
-// validAuditKey says whether the API server takes the key: it puts the webhook's name and a slash before it and wants
-// the whole to be a qualified name, of which this is the name part.
+// validAuditKey reports whether the API server accepts the key. It puts the webhook's name and a slash before it and
+// requires the whole to be a qualified name, of which this is the name part.
 func validAuditKey(key string) bool {
 	const maxLen = 63
 	alphanumeric := func(c byte) bool {

@@ -24,20 +24,32 @@ func TestEncode(t *testing.T) {
 		"no uid":  {Answer{Allowed: true}, strings.Replace(head, "u-1", "", 1) + `"allowed":true}}`},
 		"denied": {
 			Answer{UID: "u-1", Message: "hosts/hosts.allowed: \"a\" is no host\nof yours"},
-			head + `"allowed":false,"status":{"status":"Failure","message":"hosts/hosts.allowed: \"a\" is no host\nof yours","reason":"Forbidden","code":403}}}`,
+			head + `"allowed":false,"status":{"status":"Failure","message":"hosts/hosts.allowed: ` +
+				`\"a\" is no host\nof yours","reason":"Forbidden","code":403}}}`,
 		},
-		"denied without a word":     {Answer{UID: "u-1"}, head + `"allowed":false,"status":{"status":"Failure","message":"","reason":"Forbidden","code":403}}}`},
+		"denied without a word": {Answer{UID: "u-1"},
+			head + `"allowed":false,"status":{"status":"Failure","message":"","reason":"Forbidden","code":403}}}`},
 		"message of an allowed one": {Answer{UID: "u-1", Allowed: true, Message: "x"}, head + `"allowed":true}}`},
 		"patch": {
 			Answer{UID: "u-1", Allowed: true, Patch: patch},
 			// base64 of [{"op":"replace","path":"/spec/containers/0/image","value":"m.example/nginx"}]
-			head + `"allowed":true,"patch":"W3sib3AiOiJyZXBsYWNlIiwicGF0aCI6Ii9zcGVjL2NvbnRhaW5lcnMvMC9pbWFnZSIsInZhbHVlIjoibS5leGFtcGxlL25naW54In1d","patchType":"JSONPatch"}}`,
+			head + `"allowed":true,"patch":"` +
+				`W3sib3AiOiJyZXBsYWNlIiwicGF0aCI6Ii9zcGVjL2NvbnRhaW5lcnMvMC9pbWFnZSIsInZhbHVlIjoibS5leGFtcGxlL25naW54In1d` +
+				`","patchType":"JSONPatch"}}`,
 		},
-		"empty patch":             {Answer{UID: "u-1", Allowed: true, Patch: []Operation{}}, head + `"allowed":true}}`},
-		"patch of a denied one":   {Answer{UID: "u-1", Patch: patch, Message: "no"}, head + `"allowed":false,"status":{"status":"Failure","message":"no","reason":"Forbidden","code":403}}}`},
-		"warnings":                {Answer{UID: "u-1", Allowed: true, Warnings: []string{"a", "b"}}, head + `"allowed":true,"warnings":["a","b"]}}`},
-		"audit annotations":       {Answer{UID: "u-1", Allowed: true, AuditAnnotations: []Annotation{{"b", "2"}, {"a", "1"}}}, head + `"allowed":true,"auditAnnotations":{"b":"2","a":"1"}}}`},
-		"nothing of nothing left": {Answer{UID: "u-1", Allowed: true, Warnings: []string{"\n"}, AuditAnnotations: []Annotation{{"", ""}}}, head + `"allowed":true}}`},
+		"empty patch": {Answer{UID: "u-1", Allowed: true, Patch: []Operation{}}, head + `"allowed":true}}`},
+		"patch of a denied one": {Answer{UID: "u-1", Patch: patch, Message: "no"},
+			head + `"allowed":false,"status":{"status":"Failure","message":"no","reason":"Forbidden","code":403}}}`},
+		"warnings": {Answer{UID: "u-1", Allowed: true, Warnings: []string{"a", "b"}},
+			head + `"allowed":true,"warnings":["a","b"]}}`},
+		"audit annotations": {
+			Answer{UID: "u-1", Allowed: true, AuditAnnotations: []Annotation{{"b", "2"}, {"a", "1"}}},
+			head + `"allowed":true,"auditAnnotations":{"b":"2","a":"1"}}}`,
+		},
+		"nothing of nothing left": {
+			Answer{UID: "u-1", Allowed: true, Warnings: []string{"\n"}, AuditAnnotations: []Annotation{{"", ""}}},
+			head + `"allowed":true}}`,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := test.answer.Append(nil)
@@ -145,7 +157,9 @@ func FuzzEncode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, uid string, allowed bool, message, warning, key, value string) {
 		a := Answer{
 			UID: uid, Allowed: allowed, Message: message, Warnings: []string{warning, warning + warning},
-			AuditAnnotations: []Annotation{{key, value}}, Patch: []Operation{{Op: "replace", Path: key, Value: value}, {Op: "add", Path: key, Key: message, Value: warning}},
+			AuditAnnotations: []Annotation{{key, value}}, Patch: []Operation{
+				{Op: "replace", Path: key, Value: value}, {Op: "add", Path: key, Key: message, Value: warning},
+			},
 		}
 		if utf8.ValidString(uid) { // as every uid is that was read from JSON
 			checkProtocol(t, a.Append(nil), a)

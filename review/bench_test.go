@@ -34,7 +34,8 @@ func benchmark(b *testing.B, body []byte, decode func([]byte) error) {
 func BenchmarkEncode(b *testing.B) {
 	answers := map[string]Answer{
 		"allowed": {UID: reviewtest.UID, Allowed: true},
-		"denied":  {UID: reviewtest.UID, Message: "team-hosts/hosts.allowed: spec.rules[0].host: \"a.example\" is not allowed"},
+		"denied": {UID: reviewtest.UID,
+			Message: "team-hosts/hosts.allowed: spec.rules[0].host: \"a.example\" is not allowed"},
 	}
 	for _, containers := range []int{1, 5, 20} {
 		var pod policy.Pod

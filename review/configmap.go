@@ -11,13 +11,13 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// ConfigMap is one that a policy may lie in.
+// ConfigMap is one that may hold a policy.
 type ConfigMap struct {
 	Files []policy.File // its keys that are policy files, in the order of their names
 }
 
-// ConfigMaps are v1 ConfigMaps. Of an old one, which decides nothing, is read no more than that it is there. What is larger
-// than a policy that is reviewed may be is a ContentError.
+// ConfigMaps are v1 ConfigMaps. Of an old one, which decides nothing, only its presence is read. One that is larger
+// than a policy may be is a ContentError.
 func ConfigMaps() Objects[ConfigMap] {
 	skip := func(r *jsonscan.Reader, _ *ConfigMap) { r.Present() }
 	return Objects[ConfigMap]{Resource{"", "v1", "configmaps"}, readConfigMap, skip}

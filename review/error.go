@@ -12,7 +12,7 @@ import (
 	"github.com/evergate/evergate/internal/jsonscan"
 )
 
-// Error says what the caller did wrong: it sent something that is not a review, or not one of this endpoint. It is
+// Error says what the client did wrong: it sent something that is not a review, or not one of this endpoint. It is
 // answered with a plain HTTP status, which kube-apiserver counts as a failed call.
 type Error struct {
 	Status int // of the HTTP answer
@@ -25,13 +25,13 @@ func badRequest(format string, args ...any) *Error {
 	return &Error{http.StatusBadRequest, fmt.Sprintf(format, args...)}
 }
 
-// ContentError says what is wrong with an object that was sent as it should be. Whoever wrote the object must not be
-// able to make the call fail, since failurePolicy might then let it in: it is answered as a denial.
+// ContentError says what is wrong with an object in a well-formed review. The object's author must not be able to make
+// the call fail, since failurePolicy might then admit the object: the answer is a denial.
 type ContentError struct {
 	UID string // of the review; empty when an object was parsed alone
 	Msg string // names the field
-	// Oversized says that the object has more text than an API server reads, so that none like it is stored: an update of one
-	// changes it.
+	// Oversized says that the object has more text than an API server reads, so that none like it is stored. An update of
+	// one that is stored changes it.
 	Oversized bool
 }
 
@@ -41,7 +41,7 @@ func (e *ContentError) Error() string { return e.Msg }
 func reviewError(body []byte, err error) error {
 	content, ok := contentOf(err)
 	if !ok {
-		return callerError(err)
+		return clientError(err)
 	}
 	uid, ok := UID(body)
 	if !ok {
@@ -51,8 +51,8 @@ func reviewError(body []byte, err error) error {
 	return &ContentError{UID: uid, Msg: content, Oversized: field != nil && field.Limit == jsonscan.TextLimit}
 }
 
-// contentOf returns the sentence for an error that the content of an object can cause. A user causes what is over a limit
-// wherever it stands, by being in ten thousand groups.
+// contentOf returns the sentence for an error that the content of an object can cause. What is over a limit counts
+// wherever it is, since a user causes that too, by being in ten thousand groups.
 func contentOf(err error) (string, bool) {
 	if errors.Is(err, jsonscan.ErrTooDeep) {
 		return fmt.Sprintf("the object is nested more than %d levels deep", jsonscan.MaxDepth), true
@@ -61,7 +61,8 @@ func contentOf(err error) (string, bool) {
 		if path, ok := strings.CutPrefix(field.Path, "request.object."); ok {
 			return path + ": " + field.Msg, true
 		}
-		if path, ok := strings.CutPrefix(field.Path, "request."); ok && (field.Limit != jsonscan.NoLimit || strings.HasPrefix(path, "oldObject.")) {
+		path, ok := strings.CutPrefix(field.Path, "request.")
+		if ok && (field.Limit != jsonscan.NoLimit || strings.HasPrefix(path, "oldObject.")) {
 			return path + ": " + field.Msg, true
 		}
 	}
@@ -76,11 +77,11 @@ func objectError(err error) error {
 	if field, ok := errors.AsType[*jsonscan.ValueError](err); ok {
 		return &ContentError{Msg: field.Error()}
 	}
-	return callerError(err)
+	return clientError(err)
 }
 
-// callerError turns an error that is not about content into an Error.
-func callerError(err error) *Error {
+// clientError turns an error that is not about content into an Error.
+func clientError(err error) *Error {
 	if protocol, ok := errors.AsType[*Error](err); ok {
 		return protocol
 	}

@@ -16,14 +16,16 @@ import (
 	"github.com/evergate/evergate/review/reviewtest"
 )
 
-// The decoder must read what the API server reads. These targets decode the same bytes with Kubernetes' own types and its
-// own JSON decoder, and compare every field that decides.
+// The decoder must read what the API server reads. These targets decode the same bytes with Kubernetes' own types and
+// its own JSON decoder, and compare every field that decides.
 
 func FuzzDecodePod(f *testing.F) {
 	seed(f, reviewtest.Update(reviewtest.Pod(2, 1), reviewtest.Pod(1, 0)), "pods",
 		`{"metadata":{"annotations":{"a":"\u00e9\ud800"},"ownerReferences":[{"kind":"Job","name":"a","controller":true}]}}`,
-		`{"spec":{"volumes":[null,{"name":"m","image":{"reference":"r"}}],"initContainers":[{"image":null},{"im\u0061ge":"a"}]}}`,
-		`{"spec":{"ephemeralContainers":[{"name":"e","image":"i","targetContainerName":"t"}],"containers":[{"image":"a","Image":"b"}]}}`,
+		`{"spec":{"volumes":[null,{"name":"m","image":{"reference":"r"}}],`+
+			`"initContainers":[{"image":null},{"im\u0061ge":"a"}]}}`,
+		`{"spec":{"ephemeralContainers":[{"name":"e","image":"i","targetContainerName":"t"}],`+
+			`"containers":[{"image":"a","Image":"b"}]}}`,
 	)
 	f.Fuzz(func(t *testing.T, body []byte) { compare(t, body, Pods(), typedPod) })
 }

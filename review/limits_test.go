@@ -13,7 +13,8 @@ func TestKeptTextIsBounded(t *testing.T) {
 	}
 	object = `{"metadata":{"annotations":{"a":"` + strings.Repeat("\xff", maxText/3+1) + `"}}}`
 	_, err := Pods().Parse([]byte(object))
-	if want := "metadata.annotations.a: too large: an object has at most 3 MiB of text that is judged"; err == nil || err.Error() != want {
+	const want = "metadata.annotations.a: too large: an object has at most 3 MiB of text that is judged"
+	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }
@@ -21,7 +22,8 @@ func TestKeptTextIsBounded(t *testing.T) {
 // What is kept is counted for each object, and for what is around them.
 func TestEachObjectHasItsLimit(t *testing.T) {
 	annotations := `{"metadata":{"annotations":{"a":"` + strings.Repeat("x", maxText-1000) + `"}}}`
-	body := strings.Replace(creation("pods", annotations), `"object"`, `"userInfo":{"groups":["g"]},"oldObject":`+annotations+`,"object"`, 1)
+	body := strings.Replace(creation("pods", annotations), `"object"`,
+		`"userInfo":{"groups":["g"]},"oldObject":`+annotations+`,"object"`, 1)
 	if _, err := Pods().Decode([]byte(body)); err != nil {
 		t.Error(err)
 	}
@@ -37,5 +39,6 @@ func TestEachObjectHasItsLimit(t *testing.T) {
 	groups := strings.Repeat(`"g",`, maxElements) + `"g"`
 	body = strings.Replace(creation("pods", `{}`), `"object"`, `"userInfo":{"groups":[`+groups+`]},"object"`, 1)
 	_, err := Pods().Decode([]byte(body))
-	wantContentError(t, err, "u-1", "userInfo.groups[10000]: too large: an object has at most 10000 list elements and map entries that are judged")
+	wantContentError(t, err, "u-1",
+		"userInfo.groups[10000]: too large: an object has at most 10000 list elements and map entries that are judged")
 }

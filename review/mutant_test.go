@@ -14,8 +14,8 @@ import (
 	"github.com/evergate/evergate/review/reviewtest"
 )
 
-// TestDecodeMutants compares decoders on reviews that are almost right: fuzzers, which change bytes, seldom get past the
-// syntax of JSON.
+// TestDecodeMutants compares decoders on reviews that are almost right: fuzzers, which change bytes, seldom get past
+// the syntax of JSON.
 func TestDecodeMutants(t *testing.T) {
 	pod := reviewtest.Pod(2, 1)
 	pod.Annotations[`a"b`] = "<é>"
@@ -80,7 +80,8 @@ func (m mutant) sometimes(in int) bool { return m.IntN(in) == 0 }
 
 func (m mutant) value(v any) string {
 	if m.sometimes(400) {
-		odd := []string{`null`, `true`, `5`, `-1.5`, `1e3`, `99999999999`, `""`, `"\ud83d\ude00\ud800"`, "\"\xff\"", `[]`, `{}`, `[null]`, `[{}]`, `{"a":"b"}`}
+		odd := []string{`null`, `true`, `5`, `-1.5`, `1e3`, `99999999999`, `""`, `"\ud83d\ude00\ud800"`, "\"\xff\"", `[]`,
+			`{}`, `[null]`, `[{}]`, `{"a":"b"}`}
 		return odd[m.IntN(len(odd))]
 	}
 	switch v := v.(type) {
@@ -100,7 +101,7 @@ func (m mutant) value(v any) string {
 	}
 }
 
-// object writes the fields in any order; a few stand twice, are left out or are written in another case.
+// object writes the fields in any order; some stand twice, are left out or are written in another case.
 func (m mutant) object(fields map[string]any) string {
 	names := slices.Sorted(maps.Keys(fields))
 	m.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })

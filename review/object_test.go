@@ -20,7 +20,8 @@ func TestParsePod(t *testing.T) {
 			`{"metadata":{"name":null,"labels":null,"annotations":null,"ownerReferences":null},"spec":{"containers":null,
 			"initContainers":[null,{"name":null,"image":null}],"volumes":[null,{"image":null},{"image":{"reference":null}}]}}`,
 			policy.Pod{Images: []policy.Image{
-				{Place: policy.InitContainers, Index: 0}, {Place: policy.InitContainers, Index: 1}, {Place: policy.Volumes, Index: 2},
+				{Place: policy.InitContainers, Index: 0}, {Place: policy.InitContainers, Index: 1},
+				{Place: policy.Volumes, Index: 2},
 			}},
 		},
 		"null metadata and spec": {`{"metadata":null,"spec":null}`, policy.Pod{}},
@@ -38,20 +39,27 @@ func TestParsePod(t *testing.T) {
 		},
 		"metadata": {
 			`{"metadata":{"name":"a","generateName":"a-","namespace":"n","labels":{},"annotations":{},"ownerReferences":[
-			{"kind":"Node","name":"x"},{"kind":"Job","name":"j","controller":true},{"kind":"Job","name":"k","controller":true}]}}`,
+			{"kind":"Node","name":"x"},{"kind":"Job","name":"j","controller":true},
+			{"kind":"Job","name":"k","controller":true}]}}`,
 			policy.Pod{Meta: policy.Meta{
-				Name: "a", GenerateName: "a-", Namespace: "n", Labels: map[string]string{}, Annotations: map[string]string{}, Owner: "Job/j",
+				Name: "a", GenerateName: "a-", Namespace: "n", Owner: "Job/j",
+				Labels: map[string]string{}, Annotations: map[string]string{},
 			}},
 		},
 		"escapes": {
-			`{"metadata":{"annotations":{"\u0061\"b":"\u003c\n\ud83d\ude00é"}},"spec":{"containers":[{"im\u0061ge":"\u0061/b"}]}}`,
+			`{"metadata":{"annotations":{"\u0061\"b":"\u003c\n\ud83d\ude00é"}},` +
+				`"spec":{"containers":[{"im\u0061ge":"\u0061/b"}]}}`,
 			policy.Pod{
 				Meta:   policy.Meta{Annotations: map[string]string{`a"b`: "<\n😀é"}},
 				Images: []policy.Image{{Ref: "a/b"}},
 			},
 		},
-		"not UTF-8":           {"{\"metadata\":{\"name\":\"a\xff\xfeb\",\"namespace\":\"\\ud800\"}}", policy.Pod{Meta: policy.Meta{Name: "a\ufffd\ufffdb", Namespace: "\ufffd"}}},
-		"case":                {`{"Metadata":{"name":"x"},"metadata":{"Name":"x"},"spec":{"Containers":[{}],"containers":[{"Image":"x"}]}}`, policy.Pod{Images: []policy.Image{{}}}},
+		"not UTF-8": {"{\"metadata\":{\"name\":\"a\xff\xfeb\",\"namespace\":\"\\ud800\"}}",
+			policy.Pod{Meta: policy.Meta{Name: "a\ufffd\ufffdb", Namespace: "\ufffd"}}},
+		"case": {
+			`{"Metadata":{"name":"x"},"metadata":{"Name":"x"},"spec":{"Containers":[{}],"containers":[{"Image":"x"}]}}`,
+			policy.Pod{Images: []policy.Image{{}}},
+		},
 		"unknown field twice": {`{"new":1,"new":2,"spec":{"new":1,"new":2}}`, policy.Pod{}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -68,8 +76,10 @@ func TestParsePod(t *testing.T) {
 }
 
 func TestParseIngress(t *testing.T) {
-	got, err := Ingresses().Parse([]byte(`{"kind":"Ingress","metadata":{"name":"web","labels":{"a":"b"}},"spec":{"ingressClassName":"","defaultBackend":{"service":{"name":"x"}},
-		"rules":[{"host":"a.example","http":{"paths":[{"path":"/","pathType":"Prefix","backend":{"path":"no"}},{}]}},{"http":null},null],
+	got, err := Ingresses().Parse([]byte(`{"kind":"Ingress","metadata":{"name":"web","labels":{"a":"b"}},
+		"spec":{"ingressClassName":"","defaultBackend":{"service":{"name":"x"}},
+		"rules":[{"host":"a.example","http":{"paths":[{"path":"/","pathType":"Prefix","backend":{"path":"no"}},{}]}},
+		{"http":null},null],
 		"tls":[{"hosts":["a.example",null],"secretName":"s"},{}]},"status":{"rules":[{"host":"no"}]}}`))
 	if err != nil {
 		t.Fatal(err)
@@ -86,7 +96,8 @@ func TestParseIngress(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	got, err = Ingresses().Parse([]byte(`{"spec":{"ingressClassName":null,"defaultBackend":null,"rules":null,"tls":null}}`))
+	const nulls = `{"spec":{"ingressClassName":null,"defaultBackend":null,"rules":null,"tls":null}}`
+	got, err = Ingresses().Parse([]byte(nulls))
 	if diff := cmp.Diff(&policy.Ingress{}, got); err != nil || diff != "" {
 		t.Error(err, diff)
 	}
@@ -95,15 +106,17 @@ func TestParseIngress(t *testing.T) {
 func TestParseService(t *testing.T) {
 	got, err := Services().Parse([]byte(`{"metadata":{"name":"web"},"spec":{"type":"LoadBalancer","ports":[
 		{"name":"http","port":80,"nodePort":30080,"targetPort":"x"},{"port":-0},{"port":-2147483648,"nodePort":2147483647}],
-		"externalIPs":["10.0.0.1"],"externalName":"a.example","loadBalancerClass":"x/y","loadBalancerSourceRanges":["10.0.0.0/8"],
+		"externalIPs":["10.0.0.1"],"externalName":"a.example","loadBalancerClass":"x/y",
+		"loadBalancerSourceRanges":["10.0.0.0/8"],
 		"allocateLoadBalancerNodePorts":false,"healthCheckNodePort":31000}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := &policy.Service{
-		Meta:                          policy.Meta{Name: "web"},
-		Type:                          "LoadBalancer",
-		Ports:                         []policy.ServicePort{{Name: "http", Port: 80, NodePort: 30080}, {}, {Port: -2147483648, NodePort: 2147483647}},
+		Meta: policy.Meta{Name: "web"},
+		Type: "LoadBalancer",
+		Ports: []policy.ServicePort{{Name: "http", Port: 80, NodePort: 30080}, {},
+			{Port: -2147483648, NodePort: 2147483647}},
 		ExternalIPs:                   []string{"10.0.0.1"},
 		ExternalName:                  "a.example",
 		LoadBalancerClass:             new("x/y"),
@@ -114,8 +127,10 @@ func TestParseService(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	got, err = Services().Parse([]byte(`{"spec":{"loadBalancerClass":null,"allocateLoadBalancerNodePorts":null,"ports":[null,{"port":null}]}}`))
-	if diff := cmp.Diff(&policy.Service{Ports: make([]policy.ServicePort, 2)}, got, cmpopts.EquateEmpty()); err != nil || diff != "" {
+	const nulls = `{"spec":{"loadBalancerClass":null,"allocateLoadBalancerNodePorts":null,"ports":[null,{"port":null}]}}`
+	got, err = Services().Parse([]byte(nulls))
+	want = &policy.Service{Ports: make([]policy.ServicePort, 2)}
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); err != nil || diff != "" {
 		t.Error(err, diff)
 	}
 }
@@ -143,7 +158,8 @@ func TestParseErrors(t *testing.T) {
 // A type of path is what stands there, also one that begins or ends as a known one does.
 func TestPathTypes(t *testing.T) {
 	for text, want := range map[string]string{
-		`"Prefix"`: "Prefix", `"Exact"`: "Exact", `"ImplementationSpecific"`: "ImplementationSpecific", `"Exac\u0074"`: "Exact", ` "Exact"`: "Exact",
+		`"Prefix"`: "Prefix", `"Exact"`: "Exact", `"ImplementationSpecific"`: "ImplementationSpecific",
+		`"Exac\u0074"`: "Exact", ` "Exact"`: "Exact",
 		`"Prefixed"`: "Prefixed", `"Pre"`: "Pre", `"prefix"`: "prefix", `""`: "", `null`: "", `"aExact"`: "aExact",
 	} {
 		ing, err := Ingresses().Parse([]byte(`{"spec":{"rules":[{"http":{"paths":[{"pathType":` + text + `}]}}]}}`))

@@ -60,10 +60,10 @@ const (
 // longPointer is longer than most pointers to an image are.
 const longPointer = len("/spec/ephemeralContainers/00/image")
 
-// PatchPod returns what turns the images of pod into those that rw says, nil when none changes: one replace for each
-// image, and one add for the record of the originals where the request can change metadata (recordable), which that of
-// pods/ephemeralcontainers cannot. Nothing else of the Pod is touched, so nothing that Evergate does not know is lost.
-// There are no test operations: one that fails would fail the user's request.
+// PatchPod returns the patch that turns the images of pod into those of rw, nil when none changes. It has one replace
+// for each image, and one add for the record of the originals where the request can change metadata (recordable), which
+// that of pods/ephemeralcontainers cannot. It leaves everything else of the Pod as it is, so that fields that Evergate
+// does not know are kept. It has no test operations: one that fails would fail the user's request.
 //
 // A patch is at most maxPatch long. The record is left out where it would be longer; without it, that is an error.
 func PatchPod(pod *policy.Pod, rw policy.Rewriting, recordable bool) ([]Operation, error) {
@@ -90,11 +90,11 @@ func PatchPod(pod *policy.Pod, rw policy.Rewriting, recordable bool) ([]Operatio
 	return append(ops, record(pod, rw.Record)), nil
 }
 
-// maxPatch is how many bytes a patch may have before it is encoded: 170 images that are pinned by digests. Answers are read
-// whole by the API server, and patches stand in its audit log.
+// maxPatch is how many bytes a patch may have before it is encoded: 170 images that are pinned by digests. The API
+// server reads answers whole, and writes patches into its audit log.
 const maxPatch = 32 << 10
 
-// record writes down the originals. A Pod without annotations has no map that one could be added to.
+// record returns the operation that records the original images. A Pod without annotations has no map to add one to.
 func record(pod *policy.Pod, originals string) Operation {
 	if pod.Annotations == nil {
 		return Operation{Op: "add", Path: annotations, Key: policy.OriginalsAnnotation, Value: originals}

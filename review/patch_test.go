@@ -36,7 +36,8 @@ func TestPatchPod(t *testing.T) {
 		"nothing changes": {`{"spec":{"containers":[{"image":"m/a"}]}}`, true, nil},
 		"no image":        {`{"metadata":{"annotations":{}}}`, true, nil},
 		"every place": {
-			`{"metadata":{"annotations":{}},"spec":{"containers":[{"image":"m/a"},{"image":"b"}],"initContainers":[{"image":"c"}],
+			`{"metadata":{"annotations":{}},"spec":{"containers":[{"image":"m/a"},{"image":"b"}],
+			"initContainers":[{"image":"c"}],
 			"ephemeralContainers":[{"image":"d"}],"volumes":[{"emptyDir":{}},{"image":{"reference":"e"}}]}}`, true,
 			[]Operation{
 				replace("/spec/containers/1/image", "m/b"), replace("/spec/initContainers/0/image", "m/c"),
@@ -79,7 +80,8 @@ func TestPatchPod(t *testing.T) {
 func TestPatchKeepsUnknownFields(t *testing.T) {
 	const pod = `{
 		"apiVersion": "v1", "kind": "Pod", "newAtTheTop": {"a": [1, 2.50, 1e400, 12345678901234567890]},
-		"metadata": {"name": "web", %s "newMetadata": null, "managedFields": [{"fieldsV1": {"k:{\"name\":\"a\"}": {".": {}}}}]},
+		"metadata": {"name": "web", %s "newMetadata": null,
+			"managedFields": [{"fieldsV1": {"k:{\"name\":\"a\"}": {".": {}}}}]},
 		"spec": {
 			"newSpec": {"containers": [{"image": "nginx"}]},
 			"containers": [

@@ -1,12 +1,12 @@
 // Package review is the wire: AdmissionReview bytes in, AdmissionReview bytes out, and the JSON of the objects between
 // them turned into what package policy judges. It reads only the fields that decide and checks all the rest to be JSON.
 //
-// A body is read once, and no Kubernetes type is involved: a field that is newer than Evergate costs nothing and is never
-// lost, because answers carry patches of single fields.
+// A body is read once, and no Kubernetes type is involved: a field that is newer than Evergate costs nothing and is
+// never lost, because answers carry patches of single fields.
 //
 //	review.go                            the review around the object
 //	object.go, pod.go, ingress.go, …     the objects
-//	error.go                             what the caller did wrong, and what the object's content did
+//	error.go                             what is wrong with a review, and with an object's content
 //	answer.go, patch.go                  the answer
 package review
 
@@ -18,8 +18,8 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// What a review says of itself, and its answer too. The only other version, v1beta1, is needed by no API server since
-// Kubernetes 1.16, which brought this one.
+// The kind and version of a review, and of its answer. No API server since Kubernetes 1.16 needs the only other
+// version, v1beta1.
 const (
 	reviewVersion = "admission.k8s.io/v1"
 	reviewKind    = "AdmissionReview"
@@ -59,8 +59,8 @@ func Services() Objects[policy.Service] {
 	return Objects[policy.Service]{Resource{"", "v1", "services"}, readService, readService}
 }
 
-// Decode reads a review. The error is an *Error or a *ContentError. A request to create or update comes with its Object,
-// one to update also with Old.
+// Decode reads a review. The error is an *Error or a *ContentError. A request to create or update comes with its
+// Object, one to update also with Old.
 func (o Objects[T]) Decode(body []byte) (*Request[T], error) {
 	r := jsonscan.New(body, limits())
 	req := o.readReview(r)

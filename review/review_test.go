@@ -95,48 +95,62 @@ func TestDecodeDelete(t *testing.T) {
 	}
 }
 
-// What the caller did wrong gets a plain HTTP status.
+// What the client did wrong gets a plain HTTP status.
 func TestDecodeErrors(t *testing.T) {
 	const head = `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1"`
 	request := func(fields string) string { return head + `,"request":{` + fields + `}}` }
 	const pods = `"resource":{"group":"","version":"v1","resource":"pods"}`
 	for name, test := range map[string]struct{ body, want string }{
-		"empty":             {"", `empty, want JSON`},
-		"blank":             {" \n", `empty, want JSON`},
-		"not JSON":          {`kind: AdmissionReview`, `not JSON: byte 0: invalid character 'k' at start of value`},
-		"truncated":         {head + `,"request":{"uid":"u-1"`, `not JSON: byte 83: unexpected EOF`},
-		"broken object":     {creation("pods", `{"spec":{"x":[1,}}`), `not JSON: byte 186: invalid character ',' at start of value`},
-		"broken number":     {creation("pods", `{"spec":{"x":01}}`), `not JSON: byte 185: invalid character '1' after object value (expecting ',' or '}')`},
-		"garbage after it":  {creation("pods", `{}`) + "x", `something follows the end of the JSON at byte 175`},
-		"two reviews":       {creation("pods", `{}`) + creation("pods", `{}`), `something follows the end of the JSON at byte 175`},
-		"a list":            {`[]`, `want an object, got a list`},
-		"null":              {`null`, `apiVersion is missing, want admission.k8s.io/v1`},
-		"no version":        {`{"kind":"AdmissionReview"}`, `apiVersion is missing, want admission.k8s.io/v1`},
-		"v1beta1":           {`{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1beta1","request":{}}`, `apiVersion is admission.k8s.io/v1beta1, want admission.k8s.io/v1: set admissionReviewVersions: [v1] in the webhook configuration`},
-		"another version":   {`{"apiVersion":"v1","kind":"Pod"}`, `apiVersion is "v1", want admission.k8s.io/v1`},
-		"no kind":           {`{"apiVersion":"admission.k8s.io/v1"}`, `kind is missing, want AdmissionReview`},
-		"another kind":      {`{"apiVersion":"admission.k8s.io/v1","kind":"Pod"}`, `kind is "Pod", want AdmissionReview`},
-		"no request":        {head + `}`, `request is missing`},
-		"null request":      {head + `,"request":null}`, `request is missing`},
-		"request a string":  {head + `,"request":"x"}`, `request: want an object, got a string`},
-		"two requests":      {head + `,"request":null,"request":null}`, `request: stands twice`},
-		"no uid":            {request(pods + `,"operation":"CREATE","object":{}`), `request.uid is missing`},
-		"uid a number":      {request(`"uid":5`), `request.uid: want a string, got a number`},
-		"a long uid":        {request(`"uid":"` + strings.Repeat("u", 129) + `",` + pods), `request.uid has 129 bytes: a UUID has 36`},
-		"a long resource":   {request(`"uid":"u-1","resource":{"resource":"` + strings.Repeat("r", 100) + `"}`), `request.resource is ` + strings.Repeat("r", 57) + `…, want pods.v1`},
+		"empty":     {"", `empty, want JSON`},
+		"blank":     {" \n", `empty, want JSON`},
+		"not JSON":  {`kind: AdmissionReview`, `not JSON: byte 0: invalid character 'k' at start of value`},
+		"truncated": {head + `,"request":{"uid":"u-1"`, `not JSON: byte 83: unexpected EOF`},
+		"broken object": {creation("pods", `{"spec":{"x":[1,}}`),
+			`not JSON: byte 186: invalid character ',' at start of value`},
+		"broken number": {creation("pods", `{"spec":{"x":01}}`),
+			`not JSON: byte 185: invalid character '1' after object value (expecting ',' or '}')`},
+		"garbage after it": {creation("pods", `{}`) + "x", `something follows the end of the JSON at byte 175`},
+		"two reviews": {creation("pods", `{}`) + creation("pods", `{}`),
+			`something follows the end of the JSON at byte 175`},
+		"a list":     {`[]`, `want an object, got a list`},
+		"null":       {`null`, `apiVersion is missing, want admission.k8s.io/v1`},
+		"no version": {`{"kind":"AdmissionReview"}`, `apiVersion is missing, want admission.k8s.io/v1`},
+		"v1beta1": {`{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1beta1","request":{}}`,
+			`apiVersion is admission.k8s.io/v1beta1, want admission.k8s.io/v1: ` +
+				`set admissionReviewVersions: [v1] in the webhook configuration`},
+		"another version":  {`{"apiVersion":"v1","kind":"Pod"}`, `apiVersion is "v1", want admission.k8s.io/v1`},
+		"no kind":          {`{"apiVersion":"admission.k8s.io/v1"}`, `kind is missing, want AdmissionReview`},
+		"another kind":     {`{"apiVersion":"admission.k8s.io/v1","kind":"Pod"}`, `kind is "Pod", want AdmissionReview`},
+		"no request":       {head + `}`, `request is missing`},
+		"null request":     {head + `,"request":null}`, `request is missing`},
+		"request a string": {head + `,"request":"x"}`, `request: want an object, got a string`},
+		"two requests":     {head + `,"request":null,"request":null}`, `request: stands twice`},
+		"no uid":           {request(pods + `,"operation":"CREATE","object":{}`), `request.uid is missing`},
+		"uid a number":     {request(`"uid":5`), `request.uid: want a string, got a number`},
+		"a long uid": {request(`"uid":"` + strings.Repeat("u", 129) + `",` + pods),
+			`request.uid has 129 bytes: a UUID has 36`},
+		"a long resource": {request(`"uid":"u-1","resource":{"resource":"` + strings.Repeat("r", 100) + `"}`),
+			`request.resource is ` + strings.Repeat("r", 57) + `…, want pods.v1`},
 		"not JSON and long": {head + `,"x":"` + strings.Repeat("x", 1<<20) + `";`, `not JSON`},
 		"two uids":          {request(`"uid":"u-1","uid":"u-2",` + pods), `request.uid: stands twice`},
 		"no resource":       {request(`"uid":"u-1"`), `request.resource is missing, want pods.v1`},
-		"another resource":  {request(`"uid":"u-1","resource":{"group":"apps","version":"v1","resource":"deployments"}`), `request.resource is deployments.v1.apps, want pods.v1`},
-		"another version 2": {request(`"uid":"u-1","resource":{"group":"","version":"v2","resource":"pods"}`), `request.resource is pods.v2, want pods.v1`},
-		"no operation":      {request(`"uid":"u-1",` + pods), `request.operation is missing`},
-		"create no object":  {request(`"uid":"u-1","operation":"CREATE","object":null,` + pods), `request.object is missing: operation CREATE has one`},
-		"update no object":  {request(`"uid":"u-1","operation":"UPDATE","oldObject":{},` + pods), `request.object is missing: operation UPDATE has one`},
-		"update no old":     {request(`"uid":"u-1","operation":"UPDATE","object":{},` + pods), `request.oldObject is missing: operation UPDATE has one`},
-		"object a number":   {creation("pods", `5`), `request.object: want an object, got a number`},
-		"groups a string":   {request(`"uid":"u-1","userInfo":{"groups":"devs"}`), `request.userInfo.groups: want a list, got a string`},
-		"dryRun a string":   {request(`"dryRun":"no"`), `request.dryRun: want true or false, got a string`},
-		"uid unknown":       {request(`"object":{"metadata":{"name":5}},"uid":5`), `metadata.name: want a string, got a number`},
+		"another resource": {request(`"uid":"u-1","resource":{"group":"apps","version":"v1","resource":"deployments"}`),
+			`request.resource is deployments.v1.apps, want pods.v1`},
+		"another version 2": {request(`"uid":"u-1","resource":{"group":"","version":"v2","resource":"pods"}`),
+			`request.resource is pods.v2, want pods.v1`},
+		"no operation": {request(`"uid":"u-1",` + pods), `request.operation is missing`},
+		"create no object": {request(`"uid":"u-1","operation":"CREATE","object":null,` + pods),
+			`request.object is missing: operation CREATE has one`},
+		"update no object": {request(`"uid":"u-1","operation":"UPDATE","oldObject":{},` + pods),
+			`request.object is missing: operation UPDATE has one`},
+		"update no old": {request(`"uid":"u-1","operation":"UPDATE","object":{},` + pods),
+			`request.oldObject is missing: operation UPDATE has one`},
+		"object a number": {creation("pods", `5`), `request.object: want an object, got a number`},
+		"groups a string": {request(`"uid":"u-1","userInfo":{"groups":"devs"}`),
+			`request.userInfo.groups: want a list, got a string`},
+		"dryRun a string": {request(`"dryRun":"no"`), `request.dryRun: want true or false, got a string`},
+		"uid unknown": {request(`"object":{"metadata":{"name":5}},"uid":5`),
+			`metadata.name: want a string, got a number`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			req, err := Pods().Decode([]byte(test.body))
@@ -153,8 +167,14 @@ func TestDecodeErrors(t *testing.T) {
 
 func TestDecodeAnotherResource(t *testing.T) {
 	for want, decode := range map[string]func([]byte) error{
-		"request.resource is services.v1, want ingresses.v1.networking.k8s.io": func(b []byte) error { _, err := Ingresses().Decode(b); return err },
-		"request.resource is services.v1, want pods.v1":                        func(b []byte) error { _, err := Pods().Decode(b); return err },
+		"request.resource is services.v1, want ingresses.v1.networking.k8s.io": func(b []byte) error {
+			_, err := Ingresses().Decode(b)
+			return err
+		},
+		"request.resource is services.v1, want pods.v1": func(b []byte) error {
+			_, err := Pods().Decode(b)
+			return err
+		},
 	} {
 		if err := decode([]byte(creation("services", `{}`))); err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
@@ -174,37 +194,65 @@ func TestDecodeContentErrors(t *testing.T) {
 		"services":  func(b []byte) error { _, err := Services().Decode(b); return err },
 	}
 	for name, test := range map[string]struct{ resource, object, want string }{
-		"image a number":  {"pods", `{"spec":{"containers":[{"image":"a"},{"image":5}]}}`, `spec.containers[1].image: want a string, got a number`},
-		"image an object": {"pods", `{"spec":{"initContainers":[{"image":{}}]}}`, `spec.initContainers[0].image: want a string, got an object`},
-		"two images":      {"pods", `{"spec":{"containers":[{"image":"a","image":"b"}]}}`, `spec.containers[0].image: stands twice`},
-		"the same twice":  {"pods", `{"spec":{"containers":[{"image":"a","x":1,"image":"a"}]}}`, `spec.containers[0].image: stands twice`},
-		"null and image":  {"pods", `{"spec":{"containers":[{"image":null,"\u0069mage":"b"}]}}`, `spec.containers[0].image: stands twice`},
-		"escaped first":   {"pods", `{"spec":{"containers":[{"\u0069mage":"a","image":"b"}]}}`, `spec.containers[0].image: stands twice`},
-		"escaped twice":   {"pods", `{"spec":{"containers":[{"\u0069mage":"a","name":"n","\u0069mage":"b"}]}}`, `spec.containers[0].image: stands twice`},
-		"two specs":       {"pods", `{"spec":{},"metadata":{},"spec":{"containers":[]}}`, `spec: stands twice`},
-		"two labels":      {"pods", `{"metadata":{"labels":{"x.io/a":"1","b":"2","x.io/a":"1"}}}`, `metadata.labels[x.io/a]: stands twice`},
-		"label a boolean": {"pods", `{"metadata":{"labels":{"a":true}}}`, `metadata.labels.a: want a string, got true or false`},
-		"a long label":    {"pods", `{"metadata":{"labels":{"` + strings.Repeat("x", 100) + `":5}}}`, `metadata.labels.` + strings.Repeat("x", 57) + `…: want a string, got a number`},
-		"annotations":     {"pods", `{"metadata":{"annotations":["a"]}}`, `metadata.annotations: want an object, got a list`},
-		"containers":      {"pods", `{"spec":{"containers":{"image":"a"}}}`, `spec.containers: want a list, got an object`},
-		"container":       {"pods", `{"spec":{"ephemeralContainers":["a"]}}`, `spec.ephemeralContainers[0]: want an object, got a string`},
-		"image volume":    {"pods", `{"spec":{"volumes":[{"image":"a"}]}}`, `spec.volumes[0].image: want an object, got a string`},
-		"reference":       {"pods", `{"spec":{"volumes":[{"image":{"reference":[]}}]}}`, `spec.volumes[0].image.reference: want a string, got a list`},
-		"controller":      {"pods", `{"metadata":{"ownerReferences":[{"controller":"true"}]}}`, `metadata.ownerReferences[0].controller: want true or false, got a string`},
-		"class":           {"ingresses", `{"spec":{"ingressClassName":1}}`, `spec.ingressClassName: want a string, got a number`},
-		"backend":         {"ingresses", `{"spec":{"defaultBackend":"x"}}`, `spec.defaultBackend: want an object, got a string`},
-		"two backends":    {"ingresses", `{"spec":{"defaultBackend":{},"defaultBackend":null}}`, `spec.defaultBackend: stands twice`},
-		"path":            {"ingresses", `{"spec":{"rules":[{"http":{"paths":[{},{"path":1}]}}]}}`, `spec.rules[0].http.paths[1].path: want a string, got a number`},
-		"port too large":  {"services", `{"spec":{"ports":[{"port":2147483648}]}}`, `spec.ports[0].port: want a whole number of 32 bits, got 2147483648`},
-		"port a fraction": {"services", `{"spec":{"ports":[{"nodePort":80.0}]}}`, `spec.ports[0].nodePort: want a whole number of 32 bits, got 80.0`},
-		"port a power":    {"services", `{"spec":{"healthCheckNodePort":1e1000000000000000000000}}`, `spec.healthCheckNodePort: want a whole number of 32 bits, got 1e100000000000000000`},
-		"port a string":   {"services", `{"spec":{"ports":[{"port":"80"}]}}`, `spec.ports[0].port: want a number, got a string`},
-		"allocate":        {"services", `{"spec":{"allocateLoadBalancerNodePorts":0}}`, `spec.allocateLoadBalancerNodePorts: want true or false, got a number`},
-		"external IPs":    {"services", `{"spec":{"externalIPs":[["10.0.0.1"]]}}`, `spec.externalIPs[0]: want a string, got a list`},
-		"too many":        {"services", `{"spec":{"ports":[` + strings.Repeat("{},", maxElements) + `{}]}}`, `spec.ports[10000]: too large: an object has at most 10000 list elements and map entries that are judged`},
-		"too many labels": {"pods", `{"metadata":{"labels":{` + manyLabels() + `}}}`, `metadata.labels.l10000: too large: an object has at most 10000 list elements and map entries that are judged`},
-		"too much text":   {"pods", `{"metadata":{"annotations":{"a":"` + strings.Repeat("x", maxText) + `"}}}`, `metadata.annotations.a: too large: an object has at most 3 MiB of text that is judged`},
-		"too long a text": {"services", `{"spec":{"externalName":"` + strings.Repeat(`\u003c`, maxText+1) + `"}}`, `spec.externalName: too large: an object has at most 3 MiB of text that is judged`},
+		"image a number": {"pods", `{"spec":{"containers":[{"image":"a"},{"image":5}]}}`,
+			`spec.containers[1].image: want a string, got a number`},
+		"image an object": {"pods", `{"spec":{"initContainers":[{"image":{}}]}}`,
+			`spec.initContainers[0].image: want a string, got an object`},
+		"two images": {"pods", `{"spec":{"containers":[{"image":"a","image":"b"}]}}`,
+			`spec.containers[0].image: stands twice`},
+		"the same twice": {"pods", `{"spec":{"containers":[{"image":"a","x":1,"image":"a"}]}}`,
+			`spec.containers[0].image: stands twice`},
+		"null and image": {"pods", `{"spec":{"containers":[{"image":null,"\u0069mage":"b"}]}}`,
+			`spec.containers[0].image: stands twice`},
+		"escaped first": {"pods", `{"spec":{"containers":[{"\u0069mage":"a","image":"b"}]}}`,
+			`spec.containers[0].image: stands twice`},
+		"escaped twice": {"pods", `{"spec":{"containers":[{"\u0069mage":"a","name":"n","\u0069mage":"b"}]}}`,
+			`spec.containers[0].image: stands twice`},
+		"two specs": {"pods", `{"spec":{},"metadata":{},"spec":{"containers":[]}}`, `spec: stands twice`},
+		"two labels": {"pods", `{"metadata":{"labels":{"x.io/a":"1","b":"2","x.io/a":"1"}}}`,
+			`metadata.labels[x.io/a]: stands twice`},
+		"label a boolean": {"pods", `{"metadata":{"labels":{"a":true}}}`,
+			`metadata.labels.a: want a string, got true or false`},
+		"a long label": {"pods", `{"metadata":{"labels":{"` + strings.Repeat("x", 100) + `":5}}}`,
+			`metadata.labels.` + strings.Repeat("x", 57) + `…: want a string, got a number`},
+		"annotations": {"pods", `{"metadata":{"annotations":["a"]}}`, `metadata.annotations: want an object, got a list`},
+		"containers":  {"pods", `{"spec":{"containers":{"image":"a"}}}`, `spec.containers: want a list, got an object`},
+		"container": {"pods", `{"spec":{"ephemeralContainers":["a"]}}`,
+			`spec.ephemeralContainers[0]: want an object, got a string`},
+		"image volume": {"pods", `{"spec":{"volumes":[{"image":"a"}]}}`,
+			`spec.volumes[0].image: want an object, got a string`},
+		"reference": {"pods", `{"spec":{"volumes":[{"image":{"reference":[]}}]}}`,
+			`spec.volumes[0].image.reference: want a string, got a list`},
+		"controller": {"pods", `{"metadata":{"ownerReferences":[{"controller":"true"}]}}`,
+			`metadata.ownerReferences[0].controller: want true or false, got a string`},
+		"class": {"ingresses", `{"spec":{"ingressClassName":1}}`,
+			`spec.ingressClassName: want a string, got a number`},
+		"backend": {"ingresses", `{"spec":{"defaultBackend":"x"}}`,
+			`spec.defaultBackend: want an object, got a string`},
+		"two backends": {"ingresses", `{"spec":{"defaultBackend":{},"defaultBackend":null}}`,
+			`spec.defaultBackend: stands twice`},
+		"path": {"ingresses", `{"spec":{"rules":[{"http":{"paths":[{},{"path":1}]}}]}}`,
+			`spec.rules[0].http.paths[1].path: want a string, got a number`},
+		"port too large": {"services", `{"spec":{"ports":[{"port":2147483648}]}}`,
+			`spec.ports[0].port: want a whole number of 32 bits, got 2147483648`},
+		"port a fraction": {"services", `{"spec":{"ports":[{"nodePort":80.0}]}}`,
+			`spec.ports[0].nodePort: want a whole number of 32 bits, got 80.0`},
+		"port a power": {"services", `{"spec":{"healthCheckNodePort":1e1000000000000000000000}}`,
+			`spec.healthCheckNodePort: want a whole number of 32 bits, got 1e100000000000000000`},
+		"port a string": {"services", `{"spec":{"ports":[{"port":"80"}]}}`,
+			`spec.ports[0].port: want a number, got a string`},
+		"allocate": {"services", `{"spec":{"allocateLoadBalancerNodePorts":0}}`,
+			`spec.allocateLoadBalancerNodePorts: want true or false, got a number`},
+		"external IPs": {"services", `{"spec":{"externalIPs":[["10.0.0.1"]]}}`,
+			`spec.externalIPs[0]: want a string, got a list`},
+		"too many": {"services", `{"spec":{"ports":[` + strings.Repeat("{},", maxElements) + `{}]}}`,
+			`spec.ports[10000]: too large: an object has at most 10000 list elements and map entries that are judged`},
+		"too many labels": {"pods", `{"metadata":{"labels":{` + manyLabels() + `}}}`,
+			`metadata.labels.l10000: too large: an object has at most 10000 list elements and map entries that are judged`},
+		"too much text": {"pods", `{"metadata":{"annotations":{"a":"` + strings.Repeat("x", maxText) + `"}}}`,
+			`metadata.annotations.a: too large: an object has at most 3 MiB of text that is judged`},
+		"too long a text": {"services", `{"spec":{"externalName":"` + strings.Repeat(`\u003c`, maxText+1) + `"}}`,
+			`spec.externalName: too large: an object has at most 3 MiB of text that is judged`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			wantContentError(t, decoders[test.resource]([]byte(creation(test.resource, test.object))), "u-1", test.want)
@@ -229,7 +277,8 @@ func wantContentError(t *testing.T, err error, uid, msg string) {
 	if !errors.As(err, &content) {
 		t.Fatalf("got %T %v, want a *ContentError", err, err)
 	}
-	if diff := cmp.Diff(&ContentError{UID: uid, Msg: msg, Oversized: strings.HasSuffix(msg, "MiB of text that is judged")}, content); diff != "" {
+	const large = "MiB of text that is judged"
+	if diff := cmp.Diff(&ContentError{UID: uid, Msg: msg, Oversized: strings.HasSuffix(msg, large)}, content); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -7,8 +7,8 @@ import (
 )
 
 // Unchanged reports whether a review is of an update that changes nothing that could be judged: labels and annotations,
-// spec and status are, byte by byte, what they were. The API server writes both objects in the same way. It needs no
-// object to be read, so that the finalizers of one that cannot be judged can be removed.
+// spec and status are, byte by byte, what they were. The API server writes both objects in the same way. It reads no
+// object, so that the finalizers of one that cannot be judged can be removed.
 func Unchanged(body []byte) bool {
 	if isCreation(body) { // most reviews, and then nothing need be read
 		return false
@@ -34,8 +34,8 @@ func Unchanged(body []byte) bool {
 	return r.End() == nil && objects == 2 && object.found && object.equal(&old)
 }
 
-// isCreation reports whether oldObject is null, as in all reviews but those of updates. The API server writes it behind the
-// object, so that it stands near the end.
+// isCreation reports whether oldObject is null, as in all reviews but those of updates. The API server writes it behind
+// the object, so that it stands near the end.
 func isCreation(body []byte) bool {
 	const tail = 4 << 10
 	return bytes.Contains(body[max(0, len(body)-tail):], []byte(`"oldObject":null`))

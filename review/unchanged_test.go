@@ -10,18 +10,20 @@ func TestUnchanged(t *testing.T) {
 		object, old string
 		want        bool
 	}{
-		"the same":             {`{"spec":{"a":1}}`, `{"spec":{"a":1}}`, true},
-		"a finalizer removed":  {`{"metadata":{"labels":{"a":"b"}},"spec":{"a":1}}`, `{"metadata":{"finalizers":["x"],"labels":{"a":"b"}},"spec":{"a":1}}`, true},
-		"another spec":         {`{"spec":{"a":1}}`, `{"spec":{"a":2}}`, false},
-		"another status":       {`{"spec":{},"status":{"a":1}}`, `{"spec":{},"status":{"a":2}}`, false},
-		"another label":        {`{"metadata":{"labels":{"a":"b"}}}`, `{"metadata":{"labels":{"a":"c"}}}`, false},
-		"another annotation":   {`{"metadata":{"annotations":{"a":"b"}}}`, `{"metadata":{"annotations":{"a":"c"}}}`, false},
-		"an annotation more":   {`{"metadata":{"annotations":{"a":"b"}},"spec":{}}`, `{"spec":{}}`, false},
-		"a spec that is null":  {`{"spec":null}`, `{"spec":{}}`, false},
-		"two specs":            {`{"spec":{"a":1},"spec":{"a":2}}`, `{"spec":{"a":1},"spec":{"a":2}}`, false},
-		"two specs, now":       {`{"spec":{"a":1},"spec":{"a":2}}`, `{"spec":{"a":2}}`, false},
-		"two specs, before":    {`{"spec":{"a":2}}`, `{"spec":{"a":1},"spec":{"a":2}}`, false},
-		"two metadata":         {`{"metadata":{"labels":{}},"metadata":{"annotations":{}}}`, `{"metadata":{"labels":{}},"metadata":{"annotations":{}}}`, false},
+		"the same": {`{"spec":{"a":1}}`, `{"spec":{"a":1}}`, true},
+		"a finalizer removed": {`{"metadata":{"labels":{"a":"b"}},"spec":{"a":1}}`,
+			`{"metadata":{"finalizers":["x"],"labels":{"a":"b"}},"spec":{"a":1}}`, true},
+		"another spec":        {`{"spec":{"a":1}}`, `{"spec":{"a":2}}`, false},
+		"another status":      {`{"spec":{},"status":{"a":1}}`, `{"spec":{},"status":{"a":2}}`, false},
+		"another label":       {`{"metadata":{"labels":{"a":"b"}}}`, `{"metadata":{"labels":{"a":"c"}}}`, false},
+		"another annotation":  {`{"metadata":{"annotations":{"a":"b"}}}`, `{"metadata":{"annotations":{"a":"c"}}}`, false},
+		"an annotation more":  {`{"metadata":{"annotations":{"a":"b"}},"spec":{}}`, `{"spec":{}}`, false},
+		"a spec that is null": {`{"spec":null}`, `{"spec":{}}`, false},
+		"two specs":           {`{"spec":{"a":1},"spec":{"a":2}}`, `{"spec":{"a":1},"spec":{"a":2}}`, false},
+		"two specs, now":      {`{"spec":{"a":1},"spec":{"a":2}}`, `{"spec":{"a":2}}`, false},
+		"two specs, before":   {`{"spec":{"a":2}}`, `{"spec":{"a":1},"spec":{"a":2}}`, false},
+		"two metadata": {`{"metadata":{"labels":{}},"metadata":{"annotations":{}}}`,
+			`{"metadata":{"labels":{}},"metadata":{"annotations":{}}}`, false},
 		"nothing of them":      {`{}`, `{}`, false},
 		"no old object":        {`{"spec":{}}`, `null`, false},
 		"spec in another form": {`{"\u0073pec":{"a":1}}`, `{"spec":{"a":1}}`, true},
@@ -44,7 +46,8 @@ func TestUnchanged(t *testing.T) {
 	if Unchanged([]byte(creation("pods", `{"spec":{}}`))) {
 		t.Error("a creation")
 	}
-	both := strings.Replace(creation("pods", `{"spec":{}}`), `"object"`, `"oldObject":{"metadata":{"labels":{}},"spec":{}},"object":{"metadata":{"labels":{}}},"object"`, 1)
+	both := strings.Replace(creation("pods", `{"spec":{}}`), `"object"`,
+		`"oldObject":{"metadata":{"labels":{}},"spec":{}},"object":{"metadata":{"labels":{}}},"object"`, 1)
 	if Unchanged([]byte(both)) {
 		t.Error("two objects that are the old one together")
 	}

@@ -28,7 +28,7 @@ func TestUnescapeLong(t *testing.T) {
 // What is longer than may be kept is not unescaped to its end.
 func TestUnescapeIsBounded(t *testing.T) {
 	for _, unit := range []string{"x", "\xff", `\u003c`, `\uffff`} {
-		// what ends with an escape is not taken at once
+		// The escape at the end keeps the content from being taken at once.
 		content := []byte(strings.Repeat(unit, 4*testLimits().Text/len(unit)) + `\n`)
 		r := New(nil, testLimits())
 		limit := testLimits().Text

@@ -6,7 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// manager is who writes every object of this package.
+// manager is the field manager that writes every object of this package.
 const manager = "kube-controller-manager"
 
 // manage fills in the managedFields of an object that one manager has written: they make up half of what the API server
@@ -18,7 +18,7 @@ func manage(obj Object, apiVersion string) {
 	if err := json.Unmarshal(marshal(obj), &tree); err != nil {
 		panic("reviewtest: " + err.Error())
 	}
-	// Nobody owns what identifies an object or what only the server writes.
+	// No manager owns what identifies an object or what only the server writes.
 	for _, name := range []string{"apiVersion", "kind", "status"} {
 		delete(tree, name)
 	}
@@ -37,7 +37,8 @@ func manage(obj Object, apiVersion string) {
 	}})
 }
 
-// fields is the set of the fields of v in the form of FieldsV1: f: before a field, k: before the keys of a list element.
+// fields is the set of the fields of v in the form of FieldsV1: f: before a field, k: before the keys of a list
+// element.
 func fields(v any) map[string]any {
 	set := map[string]any{}
 	switch v := v.(type) {

@@ -53,7 +53,7 @@ func own(p *corev1.Pod) {
 	}}
 }
 
-// complete does what the API server's own admission plugins do to every Pod; nobody owns what they add yet.
+// complete does what the API server's own admission plugins do to every Pod; no manager owns what they add yet.
 func complete(s *corev1.PodSpec) {
 	s.ServiceAccountName, s.DeprecatedServiceAccount = "default", "default"
 	s.Volumes = append(s.Volumes, tokenVolume())
