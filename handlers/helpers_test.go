@@ -22,14 +22,6 @@ func newPatch() []review.Operation {
 	return []review.Operation{{Op: "replace", Path: "/spec/containers/0/image", Value: "x"}}
 }
 
-// must returns v, and panics if there is an error.
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
 func image(o policy.Outcome, mode policy.Mode) policy.ImageOutcome {
 	img := policy.ImageOutcome{Outcome: o}
 	if o != policy.Malformed {

@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"maps"
 	"strings"
 
 	"github.com/evergate/evergate/admission"
@@ -21,7 +22,7 @@ func kindsByName() map[string]kind {
 		kinds[k.Name] = kind{k.Resource.APIVersion(), &k, nil}
 	}
 	pod := kinds["Pod"].judge
-	for name, k := range map[string]kind{
+	maps.Copy(kinds, map[string]kind{
 		"PodTemplate":           {"v1", pod, []string{"template"}},
 		"ReplicationController": {"v1", pod, []string{"spec", "template"}},
 		"Deployment":            {"apps/v1", pod, []string{"spec", "template"}},
@@ -30,9 +31,7 @@ func kindsByName() map[string]kind {
 		"ReplicaSet":            {"apps/v1", pod, []string{"spec", "template"}},
 		"Job":                   {"batch/v1", pod, []string{"spec", "template"}},
 		"CronJob":               {"batch/v1", pod, []string{"spec", "jobTemplate", "spec", "template"}},
-	} {
-		kinds[name] = k
-	}
+	})
 	return kinds
 }
 
