@@ -103,7 +103,7 @@ func (c *collector) count(r *Result) {
 		switch image.Outcome {
 		case policy.Rewritten.String():
 			c.Summary.Rewritten++
-		case Outside:
+		case outside:
 			c.Summary.Outside++
 		}
 	}
@@ -160,7 +160,7 @@ func newImage(o *policy.ImageOutcome, prefix string, exists bool) Image {
 	}
 	switch {
 	case exists && o.To != "":
-		image.Outcome = Outside
+		image.Outcome = outside
 		image.Why = "mirrors entry " + o.Entry + " has it at " + o.To
 	case o.Outcome == policy.Malformed, o.Outcome == policy.WouldRewrite && o.Mode == policy.Warn:
 		image.Effect = Warning

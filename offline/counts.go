@@ -9,13 +9,13 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// MaxNamespaces is how many namespaces Counts distinguishes. Each has a series for every check that found something in
+// maxNamespaces is how many namespaces Counts distinguishes. Each has a series for every check that found something in
 // it and for every way in which its images are pulled, some ten. 5,000 series are little for a Prometheus, and more
 // than an operator will look through.
-const MaxNamespaces = 500
+const maxNamespaces = 500
 
-// OtherNamespaces stands for the namespaces beyond MaxNamespaces. No namespace can be called that.
-const OtherNamespaces = "(others)"
+// otherNamespaces stands for the namespaces beyond maxNamespaces. No namespace can be called that.
+const otherNamespaces = "(others)"
 
 // Counts are the numbers of an audit, for metrics. A Result reports once, for an owner, what is the same for all of its
 // Pods; Counts count every object.
@@ -65,7 +65,7 @@ func (c *Counts) add(r *Result, a *admission.Answer) {
 	}
 }
 
-// The words that images are counted by; besides them there is Outside.
+// The words that images are counted by; besides them there is outside.
 const (
 	atMirror  = "at_mirror"
 	noMirror  = "no_mirror"
@@ -83,13 +83,13 @@ func imageWord(o policy.Outcome) string {
 	case policy.Malformed:
 		return malformed
 	case policy.Rewritten, policy.WouldRewrite, policy.Denied:
-		return Outside
+		return outside
 	default: // what is ignored and what an update does not touch are not counted
 		return noMirror
 	}
 }
 
-// bounded returns c with no more than MaxNamespaces namespaces: those with most findings and images outside, in
+// bounded returns c with no more than maxNamespaces namespaces: those with most findings and images outside, in
 // alphabetical order among equals, so that the same cluster gives the same series.
 func (c *Counts) bounded() Counts {
 	wrong := map[string]int{}
@@ -102,19 +102,19 @@ func (c *Counts) bounded() Counts {
 		}
 		wrong[k.Namespace] += n
 	}
-	if len(wrong) <= MaxNamespaces {
+	if len(wrong) <= maxNamespaces {
 		return *c
 	}
 	worst := slices.SortedFunc(maps.Keys(wrong), func(a, b string) int {
 		return cmp.Or(cmp.Compare(wrong[b], wrong[a]), cmp.Compare(a, b))
 	})
 	other := map[string]bool{}
-	for _, name := range worst[MaxNamespaces:] {
+	for _, name := range worst[maxNamespaces:] {
 		other[name] = true
 	}
 	name := func(namespace string) string {
 		if other[namespace] {
-			return OtherNamespaces
+			return otherNamespaces
 		}
 		return namespace
 	}

@@ -21,8 +21,8 @@ const Stdin = "-"
 var extensions = []string{".yaml", ".yml", ".json"}
 
 // Read returns the objects of files, of directories with all that is beneath them, and of standard input, in the order
-// of paths and of file names. Objects are read as they are asked for. An error, of type *InputError, leaves out what it
-// names; the rest follows.
+// of paths and of file names. It reads objects as they are asked for. An error leaves out what it names; the rest
+// follows.
 func Read(paths []string, stdin io.Reader) iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) {
 		for _, p := range paths {
@@ -53,7 +53,7 @@ func readDir(dir string) iter.Seq2[Object, error] {
 			err = errors.New("no *.yaml, *.yml or *.json file in this directory")
 		}
 		if err != nil {
-			yield(Object{}, &InputError{Origin{File: dir}, err})
+			yield(Object{}, &inputError{Origin{File: dir}, err})
 			return
 		}
 		for _, name := range files {
@@ -137,7 +137,7 @@ func readStream(name string, r io.Reader) iter.Seq2[Object, error] {
 			}
 		}
 		if stream.documents() == 0 {
-			yield(Object{}, &InputError{at, errEmpty})
+			yield(Object{}, &inputError{at, errEmpty})
 		}
 	}
 }

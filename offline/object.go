@@ -44,7 +44,7 @@ func newObject(at Origin, value jsontext.Value, fallback typeMeta) (Object, erro
 		} `json:"metadata"`
 	}{}
 	if err := json.Unmarshal(value, &head); err != nil {
-		return Object{}, &InputError{at, errors.New(describe(err))}
+		return Object{}, &inputError{at, errors.New(describe(err))}
 	}
 	if head.typeMeta == (typeMeta{}) {
 		head.typeMeta = fallback

@@ -93,7 +93,7 @@ func (r *reviewer) manifest(object Object) error {
 	}
 	a, err := r.apply(object, k)
 	if err != nil {
-		return &InputError{object.Origin, fmt.Errorf("%s: %w", object, err)}
+		return &inputError{object.Origin, fmt.Errorf("%s: %w", object, err)}
 	}
 	if existing && isMirrorPod(a) {
 		r.Summary.MirrorPods++

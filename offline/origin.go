@@ -27,14 +27,14 @@ func (o Origin) String() string {
 	return s
 }
 
-// InputError says where the input cannot be understood, and what would be right.
-type InputError struct {
+// inputError says where the input cannot be understood, and what would be right.
+type inputError struct {
 	Origin
 	Err error
 }
 
 // Error names the document too: "line 3" alone misleads users that count documents.
-func (e *InputError) Error() string {
+func (e *inputError) Error() string {
 	s := e.File
 	if e.Line > 0 {
 		s += ":" + strconv.Itoa(e.Line)
@@ -48,10 +48,10 @@ func (e *InputError) Error() string {
 	return s + ": " + e.Err.Error()
 }
 
-func (e *InputError) Unwrap() error { return e.Err }
+func (e *inputError) Unwrap() error { return e.Err }
 
 func (o Origin) errorf(format string, args ...any) error {
-	return &InputError{o, fmt.Errorf(format, args...)}
+	return &inputError{o, fmt.Errorf(format, args...)}
 }
 
 // fileError is err without the name of the file, which the origin says already.
@@ -59,5 +59,5 @@ func (o Origin) fileError(err error) error {
 	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 		err = pathErr.Err
 	}
-	return &InputError{o, err}
+	return &inputError{o, err}
 }

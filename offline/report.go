@@ -82,9 +82,9 @@ type Finding struct {
 	Existed bool   `json:"existed,omitempty"` // before the update: so it only warns
 }
 
-// Outside is the outcome of an image that runs, with asExisting, from elsewhere than the mirror that the policy has
+// outside is the outcome of an image that runs, with asExisting, from elsewhere than the mirror that the policy has
 // for it.
-const Outside = "outside"
+const outside = "outside"
 
 // Effect is the effect of a finding or an image in a cluster.
 type Effect string

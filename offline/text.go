@@ -85,7 +85,7 @@ func (f *Finding) text() string {
 
 func (i *Image) label() string {
 	switch {
-	case i.Outcome == policy.Rewritten.String(), i.Outcome == Outside:
+	case i.Outcome == policy.Rewritten.String(), i.Outcome == outside:
 		return i.Outcome
 	case i.Effect != "":
 		return string(i.Effect)
@@ -101,7 +101,7 @@ func (i *Image) text() string {
 	switch i.label() {
 	case policy.Rewritten.String():
 		return s + " → " + i.To + " (" + i.Entry + ")"
-	case Outside:
+	case outside:
 		return s + " → " + i.To + " (" + i.Entry + ", " + i.Mode + ")"
 	}
 	return s + ": " + i.Why

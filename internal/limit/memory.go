@@ -63,8 +63,8 @@ func (m *Memory) Reserve(evict func()) *Reservation {
 	return r
 }
 
-// Grow waits until the reservation may have size bytes. It fails with ErrQueueDeadline when queueDeadline passes, with
-// ErrEvicted, or with the cause of ctx when that is done. waits is called before it waits, and what that returns after.
+// Grow waits until the reservation may have size bytes. It fails when queueDeadline passes, with ErrEvicted, or with
+// the cause of ctx when that is done. waits is called before it waits, and what that returns after.
 func (r *Reservation) Grow(ctx context.Context, queueDeadline time.Time, size int64, waits func() func()) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -74,7 +74,7 @@ func (r *Reservation) Grow(ctx context.Context, queueDeadline time.Time, size in
 	}
 	g := r.memory.enqueue(r, size)
 	defer r.memory.dequeue(g)
-	queue, cancel := context.WithDeadlineCause(ctx, queueDeadline, ErrQueueDeadline)
+	queue, cancel := context.WithDeadlineCause(ctx, queueDeadline, errQueueDeadline)
 	defer cancel()
 	defer waits()()
 	select {

@@ -94,7 +94,7 @@ func TestNotEvicted(t *testing.T) {
 		there := arrived(t, m, 6)
 		same, evicted := arriving(t, m, 4)
 		other := m.Reserve(nop)
-		if err := grow(t.Context(), other, 4); !errors.Is(err, ErrQueueDeadline) {
+		if err := grow(t.Context(), other, 4); !errors.Is(err, errQueueDeadline) {
 			t.Errorf("got %v", err)
 		}
 		if len(evicted) != 0 {

@@ -14,8 +14,7 @@ import (
 	"time"
 )
 
-// ErrQueueDeadline is returned when there was no room before the queue deadline.
-var ErrQueueDeadline = errors.New("no room before the queue deadline")
+var errQueueDeadline = errors.New("no room before the queue deadline")
 
 // Slots is a concurrency limiter. It knows since when each slot is taken, so that stuck work can be found. Use
 // NewSlots.
@@ -45,8 +44,8 @@ type Slot struct {
 	body  []byte
 }
 
-// Acquire waits for a slot, first come, first served. It fails with ErrQueueDeadline when queueDeadline passes, and
-// with the cause of ctx when that is done.
+// Acquire waits for a slot, first come, first served. It fails when queueDeadline passes, and with the cause of ctx
+// when that is done.
 //
 // Before it returns, requests that have arrived are read: work that only computes can keep all cores busy, and Go runs
 // it on while connections have something to read. docs/decisions/0004-read-before-deciding.md has the figures.
@@ -58,7 +57,7 @@ func (s *Slots) Acquire(ctx context.Context, queueDeadline time.Time) (*Slot, er
 	}
 	s.waiting.Add(1)
 	defer s.waiting.Add(-1)
-	queue, cancel := context.WithDeadlineCause(ctx, queueDeadline, ErrQueueDeadline)
+	queue, cancel := context.WithDeadlineCause(ctx, queueDeadline, errQueueDeadline)
 	defer cancel()
 	select {
 	case slot := <-s.free:

@@ -61,7 +61,7 @@ func TestNoSlotIsFree(t *testing.T) {
 		after time.Duration
 		want  error
 	}{
-		"queue deadline": {context.WithCancel, queueTime, ErrQueueDeadline},
+		"queue deadline": {context.WithCancel, queueTime, errQueueDeadline},
 		"deadline before the queue deadline": {func(ctx context.Context) (context.Context, context.CancelFunc) {
 			return context.WithTimeoutCause(ctx, queueTime/2, errDeadline)
 		}, queueTime / 2, errDeadline},

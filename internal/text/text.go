@@ -15,8 +15,8 @@ const (
 	// Short is how many bytes of a value a sentence shows: enough to recognise it, too little to spread a snippet or a
 	// certificate into logs, and short enough for a warning (the API server advises 120 characters).
 	Short = 60
-	// Listed is how many values a sentence names before it counts the rest: more than a handful is not read.
-	Listed = 5
+	// listed is how many values a sentence names before it counts the rest: more than a handful is not read.
+	listed = 5
 
 	ellipsis = "…"
 )
@@ -81,9 +81,9 @@ func prefix(s string, n int) string {
 	return s[:n] // not UTF-8
 }
 
-// List names values in a sentence: "a", "a, b, c", or, when there are more than Listed, the first of them and a count:
+// List names values in a sentence: "a", "a, b, c", or, when there are more than five, the first of them and a count:
 // "a, b, c, d, e and 7 more". The caller must quote values that come from an object.
-func List[S ~string](values []S) string { return ListUpTo(Listed, values) }
+func List[S ~string](values []S) string { return ListUpTo(listed, values) }
 
 // ListUpTo is List for the first max values.
 func ListUpTo[S ~string](max int, values []S) string {

@@ -60,13 +60,13 @@ var likely = []struct{ suffix, format string }{
 }
 
 // valid returns a value that passes for right, the i-th that is different.
-func (f Field) valid(i int) raw {
+func (f field) valid(i int) raw {
 	switch f.Type {
-	case Number:
+	case numeric:
 		return raw(fmt.Sprint(1 + i%65535))
-	case Truth:
+	case boolean:
 		return raw(fmt.Sprint(i%2 == 0))
-	case Mapping:
+	case mapping:
 		return raw(fmt.Sprintf(`{"a.example/b%d":"c"}`, i))
 	}
 	for _, l := range likely {
@@ -80,19 +80,19 @@ func (f Field) valid(i int) raw {
 // element is a way to write the i-th of many elements.
 type element struct {
 	name string
-	of   func(f Field, i int) raw
+	of   func(f field, i int) raw
 }
 
 func elements() []element {
 	return []element{
-		{"empty", func(f Field, _ int) raw {
-			return [...]raw{Text: `""`, Number: `0`, Truth: `false`, Mapping: `{}`}[f.Type]
+		{"empty", func(f field, _ int) raw {
+			return [...]raw{textual: `""`, numeric: `0`, boolean: `false`, mapping: `{}`}[f.Type]
 		}},
-		{"null", func(Field, int) raw { return `null` }},
-		{"equal", func(f Field, _ int) raw { return f.valid(7) }},
-		{"different", Field.valid},
-		{"different, not valid", func(f Field, i int) raw {
-			if f.Type != Text {
+		{"null", func(field, int) raw { return `null` }},
+		{"equal", func(f field, _ int) raw { return f.valid(7) }},
+		{"different", field.valid},
+		{"different, not valid", func(f field, i int) raw {
+			if f.Type != textual {
 				return f.valid(i)
 			}
 			return raw(fmt.Sprintf(`"\u003c%d:*"`, i))

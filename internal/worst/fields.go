@@ -13,25 +13,25 @@ import (
 	"github.com/evergate/evergate/review/reviewtest"
 )
 
-// Field is a place in a review that the decoder reads: request.object.spec.containers[].image.
-type Field struct {
+// field is a place in a review that the decoder reads: request.object.spec.containers[].image.
+type field struct {
 	Path string
-	Type Type
+	Type fieldType
 }
 
-// Type is what a field holds.
-type Type int
+// fieldType is what a field holds.
+type fieldType int
 
 // The types of fields that decide.
 const (
-	Text Type = iota
-	Number
-	Truth   // true or false
-	Mapping // of texts to texts
+	textual fieldType = iota
+	numeric
+	boolean // true or false
+	mapping // of texts to texts
 )
 
 // object says whether the field is one of the object's, which a tenant writes, and not of the rest of the review.
-func (f Field) object() bool { return strings.HasPrefix(f.Path, objectPath) }
+func (f field) object() bool { return strings.HasPrefix(f.Path, objectPath) }
 
 const objectPath = "request.object."
 
@@ -91,14 +91,14 @@ func kinds() []kind {
 
 // fields returns the fields that decide, in the order of Kubernetes' own types. A field is one of them if the decoder
 // refuses it when it is of the wrong type.
-func (k kind) fields() []Field {
-	var all []Field
-	add := func(f Field) {
+func (k kind) fields() []field {
+	var all []field
+	add := func(f field) {
 		if k.reads(f) {
 			all = append(all, f)
 		}
 	}
-	k.walk(reflect.TypeFor[admissionv1.AdmissionReview](), "", func(f Field) {
+	k.walk(reflect.TypeFor[admissionv1.AdmissionReview](), "", func(f field) {
 		switch f.Path {
 		case "request.object":
 			k.walk(k.of, objectPath, add)
@@ -111,9 +111,9 @@ func (k kind) fields() []Field {
 }
 
 // reads says whether the decoder takes no value of another type for a field.
-func (k kind) reads(f Field) bool {
+func (k kind) reads(f field) bool {
 	wrong := []raw{`5`, `[5]`}
-	if f.Type == Number {
+	if f.Type == numeric {
 		wrong[0] = `"x"`
 	}
 	tree := k.creation()
@@ -128,7 +128,7 @@ func (k kind) reads(f Field) bool {
 
 // walk tells of the fields that a struct of type t has as JSON, down to those that hold no others, but for those within
 // a field that the decoder does not read.
-func (k kind) walk(t reflect.Type, path string, tell func(Field)) {
+func (k kind) walk(t reflect.Type, path string, tell func(field)) {
 	for f := range t.Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
@@ -141,38 +141,38 @@ func (k kind) walk(t reflect.Type, path string, tell func(Field)) {
 	}
 }
 
-func (k kind) walkValue(t reflect.Type, path string, tell func(Field)) {
+func (k kind) walkValue(t reflect.Type, path string, tell func(field)) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	leaf := map[reflect.Kind]Type{
-		reflect.String: Text, reflect.Bool: Truth, reflect.Map: Mapping, reflect.Int32: Number, reflect.Int64: Number,
+	leaf := map[reflect.Kind]fieldType{
+		reflect.String: textual, reflect.Bool: boolean, reflect.Map: mapping, reflect.Int32: numeric, reflect.Int64: numeric,
 	}
-	field, isLeaf := leaf[t.Kind()]
+	of, isLeaf := leaf[t.Kind()]
 	if t.Kind() == reflect.Struct {
-		field, isLeaf = opaque(t)
+		of, isLeaf = opaque(t)
 	}
 	switch {
 	case isLeaf:
-		tell(Field{path, field})
+		tell(field{path, of})
 	case t.Kind() == reflect.Slice:
 		k.walkValue(t.Elem(), path+"[]", tell)
 	case t.Kind() != reflect.Struct:
 		panic(fmt.Sprintf("worst: %s is a %s", path, t))
-	case k.reads(Field{Path: path}):
+	case k.reads(field{Path: path}):
 		k.walk(t, path+".", tell)
 	}
 }
 
 // opaque says of a struct that JSON does not show its fields.
-func opaque(t reflect.Type) (Type, bool) {
+func opaque(t reflect.Type) (fieldType, bool) {
 	switch t.Name() {
 	case "Time", "MicroTime", "Quantity":
-		return Text, true
+		return textual, true
 	case "IntOrString":
-		return Number, true
+		return numeric, true
 	case "RawExtension", "FieldsV1":
-		return Mapping, true
+		return mapping, true
 	}
 	return 0, false
 }

@@ -20,9 +20,9 @@ type Row struct {
 // Body makes the review, of about size bytes.
 func (r Row) Body(size int) []byte { return r.body(size) }
 
-// Judged is how many elements of an object are judged at most; an object with more is refused without. So rows with
-// this many are those that cost most.
-const Judged = 10_000
+// mostElements is how many elements of an object are judged at most; an object with more is refused without. So rows
+// with this many are those that cost most.
+const mostElements = 10_000
 
 // operation is a create, or an update of an object that was there before in one way or another.
 type operation int
@@ -162,7 +162,7 @@ func (a attempt) varied() []attempt {
 }
 
 // attempts yields all contents of one field.
-func (k kind) attempts(f Field) iter.Seq[attempt] {
+func (k kind) attempts(f field) iter.Seq[attempt] {
 	return func(yield func(attempt) bool) {
 		add := func(place, what string, many bool, content func(size int, w way) raw) bool {
 			name := k.name + " " + strings.TrimPrefix(strings.TrimPrefix(f.Path, objectPath), "request.") + ": " + what
@@ -175,18 +175,18 @@ func (k kind) attempts(f Field) iter.Seq[attempt] {
 type adder = func(place, what string, many bool, content func(size int, w way) raw) bool
 
 // huge adds the field with one huge value of each nasty class.
-func (k kind) huge(f Field, add adder) bool {
+func (k kind) huge(f field, add adder) bool {
 	switch f.Type {
-	case Truth:
+	case boolean:
 		return true
-	case Number:
+	case numeric:
 		return add(f.Path, "digits", false, func(size int, w way) raw { return digits(size - int(w)) })
 	}
 	for _, n := range nasties() {
 		value := func(size int, w way) raw {
 			return n.textAfter(w.String(), size)
 		}
-		if f.Type == Text {
+		if f.Type == textual {
 			if !add(f.Path, n.name, false, value) {
 				return false
 			}
@@ -211,8 +211,8 @@ func (k kind) huge(f Field, add adder) bool {
 }
 
 // many adds the field with many small elements: each of the lists that it stands in is the one that is long.
-func (k kind) many(f Field, add adder) bool {
-	if f.Type == Mapping {
+func (k kind) many(f field, add adder) bool {
+	if f.Type == mapping {
 		for _, prefix := range []string{"a", "nginx.ingress.kubernetes.io/a", "\x7f"} {
 			if !add(f.Path, "many keys "+prefix, true, func(size int, w way) raw {
 				return entries(prefix, size, w)
@@ -226,7 +226,7 @@ func (k kind) many(f Field, add adder) bool {
 			for _, judged := range []bool{true, false} {
 				what := "many elements of " + place + ", " + e.name
 				if judged {
-					what += fmt.Sprintf(", at most %d", Judged)
+					what += fmt.Sprintf(", at most %d", mostElements)
 				}
 				if !add(place, what, true, func(size int, w way) raw {
 					return list(size, judged, func(i int) raw { return wrap(rest, e.of(f, i+w.first())) })
@@ -271,7 +271,7 @@ func wrap(path string, value raw) raw {
 func list(size int, judged bool, of func(i int) raw) raw {
 	var b bytes.Buffer
 	b.WriteByte('[')
-	for i := 0; b.Len() < size && (!judged || i != Judged-100); i++ { // any object has some more
+	for i := 0; b.Len() < size && (!judged || i != mostElements-100); i++ { // any object has some more
 		if i > 0 {
 			b.WriteByte(',')
 		}
@@ -294,8 +294,8 @@ func entries(prefix string, size int, w way) raw {
 }
 
 // all is an object in which every list that decides is long, and every field of its elements there.
-func (k kind) all(fields []Field) attempt {
-	outer := map[string][]Field{}
+func (k kind) all(fields []field) attempt {
+	outer := map[string][]field{}
 	for _, f := range fields {
 		place, _, isList := strings.Cut(f.Path, "[]")
 		if isList && f.object() && !strings.Contains(place, "metadata") {

@@ -9,7 +9,7 @@ import (
 
 // Target is a field of an object that a fuzzer writes into.
 type Target struct {
-	Field
+	field
 	kind
 }
 
@@ -18,7 +18,7 @@ func Targets() []Target {
 	var all []Target
 	for _, k := range kinds() {
 		for _, f := range k.fields() {
-			if f.object() && (f.Type == Text || f.Type == Mapping) {
+			if f.object() && (f.Type == textual || f.Type == mapping) {
 				all = append(all, Target{f, k})
 			}
 		}
@@ -32,7 +32,7 @@ func (t Target) Review(unit string, times int, many bool, choice uint8) (path st
 	a := attempt{kind: t.kind, Row: Row{Object: true, Many: many}, place: t.Path}
 	list := strings.LastIndex(t.Path, "[]")
 	switch {
-	case many && t.Type == Mapping:
+	case many && t.Type == mapping:
 		a.content = func(_ int, w way) raw {
 			return join("{", "}", times, func(i int) raw { return quote(unit+strconv.Itoa(i+w.first())) + ":" + quote(unit) })
 		}
@@ -42,7 +42,7 @@ func (t Target) Review(unit string, times int, many bool, choice uint8) (path st
 		a.content = func(_ int, w way) raw {
 			return join("[", "]", times, func(i int) raw { return wrap(rest, quote(unit+strconv.Itoa(i+w.first()))) })
 		}
-	case t.Type == Mapping:
+	case t.Type == mapping:
 		key := quote(keys(t.name)[times%len(keys(t.name))])
 		a.content = func(_ int, w way) raw { return "{" + key + ":" + quote(w.String()+strings.Repeat(unit, times)) + "}" }
 	default:

@@ -17,8 +17,8 @@ const (
 	MaxAnswer = 64 << 10
 	// MaxLog is what a review writes into the log. Collectors truncate lines at 16 KiB or less.
 	MaxLog = 4 << 10
-	// MaxSteps is how many steps judging one object may take: see policy.Effort.
-	MaxSteps = 1_000_000
+	// maxSteps is how many steps judging one object may take: see policy.Effort.
+	maxSteps = 1_000_000
 )
 
 // MaxAllocated is how many bytes one review may allocate: its body is read, what decides is copied, and what is escaped

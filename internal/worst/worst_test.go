@@ -199,11 +199,11 @@ func TestSteps(t *testing.T) {
 		most = max(most, steps)
 		// The last value that is looked at may be all of the body, and three times as long where that is not UTF-8. A byte
 		// may count twice for a regular expression, which is not executed then.
-		if steps > MaxSteps+2*3*len(body) {
+		if steps > maxSteps+2*3*len(body) {
 			t.Errorf("%s: %d steps", r.Name, steps)
 		}
 	}
-	if most < MaxSteps/10 {
+	if most < maxSteps/10 {
 		t.Errorf("at most %d steps: too few to be the worst", most)
 	}
 }
