@@ -27,7 +27,25 @@ func policyGuard(path string) Webhook {
 	}
 	w := guard.webhook(path, guardPolicy)
 	w.Guards = true
+	decode := w.Decode
+	w.Decode = func(body []byte) (Review, error) {
+		r, err := decode(body)
+		return guarded{r}, err
+	}
 	return w
+}
+
+// guarded is the review of a policy.
+type guarded struct{ Review }
+
+// Decide implements Review. The deletion of a policy is warned of and never denied: a namespace must be deletable.
+func (g guarded) Decide(p *policy.Policy, e *policy.Effort) (*Decision, error) {
+	d, err := g.Review.Decide(p, e)
+	if err == nil && d.Operation == "DELETE" {
+		d.Notes = []string{"this was the policy: running replicas keep it in force, and one that starts has none and " +
+			"allows everything, unless --require-policy keeps it unready"}
+	}
+	return d, err
 }
 
 // guardPolicy judges a ConfigMap that holds a policy, so that kubectl apply refuses what the processes would refuse
@@ -45,13 +63,21 @@ func guardPolicy(_ *policy.Policy, r *review.Request[review.ConfigMap], effort *
 	case err != nil:
 		d.Refused = refused(err)
 	case len(r.Object.Files) == 0:
-		d.Notes = []string{"this policy is empty: no key of the ConfigMap ends in .yaml or .yml"}
+		d.Refused = emptied("no key of the ConfigMap ends in .yaml or .yml")
+	case loaded.Emptied():
+		d.Refused = emptied("there is no entry in it")
 	case loaded.Counts() == (policy.Counts{}):
-		d.Notes = []string{"this policy is empty: no entry is switched on"}
+		d.Notes = []string{"this policy switches everything off: no entry is switched on"}
 	default:
 		d.Notes = policyNotes(loaded.Warnings())
 	}
 	return nil
+}
+
+// emptied is why a policy without entries is refused.
+func emptied(why string) Refused {
+	return Refused{Mistakes: []string{"this policy is empty, " + why + ": write allowEmpty: true in a document to switch " +
+		"everything off"}}
 }
 
 // refused splits the error of a policy into its mistakes.

@@ -44,6 +44,11 @@ func checkPolicies(paths []string, stdout io.Writer) error {
 			errs = append(errs, err)
 			continue
 		}
+		if p.Emptied() {
+			errs = append(errs, fmt.Errorf("%s: the policy is empty, there is no entry in it: write allowEmpty: true in a "+
+				"document if that is meant", path))
+			continue
+		}
 		line := "ok: " + counted(p.Counts()) + "; hash " + p.Hash()
 		if len(paths) > 1 {
 			line = path + ": " + line

@@ -8,7 +8,7 @@ import (
 )
 
 // policyGuard: the webhook that judges the policy's ConfigMap, and so has to look at Evergate's own namespace, has
-// exactly this shape: creation and update of ConfigMaps, in that namespace alone by kubernetes.io/metadata.name,
+// exactly this shape: creation, update and deletion of ConfigMaps, in that namespace alone by kubernetes.io/metadata.name,
 // narrowed to the policy by an objectSelector or a matchCondition on the name, and failurePolicy Ignore.
 func policyGuard() check {
 	return check{
@@ -37,8 +37,8 @@ func (c *cluster) checkGuard(h *hook, r *reporter) {
 		if resource != "configmaps" {
 			r.error(h.ref, "it matches %s: only configmaps hold a policy", resource)
 		}
-		if matchesMore(operations) {
-			r.error(h.ref, "it matches other operations than CREATE and UPDATE")
+		if slices.Contains(operations, admissionv1.Connect) {
+			r.error(h.ref, "it matches other operations than CREATE, UPDATE and DELETE")
 		}
 	}
 	// A name that no namespace has been given yet stands for all the others.

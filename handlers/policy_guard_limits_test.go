@@ -37,22 +37,24 @@ func TestPolicyGuardLimits(t *testing.T) {
 		return reviewOf("", "configmaps", "UPDATE", object, `{"data":{"a.yaml":"`+comments(n-len(body))+`"}}`)
 	}
 	create := func(object string) string { return reviewOf("", "configmaps", "CREATE", object, "") }
-	small := configMapOf("data", "a.yaml", policyHead)
+	small := configMapOf("data", "a.yaml", policyHead+"allowEmpty: true\n")
+	const empty = "this policy is empty, there is no entry in it: write allowEmpty: true in a document to switch " +
+		"everything off "
 	for _, tt := range []struct {
 		name, body string
 		denial     string // up to the policy's hash; empty: allowed
 	}{
-		{"text at the limit", create(configMapOf("data", "a.yaml", comments(mib/2), "b.yaml", comments(mib/2))), ""},
+		{"text at the limit", create(configMapOf("data", "a.yaml", comments(mib/2), "b.yaml", comments(mib/2))), empty},
 		{"text beyond", create(configMapOf("data", "a.yaml", comments(mib/2), "b.yaml", comments(mib/2+1))),
 			"data[b.yaml]: the policy has more than 1 MiB of text, which is the limit "},
-		{"binary text at the limit", create(binary(mib)), ""},
+		{"binary text at the limit", create(binary(mib)), empty},
 		{"binary text beyond", create(binary(mib + 1)),
 			"binaryData[a.yaml]: the policy has more than 1 MiB of text, which is the limit "},
-		{"text that is escaped", create(configMapOf("data", "a.yaml", strings.Repeat("#\n", mib/2))), ""},
-		{"other keys do not count", create(configMapOf("data", "a.txt", comments(2*mib))), ""},
-		{"files at the limit", create(many(256)), ""},
+		{"text that is escaped", create(configMapOf("data", "a.yaml", strings.Repeat("#\n", mib/2))), empty},
+		{"other keys do not count", create(configMapOf("data", "a.txt", comments(2*mib), "a.yaml", "")), empty},
+		{"files at the limit", create(many(256)), empty},
 		{"files beyond", create(many(257)), "data[256.yaml]: the policy has more than 256 files, which is the limit "},
-		{"a long key", create(configMapOf("data", strings.Repeat("x", 249)+".yml", "")), ""},
+		{"a long key", create(configMapOf("data", strings.Repeat("x", 249)+".yml", "")), empty},
 		{
 			"a longer key", create(configMapOf("data", strings.Repeat("x", 250)+".yml", "")),
 			"data." + strings.Repeat("x", 57) +

@@ -50,6 +50,8 @@ func TestPolicyGuard(t *testing.T) {
 		// The mirror has what is denied under a name that is not.
 		behind = "mirrors:\n- {name: hub, mode: enforce, sources: [docker.io], mirror: m.example/hub}\npods:\n" +
 			"- {name: r, mode: enforce, images: {denied: [docker.io/evil/x]}}\n"
+		noKey = "this policy is empty, no key of the ConfigMap ends in .yaml or .yml: write allowEmpty: true in a document to " +
+			"switch everything off "
 		why = "policy.yaml:3:1: servises: unknown field; did you mean services?"
 	)
 	f := newFixture(t, testPolicy)
@@ -63,11 +65,23 @@ func TestPolicyGuard(t *testing.T) {
 	}{
 		{name: "a policy", object: configMapOf("data", "policy.yaml", good)},
 		{name: "two files", object: configMapOf("data", "a.yaml", good, "b.yml", head)},
+		{
+			name: "entries that are all off", object: configMapOf("data", "a.yaml", strings.Replace(good, "enforce", "off", 1)),
+			warnings: []string{"this policy switches everything off: no entry is switched on"},
+		},
+		{
+			name: "no entry, and that is meant", object: configMapOf("data", "a.yaml", head+"allowEmpty: true\n"),
+			warnings: []string{"this policy switches everything off: no entry is switched on"},
+		},
 		{name: "a mistake", object: configMapOf("data", "policy.yaml", bad), denial: why + " "},
 		{name: "a mistake in a binary key", object: configMapOf("binaryData", "policy.yaml",
 			base64.StdEncoding.EncodeToString([]byte(bad))), denial: why + " "},
 		{name: "an update", operation: "UPDATE", object: configMapOf("data", "policy.yaml", bad), denial: why + " "},
-		{name: "a deletion", operation: "DELETE", object: "null"},
+		{
+			name: "a deletion", operation: "DELETE", object: "null",
+			warnings: []string{"this was the policy: running replicas keep it in force, and one that starts has none and " +
+				"allows everything, unless --require-policy keeps it unready"},
+		},
 		{
 			name:   "mistakes in two files, in their order",
 			object: configMapOf("data", "b.yaml", bad, "a.yaml", "kind: [", "policy.yaml", bad),
@@ -80,16 +94,12 @@ func TestPolicyGuard(t *testing.T) {
 			denial: `b.yaml:3:12: services[0]: the name "a" is taken by a.yaml:3:12: names are unique in the whole policy `,
 		},
 		{
-			name: "other keys are none of ours", object: configMapOf("data", "policy.txt", bad),
-			warnings: []string{"this policy is empty: no key of the ConfigMap ends in .yaml or .yml"},
+			name: "other keys are none of ours", object: configMapOf("data", "policy.txt", bad), denial: noKey,
 		},
-		{
-			name: "no keys", object: configMapOf("data"),
-			warnings: []string{"this policy is empty: no key of the ConfigMap ends in .yaml or .yml"},
-		},
+		{name: "no keys", object: configMapOf("data"), denial: noKey},
 		{
 			name: "no entry", object: configMapOf("data", "policy.yaml", head),
-			warnings: []string{"this policy is empty: no entry is switched on"},
+			denial: "this policy is empty, there is no entry in it: write allowEmpty: true in a document to switch everything off ",
 		},
 		{
 			name: "a policy that does less than it looks like", object: configMapOf("data", "policy.yaml", head+behind),

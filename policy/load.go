@@ -34,6 +34,8 @@ func IsFile(name string) bool {
 type document struct {
 	APIVersion string `yaml:"apiVersion,required"`
 	Kind       string `yaml:"kind,required"`
+	// AllowEmpty: the policy may hold no entry, which switches all of it off.
+	AllowEmpty bool `yaml:"allowEmpty"`
 	blocks
 }
 
@@ -99,6 +101,7 @@ func (d *document) merge(dec *strict.Decoder, f File) {
 		if !dec.Decode(doc, &part) {
 			continue
 		}
+		d.AllowEmpty = d.AllowEmpty || part.AllowEmpty
 		d.append(&part.blocks)
 	}
 }
@@ -106,7 +109,8 @@ func (d *document) merge(dec *strict.Decoder, f File) {
 // compile checks entries against each other and compiles them.
 func (d *document) compile(e *comparisons, errs *strict.Collector) *Policy {
 	d.uniqueNames(errs)
-	p := &Policy{}
+	p := &Policy{allowEmpty: d.AllowEmpty}
+	d.headers(func(*header) { p.entries++ })
 	d.blocks.compile(p, e, errs)
 	if errs.Len() == 0 {
 		p.warnings = p.mirrors.warnDenied(d.Pods)

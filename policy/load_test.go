@@ -82,6 +82,19 @@ func TestHash(t *testing.T) {
 	}
 }
 
+// A policy is emptied when no document has an entry, be it one that is off, or says that this is meant.
+func TestEmptied(t *testing.T) {
+	for text, want := range map[string]int{
+		"allowEmpty: true\n": 0,
+		"services: [{name: a, mode: off, types: {denied: [NodePort]}}]\n": 1,
+	} {
+		p, err := Load(policyFile("a", text), policyFile("b", ""))
+		if err != nil || p.Emptied() || p.Entries() != want || p.Counts() != (Counts{}) {
+			t.Errorf("%s: %v, %+v", text, err, p)
+		}
+	}
+}
+
 // Files without content are the empty policy.
 func TestLoadEmpty(t *testing.T) {
 	for name, files := range map[string][]File{
@@ -96,8 +109,8 @@ func TestLoadEmpty(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if p.Counts() != (Counts{}) {
-				t.Errorf("%+v", p.Counts())
+			if p.Counts() != (Counts{}) || !p.Emptied() {
+				t.Errorf("%+v, emptied: %t", p.Counts(), p.Emptied())
 			}
 			if fs := must(p.JudgeService(Attributes{Operation: Create}, &Service{Type: "NodePort"}, nil, nil)); len(fs) != 0 {
 				t.Errorf("an empty policy denies nothing, but %v", fs)

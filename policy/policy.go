@@ -66,10 +66,20 @@ type Policy struct {
 	denying  [][]eachImage // for each rule of pods, its checks that deny
 	denies   bool          // at least one rule of pods has such a check
 	warnings []string
+
+	entries    int // with those that are off
+	allowEmpty bool
 }
 
 // Hash returns 12 hexadecimal digits that identify the text of the policy. They are the same on every replica.
 func (p *Policy) Hash() string { return p.hash }
+
+// Entries returns how many entries the files hold, with those that are off.
+func (p *Policy) Entries() int { return p.entries }
+
+// Emptied reports whether the policy holds no entry and does not say allowEmpty: true. A policy becomes so by accident: a
+// file is truncated, a key loses its .yaml. What is in force then ought not to end.
+func (p *Policy) Emptied() bool { return p.entries == 0 && !p.allowEmpty }
 
 // Warnings returns warnings about valid entries that do less than they seem to, one a line, with file, line and column.
 func (p *Policy) Warnings() []string { return p.warnings }

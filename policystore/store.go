@@ -1,12 +1,13 @@
 // Package policystore holds the policy in force. It loads the policy from a file or from a directory, such as a mounted
 // ConfigMap, follows the changes of the files, and keeps the last good policy when they become bad.
 //
-// What stands at the path decides, at start and later alike, so that a replica that has just started and one that runs
-// for weeks agree:
+// What stands at the path decides:
 //
 //   - a policy: it is in force;
-//   - nothing, or no *.yaml or *.yml file, or files without entries: the empty policy is in force, which allows every
-//     object and rewrites no image. So looks a ConfigMap that is optional, or was deleted. A warning is logged;
+//   - nothing, or no *.yaml or *.yml file, or files without entries: a start has the empty policy, which allows every
+//     object and rewrites no image, and logs a warning; a running process goes on with the last policy that had entries.
+//     So looks a ConfigMap that is optional, was deleted, or was emptied by accident. A document that says
+//     allowEmpty: true is a policy in any case;
 //   - files that are not a valid policy: a start fails, a running process goes on with the last good policy;
 //   - files that cannot be read (permission, a failing disk): the same.
 package policystore
@@ -113,8 +114,14 @@ func (s *Store) build(files []reload.File) (*snapshot, error) {
 	if l.policy, err = policy.Load(sources...); err != nil {
 		return nil, &InvalidError{s.path, err}
 	}
+	if was := s.value.Current(); l.policy.Emptied() && was != nil && was.policy.Entries() > 0 {
+		return nil, &InvalidError{s.path, errors.New(l.empty(s.path) + errEmptied)}
+	}
 	return l, nil
 }
+
+// errEmptied is what is said, after the reason, of a policy that has lost all of its entries.
+const errEmptied = ", and the policy in force has some: write allowEmpty: true in a document to switch everything off"
 
 // loaded records, logs and counts a policy that is in force from now on.
 func (s *Store) loaded(was, is *snapshot) {
@@ -165,8 +172,10 @@ func (l *snapshot) empty(path string) string {
 		return "no policy is configured"
 	case len(l.files) == 0:
 		return "there is no policy file at " + path
-	default:
+	case l.policy.Entries() > 0:
 		return "no entry is switched on in " + strings.Join(l.files, ", ")
+	default:
+		return "there is no entry in " + strings.Join(l.files, ", ")
 	}
 }
 

@@ -120,7 +120,7 @@ func TestOpen(t *testing.T) {
 		},
 		"no entry": {
 			path: "off", hash: hash(t, file("policy.yaml", "# nothing yet\n")),
-			log: empty + `hash=HASH reason="no entry is switched on in policy.yaml" files=[policy.yaml]` + none,
+			log: empty + `hash=HASH reason="there is no entry in policy.yaml" files=[policy.yaml]` + none,
 		},
 		"what does less than it looks like": {
 			path: "behind", hash: hash(t, file("policy.yaml", behind)),
@@ -228,13 +228,18 @@ func seen() {
 	synctest.Wait()
 }
 
+// head begins every policy file.
+const head = "apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n"
+
 // One ConfigMap through its life, as kubelet shows it.
 func TestRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		volume := atomicdir.New(t)
 		path := volume.Path()
 		one, two := text("one"), text("two")
-		hash1, hash2, hash0 := hash(t, file("keys.yaml", one)), hash(t, file("keys.yaml", two)), hash(t)
+		hash1, hash2 := hash(t, file("keys.yaml", one)), hash(t, file("keys.yaml", two))
+		meant := head + "allowEmpty: true\n"
+		hash0 := hash(t, file("keys.yaml", meant))
 
 		volume.Write(map[string]string{"keys.yaml": one})
 		log, lines := logtest.New()
@@ -297,16 +302,36 @@ func TestRun(t *testing.T) {
 		want.Since = soon(changed, s.Status().Since)
 		expect(`level=INFO msg="policy changed" path=PATH hash=` + hash2 + ` was=` + hash1 + one0)
 
-		// The ConfigMap is deleted: an optional one shows as an empty volume.
+		// The ConfigMap is deleted, and an optional one shows as an empty volume; or it is emptied.
+		const still = "write allowEmpty: true in a document to switch everything off"
+		for reason, files := range map[string]map[string]string{
+			"there is no policy file at " + path: nil,
+			"there is no entry in keys.yaml":     {"keys.yaml": head},
+		} {
+			changed = time.Now()
+			volume.Write(files)
+			seen()
+			sentence := reason + ", and the policy in force has some: " +
+				"write allowEmpty: true in a document to switch everything off"
+			want.Stale = true
+			want.Failures++
+			want.Refused = &Refusal{
+				At:    soon(changed, s.Status().Refused.At),
+				Error: "the policy at " + path + " is not valid:\n" + sentence,
+			}
+			expect(`level=ERROR msg="policy refused: the last good one stays in force" path=PATH hash=`+hash2+` errors=1`,
+				`level=ERROR msg="policy error" path=PATH error="`+strings.ReplaceAll(sentence, path, "PATH")+`"`)
+		}
+
+		// It is meant.
 		changed = time.Now()
-		volume.Write(nil)
+		volume.Write(map[string]string{"keys.yaml": meant})
 		seen()
-		want.Hash, want.Files, want.Counts, want.Reloads = hash0, []string{}, policy.Counts{}, 2
+		want.Hash, want.Counts, want.Reloads, want.Stale = hash0, policy.Counts{}, 2, false
 		want.Since = soon(changed, s.Status().Since)
 		expect(`level=WARN msg="policy changed: it is empty, every object is allowed and no image is rewritten" path=PATH ` +
-			`hash=` +
-			hash0 + ` was=` + hash2 + ` reason="there is no policy file at PATH" files=[] mirrors=0 pods=0 ingresses=0 ` +
-			`services=0`)
+			`hash=` + hash0 + ` was=` + hash2 + ` reason="there is no entry in keys.yaml" files=[keys.yaml] mirrors=0 ` +
+			`pods=0 ingresses=0 services=0`)
 
 		services := "{0 0 0 1}"
 		if diff := cmp.Diff([]string{
@@ -314,7 +339,7 @@ func TestRun(t *testing.T) {
 		}, m.loaded); diff != "" {
 			t.Errorf("observer: %s", diff)
 		}
-		if m.refused != 1 {
+		if m.refused != 3 {
 			t.Errorf("observer: refused %d times", m.refused)
 		}
 	})
@@ -385,7 +410,6 @@ func TestManyErrors(t *testing.T) {
 
 // A policy that exceeds a limit is refused as any other that is wrong: the last good one stays.
 func TestBeyondTheLimitsKeepsTheLastGoodPolicy(t *testing.T) {
-	const head = "apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n"
 	comment := func(n int) string { return strings.Repeat("#", n) }
 	for name, test := range map[string]struct {
 		files map[string]string
@@ -414,10 +438,9 @@ func TestBeyondTheLimitsKeepsTheLastGoodPolicy(t *testing.T) {
 				`error="PATH/c.yaml and the files before it hold more than 8 MiB, which is the limit for all of them together"`},
 		},
 		"at the limit": {
-			map[string]string{"a.yaml": comment(4 << 20), "b.yaml": comment(4 << 20)},
-			[]string{`level=WARN msg="policy changed: it is empty, every object is allowed and no image is rewritten" ` +
-				`path=PATH hash=HASH was=HASH reason="no entry is switched on in a.yaml, b.yaml" files="[a.yaml b.yaml]" ` +
-				`mirrors=0 pods=0 ingresses=0 services=0`},
+			map[string]string{"a.yaml": comment(4 << 20), "b.yaml": text("b") + comment(4<<20-len(text("b")))},
+			[]string{`level=INFO msg="policy changed" path=PATH hash=HASH was=HASH files="[a.yaml b.yaml]" mirrors=0 pods=0 ` +
+				`ingresses=0 services=1`},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -154,7 +154,14 @@ func otherRequests() []request {
 			[]string{policy}},
 		{"the deletion of the policy", func(ctx context.Context, api kubernetes.Interface) error {
 			return api.CoreV1().ConfigMaps("evergate-system").Delete(ctx, "evergate-policy", metav1.DeleteOptions{})
-		}, nil},
+		}, []string{policy}},
+		{"the policy under a name with kustomize's hash",
+			createConfigMap("evergate-system", "evergate-policy-9t8g2kf5bh", create), []string{policy}},
+		{"a ConfigMap whose name only begins so",
+			createConfigMap("evergate-system", "evergate-policy-of-others", create), nil},
+		{"the deletion of all ConfigMaps, as with a namespace", func(ctx context.Context, api kubernetes.Interface) error {
+			return api.CoreV1().ConfigMaps("evergate-system").DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{})
+		}, []string{policy}},
 		{"a Secret", func(ctx context.Context, api kubernetes.Interface) error {
 			_, err := api.CoreV1().Secrets("team").Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "s"}}, create)
 			return err
