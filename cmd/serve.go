@@ -22,6 +22,7 @@ type serveFlags struct {
 	devCA string
 
 	policy         string
+	requirePolicy  bool
 	reloadInterval time.Duration
 
 	listen, opsListen string
@@ -89,6 +90,8 @@ func (f *serveFlags) define(flags *pflag.FlagSet) {
 
 	flags.StringVarP(&f.policy, "policy", "p", "",
 		"`file` or directory of the policy, such as a mounted ConfigMap; absent or empty: everything is allowed")
+	flags.BoolVar(&f.requirePolicy, "require-policy", false, "not ready without a policy: files that hold an entry, or "+
+		"say allowEmpty")
 	flags.DurationVar(&f.reloadInterval, "reload-interval", reload.DefaultInterval,
 		"how often the files of policy and certificates are looked at")
 

@@ -294,6 +294,29 @@ func TestServeWaitsForItsCertificate(t *testing.T) {
 	s.await(t, s.stderr, `"to":"listening"`)
 }
 
+// A replica that must have a policy is not ready without one, and is when it comes.
+func TestServeRequiresPolicy(t *testing.T) {
+	dir := t.TempDir()
+	cert, key := certificate(t)
+	write(t, filepath.Join(dir, "tls.crt"), cert)
+	write(t, filepath.Join(dir, "tls.key"), key)
+	policy := filepath.Join(dir, "policy.yaml")
+	s := startServe(t, nil, "--tls-cert", filepath.Join(dir, "tls.crt"), "--tls-key", filepath.Join(dir, "tls.key"),
+		"--policy", policy, "--require-policy", "--reload-interval", "10ms")
+	ops := "http://" + s.await(t, s.stderr, `"msg":"ops port bound","address":"([^"]+)"`)
+	s.await(t, s.stderr, `"to":"ready"`)
+	status, text := call(t, http.DefaultClient, ops+"/readyz", nil)
+	if want := "there is no policy at " + policy + ", and --require-policy wants one\n"; status != 503 || text != want {
+		t.Errorf("/readyz: %d %q, want %q", status, text, want)
+	}
+	write(t, policy, examples.DevPolicy())
+	s.await(t, s.stderr, `"msg":"policy changed"`)
+	if status, text := call(t, http.DefaultClient, ops+"/readyz", nil); status != 200 {
+		t.Errorf("/readyz with a policy: %d %q", status, text)
+	}
+	s.stop()
+}
+
 func TestServeFailsToStart(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -175,12 +175,19 @@ func (s *server) handlers() handlers.Config {
 	return config
 }
 
-// ready is readiness as a whole: the process accepts reviews, and clients will trust its certificate.
+// ready is readiness as a whole: the process accepts reviews, clients will trust its certificate, and it has a policy if it
+// must have one.
 func (s *server) ready() error {
 	if err := s.process.Ready(); err != nil {
 		return err
 	}
-	return s.source.Err()
+	if err := s.source.Err(); err != nil {
+		return err
+	}
+	if s.flags.requirePolicy && s.policies.Current().Emptied() {
+		return fmt.Errorf("there is no policy at %s, and --require-policy wants one", s.flags.policy)
+	}
+	return nil
 }
 
 // open waits for the certificates, follows the files from then on, and binds the serving port.
