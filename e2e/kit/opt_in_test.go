@@ -25,6 +25,8 @@ const optIn = optin.Label
 func TestOptInGuard(t *testing.T) {
 	t.Parallel()
 	c := start(t)
+	c.createNamespace(t, "old", map[string]string{optIn: "enabeld"})
+	c.kubectl(t, "", "label", "namespace", "kube-system", optIn+"=enabled")
 	c.kubectl(t, "", "apply", "-k", filepath.Join(root, "kustomize/overlays/fail-closed"))
 	c.createUsers(t)
 	team := c.createNamespace(t, "team", map[string]string{optIn: "enabled"})
@@ -54,7 +56,7 @@ func TestOptInGuard(t *testing.T) {
 		api := c.as(t, user.name, user.groups...)
 		ns := map[string]*corev1.Namespace{"team": team, "plain": plain}[user.namespace]
 		for _, r := range optin.Routes() {
-			for _, value := range []string{"enabled", "disabled", "", "removed"} {
+			for _, value := range []string{"enabled", "disabled", "removed"} {
 				t.Run(user.name+"/"+user.namespace+"/"+r.Name+"/"+value, func(t *testing.T) {
 					c.restore(t, ns)
 					changed := c.get(t, ns.Name)
@@ -89,6 +91,7 @@ func TestOptInGuard(t *testing.T) {
 		c.restore(t, plain)
 		testSentences(t, tenant)
 	})
+	t.Run("typos", func(t *testing.T) { testTypos(t, c) })
 	t.Run("everything else passes", func(t *testing.T) { testOtherWrites(t, c, tenant) })
 	t.Run("creation", func(t *testing.T) { testCreation(t, c) })
 	t.Run("deletion", func(t *testing.T) {
@@ -145,6 +148,46 @@ func testSentences(t *testing.T, tenant kubernetes.Interface) {
 		if err == nil || err.Error() != want {
 			t.Errorf("got  %v\nwant %s", err, want)
 		}
+	}
+}
+
+// testTypos: a value that no selector knows is refused where it is written, and hinders nothing where it stands already.
+func testTypos(t *testing.T, c *cluster) {
+	admin := c.as(t, "someone", "system:masters")
+	set := func(namespace, value string) error {
+		_, err := admin.CoreV1().Namespaces().Patch(t.Context(), namespace, types.MergePatchType,
+			[]byte(`{"metadata": {"labels": {"`+optIn+`": `+value+`}}}`), metav1.PatchOptions{})
+		return err
+	}
+	for _, value := range []string{"enabeld", "true", "Enabled", ""} {
+		want := `denied request: the label evergate.dev/admission of the namespace plain would be "` + value +
+			`", which no webhook knows: write enabled or disabled`
+		if err := set("plain", `"`+value+`"`); err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%q: got %v, want …%s", value, err, want)
+		}
+	}
+	const exempt = "denied request: kube-system is exempt whatever its labels, so that the control plane never waits for " +
+		"Evergate: leave the label evergate.dev/admission out"
+	for _, value := range []string{"enabled", "disabled"} {
+		if err := set("kube-system", `"`+value+`"`); err == nil || !strings.HasSuffix(err.Error(), exempt) {
+			t.Errorf("kube-system %s: got %v, want …%s", value, err, exempt)
+		}
+	}
+	for namespace, value := range map[string]string{"old": "enabeld", "kube-system": "enabled"} {
+		ns := c.get(t, namespace)
+		if ns.Labels[optIn] != value {
+			t.Fatalf("%s has the label %q", namespace, ns.Labels[optIn])
+		}
+		ns.Annotations = map[string]string{"note": "changed"}
+		if _, err := admin.CoreV1().Namespaces().Update(t.Context(), ns, metav1.UpdateOptions{}); err != nil {
+			t.Errorf("an update of %s with a value from before: %v", namespace, err)
+		}
+		if err := set(namespace, "null"); err != nil {
+			t.Errorf("removing the label of %s: %v", namespace, err)
+		}
+	}
+	if err := set("old", `"enabled"`); err != nil {
+		t.Error(err)
 	}
 }
 
