@@ -8,7 +8,6 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 
 	"github.com/evergate/evergate/admission"
-	"github.com/evergate/evergate/review"
 )
 
 // The paths of webhooks about which a check says more than that they are served.
@@ -153,17 +152,12 @@ func unlessConditions(h *hook) string {
 func judged() []string {
 	var all []string
 	for _, k := range admission.Kinds() {
-		all = append(all, groupResource(k.Resource, ""))
+		all = append(all, k.Resource.Unversioned(""))
 		for _, subresource := range k.Subresources {
-			all = append(all, groupResource(k.Resource, "/"+subresource))
+			all = append(all, k.Resource.Unversioned(subresource))
 		}
 	}
 	return all
-}
-
-// groupResource writes a resource as kubectl does, without its version: ingresses/status.networking.k8s.io.
-func groupResource(r review.Resource, subresource string) string {
-	return strings.TrimSuffix(r.Name+subresource+"."+r.Group, ".")
 }
 
 // matchesMore reports whether operations are named that are never judged.
