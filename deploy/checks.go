@@ -57,6 +57,7 @@ func checks() []check {
 		accountToken(),
 		optInGuard(),
 		// The policy.
+		policyMissing(),
 		policyInvalid(),
 		secondChance(),
 		mirrorNamespace(),

@@ -1,15 +1,20 @@
 package deploy
 
-import "github.com/evergate/evergate/policy"
+import (
+	corev1 "k8s.io/api/core/v1"
 
-// policy returns the policy that the Pods are given; ok is false when the input does not have it, or it is no policy.
+	"github.com/evergate/evergate/policy"
+)
+
+// policy returns the policy that the Pods are given; ok is false when the input does not have it, when it is no policy, and
+// when it has no entry, which the check policy-missing says once.
 func (c *cluster) policy() (p *policy.Policy, ok bool) {
 	files := c.policyFiles()
 	if len(files) == 0 {
 		return nil, false
 	}
 	p, err := policy.Load(files...)
-	return p, err == nil
+	return p, err == nil && !p.Emptied()
 }
 
 // policyFiles returns the keys of the ConfigMaps that --policy lies in.
@@ -18,12 +23,19 @@ func (c *cluster) policyFiles() []policy.File {
 	for _, s := range c.servers {
 		for _, name := range s.policyConfigMaps() {
 			if cm := find(c.configMaps, s.Namespace, name); cm != nil {
-				for key, data := range cm.Data {
-					if policy.IsFile(key) {
-						files = append(files, policy.File{Name: key, Data: []byte(data)})
-					}
-				}
+				files = append(files, filesOf(cm)...)
 			}
+		}
+	}
+	return files
+}
+
+// filesOf returns the keys of a ConfigMap that are policy files.
+func filesOf(cm *corev1.ConfigMap) []policy.File {
+	var files []policy.File
+	for key, data := range cm.Data {
+		if policy.IsFile(key) {
+			files = append(files, policy.File{Name: key, Data: []byte(data)})
 		}
 	}
 	return files

@@ -24,7 +24,7 @@ warning  b  Service y (f.yaml:3)
 info     a  Namespace x
          found
 
-2 objects, 54 checks: 1 error, 1 warning, 1 info
+2 objects, 55 checks: 1 error, 1 warning, 1 info
 `
 	if diff := cmp.Diff(want, r.Text()); diff != "" {
 		t.Error(diff)
