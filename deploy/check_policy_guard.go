@@ -45,9 +45,35 @@ func (c *cluster) checkGuard(h *hook, r *reporter) {
 	if canSelect(h.NamespaceSelector, "any-other") || !canSelect(h.NamespaceSelector, c.namespace) {
 		r.error(h.ref, "its namespaceSelector does not select %s alone by kubernetes.io/metadata.name", c.namespace)
 	}
-	if anything(h.ObjectSelector) && !slices.ContainsFunc(h.MatchConditions, asksName) {
+	byName := slices.IndexFunc(h.MatchConditions, asksName)
+	switch {
+	case byName >= 0:
+		c.checkGuardedName(h, h.MatchConditions[byName].Expression, r)
+	case anything(h.ObjectSelector):
 		r.error(h.ref,
 			"it looks at every ConfigMap of the namespace: it has no objectSelector, and no matchCondition on the name")
+	}
+}
+
+// checkGuardedName reports ConfigMaps of a policy that are not among the names in the expression, with kustomize's hash
+// behind them or without.
+func (c *cluster) checkGuardedName(h *hook, expression string, r *reporter) {
+	var names []string
+	for i, part := range slices.Collect(strings.SplitSeq(expression, `"`)) {
+		if i%2 == 1 {
+			names = append(names, part)
+		}
+	}
+	for _, s := range c.servers {
+		for _, mounted := range s.policyConfigMaps() {
+			guarded := slices.ContainsFunc(names, func(name string) bool {
+				hash, ok := strings.CutPrefix(mounted, name)
+				return ok && name != "" && (hash == "" || len(hash) == len("-9t8g2kf5bh") && hash[0] == '-')
+			})
+			if !guarded {
+				r.warning(h.ref, "it looks at no ConfigMap called %s, which %s mounts as its policy", mounted, s.Name)
+			}
+		}
 	}
 }
 

@@ -120,6 +120,36 @@ transformers: [../../kustomize/wiring]`)))
 	}
 }
 
+// TestPolicyName mounts another ConfigMap: the webhook that guards the policy looks at that one.
+func TestPolicyName(t *testing.T) {
+	k := read(t)
+	const rename = `
+resources: [../../kustomize/overlays/fail-closed]
+patches:
+- target: {kind: Deployment, name: evergate}
+  patch: |-
+    - {op: replace, path: /spec/template/spec/volumes/1/configMap/name, value: our-policy}
+transformers: [../../kustomize/wiring]`
+	out := string(k.render(t, k.add(t, rename)))
+	if want := `metadata.name.matches("^" + "our-policy" + "(-[a-z0-9]{10})?$")`; !strings.Contains(
+		strings.Join(strings.Fields(out), " "), want) {
+		t.Errorf("no webhook has the condition %s", want)
+	}
+}
+
+// TestRequirePolicy: the component adds the flag, to whichever overlay.
+func TestRequirePolicy(t *testing.T) {
+	eachOverlay(t, func(t *testing.T, k *Kit, dir string) {
+		out := string(k.render(t, k.add(t, `
+resources: [../../`+dir+`]
+components: [../../kustomize/components/require-policy]
+transformers: [../../kustomize/wiring]`)))
+		if n := strings.Count(out, "- --require-policy\n"); n != 1 {
+			t.Errorf("the flag stands there %d times", n)
+		}
+	})
+}
+
 // TestSettings changes each setting in the one place, and sees it where it is used and nowhere else.
 func TestSettings(t *testing.T) {
 	for _, test := range []struct {
