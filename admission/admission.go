@@ -20,49 +20,40 @@ import (
 	"github.com/evergate/evergate/review"
 )
 
-// Review is a review that was decoded.
-type Review interface {
-	// Decide decides it by p. The error is a *review.ContentError: the object cannot be judged because of its content,
-	// which may ask for more than the effort allows.
-	Decide(p *policy.Policy, e *policy.Effort) (*Decision, error)
-}
+// Stage is called with the name of each step of a review as the step begins.
+type Stage func(name string)
 
 // decide adds to a decision what a policy decides about the object of a request. An error means that the object cannot
 // be judged.
 type decide[T any] func(p *policy.Policy, r *review.Request[T], e *policy.Effort, d *Decision) error
 
-// decoded is the Review of an object of type T.
-type decoded[T any] struct {
-	*review.Request[T]
-	decide decide[T]
-}
-
-// Decide implements Review. Operations without a new object are allowed: what is deleted or connected to was judged
-// when it was created.
-func (r *decoded[T]) Decide(p *policy.Policy, e *policy.Effort) (*Decision, error) {
-	d := &Decision{UID: r.UID, Attributes: r.Attributes, DryRun: r.DryRun, Policy: p.Hash()}
-	if r.Object == nil || !judged(r.Operation) {
+// judgeBy returns what decodes a review and decides it. Operations without a new object are allowed: what is deleted or
+// connected to was judged when it was created.
+func (k kind[T]) judgeBy(decide decide[T]) Judge {
+	return func(p *policy.Policy, body []byte, e *policy.Effort, stage Stage) (*Decision, error) {
+		stage("decode")
+		r, err := k.objects.Decode(body)
+		if err != nil {
+			return nil, err
+		}
+		stage("decide")
+		d := &Decision{UID: r.UID, Attributes: r.Attributes, DryRun: r.DryRun, Policy: p.Hash()}
+		if r.Object != nil && judged(r.Operation) {
+			if err := decide(p, r, e, d); err != nil {
+				return nil, &review.ContentError{UID: r.UID, Msg: err.Error()}
+			}
+		}
 		return d, nil
 	}
-	if err := r.decide(p, r.Request, e, d); err != nil {
-		return nil, &review.ContentError{UID: r.UID, Msg: err.Error()}
-	}
-	return d, nil
 }
 
 // judged reports whether a policy applies to an operation.
 func judged(o policy.Operation) bool { return o == policy.Create || o == policy.Update }
 
-// Decide decodes the review in body and decides it by p. What the decision keeps of body is a copy. It calls stage with
-// the name of each step as the step begins. The error is a *review.Error, for what the client did wrong.
-func (w *Webhook) Decide(p *policy.Policy, body []byte, e *policy.Effort, stage func(name string)) (*Decision, error) {
-	stage("decode")
-	r, err := w.Decode(body)
-	var d *Decision
-	if err == nil {
-		stage("decide")
-		d, err = r.Decide(p, e)
-	}
+// Decide decodes the review in body and decides it by p. What the decision keeps of body is a copy. The error is a
+// *review.Error, for what the client did wrong.
+func (w *Webhook) Decide(p *policy.Policy, body []byte, e *policy.Effort, stage Stage) (*Decision, error) {
+	d, err := w.Judge(p, body, e, stage)
 	if content, ok := errors.AsType[*review.ContentError](err); ok {
 		return w.Unjudged(p, content.UID, content.Msg, !content.Oversized && review.Unchanged(body)), nil
 	}

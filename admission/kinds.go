@@ -65,12 +65,14 @@ type Webhook struct {
 	// SelfProbe is a field of an object, as JSON, that makes the right answer of the self-probe's policy a patch where
 	// the webhook mutates, and otherwise a denial.
 	SelfProbe string
-	// Decode reads the review in a body, which must not change until the review is decided. Its error is a *review.Error,
-	// for what the client did wrong, or a *review.ContentError.
-	Decode func(body []byte) (Review, error)
+	Judge     Judge
 	// Strictest returns the strictest mode among the entries of a policy that concern the webhook.
 	Strictest func(policy.Modes) policy.Mode
 }
+
+// Judge decodes the review in a body, and decides it by a policy. Its error is a *review.Error, for what the client did
+// wrong, or a *review.ContentError, for what the object contains, which may ask for more than the effort allows.
+type Judge func(p *policy.Policy, body []byte, e *policy.Effort, stage Stage) (*Decision, error)
 
 // Webhooks returns the table of paths. The second chance to rewrite a Pod, and the status of Services, which always
 // fails open, differ from the paths above them in how the API server is told to call them, and in nothing else.
@@ -99,13 +101,7 @@ func (k kind[T]) validating(path string) Webhook { return k.webhook(path, k.vali
 func (k kind[T]) webhook(path string, decide decide[T]) Webhook {
 	return Webhook{
 		Path: path, Kind: k.name, Resource: k.objects.Resource, SelfProbe: k.selfProbe, Strictest: k.strictest,
-		Decode: func(body []byte) (Review, error) {
-			r, err := k.objects.Decode(body)
-			if err != nil {
-				return nil, err
-			}
-			return &decoded[T]{r, decide}, nil
-		},
+		Judge: k.judgeBy(decide),
 	}
 }
 

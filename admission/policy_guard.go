@@ -27,25 +27,20 @@ func policyGuard(path string) Webhook {
 	}
 	w := guard.webhook(path, guardPolicy)
 	w.Guards = true
-	decode := w.Decode
-	w.Decode = func(body []byte) (Review, error) {
-		r, err := decode(body)
-		return guarded{r}, err
-	}
+	w.Judge = warnOfDeletion(w.Judge)
 	return w
 }
 
-// guarded is the review of a policy.
-type guarded struct{ Review }
-
-// Decide implements Review. The deletion of a policy is warned of and never denied: a namespace must be deletable.
-func (g guarded) Decide(p *policy.Policy, e *policy.Effort) (*Decision, error) {
-	d, err := g.Review.Decide(p, e)
-	if err == nil && d.Operation == "DELETE" {
-		d.Notes = []string{"this was the policy: running replicas keep it in force, and one that starts has none and " +
-			"allows everything, unless --require-policy keeps it unready"}
+// warnOfDeletion adds a warning where a policy is deleted. That is never denied: a namespace must be deletable.
+func warnOfDeletion(judge Judge) Judge {
+	return func(p *policy.Policy, body []byte, e *policy.Effort, stage Stage) (*Decision, error) {
+		d, err := judge(p, body, e, stage)
+		if err == nil && d.Operation == "DELETE" {
+			d.Notes = []string{"this was the policy: running replicas keep it in force, and one that starts has none and " +
+				"allows everything, unless --require-policy keeps it unready"}
+		}
+		return d, err
 	}
-	return d, err
 }
 
 // guardPolicy judges a ConfigMap that holds a policy, so that kubectl apply refuses what the processes would refuse

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/evergate/evergate/policy"
 	"github.com/evergate/evergate/review"
@@ -317,6 +318,15 @@ func TestCappedTextKeepsItsOrder(t *testing.T) {
 	}
 	if got, want := l.String(), "first, and 2 more"; got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// The API server puts the webhook's name and a slash before a key, and takes only qualified names.
+func TestAuditKeys(t *testing.T) {
+	for _, key := range []string{auditPolicy, auditFindings, auditImages, auditUnjudged} {
+		if errs := validation.IsQualifiedName("pods.validate.evergate.dev/" + key); errs != nil {
+			t.Errorf("%s: %v", key, errs)
+		}
 	}
 }
 

@@ -77,8 +77,8 @@ func isJSON(contentType string) bool {
 // client reserves little by announcing much. A body of which limit.MaxBuffer has arrived reserves all that was
 // announced. Bodies that wait for memory hold little of it, so that there is always one that has all it needs and ends.
 func (e *endpoint) readBody(ctx context.Context, r *http.Request, queue time.Time,
-	memory *limit.Reservation) (body []byte, err error) {
-	waits := func() func() { return telemetry.Waiting(ctx, "memory") }
+	memory *limit.Reservation, span *telemetry.ReviewSpan) (body []byte, err error) {
+	waits := func() func() { return span.Waiting("memory") }
 	defer func() {
 		if arrived := memory.Arrived(); arrived != nil {
 			body, err = nil, shed(arrived, bodyBytes)

@@ -103,9 +103,11 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
 	span := e.spans.Review(r)
 	connection := http.NewResponseController(w) // its errors are those of writers of tests
-	d, err := e.review(connection, r, start, span)
+	within := deadlinesOf(r, start)
+	d, err := e.review(connection, r, within, span)
 	took := time.Since(start)
-	e.count(d.Decision, err, took, span.TraceID())
+	outcome := outcomeOf(d.Decision, err)
+	e.count(d.Decision, err, outcome, took, span.TraceID())
 	span.Stage("write")
 	if err != nil {
 		writeError(w, err)
@@ -117,20 +119,23 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		e.buffers.Put(d.encoded)
 	}
-	e.trace(span, r, d, err, took)
-	e.tell(r, d.Decision, err, span)
+	e.trace(span, d, err, outcome, within.timeout, took)
+	if err != nil {
+		e.logError(r, err, span)
+	} else {
+		e.logDecision(r, d.Decision, outcome, span)
+	}
 }
 
 // review takes one review through limits, body and decision. It releases slot and memory before the answer is written,
 // since a client that reads slowly needs neither.
 func (e *endpoint) review(
-	connection *http.ResponseController, r *http.Request, start time.Time, span *telemetry.ReviewSpan,
+	connection *http.ResponseController, r *http.Request, d deadlines, span *telemetry.ReviewSpan,
 ) (decision, error) {
 	if err := checkHeader(r); err != nil {
 		return decision{}, err
 	}
-	d := deadlinesOf(r, start)
-	ctx, cancel := context.WithDeadline(span.Context(r.Context()), d.answer)
+	ctx, cancel := context.WithDeadline(r.Context(), d.answer)
 	defer cancel()
 	_ = connection.SetReadDeadline(d.answer) // a context does not end the reading of a body
 
@@ -140,7 +145,7 @@ func (e *endpoint) review(
 	}
 	memory := e.capacity.memory.Reserve(func() { _ = connection.SetReadDeadline(time.Now()) })
 	defer memory.Release()
-	body, err := e.readBody(ctx, r, d.queue, memory)
+	body, err := e.readBody(ctx, r, d.queue, memory, span)
 	if err != nil {
 		return decision{}, err
 	}
@@ -158,7 +163,7 @@ func (e *endpoint) review(
 	}()
 	e.metrics.ReviewsInFlight().Inc()
 	defer e.metrics.ReviewsInFlight().Dec()
-	within := d.judging()
+	within := min(maxJudging, d.timeout/2)
 	if e.Guards {
 		within = min(admission.GuardWithin, d.timeout*2/3)
 	}

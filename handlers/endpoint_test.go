@@ -44,19 +44,16 @@ func (j fakeJudge) judge(*policy.Policy, *policy.Effort) (*admission.Decision, e
 	return &admission.Decision{UID: "1"}, nil
 }
 
-// decideFunc is a review that is decided by a function.
+// decideFunc decides a review, whatever is in it.
 type decideFunc func(*policy.Policy, *policy.Effort) (*admission.Decision, error)
-
-// Decide implements admission.Review.
-func (f decideFunc) Decide(p *policy.Policy, e *policy.Effort) (*admission.Decision, error) {
-	return f(p, e)
-}
 
 // fakeWebhook returns a webhook whose reviews are decided by a function, whatever is in them.
 func fakeWebhook(path string, decide decideFunc, strictest policy.Mode) admission.Webhook {
 	return admission.Webhook{
-		Path:      path,
-		Decode:    func([]byte) (admission.Review, error) { return decide, nil },
+		Path: path,
+		Judge: func(p *policy.Policy, _ []byte, e *policy.Effort, _ admission.Stage) (*admission.Decision, error) {
+			return decide(p, e)
+		},
 		Strictest: func(policy.Modes) policy.Mode { return strictest },
 	}
 }
@@ -413,7 +410,7 @@ func TestBodyIsPaidForAsItArrives(t *testing.T) {
 		r := &http.Request{Body: reader, ContentLength: length}
 		read := make(chan []byte, 1)
 		go func() {
-			body, err := e.readBody(t.Context(), r, time.Now().Add(time.Minute), held)
+			body, err := e.readBody(t.Context(), r, time.Now().Add(time.Minute), held, nil)
 			if err != nil {
 				t.Error(err)
 			}
@@ -447,7 +444,7 @@ func TestBodyBytesAreBounded(t *testing.T) {
 			held := e.capacity.memory.Reserve(func() {})
 			defer held.Release()
 			r := &http.Request{Body: io.NopCloser(strings.NewReader(strings.Repeat("x", 3<<10))), ContentLength: 3 << 10}
-			_, err := e.readBody(t.Context(), r, time.Now().Add(time.Second), held)
+			_, err := e.readBody(t.Context(), r, time.Now().Add(time.Second), held, nil)
 			return err
 		}
 		decided := e.capacity.memory.Reserve(func() {})
@@ -480,7 +477,7 @@ func TestBodyIsEvicted(t *testing.T) {
 		go func() {
 			defer large.Release()
 			r := &http.Request{Body: reader, ContentLength: 16 << 10}
-			_, err := e.readBody(t.Context(), r, time.Now().Add(time.Minute), large)
+			_, err := e.readBody(t.Context(), r, time.Now().Add(time.Minute), large, nil)
 			failed <- err
 		}()
 		synctest.Wait()

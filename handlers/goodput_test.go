@@ -2,6 +2,8 @@ package handlers
 
 import (
 	"context"
+	"net/http"
+	"net/http/httptest"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -124,7 +126,8 @@ func TestGoodputHolds(t *testing.T) {
 	const least, seen = 0.9, 0.8
 	for _, timeout := range []time.Duration{2 * time.Second, 3 * time.Second} {
 		served := int(timeout / 3 / decisionCost) // so many calls wait for a third of their time
-		now := func() deadlines { return deadlinesWithin(timeout, time.Now()) }
+		r := httptest.NewRequest(http.MethodPost, "/fake?timeout="+timeout.String(), nil)
+		now := func() deadlines { return deadlinesOf(r, time.Now()) }
 		impatient := func() deadlines {
 			t := now()
 			t.queue = time.Now().Add(timeout / 3)

@@ -29,7 +29,8 @@ const (
 	panicked  = "panicked"
 )
 
-func outcome(d *admission.Decision, err error) string {
+// outcomeOf returns what became of a review.
+func outcomeOf(d *admission.Decision, err error) string {
 	switch {
 	case err == nil && d.Unjudged.Why != "":
 		return unjudged
@@ -51,16 +52,15 @@ func outcome(d *admission.Decision, err error) string {
 
 // count counts a review that is about to be answered. Namespaces, names, users and images are for the log alone: as
 // labels they would let any user of the cluster make any number of series.
-func (e *endpoint) count(d *admission.Decision, err error, took time.Duration, traceID string) {
-	o := outcome(d, err)
+func (e *endpoint) count(d *admission.Decision, err error, outcome string, took time.Duration, traceID string) {
 	if err != nil {
-		e.series.Reviewed("", o, took, traceID)
+		e.series.Reviewed("", outcome, took, traceID)
 		if reason := asHTTPError(err).reason; reason != "" {
 			e.metrics.Rejected(reason)
 		}
 		return
 	}
-	e.series.Reviewed(string(d.Operation), o, took, traceID)
+	e.series.Reviewed(string(d.Operation), outcome, took, traceID)
 	for i := range d.Findings {
 		f := &d.Findings[i]
 		e.metrics.Found(f.Rule, f.Check, f.Mode.String(), f.Existed)
@@ -78,15 +78,6 @@ func (e *endpoint) countImages(images []policy.ImageOutcome) {
 		e.metrics.Images(n, first.Entry, imageOutcome(first.Outcome))
 		images = images[n:]
 	}
-}
-
-// tell logs a review that was answered.
-func (e *endpoint) tell(r *http.Request, d *admission.Decision, err error, span *telemetry.ReviewSpan) {
-	if err != nil {
-		e.logError(r, err, span)
-		return
-	}
-	e.logDecision(r, d, outcome(d, nil), span)
 }
 
 // traceID is the trace that a review is in: its own, or that of its client where the review itself is not traced.

@@ -19,6 +19,15 @@ import (
 	"github.com/evergate/evergate/review"
 )
 
+// tell logs as ServeHTTP does.
+func tell(e *endpoint, r *http.Request, d *admission.Decision, err error) {
+	if err != nil {
+		e.logError(r, err, nil)
+		return
+	}
+	e.logDecision(r, d, outcomeOf(d, nil), nil)
+}
+
 func TestLog(t *testing.T) {
 	request := policy.Attributes{Operation: policy.Create, Namespace: "team-a", Name: "shop", User: "jane"}
 	tests := []struct {
@@ -94,7 +103,7 @@ func TestLog(t *testing.T) {
 			}
 			s := newServer(f.Config)
 			e := s.endpoint(admission.Webhook{Path: "/fake"})
-			e.tell(httptest.NewRequest(http.MethodPost, "/fake", nil), tt.v, tt.err, nil)
+			tell(e, httptest.NewRequest(http.MethodPost, "/fake", nil), tt.v, tt.err)
 			want := tt.want
 			if want != "" {
 				want += "\n"
@@ -127,7 +136,7 @@ func TestLogLinesAreShort(t *testing.T) {
 			f := newFixture(t, "")
 			f.Log = slog.New(slog.NewJSONHandler(&logged, nil))
 			e := newServer(f.Config).endpoint(admission.Webhook{Path: "/validate/services/status"})
-			e.tell(httptest.NewRequest(http.MethodPost, "/fake", nil), v, nil, nil)
+			tell(e, httptest.NewRequest(http.MethodPost, "/fake", nil), v, nil)
 			if logged == 0 || logged > 4<<10 {
 				t.Errorf("%s, %q: a line of %d bytes", name, c, logged)
 			}
@@ -141,14 +150,14 @@ func TestLogOfAFlood(t *testing.T) {
 		f := newFixture(t, "")
 		e := newServer(f.Config).endpoint(admission.Webhook{Path: "/fake"})
 		v := &admission.Decision{Findings: []policy.Finding{findingOf(policy.Enforce)}}
-		deny := func() { e.tell(httptest.NewRequest(http.MethodPost, "/fake", nil), v, nil, nil) }
+		deny := func() { tell(e, httptest.NewRequest(http.MethodPost, "/fake", nil), v, nil) }
 		for range 1000 {
 			deny()
 		}
 		if n := strings.Count(f.log.String(), "msg=denied"); n != 100 {
 			t.Errorf("%d lines of 1000 denials at once", n)
 		}
-		e.tell(httptest.NewRequest(http.MethodPost, "/fake", nil), nil, &panicError{value: "nil map"}, nil)
+		tell(e, httptest.NewRequest(http.MethodPost, "/fake", nil), nil, &panicError{value: "nil map"})
 		if !strings.Contains(f.log.String(), `panic="nil map"`) {
 			t.Error("the denials hide a panic")
 		}
@@ -184,7 +193,7 @@ func TestOutcomes(t *testing.T) {
 		{want: "panicked", err: &panicError{}},
 	}
 	for _, tt := range tests {
-		if got := outcome(tt.v, tt.err); got != tt.want {
+		if got := outcomeOf(tt.v, tt.err); got != tt.want {
 			t.Errorf("%+v, %v: %s, want %s", tt.v, tt.err, got, tt.want)
 		}
 	}

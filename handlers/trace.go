@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"path"
@@ -19,41 +20,38 @@ import (
 // trace records in the span of an answered review what became of it, and ends the span. took is the time until the
 // answer was ready. Of the object it records only name and images: permission to read traces does not imply permission
 // to read Secrets.
-func (e *endpoint) trace(span *telemetry.ReviewSpan, r *http.Request, d decision, err error, took time.Duration) {
-	if !span.Traced() {
+func (e *endpoint) trace(
+	span *telemetry.ReviewSpan, d decision, err error, outcome string, timeout, took time.Duration,
+) {
+	if span == nil {
 		return
 	}
-	timeout := timeoutOf(r)
-	span.Describe(
-		attribute.String("evergate.outcome", outcome(d.Decision, err)),
+	attrs := append(make([]attribute.KeyValue, 0, 18),
+		attribute.String("evergate.outcome", outcome),
 		attribute.Int64("evergate.timeout_ms", timeout.Milliseconds()),
 		attribute.Int64("evergate.left_ms", (timeout-took).Milliseconds()), // below 0: the client had given up
 	)
 	if err == nil {
-		span.Describe(e.attributes(d.Decision)...)
-		span.Describe(semconv.HTTPResponseBodySize(len(d.encoded)))
-		span.End(http.StatusOK)
+		attrs = append(e.attributes(attrs, d.Decision), semconv.HTTPResponseBodySize(len(d.encoded)))
+		span.End(http.StatusOK, attrs...)
 		return
 	}
 	if p, ok := errors.AsType[*panicError](err); ok {
-		span.Describe(stringOf("evergate.uid", p.uid))
+		attrs = append(attrs, stringOf("evergate.uid", p.uid))
 	}
 	h := asHTTPError(err)
-	kind := outcome(nil, err)
-	if h.reason != "" {
-		kind = h.reason
-	}
-	span.Failed(kind, text.Truncate(err.Error(), admission.MaxSentence))
-	span.End(h.status)
+	span.Failed(cmp.Or(h.reason, outcome), text.Truncate(err.Error(), admission.MaxSentence))
+	span.End(h.status, attrs...)
 }
 
-// attributes returns what a span records of a decision, under the names of OpenTelemetry's conventions where they have
+// attributes appends what a span records of a decision, under the names of OpenTelemetry's conventions where they have
 // one.
-func (e *endpoint) attributes(d *admission.Decision) []attribute.KeyValue {
-	attrs := append(make([]attribute.KeyValue, 0, 12),
+func (e *endpoint) attributes(attrs []attribute.KeyValue, d *admission.Decision) []attribute.KeyValue {
+	of := e.Resource
+	attrs = append(attrs,
 		stringOf("evergate.uid", d.UID),
 		stringOf("evergate.operation", string(d.Operation)),
-		stringOf("evergate.resource", e.resource(d.Subresource)),
+		stringOf("evergate.resource", path.Join(of.Group, of.Version, of.Name, d.Subresource)),
 		stringOf("evergate.namespace", d.Namespace),
 		stringOf("evergate.name", d.Name),
 		attribute.Bool("evergate.dry_run", d.DryRun),
@@ -74,11 +72,6 @@ func (e *endpoint) attributes(d *admission.Decision) []attribute.KeyValue {
 // truncated and copied: the SDK's own limit would keep the whole.
 func stringOf(key, value string) attribute.KeyValue {
 	return attribute.String(key, text.Truncate(value, admission.MaxSentence))
-}
-
-// resource is what a review is of, as group/version/resource/subresource.
-func (e *endpoint) resource(subresource string) string {
-	return path.Join(e.Resource.Group, e.Resource.Version, e.Resource.Name, subresource)
 }
 
 // rulesFound names the first checks that found something, in whatever mode, each once.

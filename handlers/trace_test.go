@@ -308,7 +308,7 @@ func TestTraceOfWaitingForMemory(t *testing.T) {
 			second := e.capacity.memory.Reserve(func() {})
 			defer second.Release()
 			r := post(t.Context(), t, "/fake", strings.Repeat("x", 50))
-			_, err := e.readBody(span.Context(t.Context()), r, time.Now().Add(time.Second), second)
+			_, err := e.readBody(t.Context(), r, time.Now().Add(time.Second), second, span)
 			done <- err
 		}()
 		<-time.After(wait)

@@ -217,6 +217,9 @@ type origin struct {
 
 // route returns the route of the origin's images; nil when no entry matches.
 func (o *origin) route(s *subject) *route {
+	if len(o.withMatch) == 0 {
+		return o.withoutMatch
+	}
 	if m := o.index.find(s); m != nil {
 		i, _ := slices.BinarySearchFunc(o.withMatch, m.order, func(r *route, order int) int {
 			return cmp.Compare(r.order, order)

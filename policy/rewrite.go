@@ -54,7 +54,9 @@ func (p *Policy) RewritePod(a Attributes, pod, old *Pod, e *Effort) (Rewriting, 
 		} else {
 			*out = p.mirrors.decide(ref, &s)
 			out.Image = img
-			written.judge(out, ref)
+			if p.denies {
+				written.judge(out, ref)
+			}
 		}
 	}
 	if e.err != nil {

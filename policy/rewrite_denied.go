@@ -108,9 +108,6 @@ func (o *originalImages) applicable() []originalsRule {
 		return o.rules
 	}
 	o.ready = true
-	if !o.policy.denies {
-		return nil
-	}
 	o.subject = new(newSubject(o.a, &o.pod.Meta, o.effort))
 	pods := &o.policy.pods
 	for _, i := range pods.index.candidates(o.a.Namespace) {

@@ -153,21 +153,9 @@ func (s *ReviewSpan) endStage() {
 	}
 }
 
-// Context returns ctx, by which Waiting finds the review.
-func (s *ReviewSpan) Context(ctx context.Context) context.Context {
+// Waiting begins a part of the stage that is under way, in which the review waits for something. It ends with done.
+func (s *ReviewSpan) Waiting(what string) (done func()) {
 	if s == nil {
-		return ctx
-	}
-	return context.WithValue(ctx, reviewSpanKey{}, s)
-}
-
-type reviewSpanKey struct{}
-
-// Waiting begins a part of the stage that is under way, in which the review of ctx waits for something. It ends with
-// done.
-func Waiting(ctx context.Context, what string) (done func()) {
-	s, ok := ctx.Value(reviewSpanKey{}).(*ReviewSpan)
-	if !ok {
 		return func() {}
 	}
 	within := s.within
@@ -176,16 +164,6 @@ func Waiting(ctx context.Context, what string) (done func()) {
 	}
 	_, span := s.tracer.Start(within, "wait for "+what)
 	return func() { span.End() }
-}
-
-// Traced reports whether there is a span. Callers need no attributes for a review that is not traced.
-func (s *ReviewSpan) Traced() bool { return s != nil }
-
-// Describe adds attributes to the span.
-func (s *ReviewSpan) Describe(attrs ...attribute.KeyValue) {
-	if s != nil {
-		s.span.SetAttributes(attrs...)
-	}
 }
 
 // Failed records that the review could not be answered: kind is one of a few fixed words, why is a sentence. A denial
@@ -199,12 +177,12 @@ func (s *ReviewSpan) Failed(kind, why string) {
 }
 
 // End ends the span, and the stage that is under way. status is that of the answer.
-func (s *ReviewSpan) End(status int) {
+func (s *ReviewSpan) End(status int, attrs ...attribute.KeyValue) {
 	if s == nil {
 		return
 	}
 	s.endStage()
-	s.span.SetAttributes(semconv.HTTPResponseStatusCode(status))
+	s.span.SetAttributes(append(attrs, semconv.HTTPResponseStatusCode(status))...)
 	s.span.End()
 }
 
