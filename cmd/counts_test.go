@@ -51,7 +51,7 @@ func TestCountsOfAnAudit(t *testing.T) {
 		`evergate_audit_images{entry="hub",namespace="team-b",outcome="outside"} 2`,
 		`evergate_audit_images{entry="k8s",namespace="team-a",outcome="outside"} 1`,
 		`evergate_audit_images{entry="quay",namespace="other",outcome="outside"} 1`,
-		`evergate_audit_policy_info{hash="3bd98a9ab2a3"} 1`,
+		`evergate_audit_policy_info{hash="9fb3c7382387"} 1`,
 		`evergate_audit_unreadable_objects 0`,
 	} {
 		if !strings.Contains(pushed, want+"\n") {

@@ -34,8 +34,7 @@ Exit codes: 0 all are valid, 2 one is not, or cannot be read.`,
 	})
 }
 
-// checkPolicies returns everything that is wrong with all of them. The hash depends on the names of files, not on where
-// they lie, so it is the one that a server will show.
+// checkPolicies returns everything that is wrong with all of them.
 func checkPolicies(paths []string, stdout io.Writer) error {
 	var errs []error
 	for _, path := range paths {

@@ -3,7 +3,6 @@ package policy
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"slices"
@@ -146,15 +145,15 @@ func (d *document) uniqueNames(errs *strict.Collector) {
 	d.headers(see)
 }
 
-// hash returns the SHA-256 of names and contents, each preceded by its length, truncated to 12 hexadecimal digits: as
-// many as an operator compares.
+// hash returns the SHA-256 of the contents of files, whatever their names and order, truncated to 12 hexadecimal digits: as
+// many as an operator compares. A file in a repository has the hash that the same file has in a ConfigMap.
 func hash(files []File) string {
-	h := sha256.New()
+	var sums []string
 	for _, f := range files {
-		for _, part := range [][]byte{[]byte(f.Name), f.Data} {
-			h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
-			h.Write(part)
-		}
+		sum := sha256.Sum256(f.Data)
+		sums = append(sums, string(sum[:]))
 	}
-	return hex.EncodeToString(h.Sum(nil))[:12]
+	slices.Sort(sums)
+	all := sha256.Sum256([]byte(strings.Join(sums, "")))
+	return hex.EncodeToString(all[:])[:12]
 }
