@@ -38,7 +38,8 @@ func (f *serveFlags) completeDev(flags *pflag.FlagSet) {
 	}
 }
 
-// prepareDev makes the development certificate, and prints what to try once the server is ready.
+// prepareDev makes the development certificate, and prints what to try once the server is ready. Its CA is written when
+// the ports are bound: until then, the file may be that of another process, which serves on them.
 func (s *server) prepareDev(stdout io.Writer) error {
 	hosts := []string{"localhost", "127.0.0.1", "::1"}
 	if s.flags.serviceName != "" {
@@ -48,9 +49,7 @@ func (s *server) prepareDev(stdout io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("make the development certificate: %w", err)
 	}
-	if err := dev.WriteCA(s.flags.devCA); err != nil {
-		return &exitError{lifecycle.ExitFailed, fmt.Errorf("--dev-ca: %w", err)}
-	}
+	s.dev = dev
 	s.source = dev.Source(s.log, s.metrics)
 	s.process.Observer = announcer{s.process.Observer, func() { s.announce(stdout) }}
 	return nil

@@ -76,6 +76,8 @@ validates Ingresses, Services and images by a policy.
 Every flag can also be set by an environment variable: --tls-cert by EVERGATE_TLS_CERT. The command line wins over the
 environment, and the environment over the default. A variable that is empty counts as not set. A flag that can be
 repeated takes its values from one variable, separated by commas; a value with a comma stands in double quotes.`
+	root.Version = thisBuild().String()
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.SilenceErrors = true // Run prints them
 	root.SilenceUsage = true
 	root.CompletionOptions.HiddenDefaultCmd = true

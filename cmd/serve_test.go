@@ -338,6 +338,9 @@ func TestServeFailsToStart(t *testing.T) {
 	t.Run("the serving port is taken", func(t *testing.T) {
 		s := startServe(t, nil, "--dev", "--dev-ca", ca, "--listen", address)
 		s.end(t, lifecycle.ExitFailed, "start: --listen: listen tcp "+address+": bind: address already in use")
+		if _, err := os.Stat(ca); err == nil {
+			t.Error("it has written its CA, over that of the process that serves there")
+		}
 	})
 	for _, tt := range []struct {
 		name string
@@ -345,14 +348,14 @@ func TestServeFailsToStart(t *testing.T) {
 		want string
 	}{
 		{"the ops port is taken", []string{"--dev-ca", ca, "--ops-listen", address},
-			"--ops-listen: listen tcp " + address + ": bind: address already in use"},
-		{"nowhere to write the CA to", []string{"--dev-ca", filepath.Join(dir, "absent", "ca.crt")}, "--dev-ca: "},
+			"evergate: --ops-listen: listen tcp " + address + ": bind: address already in use"},
+		{"nowhere to write the CA to", []string{"--dev-ca", filepath.Join(dir, "absent", "ca.crt")}, `"error":"start: --dev-ca: `},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := startServe(t, nil, append(tt.args, "--dev")...)
 			<-s.ended
-			if want := "evergate: " + tt.want; s.code != lifecycle.ExitFailed || !strings.Contains(s.stderr.String(), want) {
-				t.Errorf("exit code %d, want 1 and %q in\n%s", s.code, want, s.stderr)
+			if s.code != lifecycle.ExitFailed || !strings.Contains(s.stderr.String(), tt.want) {
+				t.Errorf("exit code %d, want 1 and %q in\n%s", s.code, tt.want, s.stderr)
 			}
 		})
 	}

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -32,6 +31,7 @@ type server struct {
 
 	policies *policystore.Store
 	source   *certs.Source
+	dev      *certs.Dev        // nil without --dev
 	clients  *certs.ClientAuth // nil: clients are not authenticated
 	prober   *selfprobe.Prober
 	process  *lifecycle.Process
@@ -69,6 +69,8 @@ func serve(ctx context.Context, f serveFlags, stdout, stderr io.Writer) error {
 		s.log.Info("received signal while loading; exiting", "signal", received.String())
 		return s.exit(nil)
 	}
+	built := thisBuild()
+	s.log.Info("starting", "version", built.Version, "revision", built.Commit, "go", built.Go)
 	if f.dev {
 		if err := s.prepareDev(stdout); err != nil {
 			return err
@@ -96,8 +98,8 @@ func serve(ctx context.Context, f serveFlags, stdout, stderr io.Writer) error {
 // until life ends, so that a drain too is served with a valid certificate.
 func (s *server) load(life context.Context) (err error) {
 	f := &s.flags
-	info, _ := debug.ReadBuildInfo()
-	built := buildVersion{Version: version}.with(info)
+	built := thisBuild()
+	s.metrics.Built(built.Version, built.Commit, built.Go)
 	if s.tracing, err = s.metrics.TracingFromEnvironment(life, built.Version, s.log); err != nil {
 		return err
 	}
@@ -203,6 +205,11 @@ func (s *server) open(ctx, life context.Context) (net.Listener, error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", s.flags.listen)
 	if err != nil {
 		return nil, fmt.Errorf("--listen: %w", err)
+	}
+	if s.dev != nil {
+		if err := s.dev.WriteCA(s.flags.devCA); err != nil {
+			return nil, errors.Join(fmt.Errorf("--dev-ca: %w", err), l.Close())
+		}
 	}
 	s.address = l.Addr().String()
 	go s.policies.Run(life, s.flags.reloadInterval)

@@ -31,13 +31,17 @@ func newVersionCommand() *cobra.Command {
 		Short: "Say which build of Evergate this is",
 		Args:  noArgs("leave it out"),
 		RunE: func(c *cobra.Command, _ []string) error {
-			info, _ := debug.ReadBuildInfo() // nil, but for binaries built without modules
-			linked := buildVersion{Version: version, Commit: commit, Date: date}
-			return linked.with(info).write(c.OutOrStdout(), output)
+			return thisBuild().write(c.OutOrStdout(), output)
 		},
 	}
 	c.Flags().VarP(&output, "output", "o", "how to write it: text, json or yaml")
 	return c
+}
+
+// thisBuild is the build that runs.
+func thisBuild() buildVersion {
+	info, _ := debug.ReadBuildInfo() // nil, but for binaries built without modules
+	return buildVersion{Version: version, Commit: commit, Date: date}.with(info)
 }
 
 // with fills what the linker has not set from what the go command has recorded; info may be nil.
@@ -61,6 +65,12 @@ func (v buildVersion) write(w io.Writer, f offline.Format) error {
 	if f != offline.Text {
 		return offline.Encode(w, f, v)
 	}
+	_, err := fmt.Fprintln(w, v)
+	return err
+}
+
+// String returns the build in a line.
+func (v buildVersion) String() string {
 	line := "evergate " + v.Version
 	if v.Commit != "" {
 		line += ", commit " + v.Commit
@@ -74,6 +84,5 @@ func (v buildVersion) write(w io.Writer, f offline.Format) error {
 	if v.Go != "" {
 		line += ", " + v.Go
 	}
-	_, err := fmt.Fprintln(w, line)
-	return err
+	return line
 }

@@ -34,6 +34,7 @@ type Metrics struct {
 	images   *prometheus.CounterVec
 
 	linesDropped *prometheus.CounterVec
+	build        *prometheus.GaugeVec
 
 	policy       policyMetrics
 	lifecycle    lifecycleMetrics
@@ -94,6 +95,10 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 			Name: "evergate_images_total",
 			Help: "Images of Pods by the mirrors entry that decided and by what became of them.",
 		}, []string{"entry", "outcome"}),
+		build: f.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "evergate_build_info",
+			Help: "1 for the build that runs.",
+		}, []string{"version", "revision", "goversion"}),
 		linesDropped: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "evergate_log_lines_dropped_total",
 			Help: "Log lines about reviews that were left out because there were too many, by level.",
@@ -162,4 +167,9 @@ func operationLabel(operation string) string {
 		return "unknown"
 	}
 	return "other"
+}
+
+// Built records which build runs: its version, the revision of its source, and the version of Go.
+func (m *Metrics) Built(version, revision, goVersion string) {
+	m.build.WithLabelValues(version, revision, goVersion).Set(1)
 }
