@@ -14,7 +14,7 @@ func TestIndexFindsEveryRule(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("services:\n")
 	for i, match := range []string{
-		"", "match: {namespaces: []}", `match: {namespaces: ["*"]}`, "match: {namespaces: [team-a]}", `match: {namespaces: ["team-*"]}`,
+		"", `match: {namespaces: ["*"]}`, "match: {namespaces: [team-a]}", `match: {namespaces: ["team-*"]}`,
 		`match: {namespaces: ["*-a", team-a, "team-*"]}`, `match: {namespaces: ["t*-b"]}`, "match: {users: [jane]}", "match: {namespaces: [x, team-b]}",
 		"exclude: {namespaces: [team-a]}", `match: {namespaces: ["team-a*"]}`, `match: {namespaces: ["team-abc*"]}`, `match: {namespaces: [team-a, team-a]}`,
 	} {

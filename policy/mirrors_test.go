@@ -144,7 +144,7 @@ func TestMirrorMatch(t *testing.T) {
 			"exclude: {namespaces: [team-platform], podLabels: [keep=yes]}")+
 		mirrorText("blue", "docker.io", "m.example/blue", "match: {namespaces: [blue], podLabels: [colour=blue]}")+
 		mirrorText("google", "gcr.io/acme", "m.example/gcr", "match: {namespaces: [team-*]}")+
-		mirrorText("nowhere", "ghcr.io", "m.example/ghcr", "match: {namespaces: []}"))
+		mirrorText("nowhere", "ghcr.io", "m.example/ghcr", "match: {namespaces: [nowhere]}"))
 	for _, test := range []struct {
 		namespace, label, image, want string
 	}{

@@ -28,6 +28,11 @@ func (r *imagesRule) Validate() error {
 	if r.DeniedTags != nil && len(r.DeniedTags) == 0 {
 		errs = append(errs, strict.Fieldf("deniedTags", nothing))
 	}
+	for _, g := range r.DeniedTags {
+		if err := match.Tags().Check(g); err != nil {
+			errs = append(errs, strict.Fieldf("deniedTags", "%v", err))
+		}
+	}
 	if r.From == nil && r.Allowed == nil && r.Denied == nil && r.DeniedTags == nil && r.Digest == nil {
 		errs = append(errs, errors.New(
 			"checks nothing: write at least one of from, allowed, denied, deniedTags, digest"))

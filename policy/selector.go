@@ -198,14 +198,26 @@ func (d dimensions) refuse(sel *selector, isMatch bool) []error {
 	case isMatch:
 		fail("images", "has no meaning in match: which images an entry looks at is said by its own fields")
 	}
-	if !isMatch {
-		errs = append(errs, sel.refuseEmpty()...)
+	return slices.Concat(errs, sel.refuseEmpty(isMatch), sel.refuseNamespaces(isMatch))
+}
+
+// refuseNamespaces returns an error for each pattern that no name of a namespace can match.
+func (sel *selector) refuseNamespaces(isMatch bool) []error {
+	var errs []error
+	for _, g := range sel.Namespaces {
+		if err := match.Namespaces().Check(g); err != nil {
+			errs = append(errs, strict.Fieldf(selectorName(isMatch), "namespaces: %v", err))
+		}
 	}
 	return errs
 }
 
-// refuseEmpty returns an error for each list of an exclude that excludes nothing.
-func (sel *selector) refuseEmpty() []error {
+// refuseEmpty returns an error for each empty list, by which an exclude excludes nothing, and a match matches nothing.
+func (sel *selector) refuseEmpty(isMatch bool) []error {
+	field, does := selectorName(isMatch), "excludes"
+	if isMatch {
+		does = "matches"
+	}
 	var errs []error
 	for _, list := range []struct {
 		name  string
@@ -218,7 +230,7 @@ func (sel *selector) refuseEmpty() []error {
 		{"images", sel.Images != nil && len(sel.Images) == 0},
 	} {
 		if list.empty {
-			errs = append(errs, strict.Fieldf("exclude", "%s: [] excludes nothing: leave the field out", list.name))
+			errs = append(errs, strict.Fieldf(field, "%s: [] %s nothing: leave the field out", list.name, does))
 		}
 	}
 	return errs

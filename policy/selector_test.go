@@ -112,7 +112,11 @@ func TestSelectorRefusals(t *testing.T) {
 		"nothing else":       {dimensions{}, full, false, []string{"users" + people, "groups" + people, pods, images}},
 		"everything":         {all, full, false, nil},
 		"images in a match":  {all, full, true, []string{"images has no meaning in match: which images an entry looks at is said by its own fields"}},
-		"a match of nothing": {all, &selector{Namespaces: []match.Glob{}}, true, nil},
+		"a match of nothing": {all, &selector{Namespaces: []match.Glob{}}, true, []string{
+			"namespaces: [] matches nothing: leave the field out"}},
+		"a namespace that cannot be": {all, &selector{Namespaces: []match.Glob{"team-*", "^team-.*$"}}, false, []string{
+			`namespaces: "^team-.*$" matches nothing: a namespace is written with lower case letters, digits and -, at most 63` +
+				"; write team-*"}},
 		"an exclude of nothing": {all, empty, false, []string{
 			"namespaces: [] excludes nothing: leave the field out", "users: [] excludes nothing: leave the field out",
 			"groups: [] excludes nothing: leave the field out", "podLabels: [] excludes nothing: leave the field out",
