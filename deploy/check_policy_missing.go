@@ -21,7 +21,7 @@ func policyMissing() check {
 			"component require-policy a replica without a policy is not ready",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
-				if s.flags.get("dev") == "" {
+				if _, dev := s.flags["dev"]; !dev {
 					c.checkPolicyOf(s, r)
 				}
 			}
