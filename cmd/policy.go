@@ -14,7 +14,8 @@ import (
 )
 
 func newPolicyCommand() *cobra.Command {
-	return newGroup("policy", "Work on policy files", &cobra.Command{
+	var strict bool
+	check := &cobra.Command{
 		Use:   "check POLICY...",
 		Short: "Say whether policies are valid, and everything that is wrong with them",
 		Long: `Check loads each policy, which is a file or a directory of *.yaml and *.yml files that are merged as those of a
@@ -22,7 +23,7 @@ ConfigMap are. Of a valid one it prints how many entries are in force and the ha
 logs and metrics, and warns of what in it does less than it looks like; of any other it prints everything that is wrong,
 a line each, with file, line, column and field.
 
-Exit codes: 0 all are valid, 2 one is not, or cannot be read.`,
+Exit codes: 0 all are valid, 2 one is not, or cannot be read; with --strict also where there is a warning.`,
 		Example: "  evergate policy check policy.yaml",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -30,12 +31,14 @@ Exit codes: 0 all are valid, 2 one is not, or cannot be read.`,
 			}
 			return nil
 		},
-		RunE: func(c *cobra.Command, args []string) error { return checkPolicies(args, c.OutOrStdout()) },
-	})
+		RunE: func(c *cobra.Command, args []string) error { return checkPolicies(args, strict, c.OutOrStdout()) },
+	}
+	check.Flags().BoolVar(&strict, "strict", false, "treat warnings as errors")
+	return newGroup("policy", "Work on policy files", check)
 }
 
 // checkPolicies returns everything that is wrong with all of them.
-func checkPolicies(paths []string, stdout io.Writer) error {
+func checkPolicies(paths []string, strict bool, stdout io.Writer) error {
 	var errs []error
 	for _, path := range paths {
 		p, err := loadPolicy(path)
@@ -51,6 +54,10 @@ func checkPolicies(paths []string, stdout io.Writer) error {
 		line := "ok: " + counted(p.Counts()) + "; hash " + p.Hash()
 		if len(paths) > 1 {
 			line = path + ": " + line
+		}
+		if strict && len(p.Warnings()) > 0 {
+			errs = append(errs, errors.New(strings.Join(p.Warnings(), "\n")))
+			continue
 		}
 		for _, warning := range p.Warnings() {
 			line += "\nwarning: " + warning

@@ -177,8 +177,8 @@ func (s *server) handlers() handlers.Config {
 	return config
 }
 
-// ready is readiness as a whole: the process accepts reviews, clients will trust its certificate, and it has a policy if it
-// must have one.
+// ready is readiness as a whole: the process accepts reviews, clients will trust its certificate, and it has a policy
+// where it must have one.
 func (s *server) ready() error {
 	if err := s.process.Ready(); err != nil {
 		return err

@@ -112,7 +112,7 @@ func (d *document) compile(e *comparisons, errs *strict.Collector) *Policy {
 	d.headers(func(*header) { p.entries++ })
 	d.blocks.compile(p, e, errs)
 	if errs.Len() == 0 {
-		p.warnings = p.mirrors.warnDenied(d.Pods)
+		p.warnings = append(d.warnings(p.mirrors), p.mirrors.warnDenied(d.Pods)...)
 	}
 	return p
 }

@@ -31,7 +31,7 @@
 //	mirrors                               mirrors.go, the entry; mirrors_table.go, the look-up of a mirror
 //	  namespaces of entries of a source   mirrors_namespaces.go, the look-up; mirrors_overlaps.go, the errors
 //	  errors between entries              mirrors_conflicts.go
-//	  warnings about images.denied        mirrors_warnings.go
+//	  warnings about images.denied        mirrors_warnings.go; all other warnings: warnings.go
 //	  the annotation with the originals   rewrite_record.go
 //	pods                                  pods.go
 //	  images                              pod_images.go; pod_digest.go, its digest

@@ -14,6 +14,8 @@ type Status struct {
 	Since  time.Time     `json:"since"` // when it came into force in this process
 	Counts policy.Counts `json:"counts"`
 
+	Warnings []string `json:"warnings,omitempty"` // of entries that do less than they seem to, a line each
+
 	Reloads  int `json:"reloads"`  // how often another policy came into force since the start
 	Failures int `json:"failures"` // how often files were refused since the start, once for each content
 

@@ -5,8 +5,7 @@
 //
 //   - a policy: it is in force;
 //   - nothing, or no *.yaml or *.yml file, or files without entries: a start has the empty policy, which allows every
-//     object and rewrites no image, and logs a warning; a running process goes on with the last policy that had entries.
-//     So looks a ConfigMap that is optional, was deleted, or was emptied by accident. A document that says
+//     object and rewrites no image, and logs a warning; a running process keeps the last policy that had entries. So looks a ConfigMap that is optional, was deleted, or was emptied by accident. A document that says
 //     allowEmpty: true is a policy in any case;
 //   - files that are not a valid policy: a start fails, a running process goes on with the last good policy;
 //   - files that cannot be read (permission, a failing disk): the same.
@@ -155,6 +154,7 @@ func (s *Store) loaded(was, is *snapshot) {
 			st.Reloads++
 		}
 		st.Hash, st.Counts, st.Files, st.Stale = hash, counts, is.files, false
+		st.Warnings = is.policy.Warnings()
 	})
 	s.log.Log(context.Background(), level, msg, attrs...)
 	for _, warning := range is.policy.Warnings() {

@@ -1,0 +1,136 @@
+package policy
+
+import (
+	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/strict"
+)
+
+// entryWarnings are warnings about entries that load, and match no object or let none pass.
+type entryWarnings struct {
+	errs      strict.Collector
+	remaining int // comparisons of patterns that may still be made, of maxCompared
+}
+
+// warnings returns warnings about the entries of a policy, one a line, in their order.
+func (b *blocks) warnings(t *mirrorTable) []string {
+	w := entryWarnings{remaining: maxCompared}
+	b.headers(w.checkReach)
+	for i := range b.Mirrors {
+		w.checkSources(&b.Mirrors[i])
+	}
+	for i := range b.Pods {
+		if e := &b.Pods[i]; e.Mode == Enforce {
+			w.checkFrom(e, t)
+			w.checkAllowed(e, t)
+		}
+	}
+	var lines []string
+	for _, e := range w.errs.Errors() {
+		lines = append(lines, e.Error())
+	}
+	return lines
+}
+
+// warn adds a warning about an entry, as long as there are not too many.
+func (w *entryWarnings) warn(h *header, format string, args ...any) {
+	if h.Mode != Off && w.errs.Len() < maxWarnings {
+		w.errs.Errorf(h.Pos, format, args...)
+	}
+}
+
+// checkReach warns of an entry whose exclude leaves nothing of its match.
+func (w *entryWarnings) checkReach(h *header) {
+	if h.Exclude == nil {
+		return
+	}
+	for _, dimension := range []struct {
+		name    string
+		exclude []match.Glob
+	}{{"namespaces", h.Exclude.Namespaces}, {"users", h.Exclude.Users}, {"groups", h.Exclude.Groups}} {
+		for _, g := range dimension.exclude {
+			if g == "*" {
+				w.warn(h, "exclude.%s has *: the entry applies to nothing; leave the entry out, or set its mode to off",
+					dimension.name)
+				return
+			}
+		}
+	}
+	if h.Match == nil || len(h.Match.Namespaces) == 0 {
+		return
+	}
+	for _, g := range h.Match.Namespaces {
+		if !w.excludes(h.Exclude.Namespaces, g) {
+			return
+		}
+	}
+	w.warn(h, "exclude.namespaces covers all of match.namespaces: the entry applies to nothing")
+}
+
+// excludes reports whether one of the patterns surely matches all that g does.
+func (w *entryWarnings) excludes(patterns []match.Glob, g match.Glob) bool {
+	for _, p := range patterns {
+		if w.remaining--; w.remaining < 0 {
+			return false
+		}
+		if p == g || !g.IsWild() && p.Match(string(g)) {
+			return true
+		}
+	}
+	return false
+}
+
+// checkSources warns of a mirror whose exclude covers one of its sources.
+func (w *entryWarnings) checkSources(e *mirrorEntry) {
+	if e.Exclude == nil || len(e.Exclude.Images) == 0 {
+		return
+	}
+	excluded := match.NewImageSet(e.Exclude.Images)
+	for _, s := range e.Sources {
+		if excluded.Covers(match.ImagePattern{Name: s.place}) {
+			w.warn(&e.header, "exclude.images covers the source %s: no image of it is rewritten", s)
+		}
+	}
+}
+
+// checkFrom warns of a rule that demands a mirror where none is in force.
+func (w *entryWarnings) checkFrom(e *podsEntry, t *mirrorTable) {
+	if e.Images.From != nil && t.strictest < Enforce {
+		w.warn(&e.header, "images.from denies every image that is not written with the name of a mirror: "+
+			"no mirrors entry is in mode enforce, so that none is rewritten")
+	}
+}
+
+// checkAllowed warns of places in images.allowed that images.denied covers, and of those that a mirror rewrites to a
+// place that is not allowed.
+func (w *entryWarnings) checkAllowed(e *podsEntry, t *mirrorTable) {
+	allowed, denied := match.NewImageSet(e.Images.Allowed), match.NewImageSet(e.Images.Denied)
+	for _, p := range e.Images.Allowed {
+		if denied.Covers(p) {
+			w.warn(&e.header, "images.allowed has %s, and images.denied covers it: no image of it passes", p)
+			continue
+		}
+		if e.Images.From != nil {
+			continue // which passes what is at a mirror
+		}
+		if r, at := t.rewrites(p); r != nil && !allowed.Covers(at) {
+			w.warn(&e.header, "images.allowed has %s, and mirrors entry %s rewrites its images to %s, which is not allowed: "+
+				"allow %[3]s too, or write from: mirrors", p, r.Name, at)
+		}
+	}
+}
+
+// rewrites returns the route that rewrites all images of a place, whatever their Pod, and the place that they get.
+func (t *mirrorTable) rewrites(p match.ImagePattern) (*route, match.ImagePattern) {
+	for o := range t.covering(p.Name) {
+		r := o.withoutMatch
+		if r == nil {
+			continue
+		}
+		if r.Mode != Enforce || r.excludesPlace(p.Name) {
+			break
+		}
+		name := r.prefix() + p.Name[len(r.source.place):]
+		return r, match.ImagePattern{Name: name, Version: p.Version, Beneath: p.Beneath}
+	}
+	return nil, match.ImagePattern{}
+}
