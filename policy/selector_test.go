@@ -107,11 +107,11 @@ func TestSelectorRefusals(t *testing.T) {
 		isMatch bool
 		want    []string
 	}{
-		"absent":             {dimensions{}, nil, true, nil},
-		"namespaces":         {dimensions{}, &selector{Namespaces: []match.Glob{"a"}}, true, nil},
-		"nothing else":       {dimensions{}, full, false, []string{"users" + people, "groups" + people, pods, images}},
-		"everything":         {all, full, false, nil},
-		"images in a match":  {all, full, true, []string{"images has no meaning in match: which images an entry looks at is said by its own fields"}},
+		"absent":            {dimensions{}, nil, true, nil},
+		"namespaces":        {dimensions{}, &selector{Namespaces: []match.Glob{"a"}}, true, nil},
+		"nothing else":      {dimensions{}, full, false, []string{"users" + people, "groups" + people, pods, images}},
+		"everything":        {all, full, false, nil},
+		"images in a match": {all, full, true, []string{"images has no meaning in match: which images an entry looks at is said by its own fields"}},
 		"a match of nothing": {all, &selector{Namespaces: []match.Glob{}}, true, []string{
 			"namespaces: [] matches nothing: leave the field out"}},
 		"a namespace that cannot be": {all, &selector{Namespaces: []match.Glob{"team-*", "^team-.*$"}}, false, []string{
