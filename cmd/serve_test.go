@@ -349,7 +349,8 @@ func TestServeFailsToStart(t *testing.T) {
 	}{
 		{"the ops port is taken", []string{"--dev-ca", ca, "--ops-listen", address},
 			"evergate: --ops-listen: listen tcp " + address + ": bind: address already in use"},
-		{"nowhere to write the CA to", []string{"--dev-ca", filepath.Join(dir, "absent", "ca.crt")}, `"error":"start: --dev-ca: `},
+		{"nowhere to write the CA to", []string{"--dev-ca", filepath.Join(dir, "absent", "ca.crt")},
+			`"error":"start: --dev-ca: `},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := startServe(t, nil, append(tt.args, "--dev")...)

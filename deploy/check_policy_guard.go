@@ -8,7 +8,7 @@ import (
 )
 
 // policyGuard: the webhook that judges the policy's ConfigMap, and so has to look at Evergate's own namespace, has
-// exactly this shape: creation, update and deletion of ConfigMaps, in that namespace alone by kubernetes.io/metadata.name,
+// exactly this shape: creation, update and deletion of ConfigMaps, in that namespace alone by its name label,
 // narrowed to the policy by an objectSelector or a matchCondition on the name, and failurePolicy Ignore.
 func policyGuard() check {
 	return check{

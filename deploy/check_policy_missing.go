@@ -9,8 +9,8 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// policyMissing: --policy is a mounted volume. Its ConfigMap, where the input has it or is a live cluster, stands in the
-// namespace of the Deployment and has a policy file with entries.
+// policyMissing: --policy is a mounted volume. Its ConfigMap, where the input has it or is a live cluster, stands in
+// the namespace of the Deployment and has a policy file with entries.
 func policyMissing() check {
 	return check{
 		id: "policy-missing", severity: Error,

@@ -6,8 +6,8 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// policy returns the policy that the Pods are given; ok is false when the input does not have it, when it is no policy, and
-// when it has no entry, which the check policy-missing says once.
+// policy returns the policy that the Pods are given; ok is false when the input does not have it, when it is no policy,
+// and when it has no entry, which the check policy-missing says once.
 func (c *cluster) policy() (p *policy.Policy, ok bool) {
 	files := c.policyFiles()
 	if len(files) == 0 {

@@ -23,8 +23,8 @@ const (
 	maxTimeout     = 30 * time.Second
 )
 
-// deadlinesOf reads ?timeout=, the time d that kube-apiserver has left, rounded up to whole seconds, and divides it. The
-// deadline is a tenth earlier, for the way back and for what was
+// deadlinesOf reads ?timeout=, the time d that kube-apiserver has left, rounded up to whole seconds, and divides it.
+// The deadline is a tenth earlier, for the way back and for what was
 // rounded up: at least 100 ms, and at most the second that rounding may add.
 //
 // A review queues until no more is left than Retry-After makes its client pause, or a fifth of d where that is less;

@@ -50,8 +50,8 @@ func TestPolicyGuard(t *testing.T) {
 		// The mirror has what is denied under a name that is not.
 		behind = "mirrors:\n- {name: hub, mode: enforce, sources: [docker.io], mirror: m.example/hub}\npods:\n" +
 			"- {name: r, mode: enforce, images: {denied: [docker.io/evil/x]}}\n"
-		noKey = "this policy is empty, no key of the ConfigMap ends in .yaml or .yml: write allowEmpty: true in a document to " +
-			"switch everything off "
+		noKey = "this policy is empty, no key of the ConfigMap ends in .yaml or .yml: write allowEmpty: true in a " +
+			"document to switch everything off "
 		why = "policy.yaml:3:1: servises: unknown field; did you mean services?"
 	)
 	f := newFixture(t, testPolicy)
@@ -99,7 +99,8 @@ func TestPolicyGuard(t *testing.T) {
 		{name: "no keys", object: configMapOf("data"), denial: noKey},
 		{
 			name: "no entry", object: configMapOf("data", "policy.yaml", head),
-			denial: "this policy is empty, there is no entry in it: write allowEmpty: true in a document to switch everything off ",
+			denial: "this policy is empty, there is no entry in it: write allowEmpty: true in a document to switch " +
+				"everything off ",
 		},
 		{
 			name: "a policy that does less than it looks like", object: configMapOf("data", "policy.yaml", head+behind),

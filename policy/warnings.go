@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"slices"
+
 	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
@@ -47,12 +49,10 @@ func (w *entryWarnings) checkReach(h *header) {
 		name    string
 		exclude []match.Glob
 	}{{"namespaces", h.Exclude.Namespaces}, {"users", h.Exclude.Users}, {"groups", h.Exclude.Groups}} {
-		for _, g := range dimension.exclude {
-			if g == "*" {
-				w.warn(h, "exclude.%s has *: the entry applies to nothing; leave the entry out, or set its mode to off",
-					dimension.name)
-				return
-			}
+		if slices.Contains(dimension.exclude, "*") {
+			w.warn(h, "exclude.%s has *: the entry applies to nothing; leave the entry out, or set its mode to off",
+				dimension.name)
+			return
 		}
 	}
 	if h.Match == nil || len(h.Match.Namespaces) == 0 {

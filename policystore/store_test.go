@@ -303,7 +303,6 @@ func TestRun(t *testing.T) {
 		expect(`level=INFO msg="policy changed" path=PATH hash=` + hash2 + ` was=` + hash1 + one0)
 
 		// The ConfigMap is deleted, and an optional one shows as an empty volume; or it is emptied.
-		const still = "write allowEmpty: true in a document to switch everything off"
 		for reason, files := range map[string]map[string]string{
 			"there is no policy file at " + path: nil,
 			"there is no entry in keys.yaml":     {"keys.yaml": head},

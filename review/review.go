@@ -232,8 +232,8 @@ func (g Resource) String() string {
 	return g.Name + "." + g.Version + "." + g.Group
 }
 
-// Unversioned is the resource, or a subresource of it, as rules of RBAC and of webhooks name it, with its group behind it:
-// ingresses/status.networking.k8s.io.
+// Unversioned is the resource, or a subresource of it, as rules of RBAC and of webhooks name it, with its group behind
+// it: ingresses/status.networking.k8s.io.
 func (g Resource) Unversioned(subresource string) string {
 	name := strings.TrimSuffix(g.Name+"/"+subresource, "/")
 	return strings.TrimSuffix(name+"."+g.Group, ".")

@@ -46,7 +46,7 @@ type request struct {
 func TestScope(t *testing.T) {
 	t.Parallel()
 	c := start(t)
-	c.kubectl(t, "", "label", "namespace", "kube-system", optIn+"=enabled") // which must not matter, and which the kit refuses
+	c.kubectl(t, "", "label", "namespace", "kube-system", optIn+"=enabled") // must not matter; the kit refuses it
 	c.kubectl(t, "", "apply", "-k", filepath.Join(root, "kustomize/overlays/fail-open"))
 	// Without the Service a call fails at once, instead of after its timeout.
 	c.kubectl(t, "", "delete", "service", "-n", "evergate-system", "evergate")
