@@ -9,47 +9,72 @@ import (
 type kind[T any] struct {
 	name    string // Pod
 	objects review.Objects[T]
+	// mutating and validating are the paths of its webhooks.
+	mutating, validating []string
 	// subresources are those that are judged too.
 	subresources []string
 	// mutate decides what is changed in an object before it is judged; nil for a kind that is never changed.
 	mutate decide[T]
-	// mutated returns an object as it is after that.
+	// mutated returns an object as it is after that, and patch makes the patch that changes it so.
 	mutated func(obj *T, d *Decision) *T
+	patch   decide[T]
 	judge   func(p *policy.Policy, a policy.Attributes, obj, old *T, e *policy.Effort) ([]policy.Finding, error)
 	// explain says of each rule whether it looks at an object.
 	explain func(p *policy.Policy, a policy.Attributes, obj *T) []policy.RuleTrace
 	// strictest returns the strictest mode among the entries that judge the kind.
 	strictest func(policy.Modes) policy.Mode
 	// selfProbe is the field of an object, as JSON, that the self-probe's policy rewrites where it mutates, and denies
-	// where it validates.
-	selfProbe string
+	// where it validates; selfProbePolicy is the part of that policy, as YAML.
+	selfProbe, selfProbePolicy string
 }
+
+// row is a kind[T] of whatever T.
+type row interface {
+	webhooks() []Webhook
+	offline() Kind
+	probePolicy() string
+}
+
+// rows is the table of kinds. Webhooks, Kinds and SelfProbePolicy are made of it.
+func rows() []row { return []row{pods(), ingresses(), services()} }
 
 func pods() kind[policy.Pod] {
 	return kind[policy.Pod]{
 		name: "Pod", objects: review.Pods(), subresources: []string{"ephemeralcontainers"},
-		mutate: rewritePod, mutated: rewritten,
+		// The second chance to rewrite a Pod differs from the first in how the API server is told to call it alone.
+		mutating: []string{"/mutate/pods", "/mutate/pods/again"}, validating: []string{"/validate/pods"},
+		mutate: rewritePod, mutated: rewritten, patch: patchPod,
 		judge: (*policy.Policy).JudgePod, explain: (*policy.Policy).ExplainPod,
 		strictest: func(m policy.Modes) policy.Mode { return m.Pods },
 		selfProbe: `"spec": {"containers": [{"name": "app", "image": "source.selfprobe.invalid/app:1"}]}`,
+		selfProbePolicy: `
+mirrors: [{name: selfprobe-mirror, mode: enforce, sources: [source.selfprobe.invalid], mirror: mirror.selfprobe.invalid}]
+pods: [{name: selfprobe-pods, mode: enforce, images: {from: mirrors}}]`,
 	}
 }
 
 func ingresses() kind[policy.Ingress] {
 	return kind[policy.Ingress]{
 		name: "Ingress", objects: review.Ingresses(), subresources: []string{"status"},
-		judge: (*policy.Policy).JudgeIngress, explain: (*policy.Policy).ExplainIngress,
+		validating: []string{"/validate/ingresses"},
+		judge:      (*policy.Policy).JudgeIngress, explain: (*policy.Policy).ExplainIngress,
 		strictest: func(m policy.Modes) policy.Mode { return m.Ingresses },
 		selfProbe: `"spec": {"rules": [{"host": "denied.selfprobe.invalid"}]}`,
+		selfProbePolicy: `
+ingresses: [{name: selfprobe-ingresses, mode: enforce, hosts: {allowed: [allowed.selfprobe.invalid]}}]`,
 	}
 }
 
 func services() kind[policy.Service] {
 	return kind[policy.Service]{
 		name: "Service", objects: review.Services(), subresources: []string{"status"},
-		judge: (*policy.Policy).JudgeService, explain: (*policy.Policy).ExplainService,
+		// The status of Services has a webhook that always fails open.
+		validating: []string{"/validate/services", "/validate/services/status"},
+		judge:      (*policy.Policy).JudgeService, explain: (*policy.Policy).ExplainService,
 		strictest: func(m policy.Modes) policy.Mode { return m.Services },
 		selfProbe: `"spec": {"type": "NodePort"}`,
+		selfProbePolicy: `
+services: [{name: selfprobe-services, mode: enforce, types: {allowed: [ClusterIP]}}]`,
 	}
 }
 
@@ -74,29 +99,39 @@ type Webhook struct {
 // wrong, or a *review.ContentError, for what the object contains, which may ask for more than the effort allows.
 type Judge func(p *policy.Policy, body []byte, e *policy.Effort, stage Stage) (*Decision, error)
 
-// Webhooks returns the table of paths. The second chance to rewrite a Pod, and the status of Services, which always
-// fails open, differ from the paths above them in how the API server is told to call them, and in nothing else.
+// Webhooks returns the webhooks of all kinds, and the one that judges policies.
 func Webhooks() []Webhook {
-	pods, ingresses, services := pods(), ingresses(), services()
-	return []Webhook{
-		pods.mutating("/mutate/pods"),
-		pods.mutating("/mutate/pods/again"),
-		pods.validating("/validate/pods"),
-		ingresses.validating("/validate/ingresses"),
-		services.validating("/validate/services"),
-		services.validating("/validate/services/status"),
-		policyGuard("/validate/policy"),
+	var all []Webhook
+	for _, r := range rows() {
+		all = append(all, r.webhooks()...)
 	}
+	return append(all, policyGuard("/validate/policy"))
 }
 
-func (k kind[T]) mutating(path string) Webhook {
-	w := k.webhook(path, k.mutate)
-	w.Mutates = true
-	w.Strictest = func(m policy.Modes) policy.Mode { return m.Mirrors }
-	return w
+// SelfProbePolicy returns the policy by which the objects of Webhook.SelfProbe are rewritten and denied, as YAML.
+func SelfProbePolicy() string {
+	text := "apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy"
+	for _, r := range rows() {
+		text += r.probePolicy()
+	}
+	return text + "\n"
 }
 
-func (k kind[T]) validating(path string) Webhook { return k.webhook(path, k.validate) }
+func (k kind[T]) probePolicy() string { return k.selfProbePolicy }
+
+func (k kind[T]) webhooks() []Webhook {
+	var all []Webhook
+	for _, path := range k.mutating {
+		w := k.webhook(path, k.rewrite)
+		w.Mutates = true
+		w.Strictest = func(m policy.Modes) policy.Mode { return m.Mirrors }
+		all = append(all, w)
+	}
+	for _, path := range k.validating {
+		all = append(all, k.webhook(path, k.validate))
+	}
+	return all
+}
 
 func (k kind[T]) webhook(path string, decide decide[T]) Webhook {
 	return Webhook{
@@ -109,4 +144,12 @@ func (k kind[T]) webhook(path string, decide decide[T]) Webhook {
 func (k kind[T]) validate(p *policy.Policy, r *review.Request[T], e *policy.Effort, d *Decision) (err error) {
 	d.Findings, err = k.judge(p, r.Attributes, r.Object, r.Old, e)
 	return err
+}
+
+// rewrite decides what is changed in an object, and makes the patch.
+func (k kind[T]) rewrite(p *policy.Policy, r *review.Request[T], e *policy.Effort, d *Decision) error {
+	if err := k.mutate(p, r, e, d); err != nil {
+		return err
+	}
+	return k.patch(p, r, e, d)
 }

@@ -57,3 +57,30 @@ func TestKitCallsEveryPath(t *testing.T) {
 		t.Errorf("served (-), called by the kit (+):\n%s", diff)
 	}
 }
+
+// The self-probe has an object for every path.
+func TestEveryPathIsProbed(t *testing.T) {
+	for _, w := range Webhooks() {
+		if w.SelfProbe == "" {
+			t.Errorf("%s: there is no field selfProbe in the row of %s", w.Path, w.Kind)
+		}
+	}
+}
+
+// What is asked offline about a Pod is not kept from an answer by a patch that would be too long to be sent.
+func TestExistingPodNeedsNoPatch(t *testing.T) {
+	p, err := policy.Load(policy.File{Name: "p.yaml", Data: []byte(SelfProbePolicy())})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const container = `{"name": "c", "image": "source.selfprobe.invalid/app@sha256:` +
+		`0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"},`
+	pod := []byte(`{"spec": {"containers": [` + strings.TrimSuffix(strings.Repeat(container, 300), ",") + `]}}`)
+	for _, existing := range []bool{false, true} {
+		a, err := pods().offline().Object(Question{Policy: p, Existing: existing},
+			policy.Attributes{Operation: policy.Create}, pod, nil)
+		if err != nil || len(a.Rewriting.Images) != 300 {
+			t.Errorf("existing %t: %v", existing, err)
+		}
+	}
+}

@@ -36,7 +36,13 @@ type Answer struct {
 func (a *Answer) Judged() bool { return judged(a.Operation) }
 
 // Kinds returns the kinds whose objects are judged.
-func Kinds() []Kind { return []Kind{pods().offline(), ingresses().offline(), services().offline()} }
+func Kinds() []Kind {
+	var all []Kind
+	for _, r := range rows() {
+		all = append(all, r.offline())
+	}
+	return all
+}
 
 func (k kind[T]) offline() Kind {
 	return Kind{

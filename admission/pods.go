@@ -7,16 +7,17 @@ import (
 	"github.com/evergate/evergate/review"
 )
 
-// rewritePod decides where the images of a Pod are pulled from.
+// rewritePod decides where the images of a Pod are pulled from. No finding of it denies.
 func rewritePod(p *policy.Policy, r *review.Request[policy.Pod], e *policy.Effort, d *Decision) (err error) {
-	if d.Rewriting, err = p.RewritePod(r.Attributes, r.Object, r.Old, e); err != nil {
-		return err
-	}
-	d.Findings = d.Rewriting.Findings // none of which denies
-	if d.Rewriting.Changes() {
-		// The ephemeralcontainers subresource changes no metadata, so the originals are not recorded there.
-		d.Patch, err = review.PatchPod(r.Object, d.Rewriting, r.Subresource == "")
-	}
+	d.Rewriting, err = p.RewritePod(r.Attributes, r.Object, r.Old, e)
+	d.Findings = d.Rewriting.Findings
+	return err
+}
+
+// patchPod makes the patch of a Pod that is rewritten. The ephemeralcontainers subresource changes no metadata, so the
+// originals are not recorded there.
+func patchPod(_ *policy.Policy, r *review.Request[policy.Pod], _ *policy.Effort, d *Decision) (err error) {
+	d.Patch, err = review.PatchPod(r.Object, d.Rewriting, r.Subresource == "")
 	return err
 }
 

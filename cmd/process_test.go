@@ -56,10 +56,19 @@ func start(t *testing.T, args ...string) process {
 	return process{c, log}
 }
 
-// ready reads the log until the process is ready, and returns where it serves reviews.
+// ready reads the log until the process is ready, and returns where it serves reviews. It fails with the last lines of
+// the log when that takes longer than any machine takes.
 func (p process) ready(t *testing.T) (address string) {
 	t.Helper()
+	var last []string
+	late := time.AfterFunc(time.Minute, func() { _ = p.Process.Kill() })
+	defer func() {
+		if !late.Stop() {
+			t.Logf("killed after a minute, and had logged\n%s", strings.Join(last, "\n"))
+		}
+	}()
 	for lines := bufio.NewScanner(p.log); lines.Scan(); {
+		last = append(last[max(0, len(last)-9):], lines.Text())
 		var line struct{ Msg, To, Address string }
 		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
 			t.Fatalf("%v: %s", err, lines.Bytes())

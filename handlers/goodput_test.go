@@ -13,7 +13,7 @@ import (
 	"github.com/evergate/evergate/internal/limit"
 )
 
-// What reviews cost the one core of an overworked process, as measured where reviews cost much (TestGoodput of
+// What reviews cost the one core of an overworked process, as measured where reviews cost much (BenchmarkGoodput of
 // e2e/calls), and what kube-apiserver's client does.
 const (
 	decisionCost  = 2500 * time.Microsecond

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"net/http"
-	"path"
 	"slices"
 	"time"
 
@@ -47,11 +46,14 @@ func (e *endpoint) trace(
 // attributes appends what a span records of a decision, under the names of OpenTelemetry's conventions where they have
 // one.
 func (e *endpoint) attributes(attrs []attribute.KeyValue, d *admission.Decision) []attribute.KeyValue {
-	of := e.Resource
+	resource := e.Resource.APIVersion() + "/" + e.Resource.Name
+	if d.Subresource != "" {
+		resource += "/" + d.Subresource
+	}
 	attrs = append(attrs,
 		stringOf("evergate.uid", d.UID),
 		stringOf("evergate.operation", string(d.Operation)),
-		stringOf("evergate.resource", path.Join(of.Group, of.Version, of.Name, d.Subresource)),
+		stringOf("evergate.resource", resource),
 		stringOf("evergate.namespace", d.Namespace),
 		stringOf("evergate.name", d.Name),
 		attribute.Bool("evergate.dry_run", d.DryRun),

@@ -2,7 +2,8 @@ package offline
 
 import "github.com/evergate/evergate/policy"
 
-// Report is the result of judging the input. Its JSON is an interface: fields are added, never renamed.
+// Report is the result of judging the input. Its JSON is an interface: from the first release on, fields are added and
+// never renamed.
 type Report struct {
 	Policy     Policy    `json:"policy"`
 	AsExisting bool      `json:"asExisting,omitempty"`

@@ -3,6 +3,7 @@ package policy
 import (
 	"errors"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -202,5 +203,32 @@ services:
 				t.Errorf("modes (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// Each block of a policy file is counted, and its names are unique among those of the others.
+func TestEveryBlockIsCounted(t *testing.T) {
+	var b blocks
+	v := reflect.ValueOf(&b).Elem()
+	var names []string
+	for i := range v.NumField() {
+		v.Field(i).Set(reflect.MakeSlice(v.Field(i).Type(), 1, 1))
+		name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("yaml"), ",")
+		names = append(names, name)
+	}
+	entries := 0
+	b.headers(func(*header) { entries++ })
+	if entries != len(names) {
+		t.Errorf("headers yields %d entries of %d blocks", entries, len(names))
+	}
+	var counted []string
+	for name := range (Counts{}).All() {
+		counted = append(counted, name)
+	}
+	if diff := cmp.Diff(names, counted); diff != "" {
+		t.Errorf("Counts.All (-blocks +counted):\n%s", diff)
+	}
+	if n := reflect.TypeFor[Counts]().NumField(); n != len(names) {
+		t.Errorf("Counts has %d fields for %d blocks", n, len(names))
 	}
 }

@@ -25,7 +25,9 @@ func TestI12(t *testing.T) {
 			product: unguarded,
 			happen:  func(t *testing.T, l *lab, _ bool) outcome { return reachReplicas(t, l, bad) },
 			lacking: "a policy that does load, and says nothing: what an opened webhook does",
-			without: func(*testing.T, *lab) { bad = "apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n" },
+			without: func(*testing.T, *lab) {
+				bad = "apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\nallowEmpty: true\n"
+			},
 		})
 	})
 	t.Run("reload", func(t *testing.T) {

@@ -6,10 +6,14 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
 )
 
 const root = "../.." // of the repository
@@ -116,6 +120,39 @@ transformers: [../../kustomize/wiring]`)))
 		if image, ok := strings.CutPrefix(line, "image: "); ok && strings.Contains(image, "evergate") &&
 			image != "mirror.corp.example/ghcr.io/evergate/evergate:v0.1.0" {
 			t.Error(line)
+		}
+	}
+}
+
+// TestEveryWebhookFollows: what an overlay or a component says of all webhooks that judge, it says of each.
+func TestEveryWebhookFollows(t *testing.T) {
+	k := read(t)
+	everyNamespace := k.add(t, `
+resources: [../../kustomize/overlays/fail-closed]
+components: [../../kustomize/components/match-all-namespaces]
+transformers: [../../kustomize/wiring]`)
+	for dir, optOut := range map[string]bool{"kustomize/overlays/fail-closed": false, everyNamespace: true} {
+		for _, document := range bytes.Split(k.render(t, dir), []byte("\n---\n")) {
+			var config admissionv1.ValidatingWebhookConfiguration
+			if err := yaml.Unmarshal(document, &config); err != nil {
+				t.Fatal(err)
+			}
+			for _, w := range config.Webhooks {
+				if w.Name == policy || config.Kind != "ValidatingWebhookConfiguration" {
+					continue
+				}
+				if fails := *w.FailurePolicy == admissionv1.Fail; fails != (w.Name != balancer) {
+					t.Errorf("%s: the failurePolicy of %s is %s", dir, w.Name, *w.FailurePolicy)
+				}
+				operator := metav1.LabelSelectorOpIn
+				if optOut {
+					operator = metav1.LabelSelectorOpNotIn
+				}
+				selected := func(r metav1.LabelSelectorRequirement) bool { return r.Key == optIn && r.Operator == operator }
+				if !slices.ContainsFunc(w.NamespaceSelector.MatchExpressions, selected) {
+					t.Errorf("%s: %s does not select namespaces by %s %s", dir, w.Name, optIn, operator)
+				}
+			}
 		}
 	}
 }

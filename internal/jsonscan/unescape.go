@@ -12,12 +12,12 @@ import (
 // most bytes it returns some more than those.
 func (r *Reader) unescape(content []byte, most int) []byte {
 	out := r.scratch[:0]
-	if cap(out) == 0 {
-		room := min(len(content), longestEscape*most)
-		if !utf8.Valid(content[:room]) {
-			room *= replacement
+	limit := most + replacement*maxRun
+	if need := min(len(content), limit); cap(out) < need {
+		if !utf8.Valid(content[:min(len(content), longestEscape*most)]) {
+			need *= replacement
 		}
-		out = make([]byte, 0, min(room, most+replacement*maxRun))
+		out = make([]byte, 0, min(max(need, 2*cap(out)), limit)) // twice, since a string may be longer than the one before
 	}
 	for len(content) > 0 && len(out) <= most {
 		if content[0] == '\\' {

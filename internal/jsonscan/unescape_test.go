@@ -2,6 +2,7 @@ package jsonscan
 
 import (
 	"bytes"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -59,4 +60,21 @@ func FuzzUnescape(f *testing.F) {
 			t.Errorf("%q: got %q, want %q", content, got, want)
 		}
 	})
+}
+
+// A short string with an escape makes no long one cost more.
+func TestUnescapeAfterAShortOne(t *testing.T) {
+	long := []byte(strings.Repeat("é", testLimits().Text/2))
+	cost := func(before string) uint64 {
+		r := New(nil, testLimits())
+		var from, to runtime.MemStats
+		runtime.ReadMemStats(&from)
+		r.unescape([]byte(before), testLimits().Text)
+		r.unescape(long, testLimits().Text)
+		runtime.ReadMemStats(&to)
+		return to.TotalAlloc - from.TotalAlloc
+	}
+	if alone, after := cost(""), cost(`\n`); after > alone+alone/4 {
+		t.Errorf("%d bytes are allocated after a short string, %d without one", after, alone)
+	}
 }

@@ -26,32 +26,9 @@ type Prober struct {
 	policy *policy.Policy
 }
 
-// policyText has one entry for each kind of object that is judged. The objects of the self-probe meet each of them.
-const policyText = `
-apiVersion: evergate.dev/v1alpha1
-kind: EvergatePolicy
-mirrors:
-- name: selfprobe-mirror
-  sources: [source.selfprobe.invalid]
-  mirror: mirror.selfprobe.invalid
-  mode: enforce
-pods:
-- name: selfprobe-pods
-  mode: enforce
-  images: {from: mirrors}
-ingresses:
-- name: selfprobe-ingresses
-  mode: enforce
-  hosts: {allowed: [allowed.selfprobe.invalid]}
-services:
-- name: selfprobe-services
-  mode: enforce
-  types: {allowed: [ClusterIP]}
-`
-
 // New returns a prober with a new secret.
 func New() (*Prober, error) {
-	p, err := policy.Load(policy.File{Name: "selfprobe.yaml", Data: []byte(policyText)})
+	p, err := policy.Load(policy.File{Name: "selfprobe.yaml", Data: []byte(admission.SelfProbePolicy())})
 	if err != nil {
 		return nil, fmt.Errorf("the policy of the self-probe: %w", err)
 	}
@@ -81,7 +58,7 @@ func reviewOf(w *admission.Webhook) string {
 		"resource": {"group": "%[1]s", "version": "%[2]s", "resource": "%[4]s"},
 		"name": "selfprobe", "namespace": "selfprobe", "operation": "CREATE",
 		"userInfo": {"username": "evergate:selfprobe"},
-		"object": {"apiVersion": "%[5]s", "kind": "%[3]s", 
+		"object": {"apiVersion": "%[5]s", "kind": "%[3]s",
 			"metadata": {"name": "selfprobe", "namespace": "selfprobe"}, %[6]s},
 		"oldObject": null, "dryRun": true
 	}}`, of.Group, of.Version, w.Kind, of.Name, of.APIVersion(), w.SelfProbe)
