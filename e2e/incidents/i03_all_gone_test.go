@@ -35,6 +35,13 @@ func TestI3(t *testing.T) {
 			},
 		})
 	})
+	t.Run("policy required", func(t *testing.T) {
+		try(t, incident{
+			id: "I3", what: "no replica is left, where each must have a policy", guard: "the same",
+			product: cluster.Product{Overlay: "fail-closed", Components: []string{"require-policy"}},
+			happen:  allGone, // the control is that of "all gone"
+		})
+	})
 	t.Run("frozen", func(t *testing.T) {
 		in := incident{
 			id: "I3", what: "a replica freezes", guard: "liveness by a watchdog",

@@ -33,6 +33,15 @@ func TestI4(t *testing.T) {
 			},
 		})
 	})
+	t.Run("policy required", func(t *testing.T) {
+		try(t, incident{
+			id: "I4", what: "the same, where each replica must have a policy", guard: "the same",
+			product: cluster.Product{Overlay: "fail-closed", Components: []string{"require-policy"}},
+			happen: func(t *testing.T, l *lab, control bool) outcome {
+				return fromZero(t, l, control, func() outcome { return outcome{} }) // the control is that of "opted in"
+			},
+		})
+	})
 	t.Run("every namespace", func(t *testing.T) {
 		try(t, incident{
 			id: "I4", what: "the same with every namespace matched, and a network that comes up from a namespace of its own",
