@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/evergate/evergate/policy"
-	"github.com/evergate/evergate/policystore"
 )
 
 func newPolicyCommand() *cobra.Command {
@@ -18,8 +17,8 @@ func newPolicyCommand() *cobra.Command {
 	check := &cobra.Command{
 		Use:   "check POLICY...",
 		Short: "Say whether policies are valid, and everything that is wrong with them",
-		Long: `Check loads each policy, which is a file or a directory of *.yaml and *.yml files that are merged as those of a
-ConfigMap are. Of a valid one it prints how many entries are in force and the hash by which it is called in warnings,
+		Long: `Check loads each policy, which is a file, a directory of *.yaml and *.yml files that are merged as those of a ConfigMap
+are, the manifest of such a ConfigMap, or - for standard input. Of a valid one it prints how many entries are in force and the hash by which it is called in warnings,
 logs and metrics, and warns of what in it does less than it looks like; of any other it prints everything that is wrong,
 a line each, with file, line, column and field.
 
@@ -31,17 +30,19 @@ Exit codes: 0 all are valid, 2 one is not, or cannot be read; with --strict also
 			}
 			return nil
 		},
-		RunE: func(c *cobra.Command, args []string) error { return checkPolicies(args, strict, c.OutOrStdout()) },
+		RunE: func(c *cobra.Command, args []string) error {
+			return checkPolicies(args, strict, c.InOrStdin(), c.OutOrStdout())
+		},
 	}
 	check.Flags().BoolVar(&strict, "strict", false, "treat warnings as errors")
 	return newGroup("policy", "Work on policy files", check)
 }
 
 // checkPolicies returns everything that is wrong with all of them.
-func checkPolicies(paths []string, strict bool, stdout io.Writer) error {
+func checkPolicies(paths []string, strict bool, stdin io.Reader, stdout io.Writer) error {
 	var errs []error
 	for _, path := range paths {
-		p, err := loadPolicy(path)
+		p, err := loadPolicy(path, stdin)
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -67,15 +68,6 @@ func checkPolicies(paths []string, strict bool, stdout io.Writer) error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// loadPolicy loads the policy at path, which must be there.
-func loadPolicy(path string) (*policy.Policy, error) {
-	files, err := policystore.Read(path)
-	if err != nil {
-		return nil, err
-	}
-	return policy.Load(files...)
 }
 
 // counted describes what is in force: "3 mirrors, 1 pods rule".

@@ -58,7 +58,7 @@ that could not be handed on.`,
 	}
 	flags := c.Flags()
 	flags.SortFlags = false
-	flags.StringVarP(&f.policy, "policy", "p", "", "`file` or directory of the policy")
+	flags.StringVarP(&f.policy, "policy", "p", "", "`file` or directory of the policy, manifest of its ConfigMap, or - (stdin)")
 	flags.StringArrayVarP(&f.files, "filename", "f", nil,
 		"`file` or directory of manifests, or - (stdin); can be repeated")
 	flags.StringArrayVar(&f.old, "old", nil, "`file` or directory of the objects as they were; can be repeated")
@@ -102,7 +102,7 @@ func (f *reviewFlags) run(ctx context.Context, stdin io.Reader, stdout, stderr i
 func (f *reviewFlags) check() error {
 	update := f.operation == string(policy.Update)
 	stdins := 0
-	for _, name := range slices.Concat(f.files, f.old) {
+	for _, name := range slices.Concat(f.files, f.old, []string{f.policy}) {
 		if name == offline.Stdin {
 			stdins++
 		}
@@ -144,7 +144,7 @@ func (f *reviewFlags) check() error {
 }
 
 func (f *reviewFlags) options(stdin io.Reader) (offline.Options, error) {
-	p, err := loadPolicy(f.policy)
+	p, err := loadPolicy(f.policy, stdin)
 	if err != nil {
 		return offline.Options{}, err
 	}
