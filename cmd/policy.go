@@ -17,10 +17,10 @@ func newPolicyCommand() *cobra.Command {
 	check := &cobra.Command{
 		Use:   "check POLICY...",
 		Short: "Say whether policies are valid, and everything that is wrong with them",
-		Long: `Check loads each policy, which is a file, a directory of *.yaml and *.yml files that are merged as those of a ConfigMap
-are, the manifest of such a ConfigMap, or - for standard input. Of a valid one it prints how many entries are in force and the hash by which it is called in warnings,
-logs and metrics, and warns of what in it does less than it looks like; of any other it prints everything that is wrong,
-a line each, with file, line, column and field.
+		Long: `Check loads each policy, which is a file, a directory of *.yaml and *.yml files that are merged as those of a
+ConfigMap are, the manifest of such a ConfigMap, or - for standard input. Of a valid one it prints how many entries
+are in force and the hash by which it is called in warnings, logs and metrics, and warns of what in it does less than
+it looks like; of any other it prints everything that is wrong, a line each, with file, line, column and field.
 
 Exit codes: 0 all are valid, 2 one is not, or cannot be read; with --strict also where there is a warning.`,
 		Example: "  evergate policy check policy.yaml",

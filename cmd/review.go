@@ -58,7 +58,8 @@ that could not be handed on.`,
 	}
 	flags := c.Flags()
 	flags.SortFlags = false
-	flags.StringVarP(&f.policy, "policy", "p", "", "`file` or directory of the policy, manifest of its ConfigMap, or - (stdin)")
+	flags.StringVarP(&f.policy, "policy", "p", "",
+		"`file` or directory of the policy, manifest of its ConfigMap, or - (stdin)")
 	flags.StringArrayVarP(&f.files, "filename", "f", nil,
 		"`file` or directory of manifests, or - (stdin); can be repeated")
 	flags.StringArrayVar(&f.old, "old", nil, "`file` or directory of the objects as they were; can be repeated")
