@@ -65,7 +65,7 @@ KNOWN = $(if $(RUN),tests=$$($(GO) test -race -list '$(firstword $(subst /, ,$(P
   echo "$$tests" | grep -q '^Test' || { echo "there is no test of $(RUN)"; exit 1; };)
 
 e2e: ## the incidents, on that cluster; RUN=I6 for one, SHORT=1 for each once, without variants and controls, E2E_CLUSTER=existing on the one of KUBECONFIG
-	$(INCIDENTS) -timeout 60m
+	$(INCIDENTS) -timeout 90m
 
 e2e-long: export EVERGATE_E2E_LONG = 1
 e2e-long: REPORT = report-long.md

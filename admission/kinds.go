@@ -1,6 +1,8 @@
 package admission
 
 import (
+	"strings"
+
 	"github.com/evergate/evergate/policy"
 	"github.com/evergate/evergate/review"
 )
@@ -48,7 +50,8 @@ func pods() kind[policy.Pod] {
 		strictest: func(m policy.Modes) policy.Mode { return m.Pods },
 		selfProbe: `"spec": {"containers": [{"name": "app", "image": "source.selfprobe.invalid/app:1"}]}`,
 		selfProbePolicy: `
-mirrors: [{name: selfprobe-mirror, mode: enforce, sources: [source.selfprobe.invalid], mirror: mirror.selfprobe.invalid}]
+mirrors:
+- {name: selfprobe-mirror, mode: enforce, sources: [source.selfprobe.invalid], mirror: mirror.selfprobe.invalid}
 pods: [{name: selfprobe-pods, mode: enforce, images: {from: mirrors}}]`,
 	}
 }
@@ -110,11 +113,11 @@ func Webhooks() []Webhook {
 
 // SelfProbePolicy returns the policy by which the objects of Webhook.SelfProbe are rewritten and denied, as YAML.
 func SelfProbePolicy() string {
-	text := "apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy"
+	parts := []string{"apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy"}
 	for _, r := range rows() {
-		text += r.probePolicy()
+		parts = append(parts, r.probePolicy())
 	}
-	return text + "\n"
+	return strings.Join(append(parts, "\n"), "")
 }
 
 func (k kind[T]) probePolicy() string { return k.selfProbePolicy }

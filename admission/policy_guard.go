@@ -71,8 +71,8 @@ func guardPolicy(_ *policy.Policy, r *review.Request[review.ConfigMap], effort *
 
 // emptied is why a policy without entries is refused.
 func emptied(why string) Refused {
-	return Refused{Mistakes: []string{"this policy is empty, " + why + ": write allowEmpty: true in a document to switch " +
-		"everything off"}}
+	return Refused{Mistakes: []string{"this policy is empty, " + why +
+		": write allowEmpty: true in a document to switch everything off"}}
 }
 
 // refused splits the error of a policy into its mistakes.

@@ -6,8 +6,8 @@
 //   - a policy: it is in force;
 //   - nothing, or no *.yaml or *.yml file, or files without entries: a start has the empty policy, which allows every
 //     object and rewrites no image, and logs a warning; a running process keeps the last policy that had entries. So
-//     looks a ConfigMap that is optional, was deleted, or was emptied by accident. A document that says allowEmpty: true
-//     is a policy in any case;
+//     looks a ConfigMap that is optional, was deleted, or was emptied by accident. A document that says
+//     allowEmpty: true is a policy in any case;
 //   - files that are not a valid policy: a start fails, a running process goes on with the last good policy;
 //   - files that cannot be read (permission, a failing disk): the same.
 package policystore
