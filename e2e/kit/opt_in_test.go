@@ -166,8 +166,8 @@ func testTypos(t *testing.T, c *cluster) {
 			t.Errorf("%q: got %v, want …%s", value, err, want)
 		}
 	}
-	const exempt = "denied request: kube-system is exempt whatever its labels, so that the control plane never waits for " +
-		"Evergate: leave the label evergate.dev/admission out"
+	const exempt = "denied request: kube-system is exempt whatever its labels, so that the control plane never waits " +
+		"for Evergate: leave the label evergate.dev/admission out"
 	refused := func(value string) {
 		if err := set("kube-system", value); err == nil || !strings.HasSuffix(err.Error(), exempt) {
 			t.Errorf("kube-system %s: got %v, want …%s", value, err, exempt)

@@ -132,7 +132,7 @@ resources: [../../kustomize/overlays/fail-closed]
 components: [../../kustomize/components/match-all-namespaces]
 transformers: [../../kustomize/wiring]`)
 	for dir, optOut := range map[string]bool{"kustomize/overlays/fail-closed": false, everyNamespace: true} {
-		for _, document := range bytes.Split(k.render(t, dir), []byte("\n---\n")) {
+		for document := range bytes.SplitSeq(k.render(t, dir), []byte("\n---\n")) {
 			var config admissionv1.ValidatingWebhookConfiguration
 			if err := yaml.Unmarshal(document, &config); err != nil {
 				t.Fatal(err)
