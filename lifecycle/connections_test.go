@@ -1,13 +1,9 @@
 package lifecycle
 
 import (
-	"crypto/tls"
-	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"net/http"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -57,48 +53,11 @@ func (c crowd) checkGone(what string, gone <-chan time.Time, want bool) {
 
 func (c crowd) end(evicted int) {
 	c.t.Helper()
-	if n := c.conns.count(); n > 3 {
+	if n := c.conns.Count(); n > 3 {
 		c.t.Errorf("%d connections are open, want at most 3", n)
 	}
 	if c.records.evicted != evicted {
 		c.t.Errorf("%d connections were evicted, want %d", c.records.evicted, evicted)
-	}
-}
-
-// Connections stand in the order in which they came into their queue, wherever others were taken out.
-func TestQueue(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 2))
-	var queues [2]queue
-	var want [2][]*connection
-	all := make([]*connection, 6)
-	for i := range all {
-		all[i] = new(connection)
-	}
-	for range 2000 {
-		c := all[random.IntN(len(all))]
-		for i := range want {
-			want[i] = slices.DeleteFunc(want[i], func(other *connection) bool { return other == c })
-		}
-		switch i := random.IntN(3); i {
-		case len(queues):
-			c.move(nil)
-		default:
-			c.move(&queues[i])
-			want[i] = append(want[i], c)
-		}
-		for i := range queues {
-			var forth, back []*connection
-			for c := queues[i].first; c != nil; c = c.next {
-				forth = append(forth, c)
-			}
-			for c := queues[i].last; c != nil; c = c.before {
-				back = append(back, c)
-			}
-			slices.Reverse(back)
-			if !slices.Equal(forth, want[i]) || !slices.Equal(back, want[i]) || queues[i].n != len(want[i]) {
-				t.Fatalf("%v and %v, said to be %d, want %v", forth, back, queues[i].n, want[i])
-			}
-		}
 	}
 }
 
@@ -114,9 +73,9 @@ func TestOldestSilentConnectionGoesFirst(t *testing.T) {
 			c.silent()
 		}
 		c.checkGone("the third silent one", third, true)
-		before := c.conns.count()
+		before := c.conns.Count()
 		c.call(honest)
-		if after := c.conns.count(); after != before {
+		if after := c.conns.Count(); after != before {
 			t.Errorf("the honest client had to dial anew: %d connections were open, now %d", before, after)
 		}
 		c.call(c.client()) // a new client is served
@@ -145,51 +104,14 @@ func TestUnfinishedRequestGoesFirst(t *testing.T) {
 				c.silent()
 				c.checkGone("the unfinished one", gone, true)
 				c.checkGone("the newer one", newer, false)
-				before := c.conns.count()
+				before := c.conns.Count()
 				c.call(honest)
-				if after := c.conns.count(); after != before {
+				if after := c.conns.Count(); after != before {
 					t.Errorf("the honest client had to dial anew: %d connections were open, now %d", before, after)
 				}
 				c.end(1)
 			})
 		})
-	}
-}
-
-// Connections awaiting a request are not evicted while they are few, however old they are.
-func TestFewAwaitedAreSpared(t *testing.T) {
-	for _, test := range []struct{ awaited, idle, busy, want int }{
-		{9, 0, 0, 0},
-		{3, 6, 0, 0},
-		{3, 0, 6, 0},
-		{2, 7, 0, 1}, // two are in the middle of a handshake, and peers by the dozen lie idle
-		{2, 1, 6, 1}, // an active connection is evicted last
-		{2, 0, 7, 2}, // peers by the dozen do not read their answers
-		{0, 0, 9, 2},
-		{1, 1, 1, 0},
-		{0, 1, 1, 1},
-		{0, 0, 1, 2},
-		{1, 0, 0, 0},
-	} {
-		var cs connections
-		cs.max = test.awaited + test.idle + test.busy
-		queues := []*queue{&cs.awaited, &cs.idle, &cs.active}
-		for i, n := range []int{test.awaited, test.idle, test.busy} {
-			for range n {
-				conn, _ := net.Pipe()
-				c := &connection{Conn: conn}
-				if cs.add(c) != nil {
-					t.Fatalf("%+v: one had to go too early", test)
-				}
-				c.move(queues[i])
-			}
-		}
-		if want := queues[test.want].first; cs.add(&connection{}) != want {
-			t.Errorf("%+v: another one had to go", test)
-		}
-		if len(cs.open) != cs.max {
-			t.Errorf("%+v: %d are open", test, len(cs.open))
-		}
 	}
 }
 
@@ -272,26 +194,5 @@ func TestOpsConnectionsAreBounded(t *testing.T) {
 			t.Errorf("the first goes after %s, want at once", held)
 		}
 		checkCall(t, w.ops.client(t), "/livez", "200")
-	})
-}
-
-// A peer that does not read cannot hold up the new connection that evicts it: the alert of TLS would wait for it.
-func TestClosingWaitsForNobody(t *testing.T) {
-	keys := newPKI(t)
-	synctest.Test(t, func(t *testing.T) {
-		peer, accepted := net.Pipe()
-		config := keys.server.Clone()
-		config.SessionTicketsDisabled = true // no client would read them
-		conn := tls.Server(accepted, config)
-		handshake := make(chan error, 1)
-		go func() { handshake <- tls.Client(peer, keys.client).HandshakeContext(t.Context()) }()
-		if err := errors.Join(conn.HandshakeContext(t.Context()), <-handshake); err != nil {
-			t.Fatal(err)
-		}
-		start := time.Now()
-		(&connection{Conn: conn, cancel: func() {}}).close()
-		if took := time.Since(start); took > 0 {
-			t.Errorf("it took %s", took)
-		}
 	})
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+
+	"github.com/evergate/evergate/internal/conns"
 )
 
 // wrap is the outermost handler of the serving port.
@@ -16,7 +18,7 @@ import (
 // review that was under way when the signal arrived says it too.
 func (p *Process) wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		a := &answer{ResponseWriter: w, process: p, conn: connectionOf(r.Context()), request: r}
+		a := &answer{ResponseWriter: w, process: p, conn: conns.Of(r.Context()), request: r}
 		exempt := p.Exempt != nil && p.Exempt(r)
 		if now := p.phase(); now < ready && !exempt {
 			a.Header().Set("Retry-After", "1")
@@ -36,7 +38,7 @@ func (p *Process) wrap(next http.Handler) http.Handler {
 type answer struct {
 	http.ResponseWriter
 	process *Process
-	conn    *connection
+	conn    *conns.Conn
 	request *http.Request
 	status  int // 0 until it has begun
 }
@@ -56,8 +58,8 @@ func (a *answer) begin(status int) {
 // client may read nothing before it has sent all.
 const maxDiscard = 256 << 10
 
-// discard reads what is left of a body. net/http would do it a moment later, but to a wire what it reads is no
-// progress.
+// discard reads what is left of a body. net/http would do it a moment later, but package conns would not count
+// what it reads as progress.
 func discard(r *http.Request) {
 	if r.ContentLength > maxDiscard || r.Header.Get("Expect") != "" { // net/http closes the connection
 		return

@@ -3,10 +3,11 @@ package lifecycle
 import (
 	"bytes"
 	"log/slog"
-	"net"
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/evergate/evergate/internal/conns"
 )
 
 const (
@@ -15,8 +16,8 @@ const (
 	// bound of 64 and 3,400 new connections a second that was 19 ms, and hardly a probe was answered.
 	maxOpsConnections = DefaultMaxConnections
 
-	// maxOpsHeaderBytes bounds all headers of a request to the ops port: Prometheus sends 500 bytes. net/http allows
-	// 4 KiB more.
+	// maxOpsHeaderBytes bounds all headers of a request to the ops port, and what the kernel holds of requests:
+	// Prometheus sends 500 bytes. net/http allows 4 KiB more.
 	maxOpsHeaderBytes = 1 << 10
 
 	// maxPages bounds how many pages are being sent at one time: enough for a few scrapers and an operator or two. A
@@ -34,23 +35,9 @@ func newOpsServer(h http.Handler, isProbe func(*http.Request) bool, log *slog.Lo
 			return
 		}
 		pages.ServeHTTP(w, r)
-	}), &connections{max: maxOpsConnections, evicted: func() {}}, log)
+	}), &conns.Set{Max: maxOpsConnections}, log)
 	s.MaxHeaderBytes = maxOpsHeaderBytes
 	return s
-}
-
-// opsListener is the listener of the ops port. It bounds what the kernel holds of its connections: a request has less
-// than 1 KiB, and few clients read pages.
-type opsListener struct{ net.Listener }
-
-// Accept implements net.Listener.
-func (l opsListener) Accept() (net.Conn, error) {
-	c, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	limitBuffers(c, maxOpsHeaderBytes, writeBuffer)
-	return c, nil
 }
 
 // pages serves pages that are costly to make and to keep. It makes one at a time, and keeps no more than maxPages of

@@ -28,7 +28,7 @@ func (p *Process) phase() phase { return phase(p.current.Load()) }
 func (p *Process) enter(next phase, attrs ...any) {
 	now, last := time.Now(), p.phase()
 	p.current.Store(int32(next)) // before the log and the Observer: readiness is false first
-	lasted, open := now.Sub(p.since), p.conns.count()
+	lasted, open := now.Sub(p.since), p.conns.Count()
 	p.since = now
 	p.Log.Info("phase changed", append([]any{
 		slog.String("from", last.String()), slog.String("to", next.String()),

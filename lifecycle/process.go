@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"sync/atomic"
 	"time"
+
+	"github.com/evergate/evergate/internal/conns"
 )
 
 // Defaults of the durations and bounds that are flags. A Process takes its fields as they are: zero is zero.
@@ -80,7 +82,7 @@ type Process struct {
 
 	current  atomic.Int32 // the phase
 	since    time.Time    // when it was entered; of the goroutine of live
-	conns    connections  // of the serving port
+	conns    conns.Set    // of the serving port
 	answered atomic.Int64 // reviews answered with 2xx
 	watchdog watchdog
 }

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"os"
 	"time"
+
+	"github.com/evergate/evergate/internal/conns"
 )
 
 // stopTimeout bounds what follows the last review: closing the ops port, flushing telemetry. An exporter that can be
@@ -60,7 +62,7 @@ func (p *Process) prepare() {
 	if p.Observer == nil {
 		p.Observer = nopObserver{}
 	}
-	p.conns.maxAge, p.conns.max, p.conns.evicted = p.MaxConnectionAge, p.MaxConnections, p.Observer.ConnectionEvicted
+	p.conns.MaxAge, p.conns.Max, p.conns.Evicted = p.MaxConnectionAge, p.MaxConnections, p.Observer.ConnectionEvicted
 	p.since = time.Now()
 }
 
@@ -68,7 +70,7 @@ func (p *Process) prepare() {
 func (p *Process) live(drainCtx, killCtx context.Context, drain context.CancelCauseFunc) error {
 	ops := newOpsServer(p.OpsHandler, p.Exempt, p.Log)
 	if p.OpsListener != nil {
-		go serve(ops, opsListener{p.OpsListener}, drain)
+		go serve(ops, conns.Buffered(p.OpsListener, maxOpsHeaderBytes), drain)
 	}
 	err := p.serveReviews(drainCtx, killCtx, drain)
 	p.finish(killCtx, ops)
@@ -87,7 +89,7 @@ func (p *Process) serveReviews(drainCtx, killCtx context.Context, drain context.
 	}
 	server := newServer(p.wrap(p.Handler), &p.conns, p.Log)
 	if p.TLS != nil {
-		server.TLSConfig = onWires(p.TLS)
+		server.TLSConfig = conns.TLSConfig(p.TLS)
 	}
 	go serve(server, listener, drain)
 	p.enter(listening, slog.String("address", listener.Addr().String()))
@@ -121,7 +123,7 @@ func (p *Process) drain(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, p.drainTimeout())
 	defer cancel()
 	if sleep(ctx, p.DrainDelay) {
-		p.conns.waitNone(ctx)
+		p.conns.WaitNone(ctx)
 	}
 }
 
@@ -132,13 +134,13 @@ func (p *Process) shutdown(ctx context.Context, s *http.Server) error {
 	defer cancel()
 	switch err := s.Shutdown(ctx); {
 	case err == nil:
-		p.conns.waitNone(ctx) // net/http reports those that Shutdown closed a moment later
+		p.conns.WaitNone(ctx) // net/http reports those that Shutdown closed a moment later
 		return nil
 	case !errors.Is(err, ctx.Err()): // all is answered, only closing the listener failed
 		p.Log.Warn("the listener was not closed cleanly", slog.Any("error", err))
 		return nil
 	}
-	open := p.conns.count()
+	open := p.conns.Count()
 	_ = s.Close() // its error is that of the listener, which Shutdown has closed
 	return exitError(exitCutOff, fmt.Errorf("shutdown: connections cut off after %s: %d", p.ShutdownTimeout, open))
 }

@@ -115,7 +115,7 @@ func TestDrainSaysGoodbye(t *testing.T) {
 		}
 		checkCall(t, kept, "/review", "200 close") // on the connection that it has
 		synctest.Wait()
-		if n := w.conns.count(); n != 0 {
+		if n := w.conns.Count(); n != 0 {
 			t.Errorf("%d connections are open after Connection: close, want 0", n)
 		}
 		checkCall(t, kept, "/review", "200 close") // on a new one

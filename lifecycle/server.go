@@ -5,12 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log"
 	"log/slog"
 	"net"
 	"net/http"
 	"time"
+
+	"github.com/evergate/evergate/internal/conns"
 )
 
 const (
@@ -20,13 +21,11 @@ const (
 	//
 	// It is the read-header timeout too, because net/http starts that one when a connection is accepted, not at the
 	// first byte of its first request, and clients dial ahead: a connection that was not needed after all stays idle in
-	// their pool. The price is that slow headers may take this long; connections bounds what they cost.
+	// their pool. The price is that slow headers may take this long; package conns bounds what they cost.
 	idleTimeout = 3 * time.Minute
 
 	// bodyTimeout is the most that a request's body may take once its header is there: above the 30 s that
 	// timeoutSeconds of a webhook may be. The handlers hold each review to its own ?timeout=.
-	// It is not the server's ReadTimeout, which net/http starts on accept as well: the body of the first request on a
-	// connection that was dialled ahead would be timed out before it is sent.
 	bodyTimeout = 35 * time.Second
 
 	// writeTimeout is from the end of the header to the end of the answer: bodyTimeout and 5 s to send the answer. The
@@ -38,68 +37,31 @@ const (
 	maxHeaderBytes = 16 << 10
 )
 
-// newServer returns a server with the limits above that reports its connections to conns. It speaks HTTP/1.1 only:
+// newServer returns a server with the limits above that bounds its connections by set. It speaks HTTP/1.1 only:
 // kube-apiserver does not offer HTTP/2 to a Service, where one dead connection would fail all calls.
-func newServer(h http.Handler, conns *connections, log *slog.Logger) *http.Server {
+func newServer(h http.Handler, set *conns.Set, log *slog.Logger) *http.Server {
 	s := &http.Server{
-		Handler:           receive(h, conns),
+		Handler:           h,
 		ReadHeaderTimeout: idleTimeout,
 		WriteTimeout:      writeTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
 		Protocols:         new(http.Protocols),
-		ConnContext:       conns.accept,
-		ConnState:         conns.changed,
 		ErrorLog:          newErrorLog(log),
 
 		// net/http would answer "OPTIONS *" without calling Handler, and so without Connection: close.
 		DisableGeneralOptionsHandler: true,
 	}
 	s.Protocols.SetHTTP1(true)
+	set.Attach(s, bodyTimeout)
 	return s
-}
-
-// receive gives each request bodyTimeout for its body, whether a handler reads it or net/http discards it, and reports
-// its arrival to conns. Handlers may set an earlier deadline.
-func receive(next http.Handler, conns *connections) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c := connectionOf(r.Context())
-		if r.Body == http.NoBody {
-			conns.arrived(c)
-			next.ServeHTTP(w, r)
-			return
-		}
-		// An error means that the connection is closed, which the first read will report again.
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout))
-		received := *r // net/http uses its own body after the answer
-		received.Body = &body{r.Body, conns, c}
-		next.ServeHTTP(w, &received)
-	})
-}
-
-// body is the body of a request. It reports to conns when a read meets its end, which may be more than once.
-type body struct {
-	io.ReadCloser
-	conns *connections
-	conn  *connection
-}
-
-func (b *body) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if n > 0 {
-		b.conn.progress()
-	}
-	if err == io.EOF {
-		b.conns.arrived(b.conn)
-	}
-	return n, err
 }
 
 // serve serves a listener until s is shut down, and calls failed if it ends for another reason.
 func serve(s *http.Server, l net.Listener, failed context.CancelCauseFunc) {
 	var err error
 	if s.TLSConfig != nil {
-		err = s.ServeTLS(wires{l}, "", "")
+		err = s.ServeTLS(conns.Wired(l), "", "")
 	} else {
 		err = s.Serve(l)
 	}

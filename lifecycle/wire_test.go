@@ -3,7 +3,6 @@ package lifecycle
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"io"
 	"log/slog"
 	"net"
@@ -11,45 +10,9 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	"github.com/evergate/evergate/internal/conns"
 )
-
-// endless is a connection that always has something to read.
-type endless struct{ net.Conn }
-
-func (endless) Read(p []byte) (int, error) { return len(p), nil }
-
-func TestWireIsBounded(t *testing.T) {
-	w := newWire(endless{})
-	readAll := func() (read int) {
-		for range 100 {
-			n, err := w.Read(make([]byte, 10_000))
-			if read += n; err != nil {
-				if !errors.Is(err, errUnseen) {
-					t.Fatal(err)
-				}
-				return read
-			}
-		}
-		t.Fatalf("%d bytes were read", read)
-		return read
-	}
-	for range 2 {
-		if n := readAll(); n != maxUnseen {
-			t.Errorf("%d bytes were read, want %d", n, maxUnseen)
-		}
-		w.progress()
-	}
-	ctx, end := context.WithCancel(t.Context())
-	w.handshake = ctx
-	readAll()
-	end()
-	if n := readAll(); n != maxUnseen {
-		t.Errorf("%d bytes were read after the handshake, want %d", n, maxUnseen)
-	}
-	if n := readAll(); n != 0 {
-		t.Errorf("%d more bytes were read", n)
-	}
-}
 
 // kernel is a connection that records which buffers it is given.
 type kernel struct {
@@ -78,7 +41,6 @@ func (l *kernels) Accept() (net.Conn, error) {
 
 // The kernel holds little of a connection: of one that is served with TLS, and less of one to the ops port.
 func TestBuffersAreBounded(t *testing.T) {
-	var _ buffered = (*net.TCPConn)(nil)
 	keys := newPKI(t)
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
@@ -189,8 +151,8 @@ func TestLongBodyIsRead(t *testing.T) {
 		body, _ := io.ReadAll(r.Body)
 		_, _ = w.Write(body)
 	})
-	s := newServer(echo, &connections{evicted: func() {}}, slog.New(slog.DiscardHandler))
-	s.TLSConfig = onWires(keys.server)
+	s := newServer(echo, new(conns.Set), slog.New(slog.DiscardHandler))
+	s.TLSConfig = conns.TLSConfig(keys.server)
 	go serve(s, l, func(error) {})
 	defer s.Close()
 	transport := &http.Transport{TLSClientConfig: keys.client}

@@ -1,4 +1,12 @@
-package lifecycle
+// Package conns bounds the connections of an http.Server: how many are open, how long each lives, how much each may send
+// without a request in it, and how much the kernel holds of it.
+//
+//	conns.go    the open connections of a server, and which is evicted when there are too many
+//	arrival.go  when a request has arrived whole
+//	wire.go     the bound on what TLS reads
+//
+// A server is bounded by Attach before it serves, and by a listener and a TLS config that Bound and BoundTLS return.
+package conns
 
 import (
 	"context"
@@ -11,11 +19,10 @@ import (
 	"time"
 )
 
-// connections counts the open connections of one server, knows the age of each, and evicts one when there are too many.
-// The ConnContext and ConnState hooks of the http.Server tell it of connections, its handler of requests that have
-// arrived.
+// Set is the open connections of one server. It counts them, knows the age of each, and evicts one when there are too
+// many. The server's ConnContext and ConnState hooks report connections, its handler requests that have arrived.
 //
-// With max connections open, each new one evicts an old one, so that honest clients, and kubelet's probes, are served
+// With Max connections open, each new one evicts an old one, so that honest clients, and kubelet's probes, are served
 // while a hostile peer holds thousands of connections. The eviction candidates, in this order:
 //
 //  1. The connection that has awaited a request longest. An honest client sends a request, with its body, within
@@ -27,41 +34,44 @@ import (
 //
 // Connections awaiting a request are evicted first only while they are at least a third of all. Otherwise the
 // longest-idle one goes, so that a flood of idle peers cannot evict handshakes.
-type connections struct {
-	maxAge  time.Duration // 0: none is ever old
-	max     int           // 0: no bound
-	evicted func()        // called for each connection that was evicted
+type Set struct {
+	MaxAge  time.Duration // of a connection, ±10 %; 0: none is ever old
+	Max     int           // open at one time; 0: no bound
+	Evicted func()        // called for each connection that was evicted; nil: nobody asks
 
 	mu      sync.Mutex
-	open    map[net.Conn]*connection
+	open    map[net.Conn]*Conn
 	awaited queue         // awaiting a request, or the rest of one; longest first
 	idle    queue         // between requests, longest first
 	active  queue         // being answered, longest first
 	none    chan struct{} // closed when no connection is open any more; nil while no goroutine waits
 }
 
-// connection is an open connection.
-type connection struct {
+// Conn is an open connection.
+type Conn struct {
 	net.Conn
 	wire     *wire              // below TLS; nil without
 	cancel   context.CancelFunc // ends the context of its requests
 	retireAt time.Time          // zero: never
 
 	in           *queue // nil when it is not open any more
-	before, next *connection
+	before, next *Conn
 }
 
-// old reports whether the connection has reached its age, so that its next answer should be its last.
-func (c *connection) old(now time.Time) bool { return !c.retireAt.IsZero() && now.After(c.retireAt) }
+// Old reports whether the connection has reached its age, so that its next answer should be its last. A nil Conn, of a
+// request that came in without one, is never old.
+func (c *Conn) Old(now time.Time) bool {
+	return c != nil && !c.retireAt.IsZero() && now.After(c.retireAt)
+}
 
 // queue is a list of connections. It is no container/list, which would allocate for each move, three times a request.
 type queue struct {
-	first, last *connection
+	first, last *Conn
 	n           int
 }
 
 // move puts the connection at the end of a queue. A nil queue only removes it from the one that it is in.
-func (c *connection) move(to *queue) {
+func (c *Conn) move(to *queue) {
 	if from := c.in; from != nil {
 		from.remove(c)
 	}
@@ -70,7 +80,7 @@ func (c *connection) move(to *queue) {
 	}
 }
 
-func (q *queue) add(c *connection) {
+func (q *queue) add(c *Conn) {
 	q.n++
 	c.before = q.last
 	if q.last = c; c.before != nil {
@@ -80,7 +90,7 @@ func (q *queue) add(c *connection) {
 	}
 }
 
-func (q *queue) remove(c *connection) {
+func (q *queue) remove(c *Conn) {
 	q.n--
 	if c.before != nil {
 		c.before.next = c.next
@@ -98,7 +108,7 @@ func (q *queue) remove(c *connection) {
 // close closes the TCP connection without a TLS alert, for which a tls.Conn would wait for a peer that does not read.
 // It also cancels the request on the connection: net/http does not notice that the peer is gone when a second request
 // has come already, and the first one would stay in the queue for nothing.
-func (c *connection) close() {
+func (c *Conn) close() {
 	c.cancel()
 	conn := c.Conn
 	if t, ok := conn.(*tls.Conn); ok {
@@ -108,46 +118,48 @@ func (c *connection) close() {
 }
 
 // progress records that what the peer sent was of use.
-func (c *connection) progress() {
+func (c *Conn) progress() {
 	if c != nil && c.wire != nil {
 		c.wire.progress()
 	}
 }
 
-type connectionKey struct{}
+type connKey struct{}
 
-// connectionOf returns the connection that a request came in on; nil if none was accepted for it.
-func connectionOf(ctx context.Context) *connection {
-	c, _ := ctx.Value(connectionKey{}).(*connection)
+// Of returns the connection that a request came in on; nil if none was accepted for it.
+func Of(ctx context.Context) *Conn {
+	c, _ := ctx.Value(connKey{}).(*Conn)
 	return c
 }
 
 // accept adds a new connection. It is the server's ConnContext, which net/http calls before any other hook.
-func (cs *connections) accept(ctx context.Context, conn net.Conn) context.Context {
+func (cs *Set) accept(ctx context.Context, conn net.Conn) context.Context {
 	ctx, cancel := context.WithCancel(ctx)
-	c := &connection{Conn: conn, wire: wireOf(conn), cancel: cancel}
-	if cs.maxAge > 0 {
+	c := &Conn{Conn: conn, wire: wireOf(conn), cancel: cancel}
+	if cs.MaxAge > 0 {
 		// The jitter keeps connections that were opened together, as after a roll-out, from being retired together.
-		c.retireAt = time.Now().Add(time.Duration(float64(cs.maxAge) * (0.9 + 0.2*rand.Float64())))
+		c.retireAt = time.Now().Add(time.Duration(float64(cs.MaxAge) * (0.9 + 0.2*rand.Float64())))
 	}
 	if candidate := cs.add(c); candidate != nil {
 		candidate.close()
-		cs.evicted()
+		if cs.Evicted != nil {
+			cs.Evicted()
+		}
 		runtime.Gosched() // serve the accepted connections before more are accepted: their requests may be there already
 	}
-	return context.WithValue(ctx, connectionKey{}, c)
+	return context.WithValue(ctx, connKey{}, c)
 }
 
 // add counts a connection and returns the one to evict for it, which it no longer counts; nil if there is room.
-func (cs *connections) add(c *connection) (evict *connection) {
+func (cs *Set) add(c *Conn) (evict *Conn) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
-	if cs.max > 0 && len(cs.open) >= cs.max {
+	if cs.Max > 0 && len(cs.open) >= cs.Max {
 		evict = cs.evictionCandidate()
 		defer cs.remove(evict) // last, so that a drain never sees a moment without connections
 	}
 	if cs.open == nil {
-		cs.open = make(map[net.Conn]*connection)
+		cs.open = make(map[net.Conn]*Conn)
 	}
 	cs.open[c.Conn] = c
 	c.move(&cs.awaited)
@@ -155,7 +167,7 @@ func (cs *connections) add(c *connection) (evict *connection) {
 }
 
 // evictionCandidate returns the connection to evict first. There must be one.
-func (cs *connections) evictionCandidate() *connection {
+func (cs *Set) evictionCandidate() *Conn {
 	switch {
 	case 3*cs.awaited.n >= len(cs.open):
 		return cs.awaited.first
@@ -166,7 +178,7 @@ func (cs *connections) evictionCandidate() *connection {
 }
 
 // changed follows a connection through its states. It is the server's ConnState.
-func (cs *connections) changed(conn net.Conn, state http.ConnState) {
+func (cs *Set) changed(conn net.Conn, state http.ConnState) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	c := cs.open[conn]
@@ -188,7 +200,7 @@ func (cs *connections) changed(conn net.Conn, state http.ConnState) {
 }
 
 // arrived records that a whole request has arrived.
-func (cs *connections) arrived(c *connection) {
+func (cs *Set) arrived(c *Conn) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	if c.in == &cs.awaited { // it may have been evicted meanwhile
@@ -196,7 +208,7 @@ func (cs *connections) arrived(c *connection) {
 	}
 }
 
-func (cs *connections) remove(c *connection) {
+func (cs *Set) remove(c *Conn) {
 	c.move(nil)
 	delete(cs.open, c.Conn)
 	if len(cs.open) == 0 && cs.none != nil {
@@ -205,14 +217,15 @@ func (cs *connections) remove(c *connection) {
 	}
 }
 
-func (cs *connections) count() int {
+// Count returns how many connections are open.
+func (cs *Set) Count() int {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	return len(cs.open)
 }
 
-// waitNone returns when no connection is open, or when ctx is done.
-func (cs *connections) waitNone(ctx context.Context) {
+// WaitNone returns when no connection is open, or when ctx is done.
+func (cs *Set) WaitNone(ctx context.Context) {
 	cs.mu.Lock()
 	if len(cs.open) == 0 {
 		cs.mu.Unlock()

@@ -1,4 +1,4 @@
-package lifecycle
+package conns
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 // of a request, some of its body. crypto/tls keeps what it reads of a handshake message, up to 256 KiB and also after
 // the handshake, and what it has parsed for as long as the connection lasts, so that a bound must come before it. The
 // first flight of an honest client has 2 KiB, with six certificates of 4,096 bits 12. The header of a request has at
-// most maxHeaderBytes and the 4 KiB that net/http adds, in records of up to 16 KiB.
+// most MaxHeaderBytes and the 4 KiB that net/http adds, in records of up to 16 KiB.
 const maxUnseen = 16<<10 + maxRecord
 
 // maxRecord is the longest record of TLS: its header, 16 KiB of text, and the 2 KiB that encryption may add in TLS 1.2.
@@ -51,42 +51,54 @@ func (w *wire) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// readBuffer and writeBuffer bound what the kernel holds of each connection, for which it takes twice as much memory.
+// ReadBuffer and WriteBuffer bound what the kernel holds of each connection, for which it takes twice as much memory.
 // The container's limit counts that too. Without a bound it grows to megabytes where a peer sends and is not read, or
 // does not read. 64 KiB in flight are what a connection starts with, and 32 MiB a second between two zones.
 const (
-	readBuffer  = 64 << 10
-	writeBuffer = 16 << 10
+	ReadBuffer  = 64 << 10
+	WriteBuffer = 16 << 10
 )
 
-// limitBuffers bounds what the kernel holds of a connection.
-func limitBuffers(c net.Conn, read, write int) {
-	if b, ok := c.(buffered); ok {
-		_, _ = b.SetReadBuffer(read), b.SetWriteBuffer(write) // they fail when the connection is closed
-	}
+// Buffered returns a listener that bounds what the kernel holds of its connections: read bytes of requests, and
+// WriteBuffer of answers.
+func Buffered(l net.Listener, read int) net.Listener { return buffered{l, read} }
+
+type buffered struct {
+	net.Listener
+	read int
 }
 
-// buffered is a connection that the kernel holds bytes of: a net.TCPConn.
-type buffered interface {
+// Accept implements net.Listener.
+func (l buffered) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if b, ok := c.(kernelBuffers); ok {
+		_, _ = b.SetReadBuffer(l.read), b.SetWriteBuffer(WriteBuffer) // they fail when the connection is closed
+	}
+	return c, err
+}
+
+// kernelBuffers is a connection that the kernel holds bytes of: a net.TCPConn.
+type kernelBuffers interface {
 	SetReadBuffer(bytes int) error
 	SetWriteBuffer(bytes int) error
 }
 
-// wires is a listener whose connections are wires.
-type wires struct{ net.Listener }
+// Wired returns a listener for TLS. It bounds what the kernel holds of its connections, and what TLS reads of them.
+func Wired(l net.Listener) net.Listener { return wired{Buffered(l, ReadBuffer)} }
+
+type wired struct{ net.Listener }
 
 // Accept implements net.Listener.
-func (l wires) Accept() (net.Conn, error) {
+func (l wired) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
 	if err != nil {
 		return nil, err
 	}
-	limitBuffers(c, readBuffer, writeBuffer)
 	return newWire(c), nil
 }
 
-// onWires returns a copy of config that sets the handshake of each wire.
-func onWires(config *tls.Config) *tls.Config {
+// TLSConfig returns a copy of config for the connections of a Wired listener, which must know when a handshake is over.
+func TLSConfig(config *tls.Config) *tls.Config {
 	config = config.Clone()
 	next := config.GetConfigForClient
 	config.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {

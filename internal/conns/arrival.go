@@ -1,0 +1,47 @@
+package conns
+
+import (
+	"io"
+	"net/http"
+	"time"
+)
+
+// Attach has a server report its connections, and the arrival of its requests, to the set. Each request has bodyTimeout
+// for its body from the end of its header on, whether a handler reads the body or net/http discards it. Handlers may
+// set an earlier deadline. It is not the server's ReadTimeout, which net/http starts on accept: the body of the first
+// request on a connection that was dialled ahead would be timed out before it is sent.
+func (cs *Set) Attach(s *http.Server, bodyTimeout time.Duration) {
+	next := s.Handler
+	s.ConnContext, s.ConnState = cs.accept, cs.changed
+	s.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c := Of(r.Context())
+		if r.Body == http.NoBody {
+			cs.arrived(c)
+			next.ServeHTTP(w, r)
+			return
+		}
+		// An error means that the connection is closed, which the first read will report again.
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout))
+		received := *r // net/http uses its own body after the answer
+		received.Body = &body{r.Body, cs, c}
+		next.ServeHTTP(w, &received)
+	})
+}
+
+// body is the body of a request. It reports when a read meets its end, which may be more than once.
+type body struct {
+	io.ReadCloser
+	set  *Set
+	conn *Conn
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if n > 0 {
+		b.conn.progress()
+	}
+	if err == io.EOF {
+		b.set.arrived(b.conn)
+	}
+	return n, err
+}

@@ -1,0 +1,112 @@
+package conns
+
+import (
+	"crypto/tls"
+	"errors"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// Connections awaiting a request are not evicted while they are few, however old they are.
+func TestFewAwaitedAreSpared(t *testing.T) {
+	for _, test := range []struct{ awaited, idle, busy, want int }{
+		{9, 0, 0, 0},
+		{3, 6, 0, 0},
+		{3, 0, 6, 0},
+		{2, 7, 0, 1}, // two are in the middle of a handshake, and peers by the dozen lie idle
+		{2, 1, 6, 1}, // an active connection is evicted last
+		{2, 0, 7, 2}, // peers by the dozen do not read their answers
+		{0, 0, 9, 2},
+		{1, 1, 1, 0},
+		{0, 1, 1, 1},
+		{0, 0, 1, 2},
+		{1, 0, 0, 0},
+	} {
+		var cs Set
+		cs.Max = test.awaited + test.idle + test.busy
+		queues := []*queue{&cs.awaited, &cs.idle, &cs.active}
+		for i, n := range []int{test.awaited, test.idle, test.busy} {
+			for range n {
+				conn, _ := net.Pipe()
+				c := &Conn{Conn: conn}
+				if cs.add(c) != nil {
+					t.Fatalf("%+v: one had to go too early", test)
+				}
+				c.move(queues[i])
+			}
+		}
+		if want := queues[test.want].first; cs.add(&Conn{}) != want {
+			t.Errorf("%+v: another one had to go", test)
+		}
+		if len(cs.open) != cs.Max {
+			t.Errorf("%+v: %d are open", test, len(cs.open))
+		}
+	}
+}
+
+// Connections stand in the order in which they came into their queue, wherever others were taken out.
+func TestQueue(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	var queues [2]queue
+	var want [2][]*Conn
+	all := make([]*Conn, 6)
+	for i := range all {
+		all[i] = new(Conn)
+	}
+	for range 2000 {
+		c := all[random.IntN(len(all))]
+		for i := range want {
+			want[i] = slices.DeleteFunc(want[i], func(other *Conn) bool { return other == c })
+		}
+		switch i := random.IntN(3); i {
+		case len(queues):
+			c.move(nil)
+		default:
+			c.move(&queues[i])
+			want[i] = append(want[i], c)
+		}
+		for i := range queues {
+			var forth, back []*Conn
+			for c := queues[i].first; c != nil; c = c.next {
+				forth = append(forth, c)
+			}
+			for c := queues[i].last; c != nil; c = c.before {
+				back = append(back, c)
+			}
+			slices.Reverse(back)
+			if !slices.Equal(forth, want[i]) || !slices.Equal(back, want[i]) || queues[i].n != len(want[i]) {
+				t.Fatalf("%v and %v, said to be %d, want %v", forth, back, queues[i].n, want[i])
+			}
+		}
+	}
+}
+
+// A peer that does not read cannot hold up the new connection that evicts it: the alert of TLS would wait for it.
+func TestClosingWaitsForNobody(t *testing.T) {
+	keys := httptest.NewTLSServer(nil) // of which no more is needed
+	defer keys.Close()
+	trusting := keys.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
+	trusting.ServerName = keys.Certificate().DNSNames[0]
+	synctest.Test(t, func(t *testing.T) {
+		peer, accepted := net.Pipe()
+		config := keys.TLS.Clone()
+		config.SessionTicketsDisabled = true // no client would read them
+		conn := tls.Server(accepted, config)
+		handshake := make(chan error, 1)
+		go func() { handshake <- tls.Client(peer, trusting).HandshakeContext(t.Context()) }()
+		if err := errors.Join(conn.HandshakeContext(t.Context()), <-handshake); err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		(&Conn{Conn: conn, cancel: func() {}}).close()
+		if took := time.Since(start); took > 0 {
+			t.Errorf("it took %s", took)
+		}
+	})
+}

@@ -1,0 +1,48 @@
+package conns
+
+import (
+	"context"
+	"errors"
+	"net"
+	"testing"
+)
+
+// endless is a connection that always has something to read.
+type endless struct{ net.Conn }
+
+func (endless) Read(p []byte) (int, error) { return len(p), nil }
+
+var _ kernelBuffers = (*net.TCPConn)(nil) // else nothing would be bounded
+
+func TestWireIsBounded(t *testing.T) {
+	w := newWire(endless{})
+	readAll := func() (read int) {
+		for range 100 {
+			n, err := w.Read(make([]byte, 10_000))
+			if read += n; err != nil {
+				if !errors.Is(err, errUnseen) {
+					t.Fatal(err)
+				}
+				return read
+			}
+		}
+		t.Fatalf("%d bytes were read", read)
+		return read
+	}
+	for range 2 {
+		if n := readAll(); n != maxUnseen {
+			t.Errorf("%d bytes were read, want %d", n, maxUnseen)
+		}
+		w.progress()
+	}
+	ctx, end := context.WithCancel(t.Context())
+	w.handshake = ctx
+	readAll()
+	end()
+	if n := readAll(); n != maxUnseen {
+		t.Errorf("%d bytes were read after the handshake, want %d", n, maxUnseen)
+	}
+	if n := readAll(); n != 0 {
+		t.Errorf("%d more bytes were read", n)
+	}
+}
