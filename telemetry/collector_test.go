@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/evergate/evergate/internal/logtest"
 	"github.com/evergate/evergate/telemetry"
 )
 
@@ -117,7 +118,7 @@ func TestCollectors(t *testing.T) {
 
 // loss is a log that tells when spans are lost.
 type loss struct {
-	*lines
+	*logtest.Lines
 	logged chan struct{}
 }
 
@@ -127,7 +128,7 @@ func (l loss) Handle(ctx context.Context, r slog.Record) error {
 	if r.Message == "spans were dropped" {
 		l.logged <- struct{}{}
 	}
-	return l.lines.Handle(ctx, r)
+	return l.Lines.Handle(ctx, r)
 }
 
 // With collectors as bad as they come, reviews go on, the end comes, and every span is accounted for.
@@ -167,7 +168,7 @@ func TestBadCollectors(t *testing.T) {
 				t.Setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "100")
 				t.Setenv("OTEL_BSP_EXPORT_TIMEOUT", "300") // with all attempts
 				t.Setenv("OTEL_BSP_SCHEDULE_DELAY", "10")
-				registry, log := prometheus.NewRegistry(), loss{&lines{}, make(chan struct{}, 1)}
+				registry, log := prometheus.NewRegistry(), loss{&logtest.Lines{}, make(chan struct{}, 1)}
 				tr, err := telemetry.NewMetrics(registry).TracingFromEnvironment(t.Context(), "", slog.New(log))
 				if err != nil {
 					t.Fatal(err)
@@ -187,7 +188,7 @@ func TestBadCollectors(t *testing.T) {
 				if got["exported"] != 0 || got["export_failed"]+got["stopping"] != 40 {
 					t.Errorf("of 40 spans became %v", got)
 				}
-				if text := strings.Join(log.take(), "\n"); strings.Count(text, "spans were dropped") != 1 {
+				if text := strings.Join(log.Take(), "\n"); strings.Count(text, "spans were dropped") != 1 {
 					t.Errorf("the log is\n%s", text)
 				}
 			})

@@ -1,5 +1,5 @@
-// Package telemetry makes Evergate observable: metrics for Prometheus, spans for OpenTelemetry, and a bound on its
-// logs.
+// Package telemetry makes Evergate observable: metrics for Prometheus, spans for OpenTelemetry, and a count of
+// the log lines that were dropped.
 //
 //	metrics.go, policy.go, lifecycle.go, certificates.go   the instruments
 //	scrape.go                                              how they are read
@@ -7,18 +7,21 @@
 //	review_span.go                                         the span of a review
 //	trace_ids.go                                           which trace a review begins
 //	spans.go                                               the way of spans to the collector, and which are lost on it
-//	throttle.go                                            how much is logged
 //
 // What a client can choose never becomes a label value: not a namespace, a user, an image or a host. Label values come
 // from the code or from the policy, so that the number of series is known when the policy is.
 package telemetry
 
 import (
+	"log/slog"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/evergate/evergate/internal/logthrottle"
 )
 
 // Metrics holds the instruments of one process. It is the Observer of policystore, lifecycle and certs. Unless a method
@@ -121,6 +124,14 @@ func (m *Metrics) ReviewWaits() prometheus.Observer { return m.waits }
 
 // BodyBytesInFlight is the gauge of bytes that are reserved for bodies.
 func (m *Metrics) BodyBytesInFlight() prometheus.Gauge { return m.bytes }
+
+// Throttle returns a logger that writes what log does within the bound of package logthrottle, and counts the lines that
+// are dropped.
+func (m *Metrics) Throttle(log *slog.Logger) *slog.Logger {
+	return logthrottle.New(log, func(l slog.Level) logthrottle.Counter {
+		return m.linesDropped.WithLabelValues(strings.ToLower(l.String()))
+	})
+}
 
 // Found counts one finding. All but existed come from the policy.
 func (m *Metrics) Found(rule, check, mode string, existed bool) {

@@ -17,6 +17,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
+	"github.com/evergate/evergate/internal/logtest"
 	"github.com/evergate/evergate/telemetry"
 )
 
@@ -63,11 +64,11 @@ func hangs(ctx context.Context) error {
 type traced struct {
 	*telemetry.Tracing
 	registry *prometheus.Registry
-	log      *lines
+	log      *logtest.Lines
 }
 
 func newTraced(cfg telemetry.TracingConfig) traced {
-	t := traced{registry: prometheus.NewRegistry(), log: &lines{}}
+	t := traced{registry: prometheus.NewRegistry(), log: &logtest.Lines{}}
 	cfg.Log = slog.New(t.log)
 	t.Tracing = telemetry.NewMetrics(t.registry).NewTracing(cfg)
 	return t
@@ -194,7 +195,7 @@ func TestCollectorIsAway(t *testing.T) {
 				time.Sleep(time.Second)
 			}
 			synctest.Wait()
-			if diff := cmp.Diff(want, tr.log.take()); diff != "" {
+			if diff := cmp.Diff(want, tr.log.Take()); diff != "" {
 				t.Errorf("%s: log (-want +got):\n%s", what, diff)
 			}
 		}

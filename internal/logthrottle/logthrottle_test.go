@@ -1,63 +1,34 @@
-package telemetry_test
+package logthrottle_test
 
 import (
-	"context"
-	"fmt"
 	"log/slog"
-	"slices"
-	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/evergate/evergate/telemetry"
+	"github.com/evergate/evergate/internal/logtest"
+	"github.com/evergate/evergate/internal/logthrottle"
 )
 
-// lines is a slog.Handler that keeps what it is given, as one string a line.
-type lines struct {
-	mu   sync.Mutex
-	kept []string
-}
+// counters are those of the levels.
+type counters map[slog.Level]*counter
 
-func (l *lines) Enabled(context.Context, slog.Level) bool { return true }
-func (l *lines) WithAttrs([]slog.Attr) slog.Handler       { return l }
-func (l *lines) WithGroup(string) slog.Handler            { return l }
+type counter struct{ atomic.Int64 }
 
-func (l *lines) Handle(_ context.Context, r slog.Record) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	text := r.Level.String() + " " + r.Message
-	r.Attrs(func(a slog.Attr) bool {
-		text += " " + a.String()
-		return true
-	})
-	l.kept = append(l.kept, text)
-	return nil
-}
+func (c *counter) Inc() { c.Add(1) }
 
-// take returns the lines since it was called last, those that are alike as one with their number.
-func (l *lines) take() []string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	var got []string
-	for len(l.kept) > 0 {
-		n := slices.IndexFunc(l.kept, func(s string) bool { return s != l.kept[0] })
-		if n < 0 {
-			n = len(l.kept)
-		}
-		got = append(got, fmt.Sprintf("%d × %s", n, l.kept[0]))
-		l.kept = l.kept[n:]
-	}
-	return got
+func (c counters) of(l slog.Level) logthrottle.Counter {
+	c[l] = new(counter)
+	return c[l]
 }
 
 func TestThrottle(t *testing.T) {
-	reg := prometheus.NewRegistry()
-	written := &lines{}
-	log := telemetry.NewMetrics(reg).Throttle(slog.New(written))
+	dropped := counters{}
+	written := &logtest.Lines{}
+	log := logthrottle.New(slog.New(written), dropped.of)
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	write := func(h slog.Handler, n int, level slog.Level, msg string) {
 		t.Helper()
@@ -121,26 +92,22 @@ func TestThrottle(t *testing.T) {
 	} {
 		now = now.Add(step.after)
 		step.do()
-		if diff := cmp.Diff(step.want, written.take()); diff != "" {
+		if diff := cmp.Diff(step.want, written.Take()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", step.what, diff)
 		}
 	}
-	for _, want := range []string{
-		`evergate_log_lines_dropped_total{level="info"} 1033`,
-		`evergate_log_lines_dropped_total{level="warn"} 1`,
-		`evergate_log_lines_dropped_total{level="error"} 1`,
-	} {
-		if text := scrape(t, reg); !strings.Contains(text, want+"\n") {
-			t.Errorf("there is no line %s in\n%s", want, text)
+	for level, want := range map[slog.Level]int64{slog.LevelInfo: 1033, slog.LevelWarn: 1, slog.LevelError: 1} {
+		if got := dropped[level].Load(); got != want {
+			t.Errorf("%s: %d lines are counted as dropped, want %d", level, got, want)
 		}
 	}
 }
 
 // No goroutine that logs ever waits, and no line is lost without being counted.
 func TestThrottleOfManyGoroutines(t *testing.T) {
-	reg := prometheus.NewRegistry()
-	written := &lines{}
-	h := telemetry.NewMetrics(reg).Throttle(slog.New(written)).Handler()
+	dropped := counters{}
+	written := &logtest.Lines{}
+	h := logthrottle.New(slog.New(written), dropped.of).Handler()
 	now := time.Now()
 	var wg sync.WaitGroup
 	for range 8 {
@@ -151,10 +118,10 @@ func TestThrottleOfManyGoroutines(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if diff := cmp.Diff([]string{"100 × INFO denied"}, written.take()); diff != "" {
+	if diff := cmp.Diff([]string{"100 × INFO denied"}, written.Take()); diff != "" {
 		t.Error(diff)
 	}
-	if !strings.Contains(scrape(t, reg), `evergate_log_lines_dropped_total{level="info"} 700`) {
-		t.Error("not 700 lines are counted as left out")
+	if got := dropped[slog.LevelInfo].Load(); got != 700 {
+		t.Errorf("%d lines are counted as dropped, want 700", got)
 	}
 }

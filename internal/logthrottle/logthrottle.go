@@ -1,14 +1,12 @@
-package telemetry
+// Package logthrottle bounds how many lines a logger writes, where clients choose how many there are.
+package logthrottle
 
 import (
 	"context"
 	"errors"
 	"log/slog"
-	"strings"
 	"sync"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 const (
@@ -21,12 +19,20 @@ const (
 	reportInterval = time.Second
 )
 
-// Throttle returns a logger that writes what log does, but no more lines than disks and operators can take: clients
-// choose how many reviews are denied. Dropped lines are counted, and one line logs their number when lines are written
-// again. Each level has an allowance of its own, so that denials never hide an error. Level debug has no limit: an
-// operator who sets it wants everything. Lines are dropped, never made to wait.
-func (m *Metrics) Throttle(log *slog.Logger) *slog.Logger {
-	return slog.New(&throttle{next: log.Handler(), allowances: newAllowances(m.linesDropped)})
+// Counter counts dropped lines.
+type Counter interface{ Inc() }
+
+// New returns a logger that writes what log does, but no more lines than disks and operators can take: clients choose
+// how many reviews are denied. Dropped lines are counted, by the counter that dropped returns for their level, and one
+// line logs their number when lines are written again. Each level has an allowance of its own, so that denials never
+// hide an error. Level debug has no limit: an operator who sets it wants everything. Lines are dropped, never made to
+// wait.
+func New(log *slog.Logger, dropped func(slog.Level) Counter) *slog.Logger {
+	of := func(l slog.Level) allowance { return allowance{dropped: dropped(l)} }
+	return slog.New(&throttle{
+		next:       log.Handler(),
+		allowances: &allowances{of(slog.LevelInfo), of(slog.LevelWarn), of(slog.LevelError)},
+	})
 }
 
 // throttle is a slog.Handler. Those that WithAttrs and WithGroup make of it share its allowances.
@@ -70,13 +76,6 @@ func (t *throttle) WithGroup(name string) slog.Handler {
 // allowances are those of the levels.
 type allowances struct{ info, warn, err allowance }
 
-func newAllowances(dropped *prometheus.CounterVec) *allowances {
-	of := func(l slog.Level) allowance {
-		return allowance{dropped: dropped.WithLabelValues(strings.ToLower(l.String()))}
-	}
-	return &allowances{of(slog.LevelInfo), of(slog.LevelWarn), of(slog.LevelError)}
-}
-
 // of returns the allowance of a level; nil where there is no limit.
 func (a *allowances) of(l slog.Level) *allowance {
 	switch {
@@ -92,7 +91,7 @@ func (a *allowances) of(l slog.Level) *allowance {
 
 // allowance is a token bucket: one token a line. It goes by the times of the lines.
 type allowance struct {
-	dropped prometheus.Counter
+	dropped Counter
 
 	mu       sync.Mutex
 	tokens   float64
