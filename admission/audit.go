@@ -58,28 +58,32 @@ func (d *Decision) auditFindings() string {
 			order = append(order, k)
 		}
 	}
-	var l cappedText
+	l := inOneLine()
 	for _, k := range order {
-		s := k.rule + "/" + k.check + " (" + k.mode.String()
-		if k.existed {
-			s += ", existed"
-		}
-		if n := counts[k]; n > 1 {
-			s += ", " + strconv.Itoa(n)
-		}
-		l.add(s + ")")
+		l.add(func() string {
+			s := k.rule + "/" + k.check + " (" + k.mode.String()
+			if k.existed {
+				s += ", existed"
+			}
+			if n := counts[k]; n > 1 {
+				s += ", " + strconv.Itoa(n)
+			}
+			return s + ")"
+		})
 	}
 	return l.String()
 }
 
 // auditImages names the images that an entry rewrites or would rewrite: from what, to what.
 func (d *Decision) auditImages() string {
-	l := cappedText{expected: len(d.Rewriting.Images)}
+	l := inOneLine()
 	for i := range d.Rewriting.Images {
 		img := &d.Rewriting.Images[i]
 		if img.Outcome == policy.Rewritten || img.Outcome == policy.WouldRewrite {
-			l.add(img.Image.Place.String(), "/", text.Printable(img.Image.Name, MaxName), ": ", img.Image.Ref, " -> ", img.To,
-				" (", img.Entry, ", ", img.Mode.String(), ")")
+			l.add(func() string {
+				return img.Image.Place.String() + "/" + text.Printable(img.Image.Name, MaxName) + ": " + img.Image.Ref +
+					" -> " + img.To + " (" + img.Entry + ", " + img.Mode.String() + ")"
+			})
 		}
 	}
 	return l.String()

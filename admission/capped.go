@@ -1,64 +1,44 @@
 package admission
 
 import (
-	"strconv"
-	"strings"
+	"math"
+
+	"github.com/evergate/evergate/internal/text"
 )
 
-// cappedList keeps the first Shown sentences of a list, and counts them all.
-type cappedList struct {
-	kept  []string
-	total int
+// capped is a list that keeps its first elements and counts the others.
+type capped struct {
+	most int // elements that are kept
+	room int // bytes that are left for them, each with a separator
+	kept []string
+	more int
 }
 
-// tryAdd counts a sentence and reports whether it is below the cap, so that callers format only what is shown.
-func (l *cappedList) tryAdd() bool {
-	l.total++
-	return l.total <= Shown
+// sentences are those of one answer: the first Shown.
+func sentences() capped { return capped{most: Shown, room: math.MaxInt} }
+
+// inOneLine is an audit annotation, of at most maxAnnotation bytes.
+func inOneLine() capped {
+	return capped{most: math.MaxInt, room: maxAnnotation - len(" and 1000000 more")}
 }
 
-func (l *cappedList) add(s string) { l.kept = append(l.kept, s) }
-
-// more is how many were counted and not kept.
-func (l *cappedList) more() int { return max(0, l.total-Shown) }
-
-// cappedText is a list in one line that is never longer than maxAnnotation. It counts the elements that no longer fit.
-type cappedText struct {
-	expected int // how many elements there will be at most, if that is known
-	text     strings.Builder
-	more     int
-}
-
-// restBytes is room for ", and N more", whatever N.
-const restBytes = 32
-
-// add adds an element, which is what its parts make together.
-func (l *cappedText) add(parts ...string) {
-	n := 0
-	for _, part := range parts {
-		n += len(part)
-	}
-	if l.more > 0 || l.text.Len()+n+2 > maxAnnotation-restBytes {
+// add adds an element, which it makes only where it may be kept. The list keeps its order: nothing follows what did not
+// fit. The first element always fits, truncated if need be.
+func (l *capped) add(element func() string) {
+	if l.more > 0 || len(l.kept) == l.most {
 		l.more++
 		return
 	}
-	if l.text.Len() > 0 {
-		l.text.WriteString(", ")
-	} else {
-		l.text.Grow(min(l.expected*(n+2), maxAnnotation)) // the others are about as long
+	s := element()
+	if len(l.kept) == 0 {
+		s = text.Truncate(s, l.room)
 	}
-	for _, part := range parts {
-		l.text.WriteString(part)
+	if l.room -= len(s) + len(", "); l.room < -len(", ") {
+		l.more++
+		return
 	}
+	l.kept = append(l.kept, s)
 }
 
-// String returns the list.
-func (l *cappedText) String() string {
-	switch {
-	case l.more == 0:
-		return l.text.String()
-	case l.text.Len() == 0:
-		return strconv.Itoa(l.more) + " that are too long to be told"
-	}
-	return l.text.String() + ", and " + strconv.Itoa(l.more) + " more"
-}
+// String returns the list in one line: "a, b and 7 more".
+func (l *capped) String() string { return text.AndMore(l.kept, l.more) }

@@ -87,14 +87,12 @@ func refused(err error) Refused {
 
 // policyNotes are the warnings of a policy that is allowed, as many as an answer carries.
 func policyNotes(warnings []string) []string {
-	var lines cappedList
+	lines := sentences()
 	for _, w := range warnings {
-		if lines.tryAdd() {
-			lines.add(text.Truncate(w, MaxSentence))
-		}
+		lines.add(func() string { return text.Truncate(w, MaxSentence) })
 	}
-	if more := lines.more(); more > 0 {
-		lines.add("and " + strconv.Itoa(more) + " more: evergate policy check prints all")
+	if lines.more > 0 {
+		lines.kept = append(lines.kept, "and "+strconv.Itoa(lines.more)+" more: evergate policy check prints all")
 	}
 	return lines.kept
 }

@@ -43,24 +43,23 @@ func (d *Decision) denial() string {
 	if d.Unjudged.Why != "" {
 		return text.Truncate(d.Unjudged.Why, MaxSentence) + " " + suffix
 	}
-	var lines cappedList
+	lines, many := sentences(), "findings"
 	for _, f := range d.Findings {
-		if f.Denies() && lines.tryAdd() {
-			lines.add(text.Truncate(f.String(), MaxSentence))
+		if f.Denies() {
+			lines.add(func() string { return text.Truncate(f.String(), MaxSentence) })
 		}
 	}
-	many := "findings"
 	for _, mistake := range d.Refused.Mistakes {
-		if many = "mistakes"; lines.tryAdd() {
-			lines.add(text.Truncate(mistake, MaxSentence))
-		}
+		many = "mistakes"
+		lines.add(func() string { return text.Truncate(mistake, MaxSentence) })
 	}
-	lines.total += d.Refused.More
-	if lines.total == 1 {
+	lines.more += d.Refused.More
+	total := len(lines.kept) + lines.more
+	if total == 1 {
 		return lines.kept[0] + " " + suffix
 	}
-	head := strconv.Itoa(lines.total) + " " + many
-	if lines.more() > 0 {
+	head := strconv.Itoa(total) + " " + many
+	if lines.more > 0 {
 		head += ", the first " + strconv.Itoa(Shown)
 	}
 	return head + ":\n- " + strings.Join(lines.kept, "\n- ") + "\n" + suffix
@@ -68,22 +67,22 @@ func (d *Decision) denial() string {
 
 // warnings are for a user that is not denied. Mode and policy come first, since kube-apiserver may truncate the end.
 func (d *Decision) warnings() []string {
-	var lines cappedList
-	if d.Unjudged.Mode == policy.Warn && lines.tryAdd() {
-		lines.add(d.tag(policy.Warn) + "not judged: " + d.Unjudged.Why)
+	lines := sentences()
+	if d.Unjudged.Mode == policy.Warn {
+		lines.add(func() string { return d.tag(policy.Warn) + "not judged: " + d.Unjudged.Why })
 	}
 	for _, img := range d.Rewriting.Images {
-		if d.warnsOf(img) && lines.tryAdd() {
-			lines.add(d.imageWarning(img))
+		if d.warnsOf(img) {
+			lines.add(func() string { return d.imageWarning(img) })
 		}
 	}
 	for _, f := range d.Findings {
-		if f.Warns() && lines.tryAdd() {
-			lines.add(d.findingWarning(f))
+		if f.Warns() {
+			lines.add(func() string { return d.findingWarning(f) })
 		}
 	}
-	if n := lines.more(); n > 0 {
-		lines.add(fmt.Sprintf("[%s] and %d more", d.Policy, n))
+	if lines.more > 0 {
+		lines.kept = append(lines.kept, fmt.Sprintf("[%s] and %d more", d.Policy, lines.more))
 	}
 	return append(lines.kept, d.Notes...)
 }
