@@ -2,8 +2,6 @@ package policy
 
 import (
 	"encoding/json"
-	"slices"
-	"strings"
 
 	"github.com/evergate/evergate/policy/internal/match"
 )
@@ -28,77 +26,32 @@ const (
 // whose image is rewritten to the Pod's image.
 func (t *mirrorTable) record(pod *Pod, s *subject, images []ImageOutcome) string {
 	earlier := parseRecord(pod.Annotations[OriginalsAnnotation])
-	originals := make([]original, 0, len(images))
+	originals := make(map[string]string, len(images))
+	most := min(maxRecord, maxAnnotations-annotationBytes(pod))
+	room := most - len("{}")
 	for i := range images {
-		out := &images[i]
-		place, name := out.Image.Place.String(), out.Image.Name
-		if out.Outcome == Rewritten {
-			originals = append(originals, original{place, name, out.Image.Ref})
-		} else if ref, ok := earlier[place+"/"+name]; ok && t.rewritesTo(ref, out.Image.Ref, s) {
-			originals = append(originals, original{place, name, ref})
+		img, rewritten := &images[i].Image, images[i].Outcome == Rewritten
+		if len(img.Name) > room { // before it is copied, since a name may be as long as a request
+			return ""
 		}
-	}
-	return encodeRecord(originals, min(maxRecord, maxAnnotations-annotationBytes(pod)))
-}
-
-// original is one field of a record: the original image of a container. Its key is place/name.
-type original struct{ place, name, ref string }
-
-// compare compares two keys. No place is a prefix of another one, so that comparing the parts suffices.
-func (o original) compare(p original) int {
-	if order := strings.Compare(o.place, p.place); order != 0 {
-		return order
-	}
-	return strings.Compare(o.name, p.name)
-}
-
-// encodeRecord returns a record with sorted keys; empty where it would be longer than room bytes. Of two images in one
-// place, which the API server rejects, it has the last. It does not use encoding/json, which takes ten allocations more
-// for each Pod that is rewritten.
-func encodeRecord(originals []original, room int) string {
-	slices.SortStableFunc(originals, original.compare)
-	size := len("{}")
-	for _, o := range originals {
-		size += len(`"/":"",`) + len(o.place) + len(o.name) + len(o.ref)
-	}
-	if size-len(`,`) > room { // before escaping, since a name may be as long as a request
-		return ""
-	}
-	var text strings.Builder
-	text.Grow(size)
-	text.WriteByte('{')
-	for i, o := range originals {
-		if i+1 < len(originals) && originals[i+1].compare(o) == 0 {
+		place := img.Place.String() + "/" + img.Name
+		original, recorded := earlier[place]
+		switch {
+		case rewritten:
+			original = img.Ref
+		case !recorded || !t.rewritesTo(original, img.Ref, s):
 			continue
 		}
-		if text.Len() > 1 {
-			text.WriteByte(',')
+		originals[place] = original
+		if room -= len(`"":"",`) + len(place) + len(original); room < -len(`,`) {
+			return ""
 		}
-		text.WriteByte('"')
-		text.WriteString(o.place)
-		text.WriteByte('/')
-		writeJSON(&text, o.name)
-		text.WriteString(`":"`)
-		writeJSON(&text, o.ref)
-		text.WriteByte('"')
 	}
-	text.WriteByte('}')
-	if text.Len() > room {
+	text, err := json.Marshal(originals)
+	if err != nil || len(text) > most { // what is escaped is longer
 		return ""
 	}
-	return text.String()
-}
-
-// writeJSON writes a string as encoding/json does, without the quotes.
-func writeJSON(text *strings.Builder, s string) {
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
-			quoted, _ := json.Marshal(s) // a string never fails
-			text.Write(quoted[1 : len(quoted)-1])
-			return
-		}
-	}
-	text.WriteString(s)
+	return string(text)
 }
 
 // parseRecord parses a record; nil for other texts.
