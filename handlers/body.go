@@ -34,7 +34,7 @@ const (
 
 // checkHeader refuses what can be refused without looking at the body.
 func checkHeader(r *http.Request) error {
-	contentType := header(r, "Content-Type")
+	contentType := r.Header.Get("Content-Type")
 	switch {
 	case !isJSON(contentType):
 		return &httpError{
@@ -53,15 +53,6 @@ func checkHeader(r *http.Request) error {
 		}
 	}
 	return nil
-}
-
-// header returns the first value of a field of the header. name must be in its canonical form, since making it
-// canonical costs as much as the look-up, for each review and field.
-func header(r *http.Request, name string) string {
-	if values := r.Header[name]; len(values) > 0 {
-		return values[0]
-	}
-	return ""
 }
 
 func isJSON(contentType string) bool {

@@ -65,18 +65,9 @@ func (e *endpoint) count(d *admission.Decision, err error, outcome string, took 
 		f := &d.Findings[i]
 		e.metrics.Found(f.Rule, f.Check, f.Mode.String(), f.Existed)
 	}
-	e.countImages(d.Rewriting.Images)
-}
-
-// countImages counts adjacent images with the same outcome together, as most have.
-func (e *endpoint) countImages(images []policy.ImageOutcome) {
-	for len(images) > 0 {
-		first, n := &images[0], 1
-		for n < len(images) && images[n].Entry == first.Entry && images[n].Outcome == first.Outcome {
-			n++
-		}
-		e.metrics.Images(n, first.Entry, imageOutcome(first.Outcome))
-		images = images[n:]
+	for i := range d.Rewriting.Images {
+		img := &d.Rewriting.Images[i]
+		e.metrics.Image(img.Entry, imageOutcomes[img.Outcome])
 	}
 }
 
@@ -145,27 +136,15 @@ func (e *endpoint) logDecision(r *http.Request, d *admission.Decision, outcome s
 	e.log.LogAttrs(r.Context(), level, msg, attrs...)
 }
 
-// imageOutcome is the label value of an outcome. It is kept apart from the words for users, which may change.
-func imageOutcome(o policy.Outcome) string {
-	switch o {
-	case policy.NoMirror:
-		return "no_mirror"
-	case policy.Rewritten:
-		return "rewritten"
-	case policy.WouldRewrite:
-		return "would_rewrite"
-	case policy.AtMirror:
-		return "at_mirror"
-	case policy.Excluded:
-		return "excluded"
-	case policy.Unchanged:
-		return "unchanged"
-	case policy.Malformed:
-		return "malformed"
-	case policy.Denied:
-		return "denied"
-	case policy.Ignored:
-		return "ignored"
-	}
-	return "other"
+// imageOutcomes are the label values of outcomes. They are kept apart from the words for users, which may change.
+var imageOutcomes = [policy.Outcomes]string{
+	policy.NoMirror:     "no_mirror",
+	policy.Rewritten:    "rewritten",
+	policy.WouldRewrite: "would_rewrite",
+	policy.AtMirror:     "at_mirror",
+	policy.Excluded:     "excluded",
+	policy.Unchanged:    "unchanged",
+	policy.Malformed:    "malformed",
+	policy.Denied:       "denied",
+	policy.Ignored:      "ignored",
 }

@@ -208,9 +208,12 @@ func TestDocumentedWords(t *testing.T) {
 	words := map[string][]string{
 		"`outcome` | `evergate_reviews_total`": {allowed, rewritten, denied, unjudged, invalid, rejected, panicked},
 	}
-	for o := policy.Outcome(0); imageOutcome(o) != "other"; o++ {
-		words["`outcome` | `evergate_images_total`"] = append(words["`outcome` | `evergate_images_total`"], imageOutcome(o))
+	for o, word := range imageOutcomes {
+		if word == "" {
+			t.Errorf("the outcome %s has no word", policy.Outcome(o))
+		}
 	}
+	words["`outcome` | `evergate_images_total`"] = imageOutcomes[:]
 	for _, r := range admission.Webhooks() {
 		words["`path` | `evergate_reviews_total`"] = append(words["`path` | `evergate_reviews_total`"], r.Path)
 	}

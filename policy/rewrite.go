@@ -119,9 +119,11 @@ const (
 	Malformed                   // it does not parse as an image reference, or would not once rewritten
 	Denied                      // by a rule in mode enforce, as it is written, and therefore not rewritten
 	Ignored                     // a mirror Pod, or a subresource that cannot change an image
+	// Outcomes is how many there are.
+	Outcomes
 )
 
-var outcomeWords = [...]string{
+var outcomeWords = [Outcomes]string{
 	NoMirror:     "no mirror",
 	Rewritten:    "rewritten",
 	WouldRewrite: "would be rewritten",

@@ -138,11 +138,9 @@ func (m *Metrics) Found(rule, check, mode string, existed bool) {
 	m.findings.WithLabelValues(rule, check, mode, strconv.FormatBool(existed)).Inc()
 }
 
-// Images counts n images of a Pod. entry is the mirrors entry that decided, empty where none did; outcome is one of
-// a few fixed words.
-func (m *Metrics) Images(n int, entry, outcome string) {
-	m.images.WithLabelValues(entry, outcome).Add(float64(n))
-}
+// Image counts an image of a Pod. entry is the mirrors entry that decided, empty where none did; outcome is one of a few
+// fixed words.
+func (m *Metrics) Image(entry, outcome string) { m.images.WithLabelValues(entry, outcome).Inc() }
 
 // Endpoint holds the series of one path, so that a review does not look them up by their labels.
 type Endpoint struct {

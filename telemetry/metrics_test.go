@@ -36,7 +36,7 @@ func used() *prometheus.Registry {
 	m.BodyBytesInFlight().Add(4096)
 	m.ReviewWaits().Observe(0)
 	m.Found("team-hosts", "hosts.allowed", "enforce", false)
-	m.Images(1, "hub", "rewritten")
+	m.Image("hub", "rewritten")
 	m.Built("v1.2.3", "0123456", "go1.26")
 	m.PolicyLoaded("aaaaaaaaaaaa", policy.Counts{Mirrors: 1})
 	m.PolicyLoaded("0123456789ab", policy.Counts{Mirrors: 3, Ingresses: 2})
