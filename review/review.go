@@ -126,42 +126,32 @@ func (o Objects[T]) readReview(r *jsonscan.Reader) *Request[T] {
 		switch string(name) {
 		case "apiVersion":
 			version = r.String()
-			checkVersion(r, version)
+			require(r, "apiVersion", version, reviewVersion)
 		case "kind":
 			kind = r.String()
-			checkKind(r, kind)
+			require(r, "kind", kind, reviewKind)
 		case "request":
 			req = jsonscan.Optional(r, o.readRequest)
 		}
 	}
-	checkVersion(r, version)
-	checkKind(r, kind)
+	require(r, "apiVersion", version, reviewVersion)
+	require(r, "kind", kind, reviewKind)
 	if req == nil {
 		r.Fail(badRequest("request is missing"))
 	}
 	return req
 }
 
-func checkVersion(r *jsonscan.Reader, version string) {
-	switch version {
-	case reviewVersion:
+// require refuses a review in which a field does not have the one value that it may have here.
+func require(r *jsonscan.Reader, field, got, want string) {
+	switch got {
+	case want:
 	case "":
-		r.Fail(badRequest("apiVersion is missing, want %s", reviewVersion))
+		r.Fail(badRequest("%s is missing, want %s", field, want))
 	case "admission.k8s.io/v1beta1":
-		r.Fail(badRequest("apiVersion is %s, want %s: set admissionReviewVersions: [v1] in the webhook configuration",
-			version, reviewVersion))
+		r.Fail(badRequest("%s is %s, want %s: set admissionReviewVersions: [v1] in the webhook configuration", field, got, want))
 	default:
-		r.Fail(badRequest("apiVersion is %s, want %s", text.Quote(version), reviewVersion))
-	}
-}
-
-func checkKind(r *jsonscan.Reader, kind string) {
-	switch kind {
-	case reviewKind:
-	case "":
-		r.Fail(badRequest("kind is missing, want %s", reviewKind))
-	default:
-		r.Fail(badRequest("kind is %s, want %s", text.Quote(kind), reviewKind))
+		r.Fail(badRequest("%s is %s, want %s", field, text.Quote(got), want))
 	}
 }
 
