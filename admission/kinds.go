@@ -43,7 +43,7 @@ func rows() []row { return []row{pods(), ingresses(), services()} }
 func pods() kind[policy.Pod] {
 	return kind[policy.Pod]{
 		name: "Pod", objects: review.Pods(), subresources: []string{"ephemeralcontainers"},
-		// The second chance to rewrite a Pod differs from the first in how the API server is told to call it alone.
+		// The second chance to rewrite a Pod differs from the first only in when the API server calls it.
 		mutating: []string{"/mutate/pods", "/mutate/pods/again"}, validating: []string{"/validate/pods"},
 		mutate: rewritePod, mutated: rewritten, patch: patchPod,
 		judge: (*policy.Policy).JudgePod, explain: (*policy.Policy).ExplainPod,

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// How many entries the two policies have. Figures are told for the first; the second must cost the same.
+// How many entries the two policies have. Figures are those of the first; the second must cost the same.
 const (
 	mirrors, rules         = 20, 20
 	manyMirrors, manyRules = 10_000, 1_000

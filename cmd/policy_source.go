@@ -14,7 +14,7 @@ import (
 )
 
 // maxPolicyInput bounds what is read of standard input: many times the text that a policy may have, so that what is too
-// long is told by the policy's own limits.
+// long, the policy's own limits say.
 const maxPolicyInput = 64 << 20
 
 // loadPolicy loads the policy at path, which must be there: a file, a directory, or - for standard input. A file may

@@ -62,7 +62,7 @@ func TestLiveFallsForAReviewThatHangs(t *testing.T) {
 	})
 }
 
-// heldLog holds up its first line until it is told to go on.
+// heldLog holds up its first line until the test releases it.
 type heldLog struct {
 	writing, release chan struct{}
 	once             sync.Once

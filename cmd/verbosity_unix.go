@@ -8,5 +8,5 @@ import (
 	"syscall"
 )
 
-// notifyVerbosity has the signal sent to c by which a process is told to log more, or less again.
+// notifyVerbosity has the signal sent to c that makes a process log more, or less again.
 func notifyVerbosity(c chan<- os.Signal) { signal.Notify(c, syscall.SIGUSR1) }

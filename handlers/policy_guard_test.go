@@ -152,7 +152,7 @@ func TestPolicyGuard(t *testing.T) {
 		})
 	}
 	s.Close() // waits for the handler, which logs after it has answered
-	// The log tells of a refused policy what it says of other denials, and what was wrong.
+	// The log says of a refused policy what it says of other denials, and what was wrong.
 	if log, want := f.log.String(), fmt.Sprintf("reason=%q mistakes=1", why); !strings.Contains(log, want) {
 		t.Errorf("the log lacks %s:\n%s", want, log)
 	}

@@ -19,8 +19,8 @@ import (
 	"github.com/evergate/evergate/telemetry"
 )
 
-// usage is what one review has used, all that can be told without a clock. What it costs in processor time "make worst"
-// judges.
+// usage is what one review has used, all that can be measured without a clock. What it costs in processor time
+// "make worst" judges.
 type usage struct {
 	status    int
 	allocated int64 // bytes

@@ -32,7 +32,7 @@
 //	                                                                     ▼
 //	          stopped ◄── OnStop hooks ◄── ops port closed ◄── stopping: Shutdown, then Close
 //
-// A process that ends early takes the rest of the same way. If it is told to stop before it was ready, no client is
+// A process that ends early takes the rest of the same way. If the signal comes before it was ready, no client is
 // connected yet, and it goes straight to stopping. If its listener fails, it drains the connections that it has.
 //
 // Why a drain and not Shutdown alone: kube-apiserver keeps idle connections to a Pod that terminates, goes on using

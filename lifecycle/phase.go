@@ -13,7 +13,7 @@ const (
 	starting  phase = iota // what reviews need is being loaded
 	listening              // the socket is bound and served
 	ready                  // the self-probe succeeded
-	draining               // told to stop; still serving, with Connection: close
+	draining               // signal received; still serving, with Connection: close
 	stopping               // Shutdown was called
 	stopped                // all answered, telemetry flushed
 )

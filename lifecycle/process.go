@@ -44,7 +44,7 @@ const (
 // Process is one life of the server. Fill in its fields, hand Ready and Live to the handlers, and call Run, once.
 type Process struct {
 	// Open waits for what reviews need (policy, certificate) and binds the socket that they come in on. Its context is
-	// done when the process is told to stop. An error ends Run with exit code 1, or its own if it is an ExitError.
+	// done when a signal comes to stop. An error ends Run with exit code 1, or its own if it is an ExitError.
 	Open func(context.Context) (net.Listener, error)
 
 	// TLS is how the socket is secured. Its NextProtos are reduced to http/1.1. Nil serves plain HTTP, for tests.

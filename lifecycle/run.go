@@ -84,7 +84,7 @@ func (p *Process) serveReviews(drainCtx, killCtx context.Context, drain context.
 	switch {
 	case err != nil && drainCtx.Err() == nil:
 		return exitError(ExitFailed, fmt.Errorf("start: %w", err))
-	case err != nil: // told to stop while loading
+	case err != nil: // stopped while loading
 		return failure(drainCtx)
 	}
 	server := newServer(p.wrap(p.Handler), &p.conns, p.Log)

@@ -321,7 +321,7 @@ func TestStoppedBeforeReady(t *testing.T) {
 					t.Errorf("stopped after %s, want at once", took)
 				}
 				if log := w.records.text(); strings.Contains(log, "canceled") {
-					t.Errorf("to be told to stop is no failure of the self-probe:\n%s", log)
+					t.Errorf("a signal to stop is no failure of the self-probe:\n%s", log)
 				}
 			})
 		})

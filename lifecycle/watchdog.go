@@ -106,13 +106,13 @@ func (p *Process) probe(ctx context.Context) (probeResult, error) {
 		err = ctx.Err()
 	}
 	result := resultOf(err, p.answered.Load() > answered)
-	if !errors.Is(ctx.Err(), context.Canceled) { // told to stop: it showed nothing
+	if !errors.Is(ctx.Err(), context.Canceled) { // stopped by a signal: it showed nothing
 		p.Observer.SelfProbed(string(result), time.Since(start))
 	}
 	return result, err
 }
 
-// becomeReady probes until a self-probe succeeds. It returns false if the process is told to stop earlier.
+// becomeReady probes until a self-probe succeeds. It returns false if the signal to stop comes earlier.
 func (p *Process) becomeReady(drainCtx context.Context) bool {
 	logged := ""
 	for {
@@ -132,7 +132,7 @@ func (p *Process) becomeReady(drainCtx context.Context) bool {
 	}
 }
 
-// watch repeats the self-probe until the process is told to stop.
+// watch repeats the self-probe until the signal to stop.
 func (p *Process) watch(drainCtx context.Context) {
 	for before := healthy; sleep(drainCtx, probeInterval); {
 		result, err := p.probe(drainCtx)

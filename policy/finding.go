@@ -30,7 +30,7 @@ func (f Finding) ID() string { return f.Rule + "/" + f.Check }
 // Denies reports whether this finding denies the request.
 func (f Finding) Denies() bool { return f.Mode == Enforce && !f.Existed }
 
-// Warns reports whether this finding is told as a warning: in mode warn always, in mode enforce when it does not deny.
+// Warns reports whether this finding is a warning: in mode warn always, in mode enforce when it does not deny.
 func (f Finding) Warns() bool { return f.Mode == Warn || f.Mode == Enforce && f.Existed }
 
 // String returns the sentence that users read: id, field, what is wrong, what would pass.

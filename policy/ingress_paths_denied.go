@@ -53,7 +53,7 @@ func (c pathsDenied) findRegex(p *pathPlace, r *report) {
 	if i := strings.IndexAny(p.Path, special); i >= 0 {
 		if f := r.tryAdd(p.identity("paths.denied")); f != nil {
 			f.Path, f.Reason = p.field("path"), text.Quote(p.Path)+" may be taken for a pattern, because of "+
-				text.QuoteRune(rune(p.Path[i]))+", so what it matches cannot be told from "+text.Quote(string(c[0]))+
+				text.QuoteRune(rune(p.Path[i]))+", so what it matches cannot be distinguished from "+text.Quote(string(c[0]))+
 				", which is denied; write pathType Exact or Prefix, without use-regex and rewrite-target"
 		}
 		return

@@ -117,7 +117,7 @@ func (t traced) check(tb testing.TB, what string, want map[string]float64) {
 	}
 }
 
-// Spans that have ended when the process is told to stop reach the collector.
+// Spans that have ended before the process begins to stop reach the collector.
 func TestStopFlushes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &fakeCollector{}

@@ -22,8 +22,8 @@ func TestOverload(t *testing.T) {
 }
 
 // One review is stuck. Its client loses that call when its deadline passes; no other call is affected, since one stuck
-// review is not a hung process. When the process is told to stop, the shutdown deadline cuts the review off, and the
-// exit code says so.
+// review is not a hung process. When the process receives a signal to stop, the shutdown deadline cuts the
+// review off, and the exit code says so.
 func TestHungReview(t *testing.T) {
 	hanging := binary(t, "hanging", map[string]string{"policy/pod_digest.go": "testdata/hanging/pod_digest.go"})
 	c := newCluster(t, hanging, quickDrain, drainCap, "--shutdown-timeout=1s")

@@ -35,7 +35,7 @@ func FuzzScan(f *testing.F) {
 		}
 		start := space(text, 0)
 		raw := text[start:end]
-		want, _ := jsontext.AppendUnquote(nil, raw) // its error tells of bytes that are not UTF-8
+		want, _ := jsontext.AppendUnquote(nil, raw) // its error is about bytes that are not UTF-8
 		if got := New(nil, testLimits()).unescape(raw[1:len(raw)-1], testLimits().Text); string(got) != string(want) {
 			t.Errorf("%q: unescaped to %q, want %q", raw, got, want)
 		}

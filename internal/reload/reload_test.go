@@ -228,7 +228,7 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// What is refused for a reason of time is taken when its time has come, and each reason is told once.
+// What is refused for a reason of time is taken when its time has come, and each reason is reported once.
 func TestRecheck(t *testing.T) {
 	for _, recheck := range []bool{false, true} {
 		t.Run(fmt.Sprint(recheck), func(t *testing.T) {

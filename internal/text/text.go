@@ -93,17 +93,15 @@ func ListUpTo[S ~string](max int, values []S) string {
 // AndMore names the first values of a list, and how many more there are: "a, b and 7 more". It names no others where
 // more is not above 0.
 func AndMore[S ~string](first []S, more int) string {
-	var b strings.Builder
+	list := make([]string, len(first))
 	for i, v := range first {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		b.WriteString(string(v))
+		list[i] = string(v)
 	}
+	named := strings.Join(list, ", ")
 	if more > 0 {
-		b.WriteString(" and " + strconv.Itoa(more) + " more")
+		named += " and " + strconv.Itoa(more) + " more"
 	}
-	return b.String()
+	return named
 }
 
 // Name returns a name from an object as it is, or quoted where it could not be told apart from the sentence around it,

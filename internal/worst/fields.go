@@ -126,7 +126,7 @@ func (k kind) reads(f field) bool {
 	return false
 }
 
-// walk tells of the fields that a struct of type t has as JSON, down to those that hold no others, but for those within
+// walk yields the fields that a struct of type t has as JSON, down to those that hold no others, but for those within
 // a field that the decoder does not read.
 func (k kind) walk(t reflect.Type, path string, tell func(field)) {
 	for f := range t.Fields() {

@@ -25,8 +25,8 @@ type Body struct {
 	Data     []byte
 }
 
-// Bodies returns the reviews that costs are told in: Pods of 2.7, 13 and 97 KB, a Service, and Ingresses with 10 and
-// 500 hosts. All are creations.
+// Bodies returns the reviews that costs are measured with: Pods of 2.7, 13 and 97 KB, a Service, and Ingresses
+// with 10 and 500 hosts. All are creations.
 func Bodies() []Body {
 	return []Body{
 		{"pod-small", "pods", Create(Pod(1, 0))},

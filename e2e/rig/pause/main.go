@@ -1,4 +1,4 @@
-// Command pause is process 1 of every Pod: it holds the Pod's namespaces and does nothing, until it is told to end.
+// Command pause is process 1 of every Pod: it holds the Pod's namespaces and does nothing, until a signal ends it.
 package main
 
 import (
