@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
+
+	"github.com/evergate/evergate/internal/settings"
 )
 
 // TestFlagsAndVariables checks what must hold for the flags of every command, also of those to come.
@@ -19,11 +21,11 @@ func TestFlagsAndVariables(t *testing.T) {
 		if f.Name != strings.ToLower(f.Name) || strings.ContainsAny(f.Name, "_.") {
 			t.Errorf("--%s is not kebab-case", f.Name)
 		}
-		if ofService.MatchString(variable(f.Name)) {
-			t.Errorf("--%s: Kubernetes itself sets %s for a Service called evergate", f.Name, variable(f.Name))
+		if settings.OfService(settings.Variable(f.Name)) {
+			t.Errorf("--%s: Kubernetes itself sets %s for a Service called evergate", f.Name, settings.Variable(f.Name))
 		}
-		if !strings.Contains(f.Usage, variable(f.Name)) {
-			t.Errorf("--%s: its help does not name %s", f.Name, variable(f.Name))
+		if !strings.Contains(f.Usage, settings.Variable(f.Name)) {
+			t.Errorf("--%s: its help does not name %s", f.Name, settings.Variable(f.Name))
 		}
 		if f.Value.Type() == "stringSlice" {
 			t.Errorf("--%s: a list is a stringArray, so that a value may hold a comma", f.Name)
@@ -44,7 +46,7 @@ func TestVariablesOfServices(t *testing.T) {
 		"EVERGATE_POLICY":                  false,
 		"EVERGATE_PORT_NAME":               false,
 	} {
-		if got := ofService.MatchString(name); got != want {
+		if got := settings.OfService(name); got != want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}

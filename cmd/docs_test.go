@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
+
+	"github.com/evergate/evergate/internal/settings"
 )
 
 const (
@@ -46,7 +48,7 @@ func TestDocumentedFlags(t *testing.T) {
 		}
 	}
 	for _, name := range regexp.MustCompile(`EVERGATE_[A-Z_]+`).FindAllString(before+after, -1) {
-		flag := strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(name, envPrefix)), "_", "-")
+		flag := strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(name, settings.Prefix)), "_", "-")
 		if flags.Lookup(flag) == nil {
 			t.Errorf("%s speaks of %s, which sets nothing", servePage, name)
 		}

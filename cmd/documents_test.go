@@ -116,7 +116,7 @@ func TestDocumentedCommandLines(t *testing.T) {
 
 // parses says whether words name a command and its flags. A command may lack the arguments that it needs.
 func parses(words []string) error {
-	c, args, err := newRootCommand(newEnvironment(nil)).Find(words)
+	c, args, err := newRootCommand(nil).Find(words)
 	if err != nil {
 		return err
 	}

@@ -1,20 +1,63 @@
 package cmd
 
 import (
+	"bytes"
+	"errors"
+	"strings"
 	"testing"
 
-	"github.com/evergate/evergate/deploy"
+	"github.com/evergate/evergate/internal/settings"
 )
 
-// TestServeDefaults checks that preflight counts with the defaults that serve has.
-func TestServeDefaults(t *testing.T) {
-	flags := newServeCommand().Flags()
-	for name, want := range deploy.ServeDefaults() {
-		f := flags.Lookup(name)
-		if f == nil {
-			t.Errorf("serve has no flag --%s", name)
-		} else if f.DefValue != want {
-			t.Errorf("--%s is %s by default, and preflight counts with %s", name, f.DefValue, want)
-		}
+// TestSettingsOfContainers checks that evergate serve refuses, with the same words, what is refused of a container.
+func TestSettingsOfContainers(t *testing.T) {
+	certificate := []string{"--tls-cert=tls.crt", "--tls-key=tls.key"}
+	endpoint := "OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1"
+	for _, tt := range []struct {
+		args    []string
+		environ []string
+	}{
+		{args: []string{"--policy=policy.yaml"}},
+		{args: append(certificate, "--drain-dely=10s")},
+		{args: append(certificate, "-x")},
+		{args: append(certificate, "--=x")},
+		{args: append(certificate, "now")},
+		{args: append(certificate, "--policy=policy.yaml", "--require-policy", "true")},
+		{args: append(certificate, "--drain-timeout=30")},
+		{args: append(certificate, "--max-connections")},
+		{args: append(certificate, "--log-level=loud")},
+		{args: append(certificate, "--log-format=xml")},
+		{args: append(certificate, "--tls-min-version=1.1", "--drain-readiness=maybe", "--max-connections=0")},
+		{args: append(certificate, "--drain-delay=40s", "--max-in-flight=-1", "--startup-timeout=0s")},
+		{args: append(certificate, "--dev")},
+		{args: append(certificate, "--dev-ca=ca.crt")},
+		{args: append(certificate, "--require-policy")},
+		{args: append(certificate, "--client-name=apiserver")},
+		{args: append(certificate, "--client-ca-file=ca.crt", "--client-name=")},
+		{args: append(certificate, "--listen=localhost", "--ops-listen=:https")},
+		{args: append(certificate, "--listen=0.0.0.0:8080")},
+		{args: certificate, environ: []string{"EVERGATE_DRAIN_TIMEOUT=30", "EVERGATE_MAX_CONNECTIONS=many",
+			"EVERGATE_CLIENT_NAME=\"a", "EVERGATE_REQUIRE_POLICY=perhaps"}},
+		{args: certificate, environ: []string{"EVERGATE_LISTEN=:8080", "EVERGATE_SHUTDOWN_TIMEOUT=-1s"}},
+		{args: certificate, environ: []string{endpoint, "OTEL_TRACES_SAMPLER=jaeger", "OTEL_EXPORTER_OTLP_TIMEOUT=10s",
+			"OTEL_RESOURCE_ATTRIBUTES=x"}},
+	} {
+		t.Run(strings.Join(append(tt.args, tt.environ...), " "), func(t *testing.T) {
+			for _, variable := range tt.environ { // package telemetry reads those of the process
+				name, value, _ := strings.Cut(variable, "=")
+				t.Setenv(name, value)
+			}
+			var stderr bytes.Buffer
+			code := Run(t.Context(), append([]string{"serve"}, tt.args...), tt.environ, nil, &stderr, &stderr)
+			_, errs := settings.Container{Args: tt.args, Env: settings.NewEnvironment(tt.environ)}.Parse()
+			var want bytes.Buffer
+			if len(errs) > 0 {
+				printError(&want, errors.Join(errs...))
+			}
+			got := strings.ReplaceAll(stderr.String(), ": see evergate serve --help", "")
+			if code != exitUsage || got != want.String() {
+				t.Errorf("serve ends with %d and says\n%sand of the container is said\n%s", code, got, want.String())
+			}
+		})
 	}
 }

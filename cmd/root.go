@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/evergate/evergate/internal/settings"
 )
 
 // The exit codes that all commands share; each documents its own.
@@ -35,7 +37,7 @@ func (e *exitError) Unwrap() error { return e.err }
 
 // Run runs the command that args name and returns the exit code. environ is as os.Environ has it.
 func Run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	root := newRootCommand(newEnvironment(environ))
+	root := newRootCommand(settings.NewEnvironment(environ))
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(stdout)
@@ -61,7 +63,7 @@ func printError(stderr io.Writer, err error) {
 	}
 }
 
-func newRootCommand(env environment) *cobra.Command {
+func newRootCommand(env settings.Environment) *cobra.Command {
 	root := newGroup("evergate",
 		"A Kubernetes admission webhook that rewrites images and validates Ingresses and Services",
 		newServeCommand(),
@@ -85,10 +87,10 @@ repeated takes its values from one variable, separated by commas; a value with a
 		return fmt.Errorf("%w: see %s --help", err, c.CommandPath())
 	})
 	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error {
-		for _, warning := range env.unknown(c.Root()) {
+		for _, warning := range warnIgnored(env, c.Root()) {
 			printError(c.ErrOrStderr(), warning)
 		}
-		return env.apply(c.Flags())
+		return env.Apply(c.Flags())
 	}
 	describeVariables(root)
 	return root

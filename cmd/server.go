@@ -17,6 +17,7 @@ import (
 	"github.com/evergate/evergate/examples"
 	"github.com/evergate/evergate/handlers"
 	"github.com/evergate/evergate/internal/selfprobe"
+	"github.com/evergate/evergate/internal/settings"
 	"github.com/evergate/evergate/lifecycle"
 	"github.com/evergate/evergate/policystore"
 	"github.com/evergate/evergate/telemetry"
@@ -24,7 +25,7 @@ import (
 
 // server is the wiring of one serving process.
 type server struct {
-	flags   serveFlags
+	flags   settings.Serve
 	log     *slog.Logger
 	metrics *telemetry.Metrics
 	tracing *telemetry.Tracing // nil: nothing is traced
@@ -41,13 +42,13 @@ type server struct {
 
 // serve runs the server until it receives a signal to stop. It logs why the process ends as the last line of the log.
 // What is wrong with flags and policy it returns, so that it is printed as for every command.
-func serve(ctx context.Context, f serveFlags, stdout, stderr io.Writer) error {
+func serve(ctx context.Context, f settings.Serve, stdout, stderr io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // ends what follows files
 	defer tuneHeap()()
 	registry := telemetry.NewRegistry()
-	verbosity := f.log.verbosity()
-	s := &server{flags: f, log: f.log.logger(stderr, verbosity), metrics: telemetry.NewMetrics(registry)}
+	verbosity := newVerbosity(f.LogLevel)
+	s := &server{flags: f, log: newLogger(stderr, f.LogFormat, verbosity), metrics: telemetry.NewMetrics(registry)}
 	louder := make(chan os.Signal, 1)
 	notifyVerbosity(louder)
 	defer signal.Stop(louder)
@@ -71,7 +72,7 @@ func serve(ctx context.Context, f serveFlags, stdout, stderr io.Writer) error {
 	}
 	built := thisBuild()
 	s.log.Info("starting", "version", built.Version, "revision", built.Commit, "go", built.Go)
-	if f.dev {
+	if f.Dev {
 		if err := s.prepareDev(stdout); err != nil {
 			return err
 		}
@@ -80,7 +81,7 @@ func serve(ctx context.Context, f serveFlags, stdout, stderr io.Writer) error {
 	config.Scrape = telemetry.Scrape(registry, s.log)
 	s.process.Handler, s.process.OpsHandler = handlers.New(config)
 
-	ops, err := new(net.ListenConfig).Listen(ctx, "tcp", f.opsListen)
+	ops, err := new(net.ListenConfig).Listen(ctx, "tcp", f.OpsListen)
 	if err != nil {
 		return &exitError{lifecycle.ExitFailed, fmt.Errorf("--ops-listen: %w", err)}
 	}
@@ -109,10 +110,10 @@ func (s *server) load(life context.Context) (err error) {
 		}
 		return &exitError{lifecycle.ExitFailed, err}
 	}
-	s.source = certs.NewSource(certs.Files{Cert: f.tlsCert, Key: f.tlsKey, CA: f.tlsCA, ServerName: f.serviceName},
+	s.source = certs.NewSource(certs.Files{Cert: f.TLSCert, Key: f.TLSKey, CA: f.TLSCA, ServerName: f.ServiceName},
 		s.log, s.metrics)
-	if f.clientCAFile != "" {
-		if s.clients, err = certs.NewClientAuth(f.clientCAFile, f.clientNames, s.log, s.metrics); err != nil {
+	if f.ClientCAFile != "" {
+		if s.clients, err = certs.NewClientAuth(f.ClientCAFile, f.ClientNames, s.log, s.metrics); err != nil {
 			return err
 		}
 	}
@@ -124,12 +125,12 @@ func (s *server) load(life context.Context) (err error) {
 		Probe:  s.probe,
 		Exempt: func(r *http.Request) bool { return handlers.IsProbe(r) || s.prober.Sent(r) },
 
-		DrainDelay:       f.drainDelay,
-		DrainTimeout:     f.drainTimeout,
-		ShutdownTimeout:  f.shutdownTimeout,
-		KeepReady:        f.drainReadiness == "keep",
-		MaxConnectionAge: f.maxConnectionAge,
-		MaxConnections:   f.maxConnections,
+		DrainDelay:       f.DrainDelay,
+		DrainTimeout:     f.DrainTimeout,
+		ShutdownTimeout:  f.ShutdownTimeout,
+		KeepReady:        f.DrainReadiness == "keep",
+		MaxConnectionAge: f.MaxConnectionAge,
+		MaxConnections:   f.MaxConnections,
 
 		OnStop: []func(context.Context) error{s.tracing.Stop},
 
@@ -153,10 +154,10 @@ func (o observer) PhaseChanged(from, to string, lasted time.Duration, open int) 
 
 // openPolicy opens the policy that --policy names, which for --dev is the example where it names none.
 func (s *server) openPolicy() (*policystore.Store, error) {
-	if s.flags.dev && s.flags.policy == "" {
+	if s.flags.Dev && s.flags.Policy == "" {
 		return policystore.FromBytes("examples/policies/dev.yaml", examples.DevPolicy(), s.log, s.metrics)
 	}
-	return policystore.Open(s.flags.policy, s.log, s.metrics)
+	return policystore.Open(s.flags.Policy, s.log, s.metrics)
 }
 
 func (s *server) handlers() handlers.Config {
@@ -169,7 +170,7 @@ func (s *server) handlers() handlers.Config {
 		Metrics:      s.metrics,
 		Tracing:      s.tracing,
 		Log:          s.log,
-		Limits:       s.flags.limits,
+		Limits:       s.flags.Limits,
 	}
 	if s.clients != nil {
 		config.Authenticate = s.clients.Require
@@ -186,8 +187,8 @@ func (s *server) ready() error {
 	if err := s.source.Err(); err != nil {
 		return err
 	}
-	if s.flags.requirePolicy && s.policies.Current().Emptied() {
-		return fmt.Errorf("there is no policy at %s, and --require-policy wants one", s.flags.policy)
+	if s.flags.RequirePolicy && s.policies.Current().Emptied() {
+		return fmt.Errorf("there is no policy at %s, and --require-policy wants one", s.flags.Policy)
 	}
 	return nil
 }
@@ -197,31 +198,31 @@ func (s *server) open(ctx, life context.Context) (net.Listener, error) {
 	if err := s.waitForCertificates(ctx); err != nil {
 		return nil, err
 	}
-	minVersion, err := certs.ParseTLSVersion(s.flags.tlsMinVersion)
+	minVersion, err := certs.ParseTLSVersion(s.flags.TLSMinVersion)
 	if err != nil {
 		return nil, err
 	}
 	s.process.TLS = certs.ServerConfig(s.source, minVersion, s.clients)
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", s.flags.listen)
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", s.flags.Listen)
 	if err != nil {
 		return nil, fmt.Errorf("--listen: %w", err)
 	}
 	if s.dev != nil {
-		if err := s.dev.WriteCA(s.flags.devCA); err != nil {
+		if err := s.dev.WriteCA(s.flags.DevCA); err != nil {
 			return nil, errors.Join(fmt.Errorf("--dev-ca: %w", err), l.Close())
 		}
 	}
 	s.address = l.Addr().String()
-	go s.policies.Run(life, s.flags.reloadInterval)
-	go s.source.Run(life, s.flags.reloadInterval)
+	go s.policies.Run(life, s.flags.ReloadInterval)
+	go s.source.Run(life, s.flags.ReloadInterval)
 	if s.clients != nil {
-		go s.clients.Run(life, s.flags.reloadInterval)
+		go s.clients.Run(life, s.flags.ReloadInterval)
 	}
 	return l, nil
 }
 
 func (s *server) waitForCertificates(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, s.flags.startupTimeout)
+	ctx, cancel := context.WithTimeout(ctx, s.flags.StartupTimeout)
 	defer cancel()
 	if err := s.source.Wait(ctx); err != nil {
 		return err

@@ -133,7 +133,7 @@ func TestVerbosity(t *testing.T) {
 		slog.LevelInfo:  {"INFO", "DEBUG", "INFO"},
 		slog.LevelError: {"ERROR", "DEBUG", "ERROR"},
 	} {
-		v := (&logFlags{level: configured}).verbosity()
+		v := newVerbosity(configured)
 		got := []string{v.Level().String()}
 		for range 2 {
 			v.toggle()

@@ -35,16 +35,14 @@ func (m *Metrics) TracingFromEnvironment(ctx context.Context, version string, lo
 		return nil, nil //nolint:nilnil // a nil Tracing is one that is off
 	}
 	env.check()
-	sampler := env.sampler()
-	attrs, err := resource.New(ctx, resource.WithAttributes(semconv.ServiceName("evergate"),
-		semconv.ServiceVersion(version)),
-		resource.WithHost(), resource.WithTelemetrySDK(), resource.WithFromEnv()) // the last one wins
-	if err != nil && env.get("OTEL_RESOURCE_ATTRIBUTES") != "" {
-		env.refuse("OTEL_RESOURCE_ATTRIBUTES", "write name=value, separated by commas")
-	}
 	if env.bad != nil {
 		return nil, env.bad
 	}
+	sampler := env.sampler()
+	// What cannot be detected of the host is left out. The variables are checked.
+	attrs, _ := resource.New(ctx, resource.WithAttributes(semconv.ServiceName("evergate"),
+		semconv.ServiceVersion(version)),
+		resource.WithHost(), resource.WithTelemetrySDK(), resource.WithFromEnv()) // the last one wins
 	log = log.With("component", "tracing")
 	// What the SDK has to say beside its results, such as that the file of a CA cannot be read, goes where no provider
 	// of its own can be given: to a logger that the whole process shares. It would else be a line that is not JSON.
@@ -59,6 +57,16 @@ func (m *Metrics) TracingFromEnvironment(ctx context.Context, version string, lo
 	return m.NewTracing(TracingConfig{
 		Exporter: exporter, Sampler: sampler, Resource: attrs, QueueSize: env.number("OTEL_BSP_MAX_QUEUE_SIZE"), Log: log,
 	}), nil
+}
+
+// CheckEnvironment returns the error with which TracingFromEnvironment refuses an environment, without tracing anything:
+// a line for each variable with a value that cannot be used. get returns the value of a variable, as os.Getenv does.
+func CheckEnvironment(get func(name string) string) error {
+	env := environment{get: get}
+	if !env.off() {
+		env.check()
+	}
+	return env.bad
 }
 
 // environment reads OpenTelemetry's variables and collects what is wrong with them.
@@ -130,6 +138,8 @@ func (e *environment) check() {
 	e.want("OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT", isPositive, number)
 	e.want("OTEL_ATTRIBUTE_COUNT_LIMIT", isPositive, number)
 	e.want("OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT", isPositive, number)
+	e.sampler()
+	e.want("OTEL_RESOURCE_ATTRIBUTES", areAttributes, "write name=value, separated by commas")
 }
 
 // want refuses the value of a variable, where it is set, that does not pass.
@@ -156,7 +166,7 @@ func isBool(s string) bool { return strings.EqualFold(s, "true") || strings.Equa
 
 func isURL(s string) bool {
 	u, err := url.Parse(s)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != ""
 }
 
 func isPositive(s string) bool {
@@ -168,6 +178,17 @@ func areHeaders(s string) bool {
 	for pair := range strings.SplitSeq(s, ",") {
 		name, value, ok := strings.Cut(pair, "=")
 		if _, err := url.PathUnescape(value); !ok || strings.TrimSpace(name) == "" || err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// areAttributes is what the SDK asks of attributes: it takes a name alone for a mistake, and a value that it cannot
+// unescape as it stands.
+func areAttributes(s string) bool {
+	for pair := range strings.SplitSeq(s, ",") {
+		if !strings.Contains(pair, "=") {
 			return false
 		}
 	}

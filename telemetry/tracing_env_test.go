@@ -47,6 +47,9 @@ func TestTracingIsOff(t *testing.T) {
 			if tr, log, err := fromEnvironment(t, variables...); tr != nil || log != "" || err != nil {
 				t.Errorf("got %v, %v and the log %q", tr, err, log)
 			}
+			if err := telemetry.CheckEnvironment(os.Getenv); err != nil {
+				t.Errorf("the check says %v", err)
+			}
 		})
 	}
 }
@@ -84,6 +87,7 @@ func TestBadVariables(t *testing.T) {
 	for _, tt := range []struct{ variable, want string }{
 		{"OTEL_EXPORTER_OTLP_ENDPOINT=collector:4317", `is "collector:4317": write a URL, such as http://collector:4318`},
 		{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://", `is "http://": write a URL, such as http://collector:4318`},
+		{"OTEL_EXPORTER_OTLP_ENDPOINT=http://:4317", `is "http://:4317": write a URL, such as http://collector:4318`},
 		{"OTEL_EXPORTER_OTLP_PROTOCOL=http/json", `is "http/json": write grpc or http/protobuf`},
 		{"OTEL_EXPORTER_OTLP_TRACES_COMPRESSION=zip", `is "zip": write gzip or none`},
 		{"OTEL_EXPORTER_OTLP_HEADERS=Bearer s3cret", `cannot be read: write name=value, separated by commas`},
@@ -96,6 +100,7 @@ func TestBadVariables(t *testing.T) {
 			`them with parentbased_ before it`},
 		{"OTEL_BSP_MAX_QUEUE_SIZE=0", `is "0": write a number above 0`},
 		{"OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT=x", `is "x": write a number above 0`},
+		{"OTEL_RESOURCE_ATTRIBUTES=a=b,", `is "a=b,": write name=value, separated by commas`},
 		{"OTEL_RESOURCE_ATTRIBUTES=x", `is "x": write name=value, separated by commas`},
 	} {
 		t.Run(tt.variable, func(t *testing.T) {
@@ -103,6 +108,9 @@ func TestBadVariables(t *testing.T) {
 			name, _, _ := strings.Cut(tt.variable, "=")
 			if want := "the environment variable " + name + " " + tt.want; err == nil || err.Error() != want {
 				t.Errorf("got %v, want %s", err, want)
+			}
+			if checked := telemetry.CheckEnvironment(os.Getenv); err == nil || checked == nil || checked.Error() != err.Error() {
+				t.Errorf("the check says %v, and the start %v", checked, err)
 			}
 		})
 	}

@@ -1,0 +1,99 @@
+package settings
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// Prefix begins the names of all variables that set a flag.
+const Prefix = "EVERGATE_"
+
+// Environment holds the variables of a process, by name. One that is empty counts as not set.
+type Environment map[string]string
+
+// NewEnvironment returns the environment in entries, which are as os.Environ has them.
+func NewEnvironment(entries []string) Environment {
+	env := Environment{}
+	for _, entry := range entries {
+		name, value, _ := strings.Cut(entry, "=")
+		env[name] = value
+	}
+	return env
+}
+
+// Variable returns the name of the variable that sets a flag.
+func Variable(flag string) string {
+	return Prefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+// HasVariable reports whether a flag has a variable. Help has none: a variable would disable the command.
+func HasVariable(f *pflag.Flag) bool { return f.Name != "help" }
+
+// Apply sets every flag that the command line has not set from its variable. The error has a line for each variable
+// that is refused.
+func (env Environment) Apply(flags *pflag.FlagSet) error {
+	var refused []error
+	flags.VisitAll(func(f *pflag.Flag) {
+		value := env[Variable(f.Name)]
+		if value == "" || f.Changed || !HasVariable(f) {
+			return
+		}
+		if err := setFlag(flags, f, value); err != nil {
+			refused = append(refused, fmt.Errorf("the environment variable %s: %w", Variable(f.Name), err))
+		}
+	})
+	return errors.Join(refused...)
+}
+
+func setFlag(flags *pflag.FlagSet, f *pflag.Flag, value string) error {
+	list, ok := f.Value.(pflag.SliceValue)
+	if !ok {
+		return plain(flags.Set(f.Name, value), value)
+	}
+	values, err := csv.NewReader(strings.NewReader(value)).Read()
+	if err != nil {
+		return fmt.Errorf("%q is not a list of values separated by commas: %w", value, err)
+	}
+	f.Changed = true
+	return list.Replace(values)
+}
+
+// plain removes from an error of package pflag what refers to the command line, and to Go.
+func plain(err error, value string) error {
+	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		err = invalid.Unwrap()
+		if _, ok := errors.AsType[*strconv.NumError](err); ok {
+			return fmt.Errorf("%q is not a %s", value, invalid.GetFlag().Value.Type())
+		}
+	}
+	return err
+}
+
+// OfService reports whether a variable is one that Kubernetes puts into every Pod for the Services of its namespace, of
+// which evergate is likely to be one: EVERGATE_SERVICE_HOST, EVERGATE_PORT, EVERGATE_OPS_PORT_443_TCP_ADDR. No flag may
+// have such a name.
+func OfService(name string) bool {
+	return regexp.MustCompile(
+		`^EVERGATE_(.+_)?(SERVICE_HOST|SERVICE_PORT(_.+)?|PORT(_\d+_(TCP|UDP|SCTP)(_.+)?)?)$`).MatchString(name)
+}
+
+// Ignored returns a sentence for each variable that sets none of the flags that known reports: most likely it is
+// misspelt.
+func (env Environment) Ignored(known func(variable string) bool) []error {
+	var ignored []error
+	for name, value := range env {
+		if strings.HasPrefix(name, Prefix) && value != "" && !known(name) && !OfService(name) {
+			flag := strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(name, Prefix)), "_", "-")
+			ignored = append(ignored, fmt.Errorf("the environment variable %s is ignored: there is no flag --%s", name, flag))
+		}
+	}
+	slices.SortFunc(ignored, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	return ignored
+}
