@@ -10,11 +10,14 @@ func certificateMissing() check {
 		fix:   "add the component cert-manager, or create the Secret with tls.crt, tls.key and ca.crt",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
+				if s.settings.TLSCert == "" || !s.settings.Known("tls-cert") {
+					continue // serve-flags
+				}
 				secret := s.tlsSecret()
 				crt := c.certificate(s.Namespace, secret)
 				switch {
 				case secret == "":
-					r.error(s.process, "--tls-cert=%s lies in no Secret that is mounted", s.flags.get("tls-cert"))
+					r.error(s.process, "--tls-cert=%s lies in no Secret that is mounted", s.settings.TLSCert)
 				case crt == nil && find(c.secrets, s.Namespace, secret) == nil:
 					r.error(s.process, "no Certificate issues the Secret %s, which --tls-cert lies in", secret)
 				case crt != nil && !c.mayHaveIssuer(crt):

@@ -20,8 +20,8 @@ func certificateNames() check {
 				}
 			}
 			for _, s := range c.servers {
-				name := s.flags.get("service-name")
-				if names := c.serviceNames(); name != "" && !slices.Contains(names, name) {
+				name := s.settings.ServiceName
+				if names := c.serviceNames(); name != "" && s.settings.Known("service-name") && !slices.Contains(names, name) {
 					r.error(s.process, "--service-name=%s is not what the API server asks for, which is %s", name,
 						oneOf(names))
 				}

@@ -12,7 +12,7 @@ func coverage() check {
 		finds: "which namespaces are covered and which are not; a warning for one that has opted in and is not " +
 			"covered",
 		why: "in a namespace that is not covered nothing is rewritten and nothing judged",
-		fix: "label the namespace: kubectl label namespace NAME " + optInLabel + "=" + optInValue,
+		fix: "label the namespace: kubectl label namespace NAME " + optInLabel + "=" + optInEnabled,
 		run: func(c *cluster, r *reporter) {
 			var covered, not []string
 			for _, ns := range c.namespaces {
@@ -20,7 +20,7 @@ func coverage() check {
 				case !live(ns):
 				case !protected && c.covered(ns.Name):
 					covered = append(covered, ns.Name)
-				case ns.Labels[optInLabel] == optInValue:
+				case ns.Labels[optInLabel] == optInEnabled:
 					r.warning(c.ref(ns), "it has opted in, and is not covered")
 				case !protected:
 					not = append(not, ns.Name)

@@ -17,11 +17,11 @@ func gracePeriod() check {
 		fix: "set terminationGracePeriodSeconds to at least --drain-timeout + --shutdown-timeout + 5 s",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
-				need, err := s.flags.lifetime()
-				if grace := s.grace(); err == nil && grace < need {
+				need, ok := s.lifetime()
+				if grace := s.grace(); ok && grace < need {
 					r.error(s.ref, "terminationGracePeriodSeconds is %d, and the process may live %v after SIGTERM: "+
-						"--drain-timeout=%s, --shutdown-timeout=%s and %v to flush telemetry", int(grace.Seconds()), need,
-						s.flags.get("drain-timeout"), s.flags.get("shutdown-timeout"), exitMargin)
+						"--drain-timeout=%v, --shutdown-timeout=%v and %v to flush telemetry", int(grace.Seconds()), need,
+						s.settings.DrainTimeout, s.settings.ShutdownTimeout, exitMargin)
 				}
 			}
 		},

@@ -30,7 +30,11 @@ func monitoringNamespace() check {
 
 func (c *cluster) checkMonitor(s *server, m *unstructured.Unstructured, r *reporter) {
 	const sentence = "no NetworkPolicy lets the namespace %s reach port %d of %s"
-	port, taken := s.flags.port("ops-listen"), false
+	ops, ok := s.listener("ops-listen")
+	if !ok {
+		return
+	}
+	port, taken := ops.port, false
 	for _, p := range slices.Concat(c.prometheuses, c.prometheusAgents) {
 		if !c.takesUp(p, m) {
 			continue

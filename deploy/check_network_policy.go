@@ -17,20 +17,22 @@ func networkPolicy() check {
 		fix: "allow the port of --listen without from, or from the addresses of the API servers (ipBlock)",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
+				l, ok := s.listener("listen")
 				policies := c.restricting(s, networkingv1.PolicyTypeIngress)
 				admits := func(p *networkingv1.NetworkPolicy) bool {
-					return slices.ContainsFunc(p.Spec.Ingress, s.admitsAddresses)
+					return slices.ContainsFunc(p.Spec.Ingress, s.admitsAddresses(l.port))
 				}
-				if len(policies) > 0 && !slices.ContainsFunc(policies, admits) {
-					r.error(c.ref(policies[0]), "nothing but Pods may reach port %d of %s", s.flags.port("listen"),
-						s.ref)
+				if ok && len(policies) > 0 && !slices.ContainsFunc(policies, admits) {
+					r.error(c.ref(policies[0]), "nothing but Pods may reach port %d of %s", l.port, s.ref)
 				}
 			}
 		},
 	}
 }
 
-// admitsAddresses reports whether a rule lets something that is not a Pod reach the serving port.
-func (s *server) admitsAddresses(rule networkingv1.NetworkPolicyIngressRule) bool {
-	return holdsAddresses(rule.From) && holdsPort(rule.Ports, s.flags.port("listen"), s.namedPort)
+// admitsAddresses returns whether a rule lets something that is not a Pod reach a port.
+func (s *server) admitsAddresses(port int32) func(networkingv1.NetworkPolicyIngressRule) bool {
+	return func(rule networkingv1.NetworkPolicyIngressRule) bool {
+		return holdsAddresses(rule.From) && holdsPort(rule.Ports, port, s.namedPort)
+	}
 }

@@ -8,7 +8,7 @@ func noNamespaceSelector() check {
 		finds: "a webhook of Evergate without a namespaceSelector",
 		why: "it matches every namespace: the control plane's, the nodes', cert-manager's and its own, so that it " +
 			"can lock itself out",
-		fix: "select namespaces by the label " + optInLabel + "=" + optInValue + ", and exclude the system's by " +
+		fix: "select namespaces by the label " + optInLabel + "=" + optInEnabled + ", and exclude the system's by " +
 			"kubernetes.io/metadata.name NotIn",
 		run: func(c *cluster, r *reporter) {
 			for _, h := range c.hooks {

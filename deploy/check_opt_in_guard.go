@@ -23,12 +23,7 @@ func optInGuard() check {
 			"variable exempt lists the names that the webhooks exclude",
 		run: func(c *cluster, r *reporter) {
 			i, exempt := slices.IndexFunc(c.hooks, selectsByLabel), c.exemptNames()
-			var guards []*admissionv1.ValidatingAdmissionPolicy
-			for _, p := range c.admissionPolicies {
-				if mentionsLabel(p) {
-					guards = append(guards, p)
-				}
-			}
+			guards := c.optInGuards()
 			switch {
 			case len(guards) > 0:
 			case i >= 0:

@@ -21,7 +21,7 @@ func policyMissing() check {
 			"component require-policy a replica without a policy is not ready",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
-				if _, dev := s.flags["dev"]; !dev {
+				if !s.settings.Dev && s.settings.Known("policy") {
 					c.checkPolicyOf(s, r)
 				}
 			}
@@ -30,7 +30,10 @@ func policyMissing() check {
 }
 
 func (c *cluster) checkPolicyOf(s *server, r *reporter) {
-	path := s.flags.get("policy")
+	path := s.settings.Policy
+	if path == "" && s.settings.RequirePolicy {
+		return // serve-flags
+	}
 	if path == "" {
 		r.warning(s.process, "it has no --policy: every object is allowed")
 		return

@@ -24,8 +24,8 @@ func preStop() check {
 					continue
 				}
 				sleep := time.Duration(lc.PreStop.Sleep.Seconds) * time.Second
-				need, err := s.flags.lifetime()
-				if grace := s.grace(); err == nil && grace >= need && grace < sleep+need { // less: grace-period
+				need, ok := s.lifetime()
+				if grace := s.grace(); ok && grace >= need && grace < sleep+need { // less: grace-period
 					r.error(s.process,
 						"after its preStop sleep of %v, %v are left of terminationGracePeriodSeconds, and the process "+
 							"may live %v after SIGTERM", sleep, grace-sleep, need)

@@ -1,35 +1,41 @@
 package deploy
 
-// serveFlags: the durations and addresses among the flags can be read, and the drain is not shorter than its delay.
+import (
+	"strings"
+
+	"github.com/evergate/evergate/internal/settings"
+	"github.com/evergate/evergate/internal/text"
+)
+
+// serveFlags: evergate serve starts with the arguments and the variables of its container. They are read by its own
+// code, so that what it would refuse is found with its own words. What the input does not hold, such as a Secret, is
+// not judged. It is a warning where a variable EVERGATE_* sets no flag.
 func serveFlags() check {
 	return check{
 		id: "serve-flags", severity: Error,
-		finds: "flags of evergate serve that it refuses, or that contradict each other",
-		why: "a process that refuses its flags never gets ready; a drain that is cut short loses calls at each " +
-			"roll-out",
-		fix: "write durations as 30s and addresses as :10250, and let --drain-timeout be above --drain-delay",
+		finds: "flags and variables that evergate serve refuses, and variables that it ignores; variables from a key " +
+			"that its ConfigMap does not have",
+		why: "a process that refuses its settings ends at once, again and again: the roll-out stops at its first " +
+			"replica, and an installation never answers",
+		fix: "write what the finding says; docs/serve.md lists flags and variables",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
-				delay, err := s.flags.duration("drain-delay")
-				if err != nil {
-					r.error(s.process, "%v", err)
+				for _, problem := range s.env.problems {
+					r.error(s.process, "%s: the container is not started", problem)
 				}
-				drain, err := s.flags.duration("drain-timeout")
-				if err != nil {
-					r.error(s.process, "%v", err)
-				} else if drain < delay {
-					r.error(s.process, "--drain-timeout=%v, which counts from SIGTERM, is below --drain-delay=%v",
-						drain, delay)
+				for _, err := range s.refused {
+					r.error(s.process, "%s", sentence(err))
 				}
-				if _, err := s.flags.duration("shutdown-timeout"); err != nil {
-					r.error(s.process, "%v", err)
-				}
-				for _, name := range []string{"listen", "ops-listen"} {
-					if s.flags.port(name) == 0 {
-						r.error(s.process, "--%s is %q, which has no port such as :10250", name, s.flags.get(name))
-					}
+				for _, err := range s.env.vars.Ignored(settings.SetsFlag) {
+					r.warning(s.process, "%s", sentence(err))
 				}
 			}
 		},
 	}
+}
+
+// sentence returns what an error says, without what would do something to a terminal.
+func sentence(err error) string {
+	const most = 500 // bytes: it holds a value of the manifest, or two
+	return text.Printable(strings.ReplaceAll(err.Error(), settings.Unknown, "…"), most)
 }

@@ -39,17 +39,20 @@ func (c *cluster) checkTarget(svc *corev1.Service, port int32, r *reporter) {
 		r.error(c.ref(svc), "it selects the Pods of no Deployment that runs evergate serve in %s", svc.Namespace)
 	}
 	for _, s := range behind {
-		if target, listen := s.target(svc, port), s.flags.port("listen"); target != listen {
-			r.error(c.ref(svc), "its port %d leads to port %d of %s, which listens on %d", port, target, s.ref, listen)
+		l, ok := s.listener("listen")
+		target, has := s.target(svc, port)
+		if ok && has && target != l.port {
+			r.error(c.ref(svc), "its port %d leads to port %d of %s, which listens on %d", port, target, s.ref, l.port)
 		}
 	}
 }
 
-// target returns the container's port that a port of a Service leads to; 0 when it leads to none.
-func (s *server) target(svc *corev1.Service, port int32) int32 {
+// target returns the container's port that a port of a Service leads to, 0 when it leads to none; ok is false when the
+// Service has no such port.
+func (s *server) target(svc *corev1.Service, port int32) (target int32, ok bool) {
 	i := slices.IndexFunc(svc.Spec.Ports, func(p corev1.ServicePort) bool { return p.Port == port })
 	if i < 0 {
-		return s.flags.port("listen") // service
+		return 0, false // service
 	}
-	return s.port(cmp.Or(svc.Spec.Ports[i].TargetPort, intstr.FromInt32(port)))
+	return s.port(cmp.Or(svc.Spec.Ports[i].TargetPort, intstr.FromInt32(port))), true
 }

@@ -1,14 +1,20 @@
 package deploy
 
+import "slices"
+
 // checks returns all checks, in the order in which they report. A new check is a file of its own, check_ID.go, a line
 // here, a bad manifest in testdata/ID.bad.yaml and, by go test -update, its section in docs/preflight.md.
-func checks() []check {
+func checks() []check { return slices.Concat(webhookChecks(), deploymentChecks(), clusterChecks()) }
+
+func webhookChecks() []check {
 	return []check{
 		// Webhooks: what they match.
 		wildcardRule(),
 		noNamespaceSelector(),
 		protectedNamespace(),
 		scope(),
+		missingRule(),
+		objectSelector(),
 		unconditionalUpdate(),
 		policyGuard(),
 		loadBalancerStatus(),
@@ -28,9 +34,15 @@ func checks() []check {
 		networkPolicy(),
 		monitoringNamespace(),
 		collectorEgress(),
+	}
+}
+
+func deploymentChecks() []check {
+	return []check{
 		// The Deployment.
 		deploymentMissing(),
 		serveFlags(),
+		listenAddress(),
 		gracePeriod(),
 		preStop(),
 		singleReplica(),
@@ -38,11 +50,19 @@ func checks() []check {
 		disruptionBudget(),
 		surge(),
 		spread(),
+		nodeSelector(),
 		readiness(),
 		liveness(),
+		memoryLimit(),
+		cpuLimit(),
 		imageTag(),
 		subPath(),
 		criticalQuota(),
+	}
+}
+
+func clusterChecks() []check {
+	return []check{
 		// Certificates.
 		certificateMissing(),
 		certificateNames(),
@@ -56,6 +76,7 @@ func checks() []check {
 		rbac(),
 		accountToken(),
 		optInGuard(),
+		optInValue(),
 		// The policy.
 		policyMissing(),
 		policyInvalid(),

@@ -14,8 +14,9 @@ import (
 
 // Namespaces that Evergate looks at have the label optInLabel.
 const (
-	optInLabel = "evergate.dev/admission"
-	optInValue = "enabled"
+	optInLabel    = "evergate.dev/admission"
+	optInEnabled  = "enabled"
+	optInDisabled = "disabled" // where namespaces opt out
 )
 
 // cluster is an Inventory as the checks look at it: what belongs to Evergate, and how it hangs together.

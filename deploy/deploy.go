@@ -5,7 +5,7 @@
 //	manifest.go      JSON → objects of Kubernetes' and cert-manager's types (strictly decoded) → Inventory
 //	cluster.go       what belongs to Evergate, and how it hangs together; nodes.go, policy_files.go
 //	hook.go          a webhook, mutating or validating; selector.go
-//	server.go        a Deployment that runs evergate serve; flags.go its flags
+//	server.go        a Deployment that runs evergate serve; environment.go its variables; probe.go its probes
 //	network.go       what NetworkPolicies allow; monitor.go what scrapes the Pods; chain.go certificates that are served
 //	check.go         what a check is; checks.go lists all of them, in the order in which they report
 //	check_ID.go      the check that reports findings with the id ID, its dashes as underscores

@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -12,6 +13,8 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/evergate/evergate/internal/settings"
 )
 
 // server is a Deployment that runs evergate serve.
@@ -19,7 +22,9 @@ type server struct {
 	*appsv1.Deployment
 	pod        *corev1.PodSpec
 	container  *corev1.Container
-	flags      flags
+	env        *environment
+	settings   *settings.Parsed
+	refused    []error                                // by evergate serve, of its settings
 	autoscaler *autoscalingv2.HorizontalPodAutoscaler // nil: none
 	budgets    []*policyv1.PodDisruptionBudget        // that select its Pods
 	ref        ref
@@ -36,7 +41,8 @@ func newServers(inv *Inventory, namespace string) []*server {
 			continue
 		}
 		s := &server{Deployment: d, pod: pod, container: &pod.Containers[i], ref: inv.ref(d)}
-		s.flags = newFlags(s.container)
+		s.env = newEnvironment(inv, namespace, pod, s.container)
+		s.settings, s.refused = s.env.settings(s.container)
 		s.process = s.ref.in("container %s", s.container.Name)
 		for _, a := range inv.autoscalers {
 			target := a.Spec.ScaleTargetRef
@@ -55,12 +61,50 @@ func newServers(inv *Inventory, namespace string) []*server {
 }
 
 // runsServe reports whether a container runs evergate serve: the subcommand is its first argument.
-func runsServe(c corev1.Container) bool {
+func runsServe(c corev1.Container) bool { return serveArgs(&c) != nil }
+
+// serveArgs returns the arguments of evergate serve in a container, not nil; nil where it does not run.
+func serveArgs(c *corev1.Container) []string {
 	words := slices.Concat(c.Command, c.Args)
 	if len(words) > 0 && path.Base(words[0]) == "evergate" {
 		words = words[1:]
 	}
-	return len(words) > 0 && words[0] == "serve"
+	if len(words) == 0 || words[0] != "serve" {
+		return nil
+	}
+	return append([]string{}, words[1:]...)
+}
+
+// exitMargin is how long a process may live after the drain and the shutdown: telemetry is flushed.
+const exitMargin = 5 * time.Second
+
+// lifetime returns how long the process may live after SIGTERM; ok is false where it is not known. The drain is counted
+// from SIGTERM, its delay included.
+func (s *server) lifetime() (lasts time.Duration, ok bool) {
+	return s.settings.DrainTimeout + s.settings.ShutdownTimeout + exitMargin,
+		s.settings.Known("drain-timeout", "shutdown-timeout")
+}
+
+// listener is an address that the process listens on.
+type listener struct {
+	flag string // listen or ops-listen
+	host string // "": on all addresses
+	port int32
+}
+
+// listener returns that of a flag; ok is false where its port is not known, or it is refused. A host that is not known
+// is taken to be right: $(POD_IP).
+func (s *server) listener(flag string) (l listener, ok bool) {
+	address := s.settings.Listen
+	if flag == "ops-listen" {
+		address = s.settings.OpsListen
+	}
+	host, port, err := settings.SplitAddress(address)
+	hostUnknown := strings.Contains(host, settings.Unknown)
+	if hostUnknown {
+		host = ""
+	}
+	return listener{flag, host, int32(port)}, err == nil && (hostUnknown || s.settings.Known(flag))
 }
 
 // replicas returns how many replicas there are at least.
@@ -121,7 +165,7 @@ func (s *server) volumeAt(file string) (*corev1.Volume, *corev1.VolumeMount) {
 
 // tlsSecret returns the name of the Secret that --tls-cert lies in; empty when it lies in none.
 func (s *server) tlsSecret() string {
-	v, _ := s.volumeAt(s.flags.get("tls-cert"))
+	v, _ := s.volumeAt(s.settings.TLSCert)
 	switch {
 	case v == nil:
 		return ""
@@ -139,7 +183,7 @@ func (s *server) tlsSecret() string {
 
 // policyConfigMaps lists the names of the ConfigMaps that --policy lies in.
 func (s *server) policyConfigMaps() []string {
-	v, _ := s.volumeAt(s.flags.get("policy"))
+	v, _ := s.volumeAt(s.settings.Policy)
 	var names []string
 	switch {
 	case v == nil:

@@ -59,8 +59,8 @@ func (m *Metrics) TracingFromEnvironment(ctx context.Context, version string, lo
 	}), nil
 }
 
-// CheckEnvironment returns the error with which TracingFromEnvironment refuses an environment, without tracing anything:
-// a line for each variable with a value that cannot be used. get returns the value of a variable, as os.Getenv does.
+// CheckEnvironment returns the error with which TracingFromEnvironment refuses an environment: a line for each variable
+// with a value that cannot be used. get returns the value of a variable, as os.Getenv does.
 func CheckEnvironment(get func(name string) string) error {
 	env := environment{get: get}
 	if !env.off() {

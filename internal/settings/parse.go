@@ -26,8 +26,8 @@ type Container struct {
 	Hidden []string
 }
 
-// Parsed is what the flags of evergate serve are set to in a container. A flag whose value is not known, or is refused,
-// has its default, or no value, and Known reports it.
+// Parsed is what the flags of evergate serve are set to in a container. A flag that Known does not report has its
+// default, or a text with Unknown in place of what is not known.
 type Parsed struct {
 	Serve
 	unknown map[string]bool // flags
@@ -68,8 +68,7 @@ func (p *Parsed) parse(flags *pflag.FlagSet, args []string) (partial bool, errs 
 	var refused []error
 	set := func(f *pflag.Flag, value string) error {
 		if isUnknown(value) {
-			f.Changed, p.unknown[f.Name] = true, true
-			return nil
+			return p.set(flags, f, value)
 		}
 		if err := flags.Set(f.Name, value); err != nil {
 			f.Changed, p.unknown[f.Name] = true, true
@@ -97,10 +96,21 @@ func (p *Parsed) parse(flags *pflag.FlagSet, args []string) (partial bool, errs 
 	}
 	errs = append(errs, refused...)
 	partial = partial || slices.ContainsFunc(flags.Args(), isUnknown)
-	if words := slices.DeleteFunc(flags.Args(), isUnknown); len(words) > 0 && len(errs) == 0 { // otherwise the value of a refused flag
+	words := slices.DeleteFunc(flags.Args(), isUnknown)
+	if len(words) > 0 && len(errs) == 0 { // otherwise it may be the value of a flag that is refused
 		errs = append(errs, fmt.Errorf("evergate serve takes no argument like %q: %s", words[0], ArgsHint))
 	}
 	return partial, errs
+}
+
+// set notes that the value of a flag is not known. Of a text, what is known is kept.
+func (p *Parsed) set(flags *pflag.FlagSet, f *pflag.Flag, value string) error {
+	p.unknown[f.Name] = true
+	if f.Value.Type() == "string" {
+		return flags.Set(f.Name, value) // no text is refused here
+	}
+	f.Changed = true
+	return nil
 }
 
 // ArgsHint says of arguments that are no flags what was probably meant.
@@ -123,7 +133,7 @@ func (p *Parsed) apply(flags *pflag.FlagSet, env Environment) []error {
 		switch value := env[name]; {
 		case f.Changed || value == "":
 		case isUnknown(value):
-			p.unknown[f.Name] = true
+			_ = p.set(flags, f, value)
 		default:
 			known[name] = value
 		}
@@ -162,7 +172,7 @@ func (c Container) tracing(name string) string {
 
 // separate returns the errors that were joined into one.
 func separate(err error) []error {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // errors.Join has made it, or nobody
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		var all []error
 		for _, err := range joined.Unwrap() {
 			all = append(all, separate(err)...)
@@ -173,4 +183,13 @@ func separate(err error) []error {
 		return nil
 	}
 	return []error{err}
+}
+
+// SetsFlag reports whether a variable sets a flag of evergate serve.
+func SetsFlag(variable string) bool {
+	flags := pflag.NewFlagSet("serve", pflag.ContinueOnError)
+	new(Serve).Define(flags)
+	found := false
+	flags.VisitAll(func(f *pflag.Flag) { found = found || Variable(f.Name) == variable })
+	return found
 }

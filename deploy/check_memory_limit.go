@@ -1,0 +1,96 @@
+package deploy
+
+import (
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/evergate/evergate/internal/settings"
+)
+
+const (
+	// outsideGo is what a process takes that GOMEMLIMIT does not count: the pages of its binary, measured at 20 MiB.
+	// Buffers of the kernel for its connections come on top of it.
+	outsideGo = 20 << 20
+
+	// goUnlimited is GOMEMLIMIT where it is not set.
+	goUnlimited = "off"
+)
+
+// memoryLimit: GOMEMLIMIT is a number that Go's runtime understands, and 20 MiB or more below the memory limit of the
+// container, where it has one.
+func memoryLimit() check {
+	return check{
+		id: "memory-limit", severity: Error,
+		finds: "a memory limit that is not above GOMEMLIMIT, or hardly, or has none; a GOMEMLIMIT that Go refuses",
+		why: "the kernel kills the process before Go collects its garbage harder: under load all replicas go at once, " +
+			"and their connections bring the same load upon those that start. With a GOMEMLIMIT in another unit than B, " +
+			"KiB, MiB, GiB or TiB it ends at once",
+		fix: "set GOMEMLIMIT to some four fifths of resources.limits.memory, as the kit does: 400MiB of 512Mi",
+		run: func(c *cluster, r *reporter) {
+			for _, s := range c.servers {
+				s.checkMemory(r)
+			}
+		},
+	}
+}
+
+func (s *server) checkMemory(r *reporter) {
+	quantity, limited := s.container.Resources.Limits[corev1.ResourceMemory]
+	value := s.env.value("GOMEMLIMIT", goUnlimited)
+	if source := s.source("GOMEMLIMIT"); source != nil && source.Resource == "limits.memory" && limited {
+		r.error(s.process, "GOMEMLIMIT is its memory limit, %s, of which the process takes a part that Go does not count",
+			quantity.String())
+		return
+	}
+	if strings.Contains(value, settings.Unknown) {
+		return
+	}
+	bytes, ok := goBytes(value)
+	switch {
+	case !ok:
+		r.error(s.process, "GOMEMLIMIT is %q, with which Go ends at once: write 400MiB", value)
+	case !limited:
+	case bytes < 0:
+		r.warning(s.process, "its memory limit is %s, and GOMEMLIMIT, by which Go would know of it, is not set",
+			quantity.String())
+	case bytes >= quantity.Value():
+		r.error(s.process, "its memory limit, %s, is not above GOMEMLIMIT, %s", quantity.String(), value)
+	case bytes > quantity.Value()-outsideGo:
+		r.warning(s.process, "its memory limit, %s, leaves less than 20 MiB above GOMEMLIMIT, %s, for what Go does not count",
+			quantity.String(), value)
+	}
+}
+
+// source returns the resource that a variable takes its value from, or nil.
+func (s *server) source(variable string) *corev1.ResourceFieldSelector {
+	for _, v := range s.container.Env {
+		if v.Name == variable && v.ValueFrom != nil {
+			return v.ValueFrom.ResourceFieldRef
+		}
+	}
+	return nil
+}
+
+// goBytes reads a number of bytes as Go's runtime reads GOMEMLIMIT; -1 where it sets no limit. ok is false where the
+// runtime ends the process.
+func goBytes(s string) (bytes int64, ok bool) {
+	if s == "" || s == goUnlimited {
+		return -1, true
+	}
+	number, unit := s, int64(1)
+	for i, suffix := range []string{"KiB", "MiB", "GiB", "TiB"} {
+		if rest, ok := strings.CutSuffix(s, suffix); ok {
+			number, unit = rest, int64(1)<<(10*(i+1))
+		}
+	}
+	if unit == 1 {
+		number = strings.TrimSuffix(s, "B")
+	}
+	n, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || n < 0 || n > (1<<63-1)/unit {
+		return 0, false
+	}
+	return n * unit, true
+}

@@ -1,0 +1,122 @@
+package deploy
+
+import (
+	"slices"
+	"strings"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+
+	"github.com/evergate/evergate/admission"
+)
+
+// missingRule: the rules of the webhooks that call a path match every write that is judged there: CREATE and UPDATE of
+// the kind, and UPDATE of its subresources, in version v1.
+func missingRule() check {
+	return check{
+		id: "missing-rule", severity: Error,
+		finds: "a webhook of Evergate whose rules leave out a write that its path judges; a warning for the second chance " +
+			"of rewriting and for the guard of the policy",
+		why: "what no rule matches passes unseen: without UPDATE an object is created as the policy wants it, and " +
+			"changed a moment later",
+		fix: "match what the finding names, as the webhook of the kit does",
+		run: func(c *cluster, r *reporter) {
+			reported := map[string]bool{}
+			for _, h := range c.hooks {
+				if reported[h.path()] {
+					continue // its rules are looked at together with those of the first that calls the path
+				}
+				reported[h.path()] = true
+				if missing := c.unmatched(h.path()); len(missing) > 0 {
+					r.gap(h, "no rule matches %s, which %s judges", strings.Join(missing, ", "), h.path())
+				}
+			}
+		},
+	}
+}
+
+// gap reports what a webhook of Evergate leaves out. It is an error, but a warning for the second chance, since the
+// first one comes before it, and for the guard of the policy, since the processes refuse what it would.
+func (r *reporter) gap(h *hook, format string, args ...any) {
+	severity := Error
+	if h.path() == pathMutatePodsAgain || h.guardsPolicy() {
+		severity = Warning
+	}
+	r.add(severity, h.ref, format, args)
+}
+
+// write is an operation on a resource or subresource.
+type write struct {
+	operation                 admissionv1.OperationType
+	group, version, name, sub string
+}
+
+// String is such as UPDATE of ingresses/status.
+func (w write) String() string {
+	name := w.name
+	if w.sub != "" {
+		name += "/" + w.sub
+	}
+	return string(w.operation) + " of " + name
+}
+
+// unmatched lists the writes that a path judges and that no rule of a webhook that calls it matches.
+func (c *cluster) unmatched(path string) []string {
+	var missing []string
+	for _, w := range judgedAt(path) {
+		if !slices.ContainsFunc(c.hooks, func(h *hook) bool {
+			return h.path() == path && slices.ContainsFunc(h.Rules, w.matchedBy)
+		}) {
+			missing = append(missing, w.String())
+		}
+	}
+	return missing
+}
+
+// judgedAt lists the writes that are judged at a path. A subresource that has a path of its own is judged there alone.
+func judgedAt(path string) []write {
+	paths := servedPaths(false)
+	for _, w := range admission.Webhooks() {
+		if w.Path != path && !strings.HasPrefix(path, w.Path+"/") {
+			continue
+		}
+		res := w.Resource
+		at := func(op admissionv1.OperationType, sub string) write {
+			return write{op, res.Group, res.Version, res.Name, sub}
+		}
+		if sub, ok := strings.CutPrefix(path, w.Path+"/"); ok && slices.Contains(subresources(w.Kind), sub) {
+			return []write{at(admissionv1.Update, sub)}
+		}
+		if w.Path != path {
+			continue
+		}
+		writes := []write{at(admissionv1.Create, ""), at(admissionv1.Update, "")}
+		for _, sub := range subresources(w.Kind) {
+			if !slices.Contains(paths, path+"/"+sub) {
+				writes = append(writes, at(admissionv1.Update, sub))
+			}
+		}
+		return writes
+	}
+	return nil
+}
+
+func subresources(kind string) []string {
+	for _, k := range admission.Kinds() {
+		if k.Name == kind {
+			return k.Subresources
+		}
+	}
+	return nil
+}
+
+// matchedBy reports whether a rule matches the write, as the API server decides it.
+func (w write) matchedBy(rule admissionv1.RuleWithOperations) bool {
+	inScope := rule.Scope == nil || *rule.Scope != admissionv1.ClusterScope
+	whole := slices.Contains(rule.Resources, "*/*") || hasOrAll(rule.Resources, w.name)
+	if w.sub != "" {
+		whole = slices.ContainsFunc([]string{"*/*", w.name + "/*", "*/" + w.sub, w.name + "/" + w.sub},
+			func(s string) bool { return slices.Contains(rule.Resources, s) })
+	}
+	return inScope && whole && hasOrAll(rule.APIGroups, w.group) && hasOrAll(rule.APIVersions, w.version) &&
+		hasOperation(rule.Operations, w.operation)
+}

@@ -1,0 +1,98 @@
+package deploy
+
+import (
+	"cmp"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// nodeSelector: neither nodeName, nodeSelector and required node affinity leave a single node or a single zone to all
+// replicas, nor a required affinity of the Pods to each other. How many nodes have a label is not looked at.
+func nodeSelector() check {
+	return check{
+		id: "node-selector", severity: Warning,
+		finds: "replicas that must all run on one node, or in one zone",
+		why: "all of them go with it, and none can be replaced elsewhere: spreading does not help, since there is one " +
+			"place to spread them over",
+		fix: "take the requirement out, or name the zones of the cluster: topologySpreadConstraints spread the replicas",
+		run: func(c *cluster, r *reporter) {
+			for _, s := range c.servers {
+				if s.pod.NodeName != "" {
+					r.warning(s.ref, "its nodeName is %s: all its Pods run on one node", printable(s.pod.NodeName))
+					continue
+				}
+				for _, key := range []string{corev1.LabelHostname, corev1.LabelTopologyZone, corev1.LabelFailureDomainBetaZone} {
+					if place := s.only(key); place != "" {
+						r.warning(s.ref, "it selects nodes by %s=%s alone: %s", key, printable(place), onePlace(key))
+						break // a node is in one zone
+					}
+					if s.together(key) {
+						r.warning(s.ref, "a required podAffinity keeps its Pods together by %s: %s", key, onePlace(key))
+						break
+					}
+				}
+			}
+		},
+	}
+}
+
+func onePlace(key string) string {
+	if key == corev1.LabelHostname {
+		return "all of them run on one node"
+	}
+	return "all of them run in one zone"
+}
+
+// only returns the one value of a node label that Pods can be scheduled to; empty where there may be another.
+func (s *server) only(key string) string {
+	if value, ok := s.pod.NodeSelector[key]; ok {
+		return value
+	}
+	if s.pod.Affinity == nil || s.pod.Affinity.NodeAffinity == nil ||
+		s.pod.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
+		return ""
+	}
+	terms := s.pod.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
+	var places []string
+	for _, term := range terms { // one of them has to be met
+		place := onlyIn(term, key)
+		if place == "" {
+			return ""
+		}
+		places = append(places, place)
+	}
+	if slices.Sort(places); len(slices.Compact(places)) != 1 {
+		return ""
+	}
+	return places[0]
+}
+
+// onlyIn returns the one value of a node label that a term leaves; empty where there may be another. All requirements
+// of a term have to be met.
+func onlyIn(term corev1.NodeSelectorTerm, key string) string {
+	one := func(requirements []corev1.NodeSelectorRequirement, key string) string {
+		for _, r := range requirements {
+			if r.Key == key && r.Operator == corev1.NodeSelectorOpIn && len(r.Values) == 1 {
+				return r.Values[0]
+			}
+		}
+		return ""
+	}
+	name := ""
+	if key == corev1.LabelHostname {
+		name = one(term.MatchFields, "metadata.name")
+	}
+	return cmp.Or(one(term.MatchExpressions, key), name)
+}
+
+// together reports whether Pods have to run where others of the Deployment do.
+func (s *server) together(key string) bool {
+	if s.pod.Affinity == nil || s.pod.Affinity.PodAffinity == nil {
+		return false
+	}
+	terms := s.pod.Affinity.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+	return slices.ContainsFunc(terms, func(t corev1.PodAffinityTerm) bool {
+		return t.TopologyKey == key && s.counted(t.LabelSelector)
+	})
+}

@@ -1,0 +1,106 @@
+package deploy
+
+import (
+	"slices"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// optInValue: some value of the opt-in label, or its absence, lets webhooks select a namespace, and the
+// ValidatingAdmissionPolicy that guards the label accepts each value that they name. A guard that does not name the
+// value enabled is taken to accept every value.
+func optInValue() check {
+	return check{
+		id: "opt-in-value", severity: Error,
+		finds: "a namespaceSelector that no value of the opt-in label satisfies; a warning for another value that its " +
+			"guard refuses",
+		why: "no namespace can be selected, or none can be exempted: nothing is rewritten or judged, and nothing fails " +
+			"that would show it",
+		fix: "in every namespaceSelector, write " + optInLabel + " In [" + optInEnabled + "] to opt in, or NotIn [" +
+			optInDisabled + "] to opt out",
+		run: func(c *cluster, r *reporter) {
+			reported := map[string]bool{} // each value once for all webhooks
+			for _, h := range c.hooks {
+				requirements := onLabel(h.NamespaceSelector)
+				guard, refused := c.refusedValues(requirements)
+				selectable := slices.ContainsFunc(c.possibleLabels(requirements), func(set labels.Set) bool {
+					return !slices.ContainsFunc(requirements, func(r labels.Requirement) bool { return !r.Matches(set) })
+				})
+				name := some(refused)
+				switch {
+				case reported[name] || selectable && len(refused) == 0:
+					continue
+				case selectable:
+					r.warning(h.ref, "it names the value %s of the label %s, which the ValidatingAdmissionPolicy %s refuses: "+
+						"no namespace can have it", name, optInLabel, guard)
+				case len(refused) > 0:
+					r.error(h.ref, "it wants the label %s to be %s, which the ValidatingAdmissionPolicy %s refuses: no namespace "+
+						"can be selected", optInLabel, name, guard)
+				default:
+					r.error(h.ref, "its requirements on the label %s contradict each other: no namespace can be selected",
+						optInLabel)
+				}
+				reported[name] = true
+			}
+		},
+	}
+}
+
+// onLabel returns the requirements of a selector on the opt-in label.
+func onLabel(s *metav1.LabelSelector) []labels.Requirement {
+	if anything(s) {
+		return nil
+	}
+	parsed, err := metav1.LabelSelectorAsSelector(s)
+	if err != nil {
+		return nil // the API server refuses it
+	}
+	requirements, _ := parsed.Requirements()
+	return slices.DeleteFunc(requirements, func(r labels.Requirement) bool { return r.Key() != optInLabel })
+}
+
+// refusedValues lists the values in requirements that a guard of the label refuses, and names the guard.
+func (c *cluster) refusedValues(requirements []labels.Requirement) (guard string, refused []string) {
+	for _, p := range c.optInGuards() {
+		accepts := listedBy(p)
+		if !accepts(optInEnabled) {
+			continue
+		}
+		for _, r := range requirements {
+			for value := range r.Values() {
+				if !accepts(value) {
+					guard, refused = p.Name, append(refused, value)
+				}
+			}
+		}
+	}
+	slices.Sort(refused)
+	return guard, slices.Compact(refused)
+}
+
+// possibleLabels returns what a namespace may have of the label: nothing, or a value that no guard refuses.
+func (c *cluster) possibleLabels(requirements []labels.Requirement) []labels.Set {
+	_, refused := c.refusedValues(requirements)
+	sets := []labels.Set{{}, {optInLabel: optInEnabled}, {optInLabel: optInDisabled}}
+	for _, r := range requirements {
+		for value := range r.Values() {
+			if !slices.Contains(refused, value) {
+				sets = append(sets, labels.Set{optInLabel: value})
+			}
+		}
+	}
+	return sets
+}
+
+// optInGuards returns the ValidatingAdmissionPolicies that are about the opt-in label.
+func (c *cluster) optInGuards() []*admissionv1.ValidatingAdmissionPolicy {
+	var guards []*admissionv1.ValidatingAdmissionPolicy
+	for _, p := range c.admissionPolicies {
+		if mentionsLabel(p) {
+			guards = append(guards, p)
+		}
+	}
+	return guards
+}

@@ -1,0 +1,131 @@
+package deploy
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/evergate/evergate/internal/settings"
+)
+
+// environment is what the kubelet makes of the variables of a container. What the inventory does not hold is
+// settings.Unknown.
+type environment struct {
+	vars     settings.Environment
+	hidden   []string // what the names of further variables begin with, which may be there
+	links    bool     // variables for the Services of the namespace are there
+	problems []string // with which the kubelet does not start the container
+}
+
+// newEnvironment returns the environment of a container in a namespace.
+func newEnvironment(inv *Inventory, namespace string, pod *corev1.PodSpec, c *corev1.Container) *environment {
+	env := &environment{vars: settings.Environment{}, links: pod.EnableServiceLinks == nil || *pod.EnableServiceLinks}
+	for _, source := range c.EnvFrom {
+		ref := source.ConfigMapRef
+		if ref == nil { // a Secret: what it holds is not looked at
+			env.hide(source.Prefix)
+			continue
+		}
+		cm := find(inv.configMaps, namespace, ref.Name)
+		if cm == nil {
+			env.hide(source.Prefix)
+			continue
+		}
+		for key, value := range cm.Data {
+			env.vars[source.Prefix+key] = value
+		}
+	}
+	for _, v := range c.Env {
+		switch {
+		case v.Value != "" || v.ValueFrom == nil:
+			env.vars[v.Name] = env.expand(v.Value)
+		default:
+			env.take(inv, namespace, v)
+		}
+	}
+	return env
+}
+
+// hide notes that all variables with a prefix may be set, and to what is not known.
+func (env *environment) hide(prefix string) {
+	env.hidden = append(env.hidden, prefix)
+	maps.DeleteFunc(env.vars, func(name, _ string) bool { return strings.HasPrefix(name, prefix) })
+}
+
+// take sets a variable from where its value comes from.
+func (env *environment) take(inv *Inventory, namespace string, v corev1.EnvVar) {
+	env.vars[v.Name] = settings.Unknown
+	if field := v.ValueFrom.FieldRef; field != nil && field.FieldPath == "metadata.namespace" {
+		env.vars[v.Name] = namespace
+	}
+	key := v.ValueFrom.ConfigMapKeyRef
+	if key == nil {
+		return
+	}
+	cm := find(inv.configMaps, namespace, key.Name)
+	if cm == nil {
+		return
+	}
+	value, ok := cm.Data[key.Key]
+	switch {
+	case ok:
+		env.vars[v.Name] = value
+	case key.Optional != nil && *key.Optional:
+		delete(env.vars, v.Name)
+	default:
+		env.problems = append(env.problems, fmt.Sprintf("its variable %s is the key %s of the ConfigMap %s, which has no "+
+			"such key", printable(v.Name), printable(key.Key), key.Name))
+	}
+}
+
+// expand replaces references to variables, $(NAME), as the kubelet does: a reference to a variable that is not there
+// stays as it is, and $$ is a dollar sign.
+func (env *environment) expand(s string) string {
+	var b strings.Builder
+	for {
+		before, rest, ok := strings.Cut(s, "$")
+		b.WriteString(before)
+		switch name, after, closed := strings.Cut(strings.TrimPrefix(rest, "("), ")"); {
+		case !ok:
+			return b.String()
+		case strings.HasPrefix(rest, "$"):
+			b.WriteString("$")
+			s = rest[1:]
+		case strings.HasPrefix(rest, "(") && closed:
+			b.WriteString(env.value(name, "$("+name+")"))
+			s = after
+		default:
+			b.WriteString("$")
+			s = rest
+		}
+	}
+}
+
+// value returns the value of a variable, or absent where it is not there.
+func (env *environment) value(name, absent string) string {
+	if value, ok := env.vars[name]; ok {
+		return value
+	}
+	hidden := slices.ContainsFunc(env.hidden, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+	if hidden || ofService(name) && (env.links || strings.HasPrefix(name, "KUBERNETES_")) {
+		return settings.Unknown
+	}
+	return absent
+}
+
+// ofService reports whether the kubelet sets a variable for a Service: REDIS_SERVICE_HOST, REDIS_PORT_6379_TCP_ADDR.
+func ofService(name string) bool {
+	return strings.Contains(name, "_SERVICE_HOST") || strings.Contains(name, "_PORT")
+}
+
+// settings returns what evergate serve is set to in a container, and the errors with which it refuses that.
+func (env *environment) settings(c *corev1.Container) (*settings.Parsed, []error) {
+	var args []string
+	for _, word := range serveArgs(c) {
+		args = append(args, env.expand(word))
+	}
+	return settings.Container{Args: args, Env: env.vars, Hidden: env.hidden}.Parse()
+}

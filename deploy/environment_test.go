@@ -1,0 +1,71 @@
+package deploy
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/evergate/evergate/internal/settings"
+)
+
+// References are replaced as the kubelet does it.
+func TestExpand(t *testing.T) {
+	links := true
+	pod := &corev1.PodSpec{EnableServiceLinks: &links}
+	env := newEnvironment(newInventory(), "evergate-system", pod, &corev1.Container{
+		EnvFrom: []corev1.EnvFromSource{{Prefix: "DB_", SecretRef: &corev1.SecretEnvSource{}}},
+		Env: []corev1.EnvVar{
+			{Name: "EARLY", Value: "$(A)"},
+			{Name: "A", Value: "a"},
+			{Name: "EMPTY"},
+			{Name: "LATE", Value: "$(A)$(EMPTY)b"},
+			{Name: "NAMESPACE", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{
+				FieldPath: "metadata.namespace"}}},
+			{Name: "SECRET", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{}}},
+		},
+	})
+	for reference, want := range map[string]string{
+		"":                        "",
+		"plain":                   "plain",
+		"$(A)-$(LATE)":            "a-ab",
+		"$(EARLY)":                "$(A)", // set before A
+		"$(ABSENT)":               "$(ABSENT)",
+		"$$(A)":                   "$(A)",
+		"$$$(A)":                  "$a",
+		"$A $(A":                  "$A $(A",
+		"cost: 5$":                "cost: 5$",
+		"$(NAMESPACE).svc":        "evergate-system.svc",
+		"x$(SECRET)":              "x" + settings.Unknown,
+		"$(DB_HOST)":              settings.Unknown,
+		"$(REDIS_SERVICE_HOST)":   settings.Unknown,
+		"$(KUBERNETES_PORT)":      settings.Unknown,
+		"$(REDIS_PORT_6379_TCP)":  settings.Unknown,
+		"$(not a name)$(A)$(B)$$": "$(not a name)a$(B)$",
+	} {
+		if got := env.expand(reference); got != want {
+			t.Errorf("%s: %q, want %q", reference, got, want)
+		}
+	}
+	env.links = false
+	if got, want := env.expand("$(REDIS_SERVICE_HOST)$(KUBERNETES_SERVICE_HOST)"),
+		"$(REDIS_SERVICE_HOST)"+settings.Unknown; got != want {
+		t.Errorf("without links: %q, want %q", got, want)
+	}
+}
+
+// GOMEMLIMIT is read as Go's runtime reads it, which ends the process where it cannot.
+func TestGoBytes(t *testing.T) {
+	for s, want := range map[string]int64{
+		"": -1, "off": -1, "0": 0, "419430400": 400 << 20, "419430400B": 400 << 20, "1KiB": 1 << 10, "400MiB": 400 << 20,
+		"2GiB": 2 << 30, "1TiB": 1 << 40,
+	} {
+		if got, ok := goBytes(s); !ok || got != want {
+			t.Errorf("%q: %d, %t, want %d", s, got, ok, want)
+		}
+	}
+	for _, s := range []string{"400Mi", "400MB", "400M", "B", "MiB", "-1", "-1MiB", "1.5GiB", " 1", "8388608TiB"} {
+		if got, ok := goBytes(s); ok {
+			t.Errorf("%q: %d", s, got)
+		}
+	}
+}
