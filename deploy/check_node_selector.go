@@ -56,11 +56,7 @@ func (s *server) only(key string) string {
 	terms := s.pod.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
 	var places []string
 	for _, term := range terms { // one of them has to be met
-		place := onlyIn(term, key)
-		if place == "" {
-			return ""
-		}
-		places = append(places, place)
+		places = append(places, onlyIn(term, key))
 	}
 	if slices.Sort(places); len(slices.Compact(places)) != 1 {
 		return ""
