@@ -93,7 +93,7 @@ type listener struct {
 }
 
 // listener returns that of a flag; ok is false where its port is not known, or it is refused. A host that is not known
-// is taken to be right: $(POD_IP).
+// is taken to be right: $(POD_IP). With --dev the check listen-address says all.
 func (s *server) listener(flag string) (l listener, ok bool) {
 	address := s.settings.Listen
 	if flag == "ops-listen" {
@@ -104,7 +104,7 @@ func (s *server) listener(flag string) (l listener, ok bool) {
 	if hostUnknown {
 		host = ""
 	}
-	return listener{flag, host, int32(port)}, err == nil && (hostUnknown || s.settings.Known(flag))
+	return listener{flag, host, int32(port)}, err == nil && !s.settings.Dev && (hostUnknown || s.settings.Known(flag))
 }
 
 // replicas returns how many replicas there are at least.
