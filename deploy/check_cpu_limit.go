@@ -5,9 +5,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// leastCPU is the lowest CPU limit, in thousandths of a core. When a replica goes, some 150 connections come to each of
-// the others at once, and a handshake takes about a millisecond: at 50m they take the three seconds that a call has.
-// Measured at 10m, with 20 new connections a second: /readyz took 1.6 s of its probe's two seconds, and a review 4.3 s.
+// leastCPU is the lowest CPU limit, in thousandths of a core. Measured with 90 new connections at once, each with a
+// review, since two replicas share the 175 of a third that goes (docs/runbooks/sizing.md): at 20m /readyz took 2.1 s of
+// its probe's two; at 50m 0.75 s, and the slowest review 1.1 s of its three; without a limit 0.07 s.
 const leastCPU = 50
 
 // cpuLimit: the container has no CPU limit, or one of at least 50m.
@@ -24,7 +24,7 @@ func cpuLimit() check {
 				switch {
 				case !ok:
 				case limit.Cmp(*resource.NewMilliQuantity(leastCPU, resource.DecimalSI)) < 0:
-					r.error(s.process, "its CPU limit is %s, and below %dm its probes time out", limit.String(), leastCPU)
+					r.error(s.process, "its CPU limit is %s, and below %dm its probes time out in a burst", limit.String(), leastCPU)
 				default:
 					r.info(s.process, "its CPU limit is %s: while it is throttled, every matched write waits", limit.String())
 				}
