@@ -299,14 +299,16 @@ func TestAuditAnnotationsAreShort(t *testing.T) {
 		t.Errorf("%d bytes", len(got))
 	}
 	each := len("containers/app: nginx:1.25 -> mirror.corp.example/docker.io/library/nginx:1.25 (hub, enforce), ")
-	if want := fmt.Sprintf(" and %d more", 100-(maxAnnotation-len(" and 1000000 more"))/each); !strings.HasSuffix(got, want) {
+	fit := (maxAnnotation - len(" and 1000000 more")) / each
+	if want := fmt.Sprintf(" and %d more", 100-fit); !strings.HasSuffix(got, want) {
 		t.Errorf("ends with %q, want %q", got[len(got)-20:], want)
 	}
 
 	v.Rewriting.Images = v.Rewriting.Images[:1]
 	v.Rewriting.Images[0].To = strings.Repeat("x", maxAnnotation)
 	got = byKey(v.Response().AuditAnnotations)["images"]
-	if len(got) > maxAnnotation || !strings.HasPrefix(got, "containers/app: nginx:1.25 -> xxx") || !strings.HasSuffix(got, "…") {
+	const start = "containers/app: nginx:1.25 -> xxx"
+	if len(got) > maxAnnotation || !strings.HasPrefix(got, start) || !strings.HasSuffix(got, "…") {
 		t.Errorf("%d bytes, %.50q…", len(got), got)
 	}
 }

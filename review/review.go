@@ -149,7 +149,8 @@ func require(r *jsonscan.Reader, field, got, want string) {
 	case "":
 		r.Fail(badRequest("%s is missing, want %s", field, want))
 	case "admission.k8s.io/v1beta1":
-		r.Fail(badRequest("%s is %s, want %s: set admissionReviewVersions: [v1] in the webhook configuration", field, got, want))
+		r.Fail(badRequest("%s is %s, want %s: set admissionReviewVersions: [v1] in the webhook configuration",
+			field, got, want))
 	default:
 		r.Fail(badRequest("%s is %s, want %s", field, text.Quote(got), want))
 	}

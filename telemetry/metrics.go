@@ -125,8 +125,8 @@ func (m *Metrics) ReviewWaits() prometheus.Observer { return m.waits }
 // BodyBytesInFlight is the gauge of bytes that are reserved for bodies.
 func (m *Metrics) BodyBytesInFlight() prometheus.Gauge { return m.bytes }
 
-// Throttle returns a logger that writes what log does within the bound of package logthrottle, and counts the lines that
-// are dropped.
+// Throttle returns a logger that writes what log does within the bound of package logthrottle, and counts the lines
+// that are dropped.
 func (m *Metrics) Throttle(log *slog.Logger) *slog.Logger {
 	return logthrottle.New(log, func(l slog.Level) logthrottle.Counter {
 		return m.linesDropped.WithLabelValues(strings.ToLower(l.String()))
@@ -138,8 +138,8 @@ func (m *Metrics) Found(rule, check, mode string, existed bool) {
 	m.findings.WithLabelValues(rule, check, mode, strconv.FormatBool(existed)).Inc()
 }
 
-// Image counts an image of a Pod. entry is the mirrors entry that decided, empty where none did; outcome is one of a few
-// fixed words.
+// Image counts an image of a Pod. entry is the mirrors entry that decided, empty where none did; outcome is one of a
+// few fixed words.
 func (m *Metrics) Image(entry, outcome string) { m.images.WithLabelValues(entry, outcome).Inc() }
 
 // Endpoint holds the series of one path, so that a review does not look them up by their labels.

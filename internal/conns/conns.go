@@ -1,5 +1,5 @@
-// Package conns bounds the connections of an http.Server: how many are open, how long each lives, how much each may send
-// without a request in it, and how much the kernel holds of it.
+// Package conns bounds the connections of an http.Server: how many are open, how long each lives, how much each may
+// send without a request in it, and how much the kernel holds of it.
 //
 //	conns.go    the open connections of a server, and which is evicted when there are too many
 //	arrival.go  when a request has arrived whole
