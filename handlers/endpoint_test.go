@@ -97,7 +97,7 @@ func TestPanic(t *testing.T) {
 		t.Errorf("the log shows the object:\n%s", log)
 	}
 	want := map[string]float64{"operation=unknown outcome=panicked path=/fake": 1}
-	if diff := cmp.Diff(want, f.series(t, "evergate_reviews_total")); diff != "" {
+	if diff := cmp.Diff(want, f.counted(t, "evergate_reviews_total")); diff != "" {
 		t.Errorf("counted (-want +got):\n%s", diff)
 	}
 	for _, name := range []string{"evergate_reviews_in_flight", "evergate_body_bytes_in_flight"} {
@@ -261,7 +261,7 @@ func TestOverload(t *testing.T) {
 		t.Errorf("the one that waited: %d %s", got.status, got.body)
 	}
 	want := map[string]float64{"reason=reviews_timed_out": 1}
-	if diff := cmp.Diff(want, f.series(t, "evergate_reviews_rejected_total")); diff != "" {
+	if diff := cmp.Diff(want, f.counted(t, "evergate_reviews_rejected_total")); diff != "" {
 		t.Errorf("rejected (-want +got):\n%s", diff)
 	}
 	if log := f.log.String(); log != "" {
@@ -591,7 +591,7 @@ func TestLabelsAreBounded(t *testing.T) {
 		"evergate_findings_total":          {"check=images.from existed=false mode=warn rule=only-mirrors": reviews},
 		"evergate_images_total":            {"entry=hub outcome=rewritten": reviews, "entry= outcome=malformed": reviews},
 	} {
-		if diff := cmp.Diff(want, f.series(t, name)); diff != "" {
+		if diff := cmp.Diff(want, f.counted(t, name)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -127,6 +128,14 @@ func (f *fixture) series(t testing.TB, name string) map[string]float64 {
 			got[strings.Join(labels, " ")] = value
 		}
 	}
+	return got
+}
+
+// counted returns the counters under a name that have counted something.
+func (f *fixture) counted(t testing.TB, name string) map[string]float64 {
+	t.Helper()
+	got := f.series(t, name)
+	maps.DeleteFunc(got, func(_ string, n float64) bool { return n == 0 })
 	return got
 }
 

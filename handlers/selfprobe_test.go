@@ -33,7 +33,7 @@ func TestSelfProbe(t *testing.T) {
 	if err := f.SelfProbe.Check(t.Context(), s.Client(), s.URL); err != nil {
 		t.Errorf("a server that is busy and well: %v", err)
 	}
-	if diff := cmp.Diff(map[string]float64{}, f.series(t, "evergate_reviews_total")); diff != "" {
+	if diff := cmp.Diff(map[string]float64{}, f.counted(t, "evergate_reviews_total")); diff != "" {
 		t.Errorf("the self-probe was counted (-want +got):\n%s", diff)
 	}
 	if log := f.log.String(); log != "" {

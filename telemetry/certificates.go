@@ -16,7 +16,7 @@ type certificateMetrics struct {
 }
 
 func newCertificateMetrics(f promauto.Factory) certificateMetrics {
-	return certificateMetrics{
+	m := certificateMetrics{
 		notAfter: f.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "evergate_certificate_not_after_timestamp_seconds",
 			Help: "When the certificate in force expires, in seconds since 1970.",
@@ -26,6 +26,11 @@ func newCertificateMetrics(f promauto.Factory) certificateMetrics {
 			Help: "Certificates loaded and certificates refused, the first one included.",
 		}, []string{"use", "result"}),
 	}
+	for _, use := range []certs.Use{certs.Serving, certs.ClientCA} {
+		m.loads.WithLabelValues(string(use), "loaded")
+		m.loads.WithLabelValues(string(use), "refused")
+	}
+	return m
 }
 
 // CertificateLoaded records that a certificate comes into force.

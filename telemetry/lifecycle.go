@@ -18,7 +18,7 @@ type lifecycleMetrics struct {
 }
 
 func newLifecycleMetrics(f promauto.Factory) lifecycleMetrics {
-	return lifecycleMetrics{
+	m := lifecycleMetrics{
 		phase: f.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "evergate_phase",
 			Help: "1 for the phase that the process is in, 0 for those that are over.",
@@ -45,6 +45,10 @@ func newLifecycleMetrics(f promauto.Factory) lifecycleMetrics {
 			Help: "Connections that were closed because too many were open.",
 		}),
 	}
+	for _, result := range []string{"ok", "busy", "wrong", "hung"} { // as package lifecycle words them
+		m.probes.WithLabelValues(result)
+	}
+	return m
 }
 
 // PhaseChanged records that the phase from is over, how long it lasted, and how many connections were open at its end.

@@ -61,9 +61,12 @@ func waitSeconds() []float64 {
 
 // NewMetrics registers all instruments with reg. It panics when one of them is registered already: that is a mistake in
 // the wiring.
+//
+// Counters whose labels have fixed values begin at 0: increase() and rate() do not see the first event of a series that
+// appears with it. The counters of findings and images do not: their labels come from the policy.
 func NewMetrics(reg prometheus.Registerer) *Metrics {
 	f := promauto.With(reg)
-	return &Metrics{
+	m := &Metrics{
 		reviews: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "evergate_reviews_total",
 			Help: "Reviews by the path they came in on, the operation they are about and what became of them.",
@@ -111,6 +114,17 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		certificates: newCertificateMetrics(f),
 		spans:        newSpanMetrics(f),
 	}
+	for _, reason := range rejectedReasons() {
+		m.rejected.WithLabelValues(reason)
+	}
+	return m
+}
+
+// rejectedReasons returns why reviews are not started, in metrics, as package handlers words it.
+func rejectedReasons() []string {
+	return []string{
+		"reviews_timed_out", "policy_reviews_timed_out", "body_bytes_timed_out", "body_bytes_evicted", "client_gone",
+	}
 }
 
 // Rejected counts a review that was not started. reason is one of a few fixed words.
@@ -150,9 +164,26 @@ type Endpoint struct {
 
 // Endpoint returns the series of a path, which must be one that the server routes.
 func (m *Metrics) Endpoint(path string) Endpoint {
-	return Endpoint{
+	e := Endpoint{
 		reviews:  m.reviews.MustCurryWith(prometheus.Labels{"path": path}),
 		duration: m.duration.WithLabelValues(path).(prometheus.ExemplarObserver), // as every histogram is
+	}
+	e.begin()
+	return e
+}
+
+// begin makes the series whose first event matters: of denials, and of what went wrong. The latter counts under the
+// operation unknown, since such a review was not read or not understood. A deletion is never denied. Allowed reviews
+// need no such series: they come by the thousand.
+func (e Endpoint) begin() {
+	for operation, outcomes := range map[string][]string{
+		"CREATE":  {"denied"},
+		"UPDATE":  {"denied"},
+		"unknown": {"unjudged", "invalid", "rejected", "panicked"},
+	} {
+		for _, outcome := range outcomes {
+			e.reviews.WithLabelValues(operation, outcome)
+		}
 	}
 }
 

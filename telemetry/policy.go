@@ -18,7 +18,7 @@ type policyMetrics struct {
 }
 
 func newPolicyMetrics(f promauto.Factory) policyMetrics {
-	return policyMetrics{
+	m := policyMetrics{
 		info: f.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "evergate_policy_info",
 			Help: "1 for the hash of the policy that decides.",
@@ -40,6 +40,9 @@ func newPolicyMetrics(f promauto.Factory) policyMetrics {
 			Help: "0 while the newest policy files are refused and an older policy decides.",
 		}),
 	}
+	m.loads.WithLabelValues("loaded")
+	m.loads.WithLabelValues("refused")
+	return m
 }
 
 // PolicyLoaded records the policy that decides from now on. It implements policystore.Observer, which calls it from one

@@ -1,0 +1,64 @@
+package cmd
+
+import (
+	"net/http"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/evergate/evergate/admission"
+)
+
+// rate() and increase() do not see the event that a series begins with: where the first one matters, the series is
+// there before it, and is 0.
+func TestCountersBeginAtZero(t *testing.T) {
+	s := startServe(t, nil, "--dev", "--dev-ca", filepath.Join(t.TempDir(), "ca.crt"))
+	ops := "http://" + s.await(t, s.stderr, `"msg":"ops port bound","address":"([^"]+)"`)
+	s.await(t, s.stderr, `"to":"ready"`)
+	status, text := call(t, http.DefaultClient, ops+"/metrics", nil)
+	if status != http.StatusOK {
+		t.Fatalf("/metrics: %d %s", status, text)
+	}
+	var got []string
+	for _, m := range regexp.MustCompile(`(?m)^(evergate_\w+_total\S*) 0$`).FindAllStringSubmatch(text, -1) {
+		got = append(got, m[1])
+	}
+	want := []string{
+		// What has happened already is above 0: the self-probe, the policy and the certificate of --dev.
+		`evergate_certificate_loads_total{result="loaded",use="client-ca"}`,
+		`evergate_certificate_loads_total{result="refused",use="client-ca"}`,
+		`evergate_certificate_loads_total{result="refused",use="serving"}`,
+		`evergate_connections_evicted_total`,
+		`evergate_log_lines_dropped_total{level="error"}`,
+		`evergate_log_lines_dropped_total{level="info"}`,
+		`evergate_log_lines_dropped_total{level="warn"}`,
+		`evergate_policy_loads_total{result="refused"}`,
+		`evergate_reviews_rejected_total{reason="body_bytes_evicted"}`,
+		`evergate_reviews_rejected_total{reason="body_bytes_timed_out"}`,
+		`evergate_reviews_rejected_total{reason="client_gone"}`,
+		`evergate_reviews_rejected_total{reason="policy_reviews_timed_out"}`,
+		`evergate_reviews_rejected_total{reason="reviews_timed_out"}`,
+		`evergate_self_probes_total{result="busy"}`,
+		`evergate_self_probes_total{result="hung"}`,
+		`evergate_self_probes_total{result="wrong"}`,
+		`evergate_spans_exported_total`,
+	}
+	for _, w := range admission.Webhooks() {
+		for _, event := range []string{
+			`operation="CREATE",outcome="denied"`, `operation="UPDATE",outcome="denied"`,
+			`operation="unknown",outcome="invalid"`, `operation="unknown",outcome="panicked"`,
+			`operation="unknown",outcome="rejected"`, `operation="unknown",outcome="unjudged"`,
+		} {
+			want = append(want, `evergate_reviews_total{`+event+`,path="`+w.Path+`"}`)
+		}
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("series that are 0 (-want +got):\n%s", diff)
+	}
+	s.stop()
+}
