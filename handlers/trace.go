@@ -27,8 +27,8 @@ func (e *endpoint) trace(
 	}
 	attrs := append(make([]attribute.KeyValue, 0, 18),
 		attribute.String("evergate.outcome", outcome),
-		attribute.Int64("evergate.timeout_ms", timeout.Milliseconds()),
-		attribute.Int64("evergate.left_ms", (timeout-took).Milliseconds()), // below 0: the client had given up
+		attribute.Float64("evergate.timeout", timeout.Seconds()),
+		attribute.Float64("evergate.time_left", (timeout-took).Seconds()), // below 0: the client had given up
 	)
 	if err == nil {
 		attrs = append(e.attributes(attrs, d.Decision), semconv.HTTPResponseBodySize(len(d.encoded)))
@@ -43,8 +43,8 @@ func (e *endpoint) trace(
 	span.End(h.status, attrs...)
 }
 
-// attributes appends what a span records of a decision, under the names of OpenTelemetry's conventions where they have
-// one.
+// attributes appends what a span records of a decision. The namespace of the object is not k8s.namespace.name, which by
+// OpenTelemetry's conventions is that of the process. Durations are in seconds, as in these conventions.
 func (e *endpoint) attributes(attrs []attribute.KeyValue, d *admission.Decision) []attribute.KeyValue {
 	resource := e.Resource.APIVersion() + "/" + e.Resource.Name
 	if d.Subresource != "" {
@@ -53,12 +53,11 @@ func (e *endpoint) attributes(attrs []attribute.KeyValue, d *admission.Decision)
 	attrs = append(attrs,
 		stringOf("evergate.uid", d.UID),
 		stringOf("evergate.operation", string(d.Operation)),
-		stringOf("evergate.resource", resource),
-		stringOf("evergate.namespace", d.Namespace),
-		stringOf("evergate.name", d.Name),
+		stringOf("evergate.object.resource", resource),
+		stringOf("evergate.object.namespace", d.Namespace),
+		stringOf("evergate.object.name", d.Name),
 		attribute.Bool("evergate.dry_run", d.DryRun),
 		attribute.String("evergate.policy", d.Policy),
-		stringOf(string(semconv.K8SNamespaceNameKey), d.Namespace),
 	)
 	if rules := rulesFound(d); len(rules) > 0 {
 		attrs = append(attrs, attribute.StringSlice("evergate.rules", rules),

@@ -88,8 +88,8 @@ func told(s sdktrace.ReadOnlySpan) map[string]string {
 	got := map[string]string{}
 	for _, a := range s.Attributes() {
 		switch a.Key {
-		case "client.address", "server.address", "user_agent.original", "http.request.body.size", "http.response.body.size",
-			"evergate.left_ms":
+		case "client.address", "server.address", "server.port", "user_agent.original", "http.request.body.size", "http.response.body.size",
+			"evergate.time_left":
 			continue
 		}
 		got[string(a.Key)] = a.Value.String()
@@ -102,28 +102,28 @@ const tracedBy = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-"
 func TestTrace(t *testing.T) {
 	http200 := map[string]string{
 		"http.request.method": "POST", "http.response.status_code": "200", "network.protocol.version": "1.1",
-		"url.scheme":         "https",
-		"k8s.namespace.name": "team-a", "evergate.namespace": "team-a", "evergate.name": "shop", "evergate.uid": "705ab4f5",
-		"evergate.operation": "CREATE", "evergate.dry_run": "false", "evergate.timeout_ms": "3000",
+		"url.scheme":                "https",
+		"evergate.object.namespace": "team-a", "evergate.object.name": "shop", "evergate.uid": "705ab4f5",
+		"evergate.operation": "CREATE", "evergate.dry_run": "false", "evergate.timeout": "3",
 	}
 	for _, tt := range []struct {
 		path, body string
 		want       map[string]string // beside http200
 	}{
 		{"/mutate/pods", reviewOf("", "pods", "CREATE", podOf("nginx"), ""), map[string]string{
-			"evergate.outcome": "rewritten", "evergate.resource": "v1/pods",
+			"evergate.outcome": "rewritten", "evergate.object.resource": "v1/pods",
 			"evergate.images_rewritten": "1", "evergate.images": `["nginx → mirror.corp.example/docker.io/library/nginx"]`,
 		}},
 		{"/validate/pods", reviewOf("", "pods", "CREATE", podOf("nginx"), ""), map[string]string{
-			"evergate.outcome": "denied", "evergate.resource": "v1/pods",
+			"evergate.outcome": "denied", "evergate.object.resource": "v1/pods",
 			"evergate.findings": "1", "evergate.rules": `["only-mirrors/images.from"]`,
 		}},
 		{"/validate/ingresses", reviewOf("networking.k8s.io", "ingresses", "CREATE",
 			ingressOf("shop.apps.corp.example"), ""), map[string]string{
-			"evergate.outcome": "allowed", "evergate.resource": "networking.k8s.io/v1/ingresses",
+			"evergate.outcome": "allowed", "evergate.object.resource": "networking.k8s.io/v1/ingresses",
 		}},
 		{"/validate/services", reviewOf("", "services", "CREATE", `{"spec":{"type":"NodePort"}}`, ""), map[string]string{
-			"evergate.outcome": "allowed", "evergate.resource": "v1/services",
+			"evergate.outcome": "allowed", "evergate.object.resource": "v1/services",
 			"evergate.findings": "1", "evergate.rules": `["no-public-entry/types.allowed"]`,
 		}},
 	} {

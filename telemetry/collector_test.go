@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 	collectorpb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	"google.golang.org/grpc"
@@ -56,6 +57,72 @@ func (c *grpcCollector) start(t *testing.T) string {
 	go func() { _ = s.Serve(l) }()
 	t.Cleanup(s.Stop)
 	return "http://" + l.Addr().String()
+}
+
+// resourceOf returns what the spans of a process say of it, whose environment has these variables too.
+func resourceOf(t *testing.T, variables ...string) map[string]string {
+	t.Helper()
+	var got collectorpb.ExportTraceServiceRequest
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil || proto.Unmarshal(body, &got) != nil {
+			t.Errorf("%s: %v %q", r.URL, err, body)
+		}
+	}))
+	defer s.Close()
+	tr, _, err := fromEnvironment(t, append(variables, "OTEL_EXPORTER_OTLP_ENDPOINT="+s.URL)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	traced{Tracing: tr}.review()
+	if err := tr.Stop(t.Context()); err != nil || spansIn(&got) != 2 {
+		t.Fatalf("%d spans arrived; stopping says %v", spansIn(&got), err)
+	}
+	attrs := map[string]string{}
+	for _, a := range got.GetResourceSpans()[0].GetResource().GetAttributes() {
+		attrs[a.GetKey()] = a.GetValue().GetStringValue()
+	}
+	return attrs
+}
+
+// Spans say which replica made them: the Pod, by the variables of the downward API; else a random UUID.
+func TestResource(t *testing.T) {
+	const uid = "275ecb36-5aa8-4c2a-9c47-d8bb681b9aff"
+	pod := []string{"K8S_NAMESPACE_NAME=evergate-system", "K8S_NODE_NAME=node-1", "K8S_POD_NAME=evergate-0"}
+	for name, tt := range map[string]struct {
+		variables []string
+		want      map[string]string
+	}{
+		"of a Pod": {append(pod, "K8S_POD_UID="+uid), map[string]string{
+			"service.name": "evergate", "service.version": "v1.2.3", "service.instance.id": uid,
+			"k8s.namespace.name": "evergate-system", "k8s.node.name": "node-1", "k8s.pod.name": "evergate-0", "k8s.pod.uid": uid,
+		}},
+		"without its UID": {pod, map[string]string{"service.instance.id": "evergate-0", "k8s.pod.name": "evergate-0"}},
+		"as the operator says": {
+			append(pod, "K8S_POD_UID="+uid, "OTEL_SERVICE_NAME=mine",
+				"OTEL_RESOURCE_ATTRIBUTES=service.instance.id=a,k8s.cluster.name=prod"),
+			map[string]string{
+				"service.name": "mine", "service.instance.id": "a", "k8s.cluster.name": "prod", "k8s.pod.uid": uid,
+			},
+		},
+	} {
+		got := resourceOf(t, tt.variables...)
+		for k, want := range tt.want {
+			if got[k] != want {
+				t.Errorf("%s: %s is %q, want %q", name, k, got[k], want)
+			}
+		}
+	}
+	first, second := resourceOf(t), resourceOf(t)
+	const key = "service.instance.id"
+	if _, err := uuid.Parse(first[key]); err != nil || first[key] == second[key] {
+		t.Errorf("without a Pod, two processes are %q and %q: %v", first[key], second[key], err)
+	}
+	for k := range first {
+		if strings.HasPrefix(k, "k8s.") {
+			t.Errorf("without a Pod there is %s", k)
+		}
+	}
 }
 
 func listen(t *testing.T) net.Listener {

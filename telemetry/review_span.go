@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -121,20 +122,45 @@ func requestAttributes(r *http.Request, path string) []attribute.KeyValue {
 	if r.TLS != nil {
 		scheme = "https"
 	}
-	attrs := append(make([]attribute.KeyValue, 0, 10),
+	attrs := append(make([]attribute.KeyValue, 0, 11),
 		semconv.HTTPRequestMethodPost,
 		semconv.HTTPRoute(path),
 		semconv.URLPath(path),
 		semconv.URLScheme(scheme),
-		semconv.ServerAddress(r.Host),
 		semconv.NetworkProtocolVersion(strconv.Itoa(r.ProtoMajor)+"."+strconv.Itoa(r.ProtoMinor)),
 		semconv.UserAgentOriginal(r.UserAgent()),
 		semconv.HTTPRequestBodySize(int(r.ContentLength)),
 	)
+	if host, port := server(r.Host, scheme); host != "" {
+		attrs = append(attrs, semconv.ServerAddress(host))
+		if port > 0 {
+			attrs = append(attrs, semconv.ServerPort(port))
+		}
+	}
 	if host, _, err := net.SplitHostPort(r.RemoteAddr); err == nil {
 		attrs = append(attrs, semconv.ClientAddress(host))
 	}
 	return attrs
+}
+
+// server returns the name, or the address, and the port that a client has called, from its Host header. A header
+// without a port is that of the scheme's own (RFC 9110, section 7.2). port is 0 for one that is no number.
+func server(header, scheme string) (host string, port int) {
+	host, text, err := net.SplitHostPort(header)
+	if err != nil { // it has no port
+		host, text = strings.TrimSuffix(strings.TrimPrefix(header, "["), "]"), ""
+	}
+	switch {
+	case text != "":
+		n, err := strconv.ParseUint(text, 10, 16)
+		if err != nil {
+			return host, 0
+		}
+		return host, int(n)
+	case scheme == "https":
+		return host, 443
+	}
+	return host, 80
 }
 
 // Stage ends the stage that is under way, if there is one, and begins the next.

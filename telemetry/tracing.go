@@ -99,7 +99,7 @@ func (t *Tracing) PhaseChanged(from, to string, lasted time.Duration, open int) 
 	_, span := t.process.Start(context.Background(), "phase "+to, trace.WithNewRoot(), trace.WithAttributes(
 		attribute.String("evergate.phase.from", from),
 		attribute.String("evergate.phase.to", to),
-		attribute.Int64("evergate.phase.lasted_ms", lasted.Milliseconds()),
+		attribute.Float64("evergate.phase.duration", lasted.Seconds()),
 		attribute.Int("evergate.phase.open_connections", open),
 	))
 	span.End()

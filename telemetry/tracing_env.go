@@ -13,7 +13,9 @@ import (
 	"strings"
 
 	"github.com/go-logr/logr"
+	"github.com/google/uuid"
 	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
@@ -40,9 +42,8 @@ func (m *Metrics) TracingFromEnvironment(ctx context.Context, version string, lo
 	}
 	sampler := env.sampler()
 	// What cannot be detected of the host is left out. The variables are checked.
-	attrs, _ := resource.New(ctx, resource.WithAttributes(semconv.ServiceName("evergate"),
-		semconv.ServiceVersion(version)),
-		resource.WithHost(), resource.WithTelemetrySDK(), resource.WithFromEnv()) // the last one wins
+	attrs, _ := resource.New(ctx, resource.WithAttributes(env.service(version)...), resource.WithHost(),
+		resource.WithTelemetrySDK(), resource.WithFromEnv()) // the last one wins
 	log = log.With("component", "tracing")
 	// What the SDK has to say beside its results, such as that the file of a CA cannot be read, goes where no provider
 	// of its own can be given: to a logger that the whole process shares. It would else be a line that is not JSON.
@@ -73,6 +74,28 @@ func CheckEnvironment(get func(name string) string) error {
 type environment struct {
 	get func(string) string
 	bad error
+}
+
+// service returns what all spans say of the process. Which Pod it is comes from variables that the kit fills from the
+// downward API; outside of Kubernetes there are none.
+//
+// service.instance.id tells replicas apart. OpenTelemetry wants a UUID there, which the UID of a Pod is; a container
+// that restarts in it keeps it. Without a Pod it is random, so that two processes on one machine differ.
+func (e *environment) service(version string) []attribute.KeyValue {
+	pod := e.value("K8S_POD_UID")
+	attrs := []attribute.KeyValue{
+		semconv.ServiceName("evergate"), semconv.ServiceVersion(version),
+		semconv.ServiceInstanceID(cmp.Or(pod, e.value("K8S_POD_NAME"), uuid.NewString())),
+	}
+	for _, a := range []attribute.KeyValue{
+		semconv.K8SNamespaceName(e.value("K8S_NAMESPACE_NAME")), semconv.K8SNodeName(e.value("K8S_NODE_NAME")),
+		semconv.K8SPodName(e.value("K8S_POD_NAME")), semconv.K8SPodUID(pod),
+	} {
+		if a.Value.AsString() != "" {
+			attrs = append(attrs, a)
+		}
+	}
+	return attrs
 }
 
 // off reports whether nothing is to be traced. Then no other variable matters: they may be meant for another process.

@@ -16,7 +16,7 @@ import (
 func fromEnvironment(t *testing.T, variables ...string) (*telemetry.Tracing, string, error) {
 	t.Helper()
 	for _, v := range os.Environ() { // those of the developer or of the gate
-		if name, _, _ := strings.Cut(v, "="); strings.HasPrefix(name, "OTEL_") {
+		if name, _, _ := strings.Cut(v, "="); strings.HasPrefix(name, "OTEL_") || strings.HasPrefix(name, "K8S_") {
 			t.Setenv(name, "")
 		}
 	}

@@ -2,10 +2,12 @@ package telemetry_test
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -258,7 +260,7 @@ func TestPhases(t *testing.T) {
 		}
 		want := []attribute.KeyValue{
 			attribute.String("evergate.phase.from", "ready"), attribute.String("evergate.phase.to", "draining"),
-			attribute.Int64("evergate.phase.lasted_ms", 5400000), attribute.Int("evergate.phase.open_connections", 7),
+			attribute.Float64("evergate.phase.duration", 5400), attribute.Int("evergate.phase.open_connections", 7),
 		}
 		span := c.taken[0]
 		equal := cmp.Comparer(func(a, b attribute.Value) bool { return a == b })
@@ -269,6 +271,43 @@ func TestPhases(t *testing.T) {
 			t.Error("a phase is not in a trace of its own")
 		}
 	})
+}
+
+// What the client has called is an address and a port, each in an attribute of its own.
+func TestServerAttributes(t *testing.T) {
+	for host, want := range map[string][]string{
+		"evergate.evergate-system.svc:443": {"evergate.evergate-system.svc", "443"},
+		"10.0.0.7:10250":                   {"10.0.0.7", "10250"},
+		"[fd00::7]:10250":                  {"fd00::7", "10250"},
+		"evergate":                         {"evergate", "443"},
+		"[fd00::7]":                        {"fd00::7", "443"},
+		"evergate:https":                   {"evergate", ""},
+		"evergate:65536":                   {"evergate", ""},
+		"":                                 {"", ""},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			c := &fakeCollector{}
+			tr := newTraced(telemetry.TracingConfig{Exporter: c})
+			r := request()
+			r.Host, r.TLS = host, &tls.ConnectionState{}
+			tr.Endpoint("/mutate/pods").Review(r).End(http.StatusOK)
+			if err := tr.Stop(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			got := []string{"", ""}
+			for _, a := range c.taken[0].Attributes() {
+				switch a.Key {
+				case "server.address":
+					got[0] = a.Value.AsString()
+				case "server.port":
+					got[1] = strconv.FormatInt(a.Value.AsInt64(), 10)
+				}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%q: address and port (-want +got):\n%s", host, diff)
+			}
+		})
+	}
 }
 
 // However long a value is, its span stays small.

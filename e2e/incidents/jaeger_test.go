@@ -48,7 +48,7 @@ func TestJaeger(t *testing.T) {
 	if span == nil {
 		t.Fatalf("the trace has no span of the review: %+v", trace)
 	}
-	if span.Tag("evergate.outcome") != "rewritten" || span.Tag("evergate.namespace") != team {
+	if span.Tag("evergate.outcome") != "rewritten" || span.Tag("evergate.object.namespace") != team {
 		t.Errorf("the span of the review is %+v", span)
 	}
 	replicas := l.awaitReplicas(t, 3)
@@ -64,7 +64,7 @@ func (l *lab) traceOf(t *testing.T, path, object string) *traces.Trace {
 	client, err := rest.HTTPClientFor(l.Config())
 	must(t, err)
 	jaeger := traces.Reach(client, l.Config().Host+"/api/v1/namespaces/"+system+"/services/evergate-jaeger:query/proxy")
-	search := url.Values{"tags": {`{"evergate.name":"` + object + `","url.path":"` + path + `"}`}}
+	search := url.Values{"tags": {`{"evergate.object.name":"` + object + `","url.path":"` + path + `"}`}}
 	var found []traces.Trace
 	// Spans are exported every five seconds.
 	l.await(t, "Jaeger to have the trace", time.Minute, func(ctx context.Context) error {

@@ -28,6 +28,8 @@ import (
 const (
 	root = "../../.." // of the server's module
 
+	podUID = "275ecb36-5aa8-4c2a-9c47-d8bb681b9aff"
+
 	policy = `apiVersion: evergate.dev/v1alpha1
 kind: EvergatePolicy
 mirrors:
@@ -99,7 +101,7 @@ type webhook struct {
 func exported(protocol, endpoint string) []string {
 	return []string{
 		"OTEL_EXPORTER_OTLP_ENDPOINT=" + endpoint, "OTEL_EXPORTER_OTLP_PROTOCOL=" + protocol,
-		"OTEL_RESOURCE_ATTRIBUTES=k8s.namespace.name=evergate-system,k8s.node.name=node-1,k8s.pod.name=evergate-0",
+		"K8S_NAMESPACE_NAME=evergate-system", "K8S_NODE_NAME=node-1", "K8S_POD_NAME=evergate-0", "K8S_POD_UID=" + podUID,
 	}
 }
 

@@ -72,15 +72,16 @@ func (j *Jaeger) checkJoined(t *testing.T, traceID, parent string) {
 	checkTags(t, span.Tags, map[string]string{
 		"span.kind": "server", "http.request.method": "POST", "http.route": "/mutate/pods",
 		"http.response.status_code": "200",
-		"evergate.operation":        "CREATE", "evergate.resource": "v1/pods", "evergate.namespace": "team",
-		"evergate.name":    "web",
-		"evergate.dry_run": "false", "evergate.outcome": "rewritten", "evergate.images_rewritten": "1",
+		"evergate.operation":        "CREATE", "evergate.object.resource": "v1/pods", "evergate.object.namespace": "team",
+		"evergate.object.name": "web",
+		"evergate.dry_run":     "false", "evergate.outcome": "rewritten", "evergate.images_rewritten": "1",
 		"error": "", // neither is a denial
 	})
 	checkTags(t, trace.Processes[span.ProcessID].Tags, map[string]string{
 		"k8s.namespace.name": "evergate-system", "k8s.node.name": "node-1", "k8s.pod.name": "evergate-0",
+		"k8s.pod.uid": podUID, "service.instance.id": podUID,
 	})
-	for _, key := range []string{"evergate.policy", "evergate.left_ms"} {
+	for _, key := range []string{"evergate.policy", "evergate.time_left"} {
 		if span.Tag(key) == "" {
 			t.Errorf("it does not say %s", key)
 		}
