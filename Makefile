@@ -30,7 +30,7 @@ test-traces: ## reviews in a real Jaeger, where "make jaeger" has built one
 	cd e2e && $(GO) test -race -count=1 -timeout 20m ./internal/traces/...
 
 alerts: promtool ## the alerts of the kit, by promtool
-	cd e2e && EVERGATE_E2E_REQUIRED=1 $(GO) test -count=1 -run 'Alert|Runbooks|MetricsExist|Dashboard' ./kit
+	cd e2e && EVERGATE_E2E_REQUIRED=1 $(GO) test -count=1 -run 'Alert|Runbooks|MetricsExist|Dashboard|Clusters' ./kit
 
 rig: ## etcd, kube-apiserver and kubectl for test-kit, into a cache outside of the tree: minutes the first time
 	e2e/rig/build.sh

@@ -3,6 +3,7 @@ package kit
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path"
@@ -29,24 +30,30 @@ func TestAlerts(t *testing.T) {
 	promtool(t, dir, "test", "rules", "alerts.test.yaml")
 }
 
-// TestAlertsAreTested: each alert fires in some test of promtool, and stays silent in some.
+// TestAlertsAreTested: each alert fires in some test of promtool, stays silent in some, and fires for one of two
+// clusters in some.
 func TestAlertsAreTested(t *testing.T) {
 	var file struct {
 		Tests []struct {
 			AlertRuleTest []struct {
 				Alertname string
-				ExpAlerts []any `json:"exp_alerts"`
+				ExpAlerts []struct {
+					ExpLabels map[string]string `json:"exp_labels"`
+				} `json:"exp_alerts"`
 			} `json:"alert_rule_test"`
 		}
 	}
 	if err := yaml.Unmarshal(readFile(t, prometheus+"/alerts.test.yaml"), &file); err != nil {
 		t.Fatal(err)
 	}
-	fires, silent := map[string]bool{}, map[string]bool{}
+	fires, silent, ofCluster := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, test := range file.Tests {
 		for _, c := range test.AlertRuleTest {
 			fires[c.Alertname] = fires[c.Alertname] || len(c.ExpAlerts) > 0
 			silent[c.Alertname] = silent[c.Alertname] || len(c.ExpAlerts) == 0
+			for _, alert := range c.ExpAlerts {
+				ofCluster[c.Alertname] = ofCluster[c.Alertname] || alert.ExpLabels["cluster"] == "broken"
+			}
 		}
 	}
 	for _, alert := range alertRules(t) {
@@ -55,6 +62,9 @@ func TestAlertsAreTested(t *testing.T) {
 		}
 		if !silent[alert.Alert] {
 			t.Errorf("%s is silent in no test", alert.Alert)
+		}
+		if !ofCluster[alert.Alert] {
+			t.Errorf("%s fires in no test for one of two clusters", alert.Alert)
 		}
 	}
 }
@@ -124,7 +134,7 @@ func TestDashboard(t *testing.T) {
 		Record string `json:"record"`
 		Expr   string `json:"expr"`
 	}
-	grafana := strings.NewReplacer("$__rate_interval", "1m", "$namespace", "evergate-system")
+	grafana := strings.NewReplacer("$__rate_interval", "1m", "$cluster", ".*", "$namespace", "evergate-system")
 	var rules []rule
 	for _, expr := range dashboardExpressions(t) {
 		rules = append(rules, rule{fmt.Sprintf("question:%d", len(rules)), grafana.Replace(expr)})
@@ -133,6 +143,36 @@ func TestDashboard(t *testing.T) {
 	groups := map[string]any{"groups": []any{map[string]any{"name": "dashboard", "rules": rules}}}
 	writeFile(t, filepath.Join(dir, "rules.yaml"), marshal(t, groups))
 	promtool(t, dir, "check", "rules", "rules.yaml")
+}
+
+// TestClusters: alerts and dashboard tell clusters apart by the label cluster, as far as their text shows it: the tests of
+// promtool show what alerts do.
+func TestClusters(t *testing.T) {
+	dashboard := dashboardExpressions(t)
+	expressions := maps.Clone(dashboard)
+	for _, alert := range alertRules(t) {
+		expressions[alert.Alert] = alert.Expr.StrVal
+	}
+	metric := regexp.MustCompile(`\b(evergate|apiserver)_\w+`)
+	group := regexp.MustCompile(`\b(by|on) \(([^)]*)\)`)
+	aggregation := regexp.MustCompile(`\b(sum|min|max|avg|count|group|topk) *(by)? *\(`)
+	for where, expr := range expressions {
+		for _, m := range group.FindAllStringSubmatch(expr, -1) {
+			if !strings.HasPrefix(m[2], "cluster") && m[2] != "" { // on () is about there being anything
+				t.Errorf("%s: %s loses the cluster", where, m[0])
+			}
+		}
+		for _, m := range aggregation.FindAllStringSubmatch(expr, -1) {
+			if m[2] == "" {
+				t.Errorf("%s: %s…) loses the cluster", where, m[0])
+			}
+		}
+	}
+	for where, expr := range dashboard {
+		if n := strings.Count(expr, `{cluster=~"$cluster", `); n == 0 || n != len(metric.FindAllString(expr, -1)) {
+			t.Errorf("%s: not every series is of the cluster that is chosen: %s", where, expr)
+		}
+	}
 }
 
 // TestJaegerVersion: the Jaeger of the kit is the one that the tests of traces run against.
