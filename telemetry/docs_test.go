@@ -13,11 +13,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
+	"sigs.k8s.io/yaml"
 
 	"github.com/evergate/evergate/telemetry"
 )
 
-var update = flag.Bool("update", false, "write the tables of metrics in docs anew")
+var update = flag.Bool("update", false, "write the tables of metrics and the alerts in docs anew")
 
 const (
 	servePage = "../docs/metrics.md"
@@ -59,6 +60,70 @@ func instruments(t *testing.T, g prometheus.Gatherer) []instrument {
 func TestDocumentedMetrics(t *testing.T) {
 	checkPage(t, servePage, instruments(t, used()))
 	checkPage(t, auditPage, instruments(t, someAudit()))
+}
+
+const (
+	alertsFile = "../kustomize/components/prometheus/alerts.yaml"
+	alertsFrom = "<!-- go test ./telemetry -update writes these alerts -->\n"
+	alertsTo   = "<!-- end of alerts -->\n"
+)
+
+// The alerts that docs/metrics.md recommends are those of the kit, with their expressions as they are, thresholds
+// included.
+func TestDocumentedAlerts(t *testing.T) {
+	text, err := os.ReadFile(servePage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, _ := strings.Cut(string(text), alertsFrom)
+	got, after, ok := strings.Cut(rest, alertsTo)
+	if !ok {
+		t.Fatalf("%s has no alerts between\n%s and\n%s", servePage, alertsFrom, alertsTo)
+	}
+	want := documentedAlerts(t)
+	if *update {
+		if err := os.WriteFile(servePage, []byte(before+alertsFrom+want+alertsTo+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("go test ./telemetry -update writes the alerts of %s anew (-want +got):\n%s", servePage, diff)
+	}
+}
+
+// documentedAlerts returns the alerts of the kit as a block of PromQL.
+func documentedAlerts(t *testing.T) string {
+	t.Helper()
+	data, err := os.ReadFile(alertsFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct {
+		Spec struct {
+			Groups []struct {
+				Rules []struct {
+					Alert, Expr, For string
+					Labels           map[string]string
+				}
+			}
+		}
+	}
+	if err := yaml.Unmarshal(data, &file); err != nil {
+		t.Fatal(err)
+	}
+	var alerts []string
+	for _, group := range file.Spec.Groups {
+		for _, rule := range group.Rules {
+			about := rule.Alert + ": " + rule.Labels["severity"]
+			if rule.For != "" {
+				about += ", after " + rule.For
+			}
+			alerts = append(alerts, "# "+about+"\n"+rule.Expr+"\n")
+		}
+	}
+	if len(alerts) < 10 {
+		t.Fatalf("only %d alerts in %s", len(alerts), alertsFile)
+	}
+	return "```promql\n" + strings.Join(alerts, "\n") + "```\n"
 }
 
 func checkPage(t *testing.T, page string, all []instrument) {
