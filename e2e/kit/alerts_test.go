@@ -175,16 +175,6 @@ func TestClusters(t *testing.T) {
 	}
 }
 
-// TestJaegerVersion: the Jaeger of the kit is the one that the tests of traces run against.
-func TestJaegerVersion(t *testing.T) {
-	tested := regexp.MustCompile(`jaegertracing/jaeger v(\S+)`).FindSubmatch(readFile(t, root+"/e2e/jaeger/go.mod"))
-	used := regexp.MustCompile(`jaegertracing/all-in-one:(\S+)`).FindSubmatch(read(t).render(t,
-		"examples/overlays/observed"))
-	if tested == nil || used == nil || string(tested[1]) != string(used[1]) {
-		t.Errorf("the kit has %q, and %q is tested", used, tested)
-	}
-}
-
 // dashboardExpressions returns what the dashboard asks Prometheus, by panel.
 func dashboardExpressions(t *testing.T) map[string]string {
 	t.Helper()

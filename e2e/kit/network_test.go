@@ -67,13 +67,7 @@ func TestCollector(t *testing.T) {
 resources: [../../kustomize/overlays/fail-open]
 components: [../../kustomize/components/`+component+`]
 transformers: [../../kustomize/wiring]`))["evergate"]
-		var others []corev1.EnvVar
-		for _, e := range d.Spec.Template.Spec.Containers[0].Env {
-			if e.Name != "OTEL_EXPORTER_OTLP_ENDPOINT" {
-				others = append(others, e)
-			}
-		}
-		return others
+		return withoutVariable(d.Spec.Template.Spec.Containers[0].Env, "OTEL_EXPORTER_OTLP_ENDPOINT")
 	}
 	if diff := cmp.Diff(env("jaeger"), env("collector")); diff != "" {
 		t.Errorf("-jaeger +collector:\n%s", diff)
