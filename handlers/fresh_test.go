@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"github.com/evergate/evergate/internal/limit"
@@ -15,7 +16,7 @@ func TestReasonsBeginAtZero(t *testing.T) {
 	reasons := map[string]bool{}
 	for _, name := range []string{s.reviews.name, s.guard.name, bodyBytes} {
 		for _, err := range []error{limit.ErrEvicted, context.Canceled, context.DeadlineExceeded} {
-			if err != limit.ErrEvicted || name == bodyBytes { // only bodies are evicted
+			if !errors.Is(err, limit.ErrEvicted) || name == bodyBytes { // only bodies are evicted
 				reasons[asHTTPError(shed(err, name)).reason] = true
 			}
 		}

@@ -88,8 +88,8 @@ func told(s sdktrace.ReadOnlySpan) map[string]string {
 	got := map[string]string{}
 	for _, a := range s.Attributes() {
 		switch a.Key {
-		case "client.address", "server.address", "server.port", "user_agent.original", "http.request.body.size", "http.response.body.size",
-			"evergate.time_left":
+		case "client.address", "server.address", "server.port", "user_agent.original", "http.request.body.size",
+			"http.response.body.size", "evergate.time_left":
 			continue
 		}
 		got[string(a.Key)] = a.Value.String()

@@ -46,7 +46,8 @@ func TestAPIServer(t *testing.T) {
 	for kind, want := range map[string]string{"mutating": "rewritten", "validating": "allowed"} {
 		call, review := trace.call(kind)
 		checkTags(t, review.Tags, map[string]string{
-			"evergate.object.name": "web", "evergate.object.namespace": "team", "evergate.dry_run": "false", "evergate.outcome": want,
+			"evergate.object.name": "web", "evergate.object.namespace": "team",
+			"evergate.dry_run": "false", "evergate.outcome": want,
 			"evergate.uid": call.Tag("UID"), "user_agent.original": "kube-apiserver-admission",
 		})
 		for _, stage := range append(trace.Children(review), review) {
