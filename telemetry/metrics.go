@@ -5,7 +5,6 @@
 //	scrape.go                                              how they are read
 //	tracing.go, tracing_env.go                             what makes spans, and the variables that say how
 //	review_span.go                                         the span of a review
-//	trace_ids.go                                           which trace a review begins
 //	spans.go                                               the way of spans to the collector, and which are lost on it
 //
 // What a client can choose never becomes a label value: not a namespace, a user, an image or a host. Label values come

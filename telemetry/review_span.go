@@ -10,7 +10,6 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/propagation"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/trace"
 )
@@ -28,12 +27,9 @@ type ReviewSpan struct {
 // TracedEndpoint makes the spans of the reviews of one path. A nil one makes none.
 type TracedEndpoint struct {
 	tracer  trace.Tracer
-	sampler sdktrace.Sampler
 	path    string
 	name    string // of spans
 	options []trace.SpanStartOption
-
-	respectsParent bool // the sampler drops each review whose parent trace is not sampled
 }
 
 // Endpoint returns what makes the spans of a path, which must be one that the server routes.
@@ -41,70 +37,24 @@ func (t *Tracing) Endpoint(path string) *TracedEndpoint {
 	if t == nil {
 		return nil
 	}
-	e := &TracedEndpoint{
-		tracer: t.reviews, sampler: t.sampler, path: path, name: http.MethodPost + " " + path,
+	return &TracedEndpoint{
+		tracer: t.reviews, path: path, name: http.MethodPost + " " + path,
 		options: []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindServer)},
 	}
-	// No ratio above 0 drops the lowest of all IDs, so a sampler that drops it respects the parent's decision.
-	lowest := trace.TraceID{15: 1}
-	unsampled := trace.NewSpanContext(trace.SpanContextConfig{TraceID: lowest, SpanID: trace.SpanID{1}, Remote: true})
-	e.respectsParent = e.drops(trace.ContextWithSpanContext(context.Background(), unsampled), lowest)
-	return e
-}
-
-// drops reports whether a review is not to be traced. The SDK would find the same, but only after it has made half a
-// span, and in a large cluster most reviews are dropped.
-func (e *TracedEndpoint) drops(parent context.Context, id trace.TraceID) bool {
-	return e.sampler.ShouldSample(sdktrace.SamplingParameters{
-		ParentContext: parent, TraceID: id, Name: e.name, Kind: trace.SpanKindServer,
-	}).Decision == sdktrace.Drop
 }
 
 // Review begins the span of a review that has just come in, in the trace of the client where it has one. It returns nil
 // for one that is not traced.
 func (e *TracedEndpoint) Review(r *http.Request) *ReviewSpan {
-	if e == nil || e.respectsParent && saysUnsampled(r) {
+	if e == nil {
 		return nil
 	}
-	parent := parentOf(r)
-	id := trace.SpanContextFromContext(parent).TraceID()
-	if !id.IsValid() {
-		id = newTraceID()
-	}
-	if e.drops(parent, id) {
-		return nil
-	}
-	within, span := e.tracer.Start(withTraceID(parent, id), e.name, e.options...)
+	within, span := e.tracer.Start(parentOf(r), e.name, e.options...)
 	if !span.IsRecording() {
-		return nil // tracing has been stopped
+		return nil // it is not sampled, or tracing has been stopped
 	}
 	span.SetAttributes(requestAttributes(r, e.path)...)
 	return &ReviewSpan{tracer: e.tracer, within: within, span: span}
-}
-
-// saysUnsampled reports whether the client's trace is not sampled, as 00-<trace>-<span>-00 says it, which is how API
-// servers write it (W3C Trace Context). The sampler decides on any other header.
-func saysUnsampled(r *http.Request) bool {
-	h := r.Header["Traceparent"]
-	if len(h) != 1 || len(h[0]) != len("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00") {
-		return false
-	}
-	version, ids := h[0][:len("00-")], h[0][len("00-"):]
-	trace, span, flags := ids[:32], ids[32:len(ids)-len("-00")], ids[len(ids)-len("-00"):]
-	return version == "00-" && isID(trace) && span[0] == '-' && isID(span[1:]) && flags == "-00"
-}
-
-// isID reports whether s is hexadecimal, in lower case, and not all zeros.
-func isID(s string) bool {
-	set := byte(0)
-	for i := range len(s) {
-		c := s[i]
-		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return false
-		}
-		set |= c ^ '0'
-	}
-	return set != 0
 }
 
 // parentOf returns a context with the client's span, and nothing else of the request's own, whose many layers would

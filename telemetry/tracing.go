@@ -15,8 +15,7 @@ import (
 // Tracing makes the spans of one process and hands them over in the background. A nil Tracing makes none, at no cost.
 // Any number of goroutines may use it.
 type Tracing struct {
-	reviews trace.Tracer // as sampler says
-	sampler sdktrace.Sampler
+	reviews trace.Tracer // as the sampler says
 	process trace.Tracer // all of them
 	batches *sdktrace.TracerProvider
 	ledger  *spanLedger
@@ -76,12 +75,11 @@ func (m *Metrics) NewTracing(cfg TracingConfig) *Tracing {
 			limits.AttributeValueLengthLimit = maxAttribute
 		}
 		return sdktrace.NewTracerProvider(sdktrace.WithSampler(s), sdktrace.WithResource(cfg.Resource),
-			sdktrace.WithIDGenerator(traceIDs{}), sdktrace.WithRawSpanLimits(limits), sdktrace.WithSpanProcessor(intake))
+			sdktrace.WithRawSpanLimits(limits), sdktrace.WithSpanProcessor(intake))
 	}
 	reviews := provider(cfg.Sampler)
 	return &Tracing{
 		reviews: reviews.Tracer(instrumentation),
-		sampler: cfg.Sampler,
 		// A process changes its phase six times in its life, and that is to be seen whatever part of reviews is traced.
 		process: provider(sdktrace.AlwaysSample()).Tracer(instrumentation),
 		batches: reviews, // they share the batcher, which is stopped with either
