@@ -18,14 +18,14 @@ func mustLoad(t testing.TB, text string) *Policy {
 }
 
 func policyFile(name, text string) File {
-	return File{name, []byte("apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n" + text)}
+	return File{Name: name, Data: []byte("apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n" + text)}
 }
 
 // mustLoadBeside loads the policy.yaml in the directory of a manifest.
 func mustLoadBeside(t testing.TB, manifest string) *Policy {
 	t.Helper()
 	path := filepath.Join(filepath.Dir(manifest), "policy.yaml")
-	p, err := Load(File{path, readFile(t, path)})
+	p, err := Load(File{Name: path, Data: readFile(t, path)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -47,7 +47,7 @@ func ReviewLimits() Limits {
 // check files an error at the first file or the first line that exceeds a limit.
 func (l Limits) check(files []File, errs *strict.Collector) {
 	if len(files) > l.Files {
-		errs.Errorf(strict.Pos{File: files[l.Files].Name, Line: 1, Column: 1},
+		errs.Errorf(files[l.Files].source().Pos(1, 1),
 			"the policy has %d files, at most %d are read", len(files), l.Files)
 		return
 	}
@@ -62,7 +62,7 @@ func (l Limits) check(files []File, errs *strict.Collector) {
 	for _, f := range files {
 		if len(f.Data) > room {
 			line := 1 + bytes.Count(f.Data[:room], []byte("\n"))
-			errs.Errorf(strict.Pos{File: f.Name, Line: line, Column: 1},
+			errs.Errorf(f.source().Pos(line, 1),
 				"the policy has %s bytes, at most %s (%d MiB) are read",
 				text.Thousands(total), text.Thousands(l.Bytes), l.Bytes>>20)
 			return

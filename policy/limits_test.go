@@ -212,7 +212,7 @@ func TestKeyPatterns(t *testing.T) {
 func TestTooLargeIsNotParsed(t *testing.T) {
 	limits := fileLimits()
 	limits.Bytes = 60
-	_, err := LoadWithin(t.Context(), limits, File{"p", []byte(strings.Repeat("[", 61))})
+	_, err := LoadWithin(t.Context(), limits, File{Name: "p", Data: []byte(strings.Repeat("[", 61))})
 	if err == nil || err.Error() != "p:1:1: the policy has 61 bytes, at most 60 (0 MiB) are read" {
 		t.Errorf("got %v", err)
 	}

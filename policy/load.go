@@ -22,6 +22,14 @@ const (
 type File struct {
 	Name string // for errors
 	Data []byte
+	// Lines is how many lines of the file stand before Data, Columns how many characters before each of its lines: those of
+	// the manifest that a policy is a block of. Positions in errors count them.
+	Lines, Columns int
+}
+
+// source returns the file as the decoder reads it.
+func (f File) source() strict.Source {
+	return strict.Source{File: f.Name, Data: f.Data, Lines: f.Lines, Columns: f.Columns}
 }
 
 // IsFile reports whether a file of a directory, or a key of a ConfigMap, is a policy file, by its name.
@@ -95,7 +103,7 @@ func Mistakes(err error) int {
 
 // merge adds the documents of a file.
 func (d *document) merge(dec *strict.Decoder, f File) {
-	for doc := range dec.Documents(f.Name, f.Data) {
+	for doc := range dec.Documents(f.source()) {
 		var part document
 		if !dec.Decode(doc, &part) {
 			continue

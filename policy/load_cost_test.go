@@ -105,6 +105,10 @@ func costlyPolicies() map[string]costlyPolicy {
 		"nulls":               func(n int) string { return "services: {" + repeat("a", n) + "}\n" },
 		"aliases":             func(n int) string { return "services:\n- &a b\n" + strings.Repeat("- *a\n", n) },
 		"an unknown anchor":   func(n int) string { return "services:\n" + strings.Repeat("- a\n", n) + "- *b\n" },
+		"a mistake at the end": func(n int) string { return "services:\n" + strings.Repeat("- a\n", n) + "- {a: b} c\n" },
+		"a mistake at the end of a list": func(n int) string {
+			return "services: [" + repeat("a", n) + strings.Repeat(" a", 100) + ": b: c]\n"
+		},
 		"a control character": func(n int) string { return "services:\n" + strings.Repeat("- a\n", n) + "\x01\n" },
 		"a bomb": func(n int) string {
 			b := "services:\n- &a0 [a]\n"

@@ -20,7 +20,7 @@ func FuzzLoad(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		p, err := Load(File{"fuzz.yaml", data})
+		p, err := Load(File{Name: "fuzz.yaml", Data: data})
 		if err != nil {
 			var errs strict.Errors
 			if !errors.As(err, &errs) || len(errs) == 0 {
@@ -36,7 +36,7 @@ func FuzzLoad(f *testing.F) {
 			}
 			return
 		}
-		again, err := Load(File{"fuzz.yaml", data})
+		again, err := Load(File{Name: "fuzz.yaml", Data: data})
 		if err != nil || again.Hash() != p.Hash() || again.Counts() != p.Counts() {
 			t.Errorf("loaded once, but then: %v", err)
 		}

@@ -20,7 +20,7 @@ func TestLoadErrors(t *testing.T) {
 		name := filepath.Base(path)
 		t.Run(name, func(t *testing.T) {
 			data := readFile(t, path)
-			_, err := Load(File{name, data})
+			_, err := Load(File{Name: name, Data: data})
 			if err == nil {
 				t.Fatal("no error")
 			}
@@ -74,13 +74,13 @@ func TestHash(t *testing.T) {
 	if got, want := hash(one), "172218653ce0"; got != want {
 		t.Errorf("the hash of a policy that never changed is now %s, was %s", got, want)
 	}
-	comment := File{one.Name, append([]byte("# hi\n"), one.Data...)}
+	comment := File{Name: one.Name, Data: append([]byte("# hi\n"), one.Data...)}
 	half := len(one.Data) / 2
-	if hash(File{"b.yaml", one.Data}) != hash(one) || hash(File{"b.yaml", one.Data}, comment) != hash(comment, one) {
+	if hash(File{Name: "b.yaml", Data: one.Data}) != hash(one) || hash(File{Name: "b.yaml", Data: one.Data}, comment) != hash(comment, one) {
 		t.Error("names of files change the hash")
 	}
-	others := []string{hash(), hash(comment), hash(one, File{"b.yaml", nil}),
-		hash(File{"a.yaml", nil}), hash(File{"a.yaml", []byte(strings.Repeat("#", half))}, File{"b.yaml", nil})}
+	others := []string{hash(), hash(comment), hash(one, File{Name: "b.yaml", Data: nil}),
+		hash(File{Name: "a.yaml", Data: nil}), hash(File{Name: "a.yaml", Data: []byte(strings.Repeat("#", half))}, File{Name: "b.yaml", Data: nil})}
 	slices.Sort(others)
 	if distinct := slices.Compact(slices.Clone(others)); len(distinct) != len(others) || slices.Contains(others, hash(one)) {
 		t.Errorf("different texts share a hash: %v", others)
@@ -104,9 +104,9 @@ func TestEmptied(t *testing.T) {
 func TestLoadEmpty(t *testing.T) {
 	for name, files := range map[string][]File{
 		"no file":        nil,
-		"empty file":     {{"a.yaml", nil}},
-		"comments only":  {{"a.yaml", []byte("# nothing yet\n")}},
-		"empty document": {{"a.yaml", []byte("---\n---\n# here neither\n")}},
+		"empty file":     {{Name: "a.yaml"}},
+		"comments only":  {{Name: "a.yaml", Data: []byte("# nothing yet\n")}},
+		"empty document": {{Name: "a.yaml", Data: []byte("---\n---\n# here neither\n")}},
 		"no entries":     {policyFile("a.yaml", "services: []\ningresses: []\npods: []\nmirrors: []\n")},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -132,7 +132,7 @@ func TestLoadReportsAllMistakes(t *testing.T) {
 	_, err := Load(
 		policyFile("b.yaml", "servcies: []\n"),
 		policyFile("a.yaml", "services:\n- {name: x, mode: enforced, types: {allowed: []}}\n"),
-		File{"c.yaml", []byte("a: [")},
+		File{Name: "c.yaml", Data: []byte("a: [")},
 	)
 	want := `a.yaml:4:19: services[0].mode: "enforced" is not a mode: write off, audit, warn or enforce
 b.yaml:3:1: servcies: unknown field; did you mean services?

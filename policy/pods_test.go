@@ -222,7 +222,7 @@ func TestMirrorManifests(t *testing.T) {
 			case filepath.Base(filepath.Dir(path)) == "refused":
 				var got []string
 				text := readFile(t, path)
-				if _, err := Load(File{"policy.yaml", text}); err != nil {
+				if _, err := Load(File{Name: "policy.yaml", Data: text}); err != nil {
 					got = strings.Split(err.Error(), "\n")
 				}
 				if diff := cmp.Diff(marked(text, wantMark), got); diff != "" {

@@ -21,7 +21,7 @@ func Read(path string) ([]policy.File, error) {
 	}
 	var sources []policy.File
 	for _, f := range files {
-		sources = append(sources, policy.File(f))
+		sources = append(sources, policy.File{Name: f.Name, Data: f.Data})
 	}
 	return sources, nil
 }

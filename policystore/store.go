@@ -108,7 +108,7 @@ func (s *Store) build(files []reload.File) (*snapshot, error) {
 	var sources []policy.File
 	for _, f := range files {
 		l.files = append(l.files, f.Name)
-		sources = append(sources, policy.File(f))
+		sources = append(sources, policy.File{Name: f.Name, Data: f.Data})
 	}
 	var err error
 	if l.policy, err = policy.Load(sources...); err != nil {

@@ -24,8 +24,8 @@ type Decoder struct {
 
 	values, elements, texts, cost int // counted so far, for the limits
 
-	file string
-	path []segment // of the value that is being decoded
+	source Source
+	path   []segment // of the value that is being decoded
 }
 
 // segment is a field, or the index of an element.
@@ -79,7 +79,9 @@ func (d *Decoder) pos(n *yaml.Node) Pos {
 			path.WriteString(text.Printable(s.name, text.Short))
 		}
 	}
-	return Pos{File: d.file, Line: n.Line, Column: n.Column, Path: text.Truncate(path.String(), maxPath)}
+	p := d.source.Pos(n.Line, n.Column)
+	p.Path = text.Truncate(path.String(), maxPath)
+	return p
 }
 
 func (d *Decoder) fail(n *yaml.Node, format string, args ...any) {

@@ -190,7 +190,7 @@ func (d *Decoder) entries(n *yaml.Node) func(yield func(key, value *yaml.Node) b
 			case key.Kind != yaml.ScalarNode || key.ShortTag() != "!!str":
 				d.fail(key, "want a field name, got %s", describe(key))
 			case again:
-				d.at(fieldSegment(key.Value), func() { d.fail(key, "stands twice, first in line %d", line) })
+				d.at(fieldSegment(key.Value), func() { d.fail(key, "stands twice, first in line %d", d.source.line(line)) })
 			default:
 				first[key.Value] = key.Line
 				if !yield(key, value) {
@@ -204,6 +204,10 @@ func (d *Decoder) entries(n *yaml.Node) func(yield func(key, value *yaml.Node) b
 func (d *Decoder) want(n *yaml.Node, what string, kind yaml.Kind, tag string) bool {
 	if n.Kind == kind && (tag == "" || n.ShortTag() == tag) {
 		return true
+	}
+	if n.Kind == yaml.ScalarNode && n.Style&yaml.TaggedStyle != 0 {
+		d.fail(n, "want %s, got one with the tag %s: leave the tag out", what, text.Quote(n.Tag))
+		return false
 	}
 	hint := ""
 	if tag == "!!str" && n.Kind == yaml.ScalarNode {

@@ -58,7 +58,7 @@ func decodeWithin(t *testing.T, limits Limits, text string) (v thing, err error)
 	t.Helper()
 	d := NewDecoder(t.Context(), limits)
 	n := 0
-	for doc := range d.Documents("a.yaml", []byte(text)) {
+	for doc := range d.Documents(Source{File: "a.yaml", Data: []byte(text)}) {
 		n++
 		if before := d.errs.Len(); d.Decode(doc, &v) != (d.errs.Len() == before && !d.Stopped()) {
 			t.Error("Decode does not report whether there was an error")
@@ -106,7 +106,7 @@ func TestDecodeErrors(t *testing.T) {
 		"twice":             {"name: n\nname: m", `a.yaml:2:1: name: stands twice, first in line 1`},
 		"missing":           {"colour: red", `a.yaml:1:1: name is required`},
 		"a long name":       {"name: n\n" + strings.Repeat("x", 100) + ": red", `a.yaml:2:1: ` + strings.Repeat("x", 57) + `…: unknown field; known here: name, colour, tags, on, limits, allowed`},
-		"a long anchor":     {"name: n\ncolour: *" + strings.Repeat("x", 1000), `a.yaml:2:1: not valid YAML: unknown anchor '` + strings.Repeat("x", 493) + `…`},
+		"a long anchor":     {"name: n\ncolour: *" + strings.Repeat("x", 1000), `a.yaml:2:9: not valid YAML: unknown anchor '` + strings.Repeat("x", 493) + `…`},
 		"null list":         {"name: n\ntags:", `a.yaml:2:6: tags: null is not a value: leave the field out to leave it unchecked, or write a list (the empty one is [])`},
 		"null struct":       {"name: n\nlimits: ~", `a.yaml:2:9: limits: null is not a value: leave the field out to leave it unchecked, or write its fields`},
 		"number as string":  {"name: 12", `a.yaml:1:7: name: want a string, got 12: put it in quotes`},
@@ -121,11 +121,11 @@ func TestDecodeErrors(t *testing.T) {
 		"merge key":         {"name: n\n<<: {colour: red}", `a.yaml:2:1: want a field name, got a merge key, which is not supported`},
 		"validation":        {"name: n\nlimits:\n  max: 1\n  min: 2", "a.yaml:3:3: limits: limits cannot be met\na.yaml:4:8: limits.min: min 2 is above max 1"},
 		"two at once":       {"name: n\ncolor: red\non: 1", "a.yaml:2:1: color: unknown field; did you mean colour?\na.yaml:3:5: on: want true or false, got 1"},
-		"first line":        {"name: 'n", `a.yaml:1:1: not valid YAML: found unexpected end of stream`},
-		"unknown anchor":    {"name: n\ncolour: *x\ntags: []\n", `a.yaml:2:1: not valid YAML: unknown anchor 'x' referenced`},
-		"control":           {"name: n\n---\nname: m\n\n#\x01\n---\n", `a.yaml:5:1: not valid YAML: control characters are not allowed`},
-		"not UTF-8":         {"name: n\ntags: [\"\xff\"]\n", `a.yaml:2:1: not valid YAML: invalid leading UTF-8 octet`},
-		"syntax":            {"name: n\n  tags: [", `a.yaml:2:1: not valid YAML: mapping values are not allowed in this context`},
+		"first line":        {"name: 'n", `a.yaml:1:7: not valid YAML: the quote that begins here is not closed`},
+		"unknown anchor":    {"name: n\ncolour: *x\ntags: []\n", `a.yaml:2:9: not valid YAML: unknown anchor 'x' referenced; quote it: "*x"`},
+		"control":           {"name: n\n---\nname: m\n\n#\x01\n---\n", `a.yaml:5:2: not valid YAML: control characters are not allowed`},
+		"not UTF-8":         {"name: n\ntags: [\"\xff\"]\n", `a.yaml:2:9: not valid YAML: invalid leading UTF-8 octet`},
+		"syntax":            {"name: n\n  tags: [", `a.yaml:2:7: not valid YAML: mapping values are not allowed in this context: is this line indented too far, or does a line above lack the space after its colon?`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := decode(t, test.text)
@@ -142,7 +142,7 @@ func TestDecodeErrors(t *testing.T) {
 func TestDocuments(t *testing.T) {
 	d := NewDecoder(t.Context(), wide)
 	n := 0
-	for doc := range d.Documents("a.yaml", []byte("# nothing\n---\nname: a\n---\n---\nname: b\ncolour: green\n")) {
+	for doc := range d.Documents(Source{File: "a.yaml", Data: []byte("# nothing\n---\nname: a\n---\n---\nname: b\ncolour: green\n")}) {
 		var v thing
 		if n++; d.Decode(doc, &v) != (n == 1) {
 			t.Errorf("document %d: %+v", n, v)
@@ -154,7 +154,7 @@ func TestDocuments(t *testing.T) {
 	if err := d.Errors().Errors(); !strings.HasPrefix(err.Error(), "a.yaml:7:9: colour:") {
 		t.Errorf("lines must count from the top of the file, got %v", err)
 	}
-	for range d.Documents("empty.yaml", nil) {
+	for range d.Documents(Source{File: "empty.yaml"}) {
 		t.Error("an empty file has a document")
 	}
 }
@@ -198,7 +198,7 @@ func TestLimitStops(t *testing.T) {
 	const text = "name: n\nallowed: [red, blue, green]\nzebra: 1\n---\nzebra: 2\n"
 	documents := 0
 	for _, file := range []string{"a.yaml", "b.yaml"} {
-		for doc := range d.Documents(file, []byte(text)) {
+		for doc := range d.Documents(Source{File: file, Data: []byte(text)}) {
 			documents++
 			d.Decode(doc, new(thing))
 		}
