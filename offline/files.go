@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Stdin is the path that stands for standard input.
@@ -113,14 +115,14 @@ type objectStream interface {
 // errEmpty is the error of empty input, as from a broken pipeline: without it, a check in CI would pass on nothing.
 var errEmpty = errors.New("no object in it")
 
-// readStream reads text as the format that its first character shows: JSON objects begin with a brace. YAML that begins
-// so too is read as YAML if its file is called .yaml or .yml.
+// readStream reads text as the format that its beginning shows: JSON objects begin with a brace. YAML that begins so too
+// is read as YAML if its file is called .yaml or .yml, or if a word without quotes stands where JSON has none.
 func readStream(name string, r io.Reader) iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) {
 		at := Origin{File: name}
+		// So many bytes are enough to see past the blank lines that a file may begin with, and the first words of YAML.
 		text := bufio.NewReader(r)
-		// So many bytes are enough to see past the blank lines that a file may begin with.
-		head, _ := text.Peek(512) // its error comes again
+		head, _ := text.Peek(1 << 10) // its error comes again
 		var stream objectStream
 		if beginsJSON(head) && !strings.HasPrefix(path.Ext(name), ".y") {
 			stream = newJSONStream(text, at)
@@ -142,7 +144,30 @@ func readStream(name string, r io.Reader) iter.Seq2[Object, error] {
 	}
 }
 
-func beginsJSON(text []byte) bool {
-	text = bytes.TrimLeft(text, " \t\r\n")
-	return len(text) > 0 && (text[0] == '{' || text[0] == '[')
+// beginsJSON reports whether a text begins like JSON. {kind: Pod} is YAML: where JSON wants a value in quotes, or a
+// number, it has a word, a quote of one stroke, a comment, an anchor or an alias.
+func beginsJSON(head []byte) bool {
+	head = bytes.TrimLeft(head, " \t\r\n")
+	if len(head) == 0 || head[0] != '{' && head[0] != '[' {
+		return false
+	}
+	dec := jsontext.NewDecoder(bytes.NewReader(head), jsontext.AllowDuplicateNames(true))
+	for {
+		_, err := dec.ReadToken()
+		syntactic, ok := errors.AsType[*jsontext.SyntacticError](err)
+		switch {
+		case err == nil && dec.StackDepth() == 0:
+			return true // a whole object
+		case err == nil:
+		case !ok || errors.Is(err, io.ErrUnexpectedEOF) || syntactic.ByteOffset >= int64(len(head)):
+			return true // as far as it has been read
+		default:
+			return !beginsPlain(head[syntactic.ByteOffset])
+		}
+	}
+}
+
+// beginsPlain reports whether a character begins a value in YAML, and none in JSON.
+func beginsPlain(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || bytes.IndexByte([]byte("_./'#&*!"), c) >= 0
 }

@@ -145,6 +145,24 @@ func TestReadText(t *testing.T) {
 			"a template that was not rendered", "{{ .Values }}",
 			[]string{"error: stdin:1: not JSON: object member name must be a string"},
 		},
+		{
+			"YAML that begins like JSON",
+			"{apiVersion: v1, kind: Pod, metadata: {name: a}}\n---\n{apiVersion: v1, kind: Pod, metadata: [a}\n",
+			[]string{"stdin:1: v1 Pod a", "error: stdin:3: document 2: not YAML: did not find expected ',' or ']'"},
+		},
+		{
+			"YAML that begins like JSON for longer", "\n{\"apiVersion\": \"v1\", \"kind\": Pod, \"metadata\": {\"name\": 'a'}}\n",
+			[]string{"stdin:2: v1 Pod a"},
+		},
+		{"YAML that has a comment", "{ # of me\n\"apiVersion\": \"v1\", \"kind\": \"Pod\"}\n", []string{"stdin:1: v1 Pod"}},
+		{
+			"JSON with a mistake that YAML has not", `{"apiVersion": "v1", "kind": "Pod" "metadata": {}}`,
+			[]string{"error: stdin:1: not JSON: invalid character '\"' after object value (expecting ',' or '}')"},
+		},
+		{
+			"JSON before what is none", `{"apiVersion": "v1", "kind": "Pod"} {apiVersion: v1}`,
+			[]string{"stdin:1: v1 Pod", "error: stdin:1: document 2: not JSON: invalid character 'a' at start of value"},
+		},
 		{"nothing", "", []string{"error: stdin: no object in it"}},
 		{"nothing but comments", "# a\n---\n# b\n", []string{"error: stdin: no object in it"}},
 	}

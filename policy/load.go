@@ -93,6 +93,19 @@ func LoadWithin(ctx context.Context, limits Limits, files ...File) (*Policy, err
 	return p, nil
 }
 
+// SyntaxError returns an error, with file, line and column, where a file is not YAML, and nil where it is, whatever it
+// holds. The limits for files apply.
+func SyntaxError(f File) error {
+	l := fileLimits()
+	d := strict.NewDecoder(context.Background(), strict.Limits{Values: l.Values})
+	for range d.Documents(f.source()) { //nolint:revive // only the errors count
+	}
+	if errs := d.Errors().Errors(); errs != nil {
+		return errs
+	}
+	return nil
+}
+
 // Mistakes returns how many mistakes an error of Load is about, including those that it only counts.
 func Mistakes(err error) int {
 	if errs, ok := errors.AsType[strict.Errors](err); ok {

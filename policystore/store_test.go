@@ -20,7 +20,7 @@ import (
 )
 
 // text is a policy file with one rule for Services.
-func text(name string) string {
+func policyText(name string) string {
 	return "apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\nservices:\n" +
 		"- {name: " + name + ", mode: enforce, types: {denied: [NodePort]}}\n"
 }
@@ -79,12 +79,12 @@ func expectLog(t *testing.T, log *logtest.Recorder, path string, want ...string)
 func TestOpen(t *testing.T) {
 	dir := t.TempDir()
 	for name, data := range map[string]string{
-		"both/b.yaml": text("b"), "both/a.yml": text("a"), "both/README": "-", "both/.swp.yaml": "-",
+		"both/b.yaml": policyText("b"), "both/a.yml": policyText("a"), "both/README": "-", "both/.swp.yaml": "-",
 		"none/README":     "-",
 		"off/policy.yaml": "# nothing yet\n",
 		"bad/keys.yaml":   bad, "behind/policy.yaml": behind,
-		"twice/a.yaml": text("a"), "twice/b.yaml": text("a"),
-		"alone": text("a"),
+		"twice/a.yaml": policyText("a"), "twice/b.yaml": policyText("a"),
+		"alone": policyText("a"),
 	} {
 		path := filepath.Join(dir, name)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(data), 0o644)); err != nil {
@@ -100,16 +100,16 @@ func TestOpen(t *testing.T) {
 	const none = ` mirrors=0 pods=0 ingresses=0 services=0`
 	for name, test := range map[string]struct{ path, hash, log, err string }{
 		"directory": {
-			path: "both", hash: hash(t, file("a.yml", text("a")), file("b.yaml", text("b"))),
+			path: "both", hash: hash(t, file("a.yml", policyText("a")), file("b.yaml", policyText("b"))),
 			log: `level=INFO msg="policy loaded" path=PATH hash=HASH files="[a.yml b.yaml]" mirrors=0 pods=0 ingresses=0 ` +
 				`services=2`,
 		},
 		"file": {
-			path: "alone", hash: hash(t, file("alone", text("a"))),
+			path: "alone", hash: hash(t, file("alone", policyText("a"))),
 			log: `level=INFO msg="policy loaded" path=PATH hash=HASH files=[alone] mirrors=0 pods=0 ingresses=0 services=1`,
 		},
 		"link": {
-			path: "link", hash: hash(t, file("link", text("a"))),
+			path: "link", hash: hash(t, file("link", policyText("a"))),
 			log: `level=INFO msg="policy loaded" path=PATH hash=HASH files=[link] mirrors=0 pods=0 ingresses=0 services=1`,
 		},
 		"no policy file": {
@@ -200,7 +200,7 @@ func TestRead(t *testing.T) {
 func TestFromBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, lines := logtest.New()
-		s, err := FromBytes("dev.yaml", []byte(text("a")), log, nil)
+		s, err := FromBytes("dev.yaml", []byte(policyText("a")), log, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -236,7 +236,7 @@ func TestRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		volume := atomicdir.New(t)
 		path := volume.Path()
-		one, two := text("one"), text("two")
+		one, two := policyText("one"), policyText("two")
 		hash1, hash2 := hash(t, file("keys.yaml", one)), hash(t, file("keys.yaml", two))
 		meant := head + "allowEmpty: true\n"
 		hash0 := hash(t, file("keys.yaml", meant))
@@ -348,7 +348,7 @@ func TestRun(t *testing.T) {
 func TestUnreadableKeepsTheLastGoodPolicy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "policy.yaml")
-		if err := os.WriteFile(path, []byte(text("a")), 0o644); err != nil {
+		if err := os.WriteFile(path, []byte(policyText("a")), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		log, lines := logtest.New()
@@ -377,7 +377,7 @@ func TestUnreadableKeepsTheLastGoodPolicy(t *testing.T) {
 func TestManyErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		volume := atomicdir.New(t)
-		volume.Write(map[string]string{"a.yaml": text("a")})
+		volume.Write(map[string]string{"a.yaml": policyText("a")})
 		log, lines := logtest.New()
 		s, err := Open(volume.Path(), log, nil)
 		if err != nil {
@@ -437,7 +437,7 @@ func TestBeyondTheLimitsKeepsTheLastGoodPolicy(t *testing.T) {
 				`error="PATH/c.yaml and the files before it hold more than 8 MiB, which is the limit for all of them together"`},
 		},
 		"at the limit": {
-			map[string]string{"a.yaml": comment(4 << 20), "b.yaml": text("b") + comment(4<<20-len(text("b")))},
+			map[string]string{"a.yaml": comment(4 << 20), "b.yaml": policyText("b") + comment(4<<20-len(policyText("b")))},
 			[]string{`level=INFO msg="policy changed" path=PATH hash=HASH was=HASH files="[a.yaml b.yaml]" mirrors=0 pods=0 ` +
 				`ingresses=0 services=1`},
 		},
@@ -445,7 +445,7 @@ func TestBeyondTheLimitsKeepsTheLastGoodPolicy(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				volume := atomicdir.New(t)
-				volume.Write(map[string]string{"a.yaml": text("a")})
+				volume.Write(map[string]string{"a.yaml": policyText("a")})
 				log, lines := logtest.New()
 				s, err := Open(volume.Path(), log, nil)
 				if err != nil {

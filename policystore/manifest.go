@@ -1,0 +1,188 @@
+package policystore
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy"
+)
+
+// Unwrap replaces each file that is the manifest of a ConfigMap, alone, among others or in a List, by the policy files in
+// it, in the order of their keys. Positions in a key that is written as a block (policy.yaml: |) are those of the
+// manifest. A manifest that is not YAML is an error, with line and column.
+func Unwrap(files []policy.File) ([]policy.File, error) {
+	var all []policy.File
+	for _, f := range files {
+		m := manifest{File: f}
+		switch err := m.read(); {
+		case err != nil:
+			return nil, err
+		case !m.isManifest:
+			all = append(all, f)
+		case len(m.keys) == 0:
+			return nil, fmt.Errorf("%s: no key of the ConfigMap ends in .yaml or .yml", f.Name)
+		default:
+			slices.SortStableFunc(m.keys, func(a, b key) int { return cmp.Compare(a.name, b.name) })
+			for _, k := range m.keys {
+				all = append(all, k.file)
+			}
+		}
+	}
+	return all, nil
+}
+
+// manifest is a file, and what is found in its ConfigMaps.
+type manifest struct {
+	policy.File
+	isManifest bool // it holds a ConfigMap
+	keys       []key
+}
+
+// key is a key of a ConfigMap that is a policy file.
+type key struct {
+	name string
+	file policy.File
+}
+
+// read finds the policy files of a manifest. A file that is not YAML is an error only if it has a ConfigMap before that:
+// otherwise it is a policy, whose errors are found by loading it.
+func (m *manifest) read() error {
+	if !bytes.Contains(m.Data, []byte("ConfigMap")) {
+		return nil
+	}
+	dec := yaml.NewDecoder(bytes.NewReader(m.Data))
+	for {
+		var doc yaml.Node
+		switch err := dec.Decode(&doc); {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			if m.isManifest || bytes.Contains(m.Data, []byte("kind: ConfigMap")) {
+				return policy.SyntaxError(m.File)
+			}
+			return nil
+		}
+		if err := m.object(doc.Content[0]); err != nil {
+			return err
+		}
+	}
+}
+
+// object adds the policy files of an object, or of the items of a List.
+func (m *manifest) object(n *yaml.Node) error {
+	kind := scalar(field(n, "kind"))
+	if items := field(n, "items"); strings.HasSuffix(kind, "List") && items != nil {
+		for _, item := range items.Content {
+			if err := m.object(item); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if kind != "ConfigMap" {
+		return nil
+	}
+	m.isManifest = true
+	return errors.Join(
+		m.data(field(n, "data"), func(value *yaml.Node, name string) (policy.File, error) {
+			return m.block(value, name), nil
+		}),
+		m.data(field(n, "binaryData"), func(value *yaml.Node, name string) (policy.File, error) {
+			decoded, err := base64.StdEncoding.DecodeString(value.Value)
+			if err != nil {
+				return policy.File{}, fmt.Errorf("%s:%d:%d: binaryData.%s is not base64", m.Name, value.Line, value.Column, text.Name(name))
+			}
+			return policy.File{Name: m.nameOf(name), Data: decoded}, nil
+		}))
+}
+
+// data adds the policy files of data or binaryData.
+func (m *manifest) data(n *yaml.Node, file func(value *yaml.Node, name string) (policy.File, error)) error {
+	if n == nil {
+		return nil
+	}
+	seen := map[string]int{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		name, value := n.Content[i].Value, resolved(n.Content[i+1])
+		if !policy.IsFile(name) {
+			continue
+		}
+		at := n.Content[i]
+		if first := seen[name]; first > 0 {
+			return fmt.Errorf("%s:%d:%d: the key %s stands twice, first in line %d", m.Name, at.Line, at.Column, text.Name(name), first)
+		}
+		if seen[name] = at.Line; value.Kind != yaml.ScalarNode {
+			return fmt.Errorf("%s:%d:%d: %s is not text: write a policy as %[4]s: |, with its lines indented below",
+				m.Name, value.Line, value.Column, text.Name(name))
+		}
+		f, err := file(value, name)
+		if err != nil {
+			return err
+		}
+		m.keys = append(m.keys, key{name, f})
+	}
+	return nil
+}
+
+// block returns the policy file that a key holds. A block keeps its lines; of a text in quotes, or a folded one, only the
+// key is known.
+func (m *manifest) block(value *yaml.Node, name string) policy.File {
+	f := policy.File{Name: m.Name, Data: []byte(value.Value), Lines: value.Line}
+	lines := bytes.Split(m.Data, []byte("\n"))
+	for i, line := range strings.Split(value.Value, "\n") {
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		if at := value.Line + i; value.Style&yaml.LiteralStyle != 0 && at < len(lines) {
+			indented := strings.TrimSuffix(string(lines[at]), "\r")
+			if before, ok := strings.CutSuffix(indented, line); ok && strings.Trim(before, " ") == "" {
+				f.Columns = utf8.RuneCountInString(before)
+				return f
+			}
+		}
+		break
+	}
+	return policy.File{Name: m.nameOf(name), Data: f.Data}
+}
+
+// nameOf returns the name of a key in errors, where positions are those within the key.
+func (m *manifest) nameOf(name string) string { return m.Name + ": " + text.Name(name) }
+
+// field returns the value of a field of a mapping; nil where there is none.
+func field(n *yaml.Node, name string) *yaml.Node {
+	if n = resolved(n); n == nil || n.Kind != yaml.MappingNode {
+		return nil
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == name {
+			return resolved(n.Content[i+1])
+		}
+	}
+	return nil
+}
+
+// scalar returns the text of a node; empty for other nodes.
+func scalar(n *yaml.Node) string {
+	if n == nil || n.Kind != yaml.ScalarNode {
+		return ""
+	}
+	return n.Value
+}
+
+// resolved returns the node that an alias stands for.
+func resolved(n *yaml.Node) *yaml.Node {
+	if n != nil && n.Kind == yaml.AliasNode {
+		return n.Alias
+	}
+	return n
+}
