@@ -113,6 +113,11 @@ func TestPolicyGuard(t *testing.T) {
 				head+strings.Replace(behind, "[docker.io/evil/x]", "["+manyPlaces(12)+"]", 1)),
 			warnings: append(manyWarnings(10), "and 2 more: evergate policy check prints all"),
 		},
+		{
+			name: "a syntax error", object: configMapOf("data", "policy.yaml", head+"ingresses: [*.apps.corp]\n"),
+			denial: "policy.yaml:3:13: not valid YAML: did not find expected alphabetic or numeric character; " +
+				`quote it: "*.apps.corp" `,
+		},
 		{name: "what is no base64", object: configMapOf("binaryData", "policy.yaml", "%"),
 			denial: "binaryData[policy.yaml]: is not base64 "},
 	}
