@@ -100,11 +100,11 @@ func costlyPolicies() map[string]costlyPolicy {
 		"a long name": func(n int) string {
 			return "services:\n- {name: " + strings.Repeat("x", 10*n) + ", mode: " + strings.Repeat("y", 10*n) + "}\n"
 		},
-		"documents":           func(n int) string { return strings.Repeat("---\n", n) },
-		"documents of a word": func(n int) string { return strings.Repeat("--- a\n", n) },
-		"nulls":               func(n int) string { return "services: {" + repeat("a", n) + "}\n" },
-		"aliases":             func(n int) string { return "services:\n- &a b\n" + strings.Repeat("- *a\n", n) },
-		"an unknown anchor":   func(n int) string { return "services:\n" + strings.Repeat("- a\n", n) + "- *b\n" },
+		"documents":            func(n int) string { return strings.Repeat("---\n", n) },
+		"documents of a word":  func(n int) string { return strings.Repeat("--- a\n", n) },
+		"nulls":                func(n int) string { return "services: {" + repeat("a", n) + "}\n" },
+		"aliases":              func(n int) string { return "services:\n- &a b\n" + strings.Repeat("- *a\n", n) },
+		"an unknown anchor":    func(n int) string { return "services:\n" + strings.Repeat("- a\n", n) + "- *b\n" },
 		"a mistake at the end": func(n int) string { return "services:\n" + strings.Repeat("- a\n", n) + "- {a: b} c\n" },
 		"a mistake at the end of a list": func(n int) string {
 			return "services: [" + repeat("a", n) + strings.Repeat(" a", 100) + ": b: c]\n"

@@ -48,6 +48,11 @@ type serviceTypeRules struct {
 
 // Validate implements strict.Validator.
 func (b *serviceTypeRules) Validate() error {
+	for _, t := range b.Denied {
+		if slices.Contains(b.Allowed, t) {
+			return strict.Fieldf("denied", "%s is also allowed: write one of the two lists", t)
+		}
+	}
 	switch {
 	case b.Allowed == nil && b.Denied == nil:
 		return errNoCheck("allowed or denied")

@@ -3,6 +3,7 @@ package policy
 import (
 	"slices"
 
+	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
@@ -22,10 +23,12 @@ func (b *blocks) warnings(t *mirrorTable) []string {
 	}
 	for i := range b.Pods {
 		if e := &b.Pods[i]; e.Mode == Enforce {
-			w.checkFrom(e, t)
+			w.checkFrom(e, b.Mirrors, t)
 			w.checkAllowed(e, t)
 		}
 	}
+	w.checkContradictions(b, t)
+	w.checkDisjoint(b)
 	var lines []string
 	for _, e := range w.errs.Errors() {
 		lines = append(lines, e.Error())
@@ -55,16 +58,40 @@ func (w *entryWarnings) checkReach(h *header) {
 			return
 		}
 	}
-	if h.Match == nil || len(h.Match.Namespaces) == 0 {
+	if h.Match == nil {
 		return
 	}
-	for _, g := range h.Match.Namespaces {
-		if !w.excludes(h.Exclude.Namespaces, g) {
+	for _, dimension := range []struct {
+		name           string
+		match, exclude []match.Glob
+	}{
+		{"namespaces", h.Match.Namespaces, h.Exclude.Namespaces},
+		{"users", h.Match.Users, h.Exclude.Users},
+		{"groups", h.Match.Groups, h.Exclude.Groups},
+		{"podLabels", labelGlobs(h.Match.PodLabels), labelGlobs(h.Exclude.PodLabels)},
+	} {
+		excluded := func(g match.Glob) bool { return w.excludes(dimension.exclude, g) }
+		if len(dimension.match) > 0 && !slices.ContainsFunc(dimension.match, not(excluded)) {
+			w.warn(h, "exclude.%s covers all of match.%[1]s: the entry applies to nothing", dimension.name)
 			return
 		}
 	}
-	w.warn(h, "exclude.namespaces covers all of match.namespaces: the entry applies to nothing")
 }
+
+// labelGlobs returns patterns for labels as patterns for key=value; a key alone is key=*.
+func labelGlobs(labels []labelPattern) []match.Glob {
+	var globs []match.Glob
+	for _, l := range labels {
+		value := l.value
+		if l.anyValue {
+			value = "*"
+		}
+		globs = append(globs, match.Glob(l.key)+"="+value)
+	}
+	return globs
+}
+
+func not[T any](f func(T) bool) func(T) bool { return func(v T) bool { return !f(v) } }
 
 // excludes reports whether one of the patterns surely matches all that g does.
 func (w *entryWarnings) excludes(patterns []match.Glob, g match.Glob) bool {
@@ -92,11 +119,35 @@ func (w *entryWarnings) checkSources(e *mirrorEntry) {
 	}
 }
 
-// checkFrom warns of a rule that demands a mirror where none is in force.
-func (w *entryWarnings) checkFrom(e *podsEntry, t *mirrorTable) {
-	if e.Images.From != nil && t.strictest < Enforce {
+// checkFrom warns of a rule that demands a mirror where none is in force, and of each mirror that does not rewrite yet.
+func (w *entryWarnings) checkFrom(e *podsEntry, mirrors []mirrorEntry, t *mirrorTable) {
+	if e.Images.From == nil {
+		return
+	}
+	if t.strictest < Enforce {
 		w.warn(&e.header, "images.from denies every image that is not written with the name of a mirror: "+
 			"no mirrors entry is in mode enforce, so that none is rewritten")
+		return
+	}
+	passing := match.NewImageSet(e.Images.Allowed)
+	if e.Exclude != nil {
+		passing = match.NewImageSet(slices.Concat(e.Images.Allowed, e.Exclude.Images))
+	}
+	for i := range mirrors {
+		m := &mirrors[i]
+		if w.remaining--; w.remaining < 0 {
+			return
+		}
+		if m.Mode == Off || m.Mode == Enforce || m.Match != nil {
+			continue
+		}
+		denied := slices.DeleteFunc(slices.Clone(m.Sources), func(s source) bool {
+			return s.place != "" && passing.Covers(match.ImagePattern{Name: s.place})
+		})
+		if len(denied) > 0 {
+			w.warn(&e.header, "images.from denies the images of %s that are not written with the name of their mirror: "+
+				"mirrors entry %s is in mode %s, so that none is rewritten", text.List(stringsOf(denied)), m.Name, m.Mode)
+		}
 	}
 }
 

@@ -21,23 +21,103 @@ func TestWarningsOfEntries(t *testing.T) {
 	all := func(dimension string) string {
 		return "exclude." + dimension + " has *: the entry applies to nothing; leave the entry out, or set its mode to off"
 	}
+	const k8s = "- {name: k8s, mode: warn, sources: [registry.k8s.io, k8s.gcr.io], mirror: m.example/k8s}\n"
+	const notYet = "images.from denies the images of registry.k8s.io, k8s.gcr.io that are not written with the name of their " +
+		"mirror: mirrors entry k8s is in mode warn, so that none is rewritten"
+	ingress := func(fields string) string { return "ingresses:\n- {name: r, mode: enforce, " + fields + "}\n" }
+	two := func(block, a, b string) string {
+		return block + ":\n- {name: a, mode: enforce, " + a + "}\n- {name: r, mode: enforce, " + b + "}\n"
+	}
+	disjoint := func(field string) string {
+		return field + " has nothing in common with that of a (p:4:3), which applies to the same objects: all rules must pass, " +
+			"so that no value does; write one rule with both lists"
+	}
 	for name, test := range map[string]struct{ text, want string }{
 		"namespaces of both": {service(`match: {namespaces: [team-a]}, exclude: {namespaces: ["team-*"]}`),
 			"exclude.namespaces covers all of match.namespaces: the entry applies to nothing"},
 		"the same pattern": {service(`match: {namespaces: ["t-*"]}, exclude: {namespaces: ["t-*"]}`),
 			"exclude.namespaces covers all of match.namespaces: the entry applies to nothing"},
-		"some namespaces":      {service(`match: {namespaces: [team-a, b]}, exclude: {namespaces: ["team-*"]}`), ""},
-		"a wider match":        {service(`match: {namespaces: ["team*"]}, exclude: {namespaces: ["team-*"]}`), ""},
-		"all namespaces":       {service(`exclude: {namespaces: [a, "*"]}`), all("namespaces")},
-		"all users":            {service(`exclude: {users: ["*"]}`), all("users")},
+		"some namespaces": {service(`match: {namespaces: [team-a, b]}, exclude: {namespaces: ["team-*"]}`), ""},
+		"a wider match":   {service(`match: {namespaces: ["team*"]}, exclude: {namespaces: ["team-*"]}`), ""},
+		"all namespaces":  {service(`exclude: {namespaces: [a, "*"]}`), all("namespaces")},
+		"all users":       {service(`exclude: {users: ["*"]}`), all("users")},
+		"users of both": {service(`match: {users: [a]}, exclude: {users: [a, b]}`),
+			"exclude.users covers all of match.users: the entry applies to nothing"},
+		"groups of both": {service(`match: {groups: [dev-a]}, exclude: {groups: ["dev-*"]}`),
+			"exclude.groups covers all of match.groups: the entry applies to nothing"},
+		"other users": {service(`match: {users: [a, c]}, exclude: {users: [a, b]}`), ""},
+		"labels of both": {strings.Replace(hub, "}", ", match: {podLabels: [app=web]}, exclude: {podLabels: [app]}}", 1),
+			"exclude.podLabels covers all of match.podLabels: the entry applies to nothing"},
+		"another value of a label": {
+			strings.Replace(hub, "}", ", match: {podLabels: [app]}, exclude: {podLabels: [app=web]}}", 1), "",
+		},
+		"all types": {strings.Replace(service(""), "[NodePort]", "[ClusterIP, NodePort, LoadBalancer, ExternalName]", 1),
+			"types.denied has all types: no Service passes; if that is meant, write types: {allowed: []}"},
+		"no host that is required": {ingress("hosts: {required: true, allowed: []}"),
+			"hosts is required, and allowed: [] lets no value pass: no Ingress passes"},
+		"no host": {ingress("hosts: {allowed: []}"), ""},
+		"no class that is required": {ingress("classNames: {required: true, allowed: []}"),
+			"classNames is required, and allowed: [] lets no value pass: no Ingress passes"},
+		"values and denied values": {ingress("annotations: {values: [{key: a/b, value: x.*}], deniedValues: [{key: a/b, value: x.*}]}"),
+			"annotations.values and annotations.deniedValues have the same expression for a/b: no value passes"},
+		"required values and denied ones": {
+			ingress("annotations: {required: [{key: a/b, value: x}], deniedValues: [{key: 'a/*', value: x}]}"),
+			"annotations.required and annotations.deniedValues have the same expression for a/b: no object passes",
+		},
+		"values of other keys": {ingress("annotations: {values: [{key: a/b, value: x}], deniedValues: [{key: a/c, value: x}]}"), ""},
+		"an allowed tag that is denied": {pods("warn", `allowed: ["docker.io/a:1-rc"], deniedTags: ["*-rc"]`),
+			"images.allowed has docker.io/library/a:1-rc, and images.deniedTags denies its tag, by *-rc: it does not pass"},
+		"another tag": {pods("warn", `allowed: ["docker.io/a:1", docker.io/b], deniedTags: ["*-rc"]`), ""},
+		"mirrors that are denied": {hub + pods("enforce", "from: mirrors, denied: [m.example]"),
+			"images.denied covers all mirrors, and images.from demands one: no image passes"},
+		"a mirror that is denied": {hub + strings.Replace(k8s, "warn", "enforce", 1) + pods("enforce", "from: mirrors, denied: [m.example/hub]"), ""},
+		"types of two rules": {two("services", "types: {allowed: [ClusterIP]}", "types: {allowed: [NodePort, LoadBalancer]}"),
+			disjoint("types.allowed")},
+		"types of two rules that meet": {
+			two("services", "types: {allowed: [ClusterIP]}", "types: {allowed: [NodePort, ClusterIP]}"), "",
+		},
+		"types of other namespaces": {two("services", "types: {allowed: [ClusterIP]}, match: {namespaces: [a]}",
+			"types: {allowed: [NodePort]}, match: {namespaces: [b]}"), ""},
+		"types of the same namespaces": {two("services", "types: {allowed: [ClusterIP]}, match: {namespaces: [a]}",
+			"types: {allowed: [NodePort]}, match: {namespaces: [a]}"), disjoint("types.allowed")},
+		"types of other users": {two("services", "types: {allowed: [ClusterIP]}, exclude: {users: [a]}",
+			"types: {allowed: [NodePort]}, exclude: {users: [b]}"), ""},
+		"types of which none is allowed": {two("services", "types: {allowed: [ClusterIP]}", "types: {allowed: []}"), ""},
+		"types of a rule that warns": {
+			strings.Replace(two("services", "types: {allowed: [ClusterIP]}", "types: {allowed: [NodePort]}"), "enforce", "warn", 1), "",
+		},
+		"hosts of two rules": {two("ingresses", "hosts: {allowed: ['*.a.example', b.example]}", "hosts: {allowed: [a.example, '*.b.example']}"),
+			disjoint("hosts.allowed")},
+		"hosts of two rules that meet": {
+			two("ingresses", "hosts: {allowed: [x.a.example]}", "hosts: {allowed: ['*.a.example']}"), "",
+		},
+		"hosts of two rules that may meet": {
+			two("ingresses", "hosts: {allowed: ['**.a.example']}", "hosts: {allowed: ['**.b.example']}"), "",
+		},
+		"images of two rules": {two("pods", "images: {allowed: [ghcr.io/a, 'quay.io:1234/b']}", "images: {allowed: [ghcr.io/b, quay.io]}"),
+			disjoint("images.allowed")},
+		"images of two rules that meet": {
+			two("pods", "images: {allowed: [ghcr.io/a]}", "images: {allowed: ['ghcr.io/*']}"), "",
+		},
+		"classes of load balancers of two rules": {
+			two("services", "loadBalancerClass: {allowed: [a]}", "loadBalancerClass: {allowed: [b]}"), disjoint("loadBalancerClass.allowed"),
+		},
 		"an entry that is off": {strings.Replace(service(`exclude: {users: ["*"]}`), "enforce", "off", 1), ""},
 		"a source that is excluded": {strings.Replace(hub, "}", ", exclude: {images: [docker.io]}}", 1),
 			"exclude.images covers the source docker.io: no image of it is rewritten"},
-		"a part of a source":        {strings.Replace(hub, "}", ", exclude: {images: [docker.io/acme]}}", 1), ""},
-		"from without mirrors":      {pods("enforce", "from: mirrors"), from},
-		"from with mirrors in warn": {strings.Replace(hub, "enforce", "warn", 1) + pods("enforce", "from: mirrors"), from},
-		"from in warn":              {pods("warn", "from: mirrors"), ""},
-		"from with mirrors":         {hub + pods("enforce", "from: mirrors"), ""},
+		"a part of a source":             {strings.Replace(hub, "}", ", exclude: {images: [docker.io/acme]}}", 1), ""},
+		"from without mirrors":           {pods("enforce", "from: mirrors"), from},
+		"from with mirrors in warn":      {strings.Replace(hub, "enforce", "warn", 1) + pods("enforce", "from: mirrors"), from},
+		"from with mirrors that are off": {strings.Replace(hub, "enforce", "off", 1) + pods("enforce", "from: mirrors"), from},
+		"from with some mirrors in warn": {hub + k8s + pods("enforce", "from: mirrors"), notYet},
+		"from with mirrors in warn that some Pods have": {
+			hub + strings.Replace(k8s, "}", ", match: {namespaces: [a]}}", 1) + pods("enforce", "from: mirrors"), "",
+		},
+		"from with mirrors in warn whose sources are allowed": {
+			hub + k8s + pods("enforce", "from: mirrors, allowed: [registry.k8s.io, k8s.gcr.io]"), "",
+		},
+		"from in warn":      {pods("warn", "from: mirrors"), ""},
+		"from with mirrors": {hub + pods("enforce", "from: mirrors"), ""},
 		"allowed and denied": {pods("enforce", "allowed: [ghcr.io/acme, quay.io], denied: [ghcr.io]"),
 			"images.allowed has ghcr.io/acme, and images.denied covers it: no image of it passes"},
 		"a part of what is allowed": {pods("enforce", "allowed: [ghcr.io], denied: [ghcr.io/acme]"), ""},

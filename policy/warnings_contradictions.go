@@ -1,0 +1,94 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/internal/match"
+)
+
+// checkContradictions warns of fields of one entry that contradict each other, so that nothing passes.
+func (w *entryWarnings) checkContradictions(b *blocks, t *mirrorTable) {
+	for i := range b.Pods {
+		w.checkImages(&b.Pods[i], t)
+	}
+	for i := range b.Ingresses {
+		w.checkIngresses(&b.Ingresses[i])
+	}
+	for i := range b.Services {
+		w.checkServices(&b.Services[i])
+	}
+}
+
+// checkImages warns of images that are allowed by a tag that is denied, and of mirrors that are denied, all of them.
+func (w *entryWarnings) checkImages(e *podsEntry, t *mirrorTable) {
+	rule := &e.Images
+	for _, p := range rule.Allowed {
+		tag, isTag := strings.CutPrefix(p.Version, ":")
+		tag, _, _ = strings.Cut(tag, "@")
+		if g, denied := match.FirstGlob(rule.DeniedTags, tag); isTag && denied {
+			w.warn(&e.header, "images.allowed has %s, and images.deniedTags denies its tag, by %s: it does not pass", p, g)
+		}
+	}
+	if rule.From == nil || rule.Denied == nil || t.len() == 0 {
+		return
+	}
+	denied := match.NewImageSet(rule.Denied)
+	for i := range t.mirrors {
+		if _, ok := denied.FindPlace(t.mirrors[i].to.place); !ok {
+			return
+		}
+	}
+	w.warn(&e.header, "images.denied covers all mirrors, and images.from demands one: no image passes")
+}
+
+// checkIngresses warns of a field that is required, and of which no value is allowed.
+func (w *entryWarnings) checkIngresses(e *ingressesEntry) {
+	const nothing = "%s is required, and allowed: [] lets no value pass: no Ingress passes"
+	if h := e.Hosts; h != nil && h.Required && h.Allowed != nil && len(h.Allowed) == 0 {
+		w.warn(&e.header, nothing, "hosts")
+	}
+	if c := e.ClassNames; c != nil && c.Required && c.Allowed != nil && len(c.Allowed) == 0 {
+		w.warn(&e.header, nothing, "classNames")
+	}
+	w.checkAnnotations(&e.header, e.Annotations)
+}
+
+// checkServices warns of types that are denied, all of them.
+func (w *entryWarnings) checkServices(e *servicesEntry) {
+	all := []serviceType{clusterIP, nodePort, loadBalancer, externalName}
+	missing := func(t serviceType) bool { return !slices.Contains(e.Types.Denied, t) }
+	if e.Types != nil && !slices.ContainsFunc(all, missing) {
+		w.warn(&e.header, "types.denied has all types: no Service passes; if that is meant, write types: {allowed: []}")
+	}
+	if e.Annotations != nil {
+		w.checkAnnotations(&e.header, &e.Annotations.annotationRules)
+	}
+}
+
+// checkAnnotations warns of values that one field demands and another one denies, by the same regular expression.
+func (w *entryWarnings) checkAnnotations(h *header, rules *annotationRules) {
+	if rules == nil || len(rules.DeniedValues) == 0 {
+		return
+	}
+	denied := map[string][]match.Glob{}
+	for i := range rules.DeniedValues {
+		v := &rules.DeniedValues[i]
+		denied[v.Value.String()] = append(denied[v.Value.String()], v.Key)
+	}
+	for i := range rules.Values {
+		v := &rules.Values[i]
+		if slices.Contains(denied[v.Value.String()], v.Key) {
+			w.warn(h, "annotations.values and annotations.deniedValues have the same expression for %s: no value passes",
+				text.Truncate(string(v.Key), maxAnnotationKey))
+		}
+	}
+	for i := range rules.Required {
+		r := &rules.Required[i]
+		if r.Value != nil && w.excludes(denied[r.Value.String()], match.Glob(r.Key)) {
+			w.warn(h, "annotations.required and annotations.deniedValues have the same expression for %s: no object passes",
+				text.Truncate(string(r.Key), maxAnnotationKey))
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package policy
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/evergate/evergate/policy/internal/match"
+)
+
+// checkDisjoint warns of two entries in mode enforce that apply to the same objects, by an equal match and exclude, and
+// whose lists of what is allowed have nothing in common: both must pass, so that nothing does. An empty list says so
+// itself. Lists of addresses, ports and patterns of class names are not compared.
+func (w *entryWarnings) checkDisjoint(b *blocks) {
+	same := func(a, b string) bool { return a == b }
+	checkDisjoint(w, b.Pods, "images.allowed", func(e *podsEntry) (*ruleHeader, []match.ImagePattern) {
+		if e.Images.From != nil {
+			return &e.ruleHeader, nil // mirrors pass too
+		}
+		return &e.ruleHeader, e.Images.Allowed
+	}, imagesMeet)
+	checkDisjoint(w, b.Ingresses, "hosts.allowed", func(e *ingressesEntry) (*ruleHeader, []match.HostPattern) {
+		if e.Hosts == nil {
+			return &e.ruleHeader, nil
+		}
+		return &e.ruleHeader, e.Hosts.Allowed
+	}, hostsMeet)
+	checkDisjoint(w, b.Services, "types.allowed", func(e *servicesEntry) (*ruleHeader, []string) {
+		if e.Types == nil {
+			return &e.ruleHeader, nil
+		}
+		return &e.ruleHeader, textsOf(e.Types.Allowed)
+	}, same)
+	checkDisjoint(w, b.Services, "loadBalancerClass.allowed", func(e *servicesEntry) (*ruleHeader, []string) {
+		if e.LoadBalancerClass == nil {
+			return &e.ruleHeader, nil
+		}
+		return &e.ruleHeader, textsOf(e.LoadBalancerClass.Allowed)
+	}, same)
+}
+
+// checkDisjoint compares the list of each entry with that of the first entry before it that applies to the same objects.
+func checkDisjoint[E, T any](w *entryWarnings, entries []E, field string, list func(*E) (*ruleHeader, []T), meet func(a, b T) bool) {
+	type first struct {
+		*ruleHeader
+		allowed []T
+	}
+	firsts := map[string]first{}
+	for i := range entries {
+		h, allowed := list(&entries[i])
+		if h.Mode != Enforce || len(allowed) == 0 {
+			continue
+		}
+		key := fmt.Sprint(h.Match == nil, h.Exclude == nil)
+		if h.Match != nil {
+			key += fmt.Sprint(h.Match.Namespaces)
+		}
+		before, ok := firsts[key]
+		switch {
+		case !ok:
+			firsts[key] = first{h, allowed}
+		case reflect.DeepEqual(h.Match, before.Match) && reflect.DeepEqual(h.Exclude, before.Exclude) &&
+			disjoint(w, before.allowed, allowed, meet):
+			w.warn(&h.header, "%s has nothing in common with that of %s (%s), which applies to the same objects: "+
+				"all rules must pass, so that no value does; write one rule with both lists", field, before.Name, before.Pos)
+		}
+	}
+}
+
+// disjoint reports whether surely no element of a meets one of b.
+func disjoint[T any](w *entryWarnings, a, b []T, meet func(x, y T) bool) bool {
+	for _, x := range a {
+		for _, y := range b {
+			if w.remaining--; w.remaining < 0 || meet(x, y) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// imagesMeet reports whether an image can be at both places.
+func imagesMeet(a, b match.ImagePattern) bool {
+	return match.NewImageSet([]match.ImagePattern{a}).Covers(b) || match.NewImageSet([]match.ImagePattern{b}).Covers(a)
+}
+
+// hostsMeet reports whether a host can be of both patterns. Of ** it is not surely none.
+func hostsMeet(a, b match.HostPattern) bool {
+	if a.Depth == match.LabelsBelow || b.Depth == match.LabelsBelow {
+		return true
+	}
+	_, how := match.NewHostOverlaps([]match.HostPattern{a}).Find(b)
+	return how != match.NoOverlap
+}
+
+// textsOf returns values as texts.
+func textsOf[S ~string](values []S) []string {
+	return slices.Collect(func(yield func(string) bool) {
+		for _, v := range values {
+			if !yield(string(v)) {
+				return
+			}
+		}
+	})
+}
