@@ -28,9 +28,12 @@ type ingressesEntry struct {
 	DefaultBackend denial `yaml:"defaultBackend"`
 }
 
+// Suggest implements strict.Suggester.
+func (e *ingressesEntry) Suggest(field string) []string { return objectDimensions().suggest(field) }
+
 // Validate implements strict.Validator.
 func (e *ingressesEntry) Validate() error {
-	err := e.header.validate(dimensions{requester: true})
+	err := e.header.validate(objectDimensions())
 	switch {
 	case e.Annotations != nil && len(annotationChecks[Ingress](e.Annotations)) == 0:
 		none := errNoCheck("denied, required, values or deniedValues")

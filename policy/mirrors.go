@@ -16,10 +16,13 @@ type mirrorEntry struct {
 	Mirror  destination `yaml:"mirror,required"`
 }
 
+// Suggest implements strict.Suggester.
+func (e *mirrorEntry) Suggest(field string) []string { return podDimensions().suggest(field) }
+
 // Validate implements strict.Validator.
 func (e *mirrorEntry) Validate() error {
 	var faults strict.Faults
-	faults.Add(e.validate(dimensions{podLabels: true, images: true}))
+	faults.Add(e.validate(podDimensions()))
 	if len(e.Sources) == 0 {
 		faults.Fieldf("sources", "[] covers no image: name at least one source, such as docker.io")
 	}

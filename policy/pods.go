@@ -10,8 +10,11 @@ type podsEntry struct {
 	Images imagesRule `yaml:"images,required"`
 }
 
+// Suggest implements strict.Suggester.
+func (e *podsEntry) Suggest(field string) []string { return podDimensions().suggest(field) }
+
 // Validate implements strict.Validator.
-func (e *podsEntry) Validate() error { return e.validate(dimensions{podLabels: true, images: true}) }
+func (e *podsEntry) Validate() error { return e.validate(podDimensions()) }
 
 // imageSteps is how many steps one check of an image takes: a look-up for each segment of its name.
 const imageSteps = 4

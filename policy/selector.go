@@ -170,6 +170,28 @@ func excludedBy(dimension, pattern string) selectorResult {
 // dimensions are the dimensions of a selector, beside namespaces, that have a meaning for a kind of entry.
 type dimensions struct{ requester, podLabels, images bool }
 
+// Dimensions of the kinds of entries. Pods are created by controllers, not by people.
+func podDimensions() dimensions    { return dimensions{podLabels: true, images: true} }
+func objectDimensions() dimensions { return dimensions{requester: true} }
+
+// suggest returns the dimensions that have a meaning in a field of an entry, match or exclude; nil for other fields.
+func (d dimensions) suggest(field string) []string {
+	if field != selectorName(true) && field != selectorName(false) {
+		return nil
+	}
+	names := []string{"namespaces"}
+	if d.requester {
+		names = append(names, "users", "groups")
+	}
+	if d.podLabels {
+		names = append(names, "podLabels")
+	}
+	if d.images && field == selectorName(false) {
+		names = append(names, "images")
+	}
+	return names
+}
+
 // refuse returns an error for each dimension of a selector that has no meaning, with the reason.
 func (d dimensions) refuse(sel *selector, isMatch bool) []error {
 	if sel == nil {

@@ -32,9 +32,12 @@ type servicesEntry struct {
 	Annotations *serviceAnnotationRules `yaml:"annotations"`
 }
 
+// Suggest implements strict.Suggester.
+func (e *servicesEntry) Suggest(field string) []string { return objectDimensions().suggest(field) }
+
 // Validate implements strict.Validator.
 func (e *servicesEntry) Validate() error {
-	err := e.header.validate(dimensions{requester: true})
+	err := e.header.validate(objectDimensions())
 	if len(e.checks()) == 0 {
 		return errors.Join(err, errNoCheck("types, ports, nodePorts, allocateLoadBalancerNodePorts, "+
 			"loadBalancerClass, loadBalancerSourceRanges, externalIPs, loadBalancerStatus, externalNames or annotations"))

@@ -26,6 +26,8 @@ type Decoder struct {
 
 	source Source
 	path   []segment // of the value that is being decoded
+
+	suggested []string // for the struct that is decoded next: see Suggester
 }
 
 // segment is a field, or the index of an element.

@@ -28,6 +28,10 @@ import (
 // called only through the struct around it: promoted, or by the outer Validate.
 type Validator interface{ Validate() error }
 
+// Suggester is implemented by structs that share the type of a field with others, and of which not all fields have a
+// meaning there. Those that it returns for a field are the ones that an error about an unknown field there names.
+type Suggester interface{ Suggest(field string) []string }
+
 func (d *Decoder) value(n *yaml.Node, v reflect.Value) {
 	if d.Stopped() {
 		return
@@ -133,18 +137,27 @@ func (d *Decoder) structure(n *yaml.Node, v reflect.Value) {
 	}
 	before := d.errs.Len()
 	fields := fieldsOf(v, func() Pos { return d.pos(n) })
+	known := fields.names
+	if d.suggested != nil {
+		known, d.suggested = d.suggested, nil
+	}
+	suggester, _ := reflect.TypeAssert[Suggester](v.Addr())
 	seen := map[string]*yaml.Node{}
 	for key, value := range d.entries(n) {
 		f, ok := fields.byName[key.Value]
 		d.at(fieldSegment(key.Value), func() {
 			if !ok {
 				if d.errs.TryAdd() {
-					d.errs.Add(d.pos(key).Errorf("unknown field%s", suggest(key.Value, fields.names)))
+					d.errs.Add(d.pos(key).Errorf("unknown field%s", suggest(key.Value, known)))
 				}
 				return
 			}
 			seen[key.Value] = value
+			if suggester != nil && value.Kind == yaml.MappingNode {
+				d.suggested = suggester.Suggest(key.Value)
+			}
 			d.value(value, f.value)
+			d.suggested = nil
 		})
 	}
 	for _, name := range fields.names {
