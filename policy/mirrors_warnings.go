@@ -25,7 +25,7 @@ type deniedPlace struct {
 
 // warnDenied returns warnings about patterns of images.denied whose images a mirror serves under names that the entry
 // does not deny: an image that is written for the mirror passes.
-func (t *mirrorTable) warnDenied(entries []podsEntry) []string {
+func (t *mirrorTable) warnDenied(entries []podsEntry) strict.Errors {
 	var places []*deniedPlace
 	byName := map[string][]*deniedPlace{}
 	for i := range entries {
@@ -58,7 +58,7 @@ func (t *mirrorTable) warnDenied(entries []podsEntry) []string {
 			}
 		}
 	}
-	return w.lines()
+	return w.all()
 }
 
 // names returns the names that the pattern denies: docker.io/nginx is also short for docker.io/library/nginx.
@@ -117,14 +117,11 @@ func (w *mirrorWarnings) compare(d *deniedPlace, r *route, at match.ImagePattern
 	return false
 }
 
-// lines returns the warnings, one a line.
-func (w *mirrorWarnings) lines() []string {
-	var lines []string
-	for _, e := range slices.Compact(w.errs.Errors()) {
-		lines = append(lines, e.Error())
-	}
+// all returns the warnings.
+func (w *mirrorWarnings) all() strict.Errors {
+	all := slices.Compact(w.errs.Errors())
 	if w.more {
-		lines = append(lines, "and there may be more of these")
+		all = append(all, strict.Error{Msg: "and there may be more of these"})
 	}
-	return lines
+	return all
 }

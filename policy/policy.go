@@ -58,6 +58,8 @@
 // decodes YAML.
 package policy
 
+import "github.com/evergate/evergate/policy/internal/strict"
+
 // Policy is a set of compiled entries. It is immutable.
 type Policy struct {
 	hash string
@@ -65,7 +67,7 @@ type Policy struct {
 
 	denying  [][]eachImage // for each rule of pods, its checks that deny
 	denies   bool          // at least one rule of pods has such a check
-	warnings []string
+	warnings strict.Errors
 
 	entries    int // with those that are off
 	allowEmpty bool
@@ -82,7 +84,16 @@ func (p *Policy) Entries() int { return p.entries }
 func (p *Policy) Emptied() bool { return p.entries == 0 && !p.allowEmpty }
 
 // Warnings returns warnings about valid entries that do less than they seem to, one a line, with file, line and column.
-func (p *Policy) Warnings() []string { return p.warnings }
+func (p *Policy) Warnings() []string {
+	var lines []string
+	for _, w := range p.warnings {
+		lines = append(lines, w.Error())
+	}
+	return lines
+}
+
+// WarningProblems returns what Warnings does, with the parts of each warning apart.
+func (p *Policy) WarningProblems() []Problem { return problemsOf(p.warnings) }
 
 // MirrorPlaces returns the places that images are rewritten to, each once: a registry, or a registry and a path, such
 // as mirror.example/docker.io; for a mirror that ends with {registry}, the place above it.

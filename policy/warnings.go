@@ -14,8 +14,8 @@ type entryWarnings struct {
 	remaining int // comparisons of patterns that may still be made, of maxCompared
 }
 
-// warnings returns warnings about the entries of a policy, one a line, in their order.
-func (b *blocks) warnings(t *mirrorTable) []string {
+// warnings returns warnings about the entries of a policy, in their order.
+func (b *blocks) warnings(t *mirrorTable) strict.Errors {
 	w := entryWarnings{remaining: maxCompared}
 	b.headers(w.checkReach)
 	for i := range b.Mirrors {
@@ -29,11 +29,7 @@ func (b *blocks) warnings(t *mirrorTable) []string {
 	}
 	w.checkContradictions(b, t)
 	w.checkDisjoint(b)
-	var lines []string
-	for _, e := range w.errs.Errors() {
-		lines = append(lines, e.Error())
-	}
-	return lines
+	return w.errs.Errors()
 }
 
 // warn adds a warning about an entry, as long as there are not too many.
