@@ -9,11 +9,16 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/evergate/evergate/offline"
 	"github.com/evergate/evergate/policy"
 )
 
 func newPolicyCommand() *cobra.Command {
-	var strict bool
+	return newGroup("policy", "Work on policy files", newPolicyCheckCommand(), newPolicyPrefixesCommand())
+}
+
+func newPolicyCheckCommand() *cobra.Command {
+	strict, output := false, offline.Text
 	check := &cobra.Command{
 		Use:   "check POLICY...",
 		Short: "Say whether policies are valid, and everything that is wrong with them",
@@ -22,8 +27,10 @@ ConfigMap are, the manifest of such a ConfigMap, or - for standard input. Of a v
 are in force and the hash by which it is called in warnings, logs and metrics, and warns of what in it does less than
 it looks like; of any other it prints everything that is wrong, a line each, with file, line, column and field.
 
+With -o json or yaml it prints one document about all of them, with the parts of each line: docs/policy.md.
+
 Exit codes: 0 all are valid, 2 one is not, or cannot be read; with --strict also where there is a warning.`,
-		Example: "  evergate policy check policy.yaml",
+		Example: "  evergate policy check policy.yaml\n  evergate policy check -o json policy/",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return errors.New("check which policy? name its file or directory")
@@ -31,43 +38,54 @@ Exit codes: 0 all are valid, 2 one is not, or cannot be read; with --strict also
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			return checkPolicies(args, strict, c.InOrStdin(), c.OutOrStdout())
+			report := checkPolicies(args, strict, c.InOrStdin())
+			if output != offline.Text {
+				return report.encode(c.OutOrStdout(), output)
+			}
+			return report.write(c.OutOrStdout())
 		},
 	}
 	check.Flags().BoolVar(&strict, "strict", false, "treat warnings as errors")
-	return newGroup("policy", "Work on policy files", check)
+	check.Flags().VarP(&output, "output", "o", "how to write the result: text, json or yaml")
+	return check
 }
 
-// checkPolicies returns everything that is wrong with all of them.
-func checkPolicies(paths []string, strict bool, stdin io.Reader, stdout io.Writer) error {
-	var errs []error
-	for _, path := range paths {
-		p, err := loadPolicy(path, stdin)
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		if p.Emptied() {
-			errs = append(errs, fmt.Errorf("%s: the policy is empty, there is no entry in it: write allowEmpty: true in a "+
-				"document if that is meant", path))
-			continue
-		}
-		line := "ok: " + counted(p.Counts()) + "; hash " + p.Hash()
-		if len(paths) > 1 {
-			line = path + ": " + line
-		}
-		if strict && len(p.Warnings()) > 0 {
-			errs = append(errs, errors.New(strings.Join(p.Warnings(), "\n")))
-			continue
-		}
-		for _, warning := range p.Warnings() {
-			line += "\nwarning: " + warning
-		}
-		if _, err := fmt.Fprintln(stdout, line); err != nil {
-			return err
-		}
+func newPolicyPrefixesCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "prefixes POLICY",
+		Short: "Print the prefixes of the mirrors, as the kit's settings have them",
+		Long: `Prefixes prints what the images of a policy's mirrors begin with, as the line that belongs into the data of the
+ConfigMap evergate-settings (kustomize/base/settings.yaml): a Pod in which some image begins with none of them is
+offered for rewriting a second time. The policy is what policy check takes: a file, a directory, the manifest of its
+ConfigMap, or - for standard input.
+
+Exit codes: 0 printed, 2 the policy is not valid, cannot be read, or has no mirror in force.`,
+		Example: "  evergate policy prefixes policy.yaml",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return errors.New("print the prefixes of which policy? name its file or directory")
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			return printPrefixes(args[0], c.InOrStdin(), c.OutOrStdout())
+		},
 	}
-	return errors.Join(errs...)
+}
+
+// printPrefixes prints the setting mirrors of the kit: a list as CEL has it, in one line, in quotes as YAML has them. No
+// prefix holds a quote, since no name of an image does.
+func printPrefixes(path string, stdin io.Reader, stdout io.Writer) error {
+	p, err := loadPolicy(path, stdin)
+	if err != nil {
+		return err
+	}
+	prefixes := p.MirrorPrefixes()
+	if len(prefixes) == 0 {
+		return fmt.Errorf("%s: no mirrors entry is in force, so that there is no prefix", path)
+	}
+	_, err = fmt.Fprintf(stdout, "mirrors: '[\"%s\"]'\n", strings.Join(prefixes, `", "`))
+	return err
 }
 
 // counted describes what is in force: "3 mirrors, 1 pods rule".

@@ -14,7 +14,8 @@ func secondChance() check {
 		finds: "prefixes in the matchCondition of the second chance that differ from the mirrors of the policy",
 		why: "a mirror that is missing costs every Pod a call that changes nothing; a prefix that is no mirror " +
 			"keeps images from their second chance",
-		fix: "list the places of all mirrors, each with a slash at its end, in the matchCondition",
+		fix: "set mirrors of the ConfigMap evergate-settings to what evergate policy prefixes POLICY prints: the places of " +
+			"all mirrors, each with a slash at its end",
 		run: func(c *cluster, r *reporter) {
 			p, ok := c.policy()
 			if !ok {

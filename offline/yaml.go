@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/evergate/evergate/policy"
 )
 
 // maxYAML bounds one YAML document, in bytes. YAML is decoded as a tree, which takes about fifty times its text. 32 MiB
@@ -47,7 +49,7 @@ func (s *yamlStream) next() (Object, error) {
 		}
 		data, err := yaml.YAMLToJSONStrict(doc.text)
 		if err != nil {
-			return Object{}, s.at.yamlError(err)
+			return Object{}, s.at.yamlError(doc, err)
 		}
 		s.document = newJSONStream(bytes.NewReader(data), s.at)
 		s.document.at.Document-- // it counts the document itself
@@ -58,8 +60,17 @@ func (s *yamlStream) next() (Object, error) {
 // yamlErrorLine finds the first line that an error of the YAML library speaks of, and what it says of it.
 var yamlErrorLine = regexp.MustCompile(`line (\d+): (.*)`)
 
-// yamlError is an error of the YAML library, which counts lines from the beginning of the document.
-func (o Origin) yamlError(err error) error {
+// yamlError is an error of the YAML library, which counts lines from the beginning of the document, and of a syntax error
+// names the line at which the collection around the mistake begins.
+func (o Origin) yamlError(doc yamlDocument, err error) error {
+	syntax := policy.SyntaxError(policy.File{Data: doc.text, Lines: doc.line - 1})
+	if syntax != nil {
+		p := policy.Problems(syntax)[0]
+		if message, ok := strings.CutPrefix(p.Message, "not valid YAML: "); ok {
+			o.Line = p.Line
+			return o.errorf("not YAML: %s", message)
+		}
+	}
 	message := strings.TrimPrefix(err.Error(), "yaml: ")
 	if m := yamlErrorLine.FindStringSubmatch(message); m != nil {
 		n, _ := strconv.Atoi(m[1]) // digits, says the pattern

@@ -352,6 +352,13 @@ func TestMirrorPlaces(t *testing.T) {
 	if diff := cmp.Diff([]string{"m.example", "m.example/hub"}, p.MirrorPlaces()); diff != "" {
 		t.Error(diff)
 	}
+	if diff := cmp.Diff([]string{"m.example/"}, p.MirrorPrefixes()); diff != "" {
+		t.Error(diff)
+	}
+	p = mustLoad(t, "mirrors:\n"+mirrorText("a", "docker.io", "m.example/hub")+mirrorText("b", "quay.io", "m.example/hub-b"))
+	if diff := cmp.Diff([]string{"m.example/hub/", "m.example/hub-b/"}, p.MirrorPrefixes()); diff != "" {
+		t.Errorf("a name that another one begins with: %s", diff)
+	}
 }
 
 // Each review pays for the garbage collection of the policy, which follows every allocation.

@@ -58,7 +58,12 @@
 // decodes YAML.
 package policy
 
-import "github.com/evergate/evergate/policy/internal/strict"
+import (
+	"slices"
+	"strings"
+
+	"github.com/evergate/evergate/policy/internal/strict"
+)
 
 // Policy is a set of compiled entries. It is immutable.
 type Policy struct {
@@ -98,6 +103,20 @@ func (p *Policy) WarningProblems() []Problem { return problemsOf(p.warnings) }
 // MirrorPlaces returns the places that images are rewritten to, each once: a registry, or a registry and a path, such
 // as mirror.example/docker.io; for a mirror that ends with {registry}, the place above it.
 func (p *Policy) MirrorPlaces() []string { return p.mirrors.mirrorPlaces() }
+
+// MirrorPrefixes returns what the images of all mirrors begin with, each with a slash at its end, without those that
+// another one covers.
+func (p *Policy) MirrorPrefixes() []string {
+	var prefixes []string
+	for _, place := range p.MirrorPlaces() {
+		prefix := place + "/"
+		covered := func(other string) bool { return strings.HasPrefix(prefix, other) }
+		if !slices.ContainsFunc(prefixes, covered) {
+			prefixes = append(prefixes, prefix)
+		}
+	}
+	return prefixes
+}
 
 // mirrorPodAnnotation marks the mirror Pod of a static Pod. Only kubelets create such Pods; the images of a static Pod
 // are those of a manifest on the node, so that neither rewriting nor denying its mirror Pod has an effect. A tenant who

@@ -1,0 +1,123 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/evergate/evergate/offline"
+	"github.com/evergate/evergate/policy"
+)
+
+// policyReport is the result of policy check. Its JSON is an interface: from the first release on, fields are added and
+// never renamed.
+type policyReport struct {
+	Valid    bool            `json:"valid"`    // all policies are; with --strict none has a warning
+	Policies []checkedPolicy `json:"policies"` // in the order of the arguments
+}
+
+// checkedPolicy is the result for one argument.
+type checkedPolicy struct {
+	Path     string          `json:"path"`           // the argument
+	Valid    bool            `json:"valid"`          // it loads, has an entry or allowEmpty, and with --strict no warning
+	Files    []string        `json:"files"`          // that were read, as problems name them
+	Hash     string          `json:"hash,omitempty"` // of a policy that loads
+	Entries  policy.Counts   `json:"entries"`        // in force
+	Errors   []policyProblem `json:"errors"`
+	Warnings []policyProblem `json:"warnings"`
+
+	err    error
+	policy *policy.Policy
+}
+
+// policyProblem is a policy.Problem; line, column and path are left out where they are not known.
+type policyProblem struct {
+	File    string `json:"file,omitempty"`
+	Line    int    `json:"line,omitempty"`
+	Column  int    `json:"column,omitempty"`
+	Path    string `json:"path,omitempty"`
+	Message string `json:"message"`
+}
+
+// checkPolicies returns everything that is wrong with all of them.
+func checkPolicies(paths []string, strict bool, stdin io.Reader) policyReport {
+	report := policyReport{Valid: true}
+	for _, path := range paths {
+		checked := checkPolicy(path, stdin)
+		checked.Valid = checked.err == nil && (!strict || len(checked.Warnings) == 0)
+		report.Valid = report.Valid && checked.Valid
+		report.Policies = append(report.Policies, checked)
+	}
+	return report
+}
+
+// checkPolicy loads the policy at a path.
+func checkPolicy(path string, stdin io.Reader) checkedPolicy {
+	c := checkedPolicy{Path: path, Files: []string{}, Errors: []policyProblem{}, Warnings: []policyProblem{}}
+	files, err := readPolicy(path, stdin)
+	for _, f := range files {
+		if !slices.Contains(c.Files, f.Name) {
+			c.Files = append(c.Files, f.Name)
+		}
+	}
+	if err == nil {
+		c.policy, err = policy.Load(files...)
+	}
+	if err != nil {
+		c.err, c.Errors = err, problemsOf(policy.Problems(err))
+		return c
+	}
+	c.Hash, c.Entries, c.Warnings = c.policy.Hash(), c.policy.Counts(), problemsOf(c.policy.WarningProblems())
+	if c.policy.Emptied() {
+		const empty = "the policy is empty, there is no entry in it: write allowEmpty: true in a document if that is meant"
+		c.err, c.Errors = fmt.Errorf("%s: %s", path, empty), []policyProblem{{Message: empty}}
+	}
+	return c
+}
+
+func problemsOf(problems []policy.Problem) []policyProblem {
+	all := []policyProblem{}
+	for _, p := range problems {
+		all = append(all, policyProblem(p))
+	}
+	return all
+}
+
+// write prints a line for each valid policy, with its warnings, and returns the errors of the others.
+func (r policyReport) write(stdout io.Writer) error {
+	var errs []error
+	for _, c := range r.Policies {
+		if c.err != nil {
+			errs = append(errs, c.err)
+			continue
+		}
+		if !c.Valid {
+			errs = append(errs, errors.New(strings.Join(c.policy.Warnings(), "\n")))
+			continue
+		}
+		line := "ok: " + counted(c.Entries) + "; hash " + c.Hash
+		if len(r.Policies) > 1 {
+			line = c.Path + ": " + line
+		}
+		for _, warning := range c.policy.Warnings() {
+			line += "\nwarning: " + warning
+		}
+		if _, err := fmt.Fprintln(stdout, line); err != nil {
+			return err
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// encode writes the report for programs. Its errors stand in it, and nowhere else.
+func (r policyReport) encode(stdout io.Writer, f offline.Format) error {
+	if err := offline.Encode(stdout, f, r); err != nil {
+		return fmt.Errorf("cannot write the report: %w", err)
+	}
+	if !r.Valid {
+		return &exitError{code: exitUsage}
+	}
+	return nil
+}
