@@ -73,8 +73,8 @@ Exit codes: 0 printed, 2 the policy is not valid, cannot be read, or has no mirr
 	}
 }
 
-// printPrefixes prints the setting mirrors of the kit: a list as CEL has it, in one line, in quotes as YAML has them. No
-// prefix holds a quote, since no name of an image does.
+// printPrefixes prints the setting mirrors of the kit: a list as CEL has it, in one line, in quotes as YAML has them.
+// No prefix holds a quote, since no name of an image does.
 func printPrefixes(path string, stdin io.Reader, stdout io.Writer) error {
 	p, err := loadPolicy(path, stdin)
 	if err != nil {

@@ -115,8 +115,8 @@ type objectStream interface {
 // errEmpty is the error of empty input, as from a broken pipeline: without it, a check in CI would pass on nothing.
 var errEmpty = errors.New("no object in it")
 
-// readStream reads text as the format that its beginning shows: JSON objects begin with a brace. YAML that begins so too
-// is read as YAML if its file is called .yaml or .yml, or if a word without quotes stands where JSON has none.
+// readStream reads text as the format that its beginning shows: JSON objects begin with a brace. YAML that begins so
+// too is read as YAML if its file is called .yaml or .yml, or if a word without quotes stands where JSON has none.
 func readStream(name string, r io.Reader) iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) {
 		at := Origin{File: name}

@@ -151,7 +151,8 @@ func TestReadText(t *testing.T) {
 			[]string{"stdin:1: v1 Pod a", "error: stdin:3: document 2: not YAML: did not find expected ',' or ']'"},
 		},
 		{
-			"YAML that begins like JSON for longer", "\n{\"apiVersion\": \"v1\", \"kind\": Pod, \"metadata\": {\"name\": 'a'}}\n",
+			"YAML that begins like JSON for longer",
+			"\n{\"apiVersion\": \"v1\", \"kind\": Pod, \"metadata\": {\"name\": 'a'}}\n",
 			[]string{"stdin:2: v1 Pod a"},
 		},
 		{"YAML that has a comment", "{ # of me\n\"apiVersion\": \"v1\", \"kind\": \"Pod\"}\n", []string{"stdin:1: v1 Pod"}},

@@ -60,8 +60,8 @@ func (s *yamlStream) next() (Object, error) {
 // yamlErrorLine finds the first line that an error of the YAML library speaks of, and what it says of it.
 var yamlErrorLine = regexp.MustCompile(`line (\d+): (.*)`)
 
-// yamlError is an error of the YAML library, which counts lines from the beginning of the document, and of a syntax error
-// names the line at which the collection around the mistake begins.
+// yamlError is an error of the YAML library, which counts lines from the beginning of the document. Of a syntax error
+// it names the line at which the collection around the mistake begins: policy.SyntaxError knows better.
 func (o Origin) yamlError(doc yamlDocument, err error) error {
 	syntax := policy.SyntaxError(policy.File{Data: doc.text, Lines: doc.line - 1})
 	if syntax != nil {

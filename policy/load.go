@@ -98,7 +98,8 @@ func LoadWithin(ctx context.Context, limits Limits, files ...File) (*Policy, err
 func SyntaxError(f File) error {
 	l := fileLimits()
 	d := strict.NewDecoder(context.Background(), strict.Limits{Values: l.Values})
-	for range d.Documents(f.source()) { //nolint:revive // only the errors count
+	for range d.Documents(f.source()) {
+		// Only the errors count.
 	}
 	if errs := d.Errors().Errors(); errs != nil {
 		return errs

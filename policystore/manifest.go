@@ -17,8 +17,8 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// Unwrap replaces each file that is the manifest of a ConfigMap, alone, among others or in a List, by the policy files in
-// it, in the order of their keys. Positions in a key that is written as a block (policy.yaml: |) are those of the
+// Unwrap replaces each file that is the manifest of a ConfigMap, alone, among others or in a List, by the policy files
+// in it, in the order of their keys. Positions in a key that is written as a block (policy.yaml: |) are those of the
 // manifest. A manifest that is not YAML is an error, with line and column.
 func Unwrap(files []policy.File) ([]policy.File, error) {
 	var all []policy.File
@@ -54,7 +54,7 @@ type key struct {
 	file policy.File
 }
 
-// read finds the policy files of a manifest. A file that is not YAML is an error only if it has a ConfigMap before that:
+// read finds the policy files of a manifest. A file that is not YAML is an error only if it looks like a manifest:
 // otherwise it is a policy, whose errors are found by loading it.
 func (m *manifest) read() error {
 	if !bytes.Contains(m.Data, []byte("ConfigMap")) {
@@ -100,7 +100,7 @@ func (m *manifest) object(n *yaml.Node) error {
 		m.data(field(n, "binaryData"), func(value *yaml.Node, name string) (policy.File, error) {
 			decoded, err := base64.StdEncoding.DecodeString(value.Value)
 			if err != nil {
-				return policy.File{}, fmt.Errorf("%s:%d:%d: binaryData.%s is not base64", m.Name, value.Line, value.Column, text.Name(name))
+				return policy.File{}, m.errorf(value, "binaryData.%s is not base64", text.Name(name))
 			}
 			return policy.File{Name: m.nameOf(name), Data: decoded}, nil
 		}))
@@ -119,11 +119,10 @@ func (m *manifest) data(n *yaml.Node, file func(value *yaml.Node, name string) (
 		}
 		at := n.Content[i]
 		if first := seen[name]; first > 0 {
-			return fmt.Errorf("%s:%d:%d: the key %s stands twice, first in line %d", m.Name, at.Line, at.Column, text.Name(name), first)
+			return m.errorf(at, "the key %s stands twice, first in line %d", text.Name(name), first)
 		}
 		if seen[name] = at.Line; value.Kind != yaml.ScalarNode {
-			return fmt.Errorf("%s:%d:%d: %s is not text: write a policy as %[4]s: |, with its lines indented below",
-				m.Name, value.Line, value.Column, text.Name(name))
+			return m.errorf(value, "%s is not text: write a policy as %[1]s: |, with its lines indented below", text.Name(name))
 		}
 		f, err := file(value, name)
 		if err != nil {
@@ -134,8 +133,13 @@ func (m *manifest) data(n *yaml.Node, file func(value *yaml.Node, name string) (
 	return nil
 }
 
-// block returns the policy file that a key holds. A block keeps its lines; of a text in quotes, or a folded one, only the
-// key is known.
+// errorf returns an error at a node of the manifest.
+func (m *manifest) errorf(at *yaml.Node, format string, args ...any) error {
+	return fmt.Errorf("%s:%d:%d: %s", m.Name, at.Line, at.Column, fmt.Sprintf(format, args...))
+}
+
+// block returns the policy file that a key holds. A block keeps its lines; of a text in quotes, or a folded one, only
+// the key is known.
 func (m *manifest) block(value *yaml.Node, name string) policy.File {
 	f := policy.File{Name: m.Name, Data: []byte(value.Value), Lines: value.Line}
 	lines := bytes.Split(m.Data, []byte("\n"))

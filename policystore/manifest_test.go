@@ -15,43 +15,57 @@ func TestUnwrap(t *testing.T) {
 		configMap = "apiVersion: v1\nkind: ConfigMap\n"
 		head      = "apiVersion: evergate.dev/v1alpha1\n    kind: EvergatePolicy\n    "
 		block     = configMap + "data:\n  policy.yaml: |\n    " + head
+		unknown   = ": x: unknown field"
+		quoted    = "apiVersion: evergate.dev/v1alpha1\\nkind: EvergatePolicy\\nx: a\\n"
 	)
 	for name, test := range map[string]struct{ text, want string }{
-		"a policy":       {"apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\nx: ConfigMap\n", "m.yaml:3:1: x: unknown field"},
-		"a block":        {block + "services:\n    - {nmae: a}\n", "m.yaml:8:8: services[0].nmae: unknown field; did you mean name?"},
-		"a syntax error": {block + "services: @\n", "m.yaml:7:15: not valid YAML: found character that cannot start any token; quote it: \"@\""},
-		"an alias":       {block + "hosts: [*.apps.corp]\n", "m.yaml:7:13: not valid YAML: did not find expected alphabetic or numeric character; quote it: \"*.apps.corp\""},
-		"line ends of Windows": {
-			strings.ReplaceAll(block+"services:\n    - {nmae: a}\n", "\n", "\r\n"),
-			"m.yaml:8:8: services[0].nmae: unknown field; did you mean name?",
+		"a policy":             {"kind: EvergatePolicy\nx: ConfigMap\n", "m.yaml:2:1" + unknown},
+		"a block":              {block + "services:\n    - {zebra: a}\n", "m.yaml:8:8: services[0].zebra: unknown field"},
+		"line ends of Windows": {strings.ReplaceAll(block+"x: a\n", "\n", "\r\n"), "m.yaml:7:5" + unknown},
+		"a syntax error": {
+			block + "services: @\n",
+			"m.yaml:7:15: not valid YAML: found character that cannot start any token; quote it: \"@\"",
+		},
+		"an alias": {
+			block + "hosts: [*.apps.corp]\n",
+			"m.yaml:7:13: not valid YAML: did not find expected alphabetic or numeric character; quote it: \"*.apps.corp\"",
 		},
 		"a block that begins with empty lines": {
-			configMap + "data:\n  a.yaml: |\n\n\n    " + head + "x: b\n", "m.yaml:9:5: x: unknown field",
+			configMap + "data:\n  a.yaml: |\n\n\n    " + head + "x: b\n", "m.yaml:9:5" + unknown,
 		},
 		"a block with an indentation of its own": {
-			configMap + "data:\n  a.yaml: |4-\n      # a comment\n      " + strings.ReplaceAll(head, "    ", "      ") + "x: b\n", "m.yaml:8:7: x: unknown field",
+			configMap + "data:\n  a.yaml: |4-\n      # a comment\n      kind: EvergatePolicy\n      x: b\n", "m.yaml:7:7" + unknown,
 		},
 		"a block of a later object": {
-			"apiVersion: v1\nkind: Namespace\n---\n# a comment\n" + block + "x: a\n", "m.yaml:11:5: x: unknown field",
+			"apiVersion: v1\nkind: Namespace\n---\n# a comment\n" + block + "x: a\n", "m.yaml:11:5" + unknown,
 		},
 		"a List": {
-			"kind: List\nitems:\n- kind: ConfigMap\n  data:\n    a.yaml: |\n      x: a\n", "m.yaml:6:7: x: unknown field",
+			"kind: List\nitems:\n- kind: ConfigMap\n  data:\n    a.yaml: |\n      x: a\n", "m.yaml:6:7" + unknown,
 		},
 		"two keys, in the order of their names": {
-			configMap + "data:\n  b.yaml: |\n    x: a\n  a.yaml: |\n    y: b\n  c.txt: z\n", "m.yaml:5:5: x: unknown field\nm.yaml:7:5: y: unknown field",
+			configMap + "data:\n  b.yaml: |\n    x: a\n  a.yaml: |\n    x: b\n  c.txt: z\n",
+			"m.yaml:5:5" + unknown + "\nm.yaml:7:5" + unknown,
 		},
-		"a text in quotes": {
-			configMap + `data: {a.yaml: "apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\nx: a\n"}` + "\n", "m.yaml: a.yaml:3:1: x: unknown field",
+		"a text in quotes": {configMap + `data: {a.yaml: "` + quoted + `"}`, "m.yaml: a.yaml:3:1" + unknown},
+		"JSON": {
+			`{"apiVersion": "v1", "kind": "ConfigMap", "data": {"a.yaml": "x: a"}}`, "m.yaml: a.yaml:1:1" + unknown,
 		},
-		"JSON":              {`{"apiVersion": "v1", "kind": "ConfigMap", "data": {"a.yaml": "x: a"}}`, "m.yaml: a.yaml:1:1: x: unknown field"},
-		"YAML in braces":    {"{apiVersion: v1,\nkind: ConfigMap,\ndata: {a.yaml: 'x: a'}}", "m.yaml: a.yaml:1:1: x: unknown field"},
-		"binaryData":        {configMap + "binaryData: {a.yaml: eDogYQ==}\n", "m.yaml: a.yaml:1:1: x: unknown field"},
-		"no base64":         {configMap + "binaryData: {a.yaml: '='}\n", "m.yaml:3:22: binaryData.a.yaml is not base64"},
-		"no policy":         {configMap + "data: {a: b}\n", "m.yaml: no key of the ConfigMap ends in .yaml or .yml"},
-		"a key that is not": {configMap + "data:\n  a.yaml:\n    x: a\n", "m.yaml:5:5: a.yaml is not text: write a policy as a.yaml: |, with its lines indented below"},
-		"a key twice":       {configMap + "data:\n  a.yaml: |\n    x: a\n  a.yaml: b\n", "m.yaml:6:3: the key a.yaml stands twice, first in line 4"},
+		"YAML in braces": {"{apiVersion: v1,\nkind: ConfigMap,\ndata: {a.yaml: 'x: a'}}", "m.yaml: a.yaml:1:1" + unknown},
+		"binaryData":     {configMap + "binaryData: {a.yaml: eDogYQ==}\n", "m.yaml: a.yaml:1:1" + unknown},
+		"no base64":      {configMap + "binaryData: {a.yaml: '='}\n", "m.yaml:3:22: binaryData.a.yaml is not base64"},
+		"no policy":      {configMap + "data: {a: b}\n", "m.yaml: no key of the ConfigMap ends in .yaml or .yml"},
+		"a key that is not text": {
+			configMap + "data:\n  a.yaml:\n    x: a\n",
+			"m.yaml:5:5: a.yaml is not text: write a policy as a.yaml: |, with its lines indented below",
+		},
+		"a key twice": {
+			configMap + "data:\n  a.yaml: |\n    x: a\n  a.yaml: b\n",
+			"m.yaml:6:3: the key a.yaml stands twice, first in line 4",
+		},
 		"a manifest that is not YAML": {
-			configMap + "data:\n  a.yaml: |\n  services: []\n  x: y: z\n", `m.yaml:6:7: not valid YAML: mapping values are not allowed in this context: quote the value, which holds ": "`,
+			configMap + "data:\n  a.yaml: |\n  services: []\n  x: y: z\n",
+			"m.yaml:6:7: not valid YAML: mapping values are not allowed in this context: " +
+				`quote the value, which holds ": "`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -77,8 +91,8 @@ func TestUnwrap(t *testing.T) {
 
 // The hash of a policy is the same in a manifest and in a file.
 func TestUnwrapKeepsTheHash(t *testing.T) {
-	const manifest = "kind: ConfigMap\ndata:\n  a.yaml: |\n    apiVersion: evergate.dev/v1alpha1\n    kind: EvergatePolicy\n" +
-		"    services:\n    - {name: a, mode: enforce, types: {denied: [NodePort]}}\n"
+	const manifest = "kind: ConfigMap\ndata:\n  a.yaml: |\n    apiVersion: evergate.dev/v1alpha1\n" +
+		"    kind: EvergatePolicy\n    services:\n    - {name: a, mode: enforce, types: {denied: [NodePort]}}\n"
 	files, err := Unwrap([]policy.File{{Name: "m.yaml", Data: []byte(manifest)}})
 	if err != nil {
 		t.Fatal(err)
