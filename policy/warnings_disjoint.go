@@ -84,11 +84,8 @@ func imagesMeet(a, b match.ImagePattern) bool {
 	return match.NewImageSet([]match.ImagePattern{a}).Covers(b) || match.NewImageSet([]match.ImagePattern{b}).Covers(a)
 }
 
-// hostsMeet reports whether a host can be of both patterns. Of ** it is not surely none.
+// hostsMeet reports whether a host can be of both patterns; also where b is a **, of which it is not known.
 func hostsMeet(a, b match.HostPattern) bool {
-	if a.Depth == match.LabelsBelow || b.Depth == match.LabelsBelow {
-		return true
-	}
 	_, how := match.NewHostOverlaps([]match.HostPattern{a}).Find(b)
 	return how != match.NoOverlap
 }

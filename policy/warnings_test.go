@@ -96,6 +96,10 @@ func TestWarningsOfEntries(t *testing.T) {
 		},
 		"images of two rules": {two("pods", "images: {allowed: [ghcr.io/a, 'quay.io:1234/b']}", "images: {allowed: [ghcr.io/b, quay.io]}"),
 			disjoint("images.allowed")},
+		"types of matched users": {two("services", "types: {allowed: [ClusterIP]}, match: {users: [a]}",
+			"types: {allowed: [NodePort]}, match: {users: [b]}"), ""},
+		"images of a rule with mirrors": {hub + two("pods", "images: {allowed: [m.example/hub]}",
+			"images: {from: mirrors, allowed: [ghcr.io/a]}"), ""},
 		"images of two rules that meet": {
 			two("pods", "images: {allowed: [ghcr.io/a]}", "images: {allowed: ['ghcr.io/*']}"), "",
 		},

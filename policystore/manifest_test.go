@@ -89,6 +89,15 @@ func TestUnwrap(t *testing.T) {
 	}
 }
 
+// Keys are merged in the order of their names, as those of a mounted ConfigMap are.
+func TestUnwrapOrder(t *testing.T) {
+	const manifest = "kind: ConfigMap\ndata:\n  b.yaml: b\n  a.yaml: a\n"
+	files, err := Unwrap([]policy.File{{Name: "m.yaml", Data: []byte(manifest)}})
+	if err != nil || len(files) != 2 || string(files[0].Data) != "a" {
+		t.Errorf("%v, %v", files, err)
+	}
+}
+
 // The hash of a policy is the same in a manifest and in a file.
 func TestUnwrapKeepsTheHash(t *testing.T) {
 	const manifest = "kind: ConfigMap\ndata:\n  a.yaml: |\n    apiVersion: evergate.dev/v1alpha1\n" +

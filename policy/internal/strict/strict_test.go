@@ -119,6 +119,7 @@ func TestDecodeErrors(t *testing.T) {
 		"too big":           {"name: n\nlimits: {max: 99999999999999999999}", `a.yaml:2:15: limits.max: want a whole number, got 99999999999999999999`},
 		"alias":             {"name: &x n\ncolour: *x", "a.yaml:1:7: name: anchors and aliases are not supported: write the value out\na.yaml:2:9: colour: anchors and aliases are not supported: write the value out"},
 		"merge key":         {"name: n\n<<: {colour: red}", `a.yaml:2:1: want a field name, got a merge key, which is not supported`},
+		"a tag":             {"name: !t n", `a.yaml:1:7: name: want a string, got one with the tag "!t": leave the tag out`},
 		"validation":        {"name: n\nlimits:\n  max: 1\n  min: 2", "a.yaml:3:3: limits: limits cannot be met\na.yaml:4:8: limits.min: min 2 is above max 1"},
 		"two at once":       {"name: n\ncolor: red\non: 1", "a.yaml:2:1: color: unknown field; did you mean colour?\na.yaml:3:5: on: want true or false, got 1"},
 		"first line":        {"name: 'n", `a.yaml:1:7: not valid YAML: the quote that begins here is not closed`},
