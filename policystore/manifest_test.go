@@ -34,7 +34,8 @@ func TestUnwrap(t *testing.T) {
 			configMap + "data:\n  a.yaml: |\n\n\n    " + head + "x: b\n", "m.yaml:9:5" + unknown,
 		},
 		"a block with an indentation of its own": {
-			configMap + "data:\n  a.yaml: |4-\n      # a comment\n      kind: EvergatePolicy\n      x: b\n", "m.yaml:7:7" + unknown,
+			configMap + "data:\n  a.yaml: |4-\n      # a comment\n      kind: EvergatePolicy\n      x: b\n",
+			"m.yaml:7:7" + unknown,
 		},
 		"a block of a later object": {
 			"apiVersion: v1\nkind: Namespace\n---\n# a comment\n" + block + "x: a\n", "m.yaml:11:5" + unknown,
