@@ -107,6 +107,9 @@ func (l *locator) find(needed int) (place, bool) {
 	if i, ok := l.firstToken(needed); ok {
 		return l.explained(i), true
 	}
+	if l.budget < 0 || needed < len(l.data) {
+		return place{}, false
+	}
 	return l.unclosed()
 }
 
@@ -249,7 +252,8 @@ func (l *locator) inLine(find func(line []byte) int) (int, bool) {
 }
 
 // firstToken returns the offset of the last token at or before end that makes the parser fail when the text ends with
-// its first character, and does not when it ends before it.
+// its first character, and does not when it ends before it; none where the budget is spent
+// before that.
 func (l *locator) firstToken(end int) (int, bool) {
 	found := -1
 	for i := end - 1; i >= 0; i-- {
@@ -257,7 +261,10 @@ func (l *locator) firstToken(end int) (int, bool) {
 			continue
 		}
 		same, ok := l.sameError(l.data[:i+1])
-		if !ok || !same && found >= 0 {
+		if !ok {
+			return 0, false
+		}
+		if !same && found >= 0 {
 			break
 		}
 		if same {
