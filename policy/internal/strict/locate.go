@@ -252,8 +252,8 @@ func (l *locator) inLine(find func(line []byte) int) (int, bool) {
 }
 
 // firstToken returns the offset of the last token at or before end that makes the parser fail when the text ends with
-// its first character, and does not when it ends before it; none where the budget is spent
-// before that.
+// its first character, and does not when it ends before it. It finds none where the budget is
+// spent before that.
 func (l *locator) firstToken(end int) (int, bool) {
 	found := -1
 	for i := end - 1; i >= 0; i-- {
