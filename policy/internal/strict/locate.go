@@ -16,11 +16,12 @@ import (
 	"github.com/evergate/evergate/internal/text"
 )
 
-// maxLocated is the size of the longest text, in bytes, whose syntax error gets an exact position: that of a policy of
-// some thousand entries. Of an error in a longer one only the line is known, and not always exactly.
+// maxLocated is the size of the longest text, in bytes, whose syntax error is looked for: half of locateBudget, so that
+// it is parsed twice. Of an error in a longer one only the line is known, and not always exactly.
 const maxLocated = 128 << 10
 
-// locateBudget bounds the bytes that are parsed to find one error: a dozen times those of a policy of a thousand lines.
+// locateBudget bounds the bytes that are parsed to find one error: a dozen times those of a policy of six hundred lines,
+// as many as the few tokens before the mistake take.
 const locateBudget = 256 << 10
 
 // locator finds the position of a syntax error. The parser says no column, and for most errors the line at which the
