@@ -87,7 +87,7 @@ func (c *cluster) ourAccounts(b binding) []string {
 // serves reports whether a Deployment that runs evergate serve has a ServiceAccount.
 func (c *cluster) serves(account string) bool {
 	return slices.ContainsFunc(c.servers, func(s *server) bool {
-		return s.pod.ServiceAccountName == account || s.pod.ServiceAccountName == "" && account == "default"
+		return s.account() == account
 	})
 }
 

@@ -58,6 +58,10 @@ func deploymentChecks() []check {
 		imageTag(),
 		subPath(),
 		criticalQuota(),
+		resourceQuota(),
+		podSecurity(),
+		serviceAccount(),
+		sidecarInjection(),
 	}
 }
 

@@ -42,8 +42,8 @@ done
 # Of Evergate's namespace.
 get -n "$namespace" configmap evergate-policy
 for kind in \
-  pods poddisruptionbudgets horizontalpodautoscalers.v2.autoscaling resourcequotas networkpolicies \
-  endpointslices roles rolebindings certificates.cert-manager.io issuers.cert-manager.io; do
+  pods serviceaccounts poddisruptionbudgets horizontalpodautoscalers.v2.autoscaling resourcequotas limitranges \
+  networkpolicies endpointslices roles rolebindings certificates.cert-manager.io issuers.cert-manager.io; do
   get -n "$namespace" "$kind"
 done
 for secret in $(kubectl -n "$namespace" get certificates.cert-manager.io -o jsonpath='{.items[*].spec.secretName}'); do

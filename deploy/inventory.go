@@ -35,7 +35,10 @@ type Inventory struct {
 	endpointSlices []*discoveryv1.EndpointSlice
 	configMaps     []*corev1.ConfigMap
 	secrets        []*corev1.Secret
-	resourceQuotas []*corev1.ResourceQuota
+
+	serviceAccounts []*corev1.ServiceAccount
+	resourceQuotas  []*corev1.ResourceQuota
+	limitRanges     []*corev1.LimitRange
 
 	deployments       []*appsv1.Deployment
 	autoscalers       []*autoscalingv2.HorizontalPodAutoscaler
@@ -91,13 +94,15 @@ func kinds() map[string]kind {
 		"ValidatingAdmissionPolicyBinding": {admission,
 			into(func(i inv) *[]*admissionv1.ValidatingAdmissionPolicyBinding { return &i.policyBindings })},
 
-		"Namespace":     {"v1", into(func(i inv) *[]*corev1.Namespace { return &i.namespaces })},
-		"Node":          {"v1", into(func(i inv) *[]*corev1.Node { return &i.nodes })},
-		"Pod":           {"v1", into(func(i inv) *[]*corev1.Pod { return &i.pods })},
-		"Service":       {"v1", into(func(i inv) *[]*corev1.Service { return &i.services })},
-		"ConfigMap":     {"v1", into(func(i inv) *[]*corev1.ConfigMap { return &i.configMaps })},
-		"Secret":        {"v1", into(func(i inv) *[]*corev1.Secret { return &i.secrets })},
-		"ResourceQuota": {"v1", into(func(i inv) *[]*corev1.ResourceQuota { return &i.resourceQuotas })},
+		"Namespace":      {"v1", into(func(i inv) *[]*corev1.Namespace { return &i.namespaces })},
+		"Node":           {"v1", into(func(i inv) *[]*corev1.Node { return &i.nodes })},
+		"Pod":            {"v1", into(func(i inv) *[]*corev1.Pod { return &i.pods })},
+		"Service":        {"v1", into(func(i inv) *[]*corev1.Service { return &i.services })},
+		"ConfigMap":      {"v1", into(func(i inv) *[]*corev1.ConfigMap { return &i.configMaps })},
+		"Secret":         {"v1", into(func(i inv) *[]*corev1.Secret { return &i.secrets })},
+		"ServiceAccount": {"v1", into(func(i inv) *[]*corev1.ServiceAccount { return &i.serviceAccounts })},
+		"ResourceQuota":  {"v1", into(func(i inv) *[]*corev1.ResourceQuota { return &i.resourceQuotas })},
+		"LimitRange":     {"v1", into(func(i inv) *[]*corev1.LimitRange { return &i.limitRanges })},
 		"EndpointSlice": {"discovery.k8s.io/v1",
 			into(func(i inv) *[]*discoveryv1.EndpointSlice { return &i.endpointSlices })},
 

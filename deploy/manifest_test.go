@@ -27,7 +27,7 @@ kind: List
 items:
 - {apiVersion: v1, kind: Service, metadata: {name: a}}
 - {apiVersion: serving.knative.dev/v1, kind: Service, metadata: {name: a}, spec: {template: {}}}
-- {apiVersion: v1, kind: ServiceAccount, metadata: {name: a}}
+- {apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: a}}
 `,
 		},
 		{

@@ -107,6 +107,15 @@ func (s *server) listener(flag string) (l listener, ok bool) {
 	return listener{flag, host, int32(port)}, err == nil && !s.settings.Dev && (hostUnknown || s.settings.Known(flag))
 }
 
+// listens returns the port of a flag that is an address; 0 where it is not known.
+func (s *server) listens(flag string) int32 {
+	l, ok := s.listener(flag)
+	if !ok {
+		return 0
+	}
+	return l.port
+}
+
 // replicas returns how many replicas there are at least.
 func (s *server) replicas() int {
 	n := s.Spec.Replicas
@@ -119,15 +128,37 @@ func (s *server) replicas() int {
 	return int(*n)
 }
 
+// maxReplicas returns how many replicas there are at most.
+func (s *server) maxReplicas() int {
+	if s.autoscaler == nil {
+		return s.replicas()
+	}
+	return max(s.replicas(), int(s.autoscaler.Spec.MaxReplicas))
+}
+
+// quarter is the API's default of maxSurge and of maxUnavailable.
+func quarter() *intstr.IntOrString {
+	q := intstr.FromString("25%")
+	return &q
+}
+
+// surge returns how many Pods a roll-out adds to so many replicas.
+func (s *server) surge(replicas int) int {
+	if s.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType {
+		return 0
+	}
+	update := cmp.Or(s.Spec.Strategy.RollingUpdate, &appsv1.RollingUpdateDeployment{})
+	return scaled(cmp.Or(update.MaxSurge, quarter()), replicas, true)
+}
+
 // rollout returns how many replicas may be missing, and how many may be too many, while a new version is rolled out.
 func (s *server) rollout() (unavailable, surge int) {
 	if s.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType {
 		return s.replicas(), 0
 	}
-	quarter := intstr.FromString("25%") // the API's default of both
 	update := cmp.Or(s.Spec.Strategy.RollingUpdate, &appsv1.RollingUpdateDeployment{})
-	surge = scaled(cmp.Or(update.MaxSurge, &quarter), s.replicas(), true)
-	unavailable = scaled(cmp.Or(update.MaxUnavailable, &quarter), s.replicas(), false)
+	surge = s.surge(s.replicas())
+	unavailable = scaled(cmp.Or(update.MaxUnavailable, quarter()), s.replicas(), false)
 	if surge == 0 && unavailable == 0 {
 		unavailable = 1 // as the Deployment controller does: otherwise nothing would ever move
 	}
