@@ -7,9 +7,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// surge: all replicas, and those that a roll-out adds, can be scheduled. Two kinds of rules may forbid it: a required
-// anti-affinity between the Pods, which takes a domain (node, zone) for each; and a strict spread with more
-// minDomains than there are domains, which lets only maxSkew Pods into each. Rules with matchLabelKeys:
+// surge: all replicas, and those that a roll-out adds, can be scheduled. Three kinds of rules may forbid it: a required
+// anti-affinity between the Pods, which takes a domain (node, zone) for each; a strict spread with more
+// minDomains than there are domains, which lets only maxSkew Pods into each; and ports of the host, which take a node
+// for each, and are looked at where nodes are known. Rules with matchLabelKeys:
 // [pod-template-hash] count the Pods of one revision, so that replicas of the old one do not stand in the way.
 // Domains are counted among the nodes of the inventory; without nodes there are three.
 func surge() check {
@@ -19,10 +20,10 @@ func surge() check {
 		why: "the Pod that the roll-out adds stays Pending, and none goes before it is ready: the release, a new " +
 			"certificate authority, a security fix never arrive, without an error",
 		fix: "spread zones by DoNotSchedule and nodes by ScheduleAnyway, both with matchLabelKeys: " +
-			"[pod-template-hash], and no required anti-affinity",
+			"[pod-template-hash], and no required anti-affinity; in the host's network have a node more than replicas",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
-				for _, rule := range s.spreadRules() {
+				for _, rule := range s.spreadRules(len(c.nodes) > 0) {
 					domains, need := c.domains(rule.topologyKey), s.atOnce(rule.perRevision)
 					if room := rule.room(domains); room < need {
 						r.error(s.ref, "%s lets %d Pods be scheduled on %d domains of %s, and a roll-out needs %d",
@@ -54,13 +55,17 @@ func (r *spreadRule) room(domains int) int {
 // maxPods stands for no limit: more than any Deployment has.
 const maxPods = 1 << 20
 
-func (s *server) spreadRules() []spreadRule {
+func (s *server) spreadRules(nodesKnown bool) []spreadRule {
 	var rules []spreadRule
 	for _, t := range s.pod.TopologySpreadConstraints {
 		if t.WhenUnsatisfiable == corev1.DoNotSchedule && t.MinDomains != nil && s.counted(t.LabelSelector) {
 			rules = append(rules, spreadRule{"a topologySpreadConstraint with minDomains", t.TopologyKey,
 				int(t.MaxSkew), int(*t.MinDomains), hasRevision(t.MatchLabelKeys)})
 		}
+	}
+	if nodesKnown && s.hasHostPort() {
+		rules = append(rules, spreadRule{"a port of the host, which one Pod of a node can have,", corev1.LabelHostname, 1, 0,
+			false})
 	}
 	if a := s.pod.Affinity; a != nil && a.PodAntiAffinity != nil {
 		for _, t := range a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution {
@@ -70,6 +75,13 @@ func (s *server) spreadRules() []spreadRule {
 		}
 	}
 	return rules
+}
+
+// hasHostPort reports whether a port of the nodes is taken, which the scheduler gives to one Pod a node.
+func (s *server) hasHostPort() bool {
+	return slices.ContainsFunc(s.allContainers(), func(c corev1.Container) bool {
+		return slices.ContainsFunc(c.Ports, func(p corev1.ContainerPort) bool { return s.pod.HostNetwork || p.HostPort != 0 })
+	})
 }
 
 func hasRevision(keys []string) bool {

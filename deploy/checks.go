@@ -60,6 +60,7 @@ func deploymentChecks() []check {
 		criticalQuota(),
 		resourceQuota(),
 		podSecurity(),
+		hostNetwork(),
 		serviceAccount(),
 		sidecarInjection(),
 	}
