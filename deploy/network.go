@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"net/netip"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -31,10 +32,21 @@ func restricts(p *networkingv1.NetworkPolicy, direction networkingv1.PolicyType)
 
 // holdsPort reports whether the ports of a rule hold a TCP port; named resolves names, to 0 where they are not known.
 func holdsPort(ports []networkingv1.NetworkPolicyPort, port int32, named func(string) int32) bool {
+	return holdsPortOf(corev1.ProtocolTCP, ports, port, named)
+}
+
+// holdsUDPPort reports whether the ports of a rule hold a UDP port. A port with a name may be it.
+func holdsUDPPort(ports []networkingv1.NetworkPolicyPort, port int32) bool {
+	return holdsPortOf(corev1.ProtocolUDP, ports, port, func(string) int32 { return port })
+}
+
+func holdsPortOf(
+	protocol corev1.Protocol, ports []networkingv1.NetworkPolicyPort, port int32, named func(string) int32,
+) bool {
 	return len(ports) == 0 || slices.ContainsFunc(ports, func(p networkingv1.NetworkPolicyPort) bool {
 		switch {
-		case p.Protocol != nil && *p.Protocol != corev1.ProtocolTCP:
-			return false
+		case p.Protocol == nil && protocol != corev1.ProtocolTCP, p.Protocol != nil && *p.Protocol != protocol:
+			return false // the API's default is TCP
 		case p.Port == nil:
 			return true
 		case p.Port.StrVal != "":
@@ -67,4 +79,21 @@ func holdsAddresses(peers []networkingv1.NetworkPolicyPeer) bool {
 	return len(peers) == 0 || slices.ContainsFunc(peers, func(p networkingv1.NetworkPolicyPeer) bool {
 		return p.IPBlock != nil
 	})
+}
+
+// holdsAddress reports whether peers of a rule hold an address outside of Pods, or may do so where it is not known.
+func holdsAddress(peers []networkingv1.NetworkPolicyPeer, ip netip.Addr) bool {
+	if !ip.IsValid() {
+		return holdsAddresses(peers)
+	}
+	return len(peers) == 0 || slices.ContainsFunc(peers, func(p networkingv1.NetworkPolicyPeer) bool {
+		return p.IPBlock != nil && contains(p.IPBlock.CIDR, ip) &&
+			!slices.ContainsFunc(p.IPBlock.Except, func(cidr string) bool { return contains(cidr, ip) })
+	})
+}
+
+// contains reports whether a CIDR contains an address. One that cannot be parsed is refused by the API server.
+func contains(cidr string, ip netip.Addr) bool {
+	prefix, err := netip.ParsePrefix(cidr)
+	return err == nil && prefix.Contains(ip)
 }
