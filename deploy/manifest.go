@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -8,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	kjson "sigs.k8s.io/json"
+
+	"github.com/evergate/evergate/internal/text"
 )
 
 // manifest is one object of the input.
@@ -45,23 +48,38 @@ func sameGroup(a, b string) bool {
 }
 
 // decode reads the manifest as the type of o, strictly: but for objects of a live cluster, which hold no field that the
-// API server does not know, though maybe some that are newer than the types here.
+// API server does not know, though maybe some that are newer than the types here. The error names each wrong field.
 func (m manifest) decode(o object) error {
 	strict, err := kjson.UnmarshalStrict(m.json, o)
 	if err != nil {
-		return fmt.Errorf("%s: %s: %w", m.source, m.kind, err)
+		return m.errorf(faultsIn(m.json, o))
 	}
 	// Items of a PodList do not say what they are.
 	o.GetObjectKind().SetGroupVersionKind(schema.FromAPIVersionAndKind(m.apiVersion, m.kind))
 	if len(strict) == 0 || live(o) {
 		return nil
 	}
-	var messages []string
+	var found []string
 	for _, err := range strict {
-		messages = append(messages, err.Error())
+		found = append(found, strictFault(err, m.kind, o))
 	}
-	what := strings.TrimSpace(m.kind + " " + printable(o.GetName()))
-	return fmt.Errorf("%s: %s: %s", m.source, what, strings.Join(messages, "; "))
+	return m.errorf(found)
+}
+
+// errorf returns an error that says where the manifest is, which object it is, and what is wrong with it.
+func (m manifest) errorf(found []string) error {
+	var named struct {
+		Metadata struct{ Namespace, Name any }
+	}
+	_ = json.Unmarshal(m.json, &named) // without a name the kind has to do
+	object := m.kind
+	if name, ok := named.Metadata.Name.(string); ok {
+		if namespace, ok := named.Metadata.Namespace.(string); ok {
+			name = namespace + "/" + name
+		}
+		object += " " + text.Truncate(printable(name), text.Short)
+	}
+	return fmt.Errorf("%s: %s: %s", m.source, object, printable(strings.Join(found, "; ")))
 }
 
 var errNothing = errors.New("there is no Evergate in the input: no webhook configuration has the label " +

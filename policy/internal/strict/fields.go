@@ -3,6 +3,8 @@ package strict
 import (
 	"reflect"
 	"strings"
+
+	"github.com/evergate/evergate/internal/text"
 )
 
 // fields is the fields of a struct that a file can have, including those of embedded structs.
@@ -42,38 +44,8 @@ func (fs *fields) add(v reflect.Value, pos func() Pos) {
 
 // suggest returns the end of the sentence about an unknown field: the nearest known one, or all of them.
 func suggest(unknown string, known []string) string {
-	best, distance := "", 1+len(unknown)/3
-	for _, name := range known {
-		if len(unknown) > 2*len(name)+1 {
-			continue // the distance is at least its length, and comparing costs the product of the lengths
-		}
-		if d := editDistance(strings.ToLower(unknown), strings.ToLower(name)); d <= distance && (best == "" || d < distance) {
-			best, distance = name, d
-		}
-	}
-	if best != "" {
+	if best := text.Nearest(unknown, known); best != "" {
 		return "; did you mean " + best + "?"
 	}
 	return "; known here: " + strings.Join(known, ", ")
-}
-
-// editDistance returns the Levenshtein distance: how many bytes to insert, delete or replace.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
 }
