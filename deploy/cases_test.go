@@ -33,10 +33,11 @@ type testCase struct {
 	Find   []string `json:"find"`   // SEVERITY OBJECT: MESSAGE
 }
 
-// change adds an object, or patches one (RFC 6902), or removes it.
+// change adds an object, or patches one (RFC 6902), or adds a copy of one that is patched, or removes it.
 type change struct {
 	Add    map[string]any   `json:"add"`
-	To     string           `json:"to"` // Kind/name
+	To     string           `json:"to"`   // Kind/name
+	Copy   string           `json:"copy"` // Kind/name
 	Patch  []map[string]any `json:"patch"`
 	Remove string           `json:"remove"` // Kind/name
 }
@@ -65,14 +66,17 @@ func (m manifests) apply(t *testing.T, changes []change) manifests {
 			i := m.index(t, c.Remove)
 			m = slices.Delete(m, i, i+1)
 		default:
-			i := m.index(t, c.To)
+			i := m.index(t, c.To+c.Copy)
 			patch, err := jsonpatch.DecodePatch(encode(t, c.Patch))
 			if err != nil {
 				t.Fatal(err)
 			}
 			patched, err := patch.Apply(encode(t, m[i]))
 			if err != nil {
-				t.Fatalf("%s: %v", c.To, err)
+				t.Fatalf("%s: %v", c.To+c.Copy, err)
+			}
+			if c.Copy != "" {
+				i, m = len(m), append(m, nil)
 			}
 			m[i] = nil
 			decode(t, patched, &m[i])
@@ -137,6 +141,7 @@ func checkCase(t *testing.T, tt testCase, c *check) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	checkPremises(t, tt, report)
 	var got []string
 	for _, f := range report.Findings {
 		if f.ID == "coverage" && f.Severity == Info && (c == nil || c.id != f.ID) {
@@ -157,6 +162,32 @@ func checkCase(t *testing.T, tt testCase, c *check) {
 	if c != nil && len(tt.Find) == 0 {
 		t.Error("a bad manifest has findings")
 	}
+}
+
+// checkPremises checks that where a premise does not hold, the check that is said to report that does.
+func checkPremises(t *testing.T, tt testCase, report *Report) {
+	t.Helper()
+	c, err := newCluster(loadCase(t, tt).inventory(t), Options{Now: now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, check := range checks() {
+		for _, p := range check.needs {
+			if !p.holds(c) && !reportsCause(c, report, p.by) {
+				t.Errorf("%s is not run for a reason that %s does not report", check.id, p.by)
+			}
+		}
+	}
+}
+
+// reportsCause reports whether a check has found an error, or one that it depends on has.
+func reportsCause(c *cluster, report *Report, id string) bool {
+	if slices.ContainsFunc(report.Findings, func(f Finding) bool { return f.ID == id && f.Severity == Error }) {
+		return true
+	}
+	all := checks()
+	i := slices.IndexFunc(all, func(check check) bool { return check.id == id })
+	return slices.ContainsFunc(all[i].needs, func(p premise) bool { return !p.holds(c) && reportsCause(c, report, p.by) })
 }
 
 // TestEverySeverity checks that what docs/preflight.md says of a check's severity is reached by one of its cases.

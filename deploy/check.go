@@ -3,6 +3,7 @@ package deploy
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // acceptAnnotation lists, separated by commas, the checks whose warnings about an object are accepted: they become
@@ -14,16 +15,17 @@ type check struct {
 	id       string
 	severity Severity // the worst that it reports
 	live     bool     // it needs a live cluster
-	finds    string   // what it finds
-	why      string   // why it breaks clusters
+	needs    []premise
+	finds    string // what it finds
+	why      string // why it breaks clusters
 	fix      string
 	run      func(*cluster, *reporter)
 }
 
 // reporter collects the findings of one check.
 type reporter struct {
-	check    *check
-	findings []Finding
+	check *check
+	found []found
 }
 
 func (r *reporter) error(at ref, format string, args ...any)   { r.add(Error, at, format, args) }
@@ -40,15 +42,54 @@ func (r *reporter) call(h *hook, format string, args ...any) {
 	r.add(severity, h.ref, "with failurePolicy "+string(h.failurePolicy())+" "+format, args)
 }
 
+// add files a finding. What was found of another part of the same object already becomes one finding with it.
 func (r *reporter) add(s Severity, at ref, format string, args []any) {
 	if s == Warning && slices.Contains(at.accepts, r.check.id) {
 		s, format = Info, format+" (accepted)"
 	}
-	r.findings = append(r.findings, Finding{
-		ID: r.check.id, Severity: s,
-		Object: at.String(), Source: at.source, Message: fmt.Sprintf(format, args...),
+	f := Finding{
+		ID: r.check.id, Severity: s, Source: at.source, Message: fmt.Sprintf(format, args...),
 		Why: r.check.why, Fix: r.check.fix,
+	}
+	i := slices.IndexFunc(r.found, func(other found) bool {
+		return other.at.sameObject(at) && at.part != "" && other.at.part != "" &&
+			other.Severity == f.Severity && other.Message == f.Message
 	})
+	if i < 0 {
+		r.found = append(r.found, found{at, []string{at.part}, f})
+	} else if !slices.Contains(r.found[i].parts, at.part) {
+		r.found[i].parts = append(r.found[i].parts, at.part)
+	}
+}
+
+// found is a finding, and which parts of an object it is about.
+type found struct {
+	at    ref
+	parts []string
+	Finding
+}
+
+// findings returns what was found, in the order in which it was.
+func (r *reporter) findings() []Finding {
+	var all []Finding
+	for _, f := range r.found {
+		f.Object = f.at.in("%s", joinParts(f.parts)).String()
+		all = append(all, f.Finding)
+	}
+	return all
+}
+
+// joinParts names parts of one kind: webhooks a, b.
+func joinParts(parts []string) string {
+	if len(parts) == 1 {
+		return parts[0]
+	}
+	kind, _, _ := strings.Cut(parts[0], " ")
+	var names []string
+	for _, part := range parts {
+		names = append(names, strings.TrimPrefix(part, kind+" "))
+	}
+	return kind + "s " + some(names)
 }
 
 // ref names an object, or a part of one, in findings.
@@ -70,6 +111,11 @@ func (r ref) String() string {
 		s += ", " + r.part
 	}
 	return s
+}
+
+// sameObject reports whether two refs name the same object, or parts of it.
+func (r ref) sameObject(other ref) bool {
+	return r.kind == other.kind && r.namespace == other.namespace && r.name == other.name && r.source == other.source
 }
 
 // in names a part of what r names.

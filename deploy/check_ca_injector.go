@@ -11,7 +11,7 @@ import (
 // (inject-ca-from-secret) is not checked.
 func caInjector() check {
 	return check{
-		id: "ca-injector", severity: Error,
+		id: "ca-injector", severity: Error, needs: []premise{together(), certified()},
 		finds: "a webhook configuration whose CA is injected from nowhere, or from another Certificate than is " +
 			"served",
 		why: "caBundle stays empty or wrong, and the API server trusts no answer: failing closed, everything " +
@@ -19,12 +19,15 @@ func caInjector() check {
 		fix: "annotate it with cert-manager.io/inject-ca-from: NAMESPACE/CERTIFICATE, the one that issues the " +
 			"Secret of --tls-cert",
 		run: func(c *cluster, r *reporter) {
+			reported := map[string]bool{} // what is wrong with a value, once for all configurations
 			for config := range c.configs {
 				annotations := config.GetAnnotations()
-				if annotations[certmanagerv1.WantInjectFromSecretAnnotation] != "" {
+				value := annotations[certmanagerv1.WantInjectAnnotation]
+				if annotations[certmanagerv1.WantInjectFromSecretAnnotation] != "" || reported[value] {
 					continue
 				}
-				if problem := c.injectorProblem(annotations[certmanagerv1.WantInjectAnnotation]); problem != "" {
+				if problem := c.injectorProblem(value); problem != "" {
+					reported[value] = value != ""
 					r.error(c.ref(config), "%s", problem)
 				}
 			}
@@ -47,9 +50,7 @@ func (c *cluster) injectorProblem(value string) string {
 	}
 	for _, s := range c.servers {
 		secret := s.tlsSecret()
-		// The check certificate reports a Secret that comes from nowhere.
-		exists := c.certificate(s.Namespace, secret) != nil || find(c.secrets, s.Namespace, secret) != nil
-		if exists && (s.Namespace != namespace || secret != crt.Spec.SecretName) {
+		if secret != "" && (s.Namespace != namespace || secret != crt.Spec.SecretName) {
 			return certmanagerv1.WantInjectAnnotation + " names the Certificate " + value + ", whose Secret " +
 				crt.Spec.SecretName + " is not what " + s.ref.String() + " serves with"
 		}

@@ -18,7 +18,7 @@ func certificateMissing() check {
 				switch {
 				case secret == "":
 					r.error(s.process, "--tls-cert=%s lies in no Secret that is mounted", s.settings.TLSCert)
-				case crt == nil && find(c.secrets, s.Namespace, secret) == nil:
+				case !c.hasSecret(s):
 					r.error(s.process, "no Certificate issues the Secret %s, which --tls-cert lies in", secret)
 				case crt != nil && !c.mayHaveIssuer(crt):
 					r.error(c.ref(crt), "its issuer, %s, does not exist", issuerName(crt))

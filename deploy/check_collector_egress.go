@@ -12,7 +12,7 @@ import (
 // traces, on the port of its Pods, and let them look its name up. What is no URL the check serve-flags reports.
 func collectorEgress() check {
 	return check{
-		id: "collector-egress", severity: Warning,
+		id: "collector-egress", severity: Warning, needs: []premise{coherent(), selected()},
 		finds: "a collector of traces that NetworkPolicies keep out of Evergate's reach, or whose name they keep from " +
 			"being looked up",
 		why: "every trace is lost after its timeout, with nothing but a line in the log",

@@ -9,7 +9,7 @@ import (
 // lets Pods that are not ready be evicted always.
 func disruptionBudget() check {
 	return check{
-		id: "disruption-budget", severity: Error,
+		id: "disruption-budget", severity: Error, needs: []premise{coherent(), selected()},
 		finds: "a PodDisruptionBudget that is missing, contradicts replicas, or holds drains up",
 		why: "without one, a drain of several nodes takes all replicas at once; one that lets none go holds up " +
 			"every drain, and so upgrades of nodes, for ever; and the API server refuses to evict a Pod that two " +

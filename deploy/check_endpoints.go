@@ -10,7 +10,7 @@ import (
 // endpoints: behind the Service that webhooks call are as many ready endpoints as there are replicas wanted.
 func endpoints() check {
 	return check{
-		id: "endpoints", severity: Error, live: true,
+		id: "endpoints", severity: Error, live: true, needs: []premise{coherent(), selected(), agreed()},
 		finds: "a Service of Evergate without ready endpoints, or with fewer than replicas",
 		why:   "without one every call fails; with fewer the next disruption takes the last",
 		fix:   "see why replicas are not ready: kubectl describe pods; their last log line says it",

@@ -13,7 +13,7 @@ import (
 // beside it. What is configured by scrape annotations, or by hand, is not known.
 func monitoringNamespace() check {
 	return check{
-		id: "monitoring-namespace", severity: Warning,
+		id: "monitoring-namespace", severity: Warning, needs: []premise{coherent(), selected()},
 		finds: "a Prometheus, or a monitor for one, outside of the namespace that NetworkPolicies let reach the ops port",
 		why: "nothing is scraped, so that no alert is raised but EvergateNotReady, which is then about the network " +
 			"and not about Evergate",

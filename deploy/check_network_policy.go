@@ -10,7 +10,7 @@ import (
 // reached from everywhere or from addresses. API servers are no Pods, so that no selector of Pods allows them.
 func networkPolicy() check {
 	return check{
-		id: "network-policy", severity: Error,
+		id: "network-policy", severity: Error, needs: []premise{coherent(), selected(), agreed()},
 		finds: "NetworkPolicies that keep the API server out",
 		why: "each call runs into its timeout, and so does every matched write, before it is refused or let " +
 			"through unchecked",

@@ -15,11 +15,13 @@ func policyInvalid() check {
 			"so that a drain or a roll-out stands still",
 		fix: "correct it: evergate policy check says the same before it is applied",
 		run: func(c *cluster, r *reporter) {
-			_, err := policy.Load(c.policyFiles()...)
-			if err == nil {
-				return
-			}
+			reported := map[string]bool{} // of several Deployments that mount one policy
 			for _, s := range c.servers {
+				_, err := policy.Load(c.policyFilesOf(s)...)
+				if err == nil || reported[err.Error()] {
+					continue
+				}
+				reported[err.Error()] = true
 				for line := range strings.Lines(err.Error()) {
 					r.error(s.process, "its policy does not load: %s", strings.TrimSpace(line))
 				}

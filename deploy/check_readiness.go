@@ -3,7 +3,7 @@ package deploy
 // readiness: there is a readiness probe, by HTTPS on the port that calls arrive on, for /readyz.
 func readiness() check {
 	return check{
-		id: "readiness", severity: Error,
+		id: "readiness", severity: Error, needs: []premise{agreed()},
 		finds: "a readiness probe that is missing, or asks another port, by another scheme or for another path than is " +
 			"served",
 		why: "a replica is called before it can answer, or after: with a probe elsewhere it counts as ready " +

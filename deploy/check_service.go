@@ -10,7 +10,7 @@ import (
 // serviceMissing: the Service that a webhook calls exists, is not headless, and has the port that is called.
 func serviceMissing() check {
 	return check{
-		id: "service", severity: Error,
+		id: "service", severity: Error, needs: []premise{together()},
 		finds: "a webhook whose Service does not exist, is headless, or lacks the port",
 		why: "every call fails, of headless Services too, which the API server refuses to call: failing closed, " +
 			"everything that the webhook matches is refused; failing open, nothing is checked",
@@ -35,12 +35,22 @@ func (c *cluster) serviceProblem(h *hook) string {
 	svc, port := c.service(h), h.servicePort()
 	switch {
 	case svc == nil:
-		return fmt.Sprintf("the Service %s/%s does not exist", h.ClientConfig.Service.Namespace,
-			h.ClientConfig.Service.Name)
+		return fmt.Sprintf("the Service %s/%s does not exist%s", h.ClientConfig.Service.Namespace,
+			h.ClientConfig.Service.Name, c.meantService())
 	case svc.Spec.ClusterIP == corev1.ClusterIPNone:
 		return c.ref(svc).String() + " is headless"
 	case !slices.ContainsFunc(svc.Spec.Ports, func(p corev1.ServicePort) bool { return p.Port == port }):
 		return fmt.Sprintf("%s has no port %d", c.ref(svc), port)
+	}
+	return ""
+}
+
+// meantService names, as the end of a sentence, a Service that leads to evergate serve; "" when there is none.
+func (c *cluster) meantService() string {
+	for _, svc := range c.services {
+		if len(c.behindService(svc)) > 0 {
+			return "; what leads to evergate serve is " + c.ref(svc).String()
+		}
 	}
 	return ""
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
@@ -12,7 +13,7 @@ import (
 // port of --listen.
 func serviceTarget() check {
 	return check{
-		id: "service-target", severity: Error,
+		id: "service-target", severity: Error, needs: []premise{coherent(), agreed()},
 		finds: "a Service that leads to no Pod of Evergate, or to another port than is served",
 		why:   "every call fails, though the Deployment looks healthy",
 		fix:   "let the Service select the labels of the Pod template, and its targetPort be the port of --listen",
@@ -29,14 +30,11 @@ func serviceTarget() check {
 }
 
 func (c *cluster) checkTarget(svc *corev1.Service, port int32, r *reporter) {
-	var behind []*server
-	for _, s := range c.servers {
-		if containsAll(s.templateLabels(), svc.Spec.Selector) {
-			behind = append(behind, s)
-		}
-	}
+	behind := c.behindService(svc)
 	if len(behind) == 0 && len(c.servers) > 0 { // none: deployment
-		r.error(c.ref(svc), "it selects the Pods of no Deployment that runs evergate serve in %s", svc.Namespace)
+		s := c.servers[0]
+		r.error(c.ref(svc), "it selects %s, and the Pods of %s, which runs evergate serve, have the labels %s",
+			labels.Set(svc.Spec.Selector), s.ref, labels.Set(s.templateLabels()))
 	}
 	for _, s := range behind {
 		l, ok := s.listener("listen")
@@ -45,6 +43,17 @@ func (c *cluster) checkTarget(svc *corev1.Service, port int32, r *reporter) {
 			r.error(c.ref(svc), "its port %d leads to port %d of %s, which listens on %d", port, target, s.ref, l.port)
 		}
 	}
+}
+
+// behindService returns the Deployments whose Pods a Service selects.
+func (c *cluster) behindService(svc *corev1.Service) []*server {
+	var behind []*server
+	for _, s := range c.servers {
+		if s.Namespace == svc.Namespace && containsAll(s.templateLabels(), svc.Spec.Selector) {
+			behind = append(behind, s)
+		}
+	}
+	return behind
 }
 
 // target returns the container's port that a port of a Service leads to, 0 when it leads to none; ok is false when the

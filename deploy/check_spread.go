@@ -10,7 +10,7 @@ import (
 // count its own Pods. One replica has nothing to spread.
 func spread() check {
 	return check{
-		id: "spread", severity: Warning,
+		id: "spread", severity: Warning, needs: []premise{coherent(), selected()},
 		finds: "replicas that nothing spreads over zones, or over nodes",
 		why:   "all of them may run on one node, or in one zone, and go with it",
 		fix: "add topologySpreadConstraints for " + corev1.LabelTopologyZone + " and " + corev1.LabelHostname + " " +

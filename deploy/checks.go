@@ -21,6 +21,7 @@ func webhookChecks() []check {
 		otherEverything(),
 		otherDeadlock(),
 		// Webhooks: how they are called.
+		missingWebhook(),
 		hookPath(),
 		timeout(),
 		sideEffects(),
@@ -41,6 +42,8 @@ func deploymentChecks() []check {
 	return []check{
 		// The Deployment.
 		deploymentMissing(),
+		duplicateDeployment(),
+		listenPort(),
 		serveFlags(),
 		listenAddress(),
 		gracePeriod(),

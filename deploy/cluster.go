@@ -28,6 +28,8 @@ type cluster struct {
 	all       []*hook             // of all products
 	hooks     []*hook             // of Evergate
 	servers   []*server
+	elsewhere []ref // Deployments of other namespaces that run evergate serve
+	replaced  []replacement
 	live      bool
 }
 
@@ -46,7 +48,13 @@ func newCluster(inv *Inventory, o Options) (*cluster, error) {
 	if len(c.hooks) == 0 {
 		return nil, errNothing
 	}
-	c.servers = newServers(inv, c.namespace)
+	servers := newServers(inv, c.namespace)
+	c.servers, c.replaced = lastOfEach(inv, servers)
+	for _, d := range inv.deployments {
+		if d.Namespace != c.namespace && slices.ContainsFunc(d.Spec.Template.Spec.Containers, runsServe) {
+			c.elsewhere = append(c.elsewhere, inv.ref(d))
+		}
+	}
 	return c, nil
 }
 

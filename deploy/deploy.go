@@ -2,12 +2,14 @@
 //
 // The way through it:
 //
-//	manifest.go      JSON → objects of Kubernetes' and cert-manager's types (strictly decoded) → Inventory
+//	manifest.go      JSON → objects of Kubernetes' and cert-manager's types (strictly decoded) → Inventory; fields.go
+//	                 what is said of a field that cannot be decoded
 //	cluster.go       what belongs to Evergate, and how it hangs together; nodes.go, policy_files.go
 //	hook.go          a webhook, mutating or validating; selector.go
 //	server.go        a Deployment that runs evergate serve; environment.go its variables; probe.go its probes
 //	network.go       what NetworkPolicies allow; monitor.go what scrapes the Pods; chain.go certificates that are served
-//	check.go         what a check is; checks.go lists all of them, in the order in which they report
+//	endpoint.go      where traces go; resources.go what quotas count; pod_security.go what profiles refuse
+//	check.go         what a check is; premise.go what its findings would only follow from; checks.go lists all of them, in the order in which they report
 //	check_ID.go      the check that reports findings with the id ID, its dashes as underscores
 //	finding.go       what a check says; text.go the report for people
 //
@@ -17,6 +19,7 @@ package deploy
 
 import (
 	"crypto/x509"
+	"slices"
 	"time"
 )
 
@@ -34,9 +37,12 @@ func Check(inv *Inventory, o Options) (*Report, error) {
 	}
 	findings := []Finding{}
 	for _, check := range checks() {
+		if slices.ContainsFunc(check.needs, func(p premise) bool { return !p.holds(c) }) {
+			continue
+		}
 		r := reporter{check: &check}
 		check.run(c, &r)
-		findings = append(findings, r.findings...)
+		findings = append(findings, r.findings()...)
 	}
 	return newReport(inv.count(), findings), nil
 }

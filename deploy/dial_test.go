@@ -56,12 +56,14 @@ func TestServedNow(t *testing.T) {
 	}{
 		{
 			"signed by another CA", 30, 60, tls.NoClientCert,
-			"served-chain MutatingWebhookConfiguration evergate, webhook pods.mutate.evergate.dev: its caBundle does not " +
+			"served-chain MutatingWebhookConfiguration evergate, webhooks pods.mutate.evergate.dev, " +
+				"again.pods.mutate.evergate.dev: its caBundle does not " +
 				"verify what the Service serves: x509: certificate signed by unknown authority",
 		},
 		{
 			"to clients with a certificate alone", 30, 60, tls.RequireAnyClientCert,
-			"served-chain MutatingWebhookConfiguration evergate, webhook pods.mutate.evergate.dev: its caBundle does not " +
+			"served-chain MutatingWebhookConfiguration evergate, webhooks pods.mutate.evergate.dev, " +
+				"again.pods.mutate.evergate.dev: its caBundle does not " +
 				"verify what the Service serves: x509: certificate signed by unknown authority",
 		},
 		{

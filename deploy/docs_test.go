@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -54,8 +55,22 @@ func docs() string {
 			b.WriteString(" Only a live cluster tells.")
 		}
 		fmt.Fprintf(&b, "\n\nWhy it breaks clusters: %s.\n\nFix: %s.\n", c.why, c.fix)
+		if causes := causesOf(&c); len(causes) > 0 {
+			fmt.Fprintf(&b, "\nNot looked at where %s reports a cause of it.\n", strings.Join(causes, " or "))
+		}
 	}
 	return b.String()
+}
+
+// causesOf lists the checks on whose premises a check depends, as links.
+func causesOf(c *check) []string {
+	var causes []string
+	for _, p := range c.needs {
+		if link := fmt.Sprintf("[`%s`](#%s)", p.by, p.by); !slices.Contains(causes, link) {
+			causes = append(causes, link)
+		}
+	}
+	return causes
 }
 
 func capital(s string) string {
@@ -72,6 +87,11 @@ func TestWords(t *testing.T) {
 			t.Errorf("two checks are called %s", c.id)
 		}
 		ids[c.id] = true
+		for _, p := range c.needs {
+			if !slices.ContainsFunc(checks(), func(other check) bool { return other.id == p.by && other.id != c.id }) {
+				t.Errorf("%s depends on %s, which is no other check", c.id, p.by)
+			}
+		}
 		if strings.Trim(c.id, "abcdefghijklmnopqrstuvwxyz-") != "" {
 			t.Errorf("%s is not kebab-case", c.id)
 		}

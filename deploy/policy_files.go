@@ -7,9 +7,13 @@ import (
 )
 
 // policy returns the policy that the Pods are given; ok is false when the input does not have it, when it is no policy,
-// and when it has no entry, which the check policy-missing says once.
+// and when it has no entry, which the check policy-missing says once. Of several Deployments it is that of the one to
+// keep.
 func (c *cluster) policy() (p *policy.Policy, ok bool) {
-	files := c.policyFiles()
+	if len(c.servers) == 0 {
+		return nil, false
+	}
+	files := c.policyFilesOf(c.kept())
 	if len(files) == 0 {
 		return nil, false
 	}
@@ -17,14 +21,12 @@ func (c *cluster) policy() (p *policy.Policy, ok bool) {
 	return p, err == nil && !p.Emptied()
 }
 
-// policyFiles returns the keys of the ConfigMaps that --policy lies in.
-func (c *cluster) policyFiles() []policy.File {
+// policyFilesOf returns the keys of the ConfigMaps that --policy of a server lies in.
+func (c *cluster) policyFilesOf(s *server) []policy.File {
 	var files []policy.File
-	for _, s := range c.servers {
-		for _, name := range s.policyConfigMaps() {
-			if cm := find(c.configMaps, s.Namespace, name); cm != nil {
-				files = append(files, filesOf(cm)...)
-			}
+	for _, name := range s.policyConfigMaps() {
+		if cm := find(c.configMaps, s.Namespace, name); cm != nil {
+			files = append(files, filesOf(cm)...)
 		}
 	}
 	return files

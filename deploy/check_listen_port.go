@@ -1,0 +1,68 @@
+package deploy
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// listenPort: --listen is on the port that the Service and the readiness probe lead to. Where these two agree, it is
+// the container that differs; where they do not, the checks service-target and readiness say which one does.
+func listenPort() check {
+	return check{
+		id: "listen-port", severity: Error, needs: []premise{coherent(), selected()},
+		finds: "--listen on another port than the Service and the readiness probe lead to",
+		why:   "every call fails, and no replica gets ready: nothing listens where they arrive",
+		fix: "let --listen and the containerPort that Service, probe and NetworkPolicy name (https, in the kit) be one " +
+			"port",
+		run: func(c *cluster, r *reporter) {
+			for _, s := range c.servers {
+				if port := c.listenElsewhere(s); port != nil {
+					r.error(s.process, "--listen is on port %d, and %s and its readinessProbe lead to %s",
+						s.listens("listen"), c.ref(port.service), s.portName(port.target))
+				}
+			}
+		},
+	}
+}
+
+// agreedPort is where a Service and a readiness probe lead to.
+type agreedPort struct {
+	service *corev1.Service
+	target  intstr.IntOrString
+}
+
+// listenElsewhere returns the port that a Service and the readiness probe of a server agree on and that it does not
+// listen on; nil when there is none.
+func (c *cluster) listenElsewhere(s *server) *agreedPort {
+	probe, listens := s.container.ReadinessProbe, s.listens("listen")
+	if probe == nil || probe.HTTPGet == nil || listens == 0 {
+		return nil
+	}
+	for _, h := range c.hooks {
+		svc := c.service(h)
+		if svc == nil || len(c.behindService(svc)) == 0 {
+			continue
+		}
+		for _, p := range svc.Spec.Ports {
+			target := p.TargetPort
+			same := target == probe.HTTPGet.Port || s.port(target) != 0 && s.port(target) == s.port(probe.HTTPGet.Port)
+			if p.Port == h.servicePort() && same && s.port(target) != listens {
+				return &agreedPort{svc, target}
+			}
+		}
+	}
+	return nil
+}
+
+// portName names a port of the container: port 10250 (https).
+func (s *server) portName(p intstr.IntOrString) string {
+	switch {
+	case p.Type == intstr.Int:
+		return fmt.Sprintf("port %d", p.IntVal)
+	case s.port(p) == 0:
+		return fmt.Sprintf("a port called %s, which the container does not have", p.StrVal)
+	}
+	return fmt.Sprintf("port %d, which is called %s", s.port(p), p.StrVal)
+}
