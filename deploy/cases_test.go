@@ -137,11 +137,12 @@ func TestGoodManifests(t *testing.T) {
 
 func checkCase(t *testing.T, tt testCase, c *check) {
 	t.Helper()
-	report, err := Check(loadCase(t, tt).inventory(t), Options{Now: now})
+	inv := loadCase(t, tt).inventory(t)
+	report, err := Check(inv, Options{Now: now})
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkPremises(t, tt, report)
+	checkPremises(t, inv, report)
 	var got []string
 	for _, f := range report.Findings {
 		if f.ID == "coverage" && f.Severity == Info && (c == nil || c.id != f.ID) {
@@ -164,10 +165,39 @@ func checkCase(t *testing.T, tt testCase, c *check) {
 	}
 }
 
+// TestOnePolicyOfTwoDeployments checks that a policy that two Deployments mount is loaded once: it would else hold each
+// entry twice, which no policy may, and what is wrong with it would be two findings.
+func TestOnePolicyOfTwoDeployments(t *testing.T) {
+	second := change{Copy: "Deployment/evergate", Patch: []map[string]any{
+		{"op": "replace", "path": "/metadata/name", "value": "second"},
+	}}
+	wrong := change{To: "ConfigMap/evergate-policy", Patch: []map[string]any{
+		{"op": "replace", "path": "/data/policy.yaml", "value": "kind: EvergatePolicy"},
+	}}
+	for _, tt := range []struct {
+		changes []change
+		want    int
+	}{{[]change{second}, 0}, {[]change{second, wrong}, 1}} {
+		report, err := Check(loadCase(t, testCase{Change: tt.changes}).inventory(t), Options{Now: now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := 0
+		for _, f := range report.Findings {
+			if f.ID == "policy" {
+				got++
+			}
+		}
+		if got != tt.want {
+			t.Errorf("%d findings of the policy, want %d: %v", got, tt.want, report.Findings)
+		}
+	}
+}
+
 // checkPremises checks that where a premise does not hold, the check that is said to report that does.
-func checkPremises(t *testing.T, tt testCase, report *Report) {
+func checkPremises(t *testing.T, inv *Inventory, report *Report) {
 	t.Helper()
-	c, err := newCluster(loadCase(t, tt).inventory(t), Options{Now: now})
+	c, err := newCluster(inv, Options{Now: now})
 	if err != nil {
 		t.Fatal(err)
 	}

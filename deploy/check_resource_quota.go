@@ -48,7 +48,7 @@ func (c *cluster) checkQuota(q *corev1.ResourceQuota, s *server, r *reporter) {
 			}
 			one = d.perPod(s.pod, defaults)
 		}
-		checkHard(q, key, s, one, c.ref(q), r)
+		c.checkHard(q, key, s, one, r)
 	}
 	if len(missing) > 0 {
 		r.error(c.ref(q), "every container has to set what it counts, and %s does not set: %s", s.ref, some(missing))
@@ -72,8 +72,10 @@ func (d demand) lackedBy(s *server, defaults []corev1.LimitRangeItem) []string {
 }
 
 // checkHard reports a limit below what the Pods need, of which each counts for one.
-func checkHard(q *corev1.ResourceQuota, key corev1.ResourceName, s *server, one resource.Quantity, at ref, r *reporter) {
-	hard, replicas, most := q.Spec.Hard[key], s.replicas(), s.maxReplicas()
+func (c *cluster) checkHard(
+	q *corev1.ResourceQuota, key corev1.ResourceName, s *server, one resource.Quantity, r *reporter,
+) {
+	at, hard, replicas, most := c.ref(q), q.Spec.Hard[key], s.replicas(), s.maxReplicas()
 	surge, surgeOfMost := s.surge(replicas), s.surge(most)
 	switch least, full := times(one, replicas+surge), times(one, most+surgeOfMost); {
 	case hard.Cmp(least) < 0:

@@ -9,7 +9,8 @@
 //	server.go        a Deployment that runs evergate serve; environment.go its variables; probe.go its probes
 //	network.go       what NetworkPolicies allow; monitor.go what scrapes the Pods; chain.go certificates that are served
 //	endpoint.go      where traces go; resources.go what quotas count; pod_security.go what profiles refuse
-//	check.go         what a check is; premise.go what its findings would only follow from; checks.go lists all of them, in the order in which they report
+//	check.go         what a check is; premise.go what has to hold for it to be run; checks.go lists all of them, in the
+//	                 order in which they report
 //	check_ID.go      the check that reports findings with the id ID, its dashes as underscores
 //	finding.go       what a check says; text.go the report for people
 //

@@ -144,7 +144,8 @@ func wantedType(t reflect.Type, value any) string {
 	return "another type"
 }
 
-// strictFault makes a sentence of what a strict decoder says of an object of the type of o: unknown field "spec.replica".
+// strictFault makes a sentence of what a strict decoder says of an object of the type of o:
+// unknown field "spec.replica".
 func strictFault(err error, kind string, o object) string {
 	_, quoted, _ := strings.Cut(err.Error(), "unknown field ")
 	path, unquoteErr := strconv.Unquote(quoted)
@@ -188,8 +189,7 @@ func fieldsOf(t reflect.Type) map[string]reflect.Type {
 	if t.Kind() != reflect.Struct {
 		return fields
 	}
-	for i := range t.NumField() {
-		f := t.Field(i)
+	for f := range t.Fields() {
 		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" && name != "-" {
 			fields[name] = f.Type
 		} else if f.Anonymous {

@@ -80,7 +80,8 @@ spec:
 				"spec.template.metadata.creationTimestamp is \"today\": write a time such as 2026-11-01T12:00:00Z; " +
 				"spec.template.spec.containers[0].env is an object: write a list; " +
 				`spec.template.spec.containers[1].image is 1: write a string: "1"; ` +
-				`spec.template.spec.containers[1].resources.limits.memory is "512 MB": write a quantity such as 100m, 2 or 512Mi; ` +
+				`spec.template.spec.containers[1].resources.limits.memory is "512 MB": ` +
+				`write a quantity such as 100m, 2 or 512Mi; ` +
 				`spec.template.spec.containers[2].image is 1: write a string: "1"; and more`,
 		},
 		{

@@ -8,7 +8,7 @@ import (
 func TestNearest(t *testing.T) {
 	known := []string{"replicas", "selector", "strategy"}
 	for unknown, want := range map[string]string{
-		"replica": "replicas", "Replicas": "replicas", "stragety": "strategy", "image": "", "": "",
+		"replica": "replicas", "Replicas": "replicas", "strategi": "strategy", "image": "", "": "",
 		strings.Repeat("replicas", 1000): "",
 	} {
 		if got := Nearest(unknown, known); got != want {
