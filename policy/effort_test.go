@@ -230,11 +230,14 @@ func TestStepsOfElements(t *testing.T) {
 
 		"hosts.allowed":   {3, func(n int) reviewed { return ingress("hosts: {allowed: []}", hosts(each(n, "h%03d.example"))) }},
 		"hosts.denied":    {3, func(n int) reviewed { return ingress("hosts: {denied: [a]}", hosts(each(n, "h%03d.example"))) }},
-		"hosts.required":  {2, func(n int) reviewed { return ingress("hosts: {required: true}", hosts(each(n, "h%03d.example"))) }},
-		"hosts.wildcards": {2, func(n int) reviewed { return ingress("hosts: {wildcards: deny}", hosts(each(n, "h%03d.example"))) }},
+		"hosts.required":  {3, func(n int) reviewed { return ingress("hosts: {required: true}", hosts(each(n, "h%03d.example"))) }},
+		"hosts.wildcards": {3, func(n int) reviewed { return ingress("hosts: {wildcards: deny}", hosts(each(n, "h%03d.example"))) }},
 		"hosts.max":       {4, func(n int) reviewed { return ingress("hosts: {max: 1}", hosts(each(n, "h%03d.example"))) }},
-		"long hosts":      {4, func(n int) reviewed { return ingress("hosts: {required: true}", hosts(each(n, long))) }},
-		"tls: hosts":      {3, func(n int) reviewed { return ingress("tls: {coversHosts: true}", hosts(each(n, "h%03d.example"))) }},
+		"long hosts":      {12, func(n int) reviewed { return ingress("hosts: {required: true}", hosts(each(n, long))) }},
+		"hosts in tls": {2, func(n int) reviewed { // one step to read each, one to look it up
+			return ingress("hosts: {required: true}", &Ingress{Rules: []IngressRule{{Host: "a"}}, TLS: []IngressTLS{{Hosts: each(n, "h%d")}}})
+		}},
+		"tls: hosts": {3, func(n int) reviewed { return ingress("tls: {coversHosts: true}", hosts(each(n, "h%03d.example"))) }},
 		"tls: certificate": {4, func(n int) reviewed {
 			return ingress("tls: {coversHosts: true}", &Ingress{TLS: []IngressTLS{{Hosts: each(n, "h%d")}}})
 		}},

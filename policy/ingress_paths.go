@@ -98,7 +98,7 @@ func (r *report) ingressPaths(ing *Ingress) []pathPlace {
 	if r.paths != nil {
 		return r.paths
 	}
-	hosts, n := r.ingressHosts(ing), 0
+	hosts, n := r.ruleHosts(ing), 0
 	for i := range ing.Rules {
 		n += len(ing.Rules[i].Paths)
 	}

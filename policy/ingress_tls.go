@@ -60,7 +60,7 @@ func (tlsRequired) find(ing *Ingress, r *report) {
 type tlsCoversHosts struct{}
 
 func (tlsCoversHosts) find(ing *Ingress, r *report) {
-	hosts := r.ingressHosts(ing)
+	hosts := r.ruleHosts(ing)
 	certificates := r.tlsCoverage(ing)
 	for i := range hosts {
 		h := &hosts[i]
@@ -112,7 +112,7 @@ func (r *report) tlsCoverage(ing *Ingress) *tlsCoverage {
 }
 
 // uncovered returns the sentence about a host that is not covered.
-func (c *tlsCoverage) uncovered(h *ingressHost) string {
+func (c *tlsCoverage) uncovered(h *hostClaim) string {
 	if h.Depth == match.LabelsBelow {
 		return h.at.every() + "; no certificate covers that" + strings.Replace(h.at.setOne(), ";", ",", 1)
 	}

@@ -12,8 +12,8 @@ import (
 // too, since otherwise fixing half of it could look like an introduced finding to the ratchet.
 type ingressesEntry struct {
 	ruleHeader
-	// Hosts: which hosts an Ingress may serve.
-	Hosts *hostRules `yaml:"hosts"`
+	// Hosts: which hosts an Ingress may claim.
+	Hosts *ingressHostRules `yaml:"hosts"`
 	// TLS: whether it must be served by TLS.
 	TLS *tlsRules `yaml:"tls"`
 	// ClassNames: which controllers may serve it.

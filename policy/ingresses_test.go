@@ -218,7 +218,7 @@ func TestIngressRuleErrors(t *testing.T) {
 		`hosts: {}`:                           `ingresses[0].hosts: checks nothing: write required, allowed, denied, wildcards or max`,
 		`hosts: {required: false}`:            `ingresses[0].hosts: checks nothing: write required, allowed, denied, wildcards or max`,
 		`hosts: {max: 3, denied: []}`:         `ingresses[0].hosts.denied: [] checks nothing: leave the field out`,
-		`hosts: {max: 0}`:                     `ingresses[0].hosts.max: 0 is too few, an Ingress has at least one host: to deny all of them write allowed: []`,
+		`hosts: {max: 0}`:                     `ingresses[0].hosts.max: 0 is too few: to deny all hosts write allowed: []`,
 		`hosts: {wildcards: allow}`:           `ingresses[0].hosts.wildcards: "allow" is not known here: write deny, or leave the field out to allow it`,
 		`hosts: {allowed: [""]}`:              `ingresses[0].hosts.allowed[0]: "" is not a host pattern: write "**" for every host`,
 		`hosts: {allowed: ["*"]}`:             `ingresses[0].hosts.allowed[0]: "*" is not a host pattern: * stands for one label: write "**" for every host`,

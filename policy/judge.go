@@ -26,16 +26,18 @@ type report struct {
 	// where the sentence is not needed.
 	collect func(id identity) *Finding
 
-	hosts             []ingressHost      // see ingressHosts
-	coverage          *tlsCoverage       // see tlsCoverage
-	hostCount         int                // see differentHosts
-	paths             []pathPlace        // see ingressPaths
-	annotations       []annotation       // see sortedAnnotations
-	externalHost      *match.HostPattern // see externalName
-	externalAddresses []address          // see externalIPs
-	statusAddresses   []address          // see statusIPs
-	sourceRangeList   []sourceRange      // see sourceRanges
-	syntax            pathSyntax         // see pathSyntax
+	hosts             []hostClaim               // see ruleHosts
+	claims            []hostClaim               // see ingressClaims, serviceClaims
+	firstClaims       map[match.HostPattern]int // see repeated
+	coverage          *tlsCoverage              // see tlsCoverage
+	hostCount         int                       // see differentHosts
+	paths             []pathPlace               // see ingressPaths
+	annotations       []annotation              // see sortedAnnotations
+	externalHost      *match.HostPattern        // see externalName
+	externalAddresses []address                 // see externalIPs
+	statusAddresses   []address                 // see statusIPs
+	sourceRangeList   []sourceRange             // see sourceRanges
+	syntax            pathSyntax                // see pathSyntax
 }
 
 // spend counts n steps and reports whether the check may continue. Each loop over elements of an object calls it.

@@ -10,6 +10,8 @@ import (
 // checks nothing, and at least one is required.
 type servicesEntry struct {
 	ruleHeader
+	// Hosts: which hosts its annotations may claim: for external-dns, for certificates.
+	Hosts *hostRules `yaml:"hosts"`
 	// Types: which spec.type a Service may have.
 	Types *serviceTypeRules `yaml:"types"`
 	// Ports: which ports it may have.
@@ -39,7 +41,7 @@ func (e *servicesEntry) Suggest(field string) []string { return objectDimensions
 func (e *servicesEntry) Validate() error {
 	err := e.header.validate(objectDimensions())
 	if len(e.checks()) == 0 {
-		return errors.Join(err, errNoCheck("types, ports, nodePorts, allocateLoadBalancerNodePorts, "+
+		return errors.Join(err, errNoCheck("hosts, types, ports, nodePorts, allocateLoadBalancerNodePorts, "+
 			"loadBalancerClass, loadBalancerSourceRanges, externalIPs, loadBalancerStatus, externalNames or annotations"))
 	}
 	return err
@@ -52,6 +54,7 @@ func (e *servicesEntry) checks() []check[Service] {
 		allocation = append(allocation, serviceAllocation{})
 	}
 	return slices.Concat(
+		hostChecks(e.Hosts, (*report).serviceClaims, "metadata.annotations"),
 		e.Types.checks(),
 		e.Ports.checks(),
 		e.NodePorts.checks(),

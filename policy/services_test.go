@@ -102,7 +102,7 @@ func readService(t testing.TB, manifest []byte) *Service {
 
 func TestServicesEntryErrors(t *testing.T) {
 	testServicesErrors(t, map[string]string{
-		"message: none": ": checks nothing: write types, ports, nodePorts, allocateLoadBalancerNodePorts, " +
+		"message: none": ": checks nothing: write hosts, types, ports, nodePorts, allocateLoadBalancerNodePorts, " +
 			"loadBalancerClass, loadBalancerSourceRanges, externalIPs, loadBalancerStatus, externalNames or annotations",
 		"types: {}":                           "types: checks nothing: write allowed or denied",
 		"ports: {}":                           "ports: allowed is required",

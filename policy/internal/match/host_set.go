@@ -77,13 +77,19 @@ func (s *HostSet) deep(name string) (by HostPattern, ok bool) {
 type HostOverlaps struct {
 	listed []HostPattern
 	set    *HostSet
-	below  map[string]HostPattern // by the name above it: a host that a wildcard of that name covers
+	below  map[string]HostPattern // by the name above it: a host that a wildcard of one label covers
+	under  map[string]HostPattern // by each name above it: a pattern that has a host below that name
 }
 
 // NewHostOverlaps returns an index of at least one pattern.
 func NewHostOverlaps(patterns []HostPattern) *HostOverlaps {
-	o := &HostOverlaps{patterns, NewHostSet(patterns), map[string]HostPattern{}}
+	o := &HostOverlaps{patterns, NewHostSet(patterns), map[string]HostPattern{}, map[string]HostPattern{}}
 	for _, p := range patterns {
+		for above := p.Name; above != ""; above = ParentHost(above) {
+			if _, taken := o.under[above]; !taken && (above != p.Name || p.Depth != HostItself) {
+				o.under[above] = p
+			}
+		}
 		parent := ParentHost(p.Name)
 		if _, taken := o.below[parent]; !taken && p.Depth == HostItself {
 			o.below[parent] = p
@@ -110,13 +116,16 @@ const (
 // Find returns a pattern that overlaps a host of an object, which may be a wildcard or every host, and how they
 // overlap.
 func (o *HostOverlaps) Find(host HostPattern) (by HostPattern, how HostOverlap) {
-	if host.Depth == LabelsBelow {
+	if host.IsEvery() {
 		return o.listed[0], OverlapEvery
 	}
 	if by, ok := o.set.Covers(host); ok {
 		return by, OverlapCovered
 	}
 	if by, ok := o.below[host.Name]; ok && host.Depth == OneLabelBelow {
+		return by, OverlapWildcard
+	}
+	if by, ok := o.under[host.Name]; ok && host.Depth == LabelsBelow {
 		return by, OverlapWildcard
 	}
 	return HostPattern{}, NoOverlap

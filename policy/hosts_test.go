@@ -22,9 +22,9 @@ func TestHostLookup(t *testing.T) {
 		for range 8 {
 			ing.Rules = append(ing.Rules, IngressRule{Host: hosts[random.IntN(len(hosts))]})
 		}
-		lookup := hostLookup{set: set}
-		for i, host := range parseHosts(ing) {
-			if _, want := set.Covers(host.HostPattern); lookup.find(&host) != want {
+		var lookup hostLookup
+		for i, host := range ruleHosts(ing) {
+			if _, want := set.Covers(host.HostPattern); lookup.find(set, &host) != want {
 				t.Fatalf("set %v, hosts %v: host %d is covered: %t", chosen, ing.Rules, i, want)
 			}
 		}

@@ -1,0 +1,262 @@
+package policy
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/evergate/evergate/policy/internal/match"
+)
+
+// hostAnnotations has a line for each annotation by which an object claims host names: its key, the kinds that carry it,
+// the grammar of its value. Lines with # are comments, and name the sources.
+//
+//go:embed data/host-annotations.txt
+var hostAnnotations string
+
+// hostAnnotationTable holds the annotations of one kind.
+type hostAnnotationTable struct {
+	exact map[string]hostGrammar
+	globs []hostAnnotationGlob // of keys with a *
+}
+
+type hostAnnotationGlob struct {
+	key     match.Glob
+	grammar hostGrammar
+}
+
+// hostAnnotationTables returns the tables by kind, parsed on first use.
+var hostAnnotationTables = sync.OnceValue(func() map[string]*hostAnnotationTable {
+	tables := map[string]*hostAnnotationTable{}
+	for line := range strings.Lines(hostAnnotations) {
+		fields := strings.Fields(line)
+		if len(fields) != 3 || fields[0] == "#" {
+			continue
+		}
+		key, grammar := match.Glob(fields[0]), hostGrammars[fields[2]]
+		for kind := range strings.SplitSeq(fields[1], ",") {
+			t := tables[kind]
+			if t == nil {
+				t = &hostAnnotationTable{exact: map[string]hostGrammar{}}
+				tables[kind] = t
+			}
+			if key.IsWild() {
+				t.globs = append(t.globs, hostAnnotationGlob{key, grammar})
+			} else {
+				t.exact[string(key)] = grammar
+			}
+		}
+	}
+	return tables
+})
+
+// grammar returns how the value of an annotation names hosts; nil where it names none.
+func (t *hostAnnotationTable) grammar(key string) hostGrammar {
+	key = match.LowerASCII(key)
+	if g := t.exact[key]; g != nil {
+		return g
+	}
+	for _, g := range t.globs {
+		if g.key.Match(key) {
+			return g.grammar
+		}
+	}
+	return nil
+}
+
+// maxAnnotationHosts is how many hosts of annotations an object may name: more than DNS records or certificates take of
+// one object (Let's Encrypt: 100 names). What follows is read as every host.
+const maxAnnotationHosts = 1000
+
+// annotationClaims appends the claims that stand in the annotations of an object. claims are those of its other places.
+func (r *report) annotationClaims(kind string, m *Meta, claims []hostClaim) []hostClaim {
+	table, rules := hostAnnotationTables()[kind], claims
+	n := 0
+	for _, a := range r.sortedAnnotations(m) {
+		if !r.spend(1 + len(table.globs)) {
+			return claims
+		}
+		grammar := table.grammar(a.key)
+		if grammar == nil || !r.spend(stepsOf(1, a.value)) {
+			continue
+		}
+		for name, p := range grammar(a.value, rules) {
+			if n++; n > maxAnnotationHosts {
+				name, p = fmt.Sprintf("more than %d names", maxAnnotationHosts), match.EveryHost()
+			}
+			claims = append(claims, claimOf(p, claimPlace{kind: annotationHost, written: &written{a.key, name}}))
+			if n > maxAnnotationHosts {
+				return claims
+			}
+		}
+	}
+	return claims
+}
+
+// hostGrammar yields the hosts that the value of an annotation names, and how each is written there. rules are the claims
+// of the object's other places.
+type hostGrammar func(value string, rules []hostClaim) iter.Seq2[string, match.HostPattern]
+
+// hostGrammars are the grammars that data/host-annotations.txt names.
+var hostGrammars = map[string]hostGrammar{
+	"dns":         listed(anyDepth),
+	"certificate": listed(oneLabel),
+	"nginx":       nginxAlias,
+	"www":         wwwRedirect,
+	"regex":       regexHosts,
+	"alb":         albConditions,
+	"eskip":       eskipHosts,
+}
+
+// listed is the grammar of names with commas between them. read says what one of them stands for.
+func listed(read func(name string) match.HostPattern) hostGrammar {
+	return func(value string, _ []hostClaim) iter.Seq2[string, match.HostPattern] {
+		return func(yield func(string, match.HostPattern) bool) {
+			for name := range elements(value) {
+				if !yield(name, read(name)) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// elements yields the elements of a list, without the blanks around them and without empty ones.
+func elements(value string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for name := range strings.SplitSeq(value, ",") {
+			if name = strings.TrimSpace(name); name != "" && !yield(name) {
+				return
+			}
+		}
+	}
+}
+
+// oneLabel reads a name as a certificate means it: *.example is one label.
+func oneLabel(name string) match.HostPattern {
+	rest, wild := strings.CutPrefix(name, "*.")
+	if !isHostName(rest) {
+		return match.EveryHost()
+	}
+	p := match.ParseHost(rest)
+	if wild {
+		p.Depth = match.OneLabelBelow
+	}
+	return p
+}
+
+// anyDepth reads a name as DNS means it: *.example is any number of labels (RFC 4592).
+func anyDepth(name string) match.HostPattern {
+	p := oneLabel(name)
+	if p.Depth == match.OneLabelBelow {
+		p.Depth = match.LabelsBelow
+	}
+	return p
+}
+
+// isHostName reports whether a text is a name that records, certificates and servers take as it is. They take more than
+// host names may have: _, and digits alone.
+func isHostName(s string) bool {
+	s = strings.TrimSuffix(s, ".")
+	if s == "" || len(s) > match.MaxHost || s[0] == '.' || strings.Contains(s, "..") {
+		return false
+	}
+	for i := range len(s) {
+		c := s[i] | 0x20 // letters in lower case; it leaves digits, - and . as they are
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '.' && s[i] != '_' {
+			return false
+		}
+	}
+	return true
+}
+
+// nginxAlias is the grammar of server-alias of ingress-nginx: words of server_name. *.example is any number of labels,
+// .example is that and example itself; a regular expression and www.example.* are every host.
+func nginxAlias(value string, _ []hostClaim) iter.Seq2[string, match.HostPattern] {
+	return func(yield func(string, match.HostPattern) bool) {
+		for name := range elements(value) {
+			if below, ok := strings.CutPrefix(name, "."); ok && isHostName(below) {
+				if !yield(name, anyDepth(below)) || !yield(name, anyDepth("*."+below)) {
+					return
+				}
+				continue
+			}
+			if !yield(name, anyDepth(name)) {
+				return
+			}
+		}
+	}
+}
+
+// wwwRedirect is the grammar of from-to-www-redirect: ingress-nginx answers for www.example where a rule has the host
+// example, and for example where it has www.example.
+func wwwRedirect(value string, rules []hostClaim) iter.Seq2[string, match.HostPattern] {
+	return func(yield func(string, match.HostPattern) bool) {
+		for i := range rules {
+			h := &rules[i]
+			if value != "true" || h.at.kind != ruleHost || h.Depth != match.HostItself {
+				continue
+			}
+			other, www := strings.CutPrefix(h.Name, "www.")
+			if !www {
+				other = "www." + h.Name
+			}
+			if len(other) <= match.MaxHost && !yield(other, match.ParseHost(other)) {
+				return
+			}
+		}
+	}
+}
+
+// regexHosts is the grammar of a regular expression: every host.
+func regexHosts(value string, _ []hostClaim) iter.Seq2[string, match.HostPattern] {
+	return func(yield func(string, match.HostPattern) bool) {
+		if strings.TrimSpace(value) != "" {
+			yield(value, match.EveryHost())
+		}
+	}
+}
+
+// eskipHosts is the grammar of routes and predicates of Skipper: with a predicate about hosts they are every host.
+func eskipHosts(value string, _ []hostClaim) iter.Seq2[string, match.HostPattern] {
+	return func(yield func(string, match.HostPattern) bool) {
+		if strings.Contains(value, "Host") {
+			yield(value, match.EveryHost())
+		}
+	}
+}
+
+// maxConditions is how many bytes of conditions are parsed; AWS takes five values a rule. Longer ones are every host.
+const maxConditions = 16 << 10
+
+// albConditions is the grammar of conditions of the AWS load balancer controller: a JSON list, of which host-header has
+// globs, in which * also stands for dots, and regular expressions.
+func albConditions(value string, _ []hostClaim) iter.Seq2[string, match.HostPattern] {
+	return func(yield func(string, match.HostPattern) bool) {
+		var conditions []struct {
+			Field            string `json:"field"`
+			HostHeaderConfig struct {
+				Values      []string `json:"values"`
+				RegexValues []string `json:"regexValues"`
+			} `json:"hostHeaderConfig"`
+		}
+		if len(value) > maxConditions || json.Unmarshal([]byte(value), &conditions) != nil {
+			yield(value, match.EveryHost())
+			return
+		}
+		for _, c := range conditions {
+			if c.Field != "host-header" {
+				continue
+			}
+			for _, glob := range slices.Concat(c.HostHeaderConfig.Values, c.HostHeaderConfig.RegexValues) {
+				if !yield(glob, anyDepth(glob)) {
+					return
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,235 @@
+package policy
+
+import (
+	"strconv"
+
+	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/internal/match"
+)
+
+// hostClaim is the set of hosts that one place of an object reaches, by the meaning that the place itself has: one name,
+// every name one label below another or at any depth, or every host. What cannot be read as a name is every host.
+type hostClaim struct {
+	match.HostPattern
+	domain string // the name after its first label; empty for a wildcard
+	at     claimPlace
+}
+
+// newClaim returns the claim of a text that means what a rule of an Ingress or a certificate means by it: *.example is
+// one label.
+func newClaim(host string, at claimPlace) hostClaim { return claimOf(match.ParseHost(host), at) }
+
+func claimOf(p match.HostPattern, at claimPlace) hostClaim {
+	c := hostClaim{HostPattern: p, at: at}
+	if p.Depth == match.HostItself {
+		c.domain = match.ParentHost(p.Name)
+	}
+	return c
+}
+
+// ruleHosts returns the claims of the rules of an Ingress, and of its default backend, which serves the hosts that no
+// rule names.
+func (r *report) ruleHosts(ing *Ingress) []hostClaim {
+	if r.hosts == nil {
+		steps := 1
+		for i := range ing.Rules {
+			steps += stepsOf(1, ing.Rules[i].Host)
+		}
+		if r.spend(steps) {
+			r.hosts = ruleHosts(ing)
+		}
+	}
+	return r.hosts
+}
+
+func ruleHosts(ing *Ingress) []hostClaim {
+	if len(ing.Rules) == 0 {
+		return []hostClaim{claimOf(match.EveryHost(), claimPlace{kind: noRules})}
+	}
+	hosts := make([]hostClaim, len(ing.Rules), len(ing.Rules)+1)
+	for i := range ing.Rules {
+		hosts[i] = newClaim(ing.Rules[i].Host, claimPlace{kind: ruleHost, i: int32(i)})
+		hosts[i].shareDomain(hosts[:i])
+	}
+	if ing.DefaultBackend {
+		hosts = append(hosts, claimOf(match.EveryHost(), claimPlace{kind: defaultBackend}))
+	}
+	return hosts
+}
+
+// shareDomain has the claim use the string of the claim before it: most hosts are in one domain, and one string is
+// compared with itself at no cost.
+func (h *hostClaim) shareDomain(before []hostClaim) {
+	if n := len(before); n > 0 && h.domain == before[n-1].domain {
+		h.domain = before[n-1].domain
+	}
+}
+
+// ingressClaims returns the claims of all places of an Ingress: its rules, its TLS hosts, for which certificates are
+// ordered, and the annotations of the table of hostAnnotations.
+func (r *report) ingressClaims(ing *Ingress) []hostClaim {
+	if r.claims != nil {
+		return r.claims
+	}
+	claims, rules := r.ruleHosts(ing), ing.Rules
+	for i := range ing.TLS {
+		for j, host := range ing.TLS[i].Hosts {
+			if !r.spend(stepsOf(1, host)) {
+				return nil
+			}
+			// Most lists of TLS hosts are those of the rules, in their order: one claim is enough for both.
+			if len(rules) > 0 && host == rules[0].Host {
+				rules = rules[1:]
+				continue
+			}
+			if host == "" { // names nothing
+				continue
+			}
+			c := newClaim(host, claimPlace{tlsHost, int32(i), int32(j), &written{text: host}})
+			c.shareDomain(claims)
+			claims = append(claims, c)
+		}
+	}
+	r.claims = r.annotationClaims("Ingress", &ing.Meta, claims)
+	return r.claims
+}
+
+// serviceClaims returns the claims of a Service, which stand in its annotations.
+func (r *report) serviceClaims(svc *Service) []hostClaim {
+	if r.claims == nil {
+		r.claims = r.annotationClaims("Service", &svc.Meta, nil)
+	}
+	return r.claims
+}
+
+// repeated reports whether claim i is in an annotation or in spec.tls, and an earlier place claims the same hosts: users
+// read one sentence about them.
+func (r *report) repeated(claims []hostClaim, i int) bool {
+	if claims[i].at.kind < tlsHost {
+		return false
+	}
+	if r.firstClaims == nil {
+		r.firstClaims = make(map[match.HostPattern]int, len(claims))
+		for j := range claims {
+			if !r.spend(ledgerSteps) {
+				break
+			}
+			if _, there := r.firstClaims[claims[j].HostPattern]; !there {
+				r.firstClaims[claims[j].HostPattern] = j
+			}
+		}
+	}
+	first, there := r.firstClaims[claims[i].HostPattern]
+	return there && first < i
+}
+
+// differentHosts returns how many different sets of hosts an object claims.
+func (r *report) differentHosts(claims []hostClaim) int {
+	if r.hostCount == 0 {
+		different := make(map[match.HostPattern]struct{}, len(claims))
+		for i := range claims {
+			if !r.spend(ledgerSteps) {
+				break
+			}
+			different[claims[i].HostPattern] = struct{}{}
+		}
+		r.hostCount = len(different)
+	}
+	return r.hostCount
+}
+
+// claimPlace is the field of an object that makes a claim.
+type claimPlace struct {
+	kind    placeKind
+	i, j    int32    // the element of spec.rules, or of spec.tls and of its hosts
+	written *written // in spec.tls or in an annotation; nil for the other places
+}
+
+// written is a host as it is written.
+type written struct {
+	key  string // of the annotation
+	text string
+}
+
+type placeKind uint8
+
+const (
+	ruleHost       placeKind = iota // spec.rules[i].host
+	noRules                         // an Ingress that has only a default backend
+	defaultBackend                  // a default backend beside rules
+	tlsHost                         // spec.tls[i].hosts[j]
+	annotationHost
+)
+
+// String returns the field, as users write it.
+func (p *claimPlace) String() string {
+	switch p.kind {
+	case noRules:
+		return "spec.rules"
+	case defaultBackend:
+		return "spec.defaultBackend"
+	case tlsHost:
+		return "spec.tls[" + strconv.Itoa(int(p.i)) + "].hosts[" + strconv.Itoa(int(p.j)) + "]"
+	case annotationHost:
+		return annotationPath(p.written.key)
+	default:
+		return "spec.rules[" + strconv.Itoa(int(p.i)) + "].host"
+	}
+}
+
+// every returns the beginning of a sentence about what stands for every host.
+func (p *claimPlace) every() string {
+	switch p.kind {
+	case defaultBackend:
+		return "serves every host that no rule names"
+	case tlsHost, annotationHost:
+		return text.Quote(p.written.text) + " may stand for every host"
+	default:
+		return "no host is set, which means every host"
+	}
+}
+
+// setOne returns the end of a sentence that requires a host.
+func (p *claimPlace) setOne() string {
+	switch p.kind {
+	case defaultBackend:
+		return "; name hosts in spec.rules instead"
+	case tlsHost, annotationHost:
+		return "; write each host out"
+	default:
+		return "; set one"
+	}
+}
+
+// steps returns how many steps it takes to look the host up: one for each eight bytes of its name.
+func (h *hostClaim) steps() int { return 1 + len(h.Name)/8 }
+
+// identity returns the identity of a finding about the host. It has no place: a host that stood in one place of the old
+// object is pre-existing in all.
+func (h *hostClaim) identity(check string) identity { return hostIdentity(check, h.HostPattern) }
+
+// hostIdentity returns the identity of a finding about a host.
+func hostIdentity(check string, host match.HostPattern) identity {
+	return identity{check: check, value: host.Name, depth: host.Depth}
+}
+
+// hostLookup looks claims up in a set, one after the other. It caches the last domain, since most hosts of an object are
+// in one.
+type hostLookup struct {
+	domain  string
+	covered bool // a pattern covers every host one label below domain
+}
+
+// find looks up whether a pattern of the set covers every host that h stands for. It is always the same set.
+func (l *hostLookup) find(set *match.HostSet, h *hostClaim) bool {
+	if l.covered && h.Depth == match.HostItself && h.domain == l.domain {
+		return true
+	}
+	if h.Depth != match.HostItself || set.Has(h.HostPattern) {
+		_, ok := set.Covers(h.HostPattern)
+		return ok
+	}
+	l.domain = h.domain
+	_, l.covered = set.CoversBelow(l.domain)
+	return l.covered
+}

@@ -1,0 +1,202 @@
+package policy
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/evergate/evergate/policy/internal/match"
+)
+
+// Every place in which a host stands, with what it means there.
+func TestHostClaims(t *testing.T) {
+	annotated := func(key, value string) *Ingress {
+		return &Ingress{Meta: Meta{Annotations: map[string]string{key: value}}, Rules: []IngressRule{{Host: "a.example"}}}
+	}
+	for name, test := range map[string]struct {
+		ing  *Ingress
+		want []string // beside the rule a.example
+	}{
+		"tls": {
+			withTLS(withHosts("a.example"), "b.example", "*.c.example", "10.0.0.1", ""),
+			[]string{"spec.tls[0].hosts[0] b.example", "spec.tls[0].hosts[1] *.c.example", "spec.tls[0].hosts[2] 10.0.0.1"},
+		},
+		"default backend": {
+			&Ingress{DefaultBackend: true, Rules: []IngressRule{{Host: "a.example"}}}, []string{"spec.defaultBackend **"},
+		},
+		"external-dns": {
+			annotated("external-dns.kubernetes.io/hostname", " B.example. ,, *.c.example"),
+			[]string{`metadata.annotations["external-dns.kubernetes.io/hostname"] b.example`, `metadata.annotations["external-dns.kubernetes.io/hostname"] **.c.example`},
+		},
+		"external-dns, the prefix before": {
+			annotated("external-dns.alpha.kubernetes.io/hostname", "_sip._tcp.example"),
+			[]string{`metadata.annotations["external-dns.alpha.kubernetes.io/hostname"] _sip._tcp.example`},
+		},
+		"external-dns, which names count": {annotated("external-dns.kubernetes.io/ingress-hostname-source", "annotation-only"), nil},
+		"cert-manager": {
+			annotated("cert-manager.io/alt-names", "b.example, *.c.example"),
+			[]string{`metadata.annotations["cert-manager.io/alt-names"] b.example`, `metadata.annotations["cert-manager.io/alt-names"] *.c.example`},
+		},
+		"cert-manager, the common name": {
+			annotated("cert-manager.io/common-name", "b.example"), []string{`metadata.annotations["cert-manager.io/common-name"] b.example`},
+		},
+		"ingress-nginx": {
+			annotated("nginx.ingress.kubernetes.io/server-alias", "b.example,*.c.example,.d.example,www.e.*,~^f"),
+			[]string{
+				`metadata.annotations["nginx.ingress.kubernetes.io/server-alias"] b.example`,
+				`metadata.annotations["nginx.ingress.kubernetes.io/server-alias"] **.c.example`,
+				`metadata.annotations["nginx.ingress.kubernetes.io/server-alias"] d.example`,
+				`metadata.annotations["nginx.ingress.kubernetes.io/server-alias"] **.d.example`,
+				`metadata.annotations["nginx.ingress.kubernetes.io/server-alias"] **`,
+				`metadata.annotations["nginx.ingress.kubernetes.io/server-alias"] **`,
+			},
+		},
+		"ingress-nginx, www":     {annotated("nginx.ingress.kubernetes.io/from-to-www-redirect", "true"), []string{`metadata.annotations["nginx.ingress.kubernetes.io/from-to-www-redirect"] www.a.example`}},
+		"ingress-nginx, no www":  {annotated("nginx.ingress.kubernetes.io/from-to-www-redirect", "false"), nil},
+		"haproxy-ingress":        {annotated("haproxy-ingress.github.io/server-alias", "*.b.example"), []string{`metadata.annotations["haproxy-ingress.github.io/server-alias"] *.b.example`}},
+		"haproxy-ingress, regex": {annotated("ingress.kubernetes.io/server-alias-regex", "^b"), []string{`metadata.annotations["ingress.kubernetes.io/server-alias-regex"] **`}},
+		"AWS": {
+			annotated("alb.ingress.kubernetes.io/conditions.web", `[{"field":"path-pattern","pathPatternConfig":{"values":["/x"]}},`+
+				`{"field":"host-header","hostHeaderConfig":{"values":["b.example","*.c.example","?.d.example"],"regexValues":["^e"]}}]`),
+			[]string{
+				`metadata.annotations["alb.ingress.kubernetes.io/conditions.web"] b.example`,
+				`metadata.annotations["alb.ingress.kubernetes.io/conditions.web"] **.c.example`,
+				`metadata.annotations["alb.ingress.kubernetes.io/conditions.web"] **`,
+				`metadata.annotations["alb.ingress.kubernetes.io/conditions.web"] **`,
+			},
+		},
+		"AWS, no JSON":        {annotated("alb.ingress.kubernetes.io/conditions.web", "["), []string{`metadata.annotations["alb.ingress.kubernetes.io/conditions.web"] **`}},
+		"AWS, not a host":     {annotated("alb.ingress.kubernetes.io/actions.web", `{"type":"redirect"}`), nil},
+		"Traefik":             {annotated("traefik.ingress.kubernetes.io/Router.TLS.domains.0.SANs", "b.example,*.c.example"), []string{`metadata.annotations["traefik.ingress.kubernetes.io/Router.TLS.domains.0.SANs"] b.example`, `metadata.annotations["traefik.ingress.kubernetes.io/Router.TLS.domains.0.SANs"] *.c.example`}},
+		"Kong":                {annotated("konghq.com/host-aliases", "*.b.example,b.*"), []string{`metadata.annotations["konghq.com/host-aliases"] **.b.example`, `metadata.annotations["konghq.com/host-aliases"] **`}},
+		"Application Gateway": {annotated("appgw.ingress.kubernetes.io/hostname-extension", "b.example"), []string{`metadata.annotations["appgw.ingress.kubernetes.io/hostname-extension"] b.example`}},
+		"Skipper":             {annotated("zalando.org/skipper-predicate", "Host(/^b/)"), []string{`metadata.annotations["zalando.org/skipper-predicate"] **`}},
+		"Skipper, a path":     {annotated("zalando.org/skipper-predicate", `Path("/b")`), nil},
+		"of Services alone":   {annotated("external-dns.kubernetes.io/internal-hostname", "b.example"), nil},
+		"another":             {annotated("example.com/hostname", "b.example"), nil},
+		"a name of two dots":  {annotated("external-dns.kubernetes.io/hostname", "b..example"), []string{`metadata.annotations["external-dns.kubernetes.io/hostname"] **`}},
+		"a port":              {annotated("external-dns.kubernetes.io/hostname", "b.example:443"), []string{`metadata.annotations["external-dns.kubernetes.io/hostname"] **`}},
+		"a star within":       {annotated("external-dns.kubernetes.io/hostname", "b.*.example"), []string{`metadata.annotations["external-dns.kubernetes.io/hostname"] **`}},
+		"a long name":         {annotated("external-dns.kubernetes.io/hostname", strings.Repeat("a", 254)), []string{`metadata.annotations["external-dns.kubernetes.io/hostname"] **`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			claims := (&report{effort: new(Effort)}).ingressClaims(test.ing)
+			for i := range claims[1:] {
+				got = append(got, claims[i+1].at.String()+" "+claims[i+1].String())
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// The annotations of Services are others.
+func TestServiceHostClaims(t *testing.T) {
+	svc := &Service{Meta: Meta{Annotations: map[string]string{
+		"external-dns.alpha.kubernetes.io/internal-hostname": "a.example",
+		"domainName": "b.example", // as external-dns writes it
+		"load-balancer.hetzner.cloud/http-managed-certificate-domains": "*.c.example",
+		"nginx.ingress.kubernetes.io/server-alias":                     "d.example", // of Ingresses alone
+	}}}
+	var got []string
+	for _, c := range (&report{effort: new(Effort)}).serviceClaims(svc) {
+		got = append(got, c.String())
+	}
+	if diff := cmp.Diff([]string{"b.example", "a.example", "*.c.example"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Every line of the table is used: its kinds are known, and so is its grammar.
+func TestHostAnnotationTable(t *testing.T) {
+	kinds := map[string]bool{"Ingress": true, "Service": true, "HTTPRoute": true, "GRPCRoute": true, "TLSRoute": true, "TCPRoute": true,
+		"UDPRoute": true, "Route": true, "Gateway": true, "ListenerSet": true}
+	for line := range strings.Lines(hostAnnotations) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		fields := strings.Fields(line)
+		if len(fields) != 3 || hostGrammars[fields[2]] == nil || fields[0] != match.LowerASCII(fields[0]) {
+			t.Errorf("want a key in lower case, kinds and a grammar: %s", line)
+			continue
+		}
+		for kind := range strings.SplitSeq(fields[1], ",") {
+			if !kinds[kind] {
+				t.Errorf("%s is not a kind: %s", kind, line)
+			}
+		}
+	}
+}
+
+// What users read about a host in each place.
+func TestSentencesOfClaims(t *testing.T) {
+	const rule = `hosts: {required: true, allowed: ["*.example"], denied: [www.example], wildcards: deny, max: 2}`
+	for name, test := range map[string]struct {
+		ing  *Ingress
+		want []string
+	}{
+		"tls": {withTLS(withHosts("a.example"), "b.corp", "*.example"), []string{
+			`r/hosts.allowed: spec.tls[0].hosts[0]: "b.corp" is not allowed; allowed: *.example`,
+			`r/hosts.denied: spec.tls[0].hosts[1]: "*.example" stands also for the denied www.example; write each host out`,
+			`r/hosts.wildcards: spec.tls[0].hosts[1]: "*.example" is a wildcard, which is denied; write each host out`,
+			`r/hosts.max: spec.rules: has 3 different hosts; at most 2 are allowed`,
+		}},
+		"once": {withTLS(withHosts("b.corp"), "b.corp"), []string{`r/hosts.allowed: spec.rules[0].host: "b.corp" is not allowed; allowed: *.example`}},
+		"a regular expression": {
+			&Ingress{Meta: Meta{Annotations: map[string]string{"nginx.ingress.kubernetes.io/server-alias": "~^x"}}, Rules: []IngressRule{{Host: "a.example"}}},
+			[]string{
+				`r/hosts.required: metadata.annotations["nginx.ingress.kubernetes.io/server-alias"]: "~^x" may stand for every host; write each host out`,
+				`r/hosts.allowed: metadata.annotations["nginx.ingress.kubernetes.io/server-alias"]: "~^x" may stand for every host; allowed: *.example`,
+				`r/hosts.denied: metadata.annotations["nginx.ingress.kubernetes.io/server-alias"]: "~^x" may stand for every host, also the denied www.example; write each host out`,
+				`r/hosts.wildcards: metadata.annotations["nginx.ingress.kubernetes.io/server-alias"]: "~^x" may stand for every host; write each host out`,
+			},
+		},
+		"any depth": {
+			&Ingress{Meta: Meta{Annotations: map[string]string{"external-dns.kubernetes.io/hostname": "*.example"}}, Rules: []IngressRule{{Host: "a.example"}}},
+			[]string{
+				`r/hosts.allowed: metadata.annotations["external-dns.kubernetes.io/hostname"]: "**.example" is not allowed; allowed: *.example`,
+				`r/hosts.denied: metadata.annotations["external-dns.kubernetes.io/hostname"]: "**.example" stands also for the denied www.example; write each host out`,
+				`r/hosts.wildcards: metadata.annotations["external-dns.kubernetes.io/hostname"]: "**.example" is a wildcard, which is denied; write each host out`,
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := sentences(must(mustLoadIngressRule(t, rule).JudgeIngress(creating, test.ing, nil, nil)))
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// What stood in one place of the old object is pre-existing in all; an annotation that is added is not.
+func TestClaimsOfOldObjects(t *testing.T) {
+	p := mustLoadIngressRule(t, `hosts: {allowed: ["*.example"]}`)
+	old := withTLS(withHosts("a.example"), "old.corp")
+	added := withTLS(withHosts("a.example", "old.corp"), "new.corp")
+	for _, f := range must(p.JudgeIngress(updating, added, old, nil)) {
+		if want := f.Path == "spec.rules[1].host"; f.Existed != want {
+			t.Errorf("%s: pre-existing is %t, want %t", f, f.Existed, want)
+		}
+	}
+}
+
+// An annotation with more names than an object has ends in every host.
+func TestManyAnnotationHosts(t *testing.T) {
+	names := strings.TrimSuffix(strings.Repeat("a.example,", maxAnnotationHosts), ",")
+	for more, want := range map[string]bool{"": false, ",b.example": true} {
+		ing := &Ingress{Meta: Meta{Annotations: map[string]string{"external-dns.kubernetes.io/hostname": names + more}}, Rules: []IngressRule{{Host: "a.example"}}}
+		claims := (&report{effort: new(Effort)}).ingressClaims(ing)
+		last := claims[len(claims)-1]
+		if got := last.IsEvery(); got != want {
+			t.Errorf("%d names: every host is %t, want %t", strings.Count(names+more, ",")+1, got, want)
+		}
+		if want := fmt.Sprintf(`"more than %d names" may stand for every host`, maxAnnotationHosts); last.IsEvery() && last.at.every() != want {
+			t.Errorf("got %s, want %s", last.at.every(), want)
+		}
+	}
+}
