@@ -33,12 +33,13 @@ type hostAnnotationGlob struct {
 var hostAnnotationTables = sync.OnceValue(func() map[string]*hostAnnotationTable {
 	tables := map[string]*hostAnnotationTable{}
 	for line := range strings.Lines(hostAnnotations) {
-		fields := strings.Fields(line)
-		if len(fields) != 3 || fields[0] == "#" {
+		name, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		kinds, word, ok := strings.Cut(rest, " ")
+		if !ok || name == "#" {
 			continue
 		}
-		key, grammar := match.Glob(fields[0]), hostGrammars[fields[2]]
-		for kind := range strings.SplitSeq(fields[1], ",") {
+		key, grammar := match.Glob(name), hostGrammars[word]
+		for kind := range strings.SplitSeq(kinds, ",") {
 			t := tables[kind]
 			if t == nil {
 				t = &hostAnnotationTable{exact: map[string]hostGrammar{}}

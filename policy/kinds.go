@@ -12,6 +12,7 @@ type blocks struct {
 	Pods      []podsEntry      `yaml:"pods"`
 	Ingresses []ingressesEntry `yaml:"ingresses"`
 	Services  []servicesEntry  `yaml:"services"`
+	Owners    []ownersEntry    `yaml:"owners"`
 }
 
 // append adds the entries of another document.
@@ -20,6 +21,7 @@ func (b *blocks) append(more *blocks) {
 	b.Pods = append(b.Pods, more.Pods...)
 	b.Ingresses = append(b.Ingresses, more.Ingresses...)
 	b.Services = append(b.Services, more.Services...)
+	b.Owners = append(b.Owners, more.Owners...)
 }
 
 // headers calls yield for each entry.
@@ -36,6 +38,9 @@ func (b *blocks) headers(yield func(*header)) {
 	for i := range b.Services {
 		yield(&b.Services[i].header)
 	}
+	for i := range b.Owners {
+		yield(&b.Owners[i].header)
+	}
 }
 
 // compiled are the entries of a policy, kind by kind, without those that are off.
@@ -44,6 +49,7 @@ type compiled struct {
 	pods      ruleset[judgedPod]
 	ingresses ruleset[Ingress]
 	services  ruleset[Service]
+	counts    Counts
 }
 
 // compile compiles the entries into a policy.
@@ -52,12 +58,22 @@ func (b *blocks) compile(p *Policy, e *comparisons, errs *strict.Collector) {
 	p.pods = rulesOf(b.Pods, e, func(entry *podsEntry) rule[judgedPod] {
 		return rule[judgedPod]{entry.ruleHeader, entry.checks(p.mirrors)}
 	})
+	owners := compileOwners(b.Owners, errs)
 	p.ingresses = rulesOf(b.Ingresses, e, func(entry *ingressesEntry) rule[Ingress] {
 		return rule[Ingress]{entry.ruleHeader, entry.checks()}
-	})
+	}, ownerRules(owners, (*report).ingressClaims)...)
 	p.services = rulesOf(b.Services, e, func(entry *servicesEntry) rule[Service] {
 		return rule[Service]{entry.ruleHeader, entry.checks()}
-	})
+	}, ownerRules(owners, (*report).serviceClaims)...)
+	p.counts = Counts{
+		Mirrors: p.mirrors.len(), Pods: len(p.pods.rules), Ingresses: len(p.ingresses.rules) - len(owners),
+		Services: len(p.services.rules) - len(owners),
+	}
+	for i := range b.Owners {
+		if b.Owners[i].Mode != Off {
+			p.counts.Owners++
+		}
+	}
 	p.findDenying()
 }
 
@@ -67,18 +83,17 @@ type Counts struct {
 	Pods      int `json:"pods"`
 	Ingresses int `json:"ingresses"`
 	Services  int `json:"services"`
+	Owners    int `json:"owners"`
 }
 
 // Counts returns how many entries are in force.
-func (p *Policy) Counts() Counts {
-	return Counts{p.mirrors.len(), len(p.pods.rules), len(p.ingresses.rules), len(p.services.rules)}
-}
+func (p *Policy) Counts() Counts { return p.counts }
 
 // All returns the blocks of a policy file in their order, each with the number of its entries.
 func (c Counts) All() iter.Seq2[string, int] {
 	return func(yield func(string, int) bool) {
 		_ = yield("mirrors", c.Mirrors) && yield("pods", c.Pods) && yield("ingresses", c.Ingresses) &&
-			yield("services", c.Services)
+			yield("services", c.Services) && yield("owners", c.Owners)
 	}
 }
 

@@ -139,8 +139,8 @@ func (d *document) compile(e *comparisons, errs *strict.Collector) *Policy {
 	return p
 }
 
-// rulesOf compiles the entries of one kind, except those that are off.
-func rulesOf[E, T any](entries []E, e *comparisons, compile func(*E) rule[T]) ruleset[T] {
+// rulesOf compiles the entries of one kind, except those that are off, and adds more rules to them.
+func rulesOf[E, T any](entries []E, e *comparisons, compile func(*E) rule[T], more ...rule[T]) ruleset[T] {
 	var rules []rule[T]
 	for i := range entries {
 		if e.pollDone() {
@@ -150,7 +150,7 @@ func rulesOf[E, T any](entries []E, e *comparisons, compile func(*E) rule[T]) ru
 			rules = append(rules, r)
 		}
 	}
-	return newRuleset(rules)
+	return newRuleset(append(rules, more...))
 }
 
 // uniqueNames refuses two entries of one name, which findings, metrics and alerts could not distinguish.

@@ -37,13 +37,14 @@
 //	  images                              pod_images.go; pod_digest.go, its digest
 //	  images about to be rewritten        rewrite_denied.go
 //	ingresses                             ingresses.go, with defaultBackend
-//	  hosts                               ingress_hosts.go; ingress_host_list.go, the hosts of an Ingress
+//	  hosts                               hosts.go; host_claims.go, where hosts stand; host_annotations.go, in annotations
 //	  tls                                 ingress_tls.go
 //	  classNames                          ingress_class_names.go
 //	  paths                               ingress_paths.go; ingress_paths_denied.go, its denied
 //	  annotations                         annotations.go
 //	  ingressNginx                        ingress_nginx.go
 //	services                              services.go
+//	  hosts                               hosts.go, as in ingresses
 //	  types                               service_types.go
 //	  ports                               service_ports.go
 //	  nodePorts                           service_node_ports.go, with allocateLoadBalancerNodePorts
@@ -53,6 +54,7 @@
 //	  loadBalancerStatus                  service_load_balancer_status.go
 //	  externalNames                       service_external_names.go
 //	  annotations                         annotations.go; service_annotations.go, those of load balancers
+//	owners                                owners.go
 //
 // internal/match compares values with patterns: hosts, addresses, images, globs, regular expressions. internal/strict
 // decodes YAML.

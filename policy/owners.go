@@ -1,0 +1,155 @@
+package policy
+
+import (
+	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/strict"
+)
+
+// ownersEntry is an entry of owners: hosts that only objects of some namespaces may claim.
+//
+// A host belongs to the most exact entry that covers it: the one that names it, then *. of the name above it, then **.
+// of the nearest name above it. A claim is found if any host in it belongs to an entry whose namespaces do not match
+// the object's. Entries only close: they let nothing pass that another rule finds, and the order of entries has no
+// meaning. An entry that is off does not exist, and none takes a host from one in a stricter mode.
+type ownersEntry struct {
+	ruleHeader
+	// Hosts lists the hosts that the entry owns: ["shop.example.com", "**.shop.example.com"].
+	Hosts []match.HostPattern `yaml:"hosts,required"`
+	// Namespaces lists the namespaces that may claim them, * for any run of characters. With [] none may.
+	Namespaces []match.Glob `yaml:"namespaces,required"`
+}
+
+// Validate implements strict.Validator.
+func (e *ownersEntry) Validate() error {
+	var faults strict.Faults
+	for field, selector := range map[string]*selector{"match": e.Match, "exclude": e.Exclude} {
+		if selector != nil {
+			faults.Fieldf(field, "has no meaning here: namespaces says who owns the hosts")
+		}
+	}
+	if len(e.Hosts) == 0 {
+		faults.Fieldf("hosts", "[] owns nothing: leave the entry out")
+	}
+	for _, g := range e.Namespaces {
+		if err := match.Namespaces().Check(g); err != nil {
+			faults.Fieldf("namespaces", "%v", err)
+		}
+	}
+	return faults.Err()
+}
+
+// ownerLevel is the owners of one mode: the entries of that mode, and the stricter ones, which take hosts from them.
+type ownerLevel struct {
+	mode    Mode
+	entries []*ownersEntry // those in force
+	hosts   *match.HostOwners
+}
+
+// compileOwners returns a level for each mode that entries have.
+func compileOwners(entries []ownersEntry, errs *strict.Collector) []ownerLevel {
+	var inForce []*ownersEntry
+	first := map[match.HostPattern]*ownersEntry{}
+	modes := map[Mode]bool{}
+	for i := range entries {
+		e := &entries[i]
+		if e.Mode == Off {
+			continue
+		}
+		inForce, modes[e.Mode] = append(inForce, e), true
+		for _, p := range e.Hosts {
+			if other := first[p]; other != nil && other != e {
+				errs.Errorf(e.Pos, "the host %s is owned by %s (%s): a host has one owner", p, other.Name, other.Pos)
+			}
+			first[p] = e
+		}
+	}
+	var levels []ownerLevel
+	for mode := Enforce; mode > Off; mode-- {
+		if modes[mode] {
+			levels = append(levels, newOwnerLevel(mode, inForce))
+		}
+	}
+	return levels
+}
+
+func newOwnerLevel(mode Mode, entries []*ownersEntry) ownerLevel {
+	return ownerLevel{mode, entries, match.NewHostOwners(func(yield func(match.HostPattern, int) bool) {
+		for i, e := range entries {
+			for _, p := range e.Hosts {
+				if e.Mode >= mode && !yield(p, i) {
+					return
+				}
+			}
+		}
+	})}
+}
+
+// ownerRules returns a rule for each level, which reports its findings under the names of the entries.
+func ownerRules[T any](levels []ownerLevel, claims claimant[T]) []rule[T] {
+	var rules []rule[T]
+	for _, level := range levels {
+		h := ruleHeader{header: header{Name: ownersName, Mode: level.mode}}
+		rules = append(rules, rule[T]{h, []check[T]{ownedElsewhere[T]{level, claims}}})
+	}
+	return rules
+}
+
+// ownersName is what review --explain calls the owners of one mode together.
+const ownersName = "owners"
+
+// ownedElsewhere finds each claim with a host that belongs to an entry of one mode, and the namespace of the object is
+// not among those of the entry. It names the first such entry. An object without a namespace is in none.
+type ownedElsewhere[T any] struct {
+	level  ownerLevel
+	claims claimant[T]
+}
+
+func (c ownedElsewhere[T]) find(obj *T, r *report) {
+	claims := c.claims(r, obj)
+	for i := range claims {
+		h := &claims[i]
+		if !r.spend(h.steps()) {
+			return
+		}
+		by, owner := c.level.foreign(h.HostPattern, r)
+		if owner == nil || r.repeated(claims, i) {
+			continue
+		}
+		id := h.identity("owners")
+		id.detail = string(owner.Name)
+		if f := r.tryAdd(id); f != nil {
+			f.Rule, f.Note = string(owner.Name), string(owner.Message)
+			f.Path, f.Reason = h.at.String(), owner.reason(h, by)
+		}
+	}
+}
+
+// foreign returns an entry of the level's mode that owns some of the hosts of a claim, and not for the namespace of r;
+// nil for none.
+func (l *ownerLevel) foreign(claim match.HostPattern, r *report) (match.HostPattern, *ownersEntry) {
+	for by, owner := range l.hosts.Find(claim) {
+		e := l.entries[owner]
+		if e.Mode == l.mode && r.spend(stepsOf(1+len(e.Namespaces), r.subject.namespace)) &&
+			(r.subject.namespace == "" || !matchesAny(e.Namespaces, r.subject.namespace)) {
+			return by, e
+		}
+	}
+	return match.HostPattern{}, nil
+}
+
+// reason returns the sentence about a claim with a host that the entry owns by a pattern.
+func (e *ownersEntry) reason(h *hostClaim, by match.HostPattern) string {
+	owned := "belongs to no namespace"
+	if len(e.Namespaces) > 0 {
+		owned = "belongs to the namespaces " + text.List(e.Namespaces)
+	}
+	switch {
+	case h.IsEvery():
+		return h.at.every() + ", also " + by.String() + ", which " + owned + h.at.setOne()
+	case h.Depth == match.HostItself, by == h.HostPattern:
+		return text.Quote(h.String()) + " " + owned
+	default:
+		return text.Quote(h.String()) + " stands also for hosts of " + by.String() + ", which " + owned + "; write each host out"
+	}
+}

@@ -1,0 +1,179 @@
+package policy
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const shopAndBank = `
+owners:
+- {name: corp, mode: enforce, hosts: ["**.corp.example"], namespaces: [platform]}
+- {name: shop, mode: enforce, hosts: [shop.corp.example, "**.shop.corp.example"], namespaces: ["shop-*"], message: "ask #shop"}
+- {name: bank, mode: enforce, hosts: ["*.bank.example"], namespaces: [bank, bank-eu]}
+- {name: pay, mode: enforce, hosts: [pay.bank.example], namespaces: [pay]}
+- {name: nobody, mode: enforce, hosts: [reserved.example], namespaces: []}
+`
+
+// Each sentence of the specification of owners.
+func TestOwners(t *testing.T) {
+	p := mustLoad(t, shopAndBank)
+	for name, test := range map[string]struct {
+		namespace string
+		host      string
+		want      []string
+	}{
+		"its owner":                     {"shop-eu", "shop.corp.example", nil},
+		"below it":                      {"shop-eu", "a.b.shop.corp.example", nil},
+		"nobody's":                      {"anyone", "free.example", nil},
+		"as DNS compares":               {"anyone", "SHOP.corp.example.", []string{`shop/owners: spec.rules[0].host: "shop.corp.example" belongs to the namespaces shop-* (ask #shop)`}},
+		"the most exact entry":          {"platform", "shop.corp.example", []string{`shop/owners: spec.rules[0].host: "shop.corp.example" belongs to the namespaces shop-* (ask #shop)`}},
+		"the entry above":               {"shop-eu", "other.corp.example", []string{`corp/owners: spec.rules[0].host: "other.corp.example" belongs to the namespaces platform`}},
+		"one label, not two":            {"anyone", "a.b.bank.example", nil},
+		"one label":                     {"pay", "a.bank.example", []string{`bank/owners: spec.rules[0].host: "a.bank.example" belongs to the namespaces bank, bank-eu`}},
+		"itself before the star":        {"bank", "pay.bank.example", []string{`pay/owners: spec.rules[0].host: "pay.bank.example" belongs to the namespaces pay`}},
+		"of no namespace":               {"platform", "reserved.example", []string{`nobody/owners: spec.rules[0].host: "reserved.example" belongs to no namespace`}},
+		"an object without a namespace": {"", "shop.corp.example", []string{`shop/owners: spec.rules[0].host: "shop.corp.example" belongs to the namespaces shop-* (ask #shop)`}},
+		"a wildcard, its own":           {"pay", "*.bank.example", []string{`bank/owners: spec.rules[0].host: "*.bank.example" belongs to the namespaces bank, bank-eu`}},
+		"a wildcard over a foreign host": {"bank", "*.bank.example", []string{
+			`pay/owners: spec.rules[0].host: "*.bank.example" stands also for hosts of pay.bank.example, which belongs to the namespaces pay; write each host out`}},
+		"a wildcard that meets entries below": {"platform", "*.corp.example", []string{
+			`shop/owners: spec.rules[0].host: "*.corp.example" stands also for hosts of shop.corp.example, which belongs to the namespaces shop-*; write each host out (ask #shop)`}},
+		"a wildcard below an entry": {"bank", "*.x.shop.corp.example", []string{
+			`shop/owners: spec.rules[0].host: "*.x.shop.corp.example" stands also for hosts of **.shop.corp.example, which belongs to the namespaces shop-*; write each host out (ask #shop)`}},
+		"a wildcard of which a nearer entry has all": {"shop-eu", "*.shop.corp.example", nil},
+		"every host": {"bank", "", []string{
+			`pay/owners: spec.rules[0].host: no host is set, which means every host, also pay.bank.example, which belongs to the namespaces pay; set one`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := Attributes{Operation: Create, Namespace: test.namespace}
+			got := sentences(must(p.JudgeIngress(a, withHosts(test.host), nil, nil)))
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// What owners find and what hosts finds are both reported, and neither excuses the other.
+func TestOwnersAndHosts(t *testing.T) {
+	p := mustLoad(t, shopAndBank+`ingresses: [{name: all, mode: enforce, hosts: {allowed: ["*.bank.example"]}}]
+`)
+	want := []string{
+		`all/hosts.allowed: spec.rules[0].host: "shop.corp.example" is not allowed; allowed: *.bank.example`,
+		`shop/owners: spec.rules[0].host: "shop.corp.example" belongs to the namespaces shop-* (ask #shop)`,
+		`bank/owners: spec.rules[1].host: "a.bank.example" belongs to the namespaces bank, bank-eu`,
+	}
+	a := Attributes{Operation: Create, Namespace: "team"}
+	got := sentences(must(p.JudgeIngress(a, withHosts("shop.corp.example", "a.bank.example"), nil, nil)))
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A host of an annotation is claimed too, and so is one of a Service.
+func TestOwnersOfAnnotations(t *testing.T) {
+	p := mustLoad(t, shopAndBank)
+	svc := &Service{Meta: Meta{Annotations: map[string]string{"external-dns.alpha.kubernetes.io/hostname": "shop.corp.example"}}}
+	want := []string{`shop/owners: metadata.annotations["external-dns.alpha.kubernetes.io/hostname"]: "shop.corp.example" belongs to the namespaces shop-* (ask #shop)`}
+	if diff := cmp.Diff(want, sentences(must(p.JudgeService(Attributes{Operation: Create, Namespace: "team"}, svc, nil, nil)))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// An entry takes hosts from entries of its own mode and of weaker ones alone, and one that is off from none.
+func TestModesOfOwners(t *testing.T) {
+	for name, test := range map[string]struct {
+		outer, inner string
+		namespace    string
+		want         string
+	}{
+		"weaker inside":          {"enforce", "warn", "inner", "outer enforce"},
+		"weaker inside, foreign": {"enforce", "warn", "outer", "inner warn"},
+		"both foreign":           {"enforce", "audit", "other", "outer enforce, inner audit"},
+		"stricter inside":        {"warn", "enforce", "outer", "inner enforce"},
+		"stricter inside, own":   {"warn", "enforce", "inner", ""},
+		"off inside":             {"enforce", "off", "outer", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := mustLoad(t, fmt.Sprintf(`
+owners:
+- {name: outer, mode: %s, hosts: ["**.example"], namespaces: [outer]}
+- {name: inner, mode: %s, hosts: [a.example], namespaces: [inner]}
+`, test.outer, test.inner))
+			var got []string
+			for _, f := range must(p.JudgeIngress(Attributes{Operation: Create, Namespace: test.namespace}, withHosts("a.example"), nil, nil)) {
+				got = append(got, f.Rule+" "+f.Mode.String())
+			}
+			if got := strings.Join(got, ", "); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// An update that adds a claim to an old object is denied; a claim that the object had, in whatever place, warns.
+func TestOwnersOfOldObjects(t *testing.T) {
+	p := mustLoad(t, shopAndBank)
+	a := Attributes{Operation: Update, Namespace: "team"}
+	got := map[string]bool{}
+	for _, f := range must(p.JudgeIngress(a, withHosts("a.bank.example", "b.bank.example"), withTLS(withHosts("x.example"), "a.bank.example"), nil)) {
+		got[f.Path] = f.Existed
+	}
+	if diff := cmp.Diff(map[string]bool{"spec.rules[0].host": true, "spec.rules[1].host": false}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestOwnersErrors(t *testing.T) {
+	for entries, want := range map[string]string{
+		`[{name: a, mode: enforce, hosts: [a.example], namespaces: [x]}, {name: b, mode: warn, hosts: [A.example.], namespaces: [y]}]`: `owners[1]: the host a.example is owned by a (policy.yaml:3:10): a host has one owner`,
+		`[{name: a, mode: enforce, hosts: [], namespaces: [x]}]`:                                                                       `owners[0].hosts: [] owns nothing: leave the entry out`,
+		`[{name: a, mode: enforce, hosts: [a.example]}]`:                                                                               `owners[0]: namespaces is required`,
+		`[{name: a, mode: enforce, hosts: [a.example], namespaces: ["^x$"]}]`:                                                          `owners[0].namespaces: "^x$" matches nothing: a namespace is written with lower case letters, digits and -, at most 63; write x`,
+		`[{name: a, mode: enforce, hosts: [a.example], namespaces: [x], match: {namespaces: [x]}}]`:                                    `owners[0].match: has no meaning here: namespaces says who owns the hosts`,
+		`[{name: a, mode: enforce, hosts: ["a.*"], namespaces: [x]}]`:                                                                  `is not a host pattern`,
+	} {
+		_, err := Load(File{"policy.yaml", []byte("apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\nowners: " + entries + "\n")})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s", entries, err, want)
+		}
+	}
+	// One that is off owns nothing.
+	mustLoad(t, `
+owners: [{name: a, mode: off, hosts: [a.example], namespaces: [x]}, {name: b, mode: warn, hosts: [a.example], namespaces: [y]}]
+`)
+}
+
+// BenchmarkOwners judges an Ingress of ten hosts by fifty thousand owned hosts, and by none.
+func BenchmarkOwners(b *testing.B) {
+	var many strings.Builder
+	many.WriteString("owners:\n")
+	for i := range 500 {
+		fmt.Fprintf(&many, "- {name: team-%d, mode: enforce, namespaces: [\"team-%[1]d-*\"], hosts: [", i)
+		for j := range 100 {
+			fmt.Fprintf(&many, "h%d.team-%d.example,", j, i)
+		}
+		many.WriteString("]}\n")
+	}
+	const rule = "\ningresses: [{name: r, mode: enforce, hosts: {allowed: [\"**.example\"]}}]\n"
+	for name, text := range map[string]string{"none": rule, "50000": rule + many.String()} {
+		b.Run(name, func(b *testing.B) {
+			p := mustLoad(b, text)
+			a := Attributes{Operation: Create, Namespace: "team-7-x"}
+			var hosts []string
+			for i := range 10 {
+				hosts = append(hosts, fmt.Sprintf("h%d.team-7.example", i))
+			}
+			ing := withHosts(hosts...)
+			b.ReportAllocs()
+			for b.Loop() {
+				if found := must(p.JudgeIngress(a, ing, nil, nil)); len(found) > 0 {
+					b.Fatal(sentences(found))
+				}
+			}
+		})
+	}
+}
