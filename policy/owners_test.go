@@ -136,7 +136,7 @@ func TestOwnersErrors(t *testing.T) {
 		`[{name: a, mode: enforce, hosts: [a.example], namespaces: [x], match: {namespaces: [x]}}]`:                                    `owners[0].match: has no meaning here: namespaces says who owns the hosts`,
 		`[{name: a, mode: enforce, hosts: ["a.*"], namespaces: [x]}]`:                                                                  `is not a host pattern`,
 	} {
-		_, err := Load(File{"policy.yaml", []byte("apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\nowners: " + entries + "\n")})
+		_, err := Load(File{Name: "policy.yaml", Data: []byte("apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\nowners: " + entries + "\n")})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %s", entries, err, want)
 		}
