@@ -94,7 +94,7 @@ func TestWarningsOfEntries(t *testing.T) {
 		"hosts of two rules at any depth": {
 			two("ingresses", "hosts: {allowed: ['**.a.example']}", "hosts: {allowed: ['**.b.example']}"), disjoint("hosts.allowed"),
 		},
-		"hosts of two rules that meet": {
+		"hosts of two rules, one below another": {
 			two("ingresses", "hosts: {allowed: ['**.a.example']}", "hosts: {allowed: ['x.y.a.example', '**.b.example']}"), "",
 		},
 		"images of two rules": {two("pods", "images: {allowed: [ghcr.io/a, 'quay.io:1234/b']}", "images: {allowed: [ghcr.io/b, quay.io]}"),
