@@ -156,7 +156,8 @@ func load(t *testing.T, text string) *policy.Policy {
 
 func TestPolicies(t *testing.T) {
 	for n, text := range map[int]string{1: One(), 10: Ten()} {
-		if got, want := load(t, text).Counts(), (policy.Counts{Mirrors: n, Pods: n, Ingresses: n, Services: n, Owners: n}); got != want {
+		want := policy.Counts{Mirrors: n, Pods: n, Ingresses: n, Services: n, Owners: n}
+		if got := load(t, text).Counts(); got != want {
 			t.Errorf("got %+v, want %+v", got, want)
 		}
 	}
