@@ -106,11 +106,13 @@ func TestOpen(t *testing.T) {
 		},
 		"file": {
 			path: "alone", hash: hash(t, file("alone", policyText("a"))),
-			log: `level=INFO msg="policy loaded" path=PATH hash=HASH files=[alone] mirrors=0 pods=0 ingresses=0 services=1 owners=0`,
+			log: `level=INFO msg="policy loaded" path=PATH hash=HASH files=[alone] ` +
+				`mirrors=0 pods=0 ingresses=0 services=1 owners=0`,
 		},
 		"link": {
 			path: "link", hash: hash(t, file("link", policyText("a"))),
-			log: `level=INFO msg="policy loaded" path=PATH hash=HASH files=[link] mirrors=0 pods=0 ingresses=0 services=1 owners=0`,
+			log: `level=INFO msg="policy loaded" path=PATH hash=HASH files=[link] ` +
+				`mirrors=0 pods=0 ingresses=0 services=1 owners=0`,
 		},
 		"no policy file": {
 			path: "none", hash: hash(t), log: empty + `hash=HASH reason="there is no policy file at PATH" files=[]` + none,
