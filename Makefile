@@ -29,6 +29,10 @@ test-kit: ## kustomize/ rendered, and on a real API server where "make rig" has 
 test-traces: ## reviews in a real Jaeger, where "make jaeger" has built one
 	cd e2e && $(GO) test -race -count=1 -timeout 20m ./internal/traces/...
 
+compat: ## the same on the Kubernetes of e2e/rig/compat, a minor version older; no part of the gate
+	bin=$$(e2e/rig/build.sh compat) && cd e2e && EVERGATE_E2E_BIN=$$bin EVERGATE_E2E_REQUIRED=1 \
+	  $(GO) test -race -count=1 -timeout 20m ./kit
+
 alerts: promtool ## the alerts of the kit, by promtool
 	cd e2e && EVERGATE_E2E_REQUIRED=1 $(GO) test -count=1 -run 'Alert|Runbooks|MetricsExist|Dashboard|Clusters' ./kit
 
@@ -146,5 +150,5 @@ fuzz: ## every fuzz target, $(FUZZTIME) each
 build: ## bin/evergate, static
 	CGO_ENABLED=0 $(GO) build -trimpath -tags grpcnotrace -ldflags '-s -w' -o bin/evergate .
 
-.PHONY: help run request test test-unit test-calls test-kit test-traces alerts jaeger promtool rig apiserver e2e-up e2e e2e-long e2e-down \
+.PHONY: help run request test test-unit test-calls test-kit test-traces compat alerts jaeger promtool rig apiserver e2e-up e2e e2e-long e2e-down \
   check format vet lint bench worst profile bench-stages bench-decoders allocs allocs-baseline goodput fuzz build bin/golangci-lint

@@ -4,7 +4,8 @@
 #
 #   e2e/rig/build.sh            etcd, kube-apiserver and kubectl: 5 to 15 minutes of two cores the first time, then nothing
 #   e2e/rig/build.sh all        what a cluster needs too: about six minutes of two cores more
-#   e2e/rig/build.sh PART...    control (the default), node, runtime, cert-manager, images
+#   e2e/rig/build.sh PART...    control (the default), node, runtime, cert-manager, images; compat, which is control at an older
+#                               version of Kubernetes
 #
 # EVERGATE_E2E_CACHE is another place for the caches. GOFLAGS=-p=1 holds it back on a machine that others use.
 . "$(dirname "$0")/settings.sh"
@@ -30,18 +31,19 @@ link() { # link DIR...: for the scripts of the cluster, in one place
   ln -sfn "$@" "$bin/"
 }
 
-kubernetes() { # kubernetes NAME...
-  local release etcd dir stamp minor name
-  release=$(version . k8s.io/kubernetes)
-  etcd=$(version . go.etcd.io/etcd/server/v3)
+kubernetes() { # kubernetes DIR NAME...: at the versions of the go.mod in DIR
+  local pins=$1 release etcd dir stamp minor name
+  shift
+  release=$(version "$pins" k8s.io/kubernetes)
+  etcd=$(version "$pins" go.etcd.io/etcd/server/v3)
   dir=$cache/kubernetes-$release-etcd-$etcd
   # The programs read their version from variables that the linker sets; a version of 0.0.0 would switch features off.
   stamp=k8s.io/component-base/version minor=${release#v1.}
   stamp="-X $stamp.gitVersion=$release -X $stamp.gitMajor=1 -X $stamp.gitMinor=${minor%%.*} -X $stamp.gitTreeState=clean"
   for name; do
     case $name in
-      etcd) build . "$dir/etcd" go.etcd.io/etcd/server/v3 -ldflags '-s -w' ;;
-      *) build . "$dir/$name" "k8s.io/kubernetes/cmd/$name" -ldflags "-s -w $stamp" ;;
+      etcd) build "$pins" "$dir/etcd" go.etcd.io/etcd/server/v3 -ldflags '-s -w' ;;
+      *) build "$pins" "$dir/$name" "k8s.io/kubernetes/cmd/$name" -ldflags "-s -w $stamp" ;;
     esac
   done
   echo "$dir"
@@ -75,10 +77,11 @@ cert_manager() {
 
 part() {
   case $1 in
-    control) kubernetes etcd kube-apiserver kubectl ;;
+    control) kubernetes . etcd kube-apiserver kubectl ;;
+    compat) kubernetes compat etcd kube-apiserver kubectl ;;
     node)
       local dir
-      dir=$(kubernetes etcd kube-apiserver kubectl kube-controller-manager kube-scheduler kubelet kube-proxy)
+      dir=$(kubernetes . etcd kube-apiserver kubectl kube-controller-manager kube-scheduler kubelet kube-proxy)
       link "$dir"/*
       echo "$dir"
       ;;
