@@ -9,9 +9,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// optInGuard: where webhooks select namespaces by the opt-in label, or exclude them by name, a
-// ValidatingAdmissionPolicy guards that: it names the label and each of the names, matches CREATE and UPDATE of
-// namespaces and UPDATE of namespaces/status and namespaces/finalize, fails closed, and a binding denies.
+// optInGuard: where webhooks select namespaces by the opt-in label, a ValidatingAdmissionPolicy guards that: it names
+// the label, matches CREATE and UPDATE of namespaces and UPDATE of namespaces/status and namespaces/finalize, fails
+// closed, and a binding denies. Where webhooks exclude namespaces by name, it lists the names too, or another such
+// policy selects the CREATE of namespaces by them and asks for the verb opt-in.
 func optInGuard() check {
 	return check{
 		id: "opt-in-guard", severity: Warning,
@@ -19,10 +20,10 @@ func optInGuard() check {
 			"namespaces that webhooks exclude and the guard does not know",
 		why: "a user who may write a namespace, also by its status or finalize subresource, can take it out of all " +
 			"checks unseen; and a user who may create namespaces is exempt in one that has an excluded name",
-		fix: "apply the kit's ValidatingAdmissionPolicy and its binding with validationActions: [Deny]; its " +
-			"variable exempt lists the names that the webhooks exclude",
+		fix: "apply the kit's ValidatingAdmissionPolicies and their bindings with validationActions: [Deny]; names are " +
+			"excluded in the kit's list of exempt namespaces (base/exempt-namespaces.yaml), which reaches webhooks and guard",
 		run: func(c *cluster, r *reporter) {
-			i, exempt := slices.IndexFunc(c.hooks, selectsByLabel), c.exemptNames()
+			i, exempt := slices.IndexFunc(c.hooks, selectsByLabel), slices.DeleteFunc(c.exemptNames(), c.guardsCreation)
 			guards := c.optInGuards()
 			switch {
 			case len(guards) > 0:
@@ -62,6 +63,29 @@ func (c *cluster) exemptNames() []string {
 		}
 	}
 	return names
+}
+
+// guardsCreation reports whether a policy that fails closed, and whose binding denies, selects the creation of namespaces
+// by names with this one among them and asks for the verb opt-in.
+func (c *cluster) guardsCreation(name string) bool {
+	return slices.ContainsFunc(c.admissionPolicies, func(p *admissionv1.ValidatingAdmissionPolicy) bool {
+		return selectsName(p, name) && policyCovers(p, "namespaces", admissionv1.Create) && !failsOpen(p) && c.denies(p) &&
+			slices.ContainsFunc(expressions(p), func(s string) bool { return strings.Contains(s, optInVerb) })
+	})
+}
+
+// optInVerb is how an expression asks for the right to exempt a namespace.
+const optInVerb = `check("opt-in")`
+
+// selectsName reports whether a policy selects namespaces by names, this one among them, and by nothing else.
+func selectsName(p *admissionv1.ValidatingAdmissionPolicy, name string) bool {
+	m := p.Spec.MatchConstraints
+	if m == nil || m.NamespaceSelector == nil || len(m.NamespaceSelector.MatchLabels) > 0 ||
+		len(m.NamespaceSelector.MatchExpressions) != 1 {
+		return false
+	}
+	e := m.NamespaceSelector.MatchExpressions[0]
+	return e.Key == corev1.LabelMetadataName && e.Operator == metav1.LabelSelectorOpIn && slices.Contains(e.Values, name)
 }
 
 // listedBy returns whether a name stands, as a string, in an expression of a policy.
@@ -108,7 +132,7 @@ func expressions(p *admissionv1.ValidatingAdmissionPolicy) []string {
 }
 
 func (c *cluster) checkOptInGuard(p *admissionv1.ValidatingAdmissionPolicy, r *reporter) {
-	if p.Spec.FailurePolicy != nil && *p.Spec.FailurePolicy == admissionv1.Ignore {
+	if failsOpen(p) {
 		r.warning(c.ref(p), "its failurePolicy is Ignore: what its expressions cannot evaluate passes")
 	}
 	for _, need := range []struct {
@@ -122,11 +146,20 @@ func (c *cluster) checkOptInGuard(p *admissionv1.ValidatingAdmissionPolicy, r *r
 			r.warning(c.ref(p), "it does not match %s of %s", need.operation, need.resource)
 		}
 	}
-	if !slices.ContainsFunc(c.policyBindings, func(b *admissionv1.ValidatingAdmissionPolicyBinding) bool {
-		return b.Spec.PolicyName == p.Name && slices.Contains(b.Spec.ValidationActions, admissionv1.Deny)
-	}) {
+	if !c.denies(p) {
 		r.warning(c.ref(p), "no ValidatingAdmissionPolicyBinding of it denies")
 	}
+}
+
+func failsOpen(p *admissionv1.ValidatingAdmissionPolicy) bool {
+	return p.Spec.FailurePolicy != nil && *p.Spec.FailurePolicy == admissionv1.Ignore
+}
+
+// denies reports whether a binding of a policy denies what the policy finds.
+func (c *cluster) denies(p *admissionv1.ValidatingAdmissionPolicy) bool {
+	return slices.ContainsFunc(c.policyBindings, func(b *admissionv1.ValidatingAdmissionPolicyBinding) bool {
+		return b.Spec.PolicyName == p.Name && slices.Contains(b.Spec.ValidationActions, admissionv1.Deny)
+	})
 }
 
 func policyCovers(p *admissionv1.ValidatingAdmissionPolicy, resource string, op admissionv1.OperationType) bool {

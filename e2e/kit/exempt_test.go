@@ -1,6 +1,7 @@
 package kit
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -21,8 +22,11 @@ import (
 	"github.com/evergate/evergate/e2e/internal/optin"
 )
 
-// exemptNames returns the names that each webhook of an overlay excludes, by the name of the webhook, and those in its
-// guard.
+// exemptGuard is what guards the creation of namespaces with exempt names.
+const exemptGuard = "evergate-exempt-namespaces"
+
+// exemptNames returns the names that each webhook of an overlay excludes, by the name of the webhook, and those that its
+// guard selects.
 func exemptNames(t *testing.T, k *Kit, dir string) (hooks map[string][]string, guard []string) {
 	t.Helper()
 	hooks = map[string][]string{}
@@ -49,9 +53,8 @@ func exemptNames(t *testing.T, k *Kit, dir string) (hooks map[string][]string, g
 				add(w.Name, w.NamespaceSelector)
 			}
 		case *admissionv1.ValidatingAdmissionPolicy:
-			i := slices.IndexFunc(o.Spec.Variables, func(v admissionv1.Variable) bool { return v.Name == "exempt" })
-			for _, match := range regexp.MustCompile(`"([^"]*)"`).FindAllStringSubmatch(o.Spec.Variables[i].Expression, -1) {
-				guard = append(guard, match[1])
+			if o.Name == exemptGuard {
+				guard = o.Spec.MatchConstraints.NamespaceSelector.MatchExpressions[0].Values
 			}
 		}
 	}
@@ -69,6 +72,69 @@ func TestExemptNamesAgree(t *testing.T) {
 				if diff := cmp.Diff(guard, hooks[name]); diff != "" {
 					t.Errorf("%s, %s: the guard has other names (-guard +webhook):\n%s", dir, name, diff)
 				}
+			}
+		}
+	})
+}
+
+// TestExemptNamesFollow adds a name to the one list: it stands in the selector of every webhook but the guard of the
+// policy, and in that of the guard of names, after all names that stood there before.
+func TestExemptNamesFollow(t *testing.T) {
+	const add = `
+patches:
+- target: {kind: ExemptNamespaces}
+  patch: |-
+    - {op: add, path: /names/-, value: team-storage}
+transformers: [../../kustomize/wiring]
+`
+	for name, overlay := range map[string]string{
+		"opting in": "resources: [../../kustomize/overlays/fail-closed]",
+		"opting out": "resources: [../../kustomize/overlays/fail-closed]\n" +
+			"components: [../../kustomize/components/match-all-namespaces]",
+		"opting out, in the overlay below":     "resources: [../../examples/overlays/every-namespace]",
+		"opting in, an overlay of a namespace": "resources: [../../examples/overlays/platform]",
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := read(t)
+			_, before := exemptNames(t, k, k.add(t, overlay))
+			hooks, guard := exemptNames(t, k, k.add(t, overlay+add))
+			want := append(slices.Clone(before), "team-storage")
+			if diff := cmp.Diff(want, guard); diff != "" {
+				t.Errorf("the guard selects other names (-want +got):\n%s", diff)
+			}
+			for _, hook := range []string{mutate, again, pods, ingress, services, balancer} {
+				if diff := cmp.Diff(want, hooks[hook]); diff != "" {
+					t.Errorf("%s excludes other names (-want +got):\n%s", hook, diff)
+				}
+			}
+			if len(hooks) != 6 {
+				t.Errorf("%d webhooks exclude names", len(hooks))
+			}
+		})
+	}
+}
+
+// TestExemptNamesAreNotEmpty: a list without names renders to nothing, where the API server would refuse its selectors.
+func TestExemptNamesAreNotEmpty(t *testing.T) {
+	k := read(t)
+	out, err := k.Render(k.add(t, `
+resources: [../../kustomize/overlays/fail-closed]
+patches:
+- target: {kind: ExemptNamespaces}
+  patch: |-
+    - {op: replace, path: /names, value: []}
+transformers: [../../kustomize/wiring]`))
+	if err == nil {
+		t.Errorf("it is rendered:\n%s", out)
+	}
+}
+
+// TestExemptNamesAreLocal: the list is of kustomize, and no API server has its kind.
+func TestExemptNamesAreLocal(t *testing.T) {
+	eachOverlay(t, func(t *testing.T, k *Kit, dir string) {
+		for _, doc := range documents(t, k.render(t, dir)) {
+			if bytes.Contains(doc, []byte("ExemptNamespaces")) {
+				t.Errorf("it is passed on:\n%s", doc)
 			}
 		}
 	})
@@ -136,7 +202,7 @@ func (c *cluster) testExempt(t *testing.T, jane kubernetes.Interface, name strin
 			"applied": func(ctx context.Context, api kubernetes.Interface) error { return applyNamespace(ctx, api, name) },
 		} {
 			if err := create(t.Context(), jane); !apierrors.IsForbidden(err) ||
-				!strings.Contains(err.Error(), "evergate-opt-in") {
+				!strings.Contains(err.Error(), exemptGuard) {
 				t.Errorf("%s: not refused by the guard: %v", way, err)
 			}
 		}
@@ -167,8 +233,8 @@ func (c *cluster) testExempt(t *testing.T, jane kubernetes.Interface, name strin
 // checkExemptRefusal checks what users read.
 func checkExemptRefusal(t *testing.T, err error, name string) {
 	t.Helper()
-	want := `namespaces "` + name + `" is forbidden: ValidatingAdmissionPolicy 'evergate-opt-in' with binding ` +
-		`'evergate-opt-in' denied request: a namespace called ` + name + ` is exempt from the policies of Evergate: ` +
+	want := `namespaces "` + name + `" is forbidden: ValidatingAdmissionPolicy 'evergate-exempt-namespaces' with ` +
+		`binding 'evergate-exempt-namespaces' denied request: a namespace called ` + name + ` is exempt from the policies of Evergate: ` +
 		`creating it needs the verb opt-in on namespaces of the API group evergate.dev, as in the ClusterRole evergate-opt-in`
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
@@ -176,18 +242,20 @@ func checkExemptRefusal(t *testing.T, err error, name string) {
 }
 
 // testGenerated: a name that the API server generates is judged as it is. None that it generates is exempt in fact, so
-// that here every name is.
+// that here every name is but one: what is judged is the label that the API server sets, and none that a user writes.
 func (c *cluster) testGenerated(t *testing.T, jane kubernetes.Interface) {
 	generate := func(ctx context.Context) error {
-		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "openebs"}}
+		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "openebs",
+			Labels: map[string]string{corev1.LabelMetadataName: "not-exempt"}}}
 		_, err := jane.CoreV1().Namespaces().Create(ctx, ns, dryRun)
 		return err
 	}
 	if err := generate(t.Context()); err != nil {
 		t.Errorf("a name that begins with an exempt one: %v", err)
 	}
-	c.kubectl(t, "", "patch", "validatingadmissionpolicy", "evergate-opt-in", "--type=json", "-p",
-		`[{"op": "replace", "path": "/spec/variables/3/expression", "value": "[object.metadata.name]"}]`)
+	c.kubectl(t, "", "patch", "validatingadmissionpolicy", exemptGuard, "--type=json", "-p",
+		`[{"op": "replace", "path": "/spec/matchConstraints/namespaceSelector/matchExpressions/0",
+		"value": {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["not-exempt"]}}]`)
 	await(t, "the changed guard is in force", func(ctx context.Context) bool {
 		_, err := jane.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "any"}},
 			dryRun)

@@ -114,10 +114,12 @@ func checkRefusal(t *testing.T, err error, namespace string) {
 // testTypes checks the expressions against the schema of namespaces, as kube-controller-manager does to write warnings
 // into the status.
 func testTypes(t *testing.T, c *cluster) {
-	guard, err := c.admin.AdmissionregistrationV1().ValidatingAdmissionPolicies().Get(t.Context(), "evergate-opt-in",
-		metav1.GetOptions{})
+	guards, err := c.admin.AdmissionregistrationV1().ValidatingAdmissionPolicies().List(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if len(guards.Items) != 2 {
+		t.Errorf("there are %d admission policies", len(guards.Items))
 	}
 	resources, err := restmapper.GetAPIGroupResources(c.admin.Discovery())
 	if err != nil {
@@ -127,8 +129,10 @@ func testTypes(t *testing.T, c *cluster) {
 		SchemaResolver: &resolver.ClientDiscoveryResolver{Discovery: c.admin.Discovery()},
 		RestMapper:     restmapper.NewDiscoveryRESTMapper(resources),
 	}
-	for _, w := range checker.Check(guard) {
-		t.Errorf("%s: %s", w.FieldRef, w.Warning)
+	for _, guard := range guards.Items {
+		for _, w := range checker.Check(&guard) {
+			t.Errorf("%s: %s: %s", guard.Name, w.FieldRef, w.Warning)
+		}
 	}
 }
 
