@@ -37,18 +37,16 @@ controllers_up() {
   start kube-scheduler kube-scheduler --kubeconfig "$keys/kube-scheduler.kubeconfig" --leader-elect=false --secure-port 0
 }
 
-# The API server reaches ClusterIPs by a kube-proxy on this machine. It wants the Node that it runs on, and waits 30 s for it:
-# there is one just for the moment in which it starts, since this machine is no node.
+# The API server reaches ClusterIPs by a kube-proxy on this machine. It wants a Node that it runs on, and ends when that is
+# deleted, but this machine is no node: it goes by the name of the first one, whose zone no Service of the cluster asks for.
+# It listens on the addresses of this machine.
 kube_proxy_up() {
   ! running kube-proxy || return 0
-  as_admin get node control-plane >/dev/null 2>&1 || as_admin create -f - >/dev/null <<<'{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "control-plane"}, "spec": {"unschedulable": true}}'
-  as_admin patch node control-plane --subresource=status --type=merge \
-    --patch "{\"status\": {\"addresses\": [{\"type\": \"InternalIP\", \"address\": \"$host_ip\"}]}}" >/dev/null
-  start kube-proxy kube-proxy --kubeconfig "$keys/kube-proxy.kubeconfig" --hostname-override control-plane --bind-address "$host_ip" \
+  until_ok 60 "the Node ${nodes[0]}" as_admin get node "${nodes[0]}" # kube-proxy would wait for half a minute, and end
+  start kube-proxy kube-proxy --kubeconfig "$keys/kube-proxy.kubeconfig" --hostname-override "${nodes[0]}" --bind-address "$host_ip" \
     --proxy-mode nftables --cluster-cidr "$pods" --healthz-bind-address "$host_ip:10256" --metrics-bind-address "$host_ip:10249" \
     --conntrack-max-per-core 0 --conntrack-tcp-timeout-established 0 --conntrack-tcp-timeout-close-wait 0
   until_ok 60 "kube-proxy's rules" nft list table ip kube-proxy
-  as_admin delete node control-plane --ignore-not-found >/dev/null
 }
 
 kube_proxy_down() {
