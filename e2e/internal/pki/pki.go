@@ -54,7 +54,16 @@ func newCA(name string, key *ecdsa.PrivateKey) (*CA, error) {
 
 // Leaf issues a serving certificate for DNS names and IP addresses, with a key of its own (ECDSA P-256).
 func (ca *CA) Leaf(names ...string) (Pair, error) {
-	template := &x509.Certificate{ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
+	return ca.leaf(&x509.Certificate{}, names)
+}
+
+// Expired issues a serving certificate as Leaf does, whose time was over a minute ago.
+func (ca *CA) Expired(names ...string) (Pair, error) {
+	return ca.leaf(&x509.Certificate{NotAfter: time.Now().Add(-time.Minute)}, names)
+}
+
+func (ca *CA) leaf(template *x509.Certificate, names []string) (Pair, error) {
+	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
 	for _, name := range names {
 		if ip := net.ParseIP(name); ip != nil {
 			template.IPAddresses = append(template.IPAddresses, ip)
@@ -96,7 +105,10 @@ func sign(template, parent *x509.Certificate, key, parentKey *ecdsa.PrivateKey) 
 		return nil, err
 	}
 	template.SerialNumber = serial
-	template.NotBefore, template.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(24*time.Hour)
+	template.NotBefore = time.Now().Add(-time.Hour)
+	if template.NotAfter.IsZero() {
+		template.NotAfter = time.Now().Add(24 * time.Hour)
+	}
 	der, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, parentKey)
 	if err != nil {
 		return nil, fmt.Errorf("sign certificate: %w", err)

@@ -1,0 +1,110 @@
+package kit
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// TestBreakGlass runs the page's own lines, on an API server that refuses writes: they pass afterwards.
+func TestBreakGlass(t *testing.T) {
+	t.Parallel()
+	c := start(t)
+	overlay := filepath.Join(root, "kustomize/overlays/fail-closed")
+	c.createUsers(t)
+	c.createNamespace(t, "team-a", map[string]string{optIn: "enabled"})
+	refused := func(want bool) {
+		t.Helper()
+		await(t, "writes are refused, or are no more", func(ctx context.Context) bool {
+			return (createPod("team-a", pod("", mirrored), dryRun)(ctx, c.admin) != nil) == want &&
+				(createService("team-a", dryRun)(ctx, c.admin) != nil) == want &&
+				(createIngress("team-a", dryRun)(ctx, c.admin) != nil) == want
+		})
+	}
+	apply := func(flags ...string) {
+		t.Helper()
+		c.kubectl(t, "", append([]string{"apply", "-k", overlay}, flags...)...)
+		c.kubectl(t, "", "delete", "service", "-n", "evergate-system", "evergate") // a call fails at once
+		refused(true)
+	}
+
+	t.Run("failing open", func(t *testing.T) {
+		apply()
+		before := c.judges(t)
+		c.shell(t, "break-glass.md", "kubectl patch validatingwebhookconfiguration")
+		refused(false)
+		if got := c.shell(t, "break-glass.md", "{.failurePolicy}"); strings.Count(got, "Ignore\n") != 7 ||
+			strings.Contains(got, "Fail") {
+			t.Errorf("the page lists\n%s", got)
+		}
+		after := c.judges(t)
+		for i := range before {
+			before[i].FailurePolicy = after[i].FailurePolicy
+		}
+		if diff := cmp.Diff(before, after); diff != "" {
+			t.Errorf("the patch changes more (-before +after):\n%s", diff)
+		}
+		apply()
+		c.shell(t, "break-glass.md", "kubectl patch validatingwebhookconfiguration")
+		apply("--server-side", "--force-conflicts")
+	})
+	t.Run("one namespace", func(t *testing.T) {
+		c.shell(t, "break-glass.md", "kubectl label namespace")
+		refused(false)
+		c.kubectl(t, "", "label", "namespace", "team-a", optIn+"=enabled")
+		refused(true)
+	})
+	t.Run("all of it", func(t *testing.T) {
+		c.shell(t, "break-glass.md", "kubectl delete mutatingwebhookconfiguration")
+		refused(false)
+	})
+}
+
+// judges returns the validating webhooks.
+func (c *cluster) judges(t *testing.T) []admissionv1.ValidatingWebhook {
+	t.Helper()
+	config, err := c.admin.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), "evergate",
+		metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return config.Webhooks
+}
+
+// block returns the one block of a runbook, in a language, that contains a text.
+func block(t *testing.T, page, language, text string) string {
+	t.Helper()
+	var found []string
+	blocks := regexp.MustCompile("(?ms)^```"+language+"\n(.*?)^```$").FindAllSubmatch(
+		readFile(t, filepath.Join(runbooks, page)), -1)
+	for _, match := range blocks {
+		if strings.Contains(string(match[1]), text) {
+			found = append(found, string(match[1]))
+		}
+	}
+	if len(found) != 1 {
+		t.Fatalf("%s has %d blocks of %s with %q", page, len(found), language, text)
+	}
+	return found[0]
+}
+
+// shell runs the one block of a runbook that contains a text, with kubectl of the cluster, and returns what it prints.
+func (c *cluster) shell(t *testing.T, page, text string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "bash", "-euc", block(t, page, "sh", text))
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+c.kubeconfig, "HOME="+filepath.Dir(c.kubeconfig),
+		"PATH="+filepath.Dir(c.bin.Kubectl())+":"+os.Getenv("PATH"))
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s\n%s", err, cmd.Args[2], out)
+	}
+	return string(out)
+}

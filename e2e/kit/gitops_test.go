@@ -1,0 +1,132 @@
+package kit
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+)
+
+const gitops = root + "/examples/gitops"
+
+// TestGitOps: Argo CD's and Flux's own types have every field of the examples, and what the page on break-glass says
+// pauses both.
+func TestGitOps(t *testing.T) {
+	t.Parallel()
+	c := start(t)
+	c.kubectl(t, "", "apply", "--server-side", "-f", "testdata/gitops-crds.yaml")
+	c.kubectl(t, "", "wait", "--for=condition=Established", "--timeout=60s", "crd", "--all")
+	c.kubectl(t, "", "create", "namespace", "argocd")
+	c.kubectl(t, "", "create", "namespace", "flux-system")
+	c.kubectl(t, "", "apply", "--validate=strict", "-f", gitops)
+	t.Run("an unknown field is refused", func(t *testing.T) {
+		for _, file := range []string{"argocd.yaml", "flux.yaml"} {
+			data := strings.Replace(string(readFile(t, filepath.Join(gitops, file))), "\nspec:\n", "\nspec:\n  pathh: x\n", 1)
+			cmd := exec.CommandContext(t.Context(), c.bin.Kubectl(), "apply", "--validate=strict", "-f", "-")
+			cmd.Env, cmd.Stdin = append(os.Environ(), "KUBECONFIG="+c.kubeconfig), strings.NewReader(data)
+			if out, err := cmd.CombinedOutput(); err == nil || !bytes.Contains(out, []byte(`unknown field "spec.pathh"`)) {
+				t.Errorf("%s: %v\n%s", file, err, out)
+			}
+		}
+	})
+	t.Run("paused", func(t *testing.T) {
+		c.shell(t, "break-glass.md", "kubectl -n argocd patch")
+		if got := c.kubectl(t, "", "-n", "argocd", "get", "application", "evergate", "-o",
+			"jsonpath={.spec.syncPolicy.automated}"); got != "" {
+			t.Errorf("Argo CD goes on: %s", got)
+		}
+		if got := c.kubectl(t, "", "-n", "flux-system", "get", "kustomizations.kustomize.toolkit.fluxcd.io", "-o",
+			"jsonpath={.items[*].spec.suspend}"); got != "true true" {
+			t.Errorf("suspended in Flux: %s", got)
+		}
+	})
+}
+
+// TestWaves: Argo CD applies the webhooks, and nothing else, after all the rest.
+func TestWaves(t *testing.T) {
+	var later []string
+	for _, o := range objects(t, read(t).render(t, "examples/overlays/argocd")) {
+		switch wave := o.GetAnnotations()["argocd.argoproj.io/sync-wave"]; wave {
+		case "":
+		case "1":
+			later = append(later, o.GetKind())
+		default:
+			t.Errorf("%s %s is in wave %s", o.GetKind(), o.GetName(), wave)
+		}
+	}
+	slices.Sort(later)
+	if diff := cmp.Diff(webhookKinds(), later); diff != "" {
+		t.Errorf("of the later wave (-want +got):\n%s", diff)
+	}
+}
+
+// TestFluxParts applies the patches of both Kustomizations to every overlay: each object is in one of the two parts and
+// not in both, or they would take it from each other; and the later part are the webhooks.
+func TestFluxParts(t *testing.T) {
+	var patches []string // of the first and of the second
+	for _, o := range objects(t, readFile(t, filepath.Join(gitops, "flux.yaml"))) {
+		if o.GetKind() != "Kustomization" {
+			continue
+		}
+		list, _, err := unstructured.NestedSlice(o.Object, "spec", "patches")
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := json.Marshal(list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		patches = append(patches, string(data))
+	}
+	if len(patches) != 2 {
+		t.Fatalf("there are %d Kustomizations", len(patches))
+	}
+	eachOverlay(t, func(t *testing.T, k *Kit, dir string) {
+		part := func(patches string) [][]byte {
+			return documents(t, k.render(t, k.add(t, "resources: [../../"+dir+"]\npatches: "+patches)))
+		}
+		first, second := part(patches[0]), part(patches[1])
+		var kinds []string
+		for _, o := range objects(t, bytes.Join(second, []byte("\n---\n"))) {
+			kinds = append(kinds, o.GetKind())
+		}
+		slices.Sort(kinds)
+		if diff := cmp.Diff(webhookKinds(), kinds); diff != "" {
+			t.Errorf("of the second part (-want +got):\n%s", diff)
+		}
+		got, want := slices.Concat(first, second), documents(t, k.render(t, dir))
+		slices.SortFunc(got, bytes.Compare)
+		slices.SortFunc(want, bytes.Compare)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("both parts together (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func webhookKinds() []string {
+	return []string{"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}
+}
+
+// objects decodes the documents of a YAML stream.
+func objects(t *testing.T, stream []byte) []*unstructured.Unstructured {
+	t.Helper()
+	var all []*unstructured.Unstructured
+	for _, doc := range documents(t, stream) {
+		o := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal(doc, &o.Object); err != nil {
+			t.Fatal(err)
+		}
+		if len(o.Object) > 0 { // a comment before the first
+			all = append(all, o)
+		}
+	}
+	return all
+}

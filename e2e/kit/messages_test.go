@@ -1,0 +1,336 @@
+package kit
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"io/fs"
+	"log"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/evergate/evergate/e2e/internal/controlplane"
+	"github.com/evergate/evergate/e2e/internal/pki"
+)
+
+const runbooks = root + "/docs/runbooks"
+
+// indexed returns the messages of one section of the index by error text, as the runbooks print them.
+func indexed(t *testing.T, section string) []string {
+	t.Helper()
+	_, text, ok := strings.Cut(string(readFile(t, runbooks+"/README.md")), "\n### "+section+"\n")
+	if !ok {
+		t.Fatalf("there is no section %q", section)
+	}
+	text, _, _ = strings.Cut(text, "\n### ")
+	var messages []string
+	for line := range strings.Lines(text) {
+		cells := strings.Split(line, " | ")
+		if !strings.HasPrefix(line, "| `") || len(cells) != 3 {
+			continue
+		}
+		for _, span := range regexp.MustCompile("`([^`]*)`").FindAllStringSubmatch(cells[0], -1) {
+			messages = append(messages, span[1])
+		}
+	}
+	if len(messages) < 6 {
+		t.Fatalf("only %d messages in the section %q", len(messages), section)
+	}
+	return messages
+}
+
+// says reports whether a text contains a message of the index, in which an ellipsis stands for anything.
+func says(text, message string) bool {
+	var parts []string
+	for part := range strings.SplitSeq(message, "…") {
+		parts = append(parts, regexp.QuoteMeta(part))
+	}
+	return regexp.MustCompile(strings.Join(parts, ".*")).MatchString(text)
+}
+
+// TestMessagesOfTheAPIServer makes each message that the index says kubectl or an API server prints, and sees it: on a
+// real API server, which calls the Service where it says that it is.
+func TestMessagesOfTheAPIServer(t *testing.T) {
+	t.Parallel()
+	var seen strings.Builder
+	t.Run("failed calls", func(t *testing.T) { failedCalls(t, &seen) })
+	t.Run("no endpoints", func(t *testing.T) { noEndpoints(t, &seen) })
+	t.Run("kustomize", func(t *testing.T) { kustomizeErrors(t, &seen) })
+	if t.Failed() || seen.Len() == 0 {
+		return // skipped, where there is no API server
+	}
+	for _, message := range indexed(t, "From kubectl, and in the log of the API server") {
+		if !says(seen.String(), message) {
+			t.Errorf("nothing has said %q", message)
+		}
+	}
+}
+
+// failedCalls has calls of the judge fail in every way.
+func failedCalls(t *testing.T, seen *strings.Builder) {
+	// without kube-proxy a cluster IP leads nowhere, unless it is of this machine
+	c := start(t, "--service-cluster-ip-range=127.96.0.0/16")
+	c.kubectl(t, "", "apply", "-k", filepath.Join(root, "kustomize/overlays/fail-closed"))
+	c.createUsers(t)
+	c.createNamespace(t, "team", map[string]string{optIn: "enabled"})
+	service, err := c.admin.CoreV1().Services("evergate-system").Get(t.Context(), "evergate", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := net.JoinHostPort(service.Spec.ClusterIP, "443")
+	for _, call := range calls(t) {
+		c.eachWebhook(t, func(config *admissionv1.WebhookClientConfig) { config.CABundle = call.trusted.PEM })
+		stop := call.serve(t, address)
+		await(t, call.want, func(ctx context.Context) bool {
+			err := createPod("team", pod("", mirrored), dryRun)(ctx, c.admin)
+			if err == nil || !says(err.Error(), call.want) {
+				return false
+			}
+			seen.WriteString(err.Error() + "\n")
+			return true
+		})
+		stop()
+	}
+	c.kubectl(t, "", "delete", "service", "-n", "evergate-system", "evergate")
+	await(t, "no Service", func(ctx context.Context) bool {
+		err := createPod("team", pod("", mirrored), dryRun)(ctx, c.admin)
+		seen.WriteString(err.Error() + "\n")
+		return says(err.Error(), `service "evergate" not found`)
+	})
+	c.kubectl(t, "", "apply", "-k", filepath.Join(root, "kustomize/overlays/fail-open"))
+	await(t, "failing open", func(ctx context.Context) bool {
+		return createPod("team", pod("", mirrored), dryRun)(ctx, c.admin) == nil
+	})
+	seen.Write(readFile(t, filepath.Join(filepath.Dir(c.kubeconfig), "kube-apiserver.log")))
+	c.refusals(t, seen)
+}
+
+// call is a server in the place of Evergate, and what the API server says of a call to it.
+type call struct {
+	trusted *pki.CA // in caBundle
+	pair    pki.Pair
+	status  int    // of the answer; 0: none, the connection is never accepted; -1: there is no server; 200: a denial
+	want    string // part of the message
+}
+
+func calls(t *testing.T) []call {
+	t.Helper()
+	ca, other := newCA(t), newCA(t)
+	const name = "evergate.evergate-system.svc"
+	pair := func(pair pki.Pair, err error) pki.Pair {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return pair
+	}
+	leaf := pair(ca.Leaf(name))
+	return []call{
+		{ca, leaf, -1, "connect: connection refused"},
+		{ca, leaf, 0, "context deadline exceeded"},
+		{other, leaf, 200, "x509: certificate signed by unknown authority"},
+		{ca, pair(ca.Expired(name)), 200, "x509: certificate has expired or is not yet valid"},
+		{ca, pair(ca.Leaf("evergate.elsewhere.svc")), 200, "x509: certificate is valid for …, not evergate.evergate-system.svc"},
+		{ca, leaf, 401, "the server has asked for the client to provide credentials"},
+		{ca, leaf, 404, "the server could not find the requested resource"},
+		{ca, leaf, 429, "the server has received too many requests"},
+		{ca, leaf, 500, "an error on the server"},
+		{ca, leaf, 503, "the server is currently unable to handle the request"},
+		{ca, leaf, 200, `admission webhook "….evergate.dev" denied the request: a sentence`},
+	}
+}
+
+func newCA(t *testing.T) *pki.CA {
+	t.Helper()
+	ca, err := pki.NewCA("evergate")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ca
+}
+
+// serve listens at the address of the Service until stop is called.
+func (s call) serve(t *testing.T, address string) (stop func()) {
+	t.Helper()
+	if s.status < 0 {
+		return func() {}
+	}
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", address)
+	if errors.Is(err, fs.ErrPermission) {
+		t.Skipf("this user may not listen where the Service is: %v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.status == 0 {
+		return func() { l.Close() }
+	}
+	certificate, err := tls.X509KeyPair(s.pair.Cert, s.pair.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{
+		Handler: http.HandlerFunc(s.answer), TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate}},
+		ErrorLog: log.New(io.Discard, "", 0), // of handshakes that fail as they should
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = server.ServeTLS(l, "", "") // ends with Close
+	}()
+	return func() {
+		server.Close()
+		<-done
+	}
+}
+
+// answer denies every review, or fails with the status.
+func (s call) answer(w http.ResponseWriter, r *http.Request) {
+	if s.status != http.StatusOK {
+		w.WriteHeader(s.status)
+		return
+	}
+	body, err := io.ReadAll(r.Body)
+	uid := regexp.MustCompile(`"uid":"([^"]+)"`).FindSubmatch(body) // the first is that of the request
+	if err != nil || uid == nil {
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = io.WriteString(w, `{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": {"uid": "`+
+		string(uid[1])+`", "allowed": false, "status": {"message": "a sentence"}}}`)
+}
+
+// refusals are what a user reads who lacks a right, or applies a policy as if it were an object.
+func (c *cluster) refusals(t *testing.T, seen *strings.Builder) {
+	t.Helper()
+	jane := c.as(t, "creator")
+	await(t, "the guards are in force", func(ctx context.Context) bool {
+		labelled := createLabelled(ctx, jane, "born-in", map[string]string{optIn: "enabled"})
+		exempt := createLabelled(ctx, jane, "cert-manager", nil)
+		if labelled == nil || exempt == nil {
+			return false
+		}
+		seen.WriteString(labelled.Error() + "\n" + exempt.Error() + "\n")
+		return true
+	})
+	cmd := exec.CommandContext(t.Context(), c.bin.Kubectl(), "apply", "-f", filepath.Join(root, "examples/policies/minimal.yaml"))
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+c.kubeconfig)
+	out, err := cmd.CombinedOutput()
+	if err == nil {
+		t.Errorf("kubectl applies a policy file:\n%s", out)
+	}
+	seen.Write(out)
+}
+
+// noEndpoints: an API server that calls endpoints instead of the cluster IP.
+func noEndpoints(t *testing.T, seen *strings.Builder) {
+	c := start(t, "--enable-aggregator-routing=true")
+	c.kubectl(t, "", "apply", "-k", filepath.Join(root, "kustomize/overlays/fail-closed"))
+	c.createUsers(t)
+	c.createNamespace(t, "team", map[string]string{optIn: "enabled"})
+	await(t, "the webhooks are in force", func(ctx context.Context) bool {
+		err := createPod("team", pod("", mirrored), dryRun)(ctx, c.admin)
+		if err != nil {
+			seen.WriteString(err.Error() + "\n")
+		}
+		return err != nil && says(err.Error(), `no endpoints available for service "evergate"`)
+	})
+}
+
+func kustomizeErrors(t *testing.T, seen *strings.Builder) {
+	for _, overlay := range []string{
+		"components: [../../kustomize/components/network-policy]",
+		"patches: [{target: {kind: ExemptNamespaces}, patch: '[{\"op\": \"replace\", \"path\": \"/names\", " +
+			"\"value\": []}]'}]\n" +
+			"transformers: [../../kustomize/wiring]",
+	} {
+		k := read(t)
+		if _, err := k.Render(k.add(t, "resources: [../../kustomize/overlays/fail-closed]\n"+overlay)); err != nil {
+			seen.WriteString(err.Error() + "\n")
+		}
+	}
+}
+
+// TestMessagesOfEvergate: each message that the index says is in our log is in our code.
+func TestMessagesOfEvergate(t *testing.T) {
+	var code bytes.Buffer
+	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() && slices.Contains([]string{"e2e", "bench", ".git"}, entry.Name()) {
+			return fs.SkipDir
+		}
+		if filepath.Ext(name) == ".go" && !strings.HasSuffix(name, "_test.go") {
+			code.Write(readFile(t, name))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, message := range indexed(t, "In the log of Evergate") {
+		if !bytes.Contains(code.Bytes(), []byte(`"`+message)) {
+			t.Errorf("no string of the code begins with %q", message)
+		}
+	}
+}
+
+// TestMessagesOfTheCluster: each message that the index says is in events is in the program that writes it.
+func TestMessagesOfTheCluster(t *testing.T) {
+	bin, err := controlplane.Find()
+	if err != nil {
+		t.Skip(err)
+	}
+	var programs bytes.Buffer
+	for _, name := range []string{"kubelet", "kube-controller-manager", "kube-scheduler"} {
+		program, err := os.ReadFile(filepath.Join(string(bin), name))
+		if errors.Is(err, fs.ErrNotExist) {
+			t.Skipf("make e2e-up builds it: %v", err) // make rig does not
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		programs.Write(program)
+	}
+	known := stringsOfPrograms()
+	for _, message := range indexed(t, "In events, and in the status of Pods") {
+		if _, ok := known[message]; !ok {
+			t.Errorf("which program says %q?", message)
+		}
+		for _, s := range known[message] {
+			if !bytes.Contains(programs.Bytes(), []byte(s)) {
+				t.Errorf("no program says %q, of %q", s, message)
+			}
+		}
+	}
+}
+
+// stringsOfPrograms returns what programs put the messages of events together from.
+func stringsOfPrograms() map[string][]string {
+	return map[string][]string{
+		"Error creating: …":          {"Error creating: %v"},
+		`Failed to pull image "…"`:   {"Failed to pull image %q"},
+		`Back-off pulling image "…"`: {"Back-off pulling image %q"},
+		"ErrImagePull":               {"ErrImagePull"},
+		"ImagePullBackOff":           {"ImagePullBackOff"},
+		"OOMKilled":                  nil, // of containerd; kubelet compares it, so short that the compiler inlines it
+		"node(s) didn't match pod topology spread constraints":                      {"node(s) didn't match pod topology spread constraints"},
+		`MountVolume.SetUp failed for volume "…" : secret "evergate-tls" not found`: {"MountVolume.SetUp failed", " not found"},
+		"Readiness probe failed: HTTP probe failed with statuscode: …": {"%s probe failed: %s",
+			"HTTP probe failed with statuscode: %d"},
+	}
+}
