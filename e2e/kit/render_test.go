@@ -231,6 +231,18 @@ transformers: [../../kustomize/wiring]
 	}
 }
 
+// TestMoreMemory renders the patch of the page on memory: both settings change, and nothing else.
+func TestMoreMemory(t *testing.T) {
+	k := read(t)
+	const overlay = "resources: [../../kustomize/overlays/fail-closed]\n"
+	before := string(k.render(t, k.add(t, overlay)))
+	got := string(k.render(t, k.add(t, overlay+block(t, "out-of-memory.md", "yaml", "GOMEMLIMIT"))))
+	want := strings.NewReplacer("value: 400MiB\n", "value: 800MiB\n", "memory: 512Mi\n", "memory: 1Gi\n").Replace(before)
+	if diff := cmp.Diff(want, got); diff != "" || got == before {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
 // TestComponentsAreShown checks that every component is in an overlay or an example, and so in all tests, but for
 // jaeger-v1: TestJaegersAreAlike shows that it is jaeger with another image.
 func TestComponentsAreShown(t *testing.T) {
