@@ -65,8 +65,8 @@ func (c *cluster) exemptNames() []string {
 	return names
 }
 
-// guardsCreation reports whether a policy that fails closed, and whose binding denies, selects the creation of namespaces
-// by names with this one among them and asks for the verb opt-in.
+// guardsCreation reports whether a policy that fails closed, and whose binding denies, selects the creation of
+// namespaces by names with this one among them and asks for the verb opt-in.
 func (c *cluster) guardsCreation(name string) bool {
 	return slices.ContainsFunc(c.admissionPolicies, func(p *admissionv1.ValidatingAdmissionPolicy) bool {
 		return selectsName(p, name) && policyCovers(p, "namespaces", admissionv1.Create) && !failsOpen(p) && c.denies(p) &&

@@ -142,7 +142,8 @@ func calls(t *testing.T) []call {
 		{ca, leaf, 0, "context deadline exceeded"},
 		{other, leaf, 200, "x509: certificate signed by unknown authority"},
 		{ca, pair(ca.Expired(name)), 200, "x509: certificate has expired or is not yet valid"},
-		{ca, pair(ca.Leaf("evergate.elsewhere.svc")), 200, "x509: certificate is valid for …, not evergate.evergate-system.svc"},
+		{ca, pair(ca.Leaf("evergate.elsewhere.svc")), 200,
+			"x509: certificate is valid for …, not evergate.evergate-system.svc"},
 		{ca, leaf, 401, "the server has asked for the client to provide credentials"},
 		{ca, leaf, 404, "the server could not find the requested resource"},
 		{ca, leaf, 429, "the server has received too many requests"},
@@ -218,15 +219,16 @@ func (c *cluster) refusals(t *testing.T, seen *strings.Builder) {
 	t.Helper()
 	jane := c.as(t, "creator")
 	await(t, "the guards are in force", func(ctx context.Context) bool {
-		labelled := createLabelled(ctx, jane, "born-in", map[string]string{optIn: "enabled"})
-		exempt := createLabelled(ctx, jane, "cert-manager", nil)
+		_, labelled := jane.CoreV1().Namespaces().Create(ctx, namespace("x", map[string]string{optIn: "enabled"}), dryRun)
+		_, exempt := jane.CoreV1().Namespaces().Create(ctx, namespace("cert-manager", nil), dryRun)
 		if labelled == nil || exempt == nil {
 			return false
 		}
 		seen.WriteString(labelled.Error() + "\n" + exempt.Error() + "\n")
 		return true
 	})
-	cmd := exec.CommandContext(t.Context(), c.bin.Kubectl(), "apply", "-f", filepath.Join(root, "examples/policies/minimal.yaml"))
+	cmd := exec.CommandContext(t.Context(), c.bin.Kubectl(), "apply", "-f",
+		filepath.Join(root, "examples/policies/minimal.yaml"))
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+c.kubeconfig)
 	out, err := cmd.CombinedOutput()
 	if err == nil {
@@ -321,6 +323,9 @@ func TestMessagesOfTheCluster(t *testing.T) {
 
 // stringsOfPrograms returns what programs put the messages of events together from.
 func stringsOfPrograms() map[string][]string {
+	const spread = "node(s) didn't match pod topology spread constraints"
+	const mount = `MountVolume.SetUp failed for volume "…" : secret "evergate-tls" not found`
+	const probe = "Readiness probe failed: HTTP probe failed with statuscode: …"
 	return map[string][]string{
 		"Error creating: …":          {"Error creating: %v"},
 		`Failed to pull image "…"`:   {"Failed to pull image %q"},
@@ -328,9 +333,8 @@ func stringsOfPrograms() map[string][]string {
 		"ErrImagePull":               {"ErrImagePull"},
 		"ImagePullBackOff":           {"ImagePullBackOff"},
 		"OOMKilled":                  nil, // of containerd; kubelet compares it, so short that the compiler inlines it
-		"node(s) didn't match pod topology spread constraints":                      {"node(s) didn't match pod topology spread constraints"},
-		`MountVolume.SetUp failed for volume "…" : secret "evergate-tls" not found`: {"MountVolume.SetUp failed", " not found"},
-		"Readiness probe failed: HTTP probe failed with statuscode: …": {"%s probe failed: %s",
-			"HTTP probe failed with statuscode: %d"},
+		spread:                       {spread},
+		mount:                        {"MountVolume.SetUp failed", " not found"},
+		probe:                        {"%s probe failed: %s", "HTTP probe failed with statuscode: %d"},
 	}
 }
