@@ -167,11 +167,16 @@ func meaningless(field string) bool {
 	if selector != "match" && selector != "exclude" {
 		return false
 	}
+	if dimension == "" {
+		return kind == "mirrors" || kind == "services" || kind == "owners"
+	}
 	switch kind {
 	case "pods":
-		return dimension == "users" || dimension == "groups" || selector == "match" && dimension == "images"
+		return !slices.Contains(podDimensions().suggest(selector), dimension)
 	case "ingresses":
-		return dimension == "podLabels" || dimension == "images"
+		return !slices.Contains(ingressDimensions().suggest(selector), dimension)
+	case "services":
+		return dimension != "loadBalancerClasses"
 	default:
 		return true
 	}

@@ -68,6 +68,15 @@ func (ing *Ingress) classNames() iter.Seq2[string, string] {
 	}
 }
 
+// classes are those of the field and of the annotation.
+func (ing *Ingress) classes() classes {
+	c := classes{1: ing.Annotations[classAnnotation]}
+	if ing.ClassName != nil {
+		c[0] = *ing.ClassName
+	}
+	return c
+}
+
 // classNamesRequired is classNames.required: it finds an Ingress that names no class in either place.
 type classNamesRequired struct {
 	passing string // the end of its sentences

@@ -29,11 +29,11 @@ type ingressesEntry struct {
 }
 
 // Suggest implements strict.Suggester.
-func (e *ingressesEntry) Suggest(field string) []string { return objectDimensions().suggest(field) }
+func (e *ingressesEntry) Suggest(field string) []string { return ingressDimensions().suggest(field) }
 
 // Validate implements strict.Validator.
 func (e *ingressesEntry) Validate() error {
-	err := e.header.validate(objectDimensions())
+	err := e.header.validate(ingressDimensions())
 	switch {
 	case e.Annotations != nil && len(annotationChecks[Ingress](e.Annotations)) == 0:
 		none := errNoCheck("denied, required, values or deniedValues")

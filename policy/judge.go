@@ -54,13 +54,17 @@ func (r *report) add(id identity, path, reason string) {
 	}
 }
 
-// object is a pointer to a judged type: all of them have metadata.
+// object is a pointer to a judged type: all of them have metadata, and some name a class.
 type object[T any] interface {
 	*T
 	meta() *Meta
+	classes() classes
 }
 
 func (m *Meta) meta() *Meta { return m }
+
+// classes are none, but for the kinds that have a method of their own.
+func (*Meta) classes() classes { return classes{} }
 
 // judging is the judging of one object by the rules of its kind.
 type judging[T any] struct {
@@ -91,10 +95,10 @@ func judge[T any, P object[T]](s *ruleset[T], a Attributes, obj, old *T, e *Effo
 		return nil, nil
 	}
 	j := judging[T]{report: report{effort: e}, obj: obj, old: old}
-	sub := newSubject(a, P(obj).meta(), e)
+	sub := newSubject(a, P(obj).meta(), P(obj).classes(), e)
 	j.collect, j.subject = j.keep, &sub
 	if old != nil {
-		j.oldSubject = newSubject(a, P(old).meta(), e)
+		j.oldSubject = newSubject(a, P(old).meta(), P(old).classes(), e)
 		j.oldReport = report{effort: e, collect: j.recordOld, subject: &j.oldSubject}
 	}
 	for mode := s.strictest; mode > Off && !j.done; mode-- {
@@ -165,7 +169,7 @@ type RuleTrace struct {
 
 // explain returns a trace of every rule for an object.
 func explain[T any, P object[T]](s *ruleset[T], a Attributes, obj *T) []RuleTrace {
-	sub := newSubject(a, P(obj).meta(), nil)
+	sub := newSubject(a, P(obj).meta(), P(obj).classes(), nil)
 	traces := make([]RuleTrace, len(s.rules))
 	for i := range s.rules {
 		rule := &s.rules[i]

@@ -31,7 +31,7 @@ func newJudgedPod(a Attributes, pod *Pod, e *Effort) *judgedPod {
 	if pod == nil {
 		return nil
 	}
-	return &judgedPod{Pod: pod, subject: newSubject(a, &pod.Meta, e)}
+	return &judgedPod{Pod: pod, subject: newSubject(a, &pod.Meta, classes{}, e)}
 }
 
 // images returns the parsed images; none where the effort does not suffice.

@@ -35,7 +35,7 @@ func (p *Policy) RewritePod(a Attributes, pod, old *Pod, e *Effort) (Rewriting, 
 		e = new(Effort)
 	}
 	rw := Rewriting{Images: make([]ImageOutcome, len(pod.Images))}
-	s := newSubject(a, &pod.Meta, e)
+	s := newSubject(a, &pod.Meta, classes{}, e)
 	written := originalImages{policy: p, a: a, pod: pod, old: old, effort: e}
 	mutable, before := canChangeImages(a, pod), newImagesByPlace(old)
 	for i, img := range pod.Images {

@@ -108,7 +108,7 @@ func (o *originalImages) applicable() []originalsRule {
 		return o.rules
 	}
 	o.ready = true
-	o.subject = new(newSubject(o.a, &o.pod.Meta, o.effort))
+	o.subject = new(newSubject(o.a, &o.pod.Meta, classes{}, o.effort))
 	pods := &o.policy.pods
 	for _, i := range pods.index.candidates(o.a.Namespace) {
 		rule, checks := &pods.rules[i], o.policy.denying[i]
@@ -117,7 +117,7 @@ func (o *originalImages) applicable() []originalsRule {
 		}
 		applies := originalsRule{ruleHeader: &rule.ruleHeader, checks: checks}
 		if o.old != nil {
-			before := newSubject(o.a, &o.old.Meta, o.effort)
+			before := newSubject(o.a, &o.old.Meta, classes{}, o.effort)
 			applies.existed = rule.appliesTo(&before)
 		}
 		o.rules = append(o.rules, applies)

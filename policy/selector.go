@@ -16,8 +16,12 @@ type selector struct {
 	Namespaces []match.Glob         `yaml:"namespaces"` // names, * for any run of characters
 	Users      []match.Glob         `yaml:"users"`      // as the API server names them
 	Groups     []match.Glob         `yaml:"groups"`
-	PodLabels  []labelPattern       `yaml:"podLabels"` // key or key=value
+	PodLabels  []labelPattern       `yaml:"podLabels"` // of Pods: key or key=value
 	Images     []match.ImagePattern `yaml:"images"`    // exclude only: the images of a Pod that are exempt
+	Labels     []labelPattern       `yaml:"labels"`    // of Ingresses and Services: key or key=value
+
+	ClassNames          []match.Glob `yaml:"classNames"`          // of Ingresses: by field or annotation
+	LoadBalancerClasses []match.Glob `yaml:"loadBalancerClasses"` // of Services
 }
 
 // labelPattern is a label key that a Pod must have, or a key and a pattern for its value: app, app=web-*.
@@ -48,36 +52,64 @@ func (l labelPattern) String() string {
 	return l.key + "=" + string(l.value)
 }
 
-// subject is what selectors compare: the namespace and the user of a request, and the labels of a Pod.
+// subject is what selectors compare: the namespace and the user of a request, the labels and the classes of an object.
 type subject struct {
 	namespace, user string
 	groups          []string
-	podLabels       map[string]string
+	labels          map[string]string
+	classes         classes
 
 	groupBytes int     // the length of all groups together
 	effort     *Effort // counts the steps of selectors; nil counts none
 }
 
-func newSubject(a Attributes, m *Meta, e *Effort) subject {
-	s := subject{namespace: a.Namespace, user: a.User, groups: a.Groups, podLabels: m.Labels, effort: e}
+// classes are the classes that an object names, by which implementations choose what they serve; empty texts for none.
+type classes [2]string
+
+func newSubject(a Attributes, m *Meta, c classes, e *Effort) subject {
+	s := subject{namespace: a.Namespace, user: a.User, groups: a.Groups, labels: m.Labels, classes: c, effort: e}
 	for _, g := range s.groups {
 		s.groupBytes += len(g)
 	}
 	return s
 }
 
-// hasLabel reports whether one of the labels of the Pod matches a pattern.
+// hasLabel reports whether one of the labels matches a pattern.
 func (s *subject) hasLabel(l labelPattern) bool {
-	v, ok := s.podLabels[l.key]
+	v, ok := s.labels[l.key]
 	return ok && (l.anyValue || l.value.Match(v))
+}
+
+// hasClass reports whether one of the classes matches a pattern.
+func (s *subject) hasClass(patterns []match.Glob) bool {
+	return slices.ContainsFunc(s.classes[:], func(c string) bool { return c != "" && matchesAny(patterns, c) })
+}
+
+// classExcludedBy returns a pattern that matches a class, if each class is matched: of an object that names two, the one
+// that is not excluded may be in force.
+func (s *subject) classExcludedBy(patterns []match.Glob) (by match.Glob, excluded bool) {
+	for _, c := range s.classes {
+		if c == "" {
+			continue
+		}
+		if by, excluded = match.FirstGlob(patterns, c); !excluded {
+			return "", false
+		}
+	}
+	return by, excluded
 }
 
 // spend counts the steps that matches or excludes takes, and reports whether they may be taken.
 func (sel *selector) spend(s *subject) bool {
 	n := stepsOf(len(sel.Namespaces), s.namespace) + stepsOf(len(sel.Users), s.user)
 	n += len(s.groups) + len(sel.Groups)*(len(s.groups)+s.groupBytes/stepBytes)
-	for _, l := range sel.PodLabels {
-		n += stepsOf(1, s.podLabels[l.key])
+	for _, labels := range [][]labelPattern{sel.PodLabels, sel.Labels} {
+		for _, l := range labels {
+			n += stepsOf(1, s.labels[l.key])
+		}
+	}
+	for _, c := range s.classes {
+		n += stepsOf(len(sel.ClassNames)+len(sel.LoadBalancerClasses), c)
 	}
 	return s.effort == nil || s.effort.spend(n)
 }
@@ -86,7 +118,7 @@ func (sel *selector) spend(s *subject) bool {
 // says that the entry applies.
 type selectorResult struct {
 	excluded  bool   // by exclude, rather than not matched by match
-	dimension string // namespaces, users, groups, podLabels
+	dimension string // namespaces, users, groups, podLabels, labels, classNames, loadBalancerClasses
 	pattern   string // that excludes the object
 	value     string // that match does not cover
 	groups    []string
@@ -125,6 +157,12 @@ func (sel *selector) matches(s *subject) (why selectorResult, ok bool) {
 		return selectorResult{dimension: "groups", groups: s.groups}, false
 	case sel.PodLabels != nil && !slices.ContainsFunc(sel.PodLabels, s.hasLabel):
 		return selectorResult{dimension: "podLabels"}, false
+	case sel.Labels != nil && !slices.ContainsFunc(sel.Labels, s.hasLabel):
+		return selectorResult{dimension: "labels"}, false
+	case sel.ClassNames != nil && !s.hasClass(sel.ClassNames):
+		return selectorResult{dimension: "classNames", value: s.classes[0]}, false
+	case sel.LoadBalancerClasses != nil && !s.hasClass(sel.LoadBalancerClasses):
+		return selectorResult{dimension: "loadBalancerClasses", value: s.classes[0]}, false
 	}
 	return selectorResult{}, true
 }
@@ -160,6 +198,17 @@ func (sel *selector) excludes(s *subject) (why selectorResult, excluded bool) {
 			return excludedBy("podLabels", l.String()), true
 		}
 	}
+	for _, l := range sel.Labels {
+		if s.hasLabel(l) {
+			return excludedBy("labels", l.String()), true
+		}
+	}
+	if g, ok := s.classExcludedBy(sel.ClassNames); ok {
+		return excludedBy("classNames", string(g)), true
+	}
+	if g, ok := s.classExcludedBy(sel.LoadBalancerClasses); ok {
+		return excludedBy("loadBalancerClasses", string(g)), true
+	}
 	return selectorResult{}, false
 }
 
@@ -168,11 +217,16 @@ func excludedBy(dimension, pattern string) selectorResult {
 }
 
 // dimensions are the dimensions of a selector, beside namespaces, that have a meaning for a kind of entry.
-type dimensions struct{ requester, podLabels, images bool }
+type dimensions struct{ requester, podLabels, images, labels, classNames, loadBalancerClasses bool }
 
 // Dimensions of the kinds of entries. Pods are created by controllers, not by people.
-func podDimensions() dimensions    { return dimensions{podLabels: true, images: true} }
-func objectDimensions() dimensions { return dimensions{requester: true} }
+func podDimensions() dimensions { return dimensions{podLabels: true, images: true} }
+func ingressDimensions() dimensions {
+	return dimensions{requester: true, labels: true, classNames: true}
+}
+func serviceDimensions() dimensions {
+	return dimensions{requester: true, labels: true, loadBalancerClasses: true}
+}
 
 // suggest returns the dimensions that have a meaning in a field of an entry, match or exclude; nil for other fields.
 func (d dimensions) suggest(field string) []string {
@@ -180,14 +234,20 @@ func (d dimensions) suggest(field string) []string {
 		return nil
 	}
 	names := []string{"namespaces"}
-	if d.requester {
-		names = append(names, "users", "groups")
-	}
-	if d.podLabels {
-		names = append(names, "podLabels")
-	}
-	if d.images && field == selectorName(false) {
-		names = append(names, "images")
+	for _, dimension := range []struct {
+		known bool
+		names []string
+	}{
+		{d.requester, []string{"users", "groups"}},
+		{d.podLabels, []string{"podLabels"}},
+		{d.images && field == selectorName(false), []string{"images"}},
+		{d.labels, []string{"labels"}},
+		{d.classNames, []string{"classNames"}},
+		{d.loadBalancerClasses, []string{"loadBalancerClasses"}},
+	} {
+		if dimension.known {
+			names = append(names, dimension.names...)
+		}
 	}
 	return names
 }
@@ -197,28 +257,34 @@ func (d dimensions) refuse(sel *selector, isMatch bool) []error {
 	if sel == nil {
 		return nil
 	}
+	const (
+		people    = "Pods are created by controllers, not by people; use namespaces or podLabels"
+		pods      = "only entries of mirrors and pods look at Pods"
+		objects   = "only entries of ingresses and services look at labels of objects; those of Pods are podLabels"
+		ingresses = "only entries of ingresses look at classes of Ingresses"
+		services  = "only entries of services look at load balancer classes"
+	)
 	var errs []error
-	fail := func(field, why string) {
-		errs = append(errs, strict.Fieldf(selectorName(isMatch), "%s %s", field, why))
-	}
-	if !d.requester {
-		const why = "has no meaning here: Pods are created by controllers, not by people; use namespaces or podLabels"
-		if sel.Users != nil {
-			fail("users", why)
+	for _, dimension := range []struct {
+		name         string
+		given, known bool
+		why          string
+	}{
+		{"users", sel.Users != nil, d.requester, people},
+		{"groups", sel.Groups != nil, d.requester, people},
+		{"podLabels", sel.PodLabels != nil, d.podLabels, pods},
+		{"images", sel.Images != nil, d.images, "only entries of mirrors and pods look at images"},
+		{"labels", sel.Labels != nil, d.labels, objects},
+		{"classNames", sel.ClassNames != nil, d.classNames, ingresses},
+		{"loadBalancerClasses", sel.LoadBalancerClasses != nil, d.loadBalancerClasses, services},
+	} {
+		if dimension.given && !dimension.known {
+			errs = append(errs, strict.Fieldf(selectorName(isMatch), "%s has no meaning here: %s", dimension.name, dimension.why))
 		}
-		if sel.Groups != nil {
-			fail("groups", why)
-		}
 	}
-	if !d.podLabels && sel.PodLabels != nil {
-		fail("podLabels", "has no meaning here: only entries of mirrors and pods look at Pods")
-	}
-	switch {
-	case sel.Images == nil:
-	case !d.images:
-		fail("images", "has no meaning here: only entries of mirrors and pods look at images")
-	case isMatch:
-		fail("images", "has no meaning in match: which images an entry looks at is said by its own fields")
+	if isMatch && d.images && sel.Images != nil {
+		errs = append(errs, strict.Fieldf(selectorName(isMatch),
+			"images has no meaning in match: which images an entry looks at is said by its own fields"))
 	}
 	return slices.Concat(errs, sel.refuseEmpty(isMatch), sel.refuseNamespaces(isMatch))
 }
@@ -250,6 +316,9 @@ func (sel *selector) refuseEmpty(isMatch bool) []error {
 		{"groups", sel.Groups != nil && len(sel.Groups) == 0},
 		{"podLabels", sel.PodLabels != nil && len(sel.PodLabels) == 0},
 		{"images", sel.Images != nil && len(sel.Images) == 0},
+		{"labels", sel.Labels != nil && len(sel.Labels) == 0},
+		{"classNames", sel.ClassNames != nil && len(sel.ClassNames) == 0},
+		{"loadBalancerClasses", sel.LoadBalancerClasses != nil && len(sel.LoadBalancerClasses) == 0},
 	} {
 		if list.empty {
 			errs = append(errs, strict.Fieldf(field, "%s: [] %s nothing: leave the field out", list.name, does))

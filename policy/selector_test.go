@@ -19,7 +19,7 @@ func mustLabel(t *testing.T, text string) labelPattern {
 
 var jane = subject{
 	namespace: "team-a", user: "jane", groups: []string{"devs", "system:authenticated"},
-	podLabels: map[string]string{"app": "web-1", "empty": ""},
+	labels: map[string]string{"app": "web-1", "empty": ""}, classes: classes{"public-eu"},
 }
 
 // A match needs every dimension that it names, and of each dimension one element.
@@ -73,6 +73,9 @@ func TestExclude(t *testing.T) {
 		"label":     {&selector{PodLabels: []labelPattern{mustLabel(t, "app=web-*")}}, "excluded: exclude.podLabels has app=web-*"},
 		"label key": {&selector{PodLabels: []labelPattern{mustLabel(t, "app")}}, "excluded: exclude.podLabels has app"},
 		"images":    {&selector{Images: make([]match.ImagePattern, 1)}, "applies"},
+		"labels":    {&selector{Labels: []labelPattern{mustLabel(t, "app=web-*")}}, "excluded: exclude.labels has app=web-*"},
+		"class":     {&selector{ClassNames: []match.Glob{"x", "public*"}}, "excluded: exclude.classNames has public*"},
+		"no class":  {&selector{LoadBalancerClasses: []match.Glob{"other"}}, "applies"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got, excluded := test.exclude.excludes(&jane); got.String() != test.want || excluded != (test.want != "applies") {
@@ -98,18 +101,22 @@ func TestSelectorRefusals(t *testing.T) {
 	)
 	full := &selector{
 		Namespaces: []match.Glob{"a"}, Users: []match.Glob{"a"}, Groups: []match.Glob{"a"}, PodLabels: []labelPattern{{}}, Images: make([]match.ImagePattern, 1),
+		Labels: []labelPattern{{}}, ClassNames: []match.Glob{"a"}, LoadBalancerClasses: []match.Glob{"a"},
 	}
 	empty := &selector{Namespaces: []match.Glob{}, Users: []match.Glob{}, Groups: []match.Glob{}, PodLabels: []labelPattern{}, Images: []match.ImagePattern{}}
-	all := dimensions{requester: true, podLabels: true, images: true}
+	all := dimensions{true, true, true, true, true, true}
 	for name, test := range map[string]struct {
 		allowed dimensions
 		sel     *selector
 		isMatch bool
 		want    []string
 	}{
-		"absent":            {dimensions{}, nil, true, nil},
-		"namespaces":        {dimensions{}, &selector{Namespaces: []match.Glob{"a"}}, true, nil},
-		"nothing else":      {dimensions{}, full, false, []string{"users" + people, "groups" + people, pods, images}},
+		"absent":     {dimensions{}, nil, true, nil},
+		"namespaces": {dimensions{}, &selector{Namespaces: []match.Glob{"a"}}, true, nil},
+		"nothing else": {dimensions{}, full, false, []string{"users" + people, "groups" + people, pods, images,
+			"labels has no meaning here: only entries of ingresses and services look at labels of objects; those of Pods are podLabels",
+			"classNames has no meaning here: only entries of ingresses look at classes of Ingresses",
+			"loadBalancerClasses has no meaning here: only entries of services look at load balancer classes"}},
 		"everything":        {all, full, false, nil},
 		"images in a match": {all, full, true, []string{"images has no meaning in match: which images an entry looks at is said by its own fields"}},
 		"a match of nothing": {all, &selector{Namespaces: []match.Glob{}}, true, []string{
@@ -147,5 +154,37 @@ func TestLabelPatternErrors(t *testing.T) {
 	}
 	if err := new(match.Glob).UnmarshalText(nil); err == nil || err.Error() != `an empty pattern matches nothing: write "*" for everything` {
 		t.Errorf("an empty glob: %v", err)
+	}
+}
+
+// Of an object that names two classes, one suffices for a match, and an exclude needs both: either may be in force.
+func TestTwoClasses(t *testing.T) {
+	for classNames, want := range map[string]string{
+		"match: {classNames: [a]}":                            "applies",
+		"match: {classNames: [b]}":                            "applies",
+		"match: {classNames: [c]}":                            "not matched: match.classNames does not cover \"a\"",
+		"exclude: {classNames: [a]}":                          "applies",
+		"exclude: {classNames: [a, b]}":                       "excluded: exclude.classNames has b",
+		"exclude: {classNames: [\"*\"], namespaces: [other]}": "excluded: exclude.classNames has *",
+		"match: {labels: [tier=front-*]}":                     "applies",
+		"match: {labels: [tier=back-*]}":                      "not matched by match.labels",
+		"exclude: {labels: [tier]}":                           "excluded: exclude.labels has tier",
+	} {
+		ing := withClass("a", "b")
+		ing.Labels = map[string]string{"tier": "front-1"}
+		p := mustLoad(t, "\ningresses: [{name: r, mode: enforce, "+classNames+", hosts: {required: true}}]\n")
+		if got := p.ExplainIngress(creating, ing)[0].Why; got != want {
+			t.Errorf("%s: got %s, want %s", classNames, got, want)
+		}
+	}
+}
+
+// A Service without a class is in none.
+func TestLoadBalancerClasses(t *testing.T) {
+	p := mustLoad(t, "\nservices: [{name: r, mode: enforce, match: {loadBalancerClasses: [\"*\"]}, types: {denied: [NodePort]}}]\n")
+	for class, want := range map[*string]bool{nil: false, new(""): false, new("example.com/x"): true} {
+		if got := p.ExplainService(creating, &Service{LoadBalancerClass: class})[0].Applies; got != want {
+			t.Errorf("class %v: applies is %t, want %t", class, got, want)
+		}
 	}
 }

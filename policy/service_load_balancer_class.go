@@ -80,3 +80,11 @@ func (c loadBalancerClassAllowed) find(svc *Service, r *report) {
 	r.add(identity{check: "loadBalancerClass.allowed", value: class}, "spec.loadBalancerClass",
 		text.Quote(class)+" is not allowed"+passing(c))
 }
+
+// classes is spec.loadBalancerClass.
+func (s *Service) classes() classes {
+	if s.LoadBalancerClass == nil {
+		return classes{}
+	}
+	return classes{*s.LoadBalancerClass}
+}

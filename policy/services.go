@@ -35,11 +35,11 @@ type servicesEntry struct {
 }
 
 // Suggest implements strict.Suggester.
-func (e *servicesEntry) Suggest(field string) []string { return objectDimensions().suggest(field) }
+func (e *servicesEntry) Suggest(field string) []string { return serviceDimensions().suggest(field) }
 
 // Validate implements strict.Validator.
 func (e *servicesEntry) Validate() error {
-	err := e.header.validate(objectDimensions())
+	err := e.header.validate(serviceDimensions())
 	if len(e.checks()) == 0 {
 		return errors.Join(err, errNoCheck("hosts, types, ports, nodePorts, allocateLoadBalancerNodePorts, "+
 			"loadBalancerClass, loadBalancerSourceRanges, externalIPs, loadBalancerStatus, externalNames or annotations"))

@@ -65,6 +65,8 @@ func (w *entryWarnings) checkReach(h *header) {
 		{"users", h.Match.Users, h.Exclude.Users},
 		{"groups", h.Match.Groups, h.Exclude.Groups},
 		{"podLabels", labelGlobs(h.Match.PodLabels), labelGlobs(h.Exclude.PodLabels)},
+		{"labels", labelGlobs(h.Match.Labels), labelGlobs(h.Exclude.Labels)},
+		{"loadBalancerClasses", h.Match.LoadBalancerClasses, h.Exclude.LoadBalancerClasses},
 	} {
 		excluded := func(g match.Glob) bool { return w.excludes(dimension.exclude, g) }
 		if len(dimension.match) > 0 && !slices.ContainsFunc(dimension.match, not(excluded)) {
