@@ -217,6 +217,9 @@ func TestDocumentedWords(t *testing.T) {
 	for _, r := range admission.Webhooks() {
 		words["`path` | `evergate_reviews_total`"] = append(words["`path` | `evergate_reviews_total`"], r.Path)
 	}
+	for kind := range (policy.Counts{}).All() {
+		words["`kind` | `evergate_policy_entries`"] = append(words["`kind` | `evergate_policy_entries`"], kind)
+	}
 	reasons := []string{"client_gone", "body_bytes_evicted", "body_bytes_timed_out", "reviews_timed_out",
 		"policy_reviews_timed_out"}
 	words["`reason` | `evergate_reviews_rejected_total`"] = reasons
