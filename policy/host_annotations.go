@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -160,19 +161,15 @@ func anyDepth(name string) match.HostPattern {
 }
 
 // isHostName reports whether a text is a name that records, certificates and servers take as it is. They take more than
-// host names may have: _, and digits alone.
+// host names may have: _, and digits alone. Two dots at the end are no name: external-dns removes both.
 func isHostName(s string) bool {
 	s = strings.TrimSuffix(s, ".")
-	if s == "" || len(s) > match.MaxHost || s[0] == '.' || strings.Contains(s, "..") {
+	if s == "" || len(s) > match.MaxHost || strings.Contains("."+s+".", "..") {
 		return false
 	}
-	for i := range len(s) {
-		c := s[i] | 0x20 // letters in lower case; it leaves digits, - and . as they are
-		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '.' && s[i] != '_' {
-			return false
-		}
-	}
-	return true
+	return !strings.ContainsFunc(s, func(c rune) bool {
+		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '.' && c != '_'
+	})
 }
 
 // nginxAlias is the grammar of server-alias of ingress-nginx: words of server_name. *.example is any number of labels,
@@ -197,9 +194,12 @@ func nginxAlias(value string, _ []hostClaim) iter.Seq2[string, match.HostPattern
 // example, and for example where it has www.example.
 func wwwRedirect(value string, rules []hostClaim) iter.Seq2[string, match.HostPattern] {
 	return func(yield func(string, match.HostPattern) bool) {
+		if on, err := strconv.ParseBool(value); err != nil || !on { // as the controller parses it: 1 and T are true
+			return
+		}
 		for i := range rules {
 			h := &rules[i]
-			if value != "true" || h.at.kind != ruleHost || h.Depth != match.HostItself {
+			if h.at.kind != ruleHost || h.Depth != match.HostItself {
 				continue
 			}
 			other, www := strings.CutPrefix(h.Name, "www.")
