@@ -103,9 +103,9 @@ func (r *report) serviceClaims(svc *Service) []hostClaim {
 }
 
 // repeated reports whether claim i is in an annotation or in spec.tls, and an earlier place claims the same hosts: users
-// read one sentence about them.
+// read one sentence about them. What cannot be read repeats nothing, since another text may be another claim.
 func (r *report) repeated(claims []hostClaim, i int) bool {
-	if claims[i].at.kind < tlsHost {
+	if claims[i].at.kind < tlsHost || claims[i].unreadable() {
 		return false
 	}
 	if r.firstClaims == nil {
@@ -201,12 +201,28 @@ func (p *claimPlace) setOne() string {
 	}
 }
 
-// steps returns how many steps it takes to look the host up: one for each eight bytes of its name.
-func (h *hostClaim) steps() int { return 1 + len(h.Name)/8 }
+// steps returns how many steps it takes to look the host up: one for each eight bytes of its name. A text that cannot
+// be read as a name is hashed.
+func (h *hostClaim) steps() int {
+	if h.unreadable() {
+		return stepsOf(1, h.at.written.text)
+	}
+	return 1 + len(h.Name)/8
+}
 
 // identity returns the identity of a finding about the host. It has no place: a host that stood in one place of the old
-// object is pre-existing in all.
-func (h *hostClaim) identity(check string) identity { return hostIdentity(check, h.HostPattern) }
+// object is pre-existing in all. Of a text that cannot be read as a name it has text and annotation: two regular
+// expressions are different claims, though both may stand for every host.
+func (h *hostClaim) identity(check string) identity {
+	id := hostIdentity(check, h.HostPattern)
+	if h.unreadable() {
+		id.value, id.use = h.at.written.text, h.at.written.key
+	}
+	return id
+}
+
+// unreadable reports whether the claim is a text that cannot be read as a name, which is why it is every host.
+func (h *hostClaim) unreadable() bool { return h.IsEvery() && h.at.written != nil }
 
 // hostIdentity returns the identity of a finding about a host.
 func hostIdentity(check string, host match.HostPattern) identity {

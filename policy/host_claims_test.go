@@ -191,6 +191,49 @@ func TestClaimsOfOldObjects(t *testing.T) {
 	}
 }
 
+// What stands for every host since it cannot be read is the same only where the same text stands in the same annotation.
+func TestUnreadableClaimsOfOldObjects(t *testing.T) {
+	const nginx, haproxy = "nginx.ingress.kubernetes.io/server-alias", "ingress.kubernetes.io/server-alias-regex"
+	ingress := func(host string, annotations ...string) *Ingress {
+		ing := withAnnotations(annotations...)
+		ing.Rules = []IngressRule{{Host: host}}
+		return ing
+	}
+	for name, test := range map[string]struct {
+		old, changed *Ingress
+		want         string // the fields of introduced findings
+	}{
+		"the same":              {ingress("a.example", nginx, "~^x"), ingress("a.example", nginx, "~^x"), ""},
+		"another host":          {ingress("a.example", nginx, "~^x"), ingress("b.example", nginx, "~^x"), ""},
+		"another expression":    {ingress("a.example", nginx, "~^x"), ingress("a.example", nginx, "~^y"), annotationPath(nginx)},
+		"one more":              {ingress("a.example", nginx, "~^x"), ingress("a.example", nginx, "~^x,~^y"), annotationPath(nginx)},
+		"one fewer":             {ingress("a.example", nginx, "~^x,~^y"), ingress("a.example", nginx, "~^y"), ""},
+		"in another annotation": {ingress("a.example", nginx, "~^x"), ingress("a.example", haproxy, "~^x"), annotationPath(haproxy)},
+		"beside every host":     {ingress(""), ingress("", nginx, "~^x"), annotationPath(nginx)},
+		"then every host":       {ingress("a.example", nginx, "~^x"), ingress(""), "spec.rules[0].host"},
+	} {
+		for _, rules := range []string{
+			"ingresses: [{name: r, mode: enforce, hosts: {required: true}}]",
+			"ingresses: [{name: r, mode: enforce, hosts: {allowed: ['**.example']}}]",
+			"ingresses: [{name: r, mode: enforce, hosts: {denied: [www.example]}}]",
+			"ingresses: [{name: r, mode: enforce, hosts: {wildcards: deny}}]",
+			"owners: [{name: o, mode: enforce, hosts: [www.example], namespaces: []}]",
+		} {
+			t.Run(name+", "+rules, func(t *testing.T) {
+				var got []string
+				for _, f := range must(mustLoad(t, rules).JudgeIngress(updating, test.changed, test.old, nil)) {
+					if f.Denies() {
+						got = append(got, f.Path)
+					}
+				}
+				if got := strings.Join(got, ", "); got != test.want {
+					t.Errorf("introduced in %q, want %q", got, test.want)
+				}
+			})
+		}
+	}
+}
+
 // An annotation with more names than an object has ends in every host.
 func TestManyAnnotationHosts(t *testing.T) {
 	names := strings.TrimSuffix(strings.Repeat("a.example,", maxAnnotationHosts), ",")
