@@ -32,6 +32,7 @@ func nasties() []nasty {
 		{"labels", "a."},
 		{"segments", "a/"},
 		{"ranges", "10.0.0.0/8,"},
+		{"names", ".a,"},
 		{"addresses", "2001:db8::"},
 		{"JSON", `\"a\":\"b\",`},
 		{"pairs", "axbyqaz"}, // what the patterns of the policy look for, never whole
@@ -109,9 +110,13 @@ func keys(kind string) []string {
 		all = append(all, "kubernetes.io/config.mirror", "evergate.dev/original-images")
 	case "Ingress":
 		all = append(all, "kubernetes.io/ingress.class", "kubernetes.io/ingress.allow-http",
-			"nginx.ingress.kubernetes.io/server-snippet")
+			"nginx.ingress.kubernetes.io/server-snippet", "external-dns.kubernetes.io/hostname",
+			"cert-manager.io/alt-names", "nginx.ingress.kubernetes.io/server-alias",
+			"nginx.ingress.kubernetes.io/from-to-www-redirect", "ingress.kubernetes.io/server-alias-regex",
+			"alb.ingress.kubernetes.io/conditions.a", "zalando.org/skipper-predicate")
 	case "Service":
-		all = append(all, "service.beta.kubernetes.io/load-balancer-source-ranges")
+		all = append(all, "service.beta.kubernetes.io/load-balancer-source-ranges", "external-dns.kubernetes.io/hostname",
+			"load-balancer.hetzner.cloud/http-managed-certificate-domains", "ingress.kubernetes.io/server-alias-regex")
 	}
 	return all
 }

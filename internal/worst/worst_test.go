@@ -6,6 +6,7 @@ import (
 	"go/parser"
 	"go/token"
 	"maps"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -231,4 +232,30 @@ func stepsOf(p *policy.Policy, path string, body []byte) int {
 		}
 	}
 	return e.Steps()
+}
+
+// Each grammar in which an annotation names hosts is tried, for each kind that has it.
+func TestHostGrammars(t *testing.T) {
+	table, err := os.ReadFile("../../policy/data/host-annotations.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range kinds() {
+		wanted, tried := map[string]bool{}, map[string]bool{}
+		for line := range strings.Lines(string(table)) {
+			f := strings.Fields(line)
+			if len(f) != 3 || f[0] == "#" || !slices.Contains(strings.Split(f[1], ","), k.name) {
+				continue
+			}
+			wanted[f[2]] = true
+			if slices.Contains(keys(k.name), strings.ReplaceAll(f[0], "*", "a")) {
+				tried[f[2]] = true
+			}
+		}
+		for grammar := range wanted {
+			if !tried[grammar] {
+				t.Errorf("%s: no row has an annotation of the grammar %s", k.name, grammar)
+			}
+		}
+	}
 }
