@@ -136,7 +136,7 @@ func TestStepsOfElements(t *testing.T) {
 		}
 		return p
 	}
-	const long = "%064d"
+	const long, domainName = "%064d", "external-dns.kubernetes.io/hostname"
 
 	for name, test := range map[string]struct {
 		want int // steps for each of n
@@ -287,6 +287,17 @@ func TestStepsOfElements(t *testing.T) {
 		}},
 		"rules: points": {12, func(n int) reviewed {
 			return reviewed{rules: rules(n, "services", "loadBalancerStatus: {allowed: []}"), obj: points(10)}
+		}},
+		"rules: hosts of a Service that names none": {2, func(n int) reviewed {
+			value := strings.Repeat(",", 3200)
+			return reviewed{rules: rules(n, "services", "hosts: {max: 1}"), obj: &Service{Meta: annotated([]string{domainName}, value)}}
+		}},
+		"owners of another mode": {4, func(n int) reviewed {
+			text := "owners:\n- {name: w, mode: audit, hosts: [w.audit.example], namespaces: []}\n"
+			for i := range n {
+				text += fmt.Sprintf("- {name: o%d, mode: enforce, hosts: [h%d.example], namespaces: ['*']}\n", i, i)
+			}
+			return reviewed{rules: text, a: Attributes{Namespace: "team"}, obj: hosts([]string{"*.example"})}
 		}},
 		"rules: annotations": {12, func(n int) reviewed {
 			return reviewed{rules: rules(n, "services", "annotations: {denied: [a]}"), obj: &Service{Meta: annotated(each(10, "k%d"), "")}}

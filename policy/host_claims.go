@@ -96,8 +96,8 @@ func (r *report) ingressClaims(ing *Ingress) []hostClaim {
 
 // serviceClaims returns the claims of a Service, which stand in its annotations.
 func (r *report) serviceClaims(svc *Service) []hostClaim {
-	if r.claims == nil {
-		r.claims = r.annotationClaims("Service", &svc.Meta, nil)
+	if r.claims == nil { // and not where it is empty, so that the annotations are read once
+		r.claims = r.annotationClaims("Service", &svc.Meta, []hostClaim{})
 	}
 	return r.claims
 }

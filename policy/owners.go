@@ -130,8 +130,10 @@ func (c ownedElsewhere[T]) find(obj *T, r *report) {
 func (l *ownerLevel) foreign(claim match.HostPattern, r *report) (match.HostPattern, *ownersEntry) {
 	for by, owner := range l.hosts.Find(claim) {
 		e := l.entries[owner]
-		if e.Mode == l.mode && r.spend(stepsOf(1+len(e.Namespaces), r.subject.namespace)) &&
-			(r.subject.namespace == "" || !matchesAny(e.Namespaces, r.subject.namespace)) {
+		if !r.spend(stepsOf(1+len(e.Namespaces), r.subject.namespace)) {
+			break
+		}
+		if e.Mode == l.mode && (r.subject.namespace == "" || !matchesAny(e.Namespaces, r.subject.namespace)) {
 			return by, e
 		}
 	}
