@@ -292,6 +292,11 @@ func TestStepsOfElements(t *testing.T) {
 			value := strings.Repeat(",", 3200)
 			return reviewed{rules: rules(n, "services", "hosts: {max: 1}"), obj: &Service{Meta: annotated([]string{domainName}, value)}}
 		}},
+		"bytes of conditions": {4, func(n int) reviewed {
+			value := "[" + strings.Repeat("{}, ", n) + "{}]"
+			ing := &Ingress{Meta: annotated([]string{"alb.ingress.kubernetes.io/conditions.a"}, value)}
+			return ingress("hosts: {max: 1}", ing)
+		}},
 		"owners of another mode": {4, func(n int) reviewed {
 			text := "owners:\n- {name: w, mode: audit, hosts: [w.audit.example], namespaces: []}\n"
 			for i := range n {

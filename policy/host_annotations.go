@@ -83,7 +83,7 @@ func (r *report) annotationClaims(kind string, m *Meta, claims []hostClaim) []ho
 			return claims
 		}
 		grammar := table.grammar(a.key)
-		if grammar == nil || !r.spend(stepsOf(1, a.value)) {
+		if grammar == nil || !r.spend(len(a.value)) { // a list takes 6 ns a byte, conditions some 45
 			continue
 		}
 		for name, p := range grammar(a.value, rules) {
