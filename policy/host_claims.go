@@ -103,10 +103,14 @@ func (r *report) serviceClaims(svc *Service) []hostClaim {
 }
 
 // repeated reports whether claim i is in an annotation or in spec.tls, and an earlier place claims the same hosts: users
-// read one sentence about them. What cannot be read repeats nothing, since another text may be another claim.
+// read one sentence about them. What cannot be read repeats the same text before
+// it alone, since another text may be another claim.
 func (r *report) repeated(claims []hostClaim, i int) bool {
-	if claims[i].at.kind < tlsHost || claims[i].unreadable() {
+	switch {
+	case claims[i].at.kind < tlsHost:
 		return false
+	case claims[i].unreadable():
+		return i > 0 && claims[i-1].unreadable() && *claims[i-1].at.written == *claims[i].at.written
 	}
 	if r.firstClaims == nil {
 		r.firstClaims = make(map[match.HostPattern]int, len(claims))

@@ -152,6 +152,15 @@ func TestSentencesOfClaims(t *testing.T) {
 			`r/hosts.max: spec.rules: has 3 different hosts; at most 2 are allowed`,
 		}},
 		"once": {withTLS(withHosts("b.corp"), "b.corp"), []string{`r/hosts.allowed: spec.rules[0].host: "b.corp" is not allowed; allowed: *.example`}},
+		"a regular expression, twice": {
+			&Ingress{Meta: Meta{Annotations: map[string]string{"konghq.com/snis": "~x,~x"}}, Rules: []IngressRule{{Host: "a.example"}}},
+			[]string{
+				`r/hosts.required: metadata.annotations["konghq.com/snis"]: "~x" may stand for every host; write each host out`,
+				`r/hosts.allowed: metadata.annotations["konghq.com/snis"]: "~x" may stand for every host; allowed: *.example`,
+				`r/hosts.denied: metadata.annotations["konghq.com/snis"]: "~x" may stand for every host, also the denied www.example; write each host out`,
+				`r/hosts.wildcards: metadata.annotations["konghq.com/snis"]: "~x" may stand for every host; write each host out`,
+			},
+		},
 		"a regular expression": {
 			&Ingress{Meta: Meta{Annotations: map[string]string{"nginx.ingress.kubernetes.io/server-alias": "~^x"}}, Rules: []IngressRule{{Host: "a.example"}}},
 			[]string{
