@@ -61,6 +61,9 @@ func TestIngressRatchet(t *testing.T) {
 		"annotation: moved value":  {`annotations: {deniedValues: [{key: "*", value: bad}]}`, withAnnotations("a/x", "bad"), withAnnotations("a/y", "bad"), []string{`r/annotations.deniedValues: metadata.annotations["a/y"]: "bad" matches bad, which is denied`}},
 		"annotation: new snippet": {`ingressNginx: {maxRisk: High}`, withAnnotations("nginx.ingress.kubernetes.io/server-snippet", "return 200;"), withAnnotations("nginx.ingress.kubernetes.io/server-snippet", "return 201;"),
 			[]string{`r/ingressNginx.maxRisk: metadata.annotations["nginx.ingress.kubernetes.io/server-snippet"]: has the risk Critical; at most High is allowed`}},
+		"annotation: same rewrite": {`ingressNginx: {rewriteTarget: safe}`, withAnnotations("nginx.ingress.kubernetes.io/rewrite-target", "/$1?a"), withAnnotations("nginx.ingress.kubernetes.io/rewrite-target", "/$1?a", "b", ""), nil},
+		"annotation: new rewrite": {`ingressNginx: {rewriteTarget: safe}`, withAnnotations("nginx.ingress.kubernetes.io/rewrite-target", "/$1?a"), withAnnotations("nginx.ingress.kubernetes.io/rewrite-target", "/$1?b"),
+			[]string{`r/ingressNginx.rewriteTarget: metadata.annotations["nginx.ingress.kubernetes.io/rewrite-target"]: "/$1?b" contains '?', by which nginx up to 1.30.0 can write beyond a buffer (CVE-2026-42945); leave it out`}},
 
 		"default backend: kept":  {`defaultBackend: deny`, &Ingress{DefaultBackend: true}, &Ingress{DefaultBackend: true}, nil},
 		"default backend: added": {`defaultBackend: deny`, &Ingress{}, &Ingress{DefaultBackend: true}, []string{`r/defaultBackend: spec.defaultBackend: gets every request that no rule takes, and is denied; name hosts in spec.rules instead`}},
