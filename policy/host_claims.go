@@ -236,8 +236,9 @@ func hostIdentity(check string, host match.HostPattern) identity {
 // hostLookup looks claims up in a set, one after the other. It caches the last domain, since most hosts of an object are
 // in one.
 type hostLookup struct {
-	domain  string
-	covered bool // a pattern covers every host one label below domain
+	namespace string // of the object; empty for none
+	domain    string
+	covered   bool // a pattern covers every host one label below domain
 }
 
 // find looks up whether a pattern of the set covers every host that h stands for. It is always the same set.

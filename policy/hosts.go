@@ -15,8 +15,10 @@ import (
 // host, and so does a default backend, alone or beside rules.
 type hostRules struct {
 	// Allowed lists the hosts that pass: ["*.apps.example.com"]. A wildcard host passes only if every host that it
-	// covers passes, and so does an absent one. [] means that no host passes.
-	Allowed []match.HostPattern `yaml:"allowed"`
+	// covers passes, and so does an absent one. [] means that no host passes. One label of a pattern may be {namespace},
+	// which stands for the namespace of the object: ["*.{namespace}.apps.example.com"]. Where the request has no
+	// namespace, nothing passes by such a pattern.
+	Allowed []match.HostTemplate `yaml:"allowed"`
 	// Denied lists the hosts that do not pass. A wildcard host, or an absent one, is denied if any host that it covers
 	// is.
 	Denied []match.HostPattern `yaml:"denied"`
@@ -37,7 +39,7 @@ func (h *hostRules) faults() error {
 	faults.Add(refuseEmpty("denied", h.Denied))
 	denied := match.NewHostSet(h.Denied)
 	for _, p := range h.Allowed {
-		if by, ok := denied.Covers(p); ok {
+		if by, ok := denied.Covers(p.Widest()); ok {
 			faults.Fieldf("allowed", "%s is also denied, by %s: no host can pass by it", p, by)
 		}
 	}
@@ -92,7 +94,7 @@ func hostChecks[T any](h *hostRules, claims claimant[T], list string) []check[T]
 	var checks []check[T]
 	add := func(c hostCheck) { checks = append(checks, eachClaim[T]{c, claims}) }
 	if h.Allowed != nil {
-		add(hostsAllowed{match.NewHostSet(h.Allowed), passing(stringsOf(h.Allowed))})
+		add(hostsAllowed{match.NewHostTemplates(h.Allowed), passing(stringsOf(h.Allowed))})
 	}
 	if h.Denied != nil {
 		add(hostsDenied{match.NewHostOverlaps(h.Denied)})
@@ -123,7 +125,7 @@ type eachClaim[T any] struct {
 }
 
 func (c eachClaim[T]) find(obj *T, r *report) {
-	var lookup hostLookup
+	lookup := hostLookup{namespace: r.subject.namespace}
 	claims := c.claims(r, obj)
 	for i := range claims {
 		h := &claims[i]
@@ -154,14 +156,14 @@ func (hostsRequired) reason(h *hostClaim) string { return h.at.every() + h.at.se
 // x.a.example; in an annotation of external-dns, where it stands for any depth, only by **. An absent host, and a default
 // backend, pass only by **.
 type hostsAllowed struct {
-	patterns *match.HostSet
+	patterns *match.HostTemplates
 	passing  string // the end of its sentences
 }
 
 func (hostsAllowed) id() string { return "hosts.allowed" }
 
 func (c hostsAllowed) passes(h *hostClaim, lookup *hostLookup) bool {
-	return lookup.find(c.patterns, h)
+	return lookup.find(c.patterns.Patterns(), h) || c.patterns.CoversIn(lookup.namespace, h.HostPattern)
 }
 
 func (c hostsAllowed) reason(h *hostClaim) string {

@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/evergate/evergate/policy/internal/match"
 )
 
@@ -26,6 +28,37 @@ func TestHostLookup(t *testing.T) {
 		for i, host := range ruleHosts(ing) {
 			if _, want := set.Covers(host.HostPattern); lookup.find(set, &host) != want {
 				t.Fatalf("set %v, hosts %v: host %d is covered: %t", chosen, ing.Rules, i, want)
+			}
+		}
+	}
+}
+
+// {namespace} is the namespace of the request, for Ingresses and for Services. Sentences show the pattern as it is written.
+func TestHostsOfNamespace(t *testing.T) {
+	const rule = "hosts: {allowed: ['{namespace}.x.example', '*.{namespace}.Apps.example']}"
+	ingresses, services := mustLoadIngressRule(t, rule), mustLoad(t, "services:\n- {name: r, mode: enforce, "+rule+"}\n")
+	for host, passing := range map[string]string{
+		"team-a.x.example":        "team-a",
+		"www.team-b.apps.example": "team-b",
+		"*.team-c.apps.example":   "team-c",
+		"x.example":               "none",
+		"*.x.example":             "none",
+	} {
+		for _, namespace := range []string{"team-a", "team-b", "team-c", "", "*", "team-a.x"} {
+			a := Attributes{Operation: Create, Namespace: namespace}
+			ing := withHosts(host)
+			svc := &Service{Meta: Meta{Annotations: map[string]string{"load-balancer.hetzner.cloud/http-managed-certificate-domains": host}}}
+			const sentence = " is not allowed; allowed: {namespace}.x.example, *.{namespace}.apps.example"
+			var want, wantOfService []string
+			if namespace != passing {
+				want = []string{`r/hosts.allowed: spec.rules[0].host: "` + host + `"` + sentence}
+				wantOfService = []string{`r/hosts.allowed: metadata.annotations["load-balancer.hetzner.cloud/http-managed-certificate-domains"]: "` + host + `"` + sentence}
+			}
+			if diff := cmp.Diff(want, sentences(must(ingresses.JudgeIngress(a, ing, nil, nil)))); diff != "" {
+				t.Errorf("Ingress with %s in %q: %s", host, namespace, diff)
+			}
+			if diff := cmp.Diff(wantOfService, sentences(must(services.JudgeService(a, svc, nil, nil)))); diff != "" {
+				t.Errorf("Service with %s in %q: %s", host, namespace, diff)
 			}
 		}
 	}

@@ -234,6 +234,19 @@ func TestIngressRuleErrors(t *testing.T) {
 		`hosts: {allowed: [` + label64 + `]}`: `ingresses[0].hosts.allowed[0]: "` + label64[:60] + `"… is not a host pattern: the label "` + label64[:60] + `"… has 64 characters, a label has at most 63`,
 		`hosts: {denied: ["` + host254 + `."]}`: `ingresses[0].hosts.denied[0]: "` + host254[:60] + `"… is not a host pattern: ` +
 			`it has 254 characters, a host has at most 253`,
+		`hosts: {allowed: ["{team}.b"]}`:                  `ingresses[0].hosts.allowed[0]: "{team}.b" is not a host pattern: braces stand only in {namespace}, one whole label: *.{namespace}.apps.example.com`,
+		`hosts: {allowed: ["{namespace.b"]}`:              `ingresses[0].hosts.allowed[0]: "{namespace.b" is not a host pattern: braces stand only in {namespace}, one whole label: *.{namespace}.apps.example.com`,
+		`hosts: {allowed: ["{{namespace}}.b"]}`:           `ingresses[0].hosts.allowed[0]: "{{namespace}}.b" is not a host pattern: braces stand only in {namespace}, one whole label: *.{namespace}.apps.example.com`,
+		`hosts: {allowed: ["{namespace}.{namespace}.b"]}`: `ingresses[0].hosts.allowed[0]: "{namespace}.{namespace}.b" is not a host pattern: it has {namespace} twice: write it once, as in *.{namespace}.apps.example.com`,
+		`hosts: {allowed: ["*-{namespace}.b"]}`:           `ingresses[0].hosts.allowed[0]: "*-{namespace}.b" is not a host pattern: {namespace} is one whole label, since two namespaces could share a host otherwise: *.{namespace}.apps.example.com`,
+		`hosts: {allowed: ["*{namespace}.b"]}`:            `ingresses[0].hosts.allowed[0]: "*{namespace}.b" is not a host pattern: {namespace} is one whole label, since two namespaces could share a host otherwise: *.{namespace}.apps.example.com`,
+		`hosts: {allowed: ["{namespace}-api.b"]}`:         `ingresses[0].hosts.allowed[0]: "{namespace}-api.b" is not a host pattern: {namespace} is one whole label, since two namespaces could share a host otherwise: *.{namespace}.apps.example.com`,
+		`hosts: {allowed: ["{namespace}.*.b"]}`:           `ingresses[0].hosts.allowed[0]: "{namespace}.*.b" is not a host pattern: * is one whole label and ** several, in front only: *.example.com, **.example.com`,
+		`hosts: {allowed: ["{namespace}..b"]}`:            `ingresses[0].hosts.allowed[0]: "{namespace}..b" is not a host pattern: it has an empty label`,
+		`hosts: {allowed: ["{namespace}.b:443"]}`:         `ingresses[0].hosts.allowed[0]: "{namespace}.b:443" is not a host pattern: leave scheme, port and path out`,
+		`hosts: {denied: ["{namespace}.b"]}`:              `ingresses[0].hosts.denied[0]: "{namespace}.b" is not a host pattern: {namespace} has a meaning only in hosts.allowed of ingresses and services: write the name out, or a wildcard`,
+		`hosts: {allowed: ["x.{namespace}.b", "*.{namespace}.b", "{namespace}.b", "{namespace}.a.b"], denied: ["**.a.b", "*.b"]}`: "ingresses[0].hosts.allowed: {namespace}.b is also denied, by *.b: no host can pass by it\n" +
+			`ingresses[0].hosts.allowed: {namespace}.a.b is also denied, by **.a.b: no host can pass by it`,
 		`hosts: {allowed: [a.b, x.b], denied: ["*.B."]}`: "ingresses[0].hosts.allowed: a.b is also denied, by *.b: no host can pass by it\n" +
 			`ingresses[0].hosts.allowed: x.b is also denied, by *.b: no host can pass by it`,
 

@@ -91,6 +91,13 @@ func costlyPolicies() map[string]costlyPolicy {
 		"hosts": func(n int) string {
 			return "ingresses:\n- {name: a, mode: enforce, hosts: {allowed: [" + list(n, "h%d.example") + "]}}\n"
 		},
+		"hosts of namespaces": func(n int) string {
+			return "ingresses:\n- {name: a, mode: enforce, hosts: {allowed: [" + list(n, "'*.{namespace}.h%d.example'") + "]}}\n"
+		},
+		"hosts of namespaces that could overlap": func(n int) string {
+			return "ingresses:\n- {name: a, mode: enforce, hosts: {allowed: [" + list(n, "'b%d.y.{namespace}.x'") + ", " +
+				list(n, "'{namespace}.z.a%d.x'") + "]}}\n"
+		},
 		"denied hosts": func(n int) string {
 			return "ingresses:\n- {name: a, mode: enforce, hosts: {denied: ['**'], allowed: [" + list(n, "h%d.example") + "]}}\n"
 		},

@@ -49,6 +49,9 @@ type source struct {
 // UnmarshalText parses a place or a wildcard.
 func (s *source) UnmarshalText(b []byte) (err error) {
 	switch str := string(b); {
+	case strings.ContainsAny(str, "{}"):
+		err = fmt.Errorf("%s is not a source: a source has no placeholder; write it out, or a wildcard such as *.gcr.io",
+			match.QuoteImage(str))
 	case strings.HasPrefix(str, "*"):
 		s.wild, err = match.ParseWildcard(str)
 	case strings.Contains(str, "*"):

@@ -52,6 +52,9 @@ func (w *entryWarnings) checkIngresses(e *ingressesEntry) {
 	if c := e.ClassNames; c != nil && c.Required && c.Allowed != nil && len(c.Allowed) == 0 {
 		w.warn(&e.header, nothing, "classNames")
 	}
+	if e.Hosts != nil {
+		w.checkSharedHosts(&e.header, e.Hosts.Allowed)
+	}
 	w.checkAnnotations(&e.header, e.Annotations)
 }
 
@@ -62,8 +65,29 @@ func (w *entryWarnings) checkServices(e *servicesEntry) {
 	if e.Types != nil && !slices.ContainsFunc(all, missing) {
 		w.warn(&e.header, "types.denied has all types: no Service passes; if that is meant, write types: {allowed: []}")
 	}
+	if e.Hosts != nil {
+		w.checkSharedHosts(&e.header, e.Hosts.Allowed)
+	}
 	if e.Annotations != nil {
 		w.checkAnnotations(&e.header, &e.Annotations.annotationRules)
+	}
+}
+
+// checkSharedHosts warns of each template of hosts.allowed by which a namespace can name hosts of another one, which has
+// them by a template before it.
+func (w *entryWarnings) checkSharedHosts(h *header, allowed []match.HostTemplate) {
+	templates := slices.DeleteFunc(slices.Clone(allowed), not(match.HostTemplate.HasPlaceholder))
+	for i, t := range templates {
+		for _, before := range templates[:i] {
+			if w.remaining--; w.remaining < 0 {
+				return
+			}
+			if namespace, ok := before.Shares(t); ok {
+				w.warn(h, "hosts.allowed has %s and %s: by one of them the namespace %s can name hosts that other namespaces "+
+					"have by the other; place {namespace} before equally many labels", before, t, namespace)
+				break
+			}
+		}
 	}
 }
 

@@ -23,7 +23,7 @@ func (w *entryWarnings) checkDisjoint(b *blocks) {
 		if e.Hosts == nil {
 			return &e.ruleHeader, nil
 		}
-		return &e.ruleHeader, e.Hosts.Allowed
+		return &e.ruleHeader, widest(e.Hosts.Allowed)
 	}, hostsMeet)
 	checkDisjoint(w, b.Services, "types.allowed", func(e *servicesEntry) (*ruleHeader, []string) {
 		if e.Types == nil {
@@ -88,6 +88,15 @@ func imagesMeet(a, b match.ImagePattern) bool {
 func hostsMeet(a, b match.HostPattern) bool {
 	_, how := match.NewHostOverlaps([]match.HostPattern{a}).Find(b)
 	return how != match.NoOverlap
+}
+
+// widest returns the patterns that cover what templates cover for all namespaces together.
+func widest(templates []match.HostTemplate) []match.HostPattern {
+	patterns := make([]match.HostPattern, len(templates))
+	for i, t := range templates {
+		patterns[i] = t.Widest()
+	}
+	return patterns
 }
 
 // textsOf returns values as texts.

@@ -56,6 +56,26 @@ func TestWarningsOfEntries(t *testing.T) {
 		"no host that is required": {ingress("hosts: {required: true, allowed: []}"),
 			"hosts is required, and allowed: [] lets no value pass: no Ingress passes"},
 		"no host": {ingress("hosts: {allowed: []}"), ""},
+		"hosts of other namespaces": {ingress(`hosts: {allowed: ["*.{namespace}.x.example", "{namespace}.apps.x.example"]}`),
+			"hosts.allowed has *.{namespace}.x.example and {namespace}.apps.x.example: by one of them the namespace apps can name hosts " +
+				"that other namespaces have by the other; place {namespace} before equally many labels"},
+		"hosts of other namespaces, the other way round": {ingress(`hosts: {allowed: ["{namespace}.apps.x.example", "**.{namespace}.x.example"]}`),
+			"hosts.allowed has {namespace}.apps.x.example and **.{namespace}.x.example: by one of them the namespace apps can name hosts " +
+				"that other namespaces have by the other; place {namespace} before equally many labels"},
+		"hosts of other namespaces, of Services": {
+			"services:\n- {name: r, mode: enforce, hosts: {allowed: ['**.{namespace}.x.example', 'www.{namespace}.apps.x.example']}}\n",
+			"hosts.allowed has **.{namespace}.x.example and www.{namespace}.apps.x.example: by one of them the namespace apps can name " +
+				"hosts that other namespaces have by the other; place {namespace} before equally many labels",
+		},
+		"hosts of one namespace by two templates": {ingress(`hosts: {allowed: ["{namespace}.x.example", "**.{namespace}.x.example"]}`), ""},
+		"hosts of other depths":                   {ingress(`hosts: {allowed: ["{namespace}.x.example", "{namespace}.apps.x.example"]}`), ""},
+		"hosts of other domains":                  {ingress(`hosts: {allowed: ["*.{namespace}.x.example", "{namespace}.apps.y.example"]}`), ""},
+		"hosts of two rules with templates": {
+			two("ingresses", "hosts: {allowed: ['*.{namespace}.a.example']}", "hosts: {allowed: ['{namespace}.b.example']}"), disjoint("hosts.allowed"),
+		},
+		"hosts of two rules with templates that meet": {
+			two("ingresses", "hosts: {allowed: ['*.{namespace}.a.example']}", "hosts: {allowed: ['x.y.a.example']}"), "",
+		},
 		"no class that is required": {ingress("classNames: {required: true, allowed: []}"),
 			"classNames is required, and allowed: [] lets no value pass: no Ingress passes"},
 		"values and denied values": {ingress("annotations: {values: [{key: a/b, value: x.*}], deniedValues: [{key: a/b, value: x.*}]}"),

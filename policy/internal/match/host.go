@@ -94,6 +94,9 @@ func checkHostPattern(s string) error {
 		return errors.New(`* stands for one label: write "**" for every host`)
 	case strings.ContainsAny(s, "/:"):
 		return errors.New("leave scheme, port and path out")
+	case strings.Contains(s, namespacePlaceholder):
+		return errors.New("{namespace} has a meaning only in hosts.allowed of ingresses and services: write the name out, " +
+			"or a wildcard")
 	}
 	name, deep := strings.CutPrefix(s, "**.")
 	if !deep {
