@@ -67,6 +67,9 @@ func checkHostTemplate(s string) error {
 	case found && (before != "" && !strings.HasSuffix(before, ".") || after != "" && !strings.HasPrefix(after, ".")):
 		return errors.New("{namespace} is one whole label, since two namespaces could share a host otherwise: " +
 			"*.{namespace}.apps.example.com")
+	case found && strings.TrimSuffix(after, ".") == "":
+		return errors.New("{namespace} is its last label, and a namespace may be called com: write a domain behind it, " +
+			"as in *.{namespace}.apps.example.com")
 	case found: // its other labels; no namespace is shorter than a character
 		return checkHostPattern(before + "x" + after)
 	}
