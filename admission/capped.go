@@ -37,6 +37,9 @@ func (l *capped) add(element func() string) {
 		l.more++
 		return
 	}
+	if l.kept == nil {
+		l.kept = make([]string, 0, Shown)
+	}
 	l.kept = append(l.kept, s)
 }
 

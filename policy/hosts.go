@@ -125,14 +125,14 @@ type eachClaim[T any] struct {
 }
 
 func (c eachClaim[T]) find(obj *T, r *report) {
-	lookup := hostLookup{namespace: r.subject.namespace}
+	r.lookup = hostLookup{namespace: r.subject.namespace}
 	claims := c.claims(r, obj)
 	for i := range claims {
 		h := &claims[i]
 		if !r.spend(h.steps()) {
 			return
 		}
-		if c.passes(h, &lookup) || r.repeated(claims, i) {
+		if c.passes(h, &r.lookup) || r.repeated(claims, i) {
 			continue
 		}
 		if f := r.tryAdd(h.identity(c.id())); f != nil {

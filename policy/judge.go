@@ -28,6 +28,7 @@ type report struct {
 
 	hosts             []hostClaim               // see ruleHosts
 	claims            []hostClaim               // see ingressClaims, serviceClaims
+	lookup            hostLookup                // of the claims, for one check after another
 	firstClaims       map[match.HostPattern]int // see repeated
 	coverage          *tlsCoverage              // see tlsCoverage
 	hostCount         int                       // see differentHosts

@@ -2,6 +2,10 @@ package policy
 
 import (
 	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/evergate/evergate/policy/internal/match"
 )
@@ -26,7 +30,7 @@ const (
 // whose image is rewritten to the Pod's image.
 func (t *mirrorTable) record(pod *Pod, s *subject, images []ImageOutcome) string {
 	earlier := parseRecord(pod.Annotations[OriginalsAnnotation])
-	originals := make(map[string]string, len(images))
+	originals := make([]annotation, 0, len(images)) // by place
 	most := min(maxRecord, maxAnnotations-annotationBytes(pod))
 	room := most - len("{}")
 	for i := range images {
@@ -42,13 +46,22 @@ func (t *mirrorTable) record(pod *Pod, s *subject, images []ImageOutcome) string
 		case !recorded || !t.rewritesTo(original, img.Ref, s):
 			continue
 		}
-		originals[place] = original
+		originals = append(originals, annotation{place, original})
 		if room -= len(`"":"",`) + len(place) + len(original); room < -len(`,`) {
 			return ""
 		}
 	}
-	text, err := json.Marshal(originals)
-	if err != nil || len(text) > most { // what is escaped is longer
+	slices.SortStableFunc(originals, func(a, b annotation) int { return strings.Compare(a.key, b.key) })
+	text := append(make([]byte, 0, most-room+len("{}")), '{')
+	for i, o := range originals {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text, _ = jsontext.AppendQuote(text, o.key) // its error is about bytes that are not UTF-8
+		text, _ = jsontext.AppendQuote(append(text, ':'), o.value)
+	}
+	text = append(text, '}')
+	if len(text) > most { // what is escaped is longer
 		return ""
 	}
 	return string(text)

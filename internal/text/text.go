@@ -93,15 +93,22 @@ func ListUpTo[S ~string](max int, values []S) string {
 // AndMore names the first values of a list, and how many more there are: "a, b and 7 more". It names no others where
 // more is not above 0.
 func AndMore[S ~string](first []S, more int) string {
-	list := make([]string, len(first))
+	size := 0
+	for _, v := range first {
+		size += len(v) + len(", ")
+	}
+	var b strings.Builder
+	b.Grow(size + len(" and 1000000 more"))
 	for i, v := range first {
-		list[i] = string(v)
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(string(v))
 	}
-	named := strings.Join(list, ", ")
 	if more > 0 {
-		named += " and " + strconv.Itoa(more) + " more"
+		b.WriteString(" and " + strconv.Itoa(more) + " more")
 	}
-	return named
+	return b.String()
 }
 
 // Name returns a name from an object as it is, or quoted where it could not be told apart from the sentence around it,
