@@ -142,11 +142,20 @@ func TestSelectorRefusals(t *testing.T) {
 }
 
 func TestLabelPatternErrors(t *testing.T) {
+	const written = " matches no label: key and value are written with letters, digits, - _ and ., a key also with /"
 	for text, want := range map[string]string{
 		"":      `"" is not a label: write key or key=value`,
 		"=web":  `"=web" is not a label: write key or key=value`,
 		"app*":  `"app*" is not a label: write key or key=value`,
 		"*=web": `"*=web" is not a label: write key or key=value`,
+
+		"app = web":      `"app = web"` + written + "; write app=web",
+		" a.example/app": `" a.example/app"` + written + "; write a.example/app",
+		"app!=web":       `"app!=web"` + written,
+		"app in (web)":   `"app in (web)"` + written,
+		"app==web-*":     `"app==web-*"` + written,
+		"app=a/b":        `"app=a/b"` + written,
+		"app=^web$":      `"app=^web$"` + written,
 	} {
 		if err := new(labelPattern).UnmarshalText([]byte(text)); err == nil || err.Error() != want {
 			t.Errorf("%q: got %v, want %s", text, err, want)
