@@ -9,7 +9,7 @@ func imageTag() check {
 		finds: "an image without a tag, or with the tag latest",
 		why: "replicas of one Deployment run different versions, depending on when their nodes pulled, and a " +
 			"roll-back brings nothing back",
-		fix: "name a version: images: [{name: evergate, newTag: v0.1.0}] in the overlay, or a digest",
+		fix: "name a version: images: [{name: ghcr.io/evergate/evergate, newTag: v0.1.0}] in the overlay, or a digest",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
 				named, err := reference.ParseNormalizedNamed(s.container.Image)
