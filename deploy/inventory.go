@@ -141,6 +141,9 @@ func into[T any, P interface {
 		if err := m.decode(o); err != nil {
 			return err
 		}
+		if found := faultsOfHooks(o); len(found) > 0 && !live(o) {
+			return m.errorf(found)
+		}
 		list := place(inv)
 		*list = append(*list, o)
 		inv.sources[o] = m.source

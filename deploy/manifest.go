@@ -24,10 +24,15 @@ type manifest struct {
 // newInventory returns an Inventory without objects.
 func newInventory() *Inventory { return &Inventory{sources: map[object]string{}} }
 
-// add reads an object. Kinds that no check looks at are passed over. An error says where, and which field: a field that
+// add reads an object. Kinds that no check looks at are passed over, but for kustomize's own: the files beside them are
+// patches, and bases that no cluster gets as they are. An error says where, and which field: a field that
 // Kubernetes does not know, or the same field twice, would be dropped by the API server, or refused, depending on the
 // client that applies it.
 func (inv *Inventory) add(m manifest) error {
+	if sameGroup(m.apiVersion, "kustomize.config.k8s.io/v1beta1") {
+		return fmt.Errorf("%s: a %s is not rendered here: write kubectl kustomize DIRECTORY | evergate preflight -f -",
+			m.source, printable(text.Truncate(m.kind, text.Short)))
+	}
 	k, ok := kinds()[m.kind]
 	if !ok || !sameGroup(k.apiVersion, m.apiVersion) {
 		return nil

@@ -105,6 +105,41 @@ spec:
 				"stdin:3: Pod: spec.image is not a field of Pod: remove it, or see where it belongs: kubectl explain pod.spec",
 			objects: 1,
 		},
+		{
+			name: "values of webhooks that the API server refuses, each once",
+			text: `
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {name: evergate}
+webhooks:
+- {name: a.evergate.dev, failurePolicy: Ignore, matchPolicy: Equivalent, namespaceSelector: {matchLabels: {a: b}}}
+- {name: b.evergate.dev, failurePolicy: fail, matchPolicy: equivalent}
+- name: c.evergate.dev
+  failurePolicy: fail
+  namespaceSelector: {matchExpressions: [{key: a, operator: NotIn, values: ["Team_*"]}]}
+  objectSelector: {matchExpressions: [{key: a, operator: NotIn}]}
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingWebhookConfiguration
+metadata: {name: evergate}
+webhooks:
+- {name: a.evergate.dev, reinvocationPolicy: Always}
+`,
+			err: `stdin:2: ValidatingWebhookConfiguration evergate: ` +
+				`webhooks[1].failurePolicy is "fail": write Fail or Ignore; ` +
+				`webhooks[1].matchPolicy is "equivalent": write Equivalent or Exact; ` +
+				`webhooks[2].namespaceSelector cannot be read: values[0][a]: Invalid value: "Team_*": a valid label must be an ` +
+				"empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end w…; " +
+				"webhooks[2].objectSelector cannot be read: values: Invalid value: null: for 'in', 'notin' operators, values " +
+				"set can't be empty\n" +
+				`stdin:13: MutatingWebhookConfiguration evergate: ` +
+				`webhooks[0].reinvocationPolicy is "Always": write Never or IfNeeded`,
+		},
+		{
+			name: "an overlay that is not rendered",
+			text: "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [a]\n",
+			err:  "stdin:1: a Kustomization is not rendered here: write kubectl kustomize DIRECTORY | evergate preflight -f -",
+		},
 		{name: "nothing", err: "stdin: no object in it"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

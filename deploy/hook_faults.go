@@ -1,0 +1,79 @@
+package deploy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/evergate/evergate/internal/text"
+)
+
+// faultsOfHooks returns the values in a webhook configuration for which the API server refuses all of it, though they
+// can be decoded: FIELD is VALUE: write …. Webhooks with the same fault are one. Objects of other kinds have none.
+func faultsOfHooks(o object) []string {
+	var f hookFaults
+	switch c := o.(type) {
+	case *admissionv1.MutatingWebhookConfiguration:
+		for i := range c.Webhooks {
+			f.add(i, &c.Webhooks[i])
+		}
+	case *admissionv1.ValidatingWebhookConfiguration:
+		for i := range c.Webhooks {
+			w := asMutating(&c.Webhooks[i])
+			f.add(i, &w)
+		}
+	}
+	return f.found
+}
+
+// hookFaults are the faults of the webhooks of a configuration.
+type hookFaults struct {
+	seen  []string // without the index of the webhook
+	found []string
+}
+
+// add finds the faults of the webhook at an index. sideEffects has a check of its own.
+func (f *hookFaults) add(i int, w *admissionv1.MutatingWebhook) {
+	for _, fault := range []string{
+		notOneOf("failurePolicy", w.FailurePolicy, admissionv1.Fail, admissionv1.Ignore),
+		notOneOf("matchPolicy", w.MatchPolicy, admissionv1.Equivalent, admissionv1.Exact),
+		notOneOf("reinvocationPolicy", w.ReinvocationPolicy, admissionv1.NeverReinvocationPolicy,
+			admissionv1.IfNeededReinvocationPolicy),
+		notSelector("namespaceSelector", w.NamespaceSelector),
+		notSelector("objectSelector", w.ObjectSelector),
+	} {
+		if fault == "" || slices.Contains(f.seen, fault) || len(f.found) == maxFaults {
+			continue
+		}
+		f.seen = append(f.seen, fault)
+		f.found = append(f.found, fmt.Sprintf("webhooks[%d].%s", i, fault))
+	}
+}
+
+// notOneOf returns what is wrong with a field whose values are few; nothing where it is not set.
+func notOneOf[T ~string](field string, got *T, known ...T) string {
+	if got == nil || slices.Contains(known, *got) {
+		return ""
+	}
+	var names []string
+	for _, k := range known {
+		names = append(names, string(k))
+	}
+	return fmt.Sprintf("%s is %s: write %s", field, text.Quote(string(*got)), strings.Join(names, " or "))
+}
+
+// maxSelectorFault is how many bytes of the error about a selector are shown: enough for the value and what is wrong
+// with it, in the words of the API server.
+const maxSelectorFault = 160
+
+// notSelector returns what is wrong with a selector.
+func notSelector(field string, s *metav1.LabelSelector) string {
+	_, err := metav1.LabelSelectorAsSelector(s)
+	if err == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s cannot be read: %s", field, text.Truncate(err.Error(), maxSelectorFault))
+}
