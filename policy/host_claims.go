@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/evergate/evergate/internal/text"
@@ -82,12 +83,15 @@ func (r *report) ingressClaims(ing *Ingress) []hostClaim {
 				rules = rules[1:]
 				continue
 			}
-			if host == "" { // names nothing
+			if host == "" || j > 0 && host == ing.TLS[i].Hosts[j-1] { // it names nothing, or nothing more
 				continue
 			}
-			c := newClaim(host, claimPlace{tlsHost, int32(i), int32(j), &written{text: host}})
+			c := newClaim(host, claimPlace{tlsHost, int32(i), int32(j), nil})
+			if c.IsEvery() {
+				c.at.written = &written{text: host}
+			}
 			c.shareDomain(claims)
-			claims = append(claims, c)
+			claims = append(slices.Grow(claims, len(ing.TLS[i].Hosts)-j), c)
 		}
 	}
 	r.claims = r.annotationClaims("Ingress", &ing.Meta, claims)
