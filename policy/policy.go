@@ -14,7 +14,8 @@
 //	load.go      files → entries → Policy
 //	limits.go    what a policy file may cost
 //	entry.go     name, mode and message of an entry
-//	selector.go  match and exclude of an entry
+//	selector.go  match and exclude of an entry; selector_labels.go, their labels; selector_dimensions.go, which have a
+//	             meaning for which kind
 //	kinds.go     the blocks of a policy, kind by kind: written, compiled, counted, judged
 //	object.go    what is judged: Pod, Ingress, Service
 //	judge.go     rules and checks, and evaluating them

@@ -3,11 +3,9 @@ package policy
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
-	"github.com/evergate/evergate/policy/internal/strict"
 )
 
 // selector is the match or the exclude of an entry. Within one dimension any element suffices. A match needs all of the
@@ -22,57 +20,6 @@ type selector struct {
 
 	ClassNames          []match.Glob `yaml:"classNames"`          // of Ingresses: by field or annotation
 	LoadBalancerClasses []match.Glob `yaml:"loadBalancerClasses"` // of Services
-}
-
-// labelPattern is a label key that a Pod must have, or a key and a pattern for its value: app, app=web-*.
-type labelPattern struct {
-	key      string
-	value    match.Glob
-	anyValue bool
-}
-
-// UnmarshalText parses key and key=value. A pattern with a character that no label has is an error, since it matches
-// nothing: an exclude by "app = x" or "app!=x" would exempt nothing, and a match would apply to nothing.
-func (l *labelPattern) UnmarshalText(b []byte) error {
-	key, value, has := strings.Cut(string(b), "=")
-	if key == "" || strings.Contains(key, "*") {
-		return fmt.Errorf("%s is not a label: write key or key=value", text.Quote(b))
-	}
-	if err := match.RefuseControl(b, "pattern"); err != nil {
-		return err
-	}
-	if !inLabel(key, "/") || !inLabel(value, "*") {
-		return fmt.Errorf("%s matches no label: key and value are written with letters, digits, - _ and ., a key also with /"+
-			"%s", text.Quote(b), meantLabel(key, value, has))
-	}
-	*l = labelPattern{key, match.Glob(value), !has}
-	return nil
-}
-
-// inLabel reports whether s has no other bytes than keys and values of labels have
-// (k8s.io/apimachinery/pkg/util/validation), and those in extra.
-func inLabel(s, extra string) bool {
-	return !strings.ContainsFunc(s, func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-_."+extra, r)
-	})
-}
-
-// meantLabel ends a sentence with the pattern that was probably meant: the same without spaces around key and value.
-func meantLabel(key, value string, has bool) string {
-	key, value = strings.TrimSpace(key), strings.TrimSpace(value)
-	if key == "" || !inLabel(key, "/") || !inLabel(value, "*") {
-		return ""
-	}
-	meant := labelPattern{key, match.Glob(value), !has}.String()
-	return "; write " + text.Truncate(meant, text.Short)
-}
-
-// String returns the pattern as policy files have it.
-func (l labelPattern) String() string {
-	if l.anyValue {
-		return l.key
-	}
-	return l.key + "=" + string(l.value)
 }
 
 // subject is what selectors compare: the namespace and the user of a request, the labels and the classes of an object.
@@ -237,122 +184,4 @@ func (sel *selector) excludes(s *subject) (why selectorResult, excluded bool) {
 
 func excludedBy(dimension, pattern string) selectorResult {
 	return selectorResult{excluded: true, dimension: dimension, pattern: pattern}
-}
-
-// dimensions are the dimensions of a selector, beside namespaces, that have a meaning for a kind of entry.
-type dimensions struct{ requester, podLabels, images, labels, classNames, loadBalancerClasses bool }
-
-// Dimensions of the kinds of entries. Pods are created by controllers, not by people.
-func podDimensions() dimensions { return dimensions{podLabels: true, images: true} }
-func ingressDimensions() dimensions {
-	return dimensions{requester: true, labels: true, classNames: true}
-}
-func serviceDimensions() dimensions {
-	return dimensions{requester: true, labels: true, loadBalancerClasses: true}
-}
-
-// suggest returns the dimensions that have a meaning in a field of an entry, match or exclude; nil for other fields.
-func (d dimensions) suggest(field string) []string {
-	if field != selectorName(true) && field != selectorName(false) {
-		return nil
-	}
-	names := []string{"namespaces"}
-	for _, dimension := range []struct {
-		known bool
-		names []string
-	}{
-		{d.requester, []string{"users", "groups"}},
-		{d.podLabels, []string{"podLabels"}},
-		{d.images && field == selectorName(false), []string{"images"}},
-		{d.labels, []string{"labels"}},
-		{d.classNames, []string{"classNames"}},
-		{d.loadBalancerClasses, []string{"loadBalancerClasses"}},
-	} {
-		if dimension.known {
-			names = append(names, dimension.names...)
-		}
-	}
-	return names
-}
-
-// refuse returns an error for each dimension of a selector that has no meaning, with the reason.
-func (d dimensions) refuse(sel *selector, isMatch bool) []error {
-	if sel == nil {
-		return nil
-	}
-	const (
-		people    = "Pods are created by controllers, not by people; use namespaces or podLabels"
-		pods      = "only entries of mirrors and pods look at Pods"
-		objects   = "only entries of ingresses and services look at labels of objects; those of Pods are podLabels"
-		ingresses = "only entries of ingresses look at classes of Ingresses"
-		services  = "only entries of services look at load balancer classes"
-	)
-	var errs []error
-	for _, dimension := range []struct {
-		name         string
-		given, known bool
-		why          string
-	}{
-		{"users", sel.Users != nil, d.requester, people},
-		{"groups", sel.Groups != nil, d.requester, people},
-		{"podLabels", sel.PodLabels != nil, d.podLabels, pods},
-		{"images", sel.Images != nil, d.images, "only entries of mirrors and pods look at images"},
-		{"labels", sel.Labels != nil, d.labels, objects},
-		{"classNames", sel.ClassNames != nil, d.classNames, ingresses},
-		{"loadBalancerClasses", sel.LoadBalancerClasses != nil, d.loadBalancerClasses, services},
-	} {
-		if dimension.given && !dimension.known {
-			errs = append(errs, strict.Fieldf(selectorName(isMatch), "%s has no meaning here: %s", dimension.name, dimension.why))
-		}
-	}
-	if isMatch && d.images && sel.Images != nil {
-		errs = append(errs, strict.Fieldf(selectorName(isMatch),
-			"images has no meaning in match: which images an entry looks at is said by its own fields"))
-	}
-	return slices.Concat(errs, sel.refuseEmpty(isMatch), sel.refuseNamespaces(isMatch))
-}
-
-// refuseNamespaces returns an error for each pattern that no name of a namespace can match.
-func (sel *selector) refuseNamespaces(isMatch bool) []error {
-	var errs []error
-	for _, g := range sel.Namespaces {
-		if err := match.Namespaces().Check(g); err != nil {
-			errs = append(errs, strict.Fieldf(selectorName(isMatch), "namespaces: %v", err))
-		}
-	}
-	return errs
-}
-
-// refuseEmpty returns an error for each empty list, by which an exclude excludes nothing, and a match matches nothing.
-func (sel *selector) refuseEmpty(isMatch bool) []error {
-	field, does := selectorName(isMatch), "excludes"
-	if isMatch {
-		does = "matches"
-	}
-	var errs []error
-	for _, list := range []struct {
-		name  string
-		empty bool
-	}{
-		{"namespaces", sel.Namespaces != nil && len(sel.Namespaces) == 0},
-		{"users", sel.Users != nil && len(sel.Users) == 0},
-		{"groups", sel.Groups != nil && len(sel.Groups) == 0},
-		{"podLabels", sel.PodLabels != nil && len(sel.PodLabels) == 0},
-		{"images", sel.Images != nil && len(sel.Images) == 0},
-		{"labels", sel.Labels != nil && len(sel.Labels) == 0},
-		{"classNames", sel.ClassNames != nil && len(sel.ClassNames) == 0},
-		{"loadBalancerClasses", sel.LoadBalancerClasses != nil && len(sel.LoadBalancerClasses) == 0},
-	} {
-		if list.empty {
-			errs = append(errs, strict.Fieldf(field, "%s: [] %s nothing: leave the field out", list.name, does))
-		}
-	}
-	return errs
-}
-
-func selectorName(isMatch bool) string {
-	if isMatch {
-		return "match"
-	}
-	return "exclude"
 }

@@ -3,15 +3,9 @@ package strict
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"regexp"
-	"strconv"
 	"strings"
 	"unicode/utf8"
-
-	"go.yaml.in/yaml/v3"
 
 	"github.com/evergate/evergate/internal/text"
 )
@@ -28,11 +22,8 @@ const locateBudget = 256 << 10
 // collection around the mistake begins. The locator parses the text again, and beginnings of it: the error is at the
 // token whose first character makes the parser fail.
 type locator struct {
-	ctx    context.Context
+	reparser
 	source Source
-	data   []byte // of source
-	msg    string // the parser's, without its line
-	budget int    // bytes that may still be parsed
 }
 
 // place is an offset in a text, and the sentence about the error there.
@@ -43,7 +34,7 @@ type place struct {
 
 // locate returns the place of a syntax error. The parser has read a number of bytes when it fails, and says a line, or 0.
 func locate(ctx context.Context, s Source, msg string, line, read int) place {
-	l := &locator{ctx, s, s.Data, msg, locateBudget}
+	l := &locator{reparser{ctx, s.Data, msg, locateBudget}, s}
 	if strings.Contains(msg, "UTF-8") || strings.Contains(msg, "control characters") {
 		return place{firstRefused(s.Data), msg}
 	}
@@ -210,173 +201,4 @@ func quoteHint(data []byte, i int) string {
 		word = word[:end]
 	}
 	return `; quote it: "` + text.Truncate(string(word), text.Short) + `"`
-}
-
-// fails parses a text and returns the parser's error, without its line, and the line; an empty error when there is none.
-func (l *locator) fails(r io.Reader) (msg string, line int) {
-	dec := yaml.NewDecoder(r)
-	for {
-		var n yaml.Node
-		err := dec.Decode(&n)
-		if errors.Is(err, io.EOF) {
-			return "", 0
-		}
-		if err != nil {
-			return splitError(err)
-		}
-	}
-}
-
-// needed returns how many bytes the parser reads until it fails, a few characters and tokens behind the mistake.
-func (l *locator) needed() int {
-	r := &singleBytes{data: l.data, ctx: l.ctx}
-	l.budget -= len(l.data)
-	l.fails(r)
-	return r.given
-}
-
-// contextLine returns the line at which the collection or the scalar of the error begins. The parser counts lines from 0
-// in errors of its scanner, for which plus is 1, and says none for the first: so the text begins with an empty line.
-func (l *locator) contextLine(plus int) int {
-	_, line := l.fails(io.MultiReader(strings.NewReader("\n"), bytes.NewReader(l.data)))
-	return line - plus
-}
-
-// inLine returns the offset that find returns for the line at which the scalar of the error begins.
-func (l *locator) inLine(find func(line []byte) int) (int, bool) {
-	line := l.contextLine(1)
-	if line < 1 {
-		return 0, false
-	}
-	begin, end := lineBounds(l.data, line)
-	return begin + find(l.data[begin:end]), true
-}
-
-// firstToken returns the offset of the last token at or before end that makes the parser fail when the text ends with
-// its first character, and does not when it ends before it. It finds none where the budget is
-// spent before that.
-func (l *locator) firstToken(end int) (int, bool) {
-	found := -1
-	for i := end - 1; i >= 0; i-- {
-		if !l.mayBegin(i) {
-			continue
-		}
-		same, ok := l.sameError(l.data[:i+1])
-		if !ok {
-			return 0, false
-		}
-		if !same && found >= 0 {
-			break
-		}
-		if same {
-			found = i
-		}
-	}
-	return found, found >= 0
-}
-
-// mayBegin reports whether a token can begin at i.
-func (l *locator) mayBegin(i int) bool {
-	const blanks, indicators = " \t\r\n", "[]{},:-?'\"*&!%@`|>"
-	c := l.data[i]
-	if strings.IndexByte(" \r\n", c) >= 0 {
-		return false
-	}
-	return i == 0 || c == '\t' || strings.IndexByte(blanks+indicators, l.data[i-1]) >= 0 || strings.IndexByte(indicators, c) >= 0
-}
-
-// sameError reports whether the beginning of a text fails as all of it does, also where brackets are closed at its end,
-// which would be missing only because the text was cut. It is not ok when the budget is spent.
-func (l *locator) sameError(beginning []byte) (same, ok bool) {
-	for _, end := range []string{"", "\n]", "\n}"} {
-		if l.budget -= len(beginning); l.budget < 0 || l.ctx.Err() != nil {
-			return false, false
-		}
-		msg, _ := l.fails(io.MultiReader(bytes.NewReader(beginning), strings.NewReader(end)))
-		if msg != l.msg {
-			return false, true
-		}
-	}
-	return true, true
-}
-
-// singleBytes is a reader that counts what is read of it. It returns a byte at a time, so that the parser reads no
-// further than it has to.
-type singleBytes struct {
-	ctx   context.Context
-	data  []byte
-	given int
-}
-
-// Read implements io.Reader.
-func (s *singleBytes) Read(p []byte) (int, error) {
-	if s.given == len(s.data) || s.ctx.Err() != nil {
-		return 0, io.EOF
-	}
-	p[0] = s.data[s.given]
-	s.given++
-	return 1, nil
-}
-
-// openQuote returns the index of the quote in a line that begins a scalar and is not closed in that line.
-func openQuote(line []byte) int {
-	for i := 0; i < len(line); i++ {
-		quote := line[i]
-		if quote != '"' && quote != '\'' || i > 0 && strings.IndexByte(" \t[{,:-", line[i-1]) < 0 {
-			continue
-		}
-		begin := i
-		for i++; i < len(line) && line[i] != quote; i++ {
-			if quote == '"' && line[i] == '\\' {
-				i++
-			}
-		}
-		if i >= len(line) {
-			return begin
-		}
-	}
-	return firstWord(line)
-}
-
-// firstWord returns the index of what follows the indentation and the hyphens of a line.
-func firstWord(line []byte) int {
-	i := 0
-	for i < len(line) && (line[i] == ' ' || line[i] == '-' && i+1 < len(line) && line[i+1] == ' ') {
-		i++
-	}
-	return i
-}
-
-// lineBounds returns where a line begins and ends.
-func lineBounds(data []byte, line int) (begin, end int) {
-	for ; line > 1; line-- {
-		next := bytes.IndexByte(data[begin:], '\n')
-		if next < 0 {
-			break
-		}
-		begin += next + 1
-	}
-	end = len(data)
-	if n := bytes.IndexByte(data[begin:], '\n'); n >= 0 {
-		end = begin + n
-	}
-	return begin, end
-}
-
-// columnAt returns the column of the byte at an offset, in characters, as the parser counts them.
-func columnAt(data []byte, i int) int {
-	begin := 1 + bytes.LastIndexByte(data[:i], '\n')
-	return 1 + utf8.RuneCount(bytes.TrimPrefix(data[begin:i], []byte("\ufeff")))
-}
-
-var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?(?s:(.*))$`)
-
-// splitError returns what the parser says of an error, and its line; 0 where it says none.
-func splitError(err error) (msg string, line int) {
-	match := yamlLine.FindStringSubmatch(err.Error())
-	if match == nil {
-		return err.Error(), 0
-	}
-	line, _ = strconv.Atoi(match[1])
-	return match[2], line
 }

@@ -150,7 +150,7 @@ func TestLocateIsBounded(t *testing.T) {
 		long + "- " + strings.Repeat("[", 300),
 		long + "- {" + strings.Repeat("a,", 300) + "\n@\n",
 	} {
-		l := locator{ctx: t.Context(), data: []byte(text), budget: locateBudget}
+		l := locator{reparser: reparser{ctx: t.Context(), data: []byte(text), budget: locateBudget}}
 		l.msg, _ = l.fails(bytes.NewReader(l.data))
 		if l.msg == "" {
 			t.Fatal("no error")

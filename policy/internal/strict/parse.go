@@ -1,7 +1,6 @@
 package strict
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -74,9 +73,6 @@ func (d *Decoder) notYAML(m *meter, err error) {
 		d.errs.Add(d.syntaxError(m, err))
 	}
 }
-
-// lineAt returns the line of the byte at an offset.
-func lineAt(data []byte, i int) int { return 1 + bytes.Count(data[:i], []byte("\n")) }
 
 // syntaxError returns the parser's error at its place, so that it has the form of all others.
 func (d *Decoder) syntaxError(m *meter, err error) Error {

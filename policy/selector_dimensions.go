@@ -1,0 +1,126 @@
+package policy
+
+import (
+	"slices"
+
+	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/strict"
+)
+
+// dimensions are the dimensions of a selector, beside namespaces, that have a meaning for a kind of entry.
+type dimensions struct{ requester, podLabels, images, labels, classNames, loadBalancerClasses bool }
+
+// Dimensions of the kinds of entries. Pods are created by controllers, not by people.
+func podDimensions() dimensions { return dimensions{podLabels: true, images: true} }
+func ingressDimensions() dimensions {
+	return dimensions{requester: true, labels: true, classNames: true}
+}
+func serviceDimensions() dimensions {
+	return dimensions{requester: true, labels: true, loadBalancerClasses: true}
+}
+
+// suggest returns the dimensions that have a meaning in a field of an entry, match or exclude; nil for other fields.
+func (d dimensions) suggest(field string) []string {
+	if field != selectorName(true) && field != selectorName(false) {
+		return nil
+	}
+	names := []string{"namespaces"}
+	for _, dimension := range []struct {
+		known bool
+		names []string
+	}{
+		{d.requester, []string{"users", "groups"}},
+		{d.podLabels, []string{"podLabels"}},
+		{d.images && field == selectorName(false), []string{"images"}},
+		{d.labels, []string{"labels"}},
+		{d.classNames, []string{"classNames"}},
+		{d.loadBalancerClasses, []string{"loadBalancerClasses"}},
+	} {
+		if dimension.known {
+			names = append(names, dimension.names...)
+		}
+	}
+	return names
+}
+
+// refuse returns an error for each dimension of a selector that has no meaning, with the reason.
+func (d dimensions) refuse(sel *selector, isMatch bool) []error {
+	if sel == nil {
+		return nil
+	}
+	const (
+		people    = "Pods are created by controllers, not by people; use namespaces or podLabels"
+		pods      = "only entries of mirrors and pods look at Pods"
+		objects   = "only entries of ingresses and services look at labels of objects; those of Pods are podLabels"
+		ingresses = "only entries of ingresses look at classes of Ingresses"
+		services  = "only entries of services look at load balancer classes"
+	)
+	var errs []error
+	for _, dimension := range []struct {
+		name         string
+		given, known bool
+		why          string
+	}{
+		{"users", sel.Users != nil, d.requester, people},
+		{"groups", sel.Groups != nil, d.requester, people},
+		{"podLabels", sel.PodLabels != nil, d.podLabels, pods},
+		{"images", sel.Images != nil, d.images, "only entries of mirrors and pods look at images"},
+		{"labels", sel.Labels != nil, d.labels, objects},
+		{"classNames", sel.ClassNames != nil, d.classNames, ingresses},
+		{"loadBalancerClasses", sel.LoadBalancerClasses != nil, d.loadBalancerClasses, services},
+	} {
+		if dimension.given && !dimension.known {
+			errs = append(errs, strict.Fieldf(selectorName(isMatch), "%s has no meaning here: %s", dimension.name, dimension.why))
+		}
+	}
+	if isMatch && d.images && sel.Images != nil {
+		errs = append(errs, strict.Fieldf(selectorName(isMatch),
+			"images has no meaning in match: which images an entry looks at is said by its own fields"))
+	}
+	return slices.Concat(errs, sel.refuseEmpty(isMatch), sel.refuseNamespaces(isMatch))
+}
+
+// refuseNamespaces returns an error for each pattern that no name of a namespace can match.
+func (sel *selector) refuseNamespaces(isMatch bool) []error {
+	var errs []error
+	for _, g := range sel.Namespaces {
+		if err := match.Namespaces().Check(g); err != nil {
+			errs = append(errs, strict.Fieldf(selectorName(isMatch), "namespaces: %v", err))
+		}
+	}
+	return errs
+}
+
+// refuseEmpty returns an error for each empty list, by which an exclude excludes nothing, and a match matches nothing.
+func (sel *selector) refuseEmpty(isMatch bool) []error {
+	field, does := selectorName(isMatch), "excludes"
+	if isMatch {
+		does = "matches"
+	}
+	var errs []error
+	for _, list := range []struct {
+		name  string
+		empty bool
+	}{
+		{"namespaces", sel.Namespaces != nil && len(sel.Namespaces) == 0},
+		{"users", sel.Users != nil && len(sel.Users) == 0},
+		{"groups", sel.Groups != nil && len(sel.Groups) == 0},
+		{"podLabels", sel.PodLabels != nil && len(sel.PodLabels) == 0},
+		{"images", sel.Images != nil && len(sel.Images) == 0},
+		{"labels", sel.Labels != nil && len(sel.Labels) == 0},
+		{"classNames", sel.ClassNames != nil && len(sel.ClassNames) == 0},
+		{"loadBalancerClasses", sel.LoadBalancerClasses != nil && len(sel.LoadBalancerClasses) == 0},
+	} {
+		if list.empty {
+			errs = append(errs, strict.Fieldf(field, "%s: [] %s nothing: leave the field out", list.name, does))
+		}
+	}
+	return errs
+}
+
+func selectorName(isMatch bool) string {
+	if isMatch {
+		return "match"
+	}
+	return "exclude"
+}
