@@ -37,7 +37,7 @@ import (
 type Set struct {
 	MaxAge  time.Duration // of a connection, ±10 %; 0: none is ever old
 	Max     int           // open at one time; 0: no bound
-	Evicted func()        // called for each connection that was evicted; nil: nobody asks
+	Evicted func()        // called for each connection that was evicted; nil: none
 
 	mu      sync.Mutex
 	open    map[net.Conn]*Conn
