@@ -41,7 +41,7 @@ func TestHostSet(t *testing.T) {
 		set, overlaps := NewHostSet(chosen), NewHostOverlaps(chosen)
 		for _, p := range patterns {
 			if p.Depth == LabelsBelow && !p.IsEvery() {
-				continue // no host of an object is such
+				continue // TestClaimsAgainstEachHost has them
 			}
 			wantCovers, wantOverlaps := false, false
 			for _, c := range chosen {
