@@ -7,10 +7,11 @@ import (
 	"github.com/evergate/evergate/review"
 )
 
-// kind is a kind of objects that is judged: its row in the table of kinds.
+// kind is a kind of objects that is judged, or several that are judged alike: its row in the table of kinds.
 type kind[T any] struct {
-	name    string // Pod
 	objects review.Objects[T]
+	// blocks are those of a policy whose entries judge the kind.
+	blocks []string
 	// mutating and validating are the paths of its webhooks.
 	mutating, validating []string
 	// subresources are those that are judged too.
@@ -33,7 +34,7 @@ type kind[T any] struct {
 // row is a kind[T] of whatever T.
 type row interface {
 	webhooks() []Webhook
-	offline() Kind
+	offline() []Kind
 	probePolicy() string
 }
 
@@ -42,7 +43,7 @@ func rows() []row { return []row{pods(), ingresses(), services()} }
 
 func pods() kind[policy.Pod] {
 	return kind[policy.Pod]{
-		name: "Pod", objects: review.Pods(), subresources: []string{"ephemeralcontainers"},
+		objects: review.Pods(), blocks: []string{"pods"}, subresources: []string{"ephemeralcontainers"},
 		// The second chance to rewrite a Pod differs from the first only in when the API server calls it.
 		mutating: []string{"/mutate/pods", "/mutate/pods/again"}, validating: []string{"/validate/pods"},
 		mutate: rewritePod, mutated: rewritten, patch: patchPod,
@@ -58,7 +59,7 @@ pods: [{name: selfprobe-pods, mode: enforce, images: {from: mirrors}}]`,
 
 func ingresses() kind[policy.Ingress] {
 	return kind[policy.Ingress]{
-		name: "Ingress", objects: review.Ingresses(), subresources: []string{"status"},
+		objects: review.Ingresses(), blocks: []string{"ingresses", "owners"}, subresources: []string{"status"},
 		validating: []string{"/validate/ingresses"},
 		judge:      (*policy.Policy).JudgeIngress, explain: (*policy.Policy).ExplainIngress,
 		strictest: func(m policy.Modes) policy.Mode { return m.Ingresses },
@@ -70,7 +71,7 @@ ingresses: [{name: selfprobe-ingresses, mode: enforce, hosts: {allowed: [allowed
 
 func services() kind[policy.Service] {
 	return kind[policy.Service]{
-		name: "Service", objects: review.Services(), subresources: []string{"status"},
+		objects: review.Services(), blocks: []string{"services", "owners"}, subresources: []string{"status"},
 		// The status of Services has a webhook that always fails open.
 		validating: []string{"/validate/services", "/validate/services/status"},
 		judge:      (*policy.Policy).JudgeService, explain: (*policy.Policy).ExplainService,
@@ -84,10 +85,14 @@ services: [{name: selfprobe-services, mode: enforce, types: {allowed: [ClusterIP
 // Webhook is a path that kube-apiserver calls. There is one for each webhook of the kit, so that each is scoped, traced
 // and counted apart, and has connections of its own in the API server.
 type Webhook struct {
-	Path     string
-	Kind     string          // of the objects that are reviewed: Pod
-	Resource review.Resource // likewise
-	Mutates  bool
+	Path string
+	// Kinds are those of the objects that are reviewed. The self-probe sends one of the first.
+	Kinds []review.Kind
+	// Subresources of the kinds are reviewed too.
+	Subresources []string
+	// Blocks are those of a policy whose entries the webhook applies: mirrors, ingresses, owners.
+	Blocks  []string
+	Mutates bool
 	// Guards marks the reviews of policies, which need a concurrency limiter and a body memory limiter of their own.
 	Guards bool
 	// SelfProbe is a field of an object, as JSON, that makes the right answer of the self-probe's policy a patch where
@@ -126,7 +131,7 @@ func (k kind[T]) webhooks() []Webhook {
 	var all []Webhook
 	for _, path := range k.mutating {
 		w := k.webhook(path, k.rewrite)
-		w.Mutates = true
+		w.Mutates, w.Blocks = true, []string{"mirrors"}
 		w.Strictest = func(m policy.Modes) policy.Mode { return m.Mirrors }
 		all = append(all, w)
 	}
@@ -138,9 +143,19 @@ func (k kind[T]) webhooks() []Webhook {
 
 func (k kind[T]) webhook(path string, decide decide[T]) Webhook {
 	return Webhook{
-		Path: path, Kind: k.name, Resource: k.objects.Resource, SelfProbe: k.selfProbe, Strictest: k.strictest,
-		Judge: k.judgeBy(decide),
+		Path: path, Kinds: k.objects.Kinds, Subresources: k.subresources, Blocks: k.blocks, SelfProbe: k.selfProbe,
+		Strictest: k.strictest, Judge: k.judgeBy(decide),
 	}
+}
+
+// Resource returns the resource of the webhook that has a name, and the first one where none has it.
+func (w *Webhook) Resource(name string) review.Resource {
+	for _, k := range w.Kinds {
+		if k.Resource.Name == name {
+			return k.Resource
+		}
+	}
+	return w.Kinds[0].Resource
 }
 
 // validate decides by the findings of a policy about an object.

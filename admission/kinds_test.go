@@ -62,7 +62,7 @@ func TestKitCallsEveryPath(t *testing.T) {
 func TestEveryPathIsProbed(t *testing.T) {
 	for _, w := range Webhooks() {
 		if w.SelfProbe == "" {
-			t.Errorf("%s: there is no field selfProbe in the row of %s", w.Path, w.Kind)
+			t.Errorf("%s: there is no field selfProbe in the row of %s", w.Path, w.Kinds[0].Name)
 		}
 	}
 }
@@ -77,7 +77,7 @@ func TestExistingPodNeedsNoPatch(t *testing.T) {
 		`0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"},`
 	pod := []byte(`{"spec": {"containers": [` + strings.TrimSuffix(strings.Repeat(container, 300), ",") + `]}}`)
 	for _, existing := range []bool{false, true} {
-		a, err := pods().offline().Object(Question{Policy: p, Existing: existing},
+		a, err := pods().offline()[0].Object(Question{Policy: p, Existing: existing},
 			policy.Attributes{Operation: policy.Create}, pod, nil)
 		if err != nil || len(a.Rewriting.Images) != 300 {
 			t.Errorf("existing %t: %v", existing, err)

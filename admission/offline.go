@@ -7,8 +7,7 @@ import (
 
 // Kind is a kind of objects that is judged, for callers that want the decisions of all its webhooks together.
 type Kind struct {
-	Name     string // Pod
-	Resource review.Resource
+	review.Kind
 	// Subresources are those of Resource that are judged too.
 	Subresources []string
 	// Object decides about an object, as JSON, that is created, or updated where old is not nil.
@@ -39,16 +38,24 @@ func (a *Answer) Judged() bool { return judged(a.Operation) }
 func Kinds() []Kind {
 	var all []Kind
 	for _, r := range rows() {
-		all = append(all, r.offline())
+		all = append(all, r.offline()...)
 	}
 	return all
 }
 
-func (k kind[T]) offline() Kind {
+func (k kind[T]) offline() []Kind {
+	var all []Kind
+	for _, of := range k.objects.Kinds {
+		all = append(all, k.offlineOf(of))
+	}
+	return all
+}
+
+func (k kind[T]) offlineOf(of review.Kind) Kind {
 	return Kind{
-		Name: k.name, Resource: k.objects.Resource, Subresources: k.subresources,
+		Kind: of, Subresources: k.subresources,
 		Object: func(ask Question, a policy.Attributes, object, old []byte) (*Answer, error) {
-			a.Resource = k.objects.Resource.Name
+			a.Resource = of.Resource.Name
 			r := &review.Request[T]{Attributes: a}
 			var err error
 			if r.Object, err = k.objects.Parse(object); err != nil {

@@ -21,7 +21,7 @@ const GuardWithin = 2 * time.Second
 // policyGuard returns the webhook that judges policies. The self-probe's is one that is refused.
 func policyGuard(path string) Webhook {
 	guard := kind[review.ConfigMap]{
-		name: "ConfigMap", objects: review.ConfigMaps(),
+		objects:   review.ConfigMaps(),
 		strictest: func(policy.Modes) policy.Mode { return policy.Enforce },
 		selfProbe: `"data": {"selfprobe.yaml": "kind: SelfProbe"}`,
 	}

@@ -79,32 +79,27 @@ func judgedAt(path string) []write {
 		if w.Path != path && !strings.HasPrefix(path, w.Path+"/") {
 			continue
 		}
-		res := w.Resource
-		at := func(op admissionv1.OperationType, sub string) write {
-			return write{op, res.Group, res.Version, res.Name, sub}
+		var writes []write
+		add := func(op admissionv1.OperationType, sub string) {
+			for _, k := range w.Kinds {
+				writes = append(writes, write{op, k.Resource.Group, k.Resource.Version, k.Resource.Name, sub})
+			}
 		}
-		if sub, ok := strings.CutPrefix(path, w.Path+"/"); ok && slices.Contains(subresources(w.Kind), sub) {
-			return []write{at(admissionv1.Update, sub)}
+		if sub, ok := strings.CutPrefix(path, w.Path+"/"); ok && slices.Contains(w.Subresources, sub) {
+			add(admissionv1.Update, sub)
+			return writes
 		}
 		if w.Path != path {
 			continue
 		}
-		writes := []write{at(admissionv1.Create, ""), at(admissionv1.Update, "")}
-		for _, sub := range subresources(w.Kind) {
+		add(admissionv1.Create, "")
+		add(admissionv1.Update, "")
+		for _, sub := range w.Subresources {
 			if !slices.Contains(paths, path+"/"+sub) {
-				writes = append(writes, at(admissionv1.Update, sub))
+				add(admissionv1.Update, sub)
 			}
 		}
 		return writes
-	}
-	return nil
-}
-
-func subresources(kind string) []string {
-	for _, k := range admission.Kinds() {
-		if k.Name == kind {
-			return k.Subresources
-		}
 	}
 	return nil
 }

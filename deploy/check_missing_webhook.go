@@ -41,8 +41,7 @@ func missingWebhook() check {
 func pathsOf(block string) []string {
 	var paths []string
 	for _, w := range admission.Webhooks() {
-		kind := map[string]string{"mirrors": "Pod", "pods": "Pod", "ingresses": "Ingress", "services": "Service"}[block]
-		if w.Kind == kind && w.Mutates == (block == "mirrors") {
+		if slices.Contains(w.Blocks, block) {
 			paths = append(paths, w.Path)
 		}
 	}

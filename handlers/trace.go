@@ -46,7 +46,8 @@ func (e *endpoint) trace(
 // attributes appends what a span records of a decision. The namespace of the object is not k8s.namespace.name, which by
 // OpenTelemetry's conventions is that of the process. Durations are in seconds, as in these conventions.
 func (e *endpoint) attributes(attrs []attribute.KeyValue, d *admission.Decision) []attribute.KeyValue {
-	resource := e.Resource.APIVersion() + "/" + e.Resource.Name
+	of := e.Resource(d.Resource)
+	resource := of.APIVersion() + "/" + of.Name
 	if d.Subresource != "" {
 		resource += "/" + d.Subresource
 	}

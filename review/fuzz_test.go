@@ -1,6 +1,7 @@
 package review
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -71,7 +72,7 @@ func seed(f *testing.F, body []byte, resource string, objects ...string) {
 func compare[T any](
 	t *testing.T, body []byte, objects Objects[T], typed func([]byte) (*T, error),
 ) bool {
-	want, wantErr := typedRequest(body, objects.Resource, typed)
+	want, wantErr := typedRequest(body, objects.Kinds, typed)
 	got, err := objects.Decode(body)
 	if wantErr != nil {
 		return false
@@ -109,14 +110,16 @@ func unmarshal(data []byte, v any) error {
 	return nil
 }
 
-func typedRequest[T any](body []byte, want Resource, typed func([]byte) (*T, error)) (*Request[T], error) {
+func typedRequest[T any](body []byte, kinds []Kind, typed func([]byte) (*T, error)) (*Request[T], error) {
 	var review admissionv1.AdmissionReview
 	if err := unmarshal(body, &review); err != nil {
 		return nil, err
 	}
 	r := review.Request
 	if review.APIVersion != reviewVersion || review.Kind != reviewKind || r == nil || r.UID == "" || r.Operation == "" ||
-		(Resource{r.Resource.Group, r.Resource.Version, r.Resource.Resource}) != want {
+		!slices.ContainsFunc(kinds, func(k Kind) bool {
+			return k.Resource == (Resource{r.Resource.Group, r.Resource.Version, r.Resource.Resource})
+		}) {
 		return nil, badRequest("not our review")
 	}
 	req := &Request[T]{

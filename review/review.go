@@ -11,6 +11,7 @@
 package review
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/evergate/evergate/internal/jsonscan"
@@ -34,11 +35,22 @@ type Request[T any] struct {
 	Old    *T // nil on CREATE
 }
 
-// Objects reads the objects of one resource: out of reviews, and alone.
+// Objects reads the objects of some kinds: out of reviews, and alone. Reviews of all of them come to one path, and
+// policy.Attributes.Resource says of which one an object is.
 type Objects[T any] struct {
+	Kinds   []Kind
+	read    func(*jsonscan.Reader, *T)
+	readOld func(*jsonscan.Reader, *T)
+}
+
+// Kind is a kind of objects, and the resource that reviews of it are of.
+type Kind struct {
+	Name     string // Ingress
 	Resource Resource
-	read     func(*jsonscan.Reader, *T)
-	readOld  func(*jsonscan.Reader, *T)
+	// Older lists further versions that clusters serve, or have served, with the same meaning of the fields that decide.
+	// The API server converts reviews to the version of Resource; a manifest in a file has the version that it was
+	// written for.
+	Older []string
 }
 
 // Resource is what reviews are of, as a GroupVersionResource.
@@ -46,17 +58,18 @@ type Resource struct{ Group, Version, Name string }
 
 // Pods are v1 Pods.
 func Pods() Objects[policy.Pod] {
-	return Objects[policy.Pod]{Resource{"", "v1", "pods"}, readPod, readPod}
+	return Objects[policy.Pod]{[]Kind{{"Pod", Resource{"", "v1", "pods"}, nil}}, readPod, readPod}
 }
 
 // Ingresses are networking.k8s.io/v1 Ingresses.
 func Ingresses() Objects[policy.Ingress] {
-	return Objects[policy.Ingress]{Resource{"networking.k8s.io", "v1", "ingresses"}, readIngress, readIngress}
+	kinds := []Kind{{"Ingress", Resource{"networking.k8s.io", "v1", "ingresses"}, nil}}
+	return Objects[policy.Ingress]{kinds, readIngress, readIngress}
 }
 
 // Services are v1 Services.
 func Services() Objects[policy.Service] {
-	return Objects[policy.Service]{Resource{"", "v1", "services"}, readService, readService}
+	return Objects[policy.Service]{[]Kind{{"Service", Resource{"", "v1", "services"}, nil}}, readService, readService}
 }
 
 // Decode reads a review. The error is an *Error or a *ContentError. A request to create or update comes with its
@@ -168,7 +181,7 @@ func (o Objects[T]) readRequest(r *jsonscan.Reader, req *Request[T]) {
 			}
 		case "resource":
 			of = readResource(r)
-			checkResource(r, of, o.Resource)
+			checkResource(r, of, o.Kinds)
 		case "subResource":
 			req.Subresource = r.String()
 		case "name":
@@ -188,7 +201,7 @@ func (o Objects[T]) readRequest(r *jsonscan.Reader, req *Request[T]) {
 		}
 	}
 	req.Resource = of.Name
-	checkResource(r, of, o.Resource)
+	checkResource(r, of, o.Kinds)
 	switch creates, updates := req.Operation == policy.Create, req.Operation == policy.Update; {
 	case req.UID == "":
 		r.Fail(badRequest("request.uid is missing"))
@@ -210,6 +223,15 @@ func readUserInfo(r *jsonscan.Reader, a *policy.Attributes) {
 			a.Groups = r.Strings()
 		}
 	}
+}
+
+// APIVersions lists the versions that manifests of the kind may have, as they write them, that of reviews first.
+func (k Kind) APIVersions() []string {
+	versions := []string{k.Resource.APIVersion()}
+	for _, v := range k.Older {
+		versions = append(versions, Resource{k.Resource.Group, v, ""}.APIVersion())
+	}
+	return versions
 }
 
 // APIVersion is as manifests write it: v1, networking.k8s.io/v1.
@@ -244,12 +266,19 @@ func readResource(r *jsonscan.Reader) (g Resource) {
 	return g
 }
 
-func checkResource(r *jsonscan.Reader, got, want Resource) {
-	switch got {
-	case want:
-	case Resource{}:
-		r.Fail(badRequest("request.resource is missing, want %s", want))
-	default:
-		r.Fail(badRequest("request.resource is %s, want %s", text.Truncate(got.String(), text.Short), want))
+// checkResource refuses a review of another resource than those of the kinds.
+func checkResource(r *jsonscan.Reader, got Resource, kinds []Kind) {
+	if slices.ContainsFunc(kinds, func(k Kind) bool { return k.Resource == got }) {
+		return
 	}
+	wanted := make([]string, len(kinds))
+	for i, k := range kinds {
+		wanted[i] = k.Resource.String()
+	}
+	want := strings.Join(wanted, " or ")
+	if got == (Resource{}) {
+		r.Fail(badRequest("request.resource is missing, want %s", want))
+		return
+	}
+	r.Fail(badRequest("request.resource is %s, want %s", text.Truncate(got.String(), text.Short), want))
 }

@@ -3,6 +3,7 @@ package review
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -183,6 +184,35 @@ func TestDecodeAnotherResource(t *testing.T) {
 	if _, err := Services().Decode([]byte(creation("ingresses", `{}`))); err == nil ||
 		err.Error() != "request.resource is ingresses.v1.networking.k8s.io, want services.v1" {
 		t.Error(err)
+	}
+}
+
+// A path may take reviews of several resources, and of no others.
+func TestDecodeSeveralResources(t *testing.T) {
+	objects := Services()
+	objects.Kinds = append(objects.Kinds, Kind{"Load", Resource{"x.example", "v1", "loads"}, []string{"v1beta1"}})
+	review := func(group, version, resource string) []byte {
+		return fmt.Appendf(nil, `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u-1",`+
+			`"operation":"CREATE","object":{},"resource":{"group":%q,"version":%q,"resource":%q}}}`, group, version, resource)
+	}
+	for _, k := range objects.Kinds {
+		of := k.Resource
+		req, err := objects.Decode(review(of.Group, of.Version, of.Name))
+		if err != nil || req.Resource != of.Name {
+			t.Errorf("%s: %+v, %v", of, req, err)
+		}
+	}
+	for of, want := range map[Resource]string{
+		{"x.example", "v1beta1", "loads"}: "request.resource is loads.v1beta1.x.example, want services.v1 or loads.v1.x.example",
+		{"", "v1", "loads"}:               "request.resource is loads.v1, want services.v1 or loads.v1.x.example",
+		{}:                                "request.resource is missing, want services.v1 or loads.v1.x.example",
+	} {
+		if _, err := objects.Decode(review(of.Group, of.Version, of.Name)); err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+	if got, want := objects.Kinds[1].APIVersions(), []string{"x.example/v1", "x.example/v1beta1"}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }
 

@@ -51,7 +51,7 @@ func (p *Prober) Sent(r *http.Request) bool {
 // reviewOf returns a review for a webhook, with %s for the uid: of an object that the self-probe's policy rewrites or
 // denies.
 func reviewOf(w *admission.Webhook) string {
-	of := w.Resource
+	of := w.Kinds[0].Resource
 	return fmt.Sprintf(`{"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": {
 		"uid": "%%s",
 		"kind": {"group": "%[1]s", "version": "%[2]s", "kind": "%[3]s"},
@@ -61,7 +61,7 @@ func reviewOf(w *admission.Webhook) string {
 		"object": {"apiVersion": "%[5]s", "kind": "%[3]s",
 			"metadata": {"name": "selfprobe", "namespace": "selfprobe"}, %[6]s},
 		"oldObject": null, "dryRun": true
-	}}`, of.Group, of.Version, w.Kind, of.Name, of.APIVersion(), w.SelfProbe)
+	}}`, of.Group, of.Version, w.Kinds[0].Name, of.Name, of.APIVersion(), w.SelfProbe)
 }
 
 // Check sends a review to each path under baseURL, as in https://127.0.0.1:8443, and returns an error when one is not
