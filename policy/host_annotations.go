@@ -30,31 +30,61 @@ type hostAnnotationGlob struct {
 	grammar hostGrammar
 }
 
-// hostAnnotationTables returns the tables by kind, parsed on first use.
-var hostAnnotationTables = sync.OnceValue(func() map[string]*hostAnnotationTable {
-	tables := map[string]*hostAnnotationTable{}
+// hostAnnotationLine is a line of hostAnnotations.
+type hostAnnotationLine struct {
+	key     string
+	kinds   []string
+	grammar hostGrammar
+}
+
+// hostAnnotationLines returns the lines of hostAnnotations, parsed on first use.
+var hostAnnotationLines = sync.OnceValue(func() []hostAnnotationLine {
+	var lines []hostAnnotationLine
 	for line := range strings.Lines(hostAnnotations) {
-		name, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		key, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 		kinds, word, ok := strings.Cut(rest, " ")
-		if !ok || name == "#" {
-			continue
+		if ok && key != "#" {
+			lines = append(lines, hostAnnotationLine{key, strings.Split(kinds, ","), hostGrammars[word]})
 		}
-		key, grammar := match.Glob(name), hostGrammars[word]
-		for kind := range strings.SplitSeq(kinds, ",") {
+	}
+	return lines
+})
+
+// hostAnnotationTables returns the tables by kind. more has, by the prefix of a line, the prefixes that its key may have
+// too.
+func hostAnnotationTables(more map[string][]annotationPrefix) map[string]*hostAnnotationTable {
+	tables := map[string]*hostAnnotationTable{}
+	for _, line := range hostAnnotationLines() {
+		prefix, name, _ := strings.Cut(line.key, "/")
+		keys := []match.Glob{match.Glob(line.key)}
+		for _, other := range more[prefix] {
+			keys = append(keys, match.Glob(match.LowerASCII(string(other))+"/"+name))
+		}
+		for _, kind := range line.kinds {
 			t := tables[kind]
 			if t == nil {
 				t = &hostAnnotationTable{exact: map[string]hostGrammar{}}
 				tables[kind] = t
 			}
-			if key.IsWild() {
-				t.globs = append(t.globs, hostAnnotationGlob{key, grammar})
-			} else {
-				t.exact[string(key)] = grammar
+			for _, key := range keys {
+				t.add(key, line.grammar)
 			}
 		}
 	}
 	return tables
-})
+}
+
+// add adds the grammar of a key. Under one prefix two controllers may read the same key, each by its own grammar.
+func (t *hostAnnotationTable) add(key match.Glob, grammar hostGrammar) {
+	if key.IsWild() {
+		t.globs = append(t.globs, hostAnnotationGlob{key, grammar})
+		return
+	}
+	if other := t.exact[string(key)]; other != nil {
+		grammar = other.and(grammar)
+	}
+	t.exact[string(key)] = grammar
+}
 
 // grammar returns how the value of an annotation names hosts; nil where it names none.
 func (t *hostAnnotationTable) grammar(key string) hostGrammar {
@@ -76,7 +106,7 @@ const maxAnnotationHosts = 1000
 
 // annotationClaims appends the claims that stand in the annotations of an object. claims are those of its other places.
 func (r *report) annotationClaims(kind string, m *Meta, claims []hostClaim) []hostClaim {
-	table, rules := hostAnnotationTables()[kind], claims
+	table, rules := r.known.hostTable(kind), claims
 	for _, a := range r.sortedAnnotations(m) {
 		if !r.spend(1 + len(table.globs)) {
 			return claims
@@ -111,6 +141,21 @@ func (a annotation) appendClaims(claims, rules []hostClaim, grammar hostGrammar)
 // hostGrammar yields the hosts that the value of an annotation names, and how each is written there. rules are the claims
 // of the object's other places.
 type hostGrammar func(value string, rules []hostClaim) iter.Seq2[string, match.HostPattern]
+
+// and returns the grammar of a value that names hosts by either grammar.
+func (g hostGrammar) and(other hostGrammar) hostGrammar {
+	return func(value string, rules []hostClaim) iter.Seq2[string, match.HostPattern] {
+		return func(yield func(string, match.HostPattern) bool) {
+			for _, seq := range []iter.Seq2[string, match.HostPattern]{g(value, rules), other(value, rules)} {
+				for name, p := range seq {
+					if !yield(name, p) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
 
 // hostGrammars are the grammars that data/host-annotations.txt names.
 var hostGrammars = map[string]hostGrammar{

@@ -10,6 +10,7 @@ type ruleset[T any] struct {
 	rules     []rule[T]
 	index     ruleIndex
 	strictest Mode // of the rules; Off when there are none
+	known     *knownAnnotations
 }
 
 // newRuleset indexes rules.

@@ -7,11 +7,11 @@ import (
 	"sync"
 
 	"github.com/evergate/evergate/internal/text"
-	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// ingressNginxRules is the field ingressNginx of an ingresses entry.
+// ingressNginxRules is the field ingressNginx of an ingresses entry. It reads annotations under the prefix
+// nginx.ingress.kubernetes.io, and under those of annotationPrefixes.ingressNginx.
 type ingressNginxRules struct {
 	// MaxRisk is the highest risk that an annotation may have: Low, Medium or High. The project publishes a risk for
 	// each of its annotations; one that it does not list counts as Critical. Absent: every risk passes.
@@ -19,8 +19,6 @@ type ingressNginxRules struct {
 	// RewriteTarget: safe means that the annotation rewrite-target must not contain a question mark. Absent: it is not
 	// read.
 	RewriteTarget safety `yaml:"rewriteTarget"`
-	// Prefix is the value of the controller's flag --annotations-prefix. Absent: nginx.ingress.kubernetes.io.
-	Prefix annotationPrefix `yaml:"prefix"`
 }
 
 // Validate implements strict.Validator.
@@ -38,16 +36,12 @@ func (n *ingressNginxRules) checks() []check[Ingress] {
 	if n == nil {
 		return nil
 	}
-	prefix := string(n.Prefix)
-	if prefix == "" {
-		prefix = "nginx.ingress.kubernetes.io"
-	}
 	var checks []check[Ingress]
 	if n.MaxRisk != nil {
-		checks = append(checks, ingressNginxMaxRisk{prefix + "/", *n.MaxRisk})
+		checks = append(checks, ingressNginxMaxRisk{*n.MaxRisk})
 	}
 	if n.RewriteTarget {
-		checks = append(checks, ingressNginxRewriteTarget{prefix + "/rewrite-target"})
+		checks = append(checks, ingressNginxRewriteTarget{})
 	}
 	return checks
 }
@@ -64,31 +58,16 @@ func (s *safety) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// annotationPrefix is the part of an annotation's key before the slash.
-type annotationPrefix string
-
-// UnmarshalText refuses a text that cannot be a prefix: it must be a DNS name.
-func (p *annotationPrefix) UnmarshalText(b []byte) error {
-	if err := match.CheckHostName(string(b)); err != nil {
-		return fmt.Errorf("%s is not a prefix of annotations: %w", text.Quote(b), err)
-	}
-	*p = annotationPrefix(b)
-	return nil
-}
-
 // ingressNginxMaxRisk is ingressNginx.maxRisk: it finds each annotation of ingress-nginx whose published risk is
 // above the limit. A changed value of such an annotation is an introduced finding.
-type ingressNginxMaxRisk struct {
-	prefix string // with its slash
-	limit  nginxRisk
-}
+type ingressNginxMaxRisk struct{ limit nginxRisk }
 
 func (c ingressNginxMaxRisk) find(ing *Ingress, r *report) {
 	for _, a := range r.sortedAnnotations(&ing.Meta) {
-		if !r.spend(1) {
+		if !r.spend(len(r.known.nginxPrefixes())) {
 			return
 		}
-		name, ours := strings.CutPrefix(a.key, c.prefix)
+		name, ours := r.known.nginxName(a.key)
 		if !ours || !r.spend(1) {
 			continue
 		}
@@ -115,17 +94,23 @@ func (c ingressNginxMaxRisk) find(ing *Ingress, r *report) {
 // own validation of annotations refuses the question mark unless it is switched off, so it is not shown that an Ingress
 // reaches the overflow. CVE-2026-3288 is another way to misuse the same annotation: by it, configuration could be
 // injected into nginx. This check does not find that.
-type ingressNginxRewriteTarget struct{ key string }
+type ingressNginxRewriteTarget struct{}
 
-func (c ingressNginxRewriteTarget) find(ing *Ingress, r *report) {
-	a := annotation{key: c.key, value: ing.Meta.Annotations[c.key]}
-	if !r.spend(stepsOf(1, a.value)) || !strings.Contains(a.value, "?") {
-		return
-	}
-	if f := r.tryAdd(a.identity("ingressNginx.rewriteTarget")); f != nil {
-		f.Path = annotationPath(a.key)
-		f.Reason = text.Quote(a.value) + " contains '?', by which nginx up to 1.30.0 can write beyond a buffer " +
-			"(CVE-2026-42945); leave it out"
+func (ingressNginxRewriteTarget) find(ing *Ingress, r *report) {
+	for _, prefix := range r.known.nginxPrefixes() {
+		key := prefix + "rewrite-target"
+		a := annotation{key: key, value: ing.Meta.Annotations[key]}
+		if !r.spend(stepsOf(1, a.value)) {
+			return
+		}
+		if !strings.Contains(a.value, "?") {
+			continue
+		}
+		if f := r.tryAdd(a.identity("ingressNginx.rewriteTarget")); f != nil {
+			f.Path = annotationPath(a.key)
+			f.Reason = text.Quote(a.value) + " contains '?', by which nginx up to 1.30.0 can write beyond a buffer " +
+				"(CVE-2026-42945); leave it out"
+		}
 	}
 }
 

@@ -50,19 +50,21 @@ func TestNginxRiskOf(t *testing.T) {
 	}
 }
 
+// The prefix that the controller has without a flag, and those of annotationPrefixes; none that only begins like one.
 func TestIngressNginxPrefix(t *testing.T) {
-	p := mustLoadIngressRule(t, "ingressNginx: {maxRisk: Low, rewriteTarget: safe, prefix: nginx.corp.example}")
+	p := mustLoad(t, "annotationPrefixes: {ingressNginx: [nginx.corp.example]}\n"+
+		"ingresses: [{name: r, mode: enforce, ingressNginx: {maxRisk: Low, rewriteTarget: safe}}]\n")
 	ing := withAnnotations(
 		"nginx.corp.example/app-root", "/a",
 		"nginx.corp.example.evil/app-root", "/a",
 		"nginx.ingress.kubernetes.io/app-root", "/a",
 		"nginx.corp.example/rewrite-target", "?",
 		"nginx.corp.example.evil/rewrite-target", "?",
-		"nginx.ingress.kubernetes.io/rewrite-target", "?",
 	)
 	want := []string{
 		`r/ingressNginx.maxRisk: metadata.annotations["nginx.corp.example/app-root"]: has the risk Medium; at most Low is allowed`,
 		`r/ingressNginx.maxRisk: metadata.annotations["nginx.corp.example/rewrite-target"]: has the risk Medium; at most Low is allowed`,
+		`r/ingressNginx.maxRisk: metadata.annotations["nginx.ingress.kubernetes.io/app-root"]: has the risk Medium; at most Low is allowed`,
 		`r/ingressNginx.rewriteTarget: metadata.annotations["nginx.corp.example/rewrite-target"]: "?" contains '?', ` +
 			`by which nginx up to 1.30.0 can write beyond a buffer (CVE-2026-42945); leave it out`,
 	}

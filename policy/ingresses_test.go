@@ -270,11 +270,9 @@ func TestIngressRuleErrors(t *testing.T) {
 		`annotations: {values: [{key: a}]}`:                      `ingresses[0].annotations.values[0]: value is required`,
 		`annotations: {required: [{key: a/b}], denied: ["a/*"]}`: `ingresses[0].annotations.required: a/b is also denied, by a/*: no object can pass`,
 		`ingressNginx: {}`:                                       `ingresses[0].ingressNginx: checks nothing: write maxRisk or rewriteTarget`,
-		`ingressNginx: {prefix: a.example}`:                      `ingresses[0].ingressNginx: checks nothing: write maxRisk or rewriteTarget`,
 		`ingressNginx: {rewriteTarget: deny}`:                    `ingresses[0].ingressNginx.rewriteTarget: "deny" is not known here: write safe, or leave the field out to allow every value`,
 		`ingressNginx: {maxRisk: medium}`:                        `ingresses[0].ingressNginx.maxRisk: "medium" is not a risk: write Low, Medium or High`,
 		`ingressNginx: {maxRisk: Critical}`:                      `ingresses[0].ingressNginx.maxRisk: Critical lets every annotation pass: leave it out`,
-		`ingressNginx: {maxRisk: Low, prefix: "a/"}`:             `ingresses[0].ingressNginx.prefix: "a/" is not a prefix of annotations: the label "a/" holds another character than letters, digits and - (other scripts are written as xn--…)`,
 		`defaultBackend: allow`:                                  `ingresses[0].defaultBackend: "allow" is not known here: write deny, or leave the field out to allow it`,
 
 		"defaultBackend: deny\n  match: {podLabels: [app]}": `ingresses[0].match: podLabels has no meaning here: only entries of mirrors and pods look at Pods`,

@@ -20,6 +20,7 @@ type rule[T any] struct {
 type report struct {
 	effort  *Effort
 	subject *subject // the object and the user of the request, as selectors see them
+	known   *knownAnnotations
 	// done ends the loops of checks, since judging has ended.
 	done bool
 	// collect is called for each finding. It returns the finding for the check to fill in with path and reason, or nil
@@ -95,12 +96,12 @@ func judge[T any, P object[T]](s *ruleset[T], a Attributes, obj, old *T, e *Effo
 	if len(candidates) == 0 {
 		return nil, nil
 	}
-	j := judging[T]{report: report{effort: e}, obj: obj, old: old}
+	j := judging[T]{report: report{effort: e, known: s.known}, obj: obj, old: old}
 	sub := newSubject(a, P(obj).meta(), P(obj).classes(), e)
 	j.collect, j.subject = j.keep, &sub
 	if old != nil {
 		j.oldSubject = newSubject(a, P(old).meta(), P(old).classes(), e)
-		j.oldReport = report{effort: e, collect: j.recordOld, subject: &j.oldSubject}
+		j.oldReport = report{effort: e, known: s.known, collect: j.recordOld, subject: &j.oldSubject}
 	}
 	for mode := s.strictest; mode > Off && !j.done; mode-- {
 		for _, i := range candidates {
@@ -178,7 +179,7 @@ func explain[T any, P object[T]](s *ruleset[T], a Attributes, obj *T) []RuleTrac
 		t := rule.trace(why.String())
 		if t.Applies = applies; applies {
 			count := func(identity) *Finding { t.Findings++; return nil }
-			r := report{effort: new(Effort), subject: &sub, collect: count}
+			r := report{effort: new(Effort), known: s.known, subject: &sub, collect: count}
 			for _, c := range rule.checks {
 				c.find(obj, &r)
 			}

@@ -53,8 +53,8 @@ type compiled struct {
 }
 
 // compile compiles the entries into a policy.
-func (b *blocks) compile(p *Policy, e *comparisons, errs *strict.Collector) {
-	p.mirrors = compileMirrors(b.Mirrors, e, errs)
+func (b *blocks) compile(p *Policy, e *compilation, errs *strict.Collector) {
+	p.mirrors = compileMirrors(b.Mirrors, e.comparisons, errs)
 	p.pods = rulesOf(b.Pods, e, func(entry *podsEntry) rule[judgedPod] {
 		return rule[judgedPod]{entry.ruleHeader, entry.checks(p.mirrors)}
 	})

@@ -280,7 +280,7 @@ services:
 		find func(e *comparisons, errs *strict.Collector) int
 	}{
 		"rules": {1, func(e *comparisons, _ *strict.Collector) int {
-			return len(rulesOf(doc.Services, e, func(*servicesEntry) rule[Service] {
+			return len(rulesOf(doc.Services, &compilation{comparisons: e}, func(*servicesEntry) rule[Service] {
 				return rule[Service]{ruleHeader: ruleHeader{header: header{Mode: Warn}}}
 			}).rules)
 		}},

@@ -43,6 +43,8 @@ type document struct {
 	Kind       string `yaml:"kind,required"`
 	// AllowEmpty: the policy may hold no entry, which switches all of it off.
 	AllowEmpty bool `yaml:"allowEmpty"`
+	// AnnotationPrefixes: under which prefixes controllers read their annotations.
+	AnnotationPrefixes *annotationPrefixes `yaml:"annotationPrefixes"`
 	blocks
 }
 
@@ -123,6 +125,12 @@ func (d *document) merge(dec *strict.Decoder, f File) {
 			continue
 		}
 		d.AllowEmpty = d.AllowEmpty || part.AllowEmpty
+		if more := part.AnnotationPrefixes; more != nil {
+			if d.AnnotationPrefixes == nil {
+				d.AnnotationPrefixes = new(annotationPrefixes)
+			}
+			d.AnnotationPrefixes.append(more)
+		}
 		d.append(&part.blocks)
 	}
 }
@@ -132,25 +140,33 @@ func (d *document) compile(e *comparisons, errs *strict.Collector) *Policy {
 	d.uniqueNames(errs)
 	p := &Policy{allowEmpty: d.AllowEmpty}
 	d.headers(func(*header) { p.entries++ })
-	d.blocks.compile(p, e, errs)
+	d.blocks.compile(p, &compilation{e, d.AnnotationPrefixes.known()}, errs)
 	if errs.Len() == 0 {
 		p.warnings = append(d.warnings(p.mirrors), p.mirrors.warnDenied(d.Pods)...)
 	}
 	return p
 }
 
+// compilation is what compiling entries needs beside them.
+type compilation struct {
+	*comparisons
+	known *knownAnnotations
+}
+
 // rulesOf compiles the entries of one kind, except those that are off, and adds more rules to them.
-func rulesOf[E, T any](entries []E, e *comparisons, compile func(*E) rule[T], more ...rule[T]) ruleset[T] {
+func rulesOf[E, T any](entries []E, c *compilation, compile func(*E) rule[T], more ...rule[T]) ruleset[T] {
 	var rules []rule[T]
 	for i := range entries {
-		if e.pollDone() {
+		if c.pollDone() {
 			break
 		}
 		if r := compile(&entries[i]); r.Mode != Off {
 			rules = append(rules, r)
 		}
 	}
-	return newRuleset(append(rules, more...))
+	s := newRuleset(append(rules, more...))
+	s.known = c.known
+	return s
 }
 
 // uniqueNames refuses two entries of one name, which findings, metrics and alerts could not distinguish.

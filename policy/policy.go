@@ -56,6 +56,7 @@
 //	  externalNames                       service_external_names.go
 //	  annotations                         annotations.go; service_annotations.go, those of load balancers
 //	owners                                owners.go
+//	annotationPrefixes                    annotation_prefixes.go
 //
 // internal/match compares values with patterns: hosts, addresses, images, globs, regular expressions. internal/strict
 // decodes YAML.
