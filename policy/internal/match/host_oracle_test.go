@@ -32,8 +32,8 @@ func patternsOf(names []string) []HostPattern {
 }
 
 // A claim passes allowed where each host in it is covered, and denied where no host in it is: for each claim and each
-// pattern of a small world, and for lists of patterns. The claims are of all depths: itself, one label as in an Ingress,
-// any as in Gateway API. No pattern has the label c: whatever a policy names, tenants have another name.
+// pattern of a small world, and for lists of patterns. The claims are of all depths: itself, one label as in an
+// Ingress, any as in Gateway API. No pattern has the label c: whatever a policy names, tenants have another name.
 func TestClaimsAgainstEachHost(t *testing.T) {
 	hosts := names(4, "a", "b", "c")
 	patterns, claims := patternsOf(names(2, "a", "b")), patternsOf(names(2, "a", "b", "c"))
