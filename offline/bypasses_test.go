@@ -1,0 +1,147 @@
+package offline
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/evergate/evergate/policy"
+)
+
+var update = flag.Bool("update", false, "write the sentences of the bypasses anew")
+
+const bypasses = "../policy/testdata/bypasses"
+
+// TestBypasses judges each object of the corpus of bypasses, whoever refuses it in a cluster: all of them are denied, with
+// the sentences that are in the file.
+func TestBypasses(t *testing.T) {
+	p := bypassPolicy(t)
+	paths, err := filepath.Glob(bypasses + "/*/*.yaml")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no bypasses: %v", err)
+	}
+	for _, path := range paths {
+		t.Run(strings.TrimPrefix(path, bypasses+"/"), func(t *testing.T) { testBypass(t, p, path) })
+	}
+}
+
+func bypassPolicy(t *testing.T) *policy.Policy {
+	t.Helper()
+	data, err := os.ReadFile(bypasses + "/policy.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := policy.Load(policy.File{Name: "policy.yaml", Data: data})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func testBypass(t *testing.T, p *policy.Policy, path string) {
+	var objects []Object
+	for object, err := range Read([]string{path}, nil) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		objects = append(objects, object)
+	}
+	o := Options{Policy: p}
+	if len(objects) == 2 {
+		old, err := NewIndex(only(objects[0]), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Old, objects = old, objects[1:]
+	}
+	if len(objects) != 1 {
+		t.Fatalf("%d objects: want one, or two for an update", len(objects))
+	}
+	report := Review(o, only(objects[0]))
+	if report.Decision != Denied || len(report.Results) != 1 {
+		t.Fatalf("it is %s: %v %v", report.Decision, report.Errors, report.Skipped)
+	}
+	var got []string
+	for _, f := range report.Results[0].Findings {
+		got = append(got, wantMark+sentence(f))
+	}
+	if *update {
+		writeWant(t, path, got)
+	}
+	if diff := cmp.Diff(wanted(t, path), got); diff != "" {
+		t.Errorf("sentences (-want +got):\n%s", diff)
+	}
+}
+
+// only yields one object.
+func only(o Object) func(func(Object, error) bool) {
+	return func(yield func(Object, error) bool) { yield(o, nil) }
+}
+
+// sentence is a finding as users read it in a denial.
+func sentence(f Finding) string {
+	s := f.ID + ": "
+	if f.Path != "" {
+		s += f.Path + ": "
+	}
+	return s + f.Message
+}
+
+const wantMark = "# want: "
+
+// wanted returns the lines with sentences at the top of a manifest.
+func wanted(t *testing.T, path string) []string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	refused := false
+	for line := range strings.Lines(string(data)) {
+		line = strings.TrimSuffix(line, "\n")
+		switch {
+		case !strings.HasPrefix(line, "# "):
+			if !refused {
+				t.Error("it does not say who refuses it")
+			}
+			return want
+		case strings.HasPrefix(line, wantMark):
+			want = append(want, line)
+		case line == "# refused by: us", line == "# refused by: schema":
+			refused = true
+		}
+	}
+	return want
+}
+
+// writeWant writes the sentences at the top of a manifest, after what else is said there.
+func writeWant(t *testing.T, path string, want []string) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	top := true
+	for line := range strings.Lines(string(data)) {
+		if strings.HasPrefix(line, wantMark) {
+			continue
+		}
+		if top && !strings.HasPrefix(line, "# ") {
+			top = false
+			for _, w := range want {
+				out.WriteString(w + "\n")
+			}
+		}
+		out.WriteString(line)
+	}
+	if err := os.WriteFile(path, out.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
