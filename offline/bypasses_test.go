@@ -17,7 +17,7 @@ var update = flag.Bool("update", false, "write the sentences of the bypasses ane
 
 const bypasses = "../policy/testdata/bypasses"
 
-// TestBypasses judges each object of the corpus of bypasses, whoever refuses it in a cluster: all of them are denied, with
+// TestBypasses judges each object of the corpus of bypasses, whoever refuses it in a cluster: all are denied, with
 // the sentences that are in the file.
 func TestBypasses(t *testing.T) {
 	p := bypassPolicy(t)

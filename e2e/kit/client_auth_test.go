@@ -161,7 +161,7 @@ func (c *cluster) serveService(t *testing.T, ca *pki.CA, flags []string) *proces
 	for i := range flags {
 		flags[i] = strings.Replace(flags[i], "/etc/evergate/tls", certificate, 1)
 	}
-	p := startProduct(t, build(t), certificate, append(flags, "--listen", address)...)
+	p := startProduct(t, build(t), certificate, policyFile(t, servedPolicy), append(flags, "--listen", address)...)
 	c.eachWebhook(t, func(config *admissionv1.WebhookClientConfig) { config.CABundle = ca.PEM })
 	return p
 }

@@ -79,7 +79,7 @@ func TestServed(t *testing.T) {
 	t.Parallel()
 	c := start(t)
 	c.kubectl(t, "", "apply", "-k", filepath.Join(root, "kustomize/overlays/fail-closed"))
-	c.serve(t, build(t))
+	c.serve(t, build(t), policyFile(t, servedPolicy))
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team", Labels: map[string]string{optIn: "enabled"}}}
 	if _, err := c.admin.CoreV1().Namespaces().Create(t.Context(), ns, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
@@ -160,14 +160,15 @@ func checkDenial(t *testing.T, err error, hook, sentence string) {
 	}
 }
 
-// serve runs the product on loopback and has the webhooks call it there: without kube-proxy no Service leads anywhere.
-func (c *cluster) serve(t *testing.T, binary string) {
+// serve runs the product on loopback with a policy file and has the webhooks call it there: without kube-proxy no Service
+// leads anywhere.
+func (c *cluster) serve(t *testing.T, binary, policy string) {
 	t.Helper()
 	ca, err := pki.NewCA("evergate")
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := startProduct(t, binary, mount(t, ca))
+	p := startProduct(t, binary, mount(t, ca), policy)
 	c.eachWebhook(t, func(config *admissionv1.WebhookClientConfig) {
 		target := "https://" + p.Addr + *config.Service.Path
 		*config = admissionv1.WebhookClientConfig{URL: &target, CABundle: ca.PEM}
@@ -188,15 +189,21 @@ func mount(t *testing.T, ca *pki.CA) string {
 	return mount.Dir
 }
 
-// startProduct runs the product with servedPolicy and with the certificate in a directory, until it is ready.
-func startProduct(t *testing.T, binary, certificate string, flags ...string) *process.Process {
+// policyFile writes a policy to a file.
+func policyFile(t *testing.T, policy string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "policy.yaml")
-	if err := os.WriteFile(file, []byte(servedPolicy), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(policy), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	return file
+}
+
+// startProduct runs the product with a policy file and with the certificate in a directory, until it is ready.
+func startProduct(t *testing.T, binary, certificate, policy string, flags ...string) *process.Process {
+	t.Helper()
 	p, err := process.Start(t.Context(), binary, append([]string{
-		"--policy", file, "--service-name", "evergate.evergate-system.svc",
+		"--policy", policy, "--service-name", "evergate.evergate-system.svc",
 		"--tls-cert", filepath.Join(certificate, "tls.crt"), "--tls-key", filepath.Join(certificate, "tls.key"),
 	}, flags...)...)
 	if err != nil {

@@ -1,0 +1,170 @@
+package kit
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/restmapper"
+	"sigs.k8s.io/yaml"
+)
+
+const bypasses = root + "/policy/testdata/bypasses"
+
+// bypass is an entry of the corpus of bypasses.
+type bypass struct {
+	name     string
+	bySchema bool                       // the API server refuses it, before it calls webhooks
+	want     []string                   // the sentences of Evergate
+	old      *unstructured.Unstructured // what is updated; nil for a creation
+	object   *unstructured.Unstructured
+}
+
+func readBypasses(t *testing.T) []bypass {
+	t.Helper()
+	paths, err := filepath.Glob(bypasses + "/*/*.yaml")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no bypasses: %v", err)
+	}
+	all := make([]bypass, 0, len(paths))
+	for _, path := range paths {
+		b := bypass{name: strings.TrimPrefix(path, bypasses+"/")}
+		text := readFile(t, path)
+		for line := range strings.Lines(string(text)) {
+			line = strings.TrimSuffix(line, "\n")
+			if want, ok := strings.CutPrefix(line, "# want: "); ok {
+				b.want = append(b.want, want)
+			}
+			b.bySchema = b.bySchema || line == "# refused by: schema"
+		}
+		for _, doc := range documents(t, text) {
+			b.old, b.object = b.object, new(unstructured.Unstructured)
+			if err := yaml.Unmarshal(doc, b.object); err != nil {
+				t.Fatalf("%s: %v", path, err)
+			}
+		}
+		all = append(all, b)
+	}
+	return all
+}
+
+// TestBypasses sends the corpus of bypasses to a real API server, with the product behind the webhooks of the kit: it
+// denies each object with the sentence that users read offline, or the API server refuses it by itself. Kinds that the
+// API server serves in v1beta1 too are sent in both versions.
+//
+// The CRDs come after the webhooks: nothing is restarted.
+func TestBypasses(t *testing.T) {
+	t.Parallel()
+	c := start(t)
+	k := read(t)
+	c.kubectl(t, string(k.render(t, k.add(t, everyHostKind))), "apply", "-f", "-")
+	c.serve(t, build(t), filepath.Join(bypasses, "policy.yaml"))
+	all := readBypasses(t)
+	namespaces := map[string]bool{}
+	for _, b := range all {
+		if name := b.object.GetNamespace(); !namespaces[name] {
+			namespaces[name] = true
+			c.createNamespace(t, name, map[string]string{optIn: "enabled"})
+		}
+	}
+	first := all[slices.IndexFunc(all, func(b bypass) bool { return b.name == "ingress/no-host.yaml" })]
+	await(t, "the webhooks are in force", func(ctx context.Context) bool {
+		return c.send(ctx, t, first.object, nil) != nil
+	})
+	c.installHostKinds(t)
+	for _, b := range all {
+		t.Run(b.name, func(t *testing.T) { c.testBypass(t, b) })
+	}
+}
+
+// everyHostKind is an overlay with the webhooks of all kinds that name hosts.
+const everyHostKind = `
+resources: [../../kustomize/overlays/fail-closed]
+`
+
+func (c *cluster) testBypass(t *testing.T, b bypass) {
+	b.check(t, c.send(t.Context(), t, b.object, b.old))
+	group := b.object.GroupVersionKind().Group
+	if group == "gateway.networking.k8s.io" && slices.Contains(kindsInBeta(), b.object.GetKind()) {
+		for _, o := range []*unstructured.Unstructured{b.object, b.old} {
+			if o != nil {
+				o.SetAPIVersion(group + "/v1beta1")
+			}
+		}
+		b.check(t, c.send(t.Context(), t, b.object, b.old))
+	}
+}
+
+// kindsInBeta are the kinds of Gateway API that the standard channel serves in v1beta1 too.
+func kindsInBeta() []string { return []string{"HTTPRoute", "Gateway", "ReferenceGrant"} }
+
+// check holds what the API server says of an entry to who should refuse it.
+func (b *bypass) check(t *testing.T, err error) {
+	t.Helper()
+	const ours = `.evergate.dev" denied the request: `
+	switch {
+	case err == nil:
+		t.Errorf("the API server accepts it as %s", b.object.GetAPIVersion())
+	case b.bySchema:
+		if strings.Contains(err.Error(), ours) || !apierrors.IsInvalid(err) {
+			t.Errorf("as %s: %v; want it refused as invalid, before webhooks", b.object.GetAPIVersion(), err)
+		}
+	default:
+		for _, want := range append([]string{ours}, b.want...) {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("as %s: %v\nwant %s", b.object.GetAPIVersion(), err, want)
+			}
+		}
+	}
+}
+
+// send asks the API server to create an object, or to update old to it, as a dry run. It leaves nothing behind.
+func (c *cluster) send(ctx context.Context, t *testing.T, object, old *unstructured.Unstructured) error {
+	t.Helper()
+	api := c.resource(t, object)
+	if old == nil {
+		_, err := api.Create(ctx, object, dryRun)
+		return err
+	}
+	created, err := api.Create(ctx, old, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatalf("what is to be updated is refused: %v", err)
+	}
+	object = object.DeepCopy()
+	object.SetResourceVersion(created.GetResourceVersion())
+	_, refused := api.Update(ctx, object, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}})
+	if err := api.Delete(ctx, created.GetName(), metav1.DeleteOptions{}); err != nil {
+		t.Fatal(errors.Join(err, refused))
+	}
+	return refused
+}
+
+// resource returns the client of an object's kind, version and namespace.
+func (c *cluster) resource(t *testing.T, object *unstructured.Unstructured) dynamic.ResourceInterface {
+	t.Helper()
+	kind := object.GroupVersionKind()
+	groups, err := restmapper.GetAPIGroupResources(c.admin.Discovery())
+	if err != nil {
+		t.Fatal(err)
+	}
+	mapping, err := restmapper.NewDiscoveryRESTMapper(groups).RESTMapping(kind.GroupKind(), kind.Version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if mapping.Scope.Name() != meta.RESTScopeNameNamespace {
+		t.Fatalf("%s is in no namespace", kind)
+	}
+	client, err := dynamic.NewForConfig(c.Admin().Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client.Resource(mapping.Resource).Namespace(object.GetNamespace())
+}
