@@ -167,6 +167,9 @@ func meaningless(field string) bool {
 	if selector != "match" && selector != "exclude" {
 		return false
 	}
+	if dimension == "set" {
+		return kind != "ingresses" || selector != "match"
+	}
 	if dimension == "" {
 		return kind == "mirrors" || kind == "services" || kind == "owners"
 	}

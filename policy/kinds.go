@@ -16,12 +16,29 @@ type blocks struct {
 }
 
 // append adds the entries of another document.
-func (b *blocks) append(more *blocks) {
-	b.Mirrors = append(b.Mirrors, more.Mirrors...)
-	b.Pods = append(b.Pods, more.Pods...)
-	b.Ingresses = append(b.Ingresses, more.Ingresses...)
-	b.Services = append(b.Services, more.Services...)
-	b.Owners = append(b.Owners, more.Owners...)
+func (b *blocks) append(more *blocks) { more.addTo(func(string) *blocks { return b }) }
+
+// addTo adds each entry to the blocks that of returns for its set.
+func (b *blocks) addTo(of func(set string) *blocks) {
+	addEach(b.Mirrors, of, func(b *blocks) *[]mirrorEntry { return &b.Mirrors })
+	addEach(b.Pods, of, func(b *blocks) *[]podsEntry { return &b.Pods })
+	addEach(b.Ingresses, of, func(b *blocks) *[]ingressesEntry { return &b.Ingresses })
+	addEach(b.Services, of, func(b *blocks) *[]servicesEntry { return &b.Services })
+	addEach(b.Owners, of, func(b *blocks) *[]ownersEntry { return &b.Owners })
+}
+
+// addEach adds each entry of one block.
+func addEach[E any, P entryOf[E]](entries []E, of func(set string) *blocks, block func(*blocks) *[]E) {
+	for i := range entries {
+		to := block(of(P(&entries[i]).set()))
+		*to = append(*to, entries[i])
+	}
+}
+
+// entryOf is a pointer to an entry of a block: all of them have a header.
+type entryOf[E any] interface {
+	*E
+	set() string
 }
 
 // headers calls yield for each entry.
@@ -54,7 +71,9 @@ type compiled struct {
 
 // compile compiles the entries into a policy.
 func (b *blocks) compile(p *Policy, e *compilation, errs *strict.Collector) {
-	p.mirrors = compileMirrors(b.Mirrors, e.comparisons, errs)
+	if p.mirrors == nil { // those of a set are the policy's
+		p.mirrors = compileMirrors(b.Mirrors, e.comparisons, errs)
+	}
 	p.pods = rulesOf(b.Pods, e, func(entry *podsEntry) rule[judgedPod] {
 		return rule[judgedPod]{entry.ruleHeader, entry.checks(p.mirrors)}
 	})
@@ -86,7 +105,14 @@ type Counts struct {
 	Owners    int `json:"owners"`
 }
 
-// Counts returns how many entries are in force.
+// addSet adds the entries of a set.
+func (c *Counts) addSet(set Counts) {
+	c.Pods += set.Pods
+	c.Ingresses += set.Ingresses
+	c.Services += set.Services
+}
+
+// Counts returns how many entries are in force, those of sets too.
 func (p *Policy) Counts() Counts { return p.counts }
 
 // All returns the blocks of a policy file in their order, each with the number of its entries.
@@ -102,8 +128,8 @@ type Modes struct {
 	Mirrors, Pods, Ingresses, Services Mode
 }
 
-// Strictest returns the strictest mode for objects of each kind. It decides about an object that cannot be parsed, for
-// which it is unknown which entries match.
+// Strictest returns the strictest mode for objects of each kind, without the entries of sets. It decides about an object
+// that cannot be parsed, for which it is unknown which entries match.
 func (p *Policy) Strictest() Modes {
 	return Modes{p.mirrors.strictest, p.pods.strictest, p.ingresses.strictest, p.services.strictest}
 }

@@ -92,6 +92,9 @@ func LoadWithin(ctx context.Context, limits Limits, files ...File) (*Policy, err
 		return nil, errs.Errors()
 	}
 	p.hash = hash(files)
+	for _, in := range p.sets {
+		in.hash = p.hash
+	}
 	return p, nil
 }
 
@@ -140,7 +143,10 @@ func (d *document) compile(e *comparisons, errs *strict.Collector) *Policy {
 	d.uniqueNames(errs)
 	p := &Policy{allowEmpty: d.AllowEmpty}
 	d.headers(func(*header) { p.entries++ })
-	d.blocks.compile(p, &compilation{e, d.AnnotationPrefixes.known()}, errs)
+	c := &compilation{e, d.AnnotationPrefixes.known()}
+	plain, sets := d.bySet(errs)
+	plain.compile(p, c, errs)
+	p.compileSets(sets, c, errs)
 	if errs.Len() == 0 {
 		p.warnings = append(d.warnings(p.mirrors), p.mirrors.warnDenied(d.Pods)...)
 	}

@@ -221,12 +221,31 @@ func TestEveryBlockIsCounted(t *testing.T) {
 	if entries != len(names) {
 		t.Errorf("headers yields %d entries of %d blocks", entries, len(names))
 	}
+	if diff := cmp.Diff(names, b.names()); diff != "" {
+		t.Errorf("names (-blocks +named):\n%s", diff)
+	}
+	added := map[string]int{}
+	var copied blocks
+	b.addTo(func(set string) *blocks { added[set]++; return &copied })
+	if added[""] != len(names) || !reflect.DeepEqual(b, copied) {
+		t.Errorf("addTo adds %d entries of %d blocks", added[""], len(names))
+	}
 	var counted []string
 	for name := range (Counts{}).All() {
 		counted = append(counted, name)
 	}
 	if diff := cmp.Diff(names, counted); diff != "" {
 		t.Errorf("Counts.All (-blocks +counted):\n%s", diff)
+	}
+	var total, one Counts
+	for i := range reflect.TypeFor[Counts]().NumField() {
+		reflect.ValueOf(&one).Elem().Field(i).SetInt(1)
+	}
+	total.addSet(one)
+	for name, n := range total.All() {
+		if inSets := name != "mirrors" && name != "owners"; (n == 1) != inSets {
+			t.Errorf("of a set, %d entries of %s are counted", n, name)
+		}
 	}
 	if n := reflect.TypeFor[Counts]().NumField(); n != len(names) {
 		t.Errorf("Counts has %d fields for %d blocks", n, len(names))

@@ -17,12 +17,12 @@ type mirrorEntry struct {
 }
 
 // Suggest implements strict.Suggester.
-func (e *mirrorEntry) Suggest(field string) []string { return podDimensions().suggest(field) }
+func (e *mirrorEntry) Suggest(field string) []string { return mirrorDimensions().suggest(field) }
 
 // Validate implements strict.Validator.
 func (e *mirrorEntry) Validate() error {
 	var faults strict.Faults
-	faults.Add(e.validate(podDimensions()))
+	faults.Add(e.validate(mirrorDimensions()))
 	if len(e.Sources) == 0 {
 		faults.Fieldf("sources", "[] covers no image: name at least one source, such as docker.io")
 	}

@@ -14,6 +14,7 @@
 //	load.go      files → entries → Policy
 //	limits.go    what a policy file may cost
 //	entry.go     name, mode and message of an entry
+//	sets.go      the entries of a set, which one path of a webhook asks about
 //	selector.go  match and exclude of an entry; selector_labels.go, their labels; selector_dimensions.go, which have a
 //	             meaning for which kind
 //	kinds.go     the blocks of a policy, kind by kind: written, compiled, counted, judged
@@ -77,6 +78,10 @@ type Policy struct {
 	denying  [][]eachImage // for each rule of pods, its checks that deny
 	denies   bool          // at least one rule of pods has such a check
 	warnings strict.Errors
+
+	sets   map[string]*Policy // by name, each with the entries that are in it
+	set    string             // of which this is the policy; empty for the whole one
+	blocks []string           // in which it has entries; of a set alone
 
 	entries    int // with those that are off
 	allowEmpty bool

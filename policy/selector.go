@@ -20,6 +20,8 @@ type selector struct {
 
 	ClassNames          []match.Glob `yaml:"classNames"`          // of Ingresses: by field or annotation
 	LoadBalancerClasses []match.Glob `yaml:"loadBalancerClasses"` // of Services
+
+	Set setName `yaml:"set"` // match only: see setName
 }
 
 // subject is what selectors compare: the namespace and the user of a request, the labels and the classes of an object.

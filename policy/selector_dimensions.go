@@ -8,10 +8,13 @@ import (
 )
 
 // dimensions are the dimensions of a selector, beside namespaces, that have a meaning for a kind of entry.
-type dimensions struct{ requester, podLabels, images, labels, classNames, loadBalancerClasses bool }
+type dimensions struct{ requester, podLabels, images, labels, classNames, loadBalancerClasses, noSet bool }
 
 // Dimensions of the kinds of entries. Pods are created by controllers, not by people.
 func podDimensions() dimensions { return dimensions{podLabels: true, images: true} }
+func mirrorDimensions() dimensions {
+	return dimensions{podLabels: true, images: true, noSet: true}
+}
 func ingressDimensions() dimensions {
 	return dimensions{requester: true, labels: true, classNames: true}
 }
@@ -35,6 +38,7 @@ func (d dimensions) suggest(field string) []string {
 		{d.labels, []string{"labels"}},
 		{d.classNames, []string{"classNames"}},
 		{d.loadBalancerClasses, []string{"loadBalancerClasses"}},
+		{!d.noSet && field == selectorName(true), []string{"set"}},
 	} {
 		if dimension.known {
 			names = append(names, dimension.names...)
@@ -68,6 +72,7 @@ func (d dimensions) refuse(sel *selector, isMatch bool) []error {
 		{"labels", sel.Labels != nil, d.labels, objects},
 		{"classNames", sel.ClassNames != nil, d.classNames, ingresses},
 		{"loadBalancerClasses", sel.LoadBalancerClasses != nil, d.loadBalancerClasses, services},
+		{"set", isMatch && sel.Set != "", !d.noSet, "images are rewritten by a webhook without sets"},
 	} {
 		if dimension.given && !dimension.known {
 			errs = append(errs, strict.Fieldf(selectorName(isMatch), "%s has no meaning here: %s", dimension.name, dimension.why))
@@ -76,6 +81,9 @@ func (d dimensions) refuse(sel *selector, isMatch bool) []error {
 	if isMatch && d.images && sel.Images != nil {
 		errs = append(errs, strict.Fieldf(selectorName(isMatch),
 			"images has no meaning in match: which images an entry looks at is said by its own fields"))
+	}
+	if !isMatch && sel.Set != "" {
+		errs = append(errs, strict.Fieldf(selectorName(isMatch), "set has no meaning in exclude: an entry is in the set of its match, or in none"))
 	}
 	return slices.Concat(errs, sel.refuseEmpty(isMatch), sel.refuseNamespaces(isMatch))
 }

@@ -104,7 +104,7 @@ func TestSelectorRefusals(t *testing.T) {
 		Labels: []labelPattern{{}}, ClassNames: []match.Glob{"a"}, LoadBalancerClasses: []match.Glob{"a"},
 	}
 	empty := &selector{Namespaces: []match.Glob{}, Users: []match.Glob{}, Groups: []match.Glob{}, PodLabels: []labelPattern{}, Images: []match.ImagePattern{}}
-	all := dimensions{true, true, true, true, true, true}
+	all := dimensions{requester: true, podLabels: true, images: true, labels: true, classNames: true, loadBalancerClasses: true}
 	for name, test := range map[string]struct {
 		allowed dimensions
 		sel     *selector

@@ -1,0 +1,110 @@
+package policy
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const setPolicy = `
+owners: [{name: owned, mode: enforce, hosts: [a.example], namespaces: []}]
+mirrors: [{name: hub, mode: enforce, sources: [docker.io], mirror: m.example/hub}]
+pods: [{name: from, mode: warn, match: {set: edge}, images: {from: mirrors}}]
+ingresses:
+- {name: plain, mode: warn, hosts: {denied: [a.example]}}
+- {name: edge-a, mode: audit, match: {set: edge}, hosts: {denied: [a.example]}}
+- {name: inner, mode: enforce, match: {set: inner, namespaces: [team-*]}, hosts: {denied: [a.example]}}
+- {name: edge-b, mode: enforce, match: {set: edge}, exclude: {users: [admin]}, hosts: {denied: [a.example]}}
+services: [{name: later, mode: off, match: {set: later}, types: {denied: [NodePort]}}]
+`
+
+// A review is judged by the entries of one set, or by those without any.
+func TestSets(t *testing.T) {
+	p := mustLoad(t, setPolicy)
+	if diff := cmp.Diff([]string{"edge", "inner", "later"}, p.Sets()); diff != "" {
+		t.Error(diff)
+	}
+	for set, test := range map[string]struct {
+		a    Attributes
+		want string
+	}{
+		"":      {Attributes{Operation: Create, Namespace: "team-a"}, "plain owned"},
+		"edge":  {Attributes{Operation: Create, Namespace: "team-a"}, "edge-a edge-b"},
+		"inner": {Attributes{Operation: Create, Namespace: "other"}, ""},
+		"later": {Attributes{Operation: Create, Namespace: "team-a"}, ""},
+	} {
+		in := p
+		if set != "" {
+			in = p.In(set, "ingresses", "services")
+		}
+		if in == nil || in.Set() != set || in.Hash() != p.Hash() {
+			t.Fatalf("%s is %+v", set, in)
+		}
+		var got []string
+		for _, f := range must(in.JudgeIngress(test.a, withHosts("a.example"), nil, nil)) {
+			got = append(got, f.Rule)
+		}
+		if got := strings.Join(got, " "); got != test.want {
+			t.Errorf("in the set %q: found by %s, want %s", set, got, test.want)
+		}
+	}
+	if traces := p.ExplainIngress(creating, withHosts("a.example")); len(traces) != 2 {
+		t.Errorf("without a set: %+v", traces)
+	}
+	for _, unknown := range [][]string{{"edge"}, {"edge", "services", "owners"}, {"later", "ingresses"}, {"none", "ingresses"}, {"", "ingresses"}} {
+		if in := p.In(unknown[0], unknown[1:]...); in != nil {
+			t.Errorf("%v is %+v", unknown, in)
+		}
+	}
+}
+
+// What is counted and unique is so in the whole policy; the strictest mode is that of the entries that may match.
+func TestSetsAsAWhole(t *testing.T) {
+	p := mustLoad(t, setPolicy)
+	if diff := cmp.Diff(Counts{Mirrors: 1, Pods: 1, Ingresses: 4, Owners: 1}, p.Counts()); diff != "" {
+		t.Error(diff)
+	}
+	if p.Entries() != 8 {
+		t.Errorf("%d entries", p.Entries())
+	}
+	for set, want := range map[string]Mode{"edge": Enforce, "later": Off} {
+		if got := p.In(set, "ingresses", "services").Strictest().Ingresses; got != want {
+			t.Errorf("the strictest mode of %s is %s, want %s", set, got, want)
+		}
+	}
+	if got := mustLoad(t, "ingresses: [{name: a, mode: enforce, match: {set: s}, defaultBackend: deny}]").Strictest().Ingresses; got != Off {
+		t.Errorf("the strictest mode without a set is %s", got)
+	}
+	_, err := Load(policyFile("p", "services: [{name: a, mode: warn, types: {denied: [NodePort]}}, "+
+		"{name: a, mode: warn, match: {set: s}, types: {denied: [NodePort]}}]"))
+	if err == nil || !strings.Contains(err.Error(), "the name \"a\" is taken") {
+		t.Errorf("two entries of one name: %v", err)
+	}
+}
+
+// Rules of a set about images know the mirrors of the policy.
+func TestMirrorsOfSets(t *testing.T) {
+	in := mustLoad(t, setPolicy).In("edge", "pods")
+	for image, want := range map[string]int{"m.example/hub/library/nginx": 0, "quay.io/a": 1} {
+		if got := must(in.JudgePod(createPod, imagePod(image), nil, nil)); len(got) != want {
+			t.Errorf("%s: %v", image, got)
+		}
+	}
+}
+
+func TestManySets(t *testing.T) {
+	text := "services:\n"
+	for i := range maxSets + 1 {
+		text += fmt.Sprintf("- {name: r%d, mode: warn, match: {set: s%d}, types: {denied: [NodePort]}}\n", i, i)
+		if i == maxSets-1 {
+			mustLoad(t, text)
+		}
+	}
+	_, err := Load(policyFile("p", text))
+	want := "p:104:3: services[100]: match.set: s100 is one set too many: a policy has at most 100"
+	if err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
