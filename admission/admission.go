@@ -8,7 +8,7 @@
 //	decision.go      what was decided, and whether it denies or warns
 //	response.go      a Decision as a message, warnings and a patch
 //	audit.go         a Decision as audit annotations
-//	capped.go        truncated lists
+//	lines.go         truncated lists
 //	offline.go       all webhooks of a kind, one after another
 package admission
 

@@ -58,32 +58,28 @@ func (d *Decision) auditFindings() string {
 			order = append(order, k)
 		}
 	}
-	l := inOneLine()
+	l := line{expected: len(order)}
 	for _, k := range order {
-		l.add(func() string {
-			s := k.rule + "/" + k.check + " (" + k.mode.String()
-			if k.existed {
-				s += ", existed"
-			}
-			if n := counts[k]; n > 1 {
-				s += ", " + strconv.Itoa(n)
-			}
-			return s + ")"
-		})
+		existed, times := "", ""
+		if k.existed {
+			existed = ", existed"
+		}
+		if n := counts[k]; n > 1 {
+			times = ", " + strconv.Itoa(n)
+		}
+		l.add(k.rule, "/", k.check, " (", k.mode.String(), existed, times, ")")
 	}
 	return l.String()
 }
 
 // auditImages names the images that an entry rewrites or would rewrite: from what, to what.
 func (d *Decision) auditImages() string {
-	l := inOneLine()
+	l := line{expected: len(d.Rewriting.Images)}
 	for i := range d.Rewriting.Images {
 		img := &d.Rewriting.Images[i]
 		if img.Outcome == policy.Rewritten || img.Outcome == policy.WouldRewrite {
-			l.add(func() string {
-				return img.Image.Place.String() + "/" + text.Printable(img.Image.Name, MaxName) + ": " + img.Image.Ref +
-					" -> " + img.To + " (" + img.Entry + ", " + img.Mode.String() + ")"
-			})
+			l.add(img.Image.Place.String(), "/", text.Printable(img.Image.Name, MaxName), ": ", img.Image.Ref, " -> ",
+				img.To, " (", img.Entry, ", ", img.Mode.String(), ")")
 		}
 	}
 	return l.String()

@@ -87,7 +87,7 @@ func refused(err error) Refused {
 
 // policyNotes are the warnings of a policy that is allowed, as many as an answer carries.
 func policyNotes(warnings []string) []string {
-	lines := sentences()
+	var lines sentences
 	for _, w := range warnings {
 		lines.add(func() string { return text.Truncate(w, MaxSentence) })
 	}

@@ -43,7 +43,7 @@ func (d *Decision) denial() string {
 	if d.Unjudged.Why != "" {
 		return text.Truncate(d.Unjudged.Why, MaxSentence) + " " + suffix
 	}
-	lines, many := sentences(), "findings"
+	lines, many := sentences{}, "findings"
 	for _, f := range d.Findings {
 		if f.Denies() {
 			lines.add(func() string { return text.Truncate(f.String(), MaxSentence) })
@@ -67,7 +67,7 @@ func (d *Decision) denial() string {
 
 // warnings are for a user that is not denied. Mode and policy come first, since kube-apiserver may truncate the end.
 func (d *Decision) warnings() []string {
-	lines := sentences()
+	var lines sentences
 	if d.Unjudged.Mode == policy.Warn {
 		lines.add(func() string { return d.tag(policy.Warn) + "not judged: " + d.Unjudged.Why })
 	}

@@ -313,16 +313,27 @@ func TestAuditAnnotationsAreShort(t *testing.T) {
 	}
 }
 
-// A list keeps its order: its first elements are kept, and not the short ones.
-func TestCappedKeepsItsOrder(t *testing.T) {
-	l := inOneLine()
+// A line keeps its order: its first elements are kept, and not the short ones.
+func TestLineKeepsItsOrder(t *testing.T) {
+	var l line
 	for _, s := range []string{"first", strings.Repeat("x", maxAnnotation), "last"} {
-		l.add(func() string { return s })
+		l.add(s[:1], s[1:])
 	}
 	if got, want := l.String(), "first and 2 more"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	l.add(func() string { t.Error("an element was made that is not kept"); return "" })
+}
+
+// A sentence may be as long as a request: it is made only where it is kept.
+func TestSentencesAreMadeWhereKept(t *testing.T) {
+	var l sentences
+	for range Shown {
+		l.add(func() string { return "kept" })
+	}
+	l.add(func() string { t.Error("a sentence was made that is not kept"); return "" })
+	if len(l.kept) != Shown || l.more != 1 {
+		t.Errorf("%d sentences, and %d more", len(l.kept), l.more)
+	}
 }
 
 // The API server puts the webhook's name and a slash before a key, and takes only qualified names.

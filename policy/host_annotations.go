@@ -100,6 +100,17 @@ func (t *hostAnnotationTable) grammar(key string) hostGrammar {
 	return nil
 }
 
+// find returns the annotations that name hosts, sorted by key.
+func (t *hostAnnotationTable) find(all map[string]string) (found []annotation) {
+	for key, value := range all {
+		if t.grammar(key) != nil {
+			found = append(found, annotation{key, value})
+		}
+	}
+	slices.SortFunc(found, func(a, b annotation) int { return strings.Compare(a.key, b.key) })
+	return found
+}
+
 // maxAnnotationHosts is how many hosts of annotations an object may name: more than DNS records or certificates take of
 // one object (Let's Encrypt: 100 names). What follows is read as every host.
 const maxAnnotationHosts = 1000
@@ -107,13 +118,13 @@ const maxAnnotationHosts = 1000
 // annotationClaims appends the claims that stand in the annotations of an object. claims are those of its other places.
 func (r *report) annotationClaims(kind string, m *Meta, claims []hostClaim) []hostClaim {
 	table, rules := r.known.hostTable(kind), claims
-	for _, a := range r.sortedAnnotations(m) {
-		if !r.spend(1 + len(table.globs)) {
-			return claims
-		}
+	if !r.spend(len(m.Annotations) * (1 + len(table.globs))) {
+		return claims
+	}
+	for _, a := range table.find(m.Annotations) {
 		// A list takes 6 ns a byte, conditions some 45.
-		if grammar := table.grammar(a.key); grammar != nil && r.spend(len(a.value)) {
-			claims = a.appendClaims(claims, rules, grammar)
+		if r.spend(len(a.value)) {
+			claims = a.appendClaims(claims, rules, table.grammar(a.key))
 		}
 		if len(claims) > len(rules)+maxAnnotationHosts {
 			return claims

@@ -12,20 +12,22 @@ import (
 // every name one label below another or at any depth, or every host. What cannot be read as a name is every host.
 type hostClaim struct {
 	match.HostPattern
-	domain string // the name after its first label; empty for a wildcard
-	at     claimPlace
+	at claimPlace
+	// sameDomain says that the claim before it is one name too, in the same domain, as most hosts of an object are.
+	sameDomain bool
 }
 
 // newClaim returns the claim of a text that means what a rule of an Ingress or a certificate means by it: *.example is
 // one label.
 func newClaim(host string, at claimPlace) hostClaim { return claimOf(match.ParseHost(host), at) }
 
-func claimOf(p match.HostPattern, at claimPlace) hostClaim {
-	c := hostClaim{HostPattern: p, at: at}
-	if p.Depth == match.HostItself {
-		c.domain = match.ParentHost(p.Name)
+func claimOf(p match.HostPattern, at claimPlace) hostClaim { return hostClaim{HostPattern: p, at: at} }
+
+// follow compares the domain of the claim with that of the claims before it.
+func (h *hostClaim) follow(before []hostClaim) {
+	if n := len(before); n > 0 && h.Depth == match.HostItself && before[n-1].Depth == match.HostItself {
+		h.sameDomain = match.ParentHost(h.Name) == match.ParentHost(before[n-1].Name)
 	}
-	return c
 }
 
 // ruleHosts returns the claims of the rules of an Ingress, and of its default backend, which serves the hosts that no
@@ -50,20 +52,12 @@ func ruleHosts(ing *Ingress) []hostClaim {
 	hosts := make([]hostClaim, len(ing.Rules), len(ing.Rules)+1)
 	for i := range ing.Rules {
 		hosts[i] = newClaim(ing.Rules[i].Host, claimPlace{kind: ruleHost, i: int32(i)})
-		hosts[i].shareDomain(hosts[:i])
+		hosts[i].follow(hosts[:i])
 	}
 	if ing.DefaultBackend {
 		hosts = append(hosts, claimOf(match.EveryHost(), claimPlace{kind: defaultBackend}))
 	}
 	return hosts
-}
-
-// shareDomain has the claim use the string of the claim before it: most hosts are in one domain, and one string is
-// compared with itself at no cost.
-func (h *hostClaim) shareDomain(before []hostClaim) {
-	if n := len(before); n > 0 && h.domain == before[n-1].domain {
-		h.domain = before[n-1].domain
-	}
 }
 
 // ingressClaims returns the claims of all places of an Ingress: its rules, its TLS hosts, for which certificates are
@@ -90,7 +84,7 @@ func (r *report) ingressClaims(ing *Ingress) []hostClaim {
 			if c.IsEvery() {
 				c.at.written = &written{text: host}
 			}
-			c.shareDomain(claims)
+			c.follow(claims)
 			claims = append(slices.Grow(claims, len(ing.TLS[i].Hosts)-j), c)
 		}
 	}
@@ -237,24 +231,22 @@ func hostIdentity(check string, host match.HostPattern) identity {
 	return identity{check: check, value: host.Name, depth: host.Depth}
 }
 
-// hostLookup looks claims up in a set, one after the other. It caches the last domain, since most hosts of an object are
-// in one.
+// hostLookup looks claims up in a set, one after the other.
 type hostLookup struct {
 	namespace string // of the object; empty for none
-	domain    string
-	covered   bool // a pattern covers every host one label below domain
+	covered   bool   // a pattern covers every host of the domain of the last claim, one label below it
 }
 
-// find looks up whether a pattern of the set covers every host that h stands for. It is always the same set.
+// find looks up whether a pattern of the set covers every host that h stands for. It is always the same set, and h is
+// the claim after the last one.
 func (l *hostLookup) find(set *match.HostSet, h *hostClaim) bool {
-	if l.covered && h.Depth == match.HostItself && h.domain == l.domain {
+	if h.sameDomain && l.covered {
 		return true
 	}
-	if h.Depth != match.HostItself || set.Has(h.HostPattern) {
+	if l.covered = false; h.Depth != match.HostItself || set.Has(h.HostPattern) {
 		_, ok := set.Covers(h.HostPattern)
 		return ok
 	}
-	l.domain = h.domain
-	_, l.covered = set.CoversBelow(l.domain)
+	_, l.covered = set.CoversBelow(match.ParentHost(h.Name))
 	return l.covered
 }

@@ -71,18 +71,24 @@ func (*Meta) classes() classes { return classes{} }
 // judging is the judging of one object by the rules of its kind.
 type judging[T any] struct {
 	report
-	obj, old   *T // old is the object before an update; nil when there is none
-	oldSubject subject
-	oldReport  report
-	findings   findings
+	obj      *T
+	old      *before[T] // nil when there is none
+	findings findings
 
 	// The rule and the check that are evaluated.
 	at    int // of the rule in its ruleset
 	rule  *rule[T]
 	check check[T]
 
-	ledger      ledger // of what check finds in old
-	ledgerReady bool   // ledger is filled
+	ledgerReady bool // the ledger of old is that of check
+}
+
+// before is the object that an update replaces.
+type before[T any] struct {
+	report
+	obj     *T
+	subject subject
+	ledger  ledger // of what a check finds in it
 }
 
 // judge evaluates every rule that applies to obj. With old, which an update replaces, a finding that old has too is
@@ -96,12 +102,12 @@ func judge[T any, P object[T]](s *ruleset[T], a Attributes, obj, old *T, e *Effo
 	if len(candidates) == 0 {
 		return nil, nil
 	}
-	j := judging[T]{report: report{effort: e, known: s.known}, obj: obj, old: old}
+	j := judging[T]{report: report{effort: e, known: s.known}, obj: obj}
 	sub := newSubject(a, P(obj).meta(), P(obj).classes(), e)
 	j.collect, j.subject = j.keep, &sub
 	if old != nil {
-		j.oldSubject = newSubject(a, P(old).meta(), P(old).classes(), e)
-		j.oldReport = report{effort: e, known: s.known, collect: j.recordOld, subject: &j.oldSubject}
+		j.old = &before[T]{obj: old, subject: newSubject(a, P(old).meta(), P(old).classes(), e)}
+		j.old.report = report{effort: e, known: s.known, collect: j.old.record, subject: &j.old.subject}
 	}
 	for mode := s.strictest; mode > Off && !j.done; mode-- {
 		for _, i := range candidates {
@@ -141,18 +147,18 @@ func (j *judging[T]) keep(id identity) *Finding {
 func (j *judging[T]) findInOld(id identity) bool {
 	if !j.ledgerReady {
 		j.ledgerReady = true
-		j.ledger.clear()
-		if j.rule.appliesTo(&j.oldSubject) {
-			j.check.find(j.old, &j.oldReport)
+		j.old.ledger.clear()
+		if j.rule.appliesTo(&j.old.subject) {
+			j.check.find(j.old.obj, &j.old.report)
 		}
 	}
-	return j.effort.spend(1) && j.ledger.find(id, j.effort)
+	return j.effort.spend(1) && j.old.ledger.find(id, j.effort)
 }
 
-// recordOld adds a finding of the object before the update to the ledger.
-func (j *judging[T]) recordOld(id identity) *Finding {
-	if j.effort.spend(ledgerSteps) {
-		j.ledger.add(id)
+// record adds a finding to the ledger.
+func (b *before[T]) record(id identity) *Finding {
+	if b.effort.spend(ledgerSteps) {
+		b.ledger.add(id)
 	}
 	return nil
 }

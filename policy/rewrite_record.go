@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -30,7 +31,7 @@ const (
 // whose image is rewritten to the Pod's image.
 func (t *mirrorTable) record(pod *Pod, s *subject, images []ImageOutcome) string {
 	earlier := parseRecord(pod.Annotations[OriginalsAnnotation])
-	originals := make([]annotation, 0, len(images)) // by place
+	originals := make([]original, 0, len(images))
 	most := min(maxRecord, maxAnnotations-annotationBytes(pod))
 	room := most - len("{}")
 	for i := range images {
@@ -38,33 +39,45 @@ func (t *mirrorTable) record(pod *Pod, s *subject, images []ImageOutcome) string
 		if len(img.Name) > room { // before it is copied, since a name may be as long as a request
 			return ""
 		}
-		place := img.Place.String() + "/" + img.Name
-		original, recorded := earlier[place]
-		switch {
-		case rewritten:
-			original = img.Ref
-		case !recorded || !t.rewritesTo(original, img.Ref, s):
-			continue
+		o := original{img.Place.String() + "/", img.Name, img.Ref}
+		if !rewritten {
+			if o.image = earlier[o.place+o.name]; !t.rewritesTo(o.image, img.Ref, s) {
+				continue
+			}
 		}
-		originals = append(originals, annotation{place, original})
-		if room -= len(`"":"",`) + len(place) + len(original); room < -len(`,`) {
+		originals = append(originals, o)
+		if room -= len(`"":"",`) + len(o.place) + len(o.name) + len(o.image); room < -len(`,`) {
 			return ""
 		}
 	}
-	slices.SortStableFunc(originals, func(a, b annotation) int { return strings.Compare(a.key, b.key) })
+	slices.SortStableFunc(originals, original.compare)
+	var key []byte
 	text := append(make([]byte, 0, most-room+len("{}")), '{')
 	for i, o := range originals {
 		if i > 0 {
 			text = append(text, ',')
 		}
-		text, _ = jsontext.AppendQuote(text, o.key) // its error is about bytes that are not UTF-8
-		text, _ = jsontext.AppendQuote(append(text, ':'), o.value)
+		key = append(append(key[:0], o.place...), o.name...)
+		text, _ = jsontext.AppendQuote(text, key) // its error is about bytes that are not UTF-8
+		text, _ = jsontext.AppendQuote(append(text, ':'), o.image)
 	}
 	text = append(text, '}')
 	if len(text) > most { // what is escaped is longer
 		return ""
 	}
 	return string(text)
+}
+
+// original is the original image of one place.
+type original struct {
+	place string // containers/
+	name  string
+	image string
+}
+
+// compare compares the keys of the record. No place is a prefix of another one.
+func (o original) compare(p original) int {
+	return cmp.Or(strings.Compare(o.place, p.place), strings.Compare(o.name, p.name))
 }
 
 // parseRecord parses a record; nil for other texts.

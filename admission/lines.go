@@ -1,0 +1,67 @@
+package admission
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/evergate/evergate/internal/text"
+)
+
+// sentences are those of one answer: the first Shown, and how many there are more.
+type sentences struct {
+	kept []string
+	more int
+}
+
+// add adds a sentence, which it makes only where it is kept.
+func (l *sentences) add(sentence func() string) {
+	if len(l.kept) == Shown {
+		l.more++
+		return
+	}
+	l.kept = append(l.kept, sentence())
+}
+
+// line is the value of an audit annotation: elements in one line, and how many there are more than fit into
+// maxAnnotation bytes.
+type line struct {
+	expected int // elements
+	text     strings.Builder
+	more     int
+}
+
+// add adds an element, which consists of parts. The line keeps its order: nothing follows what did not fit. The first
+// element always fits, truncated if need be.
+func (l *line) add(parts ...string) {
+	size := 0
+	for _, part := range parts {
+		size += len(part)
+	}
+	switch room := maxAnnotation - len(" and 1000000 more") - l.text.Len(); {
+	case l.text.Len() == 0 && size > room:
+		for i := range parts {
+			parts[i] = text.Truncate(parts[i], room)
+		}
+		l.text.WriteString(text.Truncate(strings.Join(parts, ""), room))
+		return
+	case l.more > 0 || len(", ")+size > room:
+		l.more++
+		return
+	case l.text.Len() > 0:
+		l.text.WriteString(", ")
+	default:
+		l.text.Grow(min(room, l.expected*(size+len(", ")))) // most elements are about as long
+	}
+	for _, part := range parts {
+		l.text.WriteString(part)
+	}
+}
+
+// String returns the line: "a, b and 7 more".
+func (l *line) String() string {
+	if l.more > 0 {
+		l.text.WriteString(" and " + strconv.Itoa(l.more) + " more")
+		l.more = 0
+	}
+	return l.text.String()
+}
