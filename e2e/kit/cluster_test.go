@@ -25,7 +25,7 @@ type cluster struct {
 
 // start starts a control plane, or skips the test where there are no binaries of one, unless EVERGATE_E2E_REQUIRED is
 // set. flags are further ones of kube-apiserver.
-func start(t *testing.T, flags ...string) *cluster {
+func start(t testing.TB, flags ...string) *cluster {
 	t.Helper()
 	bin, err := controlplane.Find()
 	if err != nil {
@@ -57,7 +57,7 @@ func start(t *testing.T, flags ...string) *cluster {
 
 // installTypes applies the CRDs of cert-manager, out of its Go module, and stand-ins for those of the Prometheus
 // operator, whose module holds the types alone: TestTypes holds the kit to them.
-func (c *cluster) installTypes(t *testing.T) {
+func (c *cluster) installTypes(t testing.TB) {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}",
 		"github.com/cert-manager/cert-manager").Output()
@@ -70,7 +70,7 @@ func (c *cluster) installTypes(t *testing.T) {
 }
 
 // kubectl runs it as the admin, and fails the test if it fails or has anything to say on stderr, such as a warning.
-func (c *cluster) kubectl(t *testing.T, stdin string, args ...string) string {
+func (c *cluster) kubectl(t testing.TB, stdin string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), c.bin.Kubectl(), args...)
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+c.kubeconfig, "HOME="+filepath.Dir(c.kubeconfig))
@@ -85,7 +85,7 @@ func (c *cluster) kubectl(t *testing.T, stdin string, args ...string) string {
 }
 
 // as returns a client of a user.
-func (c *cluster) as(t *testing.T, name string, groups ...string) kubernetes.Interface {
+func (c *cluster) as(t testing.TB, name string, groups ...string) kubernetes.Interface {
 	t.Helper()
 	user, err := c.User(name, groups...)
 	if err != nil {
@@ -94,7 +94,7 @@ func (c *cluster) as(t *testing.T, name string, groups ...string) kubernetes.Int
 	return client(t, user)
 }
 
-func client(t *testing.T, user *controlplane.User) kubernetes.Interface {
+func client(t testing.TB, user *controlplane.User) kubernetes.Interface {
 	t.Helper()
 	set, err := kubernetes.NewForConfig(user.Config())
 	if err != nil {
@@ -104,7 +104,7 @@ func client(t *testing.T, user *controlplane.User) kubernetes.Interface {
 }
 
 // await waits until what was applied is in force: the API server learns of its own objects by watching them.
-func await(t *testing.T, what string, condition func(context.Context) bool) {
+func await(t testing.TB, what string, condition func(context.Context) bool) {
 	t.Helper()
 	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true,
 		func(ctx context.Context) (bool, error) { return condition(ctx), nil })

@@ -281,7 +281,7 @@ func (c *cluster) bind(t *testing.T, user, role string) {
 }
 
 // createNamespace creates a namespace of which the user tenant may do everything that can be given in a namespace.
-func (c *cluster) createNamespace(t *testing.T, name string, labels map[string]string) *corev1.Namespace {
+func (c *cluster) createNamespace(t testing.TB, name string, labels map[string]string) *corev1.Namespace {
 	t.Helper()
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}
 	ns, err := c.admin.CoreV1().Namespaces().Create(t.Context(), ns, metav1.CreateOptions{})

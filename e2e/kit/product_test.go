@@ -19,7 +19,7 @@ import (
 )
 
 // build builds the product of this repository.
-func build(t *testing.T) string {
+func build(t testing.TB) string {
 	t.Helper()
 	dir, err := filepath.Abs(root)
 	if err != nil {
@@ -162,7 +162,7 @@ func checkDenial(t *testing.T, err error, hook, sentence string) {
 
 // serve runs the product on loopback with a policy file and has the webhooks call it there: without kube-proxy no Service
 // leads anywhere.
-func (c *cluster) serve(t *testing.T, binary, policy string) {
+func (c *cluster) serve(t testing.TB, binary, policy string) {
 	t.Helper()
 	ca, err := pki.NewCA("evergate")
 	if err != nil {
@@ -176,7 +176,7 @@ func (c *cluster) serve(t *testing.T, binary, policy string) {
 }
 
 // mount returns a directory that holds what the Secret evergate-tls does.
-func mount(t *testing.T, ca *pki.CA) string {
+func mount(t testing.TB, ca *pki.CA) string {
 	t.Helper()
 	leaf, err := ca.Leaf("evergate.evergate-system.svc", "127.0.0.1")
 	if err != nil {
@@ -190,7 +190,7 @@ func mount(t *testing.T, ca *pki.CA) string {
 }
 
 // policyFile writes a policy to a file.
-func policyFile(t *testing.T, policy string) string {
+func policyFile(t testing.TB, policy string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "policy.yaml")
 	if err := os.WriteFile(file, []byte(policy), 0o600); err != nil {
@@ -200,7 +200,7 @@ func policyFile(t *testing.T, policy string) string {
 }
 
 // startProduct runs the product with a policy file and with the certificate in a directory, until it is ready.
-func startProduct(t *testing.T, binary, certificate, policy string, flags ...string) *process.Process {
+func startProduct(t testing.TB, binary, certificate, policy string, flags ...string) *process.Process {
 	t.Helper()
 	p, err := process.Start(t.Context(), binary, append([]string{
 		"--policy", policy, "--service-name", "evergate.evergate-system.svc",
@@ -216,7 +216,7 @@ func startProduct(t *testing.T, binary, certificate, policy string, flags ...str
 }
 
 // eachWebhook changes how the API server reaches the webhooks of the kit.
-func (c *cluster) eachWebhook(t *testing.T, change func(*admissionv1.WebhookClientConfig)) {
+func (c *cluster) eachWebhook(t testing.TB, change func(*admissionv1.WebhookClientConfig)) {
 	t.Helper()
 	api := c.admin.AdmissionregistrationV1()
 	mutating, err := api.MutatingWebhookConfigurations().Get(t.Context(), "evergate", metav1.GetOptions{})

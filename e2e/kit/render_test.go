@@ -20,7 +20,7 @@ const root = "../.." // of the repository
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-func read(t *testing.T) *Kit {
+func read(t testing.TB) *Kit {
 	t.Helper()
 	k, err := Read(root)
 	if err != nil {
@@ -29,7 +29,7 @@ func read(t *testing.T) *Kit {
 	return k
 }
 
-func (k *Kit) render(t *testing.T, dir string) []byte {
+func (k *Kit) render(t testing.TB, dir string) []byte {
 	t.Helper()
 	out, err := k.Render(dir)
 	if err != nil {
@@ -39,7 +39,7 @@ func (k *Kit) render(t *testing.T, dir string) []byte {
 }
 
 // add puts an overlay of a test into the kit and returns its directory.
-func (k *Kit) add(t *testing.T, kustomization string) string {
+func (k *Kit) add(t testing.TB, kustomization string) string {
 	t.Helper()
 	const dir = "test/overlay"
 	if err := k.Add(dir, kustomization); err != nil {

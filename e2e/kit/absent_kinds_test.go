@@ -1,0 +1,97 @@
+package kit
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// absentRounds is how often each variant is measured: a machine that others use drifts within a minute.
+const absentRounds = 8
+
+// BenchmarkAbsentKinds measures what webhooks of kinds that a cluster lacks cost the objects that it has: the median time
+// of a ConfigMap, which no webhook judges, and of a Pod, which all of them do, with those webhooks and without. The Pods
+// are rewritten and judged by the product. -benchtime is in objects of each sort: 4000x.
+func BenchmarkAbsentKinds(b *testing.B) {
+	c := start(b)
+	k := read(b)
+	c.kubectl(b, string(k.render(b, k.add(b, everyHostKind))), "apply", "-f", "-")
+	c.serve(b, build(b), policyFile(b, servedPolicy))
+	c.createNamespace(b, "team", map[string]string{optIn: "enabled"})
+	all := c.validating(b).Webhooks
+	served := slices.DeleteFunc(slices.Clone(all), func(w admissionv1.ValidatingWebhook) bool {
+		return !slices.Contains([]string{"", "networking.k8s.io"}, w.Rules[0].APIGroups[0])
+	})
+	took := map[string][]time.Duration{}
+	for range absentRounds {
+		for name, webhooks := range map[string][]admissionv1.ValidatingWebhook{"with": all, "without": served} {
+			c.putInForce(b, webhooks)
+			for range b.N / absentRounds {
+				for kind, do := range map[string]write{
+					"ConfigMap": createConfigMap("team", "c", dryRun), "Pod": createPod("team", pod("", mirrored), dryRun),
+				} {
+					begin := time.Now()
+					if err := do(b.Context(), c.admin); err != nil {
+						b.Fatal(err)
+					}
+					took[kind+"-"+name] = append(took[kind+"-"+name], time.Since(begin))
+				}
+			}
+		}
+	}
+	b.ReportMetric(float64(len(all)-len(served)), "webhooks")
+	b.ReportMetric(0, "ns/op") // of all of it
+	for name, d := range took {
+		slices.Sort(d)
+		b.ReportMetric(float64(d[len(d)/2].Nanoseconds())/1e3, name+"-p50-µs")
+	}
+}
+
+func (c *cluster) validating(b *testing.B) *admissionv1.ValidatingWebhookConfiguration {
+	b.Helper()
+	config, err := c.admin.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(b.Context(), "evergate",
+		metav1.GetOptions{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return config
+}
+
+// putInForce replaces the validating webhooks, and returns when the API server knows. It learns of configurations in the
+// order of their changes: one that is written later, and refuses a ConfigMap, tells.
+func (c *cluster) putInForce(b *testing.B, webhooks []admissionv1.ValidatingWebhook) {
+	b.Helper()
+	api := c.admin.AdmissionregistrationV1().ValidatingWebhookConfigurations()
+	config := c.validating(b)
+	config.Webhooks = webhooks
+	if _, err := api.Update(b.Context(), config, metav1.UpdateOptions{}); err != nil {
+		b.Fatal(err)
+	}
+	nowhere, none := "https://127.0.0.1:1/", admissionv1.SideEffectClassNone
+	marker := &admissionv1.ValidatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: "marker"},
+		Webhooks: []admissionv1.ValidatingWebhook{{
+			Name: "marker.test.example", SideEffects: &none, AdmissionReviewVersions: []string{"v1"},
+			ClientConfig: admissionv1.WebhookClientConfig{URL: &nowhere},
+			Rules: []admissionv1.RuleWithOperations{{
+				Operations: []admissionv1.OperationType{admissionv1.Create},
+				Rule: admissionv1.Rule{
+					APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"configmaps"},
+				},
+			}},
+		}},
+	}
+	if _, err := api.Create(b.Context(), marker, metav1.CreateOptions{}); err != nil {
+		b.Fatal(err)
+	}
+	refused := func(ctx context.Context) bool { return createConfigMap("team", "marker", dryRun)(ctx, c.admin) != nil }
+	await(b, "the marker is in force", refused)
+	if err := api.Delete(b.Context(), "marker", metav1.DeleteOptions{}); err != nil {
+		b.Fatal(err)
+	}
+	await(b, "the marker is gone", func(ctx context.Context) bool { return !refused(ctx) })
+}
