@@ -5,6 +5,7 @@
 //	admission.go     one review: decode → decide → Decision
 //	pods.go          rewriting the images of a Pod
 //	policy_guard.go  reviews of the policy itself
+//	sets.go          the paths of sets of rules
 //	decision.go      what was decided, and whether it denies or warns
 //	response.go      a Decision as a message, warnings and a patch
 //	audit.go         a Decision as audit annotations
@@ -50,12 +51,22 @@ func (k kind[T]) judgeBy(decide decide[T]) Judge {
 // judged reports whether a policy applies to an operation.
 func judged(o policy.Operation) bool { return o == policy.Create || o == policy.Update }
 
-// Decide decodes the review in body and decides it by p. What the decision keeps of body is a copy. The error is a
-// *review.Error, for what the client did wrong.
-func (w *Webhook) Decide(p *policy.Policy, body []byte, e *policy.Effort, stage Stage) (*Decision, error) {
-	d, err := w.Judge(p, body, e, stage)
+// Decide decodes the review in body and decides it by the rules of p that are in a set, or, where set is empty, in none.
+// What the decision keeps of body is a copy. The error is a *review.Error, for what the client did wrong.
+func (w *Webhook) Decide(p *policy.Policy, set string, body []byte, e *policy.Effort, stage Stage) (*Decision, error) {
+	rules := w.rules(p, set)
+	unknown := rules == nil
+	if unknown {
+		rules = p // for what a decision says beside its findings
+	}
+	d, err := w.Judge(rules, body, e, stage)
 	if content, ok := errors.AsType[*review.ContentError](err); ok {
-		return w.Unjudged(p, content.UID, content.Msg, !content.Oversized && review.Unchanged(body)), nil
+		return w.Unjudged(p, set, content.UID, content.Msg, !content.Oversized && review.Unchanged(body)), nil
+	}
+	if err == nil && unknown && judged(d.Operation) {
+		u := w.Unjudged(p, set, d.UID, w.unknownSet(set), review.Unchanged(body))
+		u.Attributes, u.DryRun = d.Attributes, d.DryRun
+		return u, nil
 	}
 	return d, err
 }
@@ -66,9 +77,9 @@ func (w *Webhook) Decide(p *policy.Policy, body []byte, e *policy.Effort, stage 
 // An update is no exception, although the object may have been as it is before. What cannot be read cannot be compared,
 // so an object that once got in like this could be changed into anything. It can still be deleted, and what is
 // unchanged in all that could be judged is warned of at most: its finalizers can be removed.
-func (w *Webhook) Unjudged(p *policy.Policy, uid, why string, unchanged bool) *Decision {
+func (w *Webhook) Unjudged(p *policy.Policy, set, uid, why string, unchanged bool) *Decision {
 	d := &Decision{UID: uid, Policy: p.Hash()}
-	mode := w.Strictest(p.Strictest())
+	mode := w.strictest(p, set)
 	if unchanged {
 		mode = min(mode, policy.Warn)
 	}

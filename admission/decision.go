@@ -23,7 +23,7 @@ type Decision struct {
 }
 
 // Unjudged is what is wrong with an object that cannot be judged because of its own content: its size, its depth, a
-// value of the wrong type.
+// value of the wrong type; or because of the path that it came to.
 type Unjudged struct {
 	Why  string
 	Mode policy.Mode // what is done about it: denied only in mode enforce, like a finding

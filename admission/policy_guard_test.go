@@ -18,7 +18,7 @@ func TestPolicyGuardOutOfTime(t *testing.T) {
 		`"object":{"data":{"a.yaml":"apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n"}}}}`
 	guard := policyGuard("/validate/policy")
 	late := &policy.Effort{Expired: func() bool { return true }}
-	d, err := guard.Decide(p, []byte(body), late, func(string) {})
+	d, err := guard.Decide(p, "", []byte(body), late, func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}

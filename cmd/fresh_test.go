@@ -46,13 +46,20 @@ func TestCountersBeginAtZero(t *testing.T) {
 		`evergate_self_probes_total{result="wrong"}`,
 		`evergate_spans_exported_total`,
 	}
+	var paths []string
 	for _, w := range admission.Webhooks() {
+		paths = append(paths, w.Path)
+		if sets := w.SetPath("{set}"); sets != "" {
+			paths = append(paths, sets)
+		}
+	}
+	for _, path := range paths {
 		for _, event := range []string{
 			`operation="CREATE",outcome="denied"`, `operation="UPDATE",outcome="denied"`,
 			`operation="unknown",outcome="invalid"`, `operation="unknown",outcome="panicked"`,
 			`operation="unknown",outcome="rejected"`, `operation="unknown",outcome="unjudged"`,
 		} {
-			want = append(want, `evergate_reviews_total{`+event+`,path="`+w.Path+`"}`)
+			want = append(want, `evergate_reviews_total{`+event+`,path="`+path+`"}`)
 		}
 	}
 	slices.Sort(got)

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/go-chi/chi/v5"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/evergate/evergate/admission"
@@ -98,6 +99,18 @@ func (s *server) endpoint(w admission.Webhook) *endpoint {
 		spans: s.tracing.Endpoint(w.Path)}
 }
 
+// setParam is the name of a set in a route.
+const setParam = "set"
+
+// setEndpoint returns what answers the reviews of all sets of a webhook, and its route; an empty one for a webhook without
+// sets. Logs, metrics and spans have the route as their path: the sets that clients name are as many as they like.
+func (s *server) setEndpoint(w admission.Webhook) (route string, e *endpoint) {
+	if w.Path = w.SetPath("{" + setParam + "}"); w.Path == "" {
+		return "", nil
+	}
+	return w.Path, s.endpoint(w)
+}
+
 // ServeHTTP implements http.Handler.
 func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
@@ -167,12 +180,12 @@ func (e *endpoint) review(
 	if e.Guards {
 		within = min(admission.GuardWithin, d.timeout*2/3)
 	}
-	return e.answer(body, within, span)
+	return e.answer(chi.URLParam(r, setParam), body, within, span)
 }
 
-// answer loads the current policy, once, decides the review in body by it, and encodes the answer. It returns a panic
-// as an error.
-func (e *endpoint) answer(body []byte, within time.Duration, span *telemetry.ReviewSpan) (d decision, err error) {
+// answer loads the current policy, once, decides the review in body by it, or by a set of its rules, and encodes the
+// answer. It returns a panic as an error.
+func (e *endpoint) answer(set string, body []byte, within time.Duration, span *telemetry.ReviewSpan) (d decision, err error) {
 	defer func() {
 		switch p := recover(); p {
 		case nil:
@@ -184,7 +197,7 @@ func (e *endpoint) answer(body []byte, within time.Duration, span *telemetry.Rev
 	}()
 	began := time.Now()
 	effort := &policy.Effort{Expired: func() bool { return time.Since(began) > within }}
-	decided, err := e.Decide(e.policies.Current(), body, effort, span.Stage)
+	decided, err := e.Decide(e.policies.Current(), set, body, effort, span.Stage)
 	if err != nil {
 		return decision{}, err
 	}
@@ -212,7 +225,7 @@ func (e *endpoint) tooLarge(r *http.Request) (decision, error) {
 	}
 	why := fmt.Sprintf("the review of this object has %s, at most %s are judged: make the object smaller",
 		mebibytes(r.ContentLength), mebibytes(e.capacity.most))
-	return e.encode(e.Unjudged(e.policies.Current(), uid, why, false)), nil
+	return e.encode(e.Unjudged(e.policies.Current(), chi.URLParam(r, setParam), uid, why, false)), nil
 }
 
 func writeAnswer(w http.ResponseWriter, answer []byte) {

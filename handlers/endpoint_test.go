@@ -131,7 +131,7 @@ func TestContentIsAnsweredNotFailed(t *testing.T) {
 		t.Run(mode.String(), func(t *testing.T) {
 			f := newFixture(t, "")
 			e := newServer(f.Config).endpoint(fakeWebhook("/fake", broken, mode))
-			v, err := e.answer([]byte("{}"), time.Second, nil)
+			v, err := e.answer("", []byte("{}"), time.Second, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -98,6 +98,9 @@ func (s *server) serving(cfg Config, webhooks []admission.Webhook) http.Handler 
 	}
 	for _, w := range webhooks {
 		r.Method(http.MethodPost, w.Path, authenticate(s.endpoint(w)))
+		if route, e := s.setEndpoint(w); e != nil {
+			r.Method(http.MethodPost, route, authenticate(e))
+		}
 	}
 	r.Get("/livez", probe(s.live))
 	r.Get("/readyz", probe(cfg.Ready))

@@ -216,6 +216,9 @@ func TestDocumentedWords(t *testing.T) {
 	words["`outcome` | `evergate_images_total`"] = imageOutcomes[:]
 	for _, r := range admission.Webhooks() {
 		words["`path` | `evergate_reviews_total`"] = append(words["`path` | `evergate_reviews_total`"], r.Path)
+		if of, set, ok := strings.Cut(r.SetPath("{set}"), "/set/"); ok {
+			words["`path` | `evergate_reviews_total`"] = append(words["`path` | `evergate_reviews_total`"], of, "/set/"+set)
+		}
 	}
 	for kind := range (policy.Counts{}).All() {
 		words["`kind` | `evergate_policy_entries`"] = append(words["`kind` | `evergate_policy_entries`"], kind)

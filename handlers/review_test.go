@@ -50,9 +50,12 @@ type wire struct {
 }
 
 type wireResponse struct {
-	UID              string
-	Allowed          bool
-	Status           *struct{ Code int }
+	UID     string
+	Allowed bool
+	Status  *struct {
+		Code    int
+		Message string
+	}
 	Patch            []byte
 	PatchType        string
 	Warnings         []string

@@ -66,7 +66,8 @@ func reviewOf(w *admission.Webhook) string {
 
 // Check sends a review to each path under baseURL, as in https://127.0.0.1:8443, and returns an error when one is not
 // answered as it should be. It leaves no idle connection behind. When ctx or the client's timeout ended the wait, the
-// error is a timeout in the sense of net.Error; every other error means that something did answer, or refused to.
+// error is a timeout in the sense of net.Error; every other error means that something did answer, or refused to. The
+// paths of sets are not called: they have the handlers of these paths, and differ in the rules alone.
 func (p *Prober) Check(ctx context.Context, client *http.Client, baseURL string) error {
 	defer client.CloseIdleConnections()
 	for _, w := range admission.Webhooks() {
