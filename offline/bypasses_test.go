@@ -5,9 +5,11 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/evergate/evergate/policy"
@@ -73,9 +75,34 @@ func testBypass(t *testing.T, p *policy.Policy, path string) {
 	if *update {
 		writeWant(t, path, got)
 	}
-	if diff := cmp.Diff(wanted(t, path), got); diff != "" {
+	top := topOf(t, path)
+	if diff := cmp.Diff(top.want, got); diff != "" {
 		t.Errorf("sentences (-want +got):\n%s", diff)
 	}
+	if top.byExample != (top.byUs && passesExample(t, objects[0])) {
+		t.Errorf("the example policy of Gateway API lets it in: %t", !top.byExample)
+	}
+}
+
+// passesExample reports whether the example of an admission policy on Gateway API's page on security admits an object that
+// it is asked about, in a namespace that may use one host: it passes an HTTPRoute that has no hostnames, or all of whose
+// hostnames are in a list of texts. It is asked about no other kind: those are not marked.
+func passesExample(t *testing.T, o Object) bool {
+	t.Helper()
+	if o.Kind != "HTTPRoute" {
+		return false
+	}
+	value, err := field(o.JSON, "spec", "hostnames")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var hostnames []string
+	if value != nil {
+		if err := json.Unmarshal(value, &hostnames); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return !slices.ContainsFunc(hostnames, func(h string) bool { return h != "web.team.example" })
 }
 
 // only yields one object.
@@ -94,30 +121,36 @@ func sentence(f Finding) string {
 
 const wantMark = "# want: "
 
-// wanted returns the lines with sentences at the top of a manifest.
-func wanted(t *testing.T, path string) []string {
+// top is what the lines at the top of a manifest say.
+type top struct {
+	want      []string // the lines with sentences
+	byUs      bool     // it reaches the webhooks
+	byExample bool     // it passes the example policy of Gateway API
+}
+
+func topOf(t *testing.T, path string) top {
 	t.Helper()
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var want []string
+	var said top
 	refused := false
 	for line := range strings.Lines(string(data)) {
-		line = strings.TrimSuffix(line, "\n")
-		switch {
-		case !strings.HasPrefix(line, "# "):
-			if !refused {
-				t.Error("it does not say who refuses it")
-			}
-			return want
+		switch line = strings.TrimSuffix(line, "\n"); {
 		case strings.HasPrefix(line, wantMark):
-			want = append(want, line)
-		case line == "# refused by: us", line == "# refused by: schema":
+			said.want = append(said.want, line)
+		case line == "# refused by: us":
+			said.byUs, refused = true, true
+		case line == "# refused by: schema":
 			refused = true
+		case line == "# example policy: lets it in":
+			said.byExample = true
+		case !strings.HasPrefix(line, "# ") && !refused:
+			t.Fatal("it does not say who refuses it")
 		}
 	}
-	return want
+	return said
 }
 
 // writeWant writes the sentences at the top of a manifest, after what else is said there.

@@ -2,7 +2,10 @@ package kit
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"maps"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -66,7 +69,8 @@ func TestBypasses(t *testing.T) {
 	c := start(t)
 	k := read(t)
 	c.kubectl(t, string(k.render(t, k.add(t, everyHostKind))), "apply", "-f", "-")
-	c.serve(t, build(t), filepath.Join(bypasses, "policy.yaml"))
+	binary := build(t)
+	c.serve(t, binary, filepath.Join(bypasses, "policy.yaml"))
 	all := readBypasses(t)
 	namespaces := map[string]bool{}
 	for _, b := range all {
@@ -82,6 +86,55 @@ func TestBypasses(t *testing.T) {
 	c.installHostKinds(t)
 	for _, b := range all {
 		t.Run(b.name, func(t *testing.T) { c.testBypass(t, b) })
+	}
+	t.Run("as existing", func(t *testing.T) { c.testExisting(t, binary, all) })
+}
+
+// testExisting audits what gets into a namespace that has not opted in: of each kind the first object that is denied.
+func (c *cluster) testExisting(t *testing.T, binary string, all []bypass) {
+	c.createNamespace(t, "outside", nil)
+	resources, want := map[string]bool{}, []string(nil)
+	for _, b := range all {
+		group := b.object.GroupVersionKind().GroupKind().String()
+		if b.bySchema || b.object.GetNamespace() != "owners" || resources[group] {
+			continue
+		}
+		resources[group] = true
+		object := b.object.DeepCopy()
+		object.SetNamespace("outside")
+		if _, err := c.resource(t, object).Create(t.Context(), object, metav1.CreateOptions{}); err != nil {
+			t.Fatalf("%s: %v", b.name, err)
+		}
+		want = append(want, b.want...)
+	}
+	kinds := strings.Join(slices.Sorted(maps.Keys(resources)), ",")
+	dump := c.kubectl(t, "", "get", kinds, "--namespace=outside", "--output=json")
+	cmd := exec.CommandContext(t.Context(), binary, "review", "--as-existing", "--policy",
+		filepath.Join(bypasses, "policy.yaml"), "--filename=-", "--output=json")
+	cmd.Stdin = strings.NewReader(dump)
+	out, err := cmd.Output()
+	if cmd.ProcessState.ExitCode() != 1 {
+		t.Fatalf("evergate review: %v", err)
+	}
+	var report struct {
+		Results []struct {
+			Findings []struct{ ID, Path, Message string }
+		}
+	}
+	if err := json.Unmarshal(out, &report); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, r := range report.Results {
+		for _, f := range r.Findings {
+			got = append(got, f.ID+": "+f.Path+": "+f.Message)
+		}
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) || len(report.Results) != len(resources) {
+		t.Errorf("findings about %d objects of %s:\n%s\nwant\n%s", len(report.Results), kinds, strings.Join(got, "\n"),
+			strings.Join(want, "\n"))
 	}
 }
 
