@@ -1,6 +1,8 @@
 package admission
 
 import (
+	"slices"
+
 	"github.com/evergate/evergate/policy"
 	"github.com/evergate/evergate/review"
 )
@@ -22,6 +24,8 @@ type Question struct {
 	// Existing is for an object that exists: it is judged as it is, and not rewritten first.
 	Existing bool
 	Explain  bool // fill in Rules
+	// Sets are those whose rules judge the object too, beside the rules that are in none.
+	Sets []string
 }
 
 // Answer is what the webhooks of a kind decide together about an object.
@@ -101,5 +105,38 @@ func (k kind[T]) all(ask Question, r *review.Request[T]) (*Answer, error) {
 	if ask.Explain {
 		a.Rules = k.explain(ask.Policy, r.Attributes, final)
 	}
+	if err == nil {
+		err = k.allSets(ask, r, final, a)
+	}
 	return a, err
+}
+
+// allSets judges the object by the rules of sets, each as its webhook does. Of the sets that are not asked for it explains
+// that they are not.
+func (k kind[T]) allSets(ask Question, r *review.Request[T], final *T, a *Answer) error {
+	for _, set := range ask.Policy.Sets() {
+		in := ask.Policy.In(set, k.blocks...)
+		if in == nil {
+			continue
+		}
+		wanted := slices.Contains(ask.Sets, set)
+		if wanted {
+			findings, err := k.judge(in, r.Attributes, final, r.Old, nil)
+			if err != nil {
+				return err
+			}
+			a.Findings = append(a.Findings, findings...)
+		}
+		if !ask.Explain {
+			continue
+		}
+		for _, trace := range k.explain(in, r.Attributes, final) {
+			trace.Why = "in set " + set + ": " + trace.Why
+			if !wanted {
+				trace.Why, trace.Applies, trace.Findings = "in set "+set+", which is not evaluated: add --set "+set, false, 0
+			}
+			a.Rules = append(a.Rules, trace)
+		}
+	}
+	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/offline"
 	"github.com/evergate/evergate/policy"
 )
@@ -23,6 +24,7 @@ type reviewFlags struct {
 	namespace  string
 	user       string
 	groups     []string
+	sets       []string
 	asExisting bool
 	reviews    bool
 	explain    bool
@@ -50,6 +52,7 @@ Exit codes: 0 all is allowed, 1 something is denied, 2 bad flags, a bad policy, 
 that could not be handed on.`,
 		Example: `  evergate review --policy policy.yaml -f deploy/
   helm template chart | evergate review --policy policy.yaml -f - --explain
+  evergate review --policy policy.yaml -f deploy/ --set edge
   kubectl get pods,ingresses,services -A -o json | evergate review --policy policy.yaml -f - --as-existing`,
 		Args: noArgs("name manifests with -f"),
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -67,6 +70,7 @@ that could not be handed on.`,
 	flags.StringVarP(&f.namespace, "namespace", "n", "default", "namespace of objects that name none")
 	flags.StringVar(&f.user, "user", "", "user that applies the manifests")
 	flags.StringArrayVar(&f.groups, "group", nil, "a group that the user is in; can be repeated")
+	flags.StringArrayVar(&f.sets, "set", nil, "judge by the rules of this `set` too, * for all; can be repeated")
 	flags.BoolVar(&f.asExisting, "as-existing", false, "judge objects as they exist in a cluster")
 	flags.BoolVar(&f.reviews, "admission-review", false, "the input is reviews, as kube-apiserver sends them")
 	flags.BoolVar(&f.explain, "explain", false, "say for each image and rule why it applies or not")
@@ -82,6 +86,10 @@ func (f *reviewFlags) run(ctx context.Context, stdin io.Reader, stdout, stderr i
 	options, err := f.options(stdin)
 	if err != nil {
 		return err
+	}
+	if f.sets == nil && len(options.Policy.Sets()) > 0 {
+		fmt.Fprintf(stderr, "evergate: no rule of the sets %s is evaluated: add --set NAME, or --set '*' for all\n",
+			text.List(options.Policy.Sets()))
 	}
 	report := offline.Review(options, offline.Read(f.files, stdin))
 	if err := report.Write(stdout, f.output); err != nil {
@@ -153,9 +161,29 @@ func (f *reviewFlags) options(stdin io.Reader) (offline.Options, error) {
 	if err != nil {
 		return offline.Options{}, fmt.Errorf("--old: %w", err)
 	}
+	sets, err := f.setsOf(p)
+	if err != nil {
+		return offline.Options{}, err
+	}
 	return offline.Options{
 		Policy: p, Old: old, Operation: policy.Operation(f.operation),
 		Namespace: f.namespace, User: f.user, Groups: f.groups,
-		AsExisting: f.asExisting, Reviews: f.reviews, Explain: f.explain,
+		Sets: sets, AsExisting: f.asExisting, Reviews: f.reviews, Explain: f.explain,
 	}, nil
+}
+
+// setsOf returns the sets of a policy that --set names.
+func (f *reviewFlags) setsOf(p *policy.Policy) ([]string, error) {
+	known := p.Sets()
+	for _, set := range f.sets {
+		switch {
+		case len(known) == 0:
+			return nil, fmt.Errorf("--set %s: no rule of the policy is in a set", text.Truncate(set, text.Short))
+		case set == "*":
+			return known, nil
+		case !slices.Contains(known, set):
+			return nil, fmt.Errorf("--set %s: the policy has no such set; it has %s", text.Truncate(set, text.Short), text.List(known))
+		}
+	}
+	return f.sets, nil
 }
