@@ -15,7 +15,7 @@ func missingRule() check {
 	return check{
 		id: "missing-rule", severity: Error,
 		finds: "a webhook of Evergate whose rules leave out a write that its path judges; a warning for the second chance " +
-			"of rewriting and for the guard of the policy",
+			"of rewriting, for the guard of the policy and for sets of rules, which may be meant for less",
 		why: "what no rule matches passes unseen: without UPDATE an object is created as the policy wants it, and " +
 			"changed a moment later",
 		fix: "match what the finding names, as the webhook of the kit does",
@@ -35,10 +35,10 @@ func missingRule() check {
 }
 
 // gap reports what a webhook of Evergate leaves out. It is an error, but a warning for the second chance, since the
-// first one comes before it, and for the guard of the policy, since the processes refuse what it would.
+// first one comes before it, for the guard of the policy, since the processes refuse what it would, and for sets.
 func (r *reporter) gap(h *hook, format string, args ...any) {
 	severity := Error
-	if h.path() == pathMutatePodsAgain || h.guardsPolicy() {
+	if h.path() == pathMutatePodsAgain || h.guardsPolicy() || isSetPath(h.path()) {
 		severity = Warning
 	}
 	r.add(severity, h.ref, format, args)
@@ -73,7 +73,11 @@ func (c *cluster) unmatched(path string) []string {
 }
 
 // judgedAt lists the writes that are judged at a path. A subresource that has a path of its own is judged there alone.
+// The path of a set judges what that of its kind does.
 func judgedAt(path string) []write {
+	if w, set := admission.ParsePath(path); set != "" {
+		path = w.Path
+	}
 	paths := servedPaths(false)
 	for _, w := range admission.Webhooks() {
 		if w.Path != path && !strings.HasPrefix(path, w.Path+"/") {

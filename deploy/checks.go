@@ -22,6 +22,7 @@ func webhookChecks() []check {
 		otherDeadlock(),
 		// Webhooks: how they are called.
 		missingWebhook(),
+		setWebhook(),
 		hookPath(),
 		timeout(),
 		sideEffects(),
