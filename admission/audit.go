@@ -17,6 +17,7 @@ const (
 	auditPolicy   = "policy"   // hash of the policy that decided
 	auditFindings = "findings" // team-hosts/hosts.allowed (enforce), other/tls.required (warn, existed, 3)
 	auditImages   = "images"   // containers/app: nginx -> mirror.corp.example/library/nginx (hub, enforce)
+	auditSecrets  = "secrets"  // mirror-login: pull secrets that are added
 	auditUnjudged = "unjudged" // spec.containers[0].image: want a string, got a number (warn)
 )
 
@@ -29,6 +30,13 @@ func (d *Decision) auditAnnotations() []review.Annotation {
 	}
 	if s := d.auditImages(); s != "" {
 		a = append(a, review.Annotation{Key: auditImages, Value: s})
+	}
+	if added := d.Rewriting.PullSecrets.Added; len(added) > 0 {
+		l := line{expected: len(added)}
+		for _, name := range added {
+			l.add(name)
+		}
+		a = append(a, review.Annotation{Key: auditSecrets, Value: l.String()})
 	}
 	a = append(a, review.Annotation{Key: auditPolicy, Value: d.Policy})
 	if u := d.Unjudged; u.Why != "" {

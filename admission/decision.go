@@ -43,8 +43,8 @@ func (d *Decision) Denies() bool {
 
 // Warns reports whether the answer carries a warning.
 func (d *Decision) Warns() bool {
-	return d.Unjudged.Mode == policy.Warn || len(d.Notes) > 0 || slices.ContainsFunc(d.Findings, policy.Finding.Warns) ||
-		slices.ContainsFunc(d.Rewriting.Images, d.warnsOf)
+	return d.Unjudged.Mode == policy.Warn || len(d.Notes) > 0 || len(d.Rewriting.PullSecrets.Missing) > 0 ||
+		slices.ContainsFunc(d.Findings, policy.Finding.Warns) || slices.ContainsFunc(d.Rewriting.Images, d.warnsOf)
 }
 
 // warnsOf reports whether the user is warned of an image: when it would be pulled from elsewhere, when it cannot be

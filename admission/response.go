@@ -76,6 +76,9 @@ func (d *Decision) warnings() []string {
 			lines.add(func() string { return d.imageWarning(img) })
 		}
 	}
+	for _, name := range d.Rewriting.PullSecrets.Missing {
+		lines.add(func() string { return "[" + d.Policy + "] " + missingSecret(name) })
+	}
 	for _, f := range d.Findings {
 		if f.Warns() {
 			lines.add(func() string { return d.findingWarning(f) })
@@ -105,6 +108,12 @@ func (d *Decision) imageWarning(img policy.ImageOutcome) string {
 	default:
 		return "[" + d.Policy + "] " + place + text.Quote(img.Image.Ref) + " is not an image reference: " + img.Detail
 	}
+}
+
+// missingSecret returns the sentence about a pull secret that no update can add.
+func missingSecret(name string) string {
+	return "spec.imagePullSecrets has no " + name + ", which the mirror may ask for, and no update can add it: " +
+		"where the image is not pulled, create the Pod anew"
 }
 
 func (d *Decision) tag(m policy.Mode) string { return "[" + m.String() + " " + d.Policy + "] " }

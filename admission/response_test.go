@@ -356,3 +356,22 @@ func TestDenialHasNoPatch(t *testing.T) {
 func newPatch() []review.Operation {
 	return []review.Operation{{Op: "replace", Path: "/spec/containers/0/image", Value: "x"}}
 }
+
+// An update cannot add a pull secret: the user learns it, since the new image may not be pulled.
+func TestMissingPullSecret(t *testing.T) {
+	d := Decision{Policy: testHash}
+	d.Rewriting.PullSecrets.Missing = []string{"mirror-login"}
+	want := []string{"[" + testHash + "] spec.imagePullSecrets has no mirror-login, which the mirror may ask for, " +
+		"and no update can add it: where the image is not pulled, create the Pod anew"}
+	if diff := cmp.Diff(want, d.Response().Warnings); diff != "" || !d.Warns() {
+		t.Error(diff, d.Warns())
+	}
+}
+
+func TestAuditOfPullSecrets(t *testing.T) {
+	d := Decision{Policy: testHash}
+	d.Rewriting.PullSecrets.Added = []string{"mirror-login", "other"}
+	if got := byKey(d.Response().AuditAnnotations)["secrets"]; got != "mirror-login, other" {
+		t.Error(got)
+	}
+}

@@ -14,6 +14,8 @@ type mirrorEntry struct {
 	header
 	Sources []source    `yaml:"sources,required"` // with the same content, if there are several
 	Mirror  destination `yaml:"mirror,required"`
+	// ImagePullSecret is the name of a Secret that Pods with rewritten images get in spec.imagePullSecrets.
+	ImagePullSecret pullSecret `yaml:"imagePullSecret"`
 }
 
 // Suggest implements strict.Suggester.
@@ -130,10 +132,12 @@ type mirror struct {
 	to       destination
 	order    int            // index of the entry among those in force
 	excluded match.ImageSet // exclude.images
+
+	pullSecret string // imagePullSecret; empty for none
 }
 
 func newMirror(e *mirrorEntry, order int) mirror {
-	m := mirror{header: e.header, to: e.Mirror, order: order}
+	m := mirror{header: e.header, to: e.Mirror, order: order, pullSecret: string(e.ImagePullSecret)}
 	if e.Exclude != nil {
 		m.excluded = match.NewImageSet(e.Exclude.Images)
 	}
@@ -207,9 +211,9 @@ func (r *route) follow(ref match.Reference, s *subject) ImageOutcome {
 	case !got.Is(normal):
 		out.Outcome, out.Detail = Malformed, fmt.Sprintf("its mirror would be %s, which is read as %s", to, got)
 	case r.Mode == Enforce:
-		out.Outcome, out.To = Rewritten, to
+		out.Outcome, out.To, out.PullSecret = Rewritten, to, r.pullSecret
 	default:
-		out.Outcome, out.To = WouldRewrite, to
+		out.Outcome, out.To, out.PullSecret = WouldRewrite, to, r.pullSecret
 	}
 	return out
 }

@@ -40,6 +40,9 @@ type Pod struct {
 	// Images lists all images of the Pod, in the order containers, initContainers, ephemeralContainers, volumes. It has
 	// no element for volumes that are not image volumes.
 	Images []Image
+	// ImagePullSecrets lists the names in spec.imagePullSecrets; nil where the field is absent or null: a patch must then
+	// add the list first.
+	ImagePullSecrets []string
 }
 
 // Image is one image of a Pod and its field.

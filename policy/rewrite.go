@@ -12,6 +12,9 @@ type Rewriting struct {
 	// written: when no image is rewritten, and when the record would not fit into the Pod's annotations.
 	Record string
 
+	// PullSecrets are what the Pod lacks in spec.imagePullSecrets for the mirrors of rewritten images.
+	PullSecrets PullSecrets
+
 	// Findings are those of rules in mode warn or audit about original images of rewritten ones, where the rewritten
 	// image has no such finding: judging the Pod does not report them. At most a thousand are kept.
 	Findings []Finding
@@ -64,6 +67,7 @@ func (p *Policy) RewritePod(a Attributes, pod, old *Pod, e *Effort) (Rewriting, 
 	}
 	rw.Findings = written.found
 	if rw.Changes() {
+		rw.PullSecrets = pullSecretsOf(a, pod, rw.Images)
 		rw.Record = p.mirrors.record(pod, &s, rw.Images)
 	}
 	return rw, nil
@@ -102,6 +106,8 @@ type ImageOutcome struct {
 	Entry   string // the mirrors entry that decides; empty where none does
 	Mode    Mode   // of that entry
 	To      string // the image that replaces it: set when Outcome is Rewritten or WouldRewrite
+	// PullSecret is the imagePullSecret of the entry, set as To is; empty where the entry has none.
+	PullSecret string
 	Detail  string // the parser's error, the pattern that excludes the image or the rule that denies it; may be empty
 }
 
@@ -142,9 +148,9 @@ func (o Outcome) String() string { return outcomeWords[o] }
 func (o *ImageOutcome) Why() string {
 	switch o.Outcome {
 	case Rewritten:
-		return "pulled from " + o.To + " by mirrors entry " + o.Entry
+		return "pulled from " + o.To + o.withSecret() + " by mirrors entry " + o.Entry
 	case WouldRewrite:
-		return "would be pulled from " + o.To + " if mirrors entry " + o.Entry + " were in mode enforce; " +
+		return "would be pulled from " + o.To + o.withSecret() + " if mirrors entry " + o.Entry + " were in mode enforce; " +
 			"it is in mode " + o.Mode.String()
 	case AtMirror:
 		return "already at mirror " + o.Entry
@@ -164,6 +170,13 @@ func (o *ImageOutcome) Why() string {
 	default:
 		return o.whyNoMirror()
 	}
+}
+
+func (o *ImageOutcome) withSecret() string {
+	if o.PullSecret == "" {
+		return ""
+	}
+	return " with pull secret " + o.PullSecret
 }
 
 func (o *ImageOutcome) whyNoMirror() string {

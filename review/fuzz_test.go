@@ -27,6 +27,8 @@ func FuzzDecodePod(f *testing.F) {
 			`"initContainers":[{"image":null},{"im\u0061ge":"a"}]}}`,
 		`{"spec":{"ephemeralContainers":[{"name":"e","image":"i","targetContainerName":"t"}],`+
 			`"containers":[{"image":"a","Image":"b"}]}}`,
+		`{"spec":{"imagePullSecrets":[{"name":"a"},{},null,{"name":"a"}],"containers":[]}}`,
+		`{"spec":{"imagePullSecrets":null}}`, `{"spec":{"imagePullSecrets":[]}}`,
 	)
 	f.Fuzz(func(t *testing.T, body []byte) { compare(t, body, Pods(), typedPod) })
 }
@@ -181,6 +183,12 @@ func typedPod(raw []byte) (*policy.Pod, error) {
 		if v.Image != nil {
 			add(policy.Volumes, i, v.Name, v.Image.Reference)
 		}
+	}
+	if p.Spec.ImagePullSecrets != nil {
+		pod.ImagePullSecrets = []string{}
+	}
+	for _, s := range p.Spec.ImagePullSecrets {
+		pod.ImagePullSecrets = append(pod.ImagePullSecrets, s.Name)
 	}
 	return pod, err
 }

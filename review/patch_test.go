@@ -194,3 +194,56 @@ func TestLongestPatch(t *testing.T) {
 		}
 	}
 }
+
+// Pull secrets are appended, in their order, to a list that is created where there is none.
+func TestPatchPullSecrets(t *testing.T) {
+	const image = `"containers":[{"name":"a","image":"a"}]`
+	for name, test := range map[string]struct{ before, after string }{
+		"absent": {``, `"imagePullSecrets":[{"name":"x"},{"name":"y"}],`},
+		"null":   {`"imagePullSecrets":null,`, `"imagePullSecrets":[{"name":"x"},{"name":"y"}],`},
+		"empty":  {`"imagePullSecrets":[],`, `"imagePullSecrets":[{"name":"x"},{"name":"y"}],`},
+		"others": {
+			`"imagePullSecrets":[{"name":"b","new":1},{}],`, `"imagePullSecrets":[{"name":"b","new":1},{},{"name":"x"},{"name":"y"}],`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := []byte(`{"metadata":{},"spec":{` + test.before + image + `}}`)
+			pod, err := Pods().Parse(before)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rw := rewriting(pod, "")
+			rw.PullSecrets.Added = []string{"x", "y"}
+			got := apply(t, before, Answer{Allowed: true, Patch: must(PatchPod(pod, rw, true))})
+			after := `{"metadata":{},"spec":{` + test.after + strings.ReplaceAll(image, `"a"}]`, `"m/a"}]`) + `}}`
+			if diff := cmp.Diff(decodeExactly(t, []byte(after)), decodeExactly(t, got)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// FuzzPatchPullSecrets has the API server's own library apply the patch to a Pod with any list of pull secrets.
+func FuzzPatchPullSecrets(f *testing.F) {
+	for _, list := range []string{`null`, `[]`, `[{"name":"x"}]`, `[{},null,{"name":"b","c":[1]}]`} {
+		f.Add(list)
+	}
+	f.Fuzz(func(t *testing.T, list string) {
+		before := []byte(`{"spec":{"imagePullSecrets":` + list + `,"containers":[{"name":"a","image":"a"}]}}`)
+		pod, err := Pods().Parse(before)
+		if err != nil || len(pod.Images) != 1 || pod.Images[0].Ref != "a" {
+			return
+		}
+		rw := rewriting(pod, "")
+		rw.PullSecrets.Added = []string{"x", "y"}
+		got := apply(t, before, Answer{Allowed: true, Patch: must(PatchPod(pod, rw, true))})
+		patched, err := Pods().Parse(got)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := append(pod.ImagePullSecrets, "x", "y")
+		if diff := cmp.Diff(want, patched.ImagePullSecrets); diff != "" {
+			t.Error(diff)
+		}
+	})
+}

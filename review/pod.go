@@ -14,13 +14,15 @@ func readPod(r *jsonscan.Reader, p *policy.Pod) {
 		case "metadata":
 			readMeta(r, &p.Meta)
 		case "spec":
-			p.Images = readPodSpec(r)
+			readPodSpec(r, p)
 		}
 	}
 }
 
-// readPodSpec returns the images of a Pod in the order of policy.Place, whatever the order of its fields.
-func readPodSpec(r *jsonscan.Reader) (images []policy.Image) {
+// readPodSpec reads the images of a Pod in the order of policy.Place, whatever the order of its fields, and the names of
+// its pull secrets.
+func readPodSpec(r *jsonscan.Reader, p *policy.Pod) {
+	var images []policy.Image
 	for name := range r.Fields {
 		switch string(name) {
 		case "containers":
@@ -31,10 +33,30 @@ func readPodSpec(r *jsonscan.Reader) (images []policy.Image) {
 			images = readContainers(r, images, policy.EphemeralContainers)
 		case "volumes":
 			images = readVolumes(r, images)
+		case "imagePullSecrets":
+			p.ImagePullSecrets = readPullSecrets(r)
 		}
 	}
 	slices.SortStableFunc(images, func(a, b policy.Image) int { return cmp.Compare(a.Place, b.Place) })
-	return images
+	p.Images = images
+}
+
+// readPullSecrets returns the names in a list of references; nil for null, and not for a list without elements.
+func readPullSecrets(r *jsonscan.Reader) []string {
+	if r.Null() {
+		return nil
+	}
+	names := []string{}
+	for range r.Items {
+		secret := "" // the API server takes a reference without a name
+		for name := range r.Fields {
+			if string(name) == "name" {
+				secret = r.String()
+			}
+		}
+		names = append(names, secret)
+	}
+	return names
 }
 
 func readContainers(r *jsonscan.Reader, images []policy.Image, place policy.Place) []policy.Image {

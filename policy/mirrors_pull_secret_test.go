@@ -1,0 +1,89 @@
+package policy
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const secretsText = `
+mirrors:
+- {name: hub, mode: enforce, sources: [docker.io], mirror: m.example/hub, imagePullSecret: hub-login}
+- {name: quay, mode: enforce, sources: [quay.io], mirror: m.example/quay, imagePullSecret: quay-login}
+- {name: gcr, mode: warn, sources: [gcr.io], mirror: m.example/gcr, imagePullSecret: gcr-login}
+- {name: open, mode: enforce, sources: [ghcr.io], mirror: m.example/open}
+`
+
+func TestPullSecrets(t *testing.T) {
+	updatePod := createPod
+	updatePod.Operation = Update
+	debug := updatePod
+	debug.Subresource = "ephemeralcontainers"
+	for name, test := range map[string]struct {
+		a      Attributes
+		there  []string
+		images string
+		want   PullSecrets
+	}{
+		"rewritten":                     {createPod, nil, "nginx", PullSecrets{Added: []string{"hub-login"}}},
+		"two entries, in their order":   {createPod, []string{"b"}, "quay.io/a nginx quay.io/b", PullSecrets{Added: []string{"quay-login", "hub-login"}}},
+		"is there":                      {createPod, []string{"b", "hub-login"}, "nginx", PullSecrets{}},
+		"one of two is there":           {createPod, []string{"hub-login"}, "nginx quay.io/a", PullSecrets{Added: []string{"quay-login"}}},
+		"mode warn":                     {createPod, nil, "gcr.io/a", PullSecrets{}},
+		"an entry without":              {createPod, nil, "ghcr.io/a", PullSecrets{}},
+		"already at the mirror":         {createPod, nil, "m.example/hub/library/nginx", PullSecrets{}},
+		"no mirror":                     {createPod, nil, "other.example/a", PullSecrets{}},
+		"update":                        {updatePod, nil, "nginx", PullSecrets{Missing: []string{"hub-login"}}},
+		"update of a Pod that has it":   {updatePod, []string{"hub-login"}, "nginx", PullSecrets{}},
+		"debug container":               {debug, nil, "nginx", PullSecrets{Missing: []string{"hub-login"}}},
+		"second review of the same Pod": {createPod, []string{"hub-login"}, "m.example/hub/library/nginx quay.io/a", PullSecrets{Added: []string{"quay-login"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod, old := &Pod{ImagePullSecrets: test.there}, (*Pod)(nil)
+			for i, ref := range strings.Fields(test.images) {
+				place := Containers
+				if test.a.Subresource != "" {
+					place = EphemeralContainers
+				}
+				pod.Images = append(pod.Images, Image{place, i, "c" + ref, ref})
+			}
+			if test.a.Operation == Update {
+				old = &Pod{ImagePullSecrets: test.there}
+			}
+			rw := must(mustLoad(t, secretsText).RewritePod(test.a, pod, old, nil))
+			if diff := cmp.Diff(test.want, rw.PullSecrets); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestWhyNamesThePullSecret(t *testing.T) {
+	pod := &Pod{Images: []Image{{Containers, 0, "a", "nginx"}, {Containers, 1, "b", "gcr.io/a"}}}
+	rw := must(mustLoad(t, secretsText).RewritePod(createPod, pod, nil, nil))
+	for i, want := range []string{
+		"pulled from m.example/hub/library/nginx with pull secret hub-login by mirrors entry hub",
+		"would be pulled from m.example/gcr/a with pull secret gcr-login if mirrors entry gcr were in mode enforce; " +
+			"it is in mode warn",
+	} {
+		if got := rw.Images[i].Why(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+func TestPullSecretNames(t *testing.T) {
+	for name, want := range map[string]string{
+		`Login`:                   `"Login" cannot be the name of a Secret: it has an upper-case letter`,
+		`a_b`:                     `"a_b" cannot be the name of a Secret: the label "a_b" holds another character than letters`,
+		`""`:                      `"" cannot be the name of a Secret: it has an empty label`,
+		strings.Repeat("a.", 127): `cannot be the name of a Secret: it has 254 characters`,
+	} {
+		_, err := Load(File{Name: "p.yaml", Data: []byte("apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy" + `
+mirrors: [{name: hub, mode: enforce, sources: [docker.io], mirror: m.example, imagePullSecret: ` + name + `}]`)})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.20s: %v, want %s", name, err, want)
+		}
+	}
+}
