@@ -108,7 +108,7 @@ type ImageOutcome struct {
 	To      string // the image that replaces it: set when Outcome is Rewritten or WouldRewrite
 	// PullSecret is the imagePullSecret of the entry, set as To is; empty where the entry has none.
 	PullSecret string
-	Detail  string // the parser's error, the pattern that excludes the image or the rule that denies it; may be empty
+	Detail     string // the parser's error, the pattern that excludes the image or the rule that denies it; may be empty
 }
 
 // Outcome is what happens to an image.

@@ -203,7 +203,8 @@ func TestPatchPullSecrets(t *testing.T) {
 		"null":   {`"imagePullSecrets":null,`, `"imagePullSecrets":[{"name":"x"},{"name":"y"}],`},
 		"empty":  {`"imagePullSecrets":[],`, `"imagePullSecrets":[{"name":"x"},{"name":"y"}],`},
 		"others": {
-			`"imagePullSecrets":[{"name":"b","new":1},{}],`, `"imagePullSecrets":[{"name":"b","new":1},{},{"name":"x"},{"name":"y"}],`,
+			`"imagePullSecrets":[{"name":"b","new":1},{}],`,
+			`"imagePullSecrets":[{"name":"b","new":1},{},{"name":"x"},{"name":"y"}],`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -19,8 +19,8 @@ func readPod(r *jsonscan.Reader, p *policy.Pod) {
 	}
 }
 
-// readPodSpec reads the images of a Pod in the order of policy.Place, whatever the order of its fields, and the names of
-// its pull secrets.
+// readPodSpec reads the images of a Pod in the order of policy.Place, whatever the order of its fields, and its pull
+// secrets.
 func readPodSpec(r *jsonscan.Reader, p *policy.Pod) {
 	var images []policy.Image
 	for name := range r.Fields {

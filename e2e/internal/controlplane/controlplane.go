@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -52,7 +53,7 @@ func Start(ctx context.Context, bin Binaries, dir string, flags ...string) (*Con
 	if err := c.run(ctx, "etcd", etcdArgs(c.path("etcd"), "http://"+etcd, "http://"+peers)); err != nil {
 		return c, err
 	}
-	if err := c.run(ctx, "kube-apiserver", append(c.apiServerArgs(api, "http://"+etcd), flags...)); err != nil {
+	if err := c.run(ctx, "kube-apiserver", append(c.apiServerArgs(api, "http://"+etcd, flags), flags...)); err != nil {
 		return c, err
 	}
 	return c, c.awaitReady(ctx)
@@ -94,8 +95,16 @@ func etcdArgs(data, clients, peers string) []string {
 	}
 }
 
-func (c *ControlPlane) apiServerArgs(address, etcd string) []string {
+// WithServiceAccounts enables the admission plugin that puts service accounts into Pods. No controller makes the service
+// account default, without which it lets no Pod in: it is off unless this flag is given.
+const WithServiceAccounts = "--enable-admission-plugins=ServiceAccount"
+
+func (c *ControlPlane) apiServerArgs(address, etcd string, flags []string) []string {
 	host, port, _ := net.SplitHostPort(address)
+	plugins := "--disable-admission-plugins=ServiceAccount"
+	if slices.Contains(flags, WithServiceAccounts) {
+		plugins = WithServiceAccounts
+	}
 	return []string{
 		"--etcd-servers=" + etcd,
 		"--bind-address=" + host, "--secure-port=" + port, "--advertise-address=" + host,
@@ -106,8 +115,7 @@ func (c *ControlPlane) apiServerArgs(address, etcd string) []string {
 		"--service-account-issuer=https://kubernetes.default.svc",
 		"--service-account-key-file=" + c.path("tokens.crt"), "--service-account-signing-key-file=" + c.path("tokens.key"),
 		"--service-cluster-ip-range=10.96.0.0/16",
-		// No controller makes the service account default, without which this plugin lets no Pod in.
-		"--disable-admission-plugins=ServiceAccount",
+		plugins,
 		"--allow-privileged=true",
 	}
 }
