@@ -229,12 +229,23 @@ func anyDepth(name string) match.HostPattern {
 // host names may have: _, and digits alone. Two dots at the end are no name: external-dns removes both.
 func isHostName(s string) bool {
 	s = strings.TrimSuffix(s, ".")
-	if s == "" || len(s) > match.MaxHost || strings.Contains("."+s+".", "..") {
+	if s == "" || len(s) > match.MaxHost {
 		return false
 	}
-	return !strings.ContainsFunc(s, func(c rune) bool {
-		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '.' && c != '_'
-	})
+	before := byte('.')
+	for i := range len(s) {
+		c := s[i]
+		switch {
+		case c == '.' && before == '.', !isHostByte(c):
+			return false
+		}
+		before = c
+	}
+	return before != '.'
+}
+
+func isHostByte(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '.' || c == '_'
 }
 
 // nginxAlias is the grammar of server-alias of ingress-nginx: words of server_name. *.example is any number of labels,

@@ -18,8 +18,14 @@ type hostClaim struct {
 }
 
 // newClaim returns the claim of a text that means what a rule of an Ingress or a certificate means by it: *.example is
-// one label.
-func newClaim(host string, at claimPlace) hostClaim { return claimOf(match.ParseHost(host), at) }
+// one label. The API server refuses what cannot be read as a name; manifests in files may have it.
+func newClaim(host string, at claimPlace) hostClaim {
+	c := claimOf(oneLabel(host), at)
+	if c.IsEvery() && host != "" {
+		c.at.written = &written{text: host}
+	}
+	return c
+}
 
 func claimOf(p match.HostPattern, at claimPlace) hostClaim { return hostClaim{HostPattern: p, at: at} }
 
@@ -144,7 +150,7 @@ func (r *report) differentHosts(claims []hostClaim) int {
 type claimPlace struct {
 	kind    placeKind
 	i, j    int32    // the element of spec.rules, or of spec.tls and of its hosts
-	written *written // in spec.tls or in an annotation; nil for the other places
+	written *written // what cannot be read as a name, and each host of an annotation; nil for the others
 }
 
 // written is a host as it is written.
@@ -181,10 +187,10 @@ func (p *claimPlace) String() string {
 
 // every returns the beginning of a sentence about what stands for every host.
 func (p *claimPlace) every() string {
-	switch p.kind {
-	case defaultBackend:
+	switch {
+	case p.kind == defaultBackend:
 		return "serves every host that no rule names"
-	case tlsHost, annotationHost:
+	case p.written != nil:
 		return text.Quote(p.written.text) + " may stand for every host"
 	default:
 		return "no host is set, which means every host"
@@ -193,10 +199,10 @@ func (p *claimPlace) every() string {
 
 // setOne returns the end of a sentence that requires a host.
 func (p *claimPlace) setOne() string {
-	switch p.kind {
-	case defaultBackend:
+	switch {
+	case p.kind == defaultBackend:
 		return "; name hosts in spec.rules instead"
-	case tlsHost, annotationHost:
+	case p.written != nil:
 		return "; write each host out"
 	default:
 		return "; set one"
