@@ -39,7 +39,7 @@ type row interface {
 }
 
 // rows is the table of kinds. Webhooks, Kinds and SelfProbePolicy are made of it.
-func rows() []row { return []row{pods(), ingresses(), services()} }
+func rows() []row { return []row{pods(), ingresses(), services(), certificates(), dnsEndpoints()} }
 
 func pods() kind[policy.Pod] {
 	return kind[policy.Pod]{
@@ -79,6 +79,30 @@ func services() kind[policy.Service] {
 		selfProbe: `"spec": {"type": "NodePort"}`,
 		selfProbePolicy: `
 services: [{name: selfprobe-services, mode: enforce, types: {allowed: [ClusterIP]}}]`,
+	}
+}
+
+func certificates() kind[policy.Certificate] {
+	return kind[policy.Certificate]{
+		objects: review.Certificates(), blocks: []string{"certificates", "owners"},
+		validating: []string{"/validate/certificates"},
+		judge:      (*policy.Policy).JudgeCertificate, explain: (*policy.Policy).ExplainCertificate,
+		strictest: func(m policy.Modes) policy.Mode { return m.Certificates },
+		selfProbe: `"spec": {"dnsNames": ["denied.selfprobe.invalid"]}`,
+		selfProbePolicy: `
+certificates: [{name: selfprobe-certificates, mode: enforce, hosts: {allowed: [allowed.selfprobe.invalid]}}]`,
+	}
+}
+
+func dnsEndpoints() kind[policy.DNSEndpoint] {
+	return kind[policy.DNSEndpoint]{
+		objects: review.DNSEndpoints(), blocks: []string{"dnsEndpoints", "owners"},
+		validating: []string{"/validate/dnsendpoints"},
+		judge:      (*policy.Policy).JudgeDNSEndpoint, explain: (*policy.Policy).ExplainDNSEndpoint,
+		strictest: func(m policy.Modes) policy.Mode { return m.DNSEndpoints },
+		selfProbe: `"spec": {"endpoints": [{"dnsName": "denied.selfprobe.invalid"}]}`,
+		selfProbePolicy: `
+dnsEndpoints: [{name: selfprobe-dns-endpoints, mode: enforce, hosts: {allowed: [allowed.selfprobe.invalid]}}]`,
 	}
 }
 

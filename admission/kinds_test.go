@@ -14,7 +14,8 @@ import (
 
 // Each path asks for the mode of the entries that concern it, and of no others.
 func TestModesOfPaths(t *testing.T) {
-	modes := policy.Modes{Mirrors: policy.Off, Pods: policy.Audit, Ingresses: policy.Warn, Services: policy.Enforce}
+	modes := policy.Modes{Mirrors: policy.Off, Pods: policy.Audit, Ingresses: policy.Warn, Services: policy.Enforce,
+		Certificates: policy.Warn, DNSEndpoints: policy.Audit}
 	got := map[string]policy.Mode{}
 	for _, w := range Webhooks() {
 		got[w.Path] = w.Strictest(modes)
@@ -22,6 +23,7 @@ func TestModesOfPaths(t *testing.T) {
 	want := map[string]policy.Mode{
 		"/mutate/pods": policy.Off, "/mutate/pods/again": policy.Off, "/validate/pods": policy.Audit,
 		"/validate/ingresses": policy.Warn, "/validate/services": policy.Enforce, "/validate/services/status": policy.Enforce,
+		"/validate/certificates": policy.Warn, "/validate/dnsendpoints": policy.Audit,
 		"/validate/policy": policy.Enforce, // a policy that cannot be read is none
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -31,12 +33,13 @@ func TestModesOfPaths(t *testing.T) {
 
 // The kit calls every path, and no other.
 func TestKitCallsEveryPath(t *testing.T) {
-	files, err := filepath.Glob("../kustomize/base/*webhook*.yaml")
-	if err != nil || len(files) == 0 {
+	base, _ := filepath.Glob("../kustomize/base/*webhook*.yaml")
+	components, err := filepath.Glob("../kustomize/components/*/*webhook*.yaml")
+	if err != nil || len(base) == 0 || len(components) == 0 {
 		t.Fatalf("no webhook configurations: %v", err)
 	}
 	var called, served []string
-	for _, file := range files {
+	for _, file := range slices.Concat(base, components) {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

@@ -16,7 +16,7 @@ func missingWebhook() check {
 			"configuration is missing",
 		why: "nothing calls Evergate for these objects: they are neither rewritten nor judged, whatever the policy says",
 		fix: "apply the webhook configurations of the kit, MutatingWebhookConfiguration and " +
-			"ValidatingWebhookConfiguration evergate",
+			"ValidatingWebhookConfiguration evergate; for certificates and dnsEndpoints with its component host-kinds",
 		run: func(c *cluster, r *reporter) {
 			p, ok := c.policy()
 			switch {

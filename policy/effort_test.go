@@ -66,6 +66,12 @@ func (v reviewed) steps(t *testing.T) int {
 	case *Ingress:
 		old, _ := v.old.(*Ingress)
 		_, err = p.JudgeIngress(v.a, obj, old, &e)
+	case *Certificate:
+		old, _ := v.old.(*Certificate)
+		_, err = p.JudgeCertificate(v.a, obj, old, &e)
+	case *DNSEndpoint:
+		old, _ := v.old.(*DNSEndpoint)
+		_, err = p.JudgeDNSEndpoint(v.a, obj, old, &e)
 	case *Pod:
 		old, _ := v.old.(*Pod)
 		_, err = p.JudgePod(v.a, obj, old, &e)
@@ -236,6 +242,25 @@ func TestStepsOfElements(t *testing.T) {
 		"long hosts":      {12, func(n int) reviewed { return ingress("hosts: {required: true}", hosts(each(n, long))) }},
 		"hosts in tls": {2, func(n int) reviewed { // one step to read each, one to look it up
 			return ingress("hosts: {required: true}", &Ingress{Rules: []IngressRule{{Host: "a"}}, TLS: []IngressTLS{{Hosts: each(n, "h%d")}}})
+		}},
+		"hosts of a Certificate": {6, func(n int) reviewed { // to read each of 12 bytes, to look it up
+			return reviewed{rules: rules(1, "certificates", "hosts: {denied: [a]}"), obj: &Certificate{DNSNames: each(n, "h%03d.example")}}
+		}},
+		"bytes of a common name": {8 + 1, func(n int) reviewed { // to read it, to look it up
+			return reviewed{rules: rules(1, "certificates", "hosts: {denied: [a]}"), obj: &Certificate{CommonName: "-" + strings.Repeat(".x", 16*n)}}
+		}},
+		"bytes of a subject": {8, func(n int) reviewed {
+			return reviewed{rules: rules(1, "certificates", "hosts: {denied: [a]}"), obj: &Certificate{LiteralSubject: strings.Repeat("O=a.bcd,", 4*n)}}
+		}},
+		"records of a DNSEndpoint": {6, func(n int) reviewed {
+			endpoints := make([]Endpoint, n)
+			for i, name := range each(n, "h%03d.example") {
+				endpoints[i].DNSName = name
+			}
+			return reviewed{rules: rules(1, "dnsEndpoints", "hosts: {denied: [a]}"), obj: &DNSEndpoint{Endpoints: endpoints}}
+		}},
+		"rules: hosts of a Certificate": {12, func(n int) reviewed {
+			return reviewed{rules: rules(n, "certificates", "hosts: {allowed: ['**']}"), obj: &Certificate{DNSNames: each(10, "h%d")}}
 		}},
 		"tls: hosts": {3, func(n int) reviewed { return ingress("tls: {coversHosts: true}", hosts(each(n, "h%03d.example"))) }},
 		"tls: certificate": {4, func(n int) reviewed {

@@ -167,6 +167,12 @@ const (
 	defaultBackend                  // a default backend beside rules
 	tlsHost                         // spec.tls[i].hosts[j]
 	annotationHost
+	dnsNameHost        // spec.dnsNames[i], of a Certificate like those up to ipAddressHost
+	commonNameHost     // spec.commonName
+	literalSubjectHost // spec.literalSubject
+	uriHost            // spec.uris[i]
+	ipAddressHost      // spec.ipAddresses[i]
+	endpointHost       // spec.endpoints[i].dnsName of a DNSEndpoint
 )
 
 // String returns the field, as users write it.
@@ -180,10 +186,25 @@ func (p *claimPlace) String() string {
 		return "spec.tls[" + strconv.Itoa(int(p.i)) + "].hosts[" + strconv.Itoa(int(p.j)) + "]"
 	case annotationHost:
 		return annotationPath(p.written.key)
+	case dnsNameHost:
+		return elementPath("spec.dnsNames", p.i)
+	case commonNameHost:
+		return "spec.commonName"
+	case literalSubjectHost:
+		return "spec.literalSubject"
+	case uriHost:
+		return elementPath("spec.uris", p.i)
+	case ipAddressHost:
+		return elementPath("spec.ipAddresses", p.i)
+	case endpointHost:
+		return elementPath("spec.endpoints", p.i) + ".dnsName"
 	default:
-		return "spec.rules[" + strconv.Itoa(int(p.i)) + "].host"
+		return elementPath("spec.rules", p.i) + ".host"
 	}
 }
+
+// elementPath returns the path of an element of a list.
+func elementPath(list string, i int32) string { return list + "[" + strconv.Itoa(int(i)) + "]" }
 
 // every returns the beginning of a sentence about what stands for every host.
 func (p *claimPlace) every() string {

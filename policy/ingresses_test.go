@@ -244,7 +244,7 @@ func TestIngressRuleErrors(t *testing.T) {
 		`hosts: {allowed: ["{namespace}.*.b"]}`:           `ingresses[0].hosts.allowed[0]: "{namespace}.*.b" is not a host pattern: * is one whole label and ** several, in front only: *.example.com, **.example.com`,
 		`hosts: {allowed: ["{namespace}..b"]}`:            `ingresses[0].hosts.allowed[0]: "{namespace}..b" is not a host pattern: it has an empty label`,
 		`hosts: {allowed: ["{namespace}.b:443"]}`:         `ingresses[0].hosts.allowed[0]: "{namespace}.b:443" is not a host pattern: leave scheme, port and path out`,
-		`hosts: {denied: ["{namespace}.b"]}`:              `ingresses[0].hosts.denied[0]: "{namespace}.b" is not a host pattern: {namespace} has a meaning only in hosts.allowed of ingresses and services: write the name out, or a wildcard`,
+		`hosts: {denied: ["{namespace}.b"]}`:              `ingresses[0].hosts.denied[0]: "{namespace}.b" is not a host pattern: {namespace} has a meaning only in hosts.allowed: write the name out, or a wildcard`,
 		`hosts: {allowed: ["x.{namespace}.b", "*.{namespace}.b", "{namespace}.b", "{namespace}.a.b"], denied: ["**.a.b", "*.b"]}`: "ingresses[0].hosts.allowed: {namespace}.b is also denied, by *.b: no host can pass by it\n" +
 			`ingresses[0].hosts.allowed: {namespace}.a.b is also denied, by **.a.b: no host can pass by it`,
 		`hosts: {allowed: [a.b, x.b], denied: ["*.B."]}`: "ingresses[0].hosts.allowed: a.b is also denied, by *.b: no host can pass by it\n" +

@@ -8,11 +8,13 @@ import (
 
 // blocks are the entries of a policy, kind by kind, as they are written.
 type blocks struct {
-	Mirrors   []mirrorEntry    `yaml:"mirrors"`
-	Pods      []podsEntry      `yaml:"pods"`
-	Ingresses []ingressesEntry `yaml:"ingresses"`
-	Services  []servicesEntry  `yaml:"services"`
-	Owners    []ownersEntry    `yaml:"owners"`
+	Mirrors      []mirrorEntry       `yaml:"mirrors"`
+	Pods         []podsEntry         `yaml:"pods"`
+	Ingresses    []ingressesEntry    `yaml:"ingresses"`
+	Services     []servicesEntry     `yaml:"services"`
+	Certificates []certificatesEntry `yaml:"certificates"`
+	DNSEndpoints []dnsEndpointsEntry `yaml:"dnsEndpoints"`
+	Owners       []ownersEntry       `yaml:"owners"`
 }
 
 // append adds the entries of another document.
@@ -24,6 +26,8 @@ func (b *blocks) addTo(of func(set string) *blocks) {
 	addEach(b.Pods, of, func(b *blocks) *[]podsEntry { return &b.Pods })
 	addEach(b.Ingresses, of, func(b *blocks) *[]ingressesEntry { return &b.Ingresses })
 	addEach(b.Services, of, func(b *blocks) *[]servicesEntry { return &b.Services })
+	addEach(b.Certificates, of, func(b *blocks) *[]certificatesEntry { return &b.Certificates })
+	addEach(b.DNSEndpoints, of, func(b *blocks) *[]dnsEndpointsEntry { return &b.DNSEndpoints })
 	addEach(b.Owners, of, func(b *blocks) *[]ownersEntry { return &b.Owners })
 }
 
@@ -55,6 +59,12 @@ func (b *blocks) headers(yield func(*header)) {
 	for i := range b.Services {
 		yield(&b.Services[i].header)
 	}
+	for i := range b.Certificates {
+		yield(&b.Certificates[i].header)
+	}
+	for i := range b.DNSEndpoints {
+		yield(&b.DNSEndpoints[i].header)
+	}
 	for i := range b.Owners {
 		yield(&b.Owners[i].header)
 	}
@@ -62,11 +72,13 @@ func (b *blocks) headers(yield func(*header)) {
 
 // compiled are the entries of a policy, kind by kind, without those that are off.
 type compiled struct {
-	mirrors   *mirrorTable
-	pods      ruleset[judgedPod]
-	ingresses ruleset[Ingress]
-	services  ruleset[Service]
-	counts    Counts
+	mirrors      *mirrorTable
+	pods         ruleset[judgedPod]
+	ingresses    ruleset[Ingress]
+	services     ruleset[Service]
+	certificates ruleset[Certificate]
+	dnsEndpoints ruleset[DNSEndpoint]
+	counts       Counts
 }
 
 // compile compiles the entries into a policy.
@@ -84,9 +96,16 @@ func (b *blocks) compile(p *Policy, e *compilation, errs *strict.Collector) {
 	p.services = rulesOf(b.Services, e, func(entry *servicesEntry) rule[Service] {
 		return rule[Service]{entry.ruleHeader, entry.checks()}
 	}, ownerRules(owners, (*report).serviceClaims)...)
+	p.certificates = rulesOf(b.Certificates, e, func(entry *certificatesEntry) rule[Certificate] {
+		return rule[Certificate]{entry.ruleHeader, entry.checks()}
+	}, ownerRules(owners, (*report).certificateClaims)...)
+	p.dnsEndpoints = rulesOf(b.DNSEndpoints, e, func(entry *dnsEndpointsEntry) rule[DNSEndpoint] {
+		return rule[DNSEndpoint]{entry.ruleHeader, entry.checks()}
+	}, ownerRules(owners, (*report).dnsEndpointClaims)...)
 	p.counts = Counts{
 		Mirrors: p.mirrors.len(), Pods: len(p.pods.rules), Ingresses: len(p.ingresses.rules) - len(owners),
-		Services: len(p.services.rules) - len(owners),
+		Services: len(p.services.rules) - len(owners), Certificates: len(p.certificates.rules) - len(owners),
+		DNSEndpoints: len(p.dnsEndpoints.rules) - len(owners),
 	}
 	for i := range b.Owners {
 		if b.Owners[i].Mode != Off {
@@ -98,11 +117,13 @@ func (b *blocks) compile(p *Policy, e *compilation, errs *strict.Collector) {
 
 // Counts is how many entries of each kind a policy has, without those that are off.
 type Counts struct {
-	Mirrors   int `json:"mirrors"`
-	Pods      int `json:"pods"`
-	Ingresses int `json:"ingresses"`
-	Services  int `json:"services"`
-	Owners    int `json:"owners"`
+	Mirrors      int `json:"mirrors"`
+	Pods         int `json:"pods"`
+	Ingresses    int `json:"ingresses"`
+	Services     int `json:"services"`
+	Certificates int `json:"certificates"`
+	DNSEndpoints int `json:"dnsEndpoints"`
+	Owners       int `json:"owners"`
 }
 
 // addSet adds the entries of a set.
@@ -110,6 +131,8 @@ func (c *Counts) addSet(set Counts) {
 	c.Pods += set.Pods
 	c.Ingresses += set.Ingresses
 	c.Services += set.Services
+	c.Certificates += set.Certificates
+	c.DNSEndpoints += set.DNSEndpoints
 }
 
 // Counts returns how many entries are in force, those of sets too.
@@ -119,19 +142,23 @@ func (p *Policy) Counts() Counts { return p.counts }
 func (c Counts) All() iter.Seq2[string, int] {
 	return func(yield func(string, int) bool) {
 		_ = yield("mirrors", c.Mirrors) && yield("pods", c.Pods) && yield("ingresses", c.Ingresses) &&
-			yield("services", c.Services) && yield("owners", c.Owners)
+			yield("services", c.Services) && yield("certificates", c.Certificates) &&
+			yield("dnsEndpoints", c.DNSEndpoints) && yield("owners", c.Owners)
 	}
 }
 
 // Modes is the strictest mode among the entries of each kind; Off where there are none.
 type Modes struct {
-	Mirrors, Pods, Ingresses, Services Mode
+	Mirrors, Pods, Ingresses, Services, Certificates, DNSEndpoints Mode
 }
 
 // Strictest returns the strictest mode for objects of each kind, without the entries of sets. It decides about an object
 // that cannot be parsed, for which it is unknown which entries match.
 func (p *Policy) Strictest() Modes {
-	return Modes{p.mirrors.strictest, p.pods.strictest, p.ingresses.strictest, p.services.strictest}
+	return Modes{
+		Mirrors: p.mirrors.strictest, Pods: p.pods.strictest, Ingresses: p.ingresses.strictest,
+		Services: p.services.strictest, Certificates: p.certificates.strictest, DNSEndpoints: p.dnsEndpoints.strictest,
+	}
 }
 
 // JudgePod judges the images of a Pod as they will be pulled. old is the Pod before an update, nil otherwise. Judging
@@ -158,6 +185,16 @@ func (p *Policy) JudgeService(a Attributes, svc, old *Service, e *Effort) ([]Fin
 	return judge(&p.services, a, svc, old, e)
 }
 
+// JudgeCertificate judges a Certificate. old is the Certificate before an update, nil otherwise.
+func (p *Policy) JudgeCertificate(a Attributes, crt, old *Certificate, e *Effort) ([]Finding, error) {
+	return judge(&p.certificates, a, crt, old, e)
+}
+
+// JudgeDNSEndpoint judges a DNSEndpoint. old is the DNSEndpoint before an update, nil otherwise.
+func (p *Policy) JudgeDNSEndpoint(a Attributes, endpoint, old *DNSEndpoint, e *Effort) ([]Finding, error) {
+	return judge(&p.dnsEndpoints, a, endpoint, old, e)
+}
+
 // ExplainPod returns for every pods rule whether it applies to the Pod.
 func (p *Policy) ExplainPod(a Attributes, pod *Pod) []RuleTrace {
 	if !canChangeImages(a, pod) {
@@ -175,4 +212,14 @@ func (p *Policy) ExplainIngress(a Attributes, ing *Ingress) []RuleTrace {
 // ExplainService returns for every services rule whether it applies to the Service.
 func (p *Policy) ExplainService(a Attributes, svc *Service) []RuleTrace {
 	return explain(&p.services, a, svc)
+}
+
+// ExplainCertificate returns for every certificates rule whether it applies to the Certificate.
+func (p *Policy) ExplainCertificate(a Attributes, crt *Certificate) []RuleTrace {
+	return explain(&p.certificates, a, crt)
+}
+
+// ExplainDNSEndpoint returns for every dnsEndpoints rule whether it applies to the DNSEndpoint.
+func (p *Policy) ExplainDNSEndpoint(a Attributes, endpoint *DNSEndpoint) []RuleTrace {
+	return explain(&p.dnsEndpoints, a, endpoint)
 }

@@ -134,7 +134,7 @@ func TestOwnersErrors(t *testing.T) {
 		`[{name: a, mode: enforce, hosts: [a.example]}]`:                                                                               `owners[0]: namespaces is required`,
 		`[{name: a, mode: enforce, hosts: [a.example], namespaces: ["^x$"]}]`:                                                          `owners[0].namespaces: "^x$" matches nothing: a namespace is written with lower case letters, digits and -, at most 63; write x`,
 		`[{name: a, mode: enforce, hosts: [a.example], namespaces: [x], match: {namespaces: [x]}}]`:                                    `owners[0].match: has no meaning here: namespaces says who owns the hosts`,
-		`[{name: a, mode: enforce, hosts: ["{namespace}.a.example"], namespaces: [x]}]`:                                                `"{namespace}.a.example" is not a host pattern: {namespace} has a meaning only in hosts.allowed of ingresses and services: write the name out, or a wildcard`,
+		`[{name: a, mode: enforce, hosts: ["{namespace}.a.example"], namespaces: [x]}]`:                                                `"{namespace}.a.example" is not a host pattern: {namespace} has a meaning only in hosts.allowed: write the name out, or a wildcard`,
 		`[{name: a, mode: enforce, hosts: ["a.*"], namespaces: [x]}]`:                                                                  `is not a host pattern`,
 	} {
 		_, err := Load(File{Name: "policy.yaml", Data: []byte("apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\nowners: " + entries + "\n")})

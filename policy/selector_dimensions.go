@@ -22,6 +22,9 @@ func serviceDimensions() dimensions {
 	return dimensions{requester: true, labels: true, loadBalancerClasses: true}
 }
 
+// claimantDimensions are those of kinds that claim hosts and name no class.
+func claimantDimensions() dimensions { return dimensions{requester: true, labels: true} }
+
 // suggest returns the dimensions that have a meaning in a field of an entry, match or exclude; nil for other fields.
 func (d dimensions) suggest(field string) []string {
 	if field != selectorName(true) && field != selectorName(false) {
@@ -55,7 +58,7 @@ func (d dimensions) refuse(sel *selector, isMatch bool) []error {
 	const (
 		people    = "Pods are created by controllers, not by people; use namespaces or podLabels"
 		pods      = "only entries of mirrors and pods look at Pods"
-		objects   = "only entries of ingresses and services look at labels of objects; those of Pods are podLabels"
+		objects   = "entries of mirrors and pods look at podLabels instead"
 		ingresses = "only entries of ingresses look at classes of Ingresses"
 		services  = "only entries of services look at load balancer classes"
 	)

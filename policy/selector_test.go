@@ -114,7 +114,7 @@ func TestSelectorRefusals(t *testing.T) {
 		"absent":     {dimensions{}, nil, true, nil},
 		"namespaces": {dimensions{}, &selector{Namespaces: []match.Glob{"a"}}, true, nil},
 		"nothing else": {dimensions{}, full, false, []string{"users" + people, "groups" + people, pods, images,
-			"labels has no meaning here: only entries of ingresses and services look at labels of objects; those of Pods are podLabels",
+			"labels has no meaning here: entries of mirrors and pods look at podLabels instead",
 			"classNames has no meaning here: only entries of ingresses look at classes of Ingresses",
 			"loadBalancerClasses has no meaning here: only entries of services look at load balancer classes"}},
 		"everything":        {all, full, false, nil},

@@ -101,7 +101,7 @@ func readService(t testing.TB, manifest []byte) *Service {
 }
 
 func TestServicesEntryErrors(t *testing.T) {
-	const noTemplate = "{namespace} has a meaning only in hosts.allowed of ingresses and services: write the name out, or a wildcard"
+	const noTemplate = "{namespace} has a meaning only in hosts.allowed: write the name out, or a wildcard"
 	testServicesErrors(t, map[string]string{
 		"message: none": ": checks nothing: write hosts, types, ports, nodePorts, allocateLoadBalancerNodePorts, " +
 			"loadBalancerClass, loadBalancerSourceRanges, externalIPs, loadBalancerStatus, externalNames or annotations",

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	admissionv1 "k8s.io/api/admission/v1"
@@ -47,6 +48,22 @@ func FuzzDecodeService(f *testing.F) {
 		`{"spec":{"externalIPs":["::1"],"externalName":"\n","loadBalancerClass":null,"healthCheckNodePort":1e2}}`,
 	)
 	f.Fuzz(func(t *testing.T, body []byte) { compare(t, body, Services(), typedService) })
+}
+
+func FuzzDecodeCertificate(f *testing.F) {
+	seed(f, reviewtest.Update(reviewtest.Certificate(2), reviewtest.Certificate(1)), "certificates",
+		`{"spec":{"commonName":"a","literalSubject":"CN=a","dnsNames":["a",null],"uris":["\u0061"],"ipAddresses":["::1"]}}`,
+		`{"spec":{"commonName":null,"dnsNames":null,"DnsNames":["a"]}}`,
+	)
+	f.Fuzz(func(t *testing.T, body []byte) { compare(t, body, Certificates(), typedCertificate) })
+}
+
+func FuzzDecodeDNSEndpoint(f *testing.F) {
+	seed(f, reviewtest.Update(reviewtest.DNSRecords(2), reviewtest.DNSRecords(1)), "dnsendpoints",
+		`{"spec":{"endpoints":[{"dnsName":"a","targets":["b"]},null,{"dnsname":"c"}]}}`,
+		`{"spec":{"endpoints":null}}`,
+	)
+	f.Fuzz(func(t *testing.T, body []byte) { compare(t, body, DNSEndpoints(), typedDNSEndpoint) })
 }
 
 // FuzzUID looks for the uid in every part of a body: it must be that of the whole, or none.
@@ -231,4 +248,24 @@ func typedService(raw []byte) (*policy.Service, error) {
 		svc.Ports = append(svc.Ports, policy.ServicePort{Name: p.Name, Port: p.Port, NodePort: p.NodePort})
 	}
 	return svc, err
+}
+
+func typedCertificate(raw []byte) (*policy.Certificate, error) {
+	var in certmanagerv1.Certificate
+	err := unmarshal(raw, &in)
+	s := in.Spec
+	return &policy.Certificate{
+		Meta: typedMeta(in.ObjectMeta), CommonName: s.CommonName, LiteralSubject: s.LiteralSubject, DNSNames: s.DNSNames,
+		URIs: s.URIs, IPAddresses: s.IPAddresses,
+	}, err
+}
+
+func typedDNSEndpoint(raw []byte) (*policy.DNSEndpoint, error) {
+	var in reviewtest.DNSEndpoint
+	err := unmarshal(raw, &in)
+	e := &policy.DNSEndpoint{Meta: typedMeta(in.ObjectMeta)}
+	for _, record := range in.Spec.Endpoints {
+		e.Endpoints = append(e.Endpoints, policy.Endpoint{DNSName: record.DNSName})
+	}
+	return e, err
 }

@@ -46,6 +46,19 @@ func TestDecodeMutants(t *testing.T) {
 			return compare(t, b, Services(), typedService)
 		})
 	})
+	crt := reviewtest.Certificate(2)
+	crt.Spec.CommonName, crt.Spec.LiteralSubject = "a.example", "CN=a.example"
+	crt.Spec.URIs, crt.Spec.IPAddresses = []string{"https://a.example"}, []string{"192.0.2.1", "::1"}
+	t.Run("certificate", func(t *testing.T) {
+		mutate(t, reviewtest.Update(crt, reviewtest.Certificate(1)), func(t *testing.T, b []byte) bool {
+			return compare(t, b, Certificates(), typedCertificate)
+		})
+	})
+	t.Run("DNS endpoint", func(t *testing.T) {
+		mutate(t, reviewtest.Update(reviewtest.DNSRecords(3), reviewtest.DNSRecords(1)), func(t *testing.T, b []byte) bool {
+			return compare(t, b, DNSEndpoints(), typedDNSEndpoint)
+		})
+	})
 }
 
 // mutate calls compare, which says whether both decoders took the body, with thousands of variants of body. They are

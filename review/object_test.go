@@ -135,6 +135,28 @@ func TestParseService(t *testing.T) {
 	}
 }
 
+func TestParseCertificate(t *testing.T) {
+	got, err := Certificates().Parse([]byte(`{"metadata":{"name":"web"},"spec":{"commonName":"a","literalSubject":"CN=a",
+		"dnsNames":["a.example",null],"uris":["https://a"],"ipAddresses":["::1"],"emailAddresses":["no"],
+		"otherNames":[{"utf8Value":"no"}],"issuerRef":{"name":"x"}},"status":{"dnsNames":["no"]}}`))
+	want := &policy.Certificate{
+		Meta: policy.Meta{Name: "web"}, CommonName: "a", LiteralSubject: "CN=a", DNSNames: []string{"a.example", ""},
+		URIs: []string{"https://a"}, IPAddresses: []string{"::1"},
+	}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+}
+
+func TestParseDNSEndpoint(t *testing.T) {
+	got, err := DNSEndpoints().Parse([]byte(`{"metadata":{"name":"web"},"spec":{"endpoints":[
+		{"dnsName":"a.example","targets":["b.example"],"labels":{"dnsName":"no"}},{},null]}}`))
+	want := &policy.DNSEndpoint{Meta: policy.Meta{Name: "web"}, Endpoints: []policy.Endpoint{{DNSName: "a.example"}, {}, {}}}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+}
+
 func TestParseErrors(t *testing.T) {
 	_, err := Pods().Parse([]byte(`{"spec":{"containers":[{"image":5}]}}`))
 	wantContentError(t, err, "", "spec.containers[0].image: want a string, got a number")

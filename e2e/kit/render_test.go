@@ -129,7 +129,7 @@ func TestEveryWebhookFollows(t *testing.T) {
 	k := read(t)
 	everyNamespace := k.add(t, `
 resources: [../../kustomize/overlays/fail-closed]
-components: [../../kustomize/components/match-all-namespaces]
+components: [../../kustomize/components/host-kinds, ../../kustomize/components/match-all-namespaces]
 transformers: [../../kustomize/wiring]`)
 	for dir, optOut := range map[string]bool{"kustomize/overlays/fail-closed": false, everyNamespace: true} {
 		for document := range bytes.SplitSeq(k.render(t, dir), []byte("\n---\n")) {
@@ -151,6 +151,50 @@ transformers: [../../kustomize/wiring]`)
 				selected := func(r metav1.LabelSelectorRequirement) bool { return r.Key == optIn && r.Operator == operator }
 				if !slices.ContainsFunc(w.NamespaceSelector.MatchExpressions, selected) {
 					t.Errorf("%s: %s does not select namespaces by %s %s", dir, w.Name, optIn, operator)
+				}
+			}
+		}
+	}
+}
+
+// TestHostKinds: the webhooks of the component fail as that of Ingresses does, and select the same namespaces, whichever the
+// overlay, and whether match-all-namespaces comes before or after it.
+func TestHostKinds(t *testing.T) {
+	const hostKinds, everyNamespace = "../../kustomize/components/host-kinds", "../../kustomize/components/match-all-namespaces"
+	for _, components := range []string{hostKinds, hostKinds + ", " + everyNamespace, everyNamespace + ", " + hostKinds} {
+		for _, overlay := range []string{"fail-open", "fail-closed"} {
+			k := read(t)
+			out := k.render(t, k.add(t, `
+resources: [../../kustomize/overlays/`+overlay+`]
+components: [`+components+`]
+patches:
+- target: {kind: ExemptNamespaces}
+  patch: |-
+    - {op: add, path: /names/-, value: team-storage}
+transformers: [../../kustomize/wiring]`))
+			webhooks := map[string]admissionv1.ValidatingWebhook{}
+			for document := range bytes.SplitSeq(out, []byte("\n---\n")) {
+				var config admissionv1.ValidatingWebhookConfiguration
+				if err := yaml.Unmarshal(document, &config); err != nil {
+					t.Fatal(err)
+				}
+				for _, w := range config.Webhooks {
+					webhooks[w.Name] = w
+				}
+			}
+			want := webhooks["ingresses.validate.evergate.dev"]
+			names := want.NamespaceSelector.MatchExpressions[1].Values
+			if wantFails := overlay == "fail-closed"; (*want.FailurePolicy == admissionv1.Fail) != wantFails ||
+				!slices.Contains(names, "team-storage") {
+				t.Fatalf("%s: that of Ingresses fails %s, and excludes %s", overlay, *want.FailurePolicy, names)
+			}
+			for _, kind := range []string{"certificates", "dnsendpoints"} {
+				got := webhooks[kind+".validate.evergate.dev"]
+				if diff := cmp.Diff(want.NamespaceSelector, got.NamespaceSelector); diff != "" {
+					t.Errorf("%s, %s, %s: -ingresses +got:\n%s", overlay, components, kind, diff)
+				}
+				if diff := cmp.Diff(want.FailurePolicy, got.FailurePolicy); diff != "" {
+					t.Errorf("%s, %s, %s: -ingresses +got:\n%s", overlay, components, kind, diff)
 				}
 			}
 		}

@@ -35,7 +35,8 @@ func nasties() []nasty {
 		{"names", ".a,"},
 		{"addresses", "2001:db8::"},
 		{"JSON", `\"a\":\"b\",`},
-		{"pairs", "axbyqaz"}, // what the patterns of the policy look for, never whole
+		{"attributes", "CN=a,"}, // of a subject
+		{"pairs", "axbyqaz"},    // what the patterns of the policy look for, never whole
 	}
 }
 
@@ -58,6 +59,11 @@ var likely = []struct{ suffix, format string }{
 	{"loadBalancerSourceRanges[]", "2001:db8::%x/128"},
 	{"ip", "2001:db8::%x"},
 	{"hostname", "h%d.example.com"},
+	{"dnsNames[]", "h%d.example.com"},
+	{"uris[]", "https://h%d.example.com/a"},
+	{"ipAddresses[]", "2001:db8::%x"},
+	{"literalSubject", "CN=h%d.example.com,O=a"},
+	{"dnsName", "h%d.example.com"},
 }
 
 // valid returns a value that passes for right, the i-th that is different.

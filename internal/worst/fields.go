@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"strings"
 
+	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
 	admissionv1 "k8s.io/api/admission/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -85,6 +86,16 @@ func kinds() []kind {
 					r.set("subResource", "status")
 				}},
 			},
+		},
+		{
+			name: "Certificate", paths: []string{"/validate/certificates"},
+			sent: reviewtest.Create(reviewtest.Certificate(1)), of: reflect.TypeFor[certmanagerv1.Certificate](),
+			decodes: func(body []byte) error { _, err := review.Certificates().Decode(body); return err },
+		},
+		{
+			name: "DNSEndpoint", paths: []string{"/validate/dnsendpoints"},
+			sent: reviewtest.Create(reviewtest.DNSRecords(1)), of: reflect.TypeFor[reviewtest.DNSEndpoint](),
+			decodes: func(body []byte) error { _, err := review.DNSEndpoints().Decode(body); return err },
 		},
 	}
 }

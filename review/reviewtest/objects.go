@@ -2,12 +2,16 @@ package reviewtest
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
+	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
+	cmmeta "github.com/cert-manager/cert-manager/pkg/apis/meta/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
@@ -195,6 +199,69 @@ func Ingress(hosts int) *networkingv1.Ingress {
 	}
 	manage(ing, "networking.k8s.io/v1")
 	return ing
+}
+
+// Certificate returns a Certificate with so many DNS names.
+func Certificate(names int) *certmanagerv1.Certificate {
+	crt := &certmanagerv1.Certificate{
+		TypeMeta:   metav1.TypeMeta{Kind: "Certificate", APIVersion: "cert-manager.io/v1"},
+		ObjectMeta: meta("shop", "team-shop"),
+		Spec: certmanagerv1.CertificateSpec{
+			SecretName: "shop-tls", IssuerRef: cmmeta.IssuerReference{Kind: "ClusterIssuer", Name: "corp"},
+			PrivateKey: &certmanagerv1.CertificatePrivateKey{RotationPolicy: certmanagerv1.RotationPolicyAlways},
+		},
+	}
+	for i := range names {
+		crt.Spec.DNSNames = append(crt.Spec.DNSNames, fmt.Sprintf("shop-%03d.apps.corp.example", i))
+	}
+	manage(crt, "cert-manager.io/v1")
+	return crt
+}
+
+// DNSEndpoint is a DNSEndpoint of external-dns, without what the types of that module, which wants a newer Go, have beside.
+type DNSEndpoint struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+	Spec              DNSEndpointSpec `json:"spec"`
+}
+
+// DNSEndpointSpec is the spec of a DNSEndpoint.
+type DNSEndpointSpec struct {
+	Endpoints []DNSRecord `json:"endpoints,omitempty"`
+}
+
+// DNSRecord is one element of spec.endpoints.
+type DNSRecord struct {
+	DNSName       string            `json:"dnsName,omitempty"`
+	RecordType    string            `json:"recordType,omitempty"`
+	Targets       []string          `json:"targets,omitempty"`
+	RecordTTL     int64             `json:"recordTTL,omitempty"`
+	SetIdentifier string            `json:"setIdentifier,omitempty"`
+	Labels        map[string]string `json:"labels,omitempty"`
+}
+
+// DeepCopyObject makes a DNSEndpoint a runtime.Object.
+func (e *DNSEndpoint) DeepCopyObject() runtime.Object {
+	c := *e
+	c.ObjectMeta = *e.ObjectMeta.DeepCopy()
+	c.Spec.Endpoints = slices.Clone(e.Spec.Endpoints)
+	return &c
+}
+
+// DNSRecords returns a DNSEndpoint of so many records.
+func DNSRecords(records int) *DNSEndpoint {
+	e := &DNSEndpoint{
+		TypeMeta:   metav1.TypeMeta{Kind: "DNSEndpoint", APIVersion: "externaldns.k8s.io/v1alpha1"},
+		ObjectMeta: meta("shop", "team-shop"),
+	}
+	for i := range records {
+		e.Spec.Endpoints = append(e.Spec.Endpoints, DNSRecord{
+			DNSName: fmt.Sprintf("shop-%03d.apps.corp.example", i), RecordType: "A", RecordTTL: 300,
+			Targets: []string{"192.0.2.1", "192.0.2.2"},
+		})
+	}
+	manage(e, "externaldns.k8s.io/v1alpha1")
+	return e
 }
 
 func path(prefix string, i int) networkingv1.HTTPIngressPath {

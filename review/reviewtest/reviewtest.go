@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
 	admissionv1 "k8s.io/api/admission/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -38,7 +39,8 @@ func Bodies() []Body {
 	}
 }
 
-// Object is what a review can be made of: a *Pod and a *Service of core/v1, an *Ingress of networking/v1.
+// Object is what a review can be made of: a *Pod and a *Service of core/v1, an *Ingress of networking/v1, a *Certificate of
+// cert-manager, a *DNSEndpoint.
 type Object interface {
 	runtime.Object
 	metav1.Object
@@ -93,6 +95,12 @@ func identify(obj Object) (metav1.GroupVersionKind, metav1.GroupVersionResource)
 		return gvk("", "Service"), gvr("", "services")
 	case *networkingv1.Ingress:
 		return gvk("networking.k8s.io", "Ingress"), gvr("networking.k8s.io", "ingresses")
+	case *certmanagerv1.Certificate:
+		return gvk("cert-manager.io", "Certificate"), gvr("cert-manager.io", "certificates")
+	case *DNSEndpoint:
+		kind, resource := gvk("externaldns.k8s.io", "DNSEndpoint"), gvr("externaldns.k8s.io", "dnsendpoints")
+		kind.Version, resource.Version = "v1alpha1", "v1alpha1"
+		return kind, resource
 	}
 	panic(fmt.Sprintf("reviewtest: no review is made of a %T", obj))
 }

@@ -95,7 +95,7 @@ func checkHostPattern(s string) error {
 	case strings.ContainsAny(s, "/:"):
 		return errors.New("leave scheme, port and path out")
 	case strings.Contains(s, namespacePlaceholder):
-		return errors.New("{namespace} has a meaning only in hosts.allowed of ingresses and services: write the name out, " +
+		return errors.New("{namespace} has a meaning only in hosts.allowed: write the name out, " +
 			"or a wildcard")
 	}
 	name, deep := strings.CutPrefix(s, "**.")

@@ -1,0 +1,233 @@
+package policy
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+)
+
+// Every directory of testdata/certificates has a policy.yaml and manifests that it judges, with the sentences about each
+// at its top.
+func TestCertificateManifests(t *testing.T) {
+	testManifests(t, "certificates", func(p *Policy, manifest []byte) []Finding {
+		return must(p.JudgeCertificate(Attributes{Operation: Create}, readCertificate(t, manifest), nil, nil))
+	})
+}
+
+func TestDNSEndpointManifests(t *testing.T) {
+	testManifests(t, "dnsEndpoints", func(p *Policy, manifest []byte) []Finding {
+		return must(p.JudgeDNSEndpoint(Attributes{Operation: Create}, readDNSEndpoint(t, manifest), nil, nil))
+	})
+}
+
+// testManifests judges each manifest below testdata/kind by the policy.yaml beside it, and compares the sentences.
+func testManifests(t *testing.T, kind string, judge func(p *Policy, manifest []byte) []Finding) {
+	t.Helper()
+	for _, path := range testdata(t, kind+"/*/*.yaml") {
+		if filepath.Base(path) == "policy.yaml" {
+			continue
+		}
+		t.Run(strings.TrimPrefix(path, "testdata/"), func(t *testing.T) {
+			text := readFile(t, path)
+			got := sentences(judge(mustLoadBeside(t, path), text))
+			if diff := cmp.Diff(marked(text, wantMark), got); diff != "" {
+				t.Error(diff)
+			}
+			checkName(t, path, got)
+		})
+	}
+}
+
+// readCertificate reads a manifest with the types of cert-manager.
+func readCertificate(t testing.TB, manifest []byte) *Certificate {
+	t.Helper()
+	var in certmanagerv1.Certificate
+	if err := yaml.UnmarshalStrict(manifest, &in); err != nil {
+		t.Fatal(err)
+	}
+	return &Certificate{
+		Meta:       Meta{Name: in.Name, Namespace: in.Namespace, Labels: in.Labels, Annotations: in.Annotations},
+		CommonName: in.Spec.CommonName, LiteralSubject: in.Spec.LiteralSubject, DNSNames: in.Spec.DNSNames,
+		URIs: in.Spec.URIs, IPAddresses: in.Spec.IPAddresses,
+	}
+}
+
+// readDNSEndpoint reads a manifest with types of its own: those of external-dns want a newer Go.
+func readDNSEndpoint(t testing.TB, manifest []byte) *DNSEndpoint {
+	t.Helper()
+	var in struct {
+		metav1.TypeMeta   `json:",inline"`
+		metav1.ObjectMeta `json:"metadata"`
+		Spec              struct {
+			Endpoints []struct {
+				DNSName    string   `json:"dnsName"`
+				RecordType string   `json:"recordType"`
+				Targets    []string `json:"targets"`
+			} `json:"endpoints"`
+		} `json:"spec"`
+	}
+	if err := yaml.UnmarshalStrict(manifest, &in); err != nil {
+		t.Fatal(err)
+	}
+	out := &DNSEndpoint{Meta: Meta{Name: in.Name, Namespace: in.Namespace, Labels: in.Labels}}
+	for _, e := range in.Spec.Endpoints {
+		out.Endpoints = append(out.Endpoints, Endpoint{DNSName: e.DNSName})
+	}
+	return out
+}
+
+// Every place of a Certificate, with what it means there.
+func TestCertificateClaims(t *testing.T) {
+	for name, test := range map[string]struct {
+		crt  Certificate
+		want string
+	}{
+		"nothing":         {Certificate{}, ""},
+		"empty names":     {Certificate{DNSNames: []string{""}, URIs: []string{""}, IPAddresses: []string{""}, LiteralSubject: " "}, ""},
+		"a name":          {Certificate{DNSNames: []string{"A.example."}}, "spec.dnsNames[0] a.example"},
+		"a wildcard":      {Certificate{DNSNames: []string{"a", "*.a"}}, "spec.dnsNames[0] a, spec.dnsNames[1] *.a"},
+		"two stars":       {Certificate{DNSNames: []string{"**.a"}}, "spec.dnsNames[0] **"},
+		"a star within":   {Certificate{DNSNames: []string{"a.*.example"}}, "spec.dnsNames[0] **"},
+		"a part of one":   {Certificate{DNSNames: []string{"w*.example"}}, "spec.dnsNames[0] **"},
+		"an address":      {Certificate{DNSNames: []string{"192.0.2.1"}}, "spec.dnsNames[0] 192.0.2.1"},
+		"a port":          {Certificate{DNSNames: []string{"a.example:443"}}, "spec.dnsNames[0] **"},
+		"a nul":           {Certificate{DNSNames: []string{"a.example\x00.b"}}, "spec.dnsNames[0] **"},
+		"a common name":   {Certificate{CommonName: "*.a.example"}, "spec.commonName *.a.example"},
+		"a title":         {Certificate{CommonName: "Example (Test) Authority"}, ""},
+		"a user":          {Certificate{CommonName: "system:node:a"}, ""},
+		"a title, dotted": {Certificate{CommonName: "Example Inc. Authority"}, "spec.commonName **"},
+		"a title, wild":   {Certificate{CommonName: "* Authority"}, "spec.commonName **"},
+		"a title, nul":    {Certificate{CommonName: "a\x00b"}, "spec.commonName **"},
+		"another dot":     {Certificate{CommonName: "www。example"}, "spec.commonName **"},
+
+		"a subject":              {Certificate{LiteralSubject: "CN=a.example,O=Example"}, "spec.literalSubject a.example"},
+		"a subject, blanks":      {Certificate{LiteralSubject: " O = Example , cn = a.example "}, "spec.literalSubject a.example"},
+		"a subject, two":         {Certificate{LiteralSubject: "CN=a.example+CN=b.example;CN=c.example"}, "spec.literalSubject a.example, spec.literalSubject b.example, spec.literalSubject c.example"},
+		"a subject, none":        {Certificate{LiteralSubject: "O=a.example,1.2.3=b.example,CN="}, ""},
+		"a subject, a title":     {Certificate{LiteralSubject: "CN=Example Authority"}, ""},
+		"a subject, its number":  {Certificate{LiteralSubject: "2.5.4.3=a.example"}, "spec.literalSubject a.example"},
+		"a subject, escapes":     {Certificate{LiteralSubject: `O=Example\, CN=b.example,CN=a.example`}, "spec.literalSubject a.example"},
+		"a subject, escaped":     {Certificate{LiteralSubject: `CN=a\.example`}, "spec.literalSubject **"},
+		"a subject, its type":    {Certificate{LiteralSubject: `\43N=a.example`}, "spec.literalSubject **"},
+		"a subject, encoded":     {Certificate{LiteralSubject: "CN=#0c0161"}, "spec.literalSubject **"},
+		"a subject, quotes":      {Certificate{LiteralSubject: `O="a,CN=b.example"`}, "spec.literalSubject **"},
+		"a subject, no type":     {Certificate{LiteralSubject: "a.example"}, "spec.literalSubject **"},
+		"a subject, an end":      {Certificate{LiteralSubject: "O=a,b.example"}, "spec.literalSubject **"},
+		"a subject, an unknown":  {Certificate{LiteralSubject: "commonName=a.example"}, "spec.literalSubject **"},
+		"a subject, oid":         {Certificate{LiteralSubject: "OID.2.5.4.3=a.example"}, "spec.literalSubject **"},
+		"a subject, zeros":       {Certificate{LiteralSubject: "2.5.04.3=a.example"}, "spec.literalSubject **"},
+		"a subject, many":        {Certificate{LiteralSubject: strings.Repeat("CN=a,", 101)}, "spec.literalSubject **"},
+		"a subject, a backslash": {Certificate{LiteralSubject: `O=a\`}, ""},
+
+		"a URI":                 {Certificate{URIs: []string{"spiffe://a.example/ns/b"}}, "spec.uris[0] a.example"},
+		"a URI, with all":       {Certificate{URIs: []string{"https://u:p@A.example:443/p?q#f"}}, "spec.uris[0] a.example"},
+		"a URI, an address":     {Certificate{URIs: []string{"https://[2001:DB8::1]:443/"}}, "spec.uris[0] 2001:db8::1"},
+		"a URI, mapped":         {Certificate{URIs: []string{"https://[::ffff:192.0.2.1]/"}}, "spec.uris[0] 192.0.2.1"},
+		"a URI, escaped":        {Certificate{URIs: []string{"https://a%2eexample/"}}, "spec.uris[0] **"},
+		"a URI, urn":            {Certificate{URIs: []string{"urn:uuid:a.example"}}, ""},
+		"a URI, URN":            {Certificate{URIs: []string{"URN:uuid:a.example"}}, ""},
+		"a URI, opaque":         {Certificate{URIs: []string{"sip:u@a.example"}}, "spec.uris[0] **"},
+		"a URI, no authority":   {Certificate{URIs: []string{"file:///a.example"}}, "spec.uris[0] **"},
+		"a URI, no scheme":      {Certificate{URIs: []string{"//a.example"}}, "spec.uris[0] **"},
+		"a URI, a wildcard":     {Certificate{URIs: []string{"https://*.a.example"}}, "spec.uris[0] *.a.example"},
+		"a URI, backslashes":    {Certificate{URIs: []string{`https:\\a.example`}}, "spec.uris[0] **"},
+		"no URI":                {Certificate{URIs: []string{"%"}}, "spec.uris[0] **"},
+		"addresses":             {Certificate{IPAddresses: []string{"192.0.2.1", "2001:db8:0::1"}}, "spec.ipAddresses[0] 192.0.2.1, spec.ipAddresses[1] 2001:db8::1"},
+		"a mapped address":      {Certificate{IPAddresses: []string{"::ffff:192.0.2.1"}}, "spec.ipAddresses[0] 192.0.2.1"},
+		"an address with zeros": {Certificate{IPAddresses: []string{"192.0.02.1"}}, "spec.ipAddresses[0] **"},
+		"a zone":                {Certificate{IPAddresses: []string{"fe80::1%a"}}, "spec.ipAddresses[0] **"},
+		"no address":            {Certificate{IPAddresses: []string{"a.example"}}, "spec.ipAddresses[0] **"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			claims := (&report{effort: new(Effort)}).certificateClaims(&test.crt)
+			var got []string
+			for i := range claims {
+				got = append(got, claims[i].at.String()+" "+claims[i].String())
+			}
+			if got := strings.Join(got, ", "); got != test.want {
+				t.Errorf("got %s, want %s", got, test.want)
+			}
+		})
+	}
+}
+
+// A name of a Certificate and of a record is claimed like that of an Ingress. A name that the old object had warns,
+// wherever it stood; one that is added denies.
+func TestOwnersOfNames(t *testing.T) {
+	p := mustLoad(t, shopAndBank)
+	update := Attributes{Operation: Update, Namespace: "team"}
+	crt := &Certificate{CommonName: "shop.corp.example", DNSNames: []string{"a.bank.example", "b.bank.example"}}
+	old := &Certificate{DNSNames: []string{"shop.corp.example"}, URIs: []string{"https://a.bank.example"}}
+	want := []string{
+		`bank/owners: spec.dnsNames[0]: "a.bank.example" belongs to the namespaces bank, bank-eu, pre-existing`,
+		`bank/owners: spec.dnsNames[1]: "b.bank.example" belongs to the namespaces bank, bank-eu`,
+		`shop/owners: spec.commonName: "shop.corp.example" belongs to the namespaces shop-* (ask #shop), pre-existing`,
+	}
+	check := func(found []Finding, want []string) {
+		t.Helper()
+		var got []string
+		for _, f := range found {
+			s := f.String()
+			if f.Existed {
+				s += ", pre-existing"
+			}
+			got = append(got, s)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+	}
+	check(must(p.JudgeCertificate(update, crt, old, nil)), want)
+
+	records := &DNSEndpoint{Endpoints: []Endpoint{{"*.shop.corp.example"}, {"a.b.bank.example"}, {"*.bank.example"}}}
+	check(must(p.JudgeDNSEndpoint(update, records, &DNSEndpoint{Endpoints: []Endpoint{{"*.shop.corp.example"}}}, nil)), []string{
+		`shop/owners: spec.endpoints[0].dnsName: "**.shop.corp.example" belongs to the namespaces shop-* (ask #shop), pre-existing`,
+		`bank/owners: spec.endpoints[2].dnsName: "**.bank.example" stands also for hosts of *.bank.example, which belongs to the namespaces bank, bank-eu; write each host out`,
+	})
+}
+
+// A pre-existing name denies no update, and does not exempt another one.
+func TestRatchetOfNames(t *testing.T) {
+	for _, rule := range []string{`allowed: ["*.example"]`, "denied: [a.corp, b.corp, c.corp]"} {
+		p := mustLoad(t, "certificates: [{name: r, mode: enforce, hosts: {"+rule+"}}]\n"+
+			"dnsEndpoints: [{name: s, mode: enforce, hosts: {"+rule+"}}]\n")
+		a := Attributes{Operation: Update}
+		crt := must(p.JudgeCertificate(a, &Certificate{CommonName: "a.corp", DNSNames: []string{"b.corp"}}, &Certificate{DNSNames: []string{"a.corp"}}, nil))
+		dns := must(p.JudgeDNSEndpoint(a, &DNSEndpoint{Endpoints: []Endpoint{{"b.corp"}, {"c.corp"}}}, &DNSEndpoint{Endpoints: []Endpoint{{"c.corp"}}}, nil))
+		var got []string
+		for _, f := range append(crt, dns...) {
+			if f.Denies() {
+				got = append(got, f.Path)
+			}
+		}
+		if diff := cmp.Diff([]string{"spec.dnsNames[0]", "spec.endpoints[0].dnsName"}, got); diff != "" {
+			t.Errorf("%s: %s", rule, diff)
+		}
+	}
+}
+
+func TestNamesEntryErrors(t *testing.T) {
+	for _, block := range []string{"certificates", "dnsEndpoints"} {
+		for rule, want := range map[string]string{
+			"message: none":           ": checks nothing: write hosts",
+			"hosts: {}":               ".hosts: checks nothing: write allowed, denied, wildcards or max",
+			"hosts: {required: true}": ".hosts.required: unknown field; known here: allowed, denied, wildcards, max",
+			"hosts: {max: 1}, match: {classNames: [a]}": ".match: classNames has no meaning here: only entries of ingresses look at classes of Ingresses",
+			"hosts: {max: 1}, match: {podLabels: [a]}":  ".match: podLabels has no meaning here: only entries of mirrors and pods look at Pods",
+		} {
+			_, err := Load(policyFile("p", block+":\n- {name: r, mode: enforce, "+rule+"}\n"))
+			if err == nil || !strings.Contains(err.Error(), ": "+block+"[0]"+want) {
+				t.Errorf("%s of %s: got %v, want %s", rule, block, err, want)
+			}
+		}
+	}
+	mustLoad(t, `
+certificates: [{name: c, mode: warn, match: {namespaces: [a], users: [b], groups: [c], labels: [d]}, exclude: {labels: [d=e]}, hosts: {wildcards: deny}}]
+dnsEndpoints: [{name: d, mode: warn, match: {namespaces: [a], users: [b], groups: [c], labels: [d]}, exclude: {labels: [d=e]}, hosts: {wildcards: deny}}]
+`)
+}

@@ -1,0 +1,40 @@
+package review
+
+import (
+	"github.com/evergate/evergate/internal/jsonscan"
+	"github.com/evergate/evergate/policy"
+)
+
+// Certificates are cert-manager.io/v1 Certificates.
+func Certificates() Objects[policy.Certificate] {
+	kinds := []Kind{{"Certificate", Resource{"cert-manager.io", "v1", "certificates"}, nil}}
+	return Objects[policy.Certificate]{kinds, readCertificate, readCertificate}
+}
+
+func readCertificate(r *jsonscan.Reader, crt *policy.Certificate) {
+	for name := range r.Fields {
+		switch string(name) {
+		case "metadata":
+			readMeta(r, &crt.Meta)
+		case "spec":
+			readCertificateSpec(r, crt)
+		}
+	}
+}
+
+func readCertificateSpec(r *jsonscan.Reader, crt *policy.Certificate) {
+	for name := range r.Fields {
+		switch string(name) {
+		case "commonName":
+			crt.CommonName = r.String()
+		case "literalSubject":
+			crt.LiteralSubject = r.String()
+		case "dnsNames":
+			crt.DNSNames = r.Strings()
+		case "uris":
+			crt.URIs = r.Strings()
+		case "ipAddresses":
+			crt.IPAddresses = r.Strings()
+		}
+	}
+}
