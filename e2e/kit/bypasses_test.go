@@ -141,6 +141,7 @@ func (c *cluster) testExisting(t *testing.T, binary string, all []bypass) {
 // everyHostKind is an overlay with the webhooks of all kinds that name hosts.
 const everyHostKind = `
 resources: [../../kustomize/overlays/fail-closed]
+components: [../../kustomize/components/host-kinds]
 `
 
 func (c *cluster) testBypass(t *testing.T, b bypass) {
