@@ -67,6 +67,7 @@ func deploymentChecks() []check {
 		hostNetwork(),
 		serviceAccount(),
 		sidecarInjection(),
+		mountableSecrets(),
 	}
 }
 

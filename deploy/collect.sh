@@ -33,6 +33,7 @@ for kind in \
   get "$kind"
 done
 get --all-namespaces ingresses # a mirror may be behind one
+get --all-namespaces serviceaccounts # some refuse pull secrets that they do not list
 # What scrapes Evergate may be anywhere. Without the Prometheus operator there are no such kinds, which is nothing to tell.
 monitoring=$(kubectl api-resources --api-group=monitoring.coreos.com --output=name)
 for kind in prometheuses prometheusagents podmonitors servicemonitors; do
@@ -42,7 +43,7 @@ done
 # Of Evergate's namespace.
 get -n "$namespace" configmap evergate-policy
 for kind in \
-  pods serviceaccounts poddisruptionbudgets horizontalpodautoscalers.v2.autoscaling resourcequotas limitranges \
+  pods poddisruptionbudgets horizontalpodautoscalers.v2.autoscaling resourcequotas limitranges \
   networkpolicies endpointslices roles rolebindings certificates.cert-manager.io issuers.cert-manager.io; do
   get -n "$namespace" "$kind"
 done

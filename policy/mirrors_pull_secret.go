@@ -3,6 +3,7 @@ package policy
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
@@ -60,4 +61,22 @@ func pullSecretsOf(a Attributes, pod *Pod, images []ImageOutcome) PullSecrets {
 		return PullSecrets{Added: lacking}
 	}
 	return PullSecrets{Missing: lacking}
+}
+
+// PullSecrets returns the names, each once and in order, that Pods of a namespace may get: those of the mirrors entries
+// in mode enforce that may look at them.
+func (p *Policy) PullSecrets(namespace string) []string {
+	var names []string
+	for i := range p.mirrors.mirrors {
+		m := &p.mirrors.mirrors[i]
+		switch {
+		case m.pullSecret == "" || m.Mode != Enforce:
+		case m.Match != nil && m.Match.Namespaces != nil && !matchesAny(m.Match.Namespaces, namespace):
+		case m.Exclude != nil && matchesAny(m.Exclude.Namespaces, namespace):
+		default:
+			names = append(names, m.pullSecret)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }

@@ -87,3 +87,20 @@ mirrors: [{name: hub, mode: enforce, sources: [docker.io], mirror: m.example, im
 		}
 	}
 }
+
+func TestPullSecretsOfANamespace(t *testing.T) {
+	p := mustLoad(t, `
+mirrors:
+- {name: hub, mode: enforce, sources: [docker.io], mirror: m.example/hub, imagePullSecret: hub-login, exclude: {namespaces: [own-*]}}
+- {name: quay, mode: enforce, sources: [quay.io], mirror: m.example/quay, imagePullSecret: a-login, match: {namespaces: [team-*]}}
+- {name: ghcr, mode: enforce, sources: [ghcr.io], mirror: m.example/ghcr, imagePullSecret: hub-login}
+- {name: gcr, mode: warn, sources: [gcr.io], mirror: m.example/gcr, imagePullSecret: gcr-login}
+`)
+	for namespace, want := range map[string][]string{
+		"team-a": {"a-login", "hub-login"}, "own-a": {"hub-login"}, "other": {"hub-login"},
+	} {
+		if diff := cmp.Diff(want, p.PullSecrets(namespace)); diff != "" {
+			t.Errorf("%s: %s", namespace, diff)
+		}
+	}
+}

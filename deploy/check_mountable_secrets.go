@@ -1,0 +1,48 @@
+package deploy
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// enforceMountableSecrets is the annotation by which the API server's ServiceAccount plugin refuses what a Pod of the
+// account mounts or references, and the account does not list (plugin/pkg/admission/serviceaccount/admission.go).
+const enforceMountableSecrets = "kubernetes.io/enforce-mountable-secrets"
+
+// mountableSecrets: a ServiceAccount that enforces mountable secrets lists the pull secrets that mirrors add to Pods. It
+// is looked at in namespaces of the input that the webhooks for Pods select.
+func mountableSecrets() check {
+	return check{
+		id: "mountable-secrets", severity: Error,
+		finds: "a ServiceAccount with " + enforceMountableSecrets + `: "true" that does not list the imagePullSecret of a mirrors ` +
+			"entry in mode enforce, in a namespace that is opted in",
+		why: "the API server validates Pods after they are patched: it refuses each rewritten Pod of this ServiceAccount, " +
+			"which references a pull secret that the account does not list",
+		fix: "add the name to imagePullSecrets of the ServiceAccount, or exclude the namespace from the mirrors entry",
+		run: func(c *cluster, r *reporter) {
+			p, ok := c.policy()
+			if !ok {
+				return
+			}
+			for _, a := range c.serviceAccounts {
+				if a.Annotations[enforceMountableSecrets] != "true" || !c.rewritesIn(a.Namespace) {
+					continue
+				}
+				for _, name := range p.PullSecrets(a.Namespace) {
+					if !slices.Contains(a.ImagePullSecrets, corev1.LocalObjectReference{Name: name}) {
+						r.error(c.ref(a), "it enforces mountable secrets, and its imagePullSecrets have no %s, which mirrors add", name)
+					}
+				}
+			}
+		},
+	}
+}
+
+// rewritesIn reports whether a webhook that rewrites Pods selects a namespace.
+func (c *cluster) rewritesIn(namespace string) bool {
+	set := c.namespaceLabels(namespace)
+	return slices.ContainsFunc(c.hooks, func(h *hook) bool {
+		return h.ours && h.mutating && selects(h.NamespaceSelector, set)
+	})
+}
