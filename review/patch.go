@@ -72,8 +72,8 @@ const longPointer = len("/spec/ephemeralContainers/00/image")
 
 // PatchPod returns the patch that turns the images of pod into those of rw, nil when none changes. It has one replace
 // for each image, one add for each pull secret, and one for the record of the originals where the request can change
-// metadata (recordable), which that of pods/ephemeralcontainers cannot. It leaves everything else of the Pod as it is, so
-// that fields that Evergate does not know are kept. It has no test operations: one that fails would fail the user's
+// metadata (recordable), which that of pods/ephemeralcontainers cannot. It leaves everything else of the Pod as it is,
+// so that fields that Evergate does not know are kept. It has no test operations: one that fails would fail the user's
 // request.
 //
 // A patch is at most maxPatch long. The record is left out where it would be longer; without it, that is an error.

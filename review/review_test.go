@@ -203,15 +203,17 @@ func TestDecodeSeveralResources(t *testing.T) {
 		}
 	}
 	for of, want := range map[Resource]string{
-		{"x.example", "v1beta1", "loads"}: "request.resource is loads.v1beta1.x.example, want services.v1 or loads.v1.x.example",
-		{"", "v1", "loads"}:               "request.resource is loads.v1, want services.v1 or loads.v1.x.example",
-		{}:                                "request.resource is missing, want services.v1 or loads.v1.x.example",
+		{"x.example", "v1beta1", "loads"}: "request.resource is loads.v1beta1.x.example, " +
+			"want services.v1 or loads.v1.x.example",
+		{"", "v1", "loads"}: "request.resource is loads.v1, want services.v1 or loads.v1.x.example",
+		{}:                  "request.resource is missing, want services.v1 or loads.v1.x.example",
 	} {
 		if _, err := objects.Decode(review(of.Group, of.Version, of.Name)); err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
-	if got, want := objects.Kinds[1].APIVersions(), []string{"x.example/v1", "x.example/v1beta1"}; !slices.Equal(got, want) {
+	want := []string{"x.example/v1", "x.example/v1beta1"}
+	if got := objects.Kinds[1].APIVersions(); !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }
