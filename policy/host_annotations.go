@@ -172,6 +172,7 @@ func (g hostGrammar) and(other hostGrammar) hostGrammar {
 var hostGrammars = map[string]hostGrammar{
 	"dns":         listed(anyDepth),
 	"certificate": listed(oneLabel),
+	"commonname":  commonNames,
 	"nginx":       nginxAlias,
 	"www":         wwwRedirect,
 	"regex":       regexHosts,
@@ -298,11 +299,48 @@ func regexHosts(value string, _ []hostClaim) iter.Seq2[string, match.HostPattern
 	}
 }
 
-// eskipHosts is the grammar of routes and predicates of Skipper: with a predicate about hosts they are every host.
+// eskipHosts is the grammar of routes and predicates of Skipper: with a predicate about hosts (Host, HostAny,
+// ForwardedHost) they are every host.
 func eskipHosts(value string, _ []hostClaim) iter.Seq2[string, match.HostPattern] {
 	return func(yield func(string, match.HostPattern) bool) {
-		if strings.Contains(value, "Host") {
+		if strings.Contains(unquotedEskip(value), "Host") {
 			yield(value, match.EveryHost())
+		}
+	}
+}
+
+// unquotedEskip returns eskip without its texts in double quotes: Header("X-Host", "a") has no predicate about hosts. It is
+// the whole value where quotes may mean something else: with a regular expression or a comment (/) or a backquote
+// outside of them, or without the last quote.
+func unquotedEskip(value string) string {
+	var b strings.Builder
+	quoted := false
+	for i := 0; i < len(value); i++ {
+		switch c := value[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '/' || c == '`':
+			return value
+		default:
+			b.WriteByte(c)
+		}
+	}
+	if quoted {
+		return value
+	}
+	return b.String()
+}
+
+// commonNames is the grammar of the common name of a certificate, which may be free text: see commonName.
+func commonNames(value string, _ []hostClaim) iter.Seq2[string, match.HostPattern] {
+	return func(yield func(string, match.HostPattern) bool) {
+		for name := range elements(value) {
+			if p, ok := commonName(name); ok && !yield(name, p) {
+				return
+			}
 		}
 	}
 }

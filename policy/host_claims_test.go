@@ -42,6 +42,13 @@ func TestHostClaims(t *testing.T) {
 		"cert-manager, the common name": {
 			annotated("cert-manager.io/common-name", "b.example"), []string{`metadata.annotations["cert-manager.io/common-name"] b.example`},
 		},
+		"cert-manager, a common name that is no name": {annotated("cert-manager.io/common-name", "My Service"), nil},
+		"cert-manager, a star in it": {
+			annotated("cert-manager.io/common-name", "* example"), []string{`metadata.annotations["cert-manager.io/common-name"] **`},
+		},
+		"cert-manager, blanks in another": {
+			annotated("cert-manager.io/alt-names", "My Service"), []string{`metadata.annotations["cert-manager.io/alt-names"] **`},
+		},
 		"ingress-nginx": {
 			annotated("nginx.ingress.kubernetes.io/server-alias", "b.example,*.c.example,.d.example,www.e.*,~^f"),
 			[]string{
@@ -74,18 +81,26 @@ func TestHostClaims(t *testing.T) {
 		"Kong":                {annotated("konghq.com/host-aliases", "*.b.example,b.*"), []string{`metadata.annotations["konghq.com/host-aliases"] **.b.example`, `metadata.annotations["konghq.com/host-aliases"] **`}},
 		"Application Gateway": {annotated("appgw.ingress.kubernetes.io/hostname-extension", "b.example"), []string{`metadata.annotations["appgw.ingress.kubernetes.io/hostname-extension"] b.example`}},
 		"Skipper":             {annotated("zalando.org/skipper-predicate", "Host(/^b/)"), []string{`metadata.annotations["zalando.org/skipper-predicate"] **`}},
-		"Skipper, a path":     {annotated("zalando.org/skipper-predicate", `Path("/b")`), nil},
-		"of Services alone":   {annotated("external-dns.kubernetes.io/internal-hostname", "b.example"), nil},
-		"another":             {annotated("example.com/hostname", "b.example"), nil},
-		"a name of two dots":  {annotated("external-dns.kubernetes.io/hostname", "b..example"), []string{`metadata.annotations["external-dns.kubernetes.io/hostname"] **`}},
-		"two dots at the end": {annotated("external-dns.kubernetes.io/hostname", "b.example.."), []string{`metadata.annotations["external-dns.kubernetes.io/hostname"] **`}},
-		"a blank within":      {annotated("external-dns.kubernetes.io/hostname", "b.exam ple"), []string{`metadata.annotations["external-dns.kubernetes.io/hostname"] **`}},
-		"a carriage return":   {annotated("nginx.ingress.kubernetes.io/server-alias", "b.example\rc.example"), []string{`metadata.annotations["nginx.ingress.kubernetes.io/server-alias"] **`}},
-		"a control character": {annotated("external-dns.kubernetes.io/hostname", "b\x0eexample"), []string{`metadata.annotations["external-dns.kubernetes.io/hostname"] **`}},
-		"another script":      {annotated("external-dns.kubernetes.io/hostname", "b。example"), []string{`metadata.annotations["external-dns.kubernetes.io/hostname"] **`}},
-		"a port":              {annotated("external-dns.kubernetes.io/hostname", "b.example:443"), []string{`metadata.annotations["external-dns.kubernetes.io/hostname"] **`}},
-		"a star within":       {annotated("external-dns.kubernetes.io/hostname", "b.*.example"), []string{`metadata.annotations["external-dns.kubernetes.io/hostname"] **`}},
-		"a long name":         {annotated("external-dns.kubernetes.io/hostname", strings.Repeat("a", 254)), []string{`metadata.annotations["external-dns.kubernetes.io/hostname"] **`}},
+		"Skipper, any host":   {annotated("zalando.org/skipper-predicate", `Path("/b") && HostAny("b.example")`), []string{`metadata.annotations["zalando.org/skipper-predicate"] **`}},
+		"Skipper, forwarded":  {annotated("zalando.org/skipper-routes", `r: ForwardedHost("b") -> <shunt>`), []string{`metadata.annotations["zalando.org/skipper-routes"] **`}},
+		"Skipper, a text":     {annotated("zalando.org/skipper-predicate", `Header("X-Host", "\"Host(") && Path("/Host")`), nil},
+		"Skipper, a filter":   {annotated("zalando.org/skipper-routes", `r: * -> setRequestHeader("Host", "b") -> <shunt>`), nil},
+		"Skipper, a quote in a regular expression": {annotated("zalando.org/skipper-predicate", `PathRegexp(/"/) && Host(/b"/)`), []string{`metadata.annotations["zalando.org/skipper-predicate"] **`}},
+		"Skipper, a comment":                       {annotated("zalando.org/skipper-routes", "// \"\nr: Host(`b`) -> \"x\""), []string{`metadata.annotations["zalando.org/skipper-routes"] **`}},
+		"Skipper, a backquote":                     {annotated("zalando.org/skipper-predicate", "Path(`\"`) && Host(`\"`)"), []string{`metadata.annotations["zalando.org/skipper-predicate"] **`}},
+		"Skipper, no last quote":                   {annotated("zalando.org/skipper-predicate", `Path(" && Host(b)`), []string{`metadata.annotations["zalando.org/skipper-predicate"] **`}},
+		"Skipper, a path":                          {annotated("zalando.org/skipper-predicate", `Path("/b")`), nil},
+		"of Services alone":                        {annotated("external-dns.kubernetes.io/internal-hostname", "b.example"), nil},
+		"another":                                  {annotated("example.com/hostname", "b.example"), nil},
+		"a name of two dots":                       {annotated("external-dns.kubernetes.io/hostname", "b..example"), []string{`metadata.annotations["external-dns.kubernetes.io/hostname"] **`}},
+		"two dots at the end":                      {annotated("external-dns.kubernetes.io/hostname", "b.example.."), []string{`metadata.annotations["external-dns.kubernetes.io/hostname"] **`}},
+		"a blank within":                           {annotated("external-dns.kubernetes.io/hostname", "b.exam ple"), []string{`metadata.annotations["external-dns.kubernetes.io/hostname"] **`}},
+		"a carriage return":                        {annotated("nginx.ingress.kubernetes.io/server-alias", "b.example\rc.example"), []string{`metadata.annotations["nginx.ingress.kubernetes.io/server-alias"] **`}},
+		"a control character":                      {annotated("external-dns.kubernetes.io/hostname", "b\x0eexample"), []string{`metadata.annotations["external-dns.kubernetes.io/hostname"] **`}},
+		"another script":                           {annotated("external-dns.kubernetes.io/hostname", "b。example"), []string{`metadata.annotations["external-dns.kubernetes.io/hostname"] **`}},
+		"a port":                                   {annotated("external-dns.kubernetes.io/hostname", "b.example:443"), []string{`metadata.annotations["external-dns.kubernetes.io/hostname"] **`}},
+		"a star within":                            {annotated("external-dns.kubernetes.io/hostname", "b.*.example"), []string{`metadata.annotations["external-dns.kubernetes.io/hostname"] **`}},
+		"a long name":                              {annotated("external-dns.kubernetes.io/hostname", strings.Repeat("a", 254)), []string{`metadata.annotations["external-dns.kubernetes.io/hostname"] **`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
