@@ -39,7 +39,9 @@ type row interface {
 }
 
 // rows is the table of kinds. Webhooks, Kinds and SelfProbePolicy are made of it.
-func rows() []row { return []row{pods(), ingresses(), services(), certificates(), dnsEndpoints()} }
+func rows() []row {
+	return []row{pods(), ingresses(), services(), routes(), certificates(), dnsEndpoints()}
+}
 
 func pods() kind[policy.Pod] {
 	return kind[policy.Pod]{
@@ -79,6 +81,17 @@ func services() kind[policy.Service] {
 		selfProbe: `"spec": {"type": "NodePort"}`,
 		selfProbePolicy: `
 services: [{name: selfprobe-services, mode: enforce, types: {allowed: [ClusterIP]}}]`,
+	}
+}
+
+func routes() kind[policy.Route] {
+	return kind[policy.Route]{
+		objects: review.Routes(), blocks: []string{"routes", "owners"}, validating: []string{"/validate/routes"},
+		judge: (*policy.Policy).JudgeRoute, explain: (*policy.Policy).ExplainRoute,
+		strictest: func(m policy.Modes) policy.Mode { return m.Routes },
+		selfProbe: `"spec": {"hostnames": ["denied.selfprobe.invalid"]}`,
+		selfProbePolicy: `
+routes: [{name: selfprobe-routes, mode: enforce, hosts: {allowed: [allowed.selfprobe.invalid]}}]`,
 	}
 }
 

@@ -28,12 +28,13 @@ type review struct {
 // reviews returns the reviews whose costs are measured.
 func reviews() []*review {
 	lines := map[string]review{
-		"pod-small":   {name: "small Pod, images rewritten", path: "/mutate/pods", limit: 1.75},
-		"pod-typical": {name: "typical Pod, 5 containers", path: "/mutate/pods", limit: 1.75},
-		"pod-large":   {name: "large Pod, 20 containers", path: "/mutate/pods", limit: 2.25},
-		"service":     {name: "Service", path: "/validate/services", limit: 1.75},
-		"ingress-10":  {name: "Ingress, 10 hosts", path: "/validate/ingresses", limit: 1.75},
-		"ingress-500": {name: "Ingress, 500 hosts", path: "/validate/ingresses", limit: 3.25},
+		"pod-small":    {name: "small Pod, images rewritten", path: "/mutate/pods", limit: 1.75},
+		"pod-typical":  {name: "typical Pod, 5 containers", path: "/mutate/pods", limit: 1.75},
+		"pod-large":    {name: "large Pod, 20 containers", path: "/mutate/pods", limit: 2.25},
+		"service":      {name: "Service", path: "/validate/services", limit: 1.75},
+		"ingress-10":   {name: "Ingress, 10 hosts", path: "/validate/ingresses", limit: 1.75},
+		"httproute-16": {name: "HTTPRoute, 16 hosts", path: "/validate/routes", limit: 1.75},
+		"ingress-500":  {name: "Ingress, 500 hosts", path: "/validate/ingresses", limit: 3.25},
 	}
 	var all []*review
 	for _, b := range reviewtest.Bodies() {

@@ -171,7 +171,7 @@ func meaningless(field string) bool {
 		return kind != "ingresses" || selector != "match"
 	}
 	if dimension == "" {
-		return kind == "mirrors" || kind == "services" || kind == "owners"
+		return kind == "mirrors" || kind == "services" || kind == "routes" || kind == "owners"
 	}
 	switch kind {
 	case "pods":

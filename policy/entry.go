@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"unicode"
 
 	"github.com/evergate/evergate/internal/text"
@@ -17,10 +18,16 @@ type header struct {
 	Match   *selector  `yaml:"match"`   // absent: every object
 	Exclude *selector  `yaml:"exclude"` // wins over match
 	Pos     strict.Pos `yaml:"-"`
+
+	// resources are those that the entry judges, of an entry for several kinds; nil for all.
+	resources []string
 }
 
 // applies reports whether the entry applies to s, and if it does not, why. It counts the steps of its selectors.
 func (h *header) applies(s *subject) (why selectorResult, ok bool) {
+	if h.resources != nil && !slices.Contains(h.resources, s.resource) {
+		return selectorResult{dimension: kindsDimension, value: s.resource}, false
+	}
 	if why, ok = h.Match.matches(s); !ok {
 		return why, false
 	}
@@ -58,7 +65,7 @@ func (n *entryName) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// ruleHeader is the header of the entries that judge objects: pods, ingresses, services.
+// ruleHeader is the header of the entries that judge objects: pods, ingresses, services, routes, owners.
 type ruleHeader struct {
 	header
 	Message note `yaml:"message"` // added to each finding in parentheses: a contact, a link

@@ -116,6 +116,8 @@ type identity struct {
 	// idle says that the value has no effect in its field. If an update brings it into effect, the finding is
 	// introduced.
 	idle bool
+	// part is what a reference is to, or for: the port of a parent, the kind of a filter.
+	part int32
 
 	// count is set by checks that count (at most N hosts): a larger count is introduced, a smaller one pre-existing.
 	count int
@@ -136,6 +138,7 @@ type valueKey struct {
 	check, value, detail, use string
 	depth                     match.HostDepth
 	idle                      bool
+	part                      int32
 }
 
 type prefixKey struct {
@@ -146,7 +149,7 @@ type prefixKey struct {
 
 // key returns the key of an identity without prefix.
 func (id *identity) key() valueKey {
-	return valueKey{id.check, id.value, id.detail, id.use, id.depth, id.idle}
+	return valueKey{id.check, id.value, id.detail, id.use, id.depth, id.idle, id.part}
 }
 
 // clear empties the ledger for the next check.

@@ -131,9 +131,12 @@ func (r *report) repeated(claims []hostClaim, i int) bool {
 	return there && first < i
 }
 
+// hostCount is how many different sets of hosts there are among a number of claims.
+type hostCount struct{ of, different int }
+
 // differentHosts returns how many different sets of hosts an object claims.
 func (r *report) differentHosts(claims []hostClaim) int {
-	if r.hostCount == 0 {
+	if r.hostCount.of != len(claims) {
 		different := make(map[match.HostPattern]struct{}, len(claims))
 		for i := range claims {
 			if !r.spend(ledgerSteps) {
@@ -141,15 +144,15 @@ func (r *report) differentHosts(claims []hostClaim) int {
 			}
 			different[claims[i].HostPattern] = struct{}{}
 		}
-		r.hostCount = len(different)
+		r.hostCount = hostCount{len(claims), len(different)}
 	}
-	return r.hostCount
+	return r.hostCount.different
 }
 
 // claimPlace is the field of an object that makes a claim.
 type claimPlace struct {
 	kind    placeKind
-	i, j    int32    // the element of spec.rules, or of spec.tls and of its hosts
+	i, j    int32    // the element of spec.rules or spec.hostnames, or of spec.tls and of its hosts
 	written *written // what cannot be read as a name, and each host of an annotation; nil for the others
 }
 
@@ -165,6 +168,8 @@ const (
 	ruleHost       placeKind = iota // spec.rules[i].host
 	noRules                         // an Ingress that has only a default backend
 	defaultBackend                  // a default backend beside rules
+	hostname                        // spec.hostnames[i]
+	noHostnames                     // a route without hostnames
 	tlsHost                         // spec.tls[i].hosts[j]
 	annotationHost
 	dnsNameHost        // spec.dnsNames[i], of a Certificate like those up to ipAddressHost
@@ -182,6 +187,10 @@ func (p *claimPlace) String() string {
 		return "spec.rules"
 	case defaultBackend:
 		return "spec.defaultBackend"
+	case hostname:
+		return "spec.hostnames[" + strconv.Itoa(int(p.i)) + "]"
+	case noHostnames:
+		return "spec.hostnames"
 	case tlsHost:
 		return "spec.tls[" + strconv.Itoa(int(p.i)) + "].hosts[" + strconv.Itoa(int(p.j)) + "]"
 	case annotationHost:

@@ -10,7 +10,7 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// hostRules is the field hosts of ingresses and services entries. It judges the claims of an object, wherever they stand:
+// hostRules is the field hosts of ingresses, services and routes entries. It judges the claims of an object, wherever they stand:
 // see hostClaim. Hosts are compared as DNS compares them, by match.HostPattern. A rule without a host stands for every
 // host, and so does a default backend, alone or beside rules.
 type hostRules struct {
@@ -57,28 +57,30 @@ func (h *hostRules) refuseNothing(fields string) error {
 	return nil
 }
 
-// ingressHostRules is the field hosts of an ingresses entry.
-type ingressHostRules struct {
-	// Required: true means that each rule of an Ingress must name a host, and that there must be a rule.
+// fieldHostRules is the field hosts of entries for kinds that have a field for hosts of their own: Ingresses, routes.
+type fieldHostRules struct {
+	// Required: true means that each rule of an Ingress must name a host, and that there must be a rule; that a route
+	// must have hostnames.
 	Required bool `yaml:"required"`
 	hostRules
 }
 
 // Validate implements strict.Validator.
-func (h *ingressHostRules) Validate() error {
+func (h *fieldHostRules) Validate() error {
 	if h.Required {
 		return h.faults()
 	}
 	return errors.Join(h.faults(), h.refuseNothing("required, allowed, denied, wildcards or max"))
 }
 
-func (h *ingressHostRules) checks() []check[Ingress] {
+// fieldHostChecks compiles rules for one kind of objects; nil has no checks. list is the field that has the hosts.
+func fieldHostChecks[T any](h *fieldHostRules, claims claimant[T], list string) []check[T] {
 	if h == nil {
 		return nil
 	}
-	checks := hostChecks(&h.hostRules, (*report).ingressClaims, "spec.rules")
+	checks := hostChecks(&h.hostRules, claims, list)
 	if h.Required {
-		checks = slices.Insert(checks, 0, check[Ingress](eachClaim[Ingress]{hostsRequired{}, (*report).ingressClaims}))
+		checks = slices.Insert(checks, 0, check[T](eachClaim[T]{hostsRequired{}, claims}))
 	}
 	return checks
 }
@@ -142,7 +144,7 @@ func (c eachClaim[T]) find(obj *T, r *report) {
 }
 
 // hostsRequired is hosts.required: it finds each rule without a host, an Ingress without rules, a default backend beside
-// rules, and what else stands for every host.
+// rules, a route without hostnames, and what else stands for every host.
 type hostsRequired struct{}
 
 func (hostsRequired) id() string { return "hosts.required" }

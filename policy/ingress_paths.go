@@ -58,39 +58,63 @@ func (p *pathPart) UnmarshalText(b []byte) error {
 // Validate implements strict.Validator.
 func (p *pathRules) Validate() error {
 	var faults strict.Faults
-	faults.Add(refuseEmpty("denied", p.Denied))
-	faults.Add(refuseEmpty("deniedPatterns", p.DeniedPatterns))
-	for _, x := range p.DeniedPatterns {
-		// A user who writes _by_lua means .*_by_lua.*: without an error the entry would silently deny no path.
-		if prefix := x.Prefix(); prefix != "" && prefix[0] != '/' {
-			faults.Fieldf("deniedPatterns", "%s covers no path: it is compared with the whole path, "+
-				"which begins with /; write .*%[1]s.* for a part, or use denied", &x)
-		}
-	}
+	refuseDeniedPaths(&faults, p.Denied, p.DeniedPatterns)
 	if len(p.checks()) == 0 {
 		faults.Add(errNoCheck("types, denied, deniedPatterns or unsafeCharacters"))
 	}
 	return faults.Err()
 }
 
+// refuseDeniedPaths refuses lists of what is denied that deny no path.
+func refuseDeniedPaths(faults *strict.Faults, denied []pathPart, patterns []match.Regex) {
+	faults.Add(refuseEmpty("denied", denied))
+	faults.Add(refuseEmpty("deniedPatterns", patterns))
+	for i := range patterns {
+		// A user who writes _by_lua means .*_by_lua.*: without an error the entry would silently deny no path.
+		if prefix := patterns[i].Prefix(); prefix != "" && prefix[0] != '/' {
+			faults.Fieldf("deniedPatterns", "%s covers no path: it is compared with the whole path, "+
+				"which begins with /; write .*%[1]s.* for a part, or use denied", &patterns[i])
+		}
+	}
+}
+
+// checks compiles the rules; nil has no checks.
 func (p *pathRules) checks() []check[Ingress] {
 	if p == nil {
 		return nil
 	}
 	var checks []check[Ingress]
+	source := ingressPathSource()
 	if p.Types != nil {
-		checks = append(checks, pathsTypes{p.Types, passing(p.Types)})
+		checks = append(checks, pathsTypes[Ingress]{source, textsOf(p.Types), passing(p.Types)})
 	}
 	if p.Denied != nil {
-		checks = append(checks, pathsDenied(p.Denied))
+		checks = append(checks, pathsDenied[Ingress]{source, p.Denied})
 	}
 	if p.DeniedPatterns != nil {
-		checks = append(checks, pathsDeniedPatterns(p.DeniedPatterns))
+		checks = append(checks, pathsDeniedPatterns[Ingress]{source, p.DeniedPatterns})
 	}
 	if p.UnsafeCharacters {
 		checks = append(checks, pathsUnsafeCharacters{})
 	}
 	return checks
+}
+
+// pathSource is where checks of paths find the paths of one kind of objects.
+type pathSource[T any] struct {
+	paths func(r *report, obj *T) []pathPlace
+	// allRegex reports whether a controller may read all paths of an object as regular expressions; nil where none does.
+	allRegex func(r *report, obj *T) bool
+	// literal is the end of a sentence: how a path is written that is surely no regular expression.
+	literal string
+}
+
+func ingressPathSource() pathSource[Ingress] {
+	return pathSource[Ingress]{
+		paths:    (*report).ingressPaths,
+		allRegex: func(r *report, ing *Ingress) bool { return r.pathSyntax(ing) == regexPaths },
+		literal:  "write pathType Exact or Prefix, without use-regex and rewrite-target",
+	}
 }
 
 // ingressPaths returns every path of an Ingress.
@@ -106,24 +130,35 @@ func (r *report) ingressPaths(ing *Ingress) []pathPlace {
 	for i := range ing.Rules {
 		paths := ing.Rules[i].Paths
 		for j := range paths {
-			if !r.spend(stepsOf(1, paths[j].Path)) {
+			p := &paths[j]
+			if !r.spend(stepsOf(1, p.Path)) {
 				return nil
 			}
-			r.paths = append(r.paths, pathPlace{IngressPath: &paths[j], host: hosts[i].HostPattern, rule: i, path: j})
+			r.paths = append(r.paths, pathPlace{Path: p.Path, Type: p.Type, host: hosts[i].HostPattern, rule: i, match: j})
 		}
 	}
 	return r.paths
 }
 
-// pathPlace is a path of an Ingress and its position.
+// pathPlace is a path of an object and its position.
 type pathPlace struct {
-	*IngressPath
-	host match.HostPattern
-	rule int
-	path int
+	Path, Type string
+	host       match.HostPattern // of the rule of an Ingress
+	kind       pathKind
+	rule       int // of spec.rules
+	match      int // of the paths or the matches of the rule; -1 where there is none, which means every path
 
 	folded string // see lower
 }
+
+// pathKind is the field that has a path.
+type pathKind uint8
+
+const (
+	ingressPath pathKind = iota // spec.rules[rule].http.paths[match]
+	routePath                   // spec.rules[rule].matches[match].path
+	routeMethod                 // spec.rules[rule].matches[match].method
+)
 
 // lower returns the path in lower case, computed on first use.
 func (p *pathPlace) lower() string {
@@ -133,9 +168,44 @@ func (p *pathPlace) lower() string {
 	return p.folded
 }
 
-// field returns the path of a field of the element: path or pathType.
-func (p *pathPlace) field(name string) string {
-	return "spec.rules[" + strconv.Itoa(p.rule) + "].http.paths[" + strconv.Itoa(p.path) + "]." + name
+// isLiteral reports whether the type says that the path is no regular expression.
+func (p *pathPlace) isLiteral() bool {
+	return p.Type == "Exact" || p.Type == "Prefix" || p.Type == "PathPrefix"
+}
+
+// field returns the field of the path.
+func (p *pathPlace) field() string {
+	switch p.kind {
+	case routePath:
+		return p.routeField("path.value")
+	case routeMethod:
+		return p.routeField("method")
+	default:
+		return "spec.rules[" + strconv.Itoa(p.rule) + "].http.paths[" + strconv.Itoa(p.match) + "].path"
+	}
+}
+
+// typeField returns the field of its type.
+func (p *pathPlace) typeField() string {
+	switch p.kind {
+	case routePath:
+		return p.routeField("path.type")
+	case routeMethod:
+		return p.routeField("method.type")
+	default:
+		return p.field() + "Type"
+	}
+}
+
+func (p *pathPlace) routeField(name string) string {
+	switch rule := "spec.rules[" + strconv.Itoa(p.rule) + "].matches"; {
+	case p.rule < 0:
+		return "spec.rules"
+	case p.match < 0:
+		return rule
+	default:
+		return rule + "[" + strconv.Itoa(p.match) + "]." + name
+	}
 }
 
 // identity returns the identity of a finding about the path.
@@ -154,23 +224,24 @@ func (p *pathPlace) identityOfType(check string) identity {
 }
 
 // pathsTypes is paths.types: it finds each path whose type is not in the list.
-type pathsTypes struct {
-	allowed []pathType
+type pathsTypes[T any] struct {
+	pathSource[T]
+	allowed []string
 	passing string // the end of its sentences
 }
 
-func (c pathsTypes) find(ing *Ingress, r *report) {
-	paths := r.ingressPaths(ing)
+func (c pathsTypes[T]) find(obj *T, r *report) {
+	paths := c.paths(r, obj)
 	for i := range paths {
 		p := &paths[i]
 		if !r.spend(1) {
 			return
 		}
-		if slices.Contains(c.allowed, pathType(p.Type)) {
+		if slices.Contains(c.allowed, p.Type) {
 			continue
 		}
 		if f := r.tryAdd(p.identityOfType("paths.types")); f != nil {
-			f.Path, f.Reason = p.field("pathType"), "no type is set"+c.passing
+			f.Path, f.Reason = p.typeField(), "no type is set"+c.passing
 			if p.Type != "" {
 				f.Reason = text.Quote(p.Type) + " is not allowed" + c.passing
 			}
@@ -180,21 +251,25 @@ func (c pathsTypes) find(ing *Ingress, r *report) {
 
 // pathsDeniedPatterns is paths.deniedPatterns: it finds each path that one of the regular expressions matches from its
 // first character to its last.
-type pathsDeniedPatterns []match.Regex
+type pathsDeniedPatterns[T any] struct {
+	pathSource[T]
+	patterns []match.Regex
+}
 
-func (c pathsDeniedPatterns) find(ing *Ingress, r *report) {
-	paths := r.ingressPaths(ing)
+func (c pathsDeniedPatterns[T]) find(obj *T, r *report) {
+	paths := c.paths(r, obj)
 	for i := range paths {
 		p := &paths[i]
-		for j := range c {
-			if !r.spend(c[j].Steps(p.Path)) {
+		for j := range c.patterns {
+			x := &c.patterns[j]
+			if !r.spend(x.Steps(p.Path)) {
 				return
 			}
-			if !c[j].Match(p.Path) {
+			if !x.Match(p.Path) {
 				continue
 			}
 			if f := r.tryAdd(p.identity("paths.deniedPatterns")); f != nil {
-				f.Path, f.Reason = p.field("path"), text.Quote(p.Path)+" matches "+c[j].String()+", which is denied"
+				f.Path, f.Reason = p.field(), text.Quote(p.Path)+" matches "+x.String()+", which is denied"
 			}
 			break
 		}
@@ -229,7 +304,7 @@ func (pathsUnsafeCharacters) find(ing *Ingress, r *report) {
 			continue
 		}
 		if f := r.tryAdd(p.identity("paths.unsafeCharacters")); f != nil {
-			f.Path, f.Reason = p.field("path"), text.Quote(p.Path)+" contains "+unsafeIn(p.Path)+
+			f.Path, f.Reason = p.field(), text.Quote(p.Path)+" contains "+unsafeIn(p.Path)+
 				", which can get out into the controller's configuration (CVE-2026-24512); leave it out"
 		}
 	}

@@ -12,34 +12,37 @@ import (
 //
 // A path may also be a regular expression, which can match what it does not contain: /[a]dmin. Where a controller may
 // read it as one, a path with a character that is special in regular expressions is found: where its type is neither
-// Exact nor Prefix, and on an Ingress with an annotation use-regex or rewrite-target, by which ingress-nginx reads all
+// Exact nor Prefix nor PathPrefix, and on an Ingress with an annotation use-regex or rewrite-target, by which ingress-nginx reads all
 // of its paths as regular expressions. There a dot is compared as any character.
-type pathsDenied []pathPart
+type pathsDenied[T any] struct {
+	pathSource[T]
+	parts []pathPart
+}
 
-func (c pathsDenied) find(ing *Ingress, r *report) {
-	paths := r.ingressPaths(ing)
-	syntax := r.pathSyntax(ing)
+func (c pathsDenied[T]) find(obj *T, r *report) {
+	paths := c.paths(r, obj)
+	allRegex := c.allRegex != nil && c.allRegex(r, obj)
 	for i := range paths {
 		p := &paths[i]
-		if !r.spend(stepsOf(len(c), p.Path)) {
+		if !r.spend(stepsOf(len(c.parts), p.Path)) {
 			return
 		}
 		if part, denied := c.partOf(p.lower()); denied {
 			if f := r.tryAdd(p.identity("paths.denied")); f != nil {
-				f.Path = p.field("path")
+				f.Path = p.field()
 				f.Reason = text.Quote(p.Path) + " contains " + text.Quote(string(part)) + ", which is denied"
 			}
 			continue
 		}
-		if syntax == regexPaths || p.Type != "Exact" && p.Type != "Prefix" {
+		if allRegex || !p.isLiteral() {
 			c.findRegex(p, r)
 		}
 	}
 }
 
 // partOf returns the first of the parts that a path in lower case contains.
-func (c pathsDenied) partOf(path string) (pathPart, bool) {
-	for _, part := range c {
+func (c pathsDenied[T]) partOf(path string) (pathPart, bool) {
+	for _, part := range c.parts {
 		if strings.Contains(path, string(part)) {
 			return part, true
 		}
@@ -48,20 +51,20 @@ func (c pathsDenied) partOf(path string) (pathPart, bool) {
 }
 
 // findRegex finds a path that, as a regular expression, may match a denied part.
-func (c pathsDenied) findRegex(p *pathPlace, r *report) {
+func (c pathsDenied[T]) findRegex(p *pathPlace, r *report) {
 	const special = `[](){}*+?|^$\`
 	if i := strings.IndexAny(p.Path, special); i >= 0 {
 		if f := r.tryAdd(p.identity("paths.denied")); f != nil {
-			f.Path, f.Reason = p.field("path"), text.Quote(p.Path)+" may be taken for a pattern, because of "+
-				text.QuoteRune(rune(p.Path[i]))+", so what it matches cannot be distinguished from "+text.Quote(string(c[0]))+
-				", which is denied; write pathType Exact or Prefix, without use-regex and rewrite-target"
+			f.Path, f.Reason = p.field(), text.Quote(p.Path)+" may be taken for a pattern, because of "+
+				text.QuoteRune(rune(p.Path[i]))+", so what it matches cannot be distinguished from "+text.Quote(string(c.parts[0]))+
+				", which is denied; "+c.literal
 		}
 		return
 	}
 	if !strings.Contains(p.Path, ".") {
 		return
 	}
-	for _, part := range c {
+	for _, part := range c.parts {
 		if !r.spend(1 + len(p.Path)*len(part)/stepBytes) {
 			return
 		}
@@ -69,7 +72,7 @@ func (c pathsDenied) findRegex(p *pathPlace, r *report) {
 			continue
 		}
 		if f := r.tryAdd(p.identity("paths.denied")); f != nil {
-			f.Path = p.field("path")
+			f.Path = p.field()
 			f.Reason = text.Quote(p.Path) + " as a pattern, in which a dot is any character, contains " +
 				text.Quote(string(part)) + ", which is denied"
 		}

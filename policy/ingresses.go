@@ -13,7 +13,7 @@ import (
 type ingressesEntry struct {
 	ruleHeader
 	// Hosts: which hosts an Ingress may claim.
-	Hosts *ingressHostRules `yaml:"hosts"`
+	Hosts *fieldHostRules `yaml:"hosts"`
 	// TLS: whether it must be served by TLS.
 	TLS *tlsRules `yaml:"tls"`
 	// ClassNames: which controllers may serve it.
@@ -52,7 +52,7 @@ func (e *ingressesEntry) checks() []check[Ingress] {
 		backend = append(backend, defaultBackendDenied{})
 	}
 	return slices.Concat(
-		e.Hosts.checks(),
+		fieldHostChecks(e.Hosts, (*report).ingressClaims, "spec.rules"),
 		e.TLS.checks(),
 		e.ClassNames.checks(),
 		e.Paths.checks(),

@@ -9,7 +9,7 @@ type check[T any] interface {
 	find(obj *T, r *report)
 }
 
-// rule is a compiled entry of pods, ingresses or services.
+// rule is a compiled entry of a block that judges objects.
 type rule[T any] struct {
 	ruleHeader
 	checks []check[T]
@@ -28,12 +28,13 @@ type report struct {
 	collect func(id identity) *Finding
 
 	hosts             []hostClaim               // see ruleHosts
-	claims            []hostClaim               // see ingressClaims, serviceClaims
+	claims            []hostClaim               // see ingressClaims, serviceClaims, routeClaims
+	meshClaims        int                       // see routeClaimsInMesh
 	lookup            hostLookup                // of the claims, for one check after another
 	firstClaims       map[match.HostPattern]int // see repeated
 	coverage          *tlsCoverage              // see tlsCoverage
-	hostCount         int                       // see differentHosts
-	paths             []pathPlace               // see ingressPaths
+	hostCount         hostCount                 // see differentHosts
+	paths             []pathPlace               // see ingressPaths, routePaths
 	annotations       []annotation              // see sortedAnnotations
 	externalHost      *match.HostPattern        // see externalName
 	externalAddresses []address                 // see externalIPs

@@ -12,6 +12,7 @@ type blocks struct {
 	Pods         []podsEntry         `yaml:"pods"`
 	Ingresses    []ingressesEntry    `yaml:"ingresses"`
 	Services     []servicesEntry     `yaml:"services"`
+	Routes       []routesEntry       `yaml:"routes"`
 	Certificates []certificatesEntry `yaml:"certificates"`
 	DNSEndpoints []dnsEndpointsEntry `yaml:"dnsEndpoints"`
 	Owners       []ownersEntry       `yaml:"owners"`
@@ -26,6 +27,7 @@ func (b *blocks) addTo(of func(set string) *blocks) {
 	addEach(b.Pods, of, func(b *blocks) *[]podsEntry { return &b.Pods })
 	addEach(b.Ingresses, of, func(b *blocks) *[]ingressesEntry { return &b.Ingresses })
 	addEach(b.Services, of, func(b *blocks) *[]servicesEntry { return &b.Services })
+	addEach(b.Routes, of, func(b *blocks) *[]routesEntry { return &b.Routes })
 	addEach(b.Certificates, of, func(b *blocks) *[]certificatesEntry { return &b.Certificates })
 	addEach(b.DNSEndpoints, of, func(b *blocks) *[]dnsEndpointsEntry { return &b.DNSEndpoints })
 	addEach(b.Owners, of, func(b *blocks) *[]ownersEntry { return &b.Owners })
@@ -59,6 +61,9 @@ func (b *blocks) headers(yield func(*header)) {
 	for i := range b.Services {
 		yield(&b.Services[i].header)
 	}
+	for i := range b.Routes {
+		yield(&b.Routes[i].header)
+	}
 	for i := range b.Certificates {
 		yield(&b.Certificates[i].header)
 	}
@@ -76,6 +81,7 @@ type compiled struct {
 	pods         ruleset[judgedPod]
 	ingresses    ruleset[Ingress]
 	services     ruleset[Service]
+	routes       ruleset[Route]
 	certificates ruleset[Certificate]
 	dnsEndpoints ruleset[DNSEndpoint]
 	counts       Counts
@@ -96,6 +102,7 @@ func (b *blocks) compile(p *Policy, e *compilation, errs *strict.Collector) {
 	p.services = rulesOf(b.Services, e, func(entry *servicesEntry) rule[Service] {
 		return rule[Service]{entry.ruleHeader, entry.checks()}
 	}, ownerRules(owners, (*report).serviceClaims)...)
+	p.routes = rulesOf(b.Routes, e, (*routesEntry).rule, ownerRules(owners, (*report).routeClaims)...)
 	p.certificates = rulesOf(b.Certificates, e, func(entry *certificatesEntry) rule[Certificate] {
 		return rule[Certificate]{entry.ruleHeader, entry.checks()}
 	}, ownerRules(owners, (*report).certificateClaims)...)
@@ -105,7 +112,7 @@ func (b *blocks) compile(p *Policy, e *compilation, errs *strict.Collector) {
 	p.counts = Counts{
 		Mirrors: p.mirrors.len(), Pods: len(p.pods.rules), Ingresses: len(p.ingresses.rules) - len(owners),
 		Services: len(p.services.rules) - len(owners), Certificates: len(p.certificates.rules) - len(owners),
-		DNSEndpoints: len(p.dnsEndpoints.rules) - len(owners),
+		DNSEndpoints: len(p.dnsEndpoints.rules) - len(owners), Routes: len(p.routes.rules) - len(owners),
 	}
 	for i := range b.Owners {
 		if b.Owners[i].Mode != Off {
@@ -121,6 +128,7 @@ type Counts struct {
 	Pods         int `json:"pods"`
 	Ingresses    int `json:"ingresses"`
 	Services     int `json:"services"`
+	Routes       int `json:"routes"`
 	Certificates int `json:"certificates"`
 	DNSEndpoints int `json:"dnsEndpoints"`
 	Owners       int `json:"owners"`
@@ -131,6 +139,7 @@ func (c *Counts) addSet(set Counts) {
 	c.Pods += set.Pods
 	c.Ingresses += set.Ingresses
 	c.Services += set.Services
+	c.Routes += set.Routes
 	c.Certificates += set.Certificates
 	c.DNSEndpoints += set.DNSEndpoints
 }
@@ -142,14 +151,14 @@ func (p *Policy) Counts() Counts { return p.counts }
 func (c Counts) All() iter.Seq2[string, int] {
 	return func(yield func(string, int) bool) {
 		_ = yield("mirrors", c.Mirrors) && yield("pods", c.Pods) && yield("ingresses", c.Ingresses) &&
-			yield("services", c.Services) && yield("certificates", c.Certificates) &&
+			yield("services", c.Services) && yield("routes", c.Routes) && yield("certificates", c.Certificates) &&
 			yield("dnsEndpoints", c.DNSEndpoints) && yield("owners", c.Owners)
 	}
 }
 
 // Modes is the strictest mode among the entries of each kind; Off where there are none.
 type Modes struct {
-	Mirrors, Pods, Ingresses, Services, Certificates, DNSEndpoints Mode
+	Mirrors, Pods, Ingresses, Services, Routes, Certificates, DNSEndpoints Mode
 }
 
 // Strictest returns the strictest mode for objects of each kind, without the entries of sets. It decides about an object
@@ -157,7 +166,7 @@ type Modes struct {
 func (p *Policy) Strictest() Modes {
 	return Modes{
 		Mirrors: p.mirrors.strictest, Pods: p.pods.strictest, Ingresses: p.ingresses.strictest,
-		Services: p.services.strictest, Certificates: p.certificates.strictest, DNSEndpoints: p.dnsEndpoints.strictest,
+		Services: p.services.strictest, Routes: p.routes.strictest, Certificates: p.certificates.strictest, DNSEndpoints: p.dnsEndpoints.strictest,
 	}
 }
 
@@ -183,6 +192,11 @@ func (p *Policy) JudgeIngress(a Attributes, ing, old *Ingress, e *Effort) ([]Fin
 // JudgeService judges a Service. old is the Service before an update, nil otherwise.
 func (p *Policy) JudgeService(a Attributes, svc, old *Service, e *Effort) ([]Finding, error) {
 	return judge(&p.services, a, svc, old, e)
+}
+
+// JudgeRoute judges a route of Gateway API. old is the route before an update, nil otherwise.
+func (p *Policy) JudgeRoute(a Attributes, route, old *Route, e *Effort) ([]Finding, error) {
+	return judge(&p.routes, a, route, old, e)
 }
 
 // JudgeCertificate judges a Certificate. old is the Certificate before an update, nil otherwise.
@@ -212,6 +226,11 @@ func (p *Policy) ExplainIngress(a Attributes, ing *Ingress) []RuleTrace {
 // ExplainService returns for every services rule whether it applies to the Service.
 func (p *Policy) ExplainService(a Attributes, svc *Service) []RuleTrace {
 	return explain(&p.services, a, svc)
+}
+
+// ExplainRoute returns for every routes rule whether it applies to the route.
+func (p *Policy) ExplainRoute(a Attributes, route *Route) []RuleTrace {
+	return explain(&p.routes, a, route)
 }
 
 // ExplainCertificate returns for every certificates rule whether it applies to the Certificate.

@@ -15,7 +15,7 @@ type Limits struct {
 	Files       int // keys of a ConfigMap
 	Bytes       int // of text
 	Values      int // of YAML: scalars, lists and mappings
-	Entries     int // of mirrors, pods, ingresses and services
+	Entries     int // of all blocks
 	Patterns    int // in lists: sources, namespaces, hosts, images, keys, …
 	RegexSteps  int // of all regular expressions: see regexSteps
 	Comparisons int // of entries and patterns with each other

@@ -5,11 +5,11 @@
 // # Order of reading
 //
 //	files → Load → Policy → RewritePod                           → outcomes of images
-//	                      → JudgePod, JudgeIngress, JudgeService → findings
+//	                      → JudgePod, JudgeIngress, JudgeService, JudgeRoute → findings
 //
 // [Load] decodes files strictly into entries, and compiles the entries into a [Policy]. [Policy.RewritePod] returns the
-// mirrors of the images of a Pod. [Policy.JudgePod], [Policy.JudgeIngress] and [Policy.JudgeService] return the findings
-// of the other entries.
+// mirrors of the images of a Pod. [Policy.JudgePod], [Policy.JudgeIngress], [Policy.JudgeService] and
+// [Policy.JudgeRoute] return the findings of the other entries.
 //
 //	load.go      files → entries → Policy
 //	limits.go    what a policy file may cost
@@ -18,7 +18,7 @@
 //	selector.go  match and exclude of an entry; selector_labels.go, their labels; selector_dimensions.go, which have a
 //	             meaning for which kind
 //	kinds.go     the blocks of a policy, kind by kind: written, compiled, counted, judged
-//	object.go    what is judged: Pod, Ingress, Service
+//	object.go    what is judged: Pod, Ingress, Service; object_route.go, Route; object_ref.go, references to objects
 //	judge.go     rules and checks, and evaluating them
 //	index.go     the rules that can match a namespace
 //	finding.go   findings, and the ratchet: only introduced findings deny an update
@@ -56,6 +56,13 @@
 //	  loadBalancerStatus                  service_load_balancer_status.go
 //	  externalNames                       service_external_names.go
 //	  annotations                         annotations.go; service_annotations.go, those of load balancers
+//	routes                                routes.go
+//	  hosts                               route_hosts.go, with hosts.go as in ingresses
+//	  paths                               route_paths.go, with the checks of ingress_paths.go
+//	  parents                             route_parents.go
+//	  backends                            route_backends.go
+//	  filters                             route_filters.go
+//	  annotations                         annotations.go
 //	owners                                owners.go
 //	annotationPrefixes                    annotation_prefixes.go
 //

@@ -16,7 +16,7 @@ type selector struct {
 	Groups     []match.Glob         `yaml:"groups"`
 	PodLabels  []labelPattern       `yaml:"podLabels"` // of Pods: key or key=value
 	Images     []match.ImagePattern `yaml:"images"`    // exclude only: the images of a Pod that are exempt
-	Labels     []labelPattern       `yaml:"labels"`    // of Ingresses and Services: key or key=value
+	Labels     []labelPattern       `yaml:"labels"`    // of Ingresses, Services and routes: key or key=value
 
 	ClassNames          []match.Glob `yaml:"classNames"`          // of Ingresses: by field or annotation
 	LoadBalancerClasses []match.Glob `yaml:"loadBalancerClasses"` // of Services
@@ -26,6 +26,7 @@ type selector struct {
 
 // subject is what selectors compare: the namespace and the user of a request, the labels and the classes of an object.
 type subject struct {
+	resource        string
 	namespace, user string
 	groups          []string
 	labels          map[string]string
@@ -39,7 +40,7 @@ type subject struct {
 type classes [2]string
 
 func newSubject(a Attributes, m *Meta, c classes, e *Effort) subject {
-	s := subject{namespace: a.Namespace, user: a.User, groups: a.Groups, labels: m.Labels, classes: c, effort: e}
+	s := subject{resource: a.Resource, namespace: a.Namespace, user: a.User, groups: a.Groups, labels: m.Labels, classes: c, effort: e}
 	for _, g := range s.groups {
 		s.groupBytes += len(g)
 	}
@@ -90,7 +91,7 @@ func (sel *selector) spend(s *subject) bool {
 // says that the entry applies.
 type selectorResult struct {
 	excluded  bool   // by exclude, rather than not matched by match
-	dimension string // namespaces, users, groups, podLabels, labels, classNames, loadBalancerClasses
+	dimension string // kinds, namespaces, users, groups, podLabels, labels, classNames, loadBalancerClasses
 	pattern   string // that excludes the object
 	value     string // that match does not cover
 	groups    []string
@@ -101,6 +102,8 @@ func (s selectorResult) String() string {
 	switch {
 	case s.dimension == "":
 		return "applies"
+	case s.dimension == kindsDimension:
+		return "not matched: kinds does not have " + s.value
 	case s.excluded:
 		return fmt.Sprintf("excluded: exclude.%s has %s", s.dimension, s.pattern)
 	case s.groups != nil:
@@ -113,6 +116,9 @@ func (s selectorResult) String() string {
 
 // errDimension stands for a dimension where the steps of a selector are not available. The Effort has the error.
 const errDimension = "effort"
+
+// kindsDimension stands for the field kinds of an entry.
+const kindsDimension = "kinds"
 
 // matches reports whether s meets a match, and if it does not, the first dimension that it does not meet.
 func (sel *selector) matches(s *subject) (why selectorResult, ok bool) {

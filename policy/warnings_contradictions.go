@@ -19,6 +19,9 @@ func (w *entryWarnings) checkContradictions(b *blocks, t *mirrorTable) {
 	for i := range b.Services {
 		w.checkServices(&b.Services[i])
 	}
+	for i := range b.Routes {
+		w.checkRoutes(&b.Routes[i])
+	}
 }
 
 // checkImages warns of images that are allowed by a tag that is denied, and of mirrors that are denied, all of them.
@@ -71,6 +74,17 @@ func (w *entryWarnings) checkServices(e *servicesEntry) {
 	if e.Annotations != nil {
 		w.checkAnnotations(&e.header, &e.Annotations.annotationRules)
 	}
+}
+
+// checkRoutes warns of hosts that are required, and of which none is allowed.
+func (w *entryWarnings) checkRoutes(e *routesEntry) {
+	if h := e.Hosts; h != nil {
+		if h.Required && h.Allowed != nil && len(h.Allowed) == 0 {
+			w.warn(&e.header, "hosts is required, and allowed: [] lets no value pass: no HTTPRoute, GRPCRoute or TLSRoute passes")
+		}
+		w.checkSharedHosts(&e.header, h.Allowed)
+	}
+	w.checkAnnotations(&e.header, e.Annotations)
 }
 
 // checkSharedHosts warns of each template of hosts.allowed by which a namespace can name hosts of another one, which has

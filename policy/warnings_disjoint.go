@@ -25,6 +25,12 @@ func (w *entryWarnings) checkDisjoint(b *blocks) {
 		}
 		return &e.ruleHeader, widest(e.Hosts.Allowed)
 	}, hostsMeet)
+	checkDisjoint(w, b.Routes, "hosts.allowed", func(e *routesEntry) (*ruleHeader, []match.HostPattern) {
+		if e.Hosts == nil || e.Kinds != nil {
+			return &e.ruleHeader, nil // of kinds it is not known which ones both entries judge
+		}
+		return &e.ruleHeader, widest(e.Hosts.Allowed)
+	}, hostsMeet)
 	checkDisjoint(w, b.Services, "types.allowed", func(e *servicesEntry) (*ruleHeader, []string) {
 		if e.Types == nil {
 			return &e.ruleHeader, nil

@@ -11,6 +11,12 @@ func (r *Reader) Null() bool {
 	return c == 'n' && r.err == nil && r.Raw() != nil
 }
 
+// IsString reports whether a string comes next.
+func (r *Reader) IsString() bool {
+	c, _ := peek(r.data, r.pos)
+	return c == '"' && r.err == nil
+}
+
 // Raw reads over a value and returns its text; nil if it is none.
 func (r *Reader) Raw() []byte {
 	_, start := peek(r.data, r.pos)

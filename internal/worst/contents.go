@@ -55,6 +55,7 @@ var likely = []struct{ suffix, format string }{
 	{"host", "h%d.example.com"},
 	{"hosts[]", "h%d.example.com"},
 	{"path", "/a%d/b"},
+	{"hostnames[]", "h%d.example.com"},
 	{"externalIPs[]", "2001:db8::%x"},
 	{"loadBalancerSourceRanges[]", "2001:db8::%x/128"},
 	{"ip", "2001:db8::%x"},
@@ -121,6 +122,8 @@ func keys(kind string) []string {
 			"cert-manager.io/alt-names", "nginx.ingress.kubernetes.io/server-alias",
 			"nginx.ingress.kubernetes.io/from-to-www-redirect", "ingress.kubernetes.io/server-alias-regex",
 			"alb.ingress.kubernetes.io/conditions.a", "zalando.org/skipper-predicate")
+	case "HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute", "UDPRoute":
+		all = append(all, "external-dns.kubernetes.io/hostname")
 	case "Service":
 		all = append(all, "service.beta.kubernetes.io/load-balancer-source-ranges", "external-dns.kubernetes.io/hostname",
 			"load-balancer.hetzner.cloud/http-managed-certificate-domains", "ingress.kubernetes.io/server-alias-regex")

@@ -157,7 +157,7 @@ func load(t *testing.T, text string) *policy.Policy {
 
 func TestPolicies(t *testing.T) {
 	for n, text := range map[int]string{1: One(), 10: Ten()} {
-		want := policy.Counts{Mirrors: n, Pods: n, Ingresses: n, Services: n, Certificates: n, DNSEndpoints: n, Owners: n}
+		want := policy.Counts{Mirrors: n, Pods: n, Ingresses: n, Services: n, Routes: n, Certificates: n, DNSEndpoints: n, Owners: n}
 		if got := load(t, text).Counts(); got != want {
 			t.Errorf("got %+v, want %+v", got, want)
 		}
@@ -229,6 +229,10 @@ func stepsOf(p *policy.Policy, path string, body []byte) int {
 	case "/validate/services", "/validate/services/status":
 		if r, err := review.Services().Decode(body); err == nil {
 			_, _ = p.JudgeService(r.Attributes, r.Object, r.Old, e)
+		}
+	case "/validate/routes":
+		if r, err := review.Routes().Decode(body); err == nil {
+			_, _ = p.JudgeRoute(r.Attributes, r.Object, r.Old, e)
 		}
 	case "/validate/certificates":
 		if r, err := review.Certificates().Decode(body); err == nil {

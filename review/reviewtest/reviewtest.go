@@ -14,6 +14,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 )
 
 // UID is the uid of every review that this package makes.
@@ -22,12 +23,12 @@ const UID = "705ab4f5-6393-11e8-b7cc-42010a800002"
 // Body is a review to measure with.
 type Body struct {
 	Name     string // as benchmarks print it
-	Resource string // pods, services or ingresses
+	Resource string // pods, services, ingresses or httproutes
 	Data     []byte
 }
 
 // Bodies returns the reviews that costs are measured with: Pods of 2.7, 13 and 97 KB, a Service, and Ingresses
-// with 10 and 500 hosts. All are creations.
+// with 10 and 500 hosts, and an HTTPRoute with as many as it may have, 16. All are creations.
 func Bodies() []Body {
 	return []Body{
 		{"pod-small", "pods", Create(Pod(1, 0))},
@@ -36,11 +37,12 @@ func Bodies() []Body {
 		{"service", "services", Create(Service())},
 		{"ingress-10", "ingresses", Create(Ingress(10))},
 		{"ingress-500", "ingresses", Create(Ingress(500))},
+		{"httproute-16", "httproutes", Create(HTTPRoute(16))},
 	}
 }
 
 // Object is what a review can be made of: a *Pod and a *Service of core/v1, an *Ingress of networking/v1, a *Certificate of
-// cert-manager, a *DNSEndpoint.
+// cert-manager, a *DNSEndpoint, a route of Gateway API.
 type Object interface {
 	runtime.Object
 	metav1.Object
@@ -95,6 +97,16 @@ func identify(obj Object) (metav1.GroupVersionKind, metav1.GroupVersionResource)
 		return gvk("", "Service"), gvr("", "services")
 	case *networkingv1.Ingress:
 		return gvk("networking.k8s.io", "Ingress"), gvr("networking.k8s.io", "ingresses")
+	case *gatewayv1.HTTPRoute:
+		return gvk(gatewayv1.GroupName, "HTTPRoute"), gvr(gatewayv1.GroupName, "httproutes")
+	case *gatewayv1.GRPCRoute:
+		return gvk(gatewayv1.GroupName, "GRPCRoute"), gvr(gatewayv1.GroupName, "grpcroutes")
+	case *gatewayv1.TLSRoute:
+		return gvk(gatewayv1.GroupName, "TLSRoute"), gvr(gatewayv1.GroupName, "tlsroutes")
+	case *gatewayv1.TCPRoute:
+		return gvk(gatewayv1.GroupName, "TCPRoute"), gvr(gatewayv1.GroupName, "tcproutes")
+	case *gatewayv1.UDPRoute:
+		return gvk(gatewayv1.GroupName, "UDPRoute"), gvr(gatewayv1.GroupName, "udproutes")
 	case *certmanagerv1.Certificate:
 		return gvk("cert-manager.io", "Certificate"), gvr("cert-manager.io", "certificates")
 	case *DNSEndpoint:

@@ -1,0 +1,62 @@
+package policy
+
+// Route is the part of a route of Gateway API that decisions depend on: of an HTTPRoute, GRPCRoute, TLSRoute, TCPRoute or
+// UDPRoute of gateway.networking.k8s.io. Attributes.Resource says of which one, and so which of its fields have a meaning.
+type Route struct {
+	Meta
+	Hostnames []string
+	Parents   []RouteParent
+	// DefaultGateways is spec.useDefaultGateways, an experimental field: All attaches the route to Gateways that it does
+	// not name; empty and None to no further ones.
+	DefaultGateways string
+	Rules           []RouteRule
+}
+
+// ObjectRef is a reference to another object. Of a field that is absent it has the default of Gateway API.
+type ObjectRef struct {
+	// Kind has the group behind a dot, unless that is core: Service, Gateway.gateway.networking.k8s.io.
+	Kind      string
+	Namespace string // empty for that of the object that refers
+	Name      string
+}
+
+// RouteParent is one element of spec.parentRefs: a Gateway, a ListenerSet, or a Service of a mesh.
+type RouteParent struct {
+	ObjectRef
+	SectionName string // of a listener; empty for all listeners
+	Port        int32  // of listeners; 0 for all of them
+}
+
+// RouteRule is one element of spec.rules.
+type RouteRule struct {
+	Matches  []RouteMatch // none: every request
+	Filters  []RouteFilter
+	Backends []RouteBackend
+}
+
+// RouteMatch is one element of spec.rules[].matches: what requests the rule takes.
+type RouteMatch struct {
+	Path   RoutePath   // of an HTTPRoute
+	Method RouteMethod // of a GRPCRoute
+}
+
+// RoutePath is the field path of a match. Empty fields stand for PathPrefix and /.
+type RoutePath struct{ Type, Value string }
+
+// RouteMethod is the field method of a match. An empty type stands for Exact, an empty service or method for all.
+type RouteMethod struct{ Type, Service, Method string }
+
+// RouteBackend is one element of spec.rules[].backendRefs.
+type RouteBackend struct {
+	ObjectRef
+	Filters []RouteFilter
+}
+
+// RouteFilter is one element of a list of filters.
+type RouteFilter struct {
+	Type string // RequestMirror, URLRewrite, …
+	// Mirror is requestMirror.backendRef, to which a copy of each request is sent; nil when absent.
+	Mirror *ObjectRef
+	// Extension is extensionRef; nil when absent.
+	Extension *ObjectRef
+}

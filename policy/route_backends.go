@@ -1,0 +1,136 @@
+package policy
+
+import (
+	"iter"
+	"strconv"
+
+	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/internal/match"
+)
+
+// routeBackendRules is the field backends of a routes entry. It judges spec.rules[].backendRefs[], and the backends to
+// which filters of type RequestMirror send a copy of each request: those of rules and those of backendRefs. A backend
+// without a namespace is in that of the route.
+type routeBackendRules struct {
+	// CrossNamespace: deny means that backends must be in the namespace of the route. Without it, a ReferenceGrant in the
+	// other namespace decides.
+	CrossNamespace denial `yaml:"crossNamespace"`
+	// Kinds lists the kinds of backends that pass, * for any run of characters: [Service,
+	// ServiceImport.multicluster.x-k8s.io]. A kind without a group is one of the core group. [] means that none passes.
+	Kinds []match.Glob `yaml:"kinds"`
+}
+
+// Validate implements strict.Validator.
+func (b *routeBackendRules) Validate() error {
+	if len(b.checks()) == 0 {
+		return errNoCheck("crossNamespace or kinds")
+	}
+	return nil
+}
+
+// checks compiles the rules; nil has no checks.
+func (b *routeBackendRules) checks() []check[Route] {
+	if b == nil {
+		return nil
+	}
+	var checks []check[Route]
+	if b.CrossNamespace {
+		checks = append(checks, backendsCrossNamespace{})
+	}
+	if b.Kinds != nil {
+		checks = append(checks, backendsKinds{b.Kinds, passing(b.Kinds)})
+	}
+	return checks
+}
+
+// eachBackend yields every backend of a route, and its place. It stops where the steps for the next one are not
+// available.
+func (r *report) eachBackend(route *Route) iter.Seq2[*ObjectRef, routePlace] {
+	return func(yield func(*ObjectRef, routePlace) bool) {
+		for i := range route.Rules {
+			backends := route.Rules[i].Backends
+			for j := range backends {
+				ref := &backends[j].ObjectRef
+				if !r.spend(ref.steps()) || !yield(ref, routePlace{rule: i, backend: j, filter: -1}) {
+					return
+				}
+			}
+		}
+		for f, place := range r.eachFilter(route) {
+			if f.Mirror != nil && (!r.spend(f.Mirror.steps()) || !yield(f.Mirror, place)) {
+				return
+			}
+		}
+	}
+}
+
+// routePlace is an element of a rule of a route.
+type routePlace struct {
+	rule    int
+	backend int // of backendRefs; -1 for the rule itself
+	filter  int // of the filters of either; -1 for the backend itself
+}
+
+// String returns the field, as users write it: spec.rules[0].backendRefs[1].filters[0].
+func (p routePlace) String() string {
+	s := "spec.rules[" + strconv.Itoa(p.rule) + "]"
+	if p.backend >= 0 {
+		s += ".backendRefs[" + strconv.Itoa(p.backend) + "]"
+	}
+	if p.filter >= 0 {
+		s += ".filters[" + strconv.Itoa(p.filter) + "]"
+	}
+	return s
+}
+
+// backendField returns the field of the reference to a backend: that of a filter is its requestMirror.
+func (p routePlace) backendField() string {
+	if p.filter >= 0 {
+		return p.String() + ".requestMirror.backendRef"
+	}
+	return p.String()
+}
+
+// identity returns the identity of a finding about the backend: one that gets requests does not exempt one that gets
+// copies of others' requests.
+func (p routePlace) identity(check string, backend *ObjectRef, r *report) identity {
+	id := backend.identity(check, r)
+	if p.filter >= 0 {
+		id.part = 1
+	}
+	return id
+}
+
+// backendsCrossNamespace is backends.crossNamespace: it finds each backend in another namespace than that of the route.
+type backendsCrossNamespace struct{}
+
+func (backendsCrossNamespace) find(route *Route, r *report) {
+	for ref, place := range r.eachBackend(route) {
+		if ref.namespace(r) == r.subject.namespace {
+			continue
+		}
+		if f := r.tryAdd(place.identity("backends.crossNamespace", ref, r)); f != nil {
+			f.Path, f.Reason = place.backendField()+".namespace", ref.describe(r)+" is in another namespace"
+		}
+	}
+}
+
+// backendsKinds is backends.kinds: it finds each backend of a kind that no pattern matches.
+type backendsKinds struct {
+	kinds   []match.Glob
+	passing string // the end of its sentences
+}
+
+func (c backendsKinds) find(route *Route, r *report) {
+	for ref, place := range r.eachBackend(route) {
+		if !r.spend(len(c.kinds) * ref.steps()) {
+			return
+		}
+		if matchesAny(c.kinds, ref.Kind) {
+			continue
+		}
+		if f := r.tryAdd(place.identity("backends.kinds", ref, r)); f != nil {
+			f.Path, f.Reason = place.backendField()+".kind", text.Quote(ref.Kind)+" is not allowed"+c.passing
+		}
+	}
+}

@@ -1,0 +1,101 @@
+package policy
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/evergate/evergate/internal/text"
+)
+
+// routeFilterRules is the field filters of a routes entry. It judges spec.rules[].filters[] and
+// spec.rules[].backendRefs[].filters[] of HTTPRoutes and GRPCRoutes; other routes have no filters.
+type routeFilterRules struct {
+	// Denied lists types that a filter must not have: [RequestMirror, ExtensionRef].
+	Denied []routeFilterType `yaml:"denied,required"`
+}
+
+// routeFilterType is the type of a filter, as gateway.networking.k8s.io/v1 has it.
+type routeFilterType string
+
+// routeFilterTypes are the types of Gateway API v1.7, in its standard and its experimental channel.
+func routeFilterTypes() []routeFilterType {
+	return []routeFilterType{
+		"RequestHeaderModifier", "ResponseHeaderModifier", "RequestMirror", "RequestRedirect", "URLRewrite", "ExtensionRef",
+		"CORS", "ExternalAuth",
+	}
+}
+
+// UnmarshalText refuses what is no type: the entry would silently deny none.
+func (t *routeFilterType) UnmarshalText(b []byte) error {
+	if *t = routeFilterType(b); !slices.Contains(routeFilterTypes(), *t) {
+		return fmt.Errorf("%s is not a type of filters: write %s", text.Quote(b), text.ListUpTo(10, routeFilterTypes()))
+	}
+	return nil
+}
+
+// Validate implements strict.Validator.
+func (f *routeFilterRules) Validate() error { return refuseEmpty("denied", f.Denied) }
+
+// checks compiles the rules; nil has no checks.
+func (f *routeFilterRules) checks() []check[Route] {
+	if f == nil {
+		return nil
+	}
+	return []check[Route]{filtersDenied(f.Denied)}
+}
+
+// eachFilter yields every filter of a route, and its place. It stops where the steps for the next one are not available.
+func (r *report) eachFilter(route *Route) iter.Seq2[*RouteFilter, routePlace] {
+	return func(yield func(*RouteFilter, routePlace) bool) {
+		for i := range route.Rules {
+			rule := &route.Rules[i]
+			if !r.filtersOf(rule.Filters, routePlace{rule: i, backend: -1}, yield) {
+				return
+			}
+			for j := range rule.Backends {
+				if !r.filtersOf(rule.Backends[j].Filters, routePlace{rule: i, backend: j}, yield) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// filtersOf yields the filters of one list, and reports whether to go on.
+func (r *report) filtersOf(filters []RouteFilter, at routePlace, yield func(*RouteFilter, routePlace) bool) bool {
+	for k := range filters {
+		at.filter = k
+		if !r.spend(stepsOf(1, filters[k].Type)) || !yield(&filters[k], at) {
+			return false
+		}
+	}
+	return r.spend(1)
+}
+
+// filtersDenied is filters.denied: it finds each filter of a type in the list. A filter that names another object, as
+// RequestMirror and ExtensionRef do, is pre-existing if the old route had one for the same object; of the other types as
+// many are pre-existing as the old route had.
+type filtersDenied []routeFilterType
+
+func (c filtersDenied) find(route *Route, r *report) {
+	seen := make([]int, len(c))
+	for f, place := range r.eachFilter(route) {
+		i := slices.Index(c, routeFilterType(f.Type))
+		if i < 0 {
+			continue
+		}
+		id := identity{check: "filters.denied", value: f.Type}
+		if ref := cmp.Or(f.Mirror, f.Extension); ref != nil {
+			id = ref.identity("filters.denied", r)
+			id.part = int32(1 + i)
+		} else {
+			seen[i]++
+			id.count = seen[i]
+		}
+		if found := r.tryAdd(id); found != nil {
+			found.Path, found.Reason = place.String()+".type", text.Quote(f.Type)+" is denied; remove the filter"
+		}
+	}
+}

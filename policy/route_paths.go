@@ -1,0 +1,121 @@
+package policy
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/strict"
+)
+
+// routePathRules is the field paths of a routes entry. It judges spec.rules[].matches[] of HTTPRoutes and GRPCRoutes. A
+// match of a GRPCRoute has the path by which gRPC calls a method: /service/method, with * for one that it does not name,
+// and the path / where it names neither. A match without a path, and a rule without matches, have the path / of type
+// PathPrefix. What a prefix or an expression reaches beyond its own text is not looked at: / does not contain /admin.
+type routePathRules struct {
+	// Types lists the types that may be used: [Exact, PathPrefix]. What RegularExpression means depends on the
+	// implementation.
+	Types []routePathType `yaml:"types"`
+	// Denied lists what a path must not contain, upper or lower case: ["/admin"].
+	Denied []pathPart `yaml:"denied"`
+	// DeniedPatterns lists regular expressions that must not cover a whole path: ["/v[0-9]+/internal(/.*)?"].
+	DeniedPatterns []match.Regex `yaml:"deniedPatterns"`
+}
+
+// routePathType is the type of a match, as gateway.networking.k8s.io/v1 has it.
+type routePathType string
+
+// UnmarshalText accepts the three types of the API.
+func (t *routePathType) UnmarshalText(b []byte) error {
+	switch s := string(b); s {
+	case pathPrefix, "Exact", "RegularExpression":
+		*t = routePathType(s)
+		return nil
+	}
+	return fmt.Errorf("%s is not a path type: write Exact, PathPrefix or RegularExpression", text.Quote(b))
+}
+
+const pathPrefix = "PathPrefix"
+
+// Validate implements strict.Validator.
+func (p *routePathRules) Validate() error {
+	var faults strict.Faults
+	refuseDeniedPaths(&faults, p.Denied, p.DeniedPatterns)
+	if len(p.checks()) == 0 {
+		faults.Add(errNoCheck("types, denied or deniedPatterns"))
+	}
+	return faults.Err()
+}
+
+// checks compiles the rules; nil has no checks.
+func (p *routePathRules) checks() []check[Route] {
+	if p == nil {
+		return nil
+	}
+	var checks []check[Route]
+	source := pathSource[Route]{paths: (*report).routePaths, literal: "write type Exact or PathPrefix"}
+	if p.Types != nil {
+		checks = append(checks, pathsTypes[Route]{source, textsOf(p.Types), passing(p.Types)})
+	}
+	if p.Denied != nil {
+		checks = append(checks, pathsDenied[Route]{source, p.Denied})
+	}
+	if p.DeniedPatterns != nil {
+		checks = append(checks, pathsDeniedPatterns[Route]{source, p.DeniedPatterns})
+	}
+	return checks
+}
+
+// routePaths returns the path of every match of a route. Routes other than HTTPRoutes and GRPCRoutes have none.
+func (r *report) routePaths(route *Route) []pathPlace {
+	kind := routePath
+	switch r.subject.resource {
+	case httpRoutes:
+	case grpcRoutes:
+		kind = routeMethod
+	default:
+		return nil
+	}
+	if r.paths != nil {
+		return r.paths
+	}
+	n := 1
+	for i := range route.Rules {
+		n += max(1, len(route.Rules[i].Matches))
+	}
+	r.paths = make([]pathPlace, 0, n)
+	every := pathPlace{Path: "/", Type: pathPrefix, kind: kind, rule: -1, match: -1}
+	if len(route.Rules) == 0 {
+		r.paths = append(r.paths, every)
+	}
+	for i := range route.Rules {
+		matches := route.Rules[i].Matches
+		if every.rule = i; len(matches) == 0 && r.spend(1) {
+			r.paths = append(r.paths, every)
+		}
+		for j := range matches {
+			m := &matches[j]
+			if !r.spend(stepsOf(2, m.Path.Value) + stepsOf(2, m.Method.Service) + stepsOf(2, m.Method.Method)) {
+				return nil
+			}
+			place := m.place(kind)
+			place.rule, place.match = i, j
+			r.paths = append(r.paths, place)
+		}
+	}
+	return r.paths
+}
+
+// place returns the path of a match, and its type.
+func (m *RouteMatch) place(kind pathKind) pathPlace {
+	switch {
+	case kind == routePath:
+		return pathPlace{Path: cmp.Or(m.Path.Value, "/"), Type: cmp.Or(m.Path.Type, pathPrefix), kind: kind}
+	case m.Method.Service == "" && m.Method.Method == "":
+		return pathPlace{Path: "/", Type: cmp.Or(m.Method.Type, pathPrefix), kind: kind}
+	default:
+		path := "/" + cmp.Or(m.Method.Service, "*") + "/" + cmp.Or(m.Method.Method, "*")
+		return pathPlace{Path: path, Type: cmp.Or(m.Method.Type, "Exact"), kind: kind}
+	}
+}

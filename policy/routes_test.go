@@ -1,0 +1,402 @@
+package policy
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// routesRule is a policy of one routes entry with the given fields.
+func routesRule(fields string) string {
+	return "routes:\n- name: r\n  mode: enforce\n  " + fields + "\n"
+}
+
+// creatingRoute is the creation of a route in the namespace shop, an HTTPRoute unless it says otherwise.
+func creatingRoute(resource string) Attributes {
+	if resource == "" {
+		resource = httpRoutes
+	}
+	return Attributes{Operation: Create, Namespace: "shop", Resource: resource}
+}
+
+// routeCase is a route and the sentences about it; none if it passes.
+type routeCase struct {
+	rule     string
+	resource string // httproutes if empty
+	route    Route
+	want     []string
+}
+
+func testRoutes(t *testing.T, cases map[string]routeCase) {
+	t.Helper()
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			p := mustLoad(t, routesRule(c.rule))
+			got := sentences(must(p.JudgeRoute(creatingRoute(c.resource), &c.route, nil, nil)))
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// routeUpdate is an update of an HTTPRoute, and the sentences of what denies it.
+type routeUpdate struct {
+	rule     string
+	old, now Route
+	want     []string
+}
+
+func testRouteUpdates(t *testing.T, cases map[string]routeUpdate) {
+	t.Helper()
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			p := mustLoad(t, routesRule(c.rule))
+			a := creatingRoute("")
+			a.Operation = Update
+			var got []string
+			for _, f := range must(p.JudgeRoute(a, &c.now, &c.old, nil)) {
+				if f.Denies() {
+					got = append(got, f.String())
+				}
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// hostsRoute is a route with hostnames and nothing else.
+func hostsRoute(hosts ...string) Route { return Route{Hostnames: hosts} }
+
+// gateway and service are parents.
+func gateway(namespace, name, section string) RouteParent {
+	return RouteParent{ObjectRef: ObjectRef{"Gateway." + gatewayGroup, namespace, name}, SectionName: section}
+}
+
+func service(namespace, name string) ObjectRef { return ObjectRef{"Service", namespace, name} }
+
+// meshRoute is a route whose only parent is a Service.
+func meshRoute(hosts ...string) Route {
+	return Route{Hostnames: hosts, Parents: []RouteParent{{ObjectRef: service("", "cart")}}}
+}
+
+func TestRouteHosts(t *testing.T) {
+	const allowed = `hosts: {allowed: ["*.a.example", "**.b.example", "{namespace}.c.example"]}`
+	const lists = "; allowed: *.a.example, **.b.example, {namespace}.c.example"
+	none := `r/hosts.allowed: spec.hostnames: no host is set, which means every host` + lists
+	dns := func(host string) Route {
+		return Route{Hostnames: []string{"x.a.example"}, Meta: Meta{Annotations: map[string]string{"external-dns.alpha.kubernetes.io/hostname": host}}}
+	}
+	mixed := meshRoute("evil.example")
+	mixed.Parents = append(mixed.Parents, gateway("", "public", ""))
+	byDefault := meshRoute("evil.example")
+	byDefault.DefaultGateways = "All"
+	notByDefault := meshRoute("evil.example")
+	notByDefault.DefaultGateways = "None"
+	meshDNS := meshRoute("evil.example")
+	meshDNS.Annotations = map[string]string{"external-dns.kubernetes.io/hostname": "dns.example"}
+	evil := `r/hosts.allowed: spec.hostnames[0]: "evil.example" is not allowed` + lists
+	testRoutes(t, map[string]routeCase{
+		"allowed":             {allowed, "", hostsRoute("x.a.example", "x.y.b.example", "*.b.example", "shop.c.example", "X.A.Example."), nil},
+		"a wildcard is deep":  {allowed, "", hostsRoute("*.a.example"), []string{`r/hosts.allowed: spec.hostnames[0]: "**.a.example" is not allowed` + lists}},
+		"the second":          {allowed, "", hostsRoute("x.a.example", "evil.example"), []string{`r/hosts.allowed: spec.hostnames[1]: "evil.example" is not allowed` + lists}},
+		"other namespace":     {allowed, "", hostsRoute("pay.c.example"), []string{`r/hosts.allowed: spec.hostnames[0]: "pay.c.example" is not allowed` + lists}},
+		"none":                {allowed, "", Route{}, []string{none}},
+		"none, of gRPC":       {allowed, grpcRoutes, Route{}, []string{none}},
+		"none, of TLS":        {allowed, tlsRoutes, Route{}, []string{none}},
+		"none, of TCP":        {allowed, tcpRoutes, Route{}, nil},
+		"unknown field, UDP":  {allowed, udpRoutes, hostsRoute("evil.example"), nil},
+		"an address":          {allowed, "", hostsRoute("192.0.2.1"), []string{`r/hosts.allowed: spec.hostnames[0]: "192.0.2.1" is not allowed` + lists}},
+		"an address, allowed": {`hosts: {allowed: ["192.0.2.1"]}`, "", hostsRoute("192.0.2.1"), nil},
+		"no name":             {allowed, "", hostsRoute("*", "x.*", ""), []string{`r/hosts.allowed: spec.hostnames[0]: "*" may stand for every host` + lists, `r/hosts.allowed: spec.hostnames[1]: "x.*" may stand for every host` + lists, `r/hosts.allowed: spec.hostnames[2]: "" may stand for every host` + lists}},
+		"annotation":          {allowed, "", dns("evil.example"), []string{`r/hosts.allowed: metadata.annotations["external-dns.alpha.kubernetes.io/hostname"]: "evil.example" is not allowed` + lists}},
+		"annotation of TCP": {allowed, tcpRoutes, dns("*.a.example"), []string{
+			`r/hosts.allowed: metadata.annotations["external-dns.alpha.kubernetes.io/hostname"]: "**.a.example" is not allowed` + lists}},
+		"annotation repeats":   {`hosts: {denied: ["x.a.example"]}`, "", dns("x.a.example"), []string{`r/hosts.denied: spec.hostnames[0]: "x.a.example" is denied by x.a.example`}},
+		"denied":               {`hosts: {denied: [a.b.c.example]}`, "", hostsRoute("*.c.example"), []string{`r/hosts.denied: spec.hostnames[0]: "**.c.example" stands also for the denied a.b.c.example; write each host out`}},
+		"denied, every host":   {`hosts: {denied: [a.example]}`, "", Route{}, []string{`r/hosts.denied: spec.hostnames: no host is set, which means every host, also the denied a.example; set one`}},
+		"required":             {`hosts: {required: true}`, "", Route{}, []string{`r/hosts.required: spec.hostnames: no host is set, which means every host; set one`}},
+		"required of TCP":      {`hosts: {required: true}`, tcpRoutes, Route{}, nil},
+		"wildcards":            {`hosts: {wildcards: deny}`, "", hostsRoute("*.a.example"), []string{`r/hosts.wildcards: spec.hostnames[0]: "**.a.example" is a wildcard, which is denied; write each host out`}},
+		"max":                  {`hosts: {max: 1}`, "", hostsRoute("a.example", "b.example"), []string{`r/hosts.max: spec.hostnames: has 2 different hosts; at most 1 are allowed`}},
+		"a mesh":               {allowed, "", meshRoute("evil.example"), nil},
+		"a mesh without":       {"hosts: {required: true, allowed: [a.example]}", "", meshRoute(), nil},
+		"a mesh, by name":      {`hosts: {meshHosts: true, allowed: ["*.a.example", "**.b.example", "{namespace}.c.example"]}`, "", meshRoute("evil.example"), []string{evil}},
+		"a mesh, none by name": {`hosts: {meshHosts: true, required: true}`, "", meshRoute(), []string{`r/hosts.required: spec.hostnames: no host is set, which means every host; set one`}},
+		"a mesh and a Gateway": {allowed, "", mixed, []string{evil}},
+		"a mesh, by default":   {allowed, "", byDefault, []string{evil}},
+		"a mesh, not by":       {allowed, "", notByDefault, nil},
+		"no parents":           {allowed, "", hostsRoute("evil.example"), []string{evil}},
+		"a mesh, annotation":   {allowed, "", meshDNS, []string{`r/hosts.allowed: metadata.annotations["external-dns.kubernetes.io/hostname"]: "dns.example" is not allowed` + lists}},
+		"a Service, not core": {allowed, "", Route{Hostnames: []string{"evil.example"}, Parents: []RouteParent{{ObjectRef: ObjectRef{"Service.x.example", "", "cart"}}}},
+			[]string{evil}},
+	})
+	testRouteUpdates(t, map[string]routeUpdate{
+		"the same":                         {allowed, hostsRoute("evil.example"), hostsRoute("evil.example"), nil},
+		"one is added":                     {allowed, hostsRoute("x.a.example"), hostsRoute("x.a.example", "evil.example"), []string{`r/hosts.allowed: spec.hostnames[1]: "evil.example" is not allowed` + lists}},
+		"all are removed":                  {allowed, hostsRoute("evil.example"), Route{}, []string{none}},
+		"deeper":                           {allowed, hostsRoute("evil.example"), hostsRoute("*.evil.example"), []string{`r/hosts.allowed: spec.hostnames[0]: "**.evil.example" is not allowed` + lists}},
+		"a mesh route that gets a Gateway": {allowed, meshRoute("evil.example"), mixed, []string{evil}},
+	})
+}
+
+// One rule asks the hostnames of a mesh route and the other does not: the claims that they share are read once.
+func TestMeshHostsBesideOthers(t *testing.T) {
+	p := mustLoad(t, routesRule(`hosts: {max: 1, denied: [dns.example]}`)+`- name: mesh
+  mode: enforce
+  hosts: {meshHosts: true, max: 1, denied: [dns.example, evil.example]}
+- name: last
+  mode: enforce
+  hosts: {max: 1, denied: [dns.example]}
+`)
+	route := meshRoute("evil.example", "dns.example")
+	route.Annotations = map[string]string{"external-dns.kubernetes.io/hostname": "dns.example"}
+	const dns = `/hosts.denied: metadata.annotations["external-dns.kubernetes.io/hostname"]: "dns.example" is denied by dns.example`
+	want := []string{
+		`r` + dns, `mesh` + dns,
+		`mesh/hosts.denied: spec.hostnames[0]: "evil.example" is denied by evil.example`,
+		`mesh/hosts.denied: spec.hostnames[1]: "dns.example" is denied by dns.example`,
+		`mesh/hosts.max: spec.hostnames: has 2 different hosts; at most 1 are allowed`,
+		`last` + dns,
+	}
+	if diff := cmp.Diff(want, sentences(must(p.JudgeRoute(creatingRoute(""), &route, nil, nil)))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// An owner asks routes too, by any place, but not the hostnames of a mesh.
+func TestRouteOwners(t *testing.T) {
+	p := mustLoad(t, `owners: [{name: pay, mode: enforce, hosts: [pay.example, "**.pay.example"], namespaces: [pay]}]`)
+	for name, c := range map[string]struct {
+		route Route
+		want  []string
+	}{
+		"another's": {hostsRoute("a.example", "pay.example"), []string{`pay/owners: spec.hostnames[1]: "pay.example" belongs to the namespaces pay`}},
+		"a wildcard above": {hostsRoute("*.example"), []string{
+			`pay/owners: spec.hostnames[0]: "**.example" stands also for hosts of pay.example, which belongs to the namespaces pay; write each host out`}},
+		"every host": {Route{}, []string{`pay/owners: spec.hostnames: no host is set, which means every host, also pay.example, which belongs to the namespaces pay; set one`}},
+		"a mesh":     {meshRoute("pay.example"), nil},
+	} {
+		got := sentences(must(p.JudgeRoute(creatingRoute(""), &c.route, nil, nil)))
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+func withMatches(matches ...RouteMatch) Route { return Route{Rules: []RouteRule{{Matches: matches}}} }
+
+func httpPath(kind, path string) RouteMatch { return RouteMatch{Path: RoutePath{kind, path}} }
+
+func grpcMethod(kind, service, method string) RouteMatch {
+	return RouteMatch{Method: RouteMethod{kind, service, method}}
+}
+
+func TestRoutePaths(t *testing.T) {
+	const exact = `paths: {types: [Exact]}`
+	testRoutes(t, map[string]routeCase{
+		"types":            {exact, "", withMatches(httpPath("Exact", "/a")), nil},
+		"another type":     {exact, "", withMatches(httpPath("Exact", "/a"), httpPath("RegularExpression", "/.*")), []string{`r/paths.types: spec.rules[0].matches[1].path.type: "RegularExpression" is not allowed; allowed: Exact`}},
+		"default type":     {exact, "", withMatches(httpPath("", "/a")), []string{`r/paths.types: spec.rules[0].matches[0].path.type: "PathPrefix" is not allowed; allowed: Exact`}},
+		"no path":          {exact, "", withMatches(RouteMatch{}), []string{`r/paths.types: spec.rules[0].matches[0].path.type: "PathPrefix" is not allowed; allowed: Exact`}},
+		"no matches":       {exact, "", withMatches(), []string{`r/paths.types: spec.rules[0].matches: "PathPrefix" is not allowed; allowed: Exact`}},
+		"no rules":         {exact, "", Route{}, []string{`r/paths.types: spec.rules: "PathPrefix" is not allowed; allowed: Exact`}},
+		"the default":      {`paths: {types: [PathPrefix], denied: [/admin]}`, "", Route{}, nil},
+		"of TCP":           {`paths: {types: []}`, tcpRoutes, withMatches(httpPath("Exact", "/a")), nil},
+		"denied":           {`paths: {denied: [/admin]}`, "", withMatches(httpPath("", "/x/Admin/")), []string{`r/paths.denied: spec.rules[0].matches[0].path.value: "/x/Admin/" contains "/admin", which is denied`}},
+		"denied, above":    {`paths: {denied: [/admin]}`, "", withMatches(httpPath("", "/")), nil},
+		"an expression":    {`paths: {denied: [/admin]}`, "", withMatches(httpPath("RegularExpression", "/[a]dmin")), []string{`r/paths.denied: spec.rules[0].matches[0].path.value: "/[a]dmin" may be taken for a pattern, because of '[', so what it matches cannot be distinguished from "/admin", which is denied; write type Exact or PathPrefix`}},
+		"no expression":    {`paths: {denied: [/admin]}`, "", withMatches(httpPath("PathPrefix", "/[a]dmin")), nil},
+		"pattern":          {`paths: {deniedPatterns: ["/v[0-9]+/internal(/.*)?"]}`, "", withMatches(httpPath("", "/v1/internal")), []string{`r/paths.deniedPatterns: spec.rules[0].matches[0].path.value: "/v1/internal" matches /v[0-9]+/internal(/.*)?, which is denied`}},
+		"a method":         {`paths: {denied: [/admin.Admin/]}`, grpcRoutes, withMatches(grpcMethod("", "admin.Admin", "Drop")), []string{`r/paths.denied: spec.rules[0].matches[0].method: "/admin.Admin/Drop" contains "/admin.admin/", which is denied`}},
+		"a service":        {`paths: {denied: [/admin.Admin/]}`, grpcRoutes, withMatches(grpcMethod("Exact", "admin.Admin", "")), []string{`r/paths.denied: spec.rules[0].matches[0].method: "/admin.Admin/*" contains "/admin.admin/", which is denied`}},
+		"any service":      {`paths: {denied: [/Drop]}`, grpcRoutes, withMatches(grpcMethod("Exact", "", "Drop")), []string{`r/paths.denied: spec.rules[0].matches[0].method: "/*/Drop" contains "/drop", which is denied`}},
+		"type of a method": {exact, grpcRoutes, withMatches(grpcMethod("", "a.B", "C"), grpcMethod("RegularExpression", "a.*", "C"), RouteMatch{}), []string{`r/paths.types: spec.rules[0].matches[1].method.type: "RegularExpression" is not allowed; allowed: Exact`, `r/paths.types: spec.rules[0].matches[2].method.type: "PathPrefix" is not allowed; allowed: Exact`}},
+	})
+	testRouteUpdates(t, map[string]routeUpdate{
+		"reordered": {`paths: {denied: [/admin]}`, withMatches(httpPath("", "/a"), httpPath("", "/admin")), withMatches(httpPath("", "/admin"), httpPath("", "/a")), nil},
+		"added":     {`paths: {denied: [/admin]}`, withMatches(httpPath("", "/admin")), withMatches(httpPath("", "/admin"), httpPath("", "/admin/x")), []string{`r/paths.denied: spec.rules[0].matches[1].path.value: "/admin/x" contains "/admin", which is denied`}},
+		"type":      {exact, withMatches(httpPath("", "/a")), withMatches(httpPath("RegularExpression", "/a")), []string{`r/paths.types: spec.rules[0].matches[0].path.type: "RegularExpression" is not allowed; allowed: Exact`}},
+	})
+}
+
+func attached(parents ...RouteParent) Route { return Route{Parents: parents} }
+
+func TestRouteParents(t *testing.T) {
+	const edge = `parents: {allowed: [{namespace: edge, name: "public-*"}, {name: own, sectionName: "http*"}]}`
+	const lists = "; allowed: edge/public-*, own (sectionName http*)"
+	const same = `parents: {crossNamespace: deny}`
+	byDefault := attached(gateway("edge", "public-a", ""))
+	byDefault.DefaultGateways = "All"
+	set := attached(RouteParent{ObjectRef: ObjectRef{"ListenerSet." + gatewayGroup, "", "own"}, SectionName: "https"})
+	testRoutes(t, map[string]routeCase{
+		"allowed":              {edge, "", attached(gateway("edge", "public-a", ""), gateway("edge", "public-b", "x"), gateway("", "own", "https"), gateway("shop", "own", "http")), nil},
+		"a ListenerSet":        {edge, "", set, nil},
+		"none":                 {edge, "", Route{}, nil},
+		"another namespace":    {edge, "", attached(gateway("edge2", "public-a", "")), []string{`r/parents.allowed: spec.parentRefs[0]: Gateway "edge2/public-a" is not allowed` + lists}},
+		"its own namespace":    {edge, "", attached(gateway("", "public-a", "")), []string{`r/parents.allowed: spec.parentRefs[0]: Gateway "shop/public-a" is not allowed` + lists}},
+		"another own":          {edge, "", attached(gateway("pay", "own", "https")), []string{`r/parents.allowed: spec.parentRefs[0]: Gateway "pay/own", sectionName "https" is not allowed` + lists}},
+		"all sections":         {edge, "", attached(gateway("", "own", "")), []string{`r/parents.allowed: spec.parentRefs[0]: Gateway "shop/own" is not allowed` + lists}},
+		"another section":      {edge, "", attached(gateway("", "own", "tcp")), []string{`r/parents.allowed: spec.parentRefs[0]: Gateway "shop/own", sectionName "tcp" is not allowed` + lists}},
+		"any kind":             {edge, "", attached(RouteParent{ObjectRef: service("edge", "public-a")}), nil},
+		"another kind":         {`parents: {allowed: [{kind: Gateway, namespace: "*"}]}`, tcpRoutes, attached(RouteParent{ObjectRef: service("", "cart")}), []string{`r/parents.allowed: spec.parentRefs[0]: Service "shop/cart" is not allowed; allowed: Gateway */*`}},
+		"another group":        {`parents: {allowed: [{kind: Gateway, namespace: "*"}]}`, "", attached(RouteParent{ObjectRef: ObjectRef{"Gateway.x.example", "", "a"}}), []string{`r/parents.allowed: spec.parentRefs[0]: Gateway.x.example "shop/a" is not allowed; allowed: Gateway */*`}},
+		"nothing":              {`parents: {allowed: []}`, "", attached(gateway("", "a", "")), []string{`r/parents.allowed: spec.parentRefs[0]: Gateway "shop/a" is not allowed; the policy allows none`}},
+		"by default":           {edge, "", byDefault, []string{`r/parents.allowed: spec.useDefaultGateways: attaches to Gateways that the route does not name` + lists}},
+		"same namespace":       {same, "", attached(gateway("", "a", ""), gateway("shop", "a", "")), nil},
+		"cross namespace":      {same, "", attached(gateway("edge", "a", "")), []string{`r/parents.crossNamespace: spec.parentRefs[0].namespace: Gateway "edge/a" is in another namespace`}},
+		"a Service of another": {same, "", attached(RouteParent{ObjectRef: service("pay", "api")}), []string{`r/parents.crossNamespace: spec.parentRefs[0].namespace: Service "pay/api" is in another namespace`}},
+		"cross by default": {same, "", Route{DefaultGateways: "All"}, []string{
+			`r/parents.crossNamespace: spec.useDefaultGateways: attaches to Gateways of other namespaces; name parents in spec.parentRefs instead`}},
+	})
+	port := gateway("edge", "a", "")
+	port.Port = 8443
+	testRouteUpdates(t, map[string]routeUpdate{
+		"reordered":   {same, attached(gateway("edge", "a", ""), gateway("edge", "b", "")), attached(gateway("edge", "b", ""), gateway("edge", "a", "")), nil},
+		"own by name": {edge, attached(gateway("", "x", "")), attached(gateway("shop", "x", "")), nil},
+		"section":     {same, attached(gateway("edge", "a", "x")), attached(gateway("edge", "a", "")), []string{`r/parents.crossNamespace: spec.parentRefs[0].namespace: Gateway "edge/a" is in another namespace`}},
+		"port":        {same, attached(gateway("edge", "a", "")), attached(port), []string{`r/parents.crossNamespace: spec.parentRefs[0].namespace: Gateway "edge/a" is in another namespace`}},
+		"kind": {same, attached(gateway("edge", "a", "")), attached(RouteParent{ObjectRef: service("edge", "a")}), []string{
+			`r/parents.crossNamespace: spec.parentRefs[0].namespace: Service "edge/a" is in another namespace`}},
+	})
+}
+
+func mirrorTo(ref ObjectRef) RouteFilter { return RouteFilter{Type: "RequestMirror", Mirror: &ref} }
+
+func sending(backends ...RouteBackend) Route { return Route{Rules: []RouteRule{{Backends: backends}}} }
+
+func TestRouteBackends(t *testing.T) {
+	const same = `backends: {crossNamespace: deny}`
+	const services = `backends: {kinds: [Service, ServiceImport.multicluster.x-k8s.io]}`
+	copies := Route{Rules: []RouteRule{{}, {Filters: []RouteFilter{{Type: "URLRewrite"}, mirrorTo(service("pay", "api"))}}}}
+	inner := sending(RouteBackend{ObjectRef: service("", "cart"), Filters: []RouteFilter{mirrorTo(service("pay", "api"))}})
+	testRoutes(t, map[string]routeCase{
+		"same namespace":  {same, "", sending(RouteBackend{ObjectRef: service("", "cart")}, RouteBackend{ObjectRef: service("shop", "cart")}), nil},
+		"cross namespace": {same, tcpRoutes, sending(RouteBackend{ObjectRef: service("pay", "api")}), []string{`r/backends.crossNamespace: spec.rules[0].backendRefs[0].namespace: Service "pay/api" is in another namespace`}},
+		"copies":          {same, "", copies, []string{`r/backends.crossNamespace: spec.rules[1].filters[1].requestMirror.backendRef.namespace: Service "pay/api" is in another namespace`}},
+		"copies of one":   {same, "", inner, []string{`r/backends.crossNamespace: spec.rules[0].backendRefs[0].filters[0].requestMirror.backendRef.namespace: Service "pay/api" is in another namespace`}},
+		"kinds":           {services, "", sending(RouteBackend{ObjectRef: service("", "a")}, RouteBackend{ObjectRef: ObjectRef{"ServiceImport.multicluster.x-k8s.io", "", "a"}}), nil},
+		"another kind":    {services, "", sending(RouteBackend{ObjectRef: ObjectRef{"Service.x.example", "", "a"}}), []string{`r/backends.kinds: spec.rules[0].backendRefs[0].kind: "Service.x.example" is not allowed; allowed: Service, ServiceImport.multicluster.x-k8s.io`}},
+		"no kind":         {`backends: {kinds: []}`, "", copies, []string{`r/backends.kinds: spec.rules[1].filters[1].requestMirror.backendRef.kind: "Service" is not allowed; the policy allows none`}},
+	})
+	testRouteUpdates(t, map[string]routeUpdate{
+		"moved": {same, sending(RouteBackend{ObjectRef: service("", "cart")}, RouteBackend{ObjectRef: service("pay", "api")}), sending(RouteBackend{ObjectRef: service("pay", "api")}), nil},
+		"another": {same, sending(RouteBackend{ObjectRef: service("pay", "api")}), sending(RouteBackend{ObjectRef: service("pay", "db")}), []string{
+			`r/backends.crossNamespace: spec.rules[0].backendRefs[0].namespace: Service "pay/db" is in another namespace`}},
+		"copies": {same, sending(RouteBackend{ObjectRef: service("pay", "api")}), copies, []string{
+			`r/backends.crossNamespace: spec.rules[1].filters[1].requestMirror.backendRef.namespace: Service "pay/api" is in another namespace`}},
+	})
+}
+
+func filtering(filters ...RouteFilter) Route { return Route{Rules: []RouteRule{{Filters: filters}}} }
+
+func TestRouteFilters(t *testing.T) {
+	const denied = `filters: {denied: [RequestMirror, ExtensionRef, URLRewrite]}`
+	rewrite := RouteFilter{Type: "URLRewrite"}
+	extension := func(name string) RouteFilter {
+		return RouteFilter{Type: "ExtensionRef", Extension: &ObjectRef{"Filter.x.example", "", name}}
+	}
+	testRoutes(t, map[string]routeCase{
+		"others":    {denied, "", filtering(RouteFilter{Type: "RequestHeaderModifier"}, RouteFilter{}), nil},
+		"of a rule": {denied, "", filtering(RouteFilter{Type: "CORS"}, rewrite), []string{`r/filters.denied: spec.rules[0].filters[1].type: "URLRewrite" is denied; remove the filter`}},
+		"of a backend": {denied, "", sending(RouteBackend{}, RouteBackend{Filters: []RouteFilter{extension("a")}}), []string{
+			`r/filters.denied: spec.rules[0].backendRefs[1].filters[0].type: "ExtensionRef" is denied; remove the filter`}},
+	})
+	testRouteUpdates(t, map[string]routeUpdate{
+		"as many":            {denied, filtering(rewrite), Route{Rules: []RouteRule{{}, {Filters: []RouteFilter{rewrite}}}}, nil},
+		"more":               {denied, filtering(rewrite), filtering(rewrite, rewrite), []string{`r/filters.denied: spec.rules[0].filters[1].type: "URLRewrite" is denied; remove the filter`}},
+		"the same extension": {denied, filtering(extension("a")), filtering(extension("a"), extension("a")), nil},
+		"another extension":  {denied, filtering(extension("a")), filtering(extension("b")), []string{`r/filters.denied: spec.rules[0].filters[0].type: "ExtensionRef" is denied; remove the filter`}},
+		"another copy": {denied, filtering(mirrorTo(service("", "a"))), filtering(mirrorTo(service("", "b"))), []string{
+			`r/filters.denied: spec.rules[0].filters[0].type: "RequestMirror" is denied; remove the filter`}},
+	})
+}
+
+// An entry judges the kinds that it lists, whatever the object says of itself.
+func TestRouteKinds(t *testing.T) {
+	p := mustLoad(t, routesRule("kinds: [GRPCRoute, TLSRoute]\n  annotations: {denied: [a]}"))
+	route := &Route{Meta: Meta{Annotations: map[string]string{"a": "b"}}}
+	for resource, want := range map[string]int{httpRoutes: 0, grpcRoutes: 1, tlsRoutes: 1, tcpRoutes: 0, udpRoutes: 0} {
+		if got := must(p.JudgeRoute(creatingRoute(resource), route, nil, nil)); len(got) != want {
+			t.Errorf("%s: %v", resource, got)
+		}
+	}
+	got := p.ExplainRoute(creatingRoute(httpRoutes), route)
+	if want := (RuleTrace{Rule: "r", Mode: Enforce, Why: "not matched: kinds does not have httproutes"}); got[0] != want {
+		t.Errorf("got %+v, want %+v", got[0], want)
+	}
+}
+
+// All blocks of a rule have findings, in the order of its fields; labels, users and groups match and exclude.
+func TestRoutesOrder(t *testing.T) {
+	p := mustLoad(t, routesRule(`message: "ask #network"
+  match: {users: ["*"], labels: [app]}
+  exclude: {groups: [break-glass]}
+  annotations: {denied: ["example.com/*"]}
+  filters: {denied: [URLRewrite]}
+  backends: {kinds: []}
+  parents: {crossNamespace: deny}
+  paths: {types: []}
+  hosts: {allowed: []}`))
+	route := Route{
+		Meta:    Meta{Labels: map[string]string{"app": "x"}, Annotations: map[string]string{"example.com/x": "y"}},
+		Parents: []RouteParent{gateway("edge", "a", "")},
+		Rules:   []RouteRule{{Filters: []RouteFilter{{Type: "URLRewrite"}}, Backends: []RouteBackend{{ObjectRef: service("", "a")}}}},
+	}
+	a := creatingRoute("")
+	a.User = "jane"
+	var got []string
+	for _, f := range must(p.JudgeRoute(a, &route, nil, nil)) {
+		if got = append(got, f.Check); f.Note != "ask #network" {
+			t.Errorf("%s: the message is missing", f.ID())
+		}
+	}
+	want := []string{"hosts.allowed", "paths.types", "parents.crossNamespace", "backends.kinds", "filters.denied", "annotations.denied"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	a.Groups = []string{"break-glass"}
+	if fs := must(p.JudgeRoute(a, &route, nil, nil)); fs != nil {
+		t.Errorf("excluded, but %v", fs)
+	}
+}
+
+func TestRoutesErrors(t *testing.T) {
+	for rule, want := range map[string]string{
+		`kinds: [HTTPRoute]`:                          "checks nothing: write hosts, paths, parents, backends, filters or annotations",
+		"kinds: []\n  hosts: {required: true}":        "kinds: [] is no kind, so that the entry judges nothing: leave the field out",
+		"kinds: [Ingress]\n  hosts: {required: true}": `kinds[0]: "Ingress" is not a kind of routes: write HTTPRoute, GRPCRoute, TLSRoute, TCPRoute or UDPRoute`,
+		`hosts: {}`:                                          "hosts: checks nothing: write required, allowed, denied, wildcards or max",
+		`hosts: {meshHosts: true}`:                           "hosts: checks nothing: write required, allowed, denied, wildcards or max beside meshHosts",
+		`hosts: {required: true, denied: []}`:                "hosts.denied: [] checks nothing: leave the field out",
+		`paths: {}`:                                          "paths: checks nothing: write types, denied or deniedPatterns",
+		`paths: {types: [Prefix]}`:                           `paths.types[0]: "Prefix" is not a path type: write Exact, PathPrefix or RegularExpression`,
+		`paths: {deniedPatterns: [internal]}`:                `paths.deniedPatterns: internal covers no path: it is compared with the whole path, which begins with /; write .*internal.* for a part, or use denied`,
+		`parents: {}`:                                        "parents: checks nothing: write allowed or crossNamespace",
+		`parents: {allowed: [{}]}`:                           "parents.allowed[0]: checks nothing: write kind, namespace, name or sectionName",
+		`parents: {crossNamespace: allow}`:                   `parents.crossNamespace: "allow" is not known here: write deny, or leave the field out to allow it`,
+		`parents: {allowed: [{namespace: Edge}]}`:            `parents.allowed[0].namespace: "Edge" matches nothing: a namespace is written with lower case letters, digits and -, at most 63; write edge`,
+		`backends: {}`:                                       "backends: checks nothing: write crossNamespace or kinds",
+		`filters: {}`:                                        "filters: denied is required",
+		`filters: {denied: []}`:                              "filters.denied: [] checks nothing: leave the field out",
+		`filters: {denied: [Mirror]}`:                        `filters.denied[0]: "Mirror" is not a type of filters: write RequestHeaderModifier, ResponseHeaderModifier, RequestMirror, RequestRedirect, URLRewrite, ExtensionRef, CORS, ExternalAuth`,
+		`annotations: {}`:                                    "annotations: checks nothing: write denied, required, values or deniedValues",
+		"hosts: {max: 1}\n  match: {classNames: [a]}":        "match: classNames has no meaning here: only entries of ingresses look at classes of Ingresses",
+		"hosts: {max: 1}\n  exclude: {podLabels: [app]}":     "exclude: podLabels has no meaning here: only entries of mirrors and pods look at Pods",
+		"hosts: {max: 1}\n  exclude: {loadBalancerClass: a}": "exclude.loadBalancerClass: unknown field; known here: namespaces, users, groups, labels",
+	} {
+		t.Run(rule, func(t *testing.T) {
+			_, err := Load(policyFile("p", routesRule(rule)))
+			if err == nil {
+				t.Fatal("no error")
+			}
+			_, got, _ := strings.Cut(err.Error(), ": routes[0]")
+			if got = strings.TrimPrefix(strings.TrimPrefix(got, "."), ": "); got != want {
+				t.Errorf("got  %s\nwant %s", got, want)
+			}
+		})
+	}
+}

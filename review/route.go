@@ -1,0 +1,195 @@
+package review
+
+import (
+	"github.com/evergate/evergate/internal/jsonscan"
+	"github.com/evergate/evergate/policy"
+)
+
+// gatewayGroup is the group of Gateway API.
+const gatewayGroup = "gateway.networking.k8s.io"
+
+// Routes are those of Gateway API: gateway.networking.k8s.io/v1 HTTPRoutes, GRPCRoutes, TLSRoutes, TCPRoutes and
+// UDPRoutes. The older versions are those of its releases up to v1.6, in which the fields that decide are the same.
+func Routes() Objects[policy.Route] {
+	kind := func(name, resource string, older ...string) Kind {
+		return Kind{name, Resource{gatewayGroup, "v1", resource}, older}
+	}
+	return Objects[policy.Route]{[]Kind{
+		kind("HTTPRoute", "httproutes", "v1beta1", "v1alpha2"),
+		kind("GRPCRoute", "grpcroutes", "v1alpha2"),
+		kind("TLSRoute", "tlsroutes", "v1alpha3", "v1alpha2"),
+		kind("TCPRoute", "tcproutes", "v1alpha2"),
+		kind("UDPRoute", "udproutes", "v1alpha2"),
+	}, readRoute, readRoute}
+}
+
+func readRoute(r *jsonscan.Reader, route *policy.Route) {
+	for name := range r.Fields {
+		switch string(name) {
+		case "metadata":
+			readMeta(r, &route.Meta)
+		case "spec":
+			readRouteSpec(r, route)
+		}
+	}
+}
+
+func readRouteSpec(r *jsonscan.Reader, route *policy.Route) {
+	for name := range r.Fields {
+		switch string(name) {
+		case "hostnames":
+			route.Hostnames = r.Strings()
+		case "parentRefs":
+			route.Parents = jsonscan.List(r, readRouteParent)
+		case "useDefaultGateways":
+			route.DefaultGateways = r.String()
+		case "rules":
+			route.Rules = jsonscan.List(r, readRouteRule)
+		}
+	}
+}
+
+func readRouteParent(r *jsonscan.Reader, p *policy.RouteParent) {
+	ref := reference{group: gatewayGroup, kind: "Gateway"}
+	for name := range r.Fields {
+		switch string(name) {
+		case "sectionName":
+			p.SectionName = r.String()
+		case "port":
+			p.Port = r.Int32()
+		default:
+			ref.read(r, name)
+		}
+	}
+	p.ObjectRef = ref.object()
+}
+
+// reference is a reference to an object that is being read. It begins with the group and the kind that it has where it
+// names none.
+type reference struct{ group, kind, namespace, name string }
+
+// read reads a field of the reference, and skips others.
+func (o *reference) read(r *jsonscan.Reader, field []byte) {
+	switch string(field) {
+	case "group":
+		if !r.Null() {
+			o.group = r.String()
+		}
+	case "kind":
+		if !r.Null() {
+			o.kind = r.String()
+		}
+	case "namespace":
+		o.namespace = r.String()
+	case "name":
+		o.name = r.String()
+	}
+}
+
+// object returns the reference as it was read.
+func (o *reference) object() policy.ObjectRef {
+	kind := o.kind
+	switch {
+	case o.group == "":
+	case o.group == gatewayGroup && kind == "Gateway": // nearly always; without a copy
+		kind = "Gateway." + gatewayGroup
+	default:
+		kind += "." + o.group
+	}
+	return policy.ObjectRef{Kind: kind, Namespace: o.namespace, Name: o.name}
+}
+
+func readRouteRule(r *jsonscan.Reader, rule *policy.RouteRule) {
+	for name := range r.Fields {
+		switch string(name) {
+		case "matches":
+			rule.Matches = jsonscan.List(r, readRouteMatch)
+		case "filters":
+			rule.Filters = jsonscan.List(r, readRouteFilter)
+		case "backendRefs":
+			rule.Backends = jsonscan.List(r, readRouteBackend)
+		}
+	}
+}
+
+func readRouteMatch(r *jsonscan.Reader, m *policy.RouteMatch) {
+	for name := range r.Fields {
+		switch string(name) {
+		case "path":
+			readRoutePath(r, &m.Path)
+		case "method": // of an HTTPRoute it is a word, such as GET, which does not decide
+			if !r.IsString() {
+				readRouteMethod(r, &m.Method)
+			}
+		}
+	}
+}
+
+func readRoutePath(r *jsonscan.Reader, p *policy.RoutePath) {
+	for name := range r.Fields {
+		switch string(name) {
+		case "type":
+			p.Type = r.String()
+		case "value":
+			p.Value = r.String()
+		}
+	}
+}
+
+func readRouteMethod(r *jsonscan.Reader, m *policy.RouteMethod) {
+	for name := range r.Fields {
+		switch string(name) {
+		case "type":
+			m.Type = r.String()
+		case "service":
+			m.Service = r.String()
+		case "method":
+			m.Method = r.String()
+		}
+	}
+}
+
+func readRouteBackend(r *jsonscan.Reader, b *policy.RouteBackend) {
+	ref := reference{kind: "Service"}
+	for name := range r.Fields {
+		if string(name) == "filters" {
+			b.Filters = jsonscan.List(r, readRouteFilter)
+			continue
+		}
+		ref.read(r, name)
+	}
+	b.ObjectRef = ref.object()
+}
+
+func readRouteFilter(r *jsonscan.Reader, f *policy.RouteFilter) {
+	for name := range r.Fields {
+		switch string(name) {
+		case "type":
+			f.Type = r.String()
+		case "requestMirror":
+			for name := range r.Fields {
+				if string(name) == "backendRef" {
+					f.Mirror = jsonscan.Optional(r, readMirrorBackend)
+				}
+			}
+		case "extensionRef":
+			f.Extension = jsonscan.Optional(r, readExtension)
+		}
+	}
+}
+
+func readExtension(r *jsonscan.Reader, o *policy.ObjectRef) {
+	var ref reference
+	for name := range r.Fields {
+		ref.read(r, name)
+	}
+	*o = ref.object()
+}
+
+func readMirrorBackend(r *jsonscan.Reader, o *policy.ObjectRef) {
+	ref := reference{kind: "Service"}
+	for name := range r.Fields {
+		ref.read(r, name)
+	}
+	*o = ref.object()
+}
