@@ -119,7 +119,7 @@ func keys(kind string) []string {
 		all = append(all, "kubernetes.io/ingress.class", "kubernetes.io/ingress.allow-http",
 			"nginx.ingress.kubernetes.io/server-snippet", "nginx.ingress.kubernetes.io/rewrite-target",
 			"external-dns.kubernetes.io/hostname",
-			"cert-manager.io/alt-names", "nginx.ingress.kubernetes.io/server-alias",
+			"cert-manager.io/alt-names", "cert-manager.io/common-name", "nginx.ingress.kubernetes.io/server-alias",
 			"nginx.ingress.kubernetes.io/from-to-www-redirect", "ingress.kubernetes.io/server-alias-regex",
 			"alb.ingress.kubernetes.io/conditions.a", "zalando.org/skipper-predicate")
 	case "HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute", "UDPRoute":
