@@ -49,7 +49,7 @@ func (c crds) read(t *testing.T) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer archive.Close()
+	defer func() { _ = archive.Close() }() // it was only read
 	slices.SortFunc(archive.File, func(a, b *zip.File) int { return strings.Compare(a.Name, b.Name) })
 	var stream bytes.Buffer
 	sum := sha256.New()
