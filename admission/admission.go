@@ -51,7 +51,7 @@ func (k kind[T]) judgeBy(decide decide[T]) Judge {
 // judged reports whether a policy applies to an operation.
 func judged(o policy.Operation) bool { return o == policy.Create || o == policy.Update }
 
-// Decide decodes the review in body and decides it by the rules of p that are in a set, or, where set is empty, in none.
+// Decide decodes the review in body and decides it by the rules of p that are in a set, or, where it is empty, in none.
 // What the decision keeps of body is a copy. The error is a *review.Error, for what the client did wrong.
 func (w *Webhook) Decide(p *policy.Policy, set string, body []byte, e *policy.Effort, stage Stage) (*Decision, error) {
 	rules := w.rules(p, set)

@@ -111,8 +111,8 @@ func (k kind[T]) all(ask Question, r *review.Request[T]) (*Answer, error) {
 	return a, err
 }
 
-// allSets judges the object by the rules of sets, each as its webhook does. Of the sets that are not asked for it explains
-// that they are not.
+// allSets judges the object by the rules of sets, each as its webhook does. Of the sets that are not asked for it
+// explains that they are not.
 func (k kind[T]) allSets(ask Question, r *review.Request[T], final *T, a *Answer) error {
 	for _, set := range ask.Policy.Sets() {
 		in := ask.Policy.In(set, k.blocks...)

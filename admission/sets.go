@@ -11,8 +11,8 @@ import (
 const setSegment = "/set/"
 
 // SetPath returns the path of a set of the webhook's rules, as in /validate/ingresses/set/edge; empty for a webhook
-// without sets: one that mutates, or guards policies. With a pattern of a router in place of a name it is the route of all
-// sets.
+// without sets: one that mutates, or guards policies. With a pattern of a router in place of a name it is the route of
+// all sets.
 func (w *Webhook) SetPath(set string) string {
 	if w.Mutates || w.Guards {
 		return ""
@@ -32,8 +32,8 @@ func ParsePath(path string) (w *Webhook, set string) {
 	return nil, ""
 }
 
-// rules returns the policy by which reviews of a set are judged: p itself without a set. It is nil for a set that no entry
-// of the webhook's blocks is in.
+// rules returns the policy by which reviews of a set are judged: p itself without a set. It is nil for a set that no
+// entry of the webhook's blocks is in.
 func (w *Webhook) rules(p *policy.Policy, set string) *policy.Policy {
 	if set == "" {
 		return p
@@ -41,8 +41,8 @@ func (w *Webhook) rules(p *policy.Policy, set string) *policy.Policy {
 	return p.In(set, w.Blocks...)
 }
 
-// strictest returns the strictest mode among the entries that may judge the reviews of a set. Of a set that is not known
-// these are all entries of the webhook: which of them was meant is not known either.
+// strictest returns the strictest mode among the entries that may judge the reviews of a set. Of a set that is not
+// known these are all entries of the webhook: which of them was meant is not known either.
 func (w *Webhook) strictest(p *policy.Policy, set string) policy.Mode {
 	if in := w.rules(p, set); in != nil {
 		return w.Strictest(in.Strictest())

@@ -182,7 +182,8 @@ func (f *reviewFlags) setsOf(p *policy.Policy) ([]string, error) {
 		case set == "*":
 			return known, nil
 		case !slices.Contains(known, set):
-			return nil, fmt.Errorf("--set %s: the policy has no such set; it has %s", text.Truncate(set, text.Short), text.List(known))
+			return nil, fmt.Errorf("--set %s: the policy has no such set; it has %s", text.Truncate(set, text.Short),
+				text.List(known))
 		}
 	}
 	return f.sets, nil

@@ -16,8 +16,8 @@ func setWebhook() check {
 			"webhook calls",
 		why: "the two were renamed apart: objects are denied because their set is not known, or pass because no review " +
 			"asks for the rules that were written for them",
-		fix: "let clientConfig.service.path of the webhook, as in /validate/ingresses/set/edge, and match.set of the entries " +
-			"of this kind have the same name",
+		fix: "let clientConfig.service.path of the webhook, as in /validate/ingresses/set/edge, and match.set of the " +
+			"entries of this kind have the same name",
 		run: func(c *cluster, r *reporter) {
 			p, ok := c.policy()
 			if !ok {

@@ -102,8 +102,8 @@ func (s *server) endpoint(w admission.Webhook) *endpoint {
 // setParam is the name of a set in a route.
 const setParam = "set"
 
-// setEndpoint returns what answers the reviews of all sets of a webhook, and its route; an empty one for a webhook without
-// sets. Logs, metrics and spans have the route as their path: the sets that clients name are as many as they like.
+// setEndpoint returns what answers the reviews of all sets of a webhook, and its route; an empty one for a webhook
+// without sets. Logs, metrics and spans have the route as their path: the sets that clients name are as many as they like.
 func (s *server) setEndpoint(w admission.Webhook) (route string, e *endpoint) {
 	if w.Path = w.SetPath("{" + setParam + "}"); w.Path == "" {
 		return "", nil
@@ -185,7 +185,9 @@ func (e *endpoint) review(
 
 // answer loads the current policy, once, decides the review in body by it, or by a set of its rules, and encodes the
 // answer. It returns a panic as an error.
-func (e *endpoint) answer(set string, body []byte, within time.Duration, span *telemetry.ReviewSpan) (d decision, err error) {
+func (e *endpoint) answer(
+	set string, body []byte, within time.Duration, span *telemetry.ReviewSpan,
+) (d decision, err error) {
 	defer func() {
 		switch p := recover(); p {
 		case nil:

@@ -35,7 +35,7 @@ ingresses:
 			`correct the path in the webhook configuration, or match.set in the policy` + hash},
 		{path: "/set/No%20set", host: "a.example", denial: unknown + `"No`},
 	} {
-		a := ask(t, s, "/validate/ingresses"+test.path, reviewOf("networking.k8s.io", "ingresses", "CREATE", ingressOf(test.host), ""))
+		a := ask(t, s, "/validate/ingresses"+test.path, ingressReview(test.host))
 		var got string
 		if a.Status != nil {
 			got = a.Status.Message
@@ -50,7 +50,9 @@ ingresses:
 	if !a.Allowed || len(a.Warnings) != 1 {
 		t.Errorf("an unchanged object: %+v", a)
 	}
-	for _, path := range []string{"/mutate/pods/set/edge", "/validate/policy/set/edge", "/validate/ingresses/set/", "/validate/ingresses/set/a/b"} {
+	for _, path := range []string{
+		"/mutate/pods/set/edge", "/validate/policy/set/edge", "/validate/ingresses/set/", "/validate/ingresses/set/a/b",
+	} {
 		if got := send(t, s.Client(), post(t.Context(), t, s.URL+path, "{}")); got.status != 404 {
 			t.Errorf("%s: %d", path, got.status)
 		}
@@ -59,7 +61,8 @@ ingresses:
 	f = newFixture(t, "services: [{name: types, mode: warn, match: {set: told}, types: {denied: [NodePort]}}]")
 	s = startTLS(t, servingOf(f.Config))
 	svc := func(operation, set string) wireResponse {
-		return ask(t, s, "/validate/services/set/"+set, reviewOf("", "services", operation, `{"spec":{"type":"NodePort"}}`, ""))
+		body := reviewOf("", "services", operation, `{"spec":{"type":"NodePort"}}`, "")
+		return ask(t, s, "/validate/services/set/"+set, body)
 	}
 	for _, a := range []wireResponse{svc("CREATE", "edge"), svc("CREATE", "told")} {
 		if !a.Allowed || len(a.Warnings) != 1 {
@@ -77,7 +80,7 @@ func TestSetsAreOnePath(t *testing.T) {
 	s := startTLS(t, servingOf(f.Config))
 	paths := len(f.series(t, "evergate_reviews_total"))
 	for _, set := range []string{"edge", "x", "y", strings.Repeat("z", 2000)} {
-		ask(t, s, "/validate/ingresses/set/"+set, reviewOf("networking.k8s.io", "ingresses", "CREATE", ingressOf("a.example"), ""))
+		ask(t, s, "/validate/ingresses/set/"+set, ingressReview("a.example"))
 	}
 	const path = "path=/validate/ingresses/set/{set}"
 	counted := f.series(t, "evergate_reviews_total")
@@ -87,7 +90,12 @@ func TestSetsAreOnePath(t *testing.T) {
 	if got := counted["operation=CREATE outcome=unjudged "+path]; got != 3 || len(counted) != paths+1 {
 		t.Errorf("%v unjudged; %d series, and %d before: %v", got, len(counted), paths, counted)
 	}
-	if log := f.log.String(); !strings.Contains(log, "/validate/ingresses/set/{set}") || strings.Contains(log, strings.Repeat("z", 600)) {
+	log := f.log.String()
+	if !strings.Contains(log, "/validate/ingresses/set/{set}") || strings.Contains(log, strings.Repeat("z", 600)) {
 		t.Errorf("log: %s", log)
 	}
+}
+
+func ingressReview(host string) string {
+	return reviewOf("networking.k8s.io", "ingresses", "CREATE", ingressOf(host), "")
 }
