@@ -12,8 +12,8 @@ import (
 )
 
 // annotationPrefixes is the block annotationPrefixes of a policy: further prefixes under which controllers read their
-// annotations. Those that they read without a flag are known, and are always judged too: a second controller may have no
-// flag. The block judges nothing by itself; it is for the rules that read annotations of these controllers.
+// annotations. Those that they read without a flag are known, and are always judged too: a second controller may have
+// no flag. The block judges nothing by itself; it is for the rules that read annotations of these controllers.
 type annotationPrefixes struct {
 	// ExternalDNS: what external-dns has in its flag --annotation-prefix.
 	ExternalDNS []annotationPrefix `yaml:"externalDNS"`
@@ -26,8 +26,8 @@ type annotationPrefixes struct {
 // ingressNginxPrefix is the prefix that ingress-nginx has without a flag.
 const ingressNginxPrefix = "nginx.ingress.kubernetes.io"
 
-// maxAnnotationPrefixes is how many prefixes a controller may have, since each annotation is compared with all of them: a
-// cluster has one for each controller of a kind, which are few.
+// maxAnnotationPrefixes is how many prefixes a controller may have, since each annotation is compared with all of them:
+// a cluster has one for each controller of a kind, which are few.
 const maxAnnotationPrefixes = 20
 
 // prefixField is a field of the block.

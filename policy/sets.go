@@ -12,7 +12,7 @@ import (
 )
 
 // setName is match.set of an entry: the set of rules that the entry is in. A review has no labels of namespaces, but an
-// entry of a webhook configuration selects by them: its path names a set, and the rules of this set judge what it sends.
+// entry of a webhook configuration selects by them: its path names a set, and the rules of the set judge what it sends.
 // An entry that names a set judges nothing else, and one without a set judges what is sent to the path of its kind. An
 // object whose namespace both select is judged by both, in two reviews, so that no finding is reported twice.
 type setName string
@@ -34,8 +34,8 @@ func IsSet(s string) bool {
 	})
 }
 
-// maxSets is how many sets a policy may have: each takes an entry in a webhook configuration, which the API server calls
-// for each object that it selects.
+// maxSets is how many sets a policy may have: each takes an entry in a webhook configuration, which the API server
+// calls for each object that it selects.
 const maxSets = 100
 
 // set returns the set that the entry is in; empty for none.
@@ -85,8 +85,8 @@ func (b *blocks) names() []string {
 	return names
 }
 
-// compileSets compiles the entries of each set into a policy of its own, so that an object that is judged by one does not
-// pay for the others.
+// compileSets compiles the entries of each set into a policy of its own, so that an object that is judged by one does
+// not pay for the others.
 func (p *Policy) compileSets(sets map[string]*blocks, c *compilation, errs *strict.Collector) {
 	for name, b := range sets {
 		in := &Policy{set: name, blocks: b.names(), compiled: compiled{mirrors: p.mirrors}}
