@@ -16,10 +16,7 @@ import (
 
 // creation is the review of a creation of a Pod, Ingress or Service, as short as it may be.
 func creation(resource, object string) string {
-	group := ""
-	if resource == "ingresses" {
-		group = "networking.k8s.io"
-	}
+	group := map[string]string{"ingresses": "networking.k8s.io", "httproutes": gatewayGroup}[resource]
 	return fmt.Sprintf(`{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u-1",`+
 		`"resource":{"group":%q,"version":"v1","resource":%q},"operation":"CREATE","object":%s}}`, group, resource, object)
 }

@@ -1,0 +1,253 @@
+package review
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/review/reviewtest"
+)
+
+func TestParseRoute(t *testing.T) {
+	got, err := Routes().Parse([]byte(`{"kind":"TCPRoute","metadata":{"name":"web","labels":{"a":"b"}},
+		"spec":{"hostnames":["a.example",null],"useDefaultGateways":"All",
+		"parentRefs":[{"name":"g"},{"group":"","kind":"Service","namespace":"n","name":"s","sectionName":"x","port":80},
+		{"group":null,"kind":null,"name":"h"},{"kind":"ListenerSet","name":"l"},null],
+		"rules":[{"matches":[{"path":{"type":"Exact","value":"/a"},"method":"GET"},{"method":{"type":"Exact","service":"a.B","method":"C"}},{}],
+		"filters":[{"type":"RequestMirror","requestMirror":{"backendRef":{"name":"m","namespace":"o"},"percent":5}},
+		{"type":"ExtensionRef","extensionRef":{"group":"x.example","kind":"Filter","name":"f"}},{"type":"CORS","requestMirror":null}],
+		"backendRefs":[{"name":"b","port":80,"weight":1,"filters":[{"type":"URLRewrite"}]},
+		{"group":"x.example","kind":"Import","namespace":"p","name":"i"}]},null]},"status":{"hostnames":["no"]}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const gateway = "Gateway.gateway.networking.k8s.io"
+	want := &policy.Route{
+		Meta:            policy.Meta{Name: "web", Labels: map[string]string{"a": "b"}},
+		Hostnames:       []string{"a.example", ""},
+		DefaultGateways: "All",
+		Parents: []policy.RouteParent{
+			{ObjectRef: policy.ObjectRef{Kind: gateway, Name: "g"}},
+			{ObjectRef: policy.ObjectRef{Kind: "Service", Namespace: "n", Name: "s"}, SectionName: "x", Port: 80},
+			{ObjectRef: policy.ObjectRef{Kind: gateway, Name: "h"}},
+			{ObjectRef: policy.ObjectRef{Kind: "ListenerSet.gateway.networking.k8s.io", Name: "l"}},
+			{ObjectRef: policy.ObjectRef{Kind: gateway}},
+		},
+		Rules: []policy.RouteRule{
+			{
+				Matches: []policy.RouteMatch{
+					{Path: policy.RoutePath{Type: "Exact", Value: "/a"}},
+					{Method: policy.RouteMethod{Type: "Exact", Service: "a.B", Method: "C"}},
+					{},
+				},
+				Filters: []policy.RouteFilter{
+					{Type: "RequestMirror", Mirror: &policy.ObjectRef{Kind: "Service", Namespace: "o", Name: "m"}},
+					{Type: "ExtensionRef", Extension: &policy.ObjectRef{Kind: "Filter.x.example", Name: "f"}},
+					{Type: "CORS"},
+				},
+				Backends: []policy.RouteBackend{
+					{ObjectRef: policy.ObjectRef{Kind: "Service", Name: "b"}, Filters: []policy.RouteFilter{{Type: "URLRewrite"}}},
+					{ObjectRef: policy.ObjectRef{Kind: "Import.x.example", Namespace: "p", Name: "i"}},
+				},
+			},
+			{},
+		},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	for _, nulls := range []string{`{"spec":null}`, `{"spec":{"hostnames":null,"parentRefs":[],"rules":null}}`} {
+		if got, err := Routes().Parse([]byte(nulls)); err != nil || cmp.Diff(&policy.Route{}, got, cmpopts.EquateEmpty()) != "" {
+			t.Errorf("%s: %+v, %v", nulls, got, err)
+		}
+	}
+	_, err = Routes().Parse([]byte(`{"spec":{"rules":[{"matches":[{"method":5}]}]}}`))
+	wantContentError(t, err, "", "spec.rules[0].matches[0].method: want an object, got a number")
+}
+
+// Every kind of route is read as Gateway API's own types read it.
+func TestRoutesAreTyped(t *testing.T) {
+	objects := Routes()
+	for i, body := range [][]byte{
+		reviewtest.Create(reviewtest.HTTPRoute(16)), reviewtest.Create(reviewtest.GRPCRoute()),
+		reviewtest.Create(reviewtest.TLSRoute()), reviewtest.Create(reviewtest.TCPRoute()), reviewtest.Create(reviewtest.UDPRoute()),
+	} {
+		typed := []func([]byte) (*policy.Route, error){typedHTTPRoute, typedGRPCRoute, typedTLSRoute, typedTCPRoute, typedUDPRoute}[i]
+		only := Objects[policy.Route]{objects.Kinds[i : i+1], objects.read, objects.readOld}
+		if !compare(t, body, only, typed) {
+			t.Errorf("the typed decoder does not take the %s", objects.Kinds[i].Name)
+		}
+	}
+}
+
+func FuzzDecodeHTTPRoute(f *testing.F) {
+	seed(f, reviewtest.Update(reviewtest.HTTPRoute(2), reviewtest.HTTPRoute(1)), "httproutes",
+		`{"spec":{"hostnames":[null,"h"],"useDefaultGateways":null,"parentRefs":[null,{"group":"","kind":null}]}}`,
+		`{"spec":{"rules":[null,{"matches":[{"path":null,"method":"GET"}],"filters":[{"requestMirror":{"backendRef":{}}}]}]}}`,
+		`{"spec":{"rules":[{"backendRefs":[null,{"group":null,"filters":[{"type":"CORS","extensionRef":{"group":"a"}}]}]}]}}`,
+	)
+	objects := Routes()
+	objects.Kinds = objects.Kinds[:1]
+	f.Fuzz(func(t *testing.T, body []byte) { compare(t, body, objects, typedHTTPRoute) })
+}
+
+func typedHTTPRoute(raw []byte) (*policy.Route, error) {
+	var in gatewayv1.HTTPRoute
+	err := unmarshal(raw, &in)
+	route := typedRoute(in.Spec.CommonRouteSpec, in.Spec.Hostnames)
+	route.Meta = typedMeta(in.ObjectMeta)
+	for _, r := range in.Spec.Rules {
+		var rule policy.RouteRule
+		for _, m := range r.Matches {
+			var match policy.RouteMatch
+			if m.Path != nil {
+				match.Path = policy.RoutePath{Type: string(value(m.Path.Type)), Value: value(m.Path.Value)}
+			}
+			rule.Matches = append(rule.Matches, match)
+		}
+		rule.Filters = typedHTTPFilters(r.Filters)
+		for _, b := range r.BackendRefs {
+			rule.Backends = append(rule.Backends, policy.RouteBackend{
+				ObjectRef: typedBackend(b.BackendObjectReference), Filters: typedHTTPFilters(b.Filters),
+			})
+		}
+		route.Rules = append(route.Rules, rule)
+	}
+	return route, err
+}
+
+func typedHTTPFilters(in []gatewayv1.HTTPRouteFilter) (filters []policy.RouteFilter) {
+	for _, f := range in {
+		filters = append(filters, typedFilter(string(f.Type), f.RequestMirror, f.ExtensionRef))
+	}
+	return filters
+}
+
+func typedFilter(name string, m *gatewayv1.HTTPRequestMirrorFilter, e *gatewayv1.LocalObjectReference) policy.RouteFilter {
+	filter := policy.RouteFilter{Type: name}
+	if m != nil {
+		filter.Mirror = new(typedBackend(m.BackendRef))
+	}
+	if e != nil {
+		filter.Extension = &policy.ObjectRef{Kind: qualified(string(e.Group), string(e.Kind)), Name: string(e.Name)}
+	}
+	return filter
+}
+
+func typedGRPCRoute(raw []byte) (*policy.Route, error) {
+	var in gatewayv1.GRPCRoute
+	err := unmarshal(raw, &in)
+	route := typedRoute(in.Spec.CommonRouteSpec, in.Spec.Hostnames)
+	route.Meta = typedMeta(in.ObjectMeta)
+	for _, r := range in.Spec.Rules {
+		var rule policy.RouteRule
+		for _, m := range r.Matches {
+			var match policy.RouteMatch
+			if m.Method != nil {
+				match.Method = policy.RouteMethod{
+					Type: string(value(m.Method.Type)), Service: value(m.Method.Service), Method: value(m.Method.Method),
+				}
+			}
+			rule.Matches = append(rule.Matches, match)
+		}
+		for _, b := range r.BackendRefs {
+			backend := policy.RouteBackend{ObjectRef: typedBackend(b.BackendObjectReference)}
+			for _, f := range b.Filters {
+				backend.Filters = append(backend.Filters, typedFilter(string(f.Type), f.RequestMirror, f.ExtensionRef))
+			}
+			rule.Backends = append(rule.Backends, backend)
+		}
+		route.Rules = append(route.Rules, rule)
+	}
+	return route, err
+}
+
+func typedTLSRoute(raw []byte) (*policy.Route, error) {
+	var in gatewayv1.TLSRoute
+	err := unmarshal(raw, &in)
+	route := typedRoute(in.Spec.CommonRouteSpec, in.Spec.Hostnames)
+	route.Meta = typedMeta(in.ObjectMeta)
+	for _, r := range in.Spec.Rules {
+		route.Rules = append(route.Rules, typedRule(r.BackendRefs))
+	}
+	return route, err
+}
+
+func typedTCPRoute(raw []byte) (*policy.Route, error) {
+	var in gatewayv1.TCPRoute
+	err := unmarshal(raw, &in)
+	route := typedRoute(in.Spec.CommonRouteSpec, nil)
+	route.Meta = typedMeta(in.ObjectMeta)
+	for _, r := range in.Spec.Rules {
+		route.Rules = append(route.Rules, typedRule(r.BackendRefs))
+	}
+	return route, err
+}
+
+func typedUDPRoute(raw []byte) (*policy.Route, error) {
+	var in gatewayv1.UDPRoute
+	err := unmarshal(raw, &in)
+	route := typedRoute(in.Spec.CommonRouteSpec, nil)
+	route.Meta = typedMeta(in.ObjectMeta)
+	for _, r := range in.Spec.Rules {
+		route.Rules = append(route.Rules, typedRule(r.BackendRefs))
+	}
+	return route, err
+}
+
+func typedRule(backends []gatewayv1.BackendRef) (rule policy.RouteRule) {
+	for _, b := range backends {
+		rule.Backends = append(rule.Backends, policy.RouteBackend{ObjectRef: typedBackend(b.BackendObjectReference)})
+	}
+	return rule
+}
+
+func typedRoute(spec gatewayv1.CommonRouteSpec, hostnames []gatewayv1.Hostname) *policy.Route {
+	route := &policy.Route{DefaultGateways: string(spec.UseDefaultGateways)}
+	for _, h := range hostnames {
+		route.Hostnames = append(route.Hostnames, string(h))
+	}
+	for _, p := range spec.ParentRefs {
+		group, kind := gatewayv1.Group(gatewayv1.GroupName), gatewayv1.Kind("Gateway")
+		if p.Group != nil {
+			group = *p.Group
+		}
+		if p.Kind != nil {
+			kind = *p.Kind
+		}
+		route.Parents = append(route.Parents, policy.RouteParent{
+			ObjectRef: policy.ObjectRef{
+				Kind: qualified(string(group), string(kind)), Namespace: string(value(p.Namespace)), Name: string(p.Name),
+			},
+			SectionName: string(value(p.SectionName)), Port: int32(value(p.Port)),
+		})
+	}
+	return route
+}
+
+func typedBackend(b gatewayv1.BackendObjectReference) policy.ObjectRef {
+	kind := gatewayv1.Kind("Service")
+	if b.Kind != nil {
+		kind = *b.Kind
+	}
+	return policy.ObjectRef{
+		Kind: qualified(string(value(b.Group)), string(kind)), Namespace: string(value(b.Namespace)), Name: string(b.Name),
+	}
+}
+
+func qualified(group, kind string) string {
+	if group == "" {
+		return kind
+	}
+	return kind + "." + group
+}
+
+func value[T any](p *T) (v T) {
+	if p != nil {
+		v = *p
+	}
+	return v
+}
