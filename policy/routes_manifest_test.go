@@ -1,0 +1,86 @@
+package policy_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/review"
+)
+
+// Every directory of testdata/routes has a policy.yaml and manifests that it judges, created in the namespace shop. The
+// sentences about one are at the top of the manifest, one a line after "# want: ". A new file is a new case.
+func TestRouteManifests(t *testing.T) {
+	paths, err := filepath.Glob("testdata/routes/*/*.yaml")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no manifests: %v", err)
+	}
+	for _, path := range paths {
+		if filepath.Base(path) == "policy.yaml" {
+			continue
+		}
+		t.Run(strings.TrimPrefix(path, "testdata/routes/"), func(t *testing.T) {
+			rules := filepath.Join(filepath.Dir(path), "policy.yaml")
+			p, err := policy.Load(policy.File{Name: rules, Data: read(t, rules)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			manifest := read(t, path)
+			a, route := parseRoute(t, manifest)
+			findings, err := p.JudgeRoute(a, route, nil, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got, want []string
+			for _, f := range findings {
+				got = append(got, f.String())
+			}
+			for line := range strings.Lines(string(manifest)) {
+				if s, ok := strings.CutPrefix(line, "# want: "); ok {
+					want = append(want, strings.TrimSuffix(s, "\n"))
+				}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Error(diff)
+			}
+			if bad := strings.HasPrefix(filepath.Base(path), "bad"); bad != (len(got) > 0) {
+				t.Errorf("the name of the file says otherwise: %d findings", len(got))
+			}
+		})
+	}
+}
+
+func read(t *testing.T, path string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// parseRoute reads a manifest of a route as the server reads it, with the attributes of its creation.
+func parseRoute(t *testing.T, manifest []byte) (policy.Attributes, *policy.Route) {
+	t.Helper()
+	data, err := yaml.YAMLToJSON(manifest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var head struct {
+		Kind string `json:"kind"`
+	}
+	if err := yaml.Unmarshal(manifest, &head); err != nil {
+		t.Fatal(err)
+	}
+	route, err := review.Routes().Parse(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resource := strings.ToLower(head.Kind) + "s"
+	return policy.Attributes{Operation: policy.Create, Namespace: "shop", Resource: resource}, route
+}
