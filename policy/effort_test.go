@@ -66,6 +66,9 @@ func (v reviewed) steps(t *testing.T) int {
 	case *Ingress:
 		old, _ := v.old.(*Ingress)
 		_, err = p.JudgeIngress(v.a, obj, old, &e)
+	case *Route:
+		old, _ := v.old.(*Route)
+		_, err = p.JudgeRoute(v.a, obj, old, &e)
 	case *Certificate:
 		old, _ := v.old.(*Certificate)
 		_, err = p.JudgeCertificate(v.a, obj, old, &e)
@@ -141,6 +144,9 @@ func TestStepsOfElements(t *testing.T) {
 			p.Images = append(p.Images, Image{Ref: "docker.io/acme/shop0"}) // 20 bytes
 		}
 		return p
+	}
+	ofRoute := func(fields string, route Route) reviewed {
+		return reviewed{rules: rules(1, "routes", fields), a: creatingRoute(""), obj: &route}
 	}
 	const long, domainName = "%064d", "external-dns.kubernetes.io/hostname"
 
@@ -261,6 +267,30 @@ func TestStepsOfElements(t *testing.T) {
 		}},
 		"rules: hosts of a Certificate": {12, func(n int) reviewed {
 			return reviewed{rules: rules(n, "certificates", "hosts: {allowed: ['**']}"), obj: &Certificate{DNSNames: each(10, "h%d")}}
+		}},
+		"hostnames of a route": {3, func(n int) reviewed {
+			return ofRoute("hosts: {denied: [a]}", Route{Hostnames: each(n, "h%03d.example")})
+		}},
+		"rules: hostnames of a route": {12, func(n int) reviewed {
+			return reviewed{rules: rules(n, "routes", "hosts: {allowed: ['**']}"), a: creatingRoute(""), obj: &Route{Hostnames: each(10, "h%d")}}
+		}},
+		"matches": {7, func(n int) reviewed {
+			return ofRoute("paths: {types: []}", withMatches(make([]RouteMatch, n)...))
+		}},
+		"rules without matches": {2, func(n int) reviewed {
+			return ofRoute("paths: {types: []}", Route{Rules: make([]RouteRule, n)})
+		}},
+		"parents and patterns": {4, func(n int) reviewed {
+			return ofRoute("parents: {allowed: [{name: a}]}", attached(make([]RouteParent, n)...))
+		}},
+		"parents of another namespace": {3, func(n int) reviewed {
+			return ofRoute("parents: {crossNamespace: deny}", attached(make([]RouteParent, n)...))
+		}},
+		"backends and patterns": {7, func(n int) reviewed {
+			return ofRoute("backends: {kinds: [a]}", sending(make([]RouteBackend, n)...))
+		}},
+		"filters": {1, func(n int) reviewed {
+			return ofRoute("filters: {denied: [CORS]}", filtering(make([]RouteFilter, n)...))
 		}},
 		"tls: hosts": {3, func(n int) reviewed { return ingress("tls: {coversHosts: true}", hosts(each(n, "h%03d.example"))) }},
 		"tls: certificate": {4, func(n int) reviewed {

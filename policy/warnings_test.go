@@ -76,6 +76,23 @@ func TestWarningsOfEntries(t *testing.T) {
 		"hosts of two rules with templates that meet": {
 			two("ingresses", "hosts: {allowed: ['*.{namespace}.a.example']}", "hosts: {allowed: ['x.y.a.example']}"), "",
 		},
+		"no host of a route that is required": {"routes:\n- {name: r, mode: enforce, hosts: {required: true, allowed: []}}\n",
+			"hosts is required, and allowed: [] lets no value pass: no HTTPRoute, GRPCRoute or TLSRoute passes"},
+		"hosts of other namespaces, of routes": {
+			"routes:\n- {name: r, mode: enforce, hosts: {allowed: ['**.{namespace}.x.example', '{namespace}.apps.x.example']}}\n",
+			"hosts.allowed has **.{namespace}.x.example and {namespace}.apps.x.example: by one of them the namespace apps can name " +
+				"hosts that other namespaces have by the other; place {namespace} before equally many labels",
+		},
+		"hosts of two rules for routes": {
+			two("routes", "hosts: {allowed: ['**.a.example']}", "hosts: {allowed: ['**.b.example']}"), disjoint("hosts.allowed"),
+		},
+		"hosts of two rules for routes of other kinds": {
+			two("routes", "kinds: [HTTPRoute], hosts: {allowed: ['**.a.example']}", "kinds: [TLSRoute], hosts: {allowed: ['**.b.example']}"), "",
+		},
+		"values of a route": {
+			"routes:\n- {name: r, mode: enforce, annotations: {values: [{key: a/b, value: x.*}], deniedValues: [{key: a/b, value: x.*}]}}\n",
+			"annotations.values and annotations.deniedValues have the same expression for a/b: no value passes",
+		},
 		"no class that is required": {ingress("classNames: {required: true, allowed: []}"),
 			"classNames is required, and allowed: [] lets no value pass: no Ingress passes"},
 		"values and denied values": {ingress("annotations: {values: [{key: a/b, value: x.*}], deniedValues: [{key: a/b, value: x.*}]}"),

@@ -16,9 +16,11 @@ func TestParseRoute(t *testing.T) {
 		"spec":{"hostnames":["a.example",null],"useDefaultGateways":"All",
 		"parentRefs":[{"name":"g"},{"group":"","kind":"Service","namespace":"n","name":"s","sectionName":"x","port":80},
 		{"group":null,"kind":null,"name":"h"},{"kind":"ListenerSet","name":"l"},null],
-		"rules":[{"matches":[{"path":{"type":"Exact","value":"/a"},"method":"GET"},{"method":{"type":"Exact","service":"a.B","method":"C"}},{}],
+		"rules":[{"matches":[{"path":{"type":"Exact","value":"/a"},"method":"GET"},
+		{"method":{"type":"Exact","service":"a.B","method":"C"}},{}],
 		"filters":[{"type":"RequestMirror","requestMirror":{"backendRef":{"name":"m","namespace":"o"},"percent":5}},
-		{"type":"ExtensionRef","extensionRef":{"group":"x.example","kind":"Filter","name":"f"}},{"type":"CORS","requestMirror":null}],
+		{"type":"ExtensionRef","extensionRef":{"group":"x.example","kind":"Filter","name":"f"}},
+		{"type":"CORS","requestMirror":null}],
 		"backendRefs":[{"name":"b","port":80,"weight":1,"filters":[{"type":"URLRewrite"}]},
 		{"group":"x.example","kind":"Import","namespace":"p","name":"i"}]},null]},"status":{"hostnames":["no"]}}`))
 	if err != nil {
@@ -60,7 +62,8 @@ func TestParseRoute(t *testing.T) {
 		t.Error(diff)
 	}
 	for _, nulls := range []string{`{"spec":null}`, `{"spec":{"hostnames":null,"parentRefs":[],"rules":null}}`} {
-		if got, err := Routes().Parse([]byte(nulls)); err != nil || cmp.Diff(&policy.Route{}, got, cmpopts.EquateEmpty()) != "" {
+		got, err := Routes().Parse([]byte(nulls))
+		if diff := cmp.Diff(&policy.Route{}, got, cmpopts.EquateEmpty()); err != nil || diff != "" {
 			t.Errorf("%s: %+v, %v", nulls, got, err)
 		}
 	}
@@ -73,9 +76,12 @@ func TestRoutesAreTyped(t *testing.T) {
 	objects := Routes()
 	for i, body := range [][]byte{
 		reviewtest.Create(reviewtest.HTTPRoute(16)), reviewtest.Create(reviewtest.GRPCRoute()),
-		reviewtest.Create(reviewtest.TLSRoute()), reviewtest.Create(reviewtest.TCPRoute()), reviewtest.Create(reviewtest.UDPRoute()),
+		reviewtest.Create(reviewtest.TLSRoute()), reviewtest.Create(reviewtest.TCPRoute()),
+		reviewtest.Create(reviewtest.UDPRoute()),
 	} {
-		typed := []func([]byte) (*policy.Route, error){typedHTTPRoute, typedGRPCRoute, typedTLSRoute, typedTCPRoute, typedUDPRoute}[i]
+		typed := []func([]byte) (*policy.Route, error){
+			typedHTTPRoute, typedGRPCRoute, typedTLSRoute, typedTCPRoute, typedUDPRoute,
+		}[i]
 		only := Objects[policy.Route]{objects.Kinds[i : i+1], objects.read, objects.readOld}
 		if !compare(t, body, only, typed) {
 			t.Errorf("the typed decoder does not take the %s", objects.Kinds[i].Name)
@@ -86,7 +92,7 @@ func TestRoutesAreTyped(t *testing.T) {
 func FuzzDecodeHTTPRoute(f *testing.F) {
 	seed(f, reviewtest.Update(reviewtest.HTTPRoute(2), reviewtest.HTTPRoute(1)), "httproutes",
 		`{"spec":{"hostnames":[null,"h"],"useDefaultGateways":null,"parentRefs":[null,{"group":"","kind":null}]}}`,
-		`{"spec":{"rules":[null,{"matches":[{"path":null,"method":"GET"}],"filters":[{"requestMirror":{"backendRef":{}}}]}]}}`,
+		`{"spec":{"rules":[null,{"matches":[{"path":null,"method":"A"}],"filters":[{"requestMirror":{"backendRef":{}}}]}]}}`,
 		`{"spec":{"rules":[{"backendRefs":[null,{"group":null,"filters":[{"type":"CORS","extensionRef":{"group":"a"}}]}]}]}}`,
 	)
 	objects := Routes()
@@ -222,7 +228,7 @@ func typedRoute(spec gatewayv1.CommonRouteSpec, hostnames []gatewayv1.Hostname) 
 			ObjectRef: policy.ObjectRef{
 				Kind: qualified(string(group), string(kind)), Namespace: string(value(p.Namespace)), Name: string(p.Name),
 			},
-			SectionName: string(value(p.SectionName)), Port: int32(value(p.Port)),
+			SectionName: string(value(p.SectionName)), Port: value(p.Port),
 		})
 	}
 	return route

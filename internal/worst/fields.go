@@ -10,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 
-	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/evergate/evergate/review"
 	"github.com/evergate/evergate/review/reviewtest"
@@ -56,7 +55,7 @@ type variant struct {
 }
 
 func kinds() []kind {
-	return []kind{
+	return append(routeKinds(), []kind{
 		{
 			name: "Pod", paths: []string{"/mutate/pods", "/validate/pods"},
 			sent: reviewtest.Create(reviewtest.Pod(1, 0)), of: reflect.TypeFor[corev1.Pod](),
@@ -90,30 +89,6 @@ func kinds() []kind {
 			},
 		},
 		{
-			name: "HTTPRoute", paths: []string{"/validate/routes"},
-			sent: reviewtest.Create(reviewtest.HTTPRoute(1)), of: reflect.TypeFor[gatewayv1.HTTPRoute](), decodes: decodesRoute,
-			variants: []variant{{"mesh", []string{objectPath + "spec.hostnames"}, func(_, o *object) {
-				o.child("spec").put("parentRefs[].group", "")
-				o.child("spec").put("parentRefs[].kind", "Service")
-			}}},
-		},
-		{
-			name: "GRPCRoute", paths: []string{"/validate/routes"},
-			sent: reviewtest.Create(reviewtest.GRPCRoute()), of: reflect.TypeFor[gatewayv1.GRPCRoute](), decodes: decodesRoute,
-		},
-		{
-			name: "TLSRoute", paths: []string{"/validate/routes"},
-			sent: reviewtest.Create(reviewtest.TLSRoute()), of: reflect.TypeFor[gatewayv1.TLSRoute](), decodes: decodesRoute,
-		},
-		{
-			name: "TCPRoute", paths: []string{"/validate/routes"},
-			sent: reviewtest.Create(reviewtest.TCPRoute()), of: reflect.TypeFor[gatewayv1.TCPRoute](), decodes: decodesRoute,
-		},
-		{
-			name: "UDPRoute", paths: []string{"/validate/routes"},
-			sent: reviewtest.Create(reviewtest.UDPRoute()), of: reflect.TypeFor[gatewayv1.UDPRoute](), decodes: decodesRoute,
-		},
-		{
 			name: "Certificate", paths: []string{"/validate/certificates"},
 			sent: reviewtest.Create(reviewtest.Certificate(1)), of: reflect.TypeFor[certmanagerv1.Certificate](),
 			decodes: func(body []byte) error { _, err := review.Certificates().Decode(body); return err },
@@ -123,12 +98,7 @@ func kinds() []kind {
 			sent: reviewtest.Create(reviewtest.DNSRecords(1)), of: reflect.TypeFor[reviewtest.DNSEndpoint](),
 			decodes: func(body []byte) error { _, err := review.DNSEndpoints().Decode(body); return err },
 		},
-	}
-}
-
-func decodesRoute(body []byte) error {
-	_, err := review.Routes().Decode(body)
-	return err
+	}...)
 }
 
 // fields returns the fields that decide, in the order of Kubernetes' own types. A field is one of them if the decoder

@@ -2,7 +2,7 @@
 // bound: each field that decides, with what a tenant could write there to make it expensive. Which fields decide is
 // asked of the decoder itself, so that one that it reads tomorrow is tried as well.
 //
-//	fields.go     the fields that decide, of every kind
+//	fields.go     the fields that decide, of every kind; fields_routes.go, of routes
 //	contents.go   what a tenant could write there
 //	rows.go       both together, as reviews
 //	target.go     the fields, for fuzzers to write into

@@ -157,7 +157,8 @@ func load(t *testing.T, text string) *policy.Policy {
 
 func TestPolicies(t *testing.T) {
 	for n, text := range map[int]string{1: One(), 10: Ten()} {
-		want := policy.Counts{Mirrors: n, Pods: n, Ingresses: n, Services: n, Routes: n, Certificates: n, DNSEndpoints: n, Owners: n}
+		want := policy.Counts{Mirrors: n, Pods: n, Ingresses: n, Services: n, Routes: n, Certificates: n, DNSEndpoints: n,
+			Owners: n}
 		if got := load(t, text).Counts(); got != want {
 			t.Errorf("got %+v, want %+v", got, want)
 		}

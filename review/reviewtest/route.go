@@ -52,7 +52,8 @@ func routeRule(prefix, backend string) gatewayv1.HTTPRouteRule {
 // GRPCRoute returns a GRPCRoute of one method, with a copy of each request to another backend.
 func GRPCRoute() *gatewayv1.GRPCRoute {
 	backend := gatewayv1.BackendObjectReference{
-		Group: new(gatewayv1.Group("")), Kind: new(gatewayv1.Kind("Service")), Name: "cart", Port: new(gatewayv1.PortNumber(50051)),
+		Group: new(gatewayv1.Group("")), Kind: new(gatewayv1.Kind("Service")), Name: "cart",
+		Port: new(gatewayv1.PortNumber(50051)),
 	}
 	copies := backend
 	copies.Name = "cart-next"

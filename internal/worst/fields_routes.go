@@ -1,0 +1,31 @@
+package worst
+
+import (
+	"reflect"
+
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/evergate/evergate/review"
+	"github.com/evergate/evergate/review/reviewtest"
+)
+
+// routeKinds are the kinds of routes of Gateway API.
+func routeKinds() []kind {
+	route := func(name string, sent []byte, of reflect.Type, variants ...variant) kind {
+		return kind{
+			name: name, paths: []string{"/validate/routes"}, sent: sent, of: of, variants: variants,
+			decodes: func(body []byte) error { _, err := review.Routes().Decode(body); return err },
+		}
+	}
+	return []kind{
+		route("HTTPRoute", reviewtest.Create(reviewtest.HTTPRoute(1)), reflect.TypeFor[gatewayv1.HTTPRoute](),
+			variant{"mesh", []string{objectPath + "spec.hostnames"}, func(_, o *object) {
+				o.child("spec").put("parentRefs[].group", "")
+				o.child("spec").put("parentRefs[].kind", "Service")
+			}}),
+		route("GRPCRoute", reviewtest.Create(reviewtest.GRPCRoute()), reflect.TypeFor[gatewayv1.GRPCRoute]()),
+		route("TLSRoute", reviewtest.Create(reviewtest.TLSRoute()), reflect.TypeFor[gatewayv1.TLSRoute]()),
+		route("TCPRoute", reviewtest.Create(reviewtest.TCPRoute()), reflect.TypeFor[gatewayv1.TCPRoute]()),
+		route("UDPRoute", reviewtest.Create(reviewtest.UDPRoute()), reflect.TypeFor[gatewayv1.UDPRoute]()),
+	}
+}
