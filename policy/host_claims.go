@@ -87,9 +87,6 @@ func (r *report) ingressClaims(ing *Ingress) []hostClaim {
 				continue
 			}
 			c := newClaim(host, claimPlace{tlsHost, int32(i), int32(j), nil})
-			if c.IsEvery() {
-				c.at.written = &written{text: host}
-			}
 			c.follow(claims)
 			claims = append(slices.Grow(claims, len(ing.TLS[i].Hosts)-j), c)
 		}
