@@ -117,17 +117,37 @@ const maxAnnotationHosts = 1000
 
 // annotationClaims appends the claims that stand in the annotations of an object. claims are those of its other places.
 func (r *report) annotationClaims(kind string, m *Meta, claims []hostClaim) []hostClaim {
-	table, rules := r.known.hostTable(kind), claims
-	if !r.spend(len(m.Annotations) * (1 + len(table.globs))) {
-		return claims
-	}
-	for _, a := range table.find(m.Annotations) {
-		// A list takes 6 ns a byte, conditions some 45.
-		if r.spend(len(a.value)) {
-			claims = a.appendClaims(claims, rules, table.grammar(a.key))
-		}
-		if len(claims) > len(rules)+maxAnnotationHosts {
+	return r.claimsOf(m.Annotations, annotationHost, claims, r.known.hostTable(kind))
+}
+
+// gatewayAnnotationClaims appends the claims that stand in the annotations of a Gateway. Those of
+// spec.infrastructure.annotations reach the Service that is made for it. Where that field is absent, Istio
+// (pilot/pkg/config/kube/gateway/deploymentcontroller.go) puts the Gateway's own annotations on the Service, so that
+// these are read as those of a Service too.
+func (r *report) gatewayAnnotationClaims(g *Gateway, claims []hostClaim) []hostClaim {
+	service := r.known.hostTable("Service")
+	claims = r.claimsOf(g.Annotations, annotationHost, claims, r.known.hostTable("Gateway"), service)
+	return r.claimsOf(g.InfrastructureAnnotations, infrastructureHost, claims, service)
+}
+
+// claimsOf appends the claims that annotations in one place make by some tables. claims are those of the object's other
+// places.
+func (r *report) claimsOf(
+	all map[string]string, at placeKind, claims []hostClaim, tables ...*hostAnnotationTable,
+) []hostClaim {
+	rules := claims
+	for _, table := range tables {
+		if !r.spend(len(all) * (1 + len(table.globs))) {
 			return claims
+		}
+		for _, a := range table.find(all) {
+			// A list takes 6 ns a byte, conditions some 45.
+			if r.spend(len(a.value)) {
+				claims = a.appendClaims(claims, rules, table.grammar(a.key), at)
+			}
+			if len(claims) > len(rules)+maxAnnotationHosts {
+				return claims
+			}
 		}
 	}
 	return claims
@@ -135,13 +155,13 @@ func (r *report) annotationClaims(kind string, m *Meta, claims []hostClaim) []ho
 
 // appendClaims appends the claims of one annotation. rules are those of the object's other places, with which claims
 // begins. The claim after maxAnnotationHosts of them is every host.
-func (a annotation) appendClaims(claims, rules []hostClaim, grammar hostGrammar) []hostClaim {
+func (a annotation) appendClaims(claims, rules []hostClaim, grammar hostGrammar, at placeKind) []hostClaim {
 	for name, p := range grammar(a.value, rules) {
 		full := len(claims) == len(rules)+maxAnnotationHosts
 		if full {
 			name, p = fmt.Sprintf("more than %d names", maxAnnotationHosts), match.EveryHost()
 		}
-		claims = append(claims, claimOf(p, claimPlace{kind: annotationHost, written: &written{a.key, name}}))
+		claims = append(claims, claimOf(p, claimPlace{kind: at, written: &written{a.key, name}}))
 		if full {
 			break
 		}

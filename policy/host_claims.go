@@ -103,8 +103,33 @@ func (r *report) serviceClaims(svc *Service) []hostClaim {
 	return r.claims
 }
 
-// repeated reports whether claim i is in an annotation or in spec.tls, and an earlier place claims the same hosts: users
-// read one sentence about them. What cannot be read repeats the same text before
+// gatewayClaims returns the claims of a Gateway or a ListenerSet: its listeners, in which *.example is any number of
+// labels, and its annotations.
+func (r *report) gatewayClaims(g *Gateway) []hostClaim {
+	if r.claims != nil {
+		return r.claims
+	}
+	claims := make([]hostClaim, 0, len(g.Listeners))
+	for i := range g.Listeners {
+		host, at := g.Listeners[i].Hostname, claimPlace{kind: listenerHost, i: int32(i)}
+		if !r.spend(stepsOf(1, host)) {
+			break
+		}
+		c := claimOf(match.EveryHost(), at)
+		if host != "" {
+			if c = claimOf(anyDepth(host), at); c.IsEvery() {
+				c.at.written = &written{text: host}
+			}
+		}
+		c.follow(claims)
+		claims = append(claims, c)
+	}
+	r.claims = r.gatewayAnnotationClaims(g, claims)
+	return r.claims
+}
+
+// repeated reports whether claim i is in an annotation, in spec.tls or in a listener, and an earlier place claims the same
+// hosts: users read one sentence about them. What cannot be read repeats the same text before
 // it alone, since another text may be another claim.
 func (r *report) repeated(claims []hostClaim, i int) bool {
 	switch {
@@ -118,6 +143,9 @@ func (r *report) repeated(claims []hostClaim, i int) bool {
 		for j := range claims {
 			if !r.spend(ledgerSteps) {
 				break
+			}
+			if claims[j].unreadable() {
+				continue
 			}
 			if _, there := r.firstClaims[claims[j].HostPattern]; !there {
 				r.firstClaims[claims[j].HostPattern] = j
@@ -175,6 +203,8 @@ const (
 	uriHost            // spec.uris[i]
 	ipAddressHost      // spec.ipAddresses[i]
 	endpointHost       // spec.endpoints[i].dnsName of a DNSEndpoint
+	listenerHost       // spec.listeners[i].hostname
+	infrastructureHost // spec.infrastructure.annotations
 )
 
 // String returns the field, as users write it.
@@ -204,6 +234,10 @@ func (p *claimPlace) String() string {
 		return elementPath("spec.ipAddresses", p.i)
 	case endpointHost:
 		return elementPath("spec.endpoints", p.i) + ".dnsName"
+	case listenerHost:
+		return listenerPath(int(p.i), "hostname")
+	case infrastructureHost:
+		return "spec.infrastructure.annotations[" + text.QuoteUpTo(maxAnnotationKey, p.written.key) + "]"
 	default:
 		return elementPath("spec.rules", p.i) + ".host"
 	}
@@ -234,6 +268,12 @@ func (p *claimPlace) setOne() string {
 	default:
 		return "; set one"
 	}
+}
+
+// carries reports whether the claim is that of a listener without a host, which serves what routes name, and names nothing
+// itself.
+func (h *hostClaim) carries() bool {
+	return h.at.kind == listenerHost && h.IsEvery() && !h.unreadable()
 }
 
 // steps returns how many steps it takes to look the host up: one for each eight bytes of its name. A text that cannot

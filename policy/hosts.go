@@ -57,10 +57,11 @@ func (h *hostRules) refuseNothing(fields string) error {
 	return nil
 }
 
-// fieldHostRules is the field hosts of entries for kinds that have a field for hosts of their own: Ingresses, routes.
+// fieldHostRules is the field hosts of entries for kinds that have a field for hosts of their own: Ingresses, routes,
+// Gateways.
 type fieldHostRules struct {
 	// Required: true means that each rule of an Ingress must name a host, and that there must be a rule; that a route
-	// must have hostnames.
+	// must have hostnames; that each listener of a Gateway must have one.
 	Required bool `yaml:"required"`
 	hostRules
 }

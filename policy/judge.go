@@ -185,7 +185,8 @@ func explain[T any, P object[T]](s *ruleset[T], a Attributes, obj *T) []RuleTrac
 		why, applies := rule.applies(&sub)
 		t := rule.trace(why.String())
 		if t.Applies = applies; applies {
-			count := func(identity) *Finding { t.Findings++; return nil }
+			var last Finding // whose sentence is not shown
+			count := func(identity) *Finding { t.Findings++; return &last }
 			r := report{effort: new(Effort), known: s.known, subject: &sub, collect: count}
 			for _, c := range rule.checks {
 				c.find(obj, &r)

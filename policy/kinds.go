@@ -13,6 +13,8 @@ type blocks struct {
 	Ingresses    []ingressesEntry    `yaml:"ingresses"`
 	Services     []servicesEntry     `yaml:"services"`
 	Routes       []routesEntry       `yaml:"routes"`
+	Gateways     []gatewaysEntry     `yaml:"gateways"`
+	Grants       []grantsEntry       `yaml:"grants"`
 	Certificates []certificatesEntry `yaml:"certificates"`
 	DNSEndpoints []dnsEndpointsEntry `yaml:"dnsEndpoints"`
 	Owners       []ownersEntry       `yaml:"owners"`
@@ -28,6 +30,8 @@ func (b *blocks) addTo(of func(set string) *blocks) {
 	addEach(b.Ingresses, of, func(b *blocks) *[]ingressesEntry { return &b.Ingresses })
 	addEach(b.Services, of, func(b *blocks) *[]servicesEntry { return &b.Services })
 	addEach(b.Routes, of, func(b *blocks) *[]routesEntry { return &b.Routes })
+	addEach(b.Gateways, of, func(b *blocks) *[]gatewaysEntry { return &b.Gateways })
+	addEach(b.Grants, of, func(b *blocks) *[]grantsEntry { return &b.Grants })
 	addEach(b.Certificates, of, func(b *blocks) *[]certificatesEntry { return &b.Certificates })
 	addEach(b.DNSEndpoints, of, func(b *blocks) *[]dnsEndpointsEntry { return &b.DNSEndpoints })
 	addEach(b.Owners, of, func(b *blocks) *[]ownersEntry { return &b.Owners })
@@ -64,6 +68,12 @@ func (b *blocks) headers(yield func(*header)) {
 	for i := range b.Routes {
 		yield(&b.Routes[i].header)
 	}
+	for i := range b.Gateways {
+		yield(&b.Gateways[i].header)
+	}
+	for i := range b.Grants {
+		yield(&b.Grants[i].header)
+	}
 	for i := range b.Certificates {
 		yield(&b.Certificates[i].header)
 	}
@@ -82,6 +92,8 @@ type compiled struct {
 	ingresses    ruleset[Ingress]
 	services     ruleset[Service]
 	routes       ruleset[Route]
+	gateways     ruleset[Gateway]
+	grants       ruleset[Grant]
 	certificates ruleset[Certificate]
 	dnsEndpoints ruleset[DNSEndpoint]
 	counts       Counts
@@ -98,14 +110,20 @@ func (b *blocks) compile(p *Policy, e *compilation, errs *strict.Collector) {
 	owners := compileOwners(b.Owners, errs)
 	p.ingresses = rulesOf(b.Ingresses, e, func(entry *ingressesEntry) rule[Ingress] {
 		return rule[Ingress]{entry.ruleHeader, entry.checks()}
-	}, ownerRules(owners, (*report).ingressClaims)...)
+	}, ownerRules(owners, claimsUnless(e.carriers, (*report).ingressClaims, (*Ingress).isSolver))...)
 	p.services = rulesOf(b.Services, e, func(entry *servicesEntry) rule[Service] {
 		return rule[Service]{entry.ruleHeader, entry.checks()}
 	}, ownerRules(owners, (*report).serviceClaims)...)
-	p.routes = rulesOf(b.Routes, e, (*routesEntry).rule, ownerRules(owners, (*report).routeClaims)...)
+	p.routes = rulesOf(b.Routes, e, (*routesEntry).rule, ownerRules(owners, claimsUnless(e.carriers, (*report).routeClaims, (*Route).isSolver))...)
+	p.gateways = rulesOf(b.Gateways, e, func(entry *gatewaysEntry) rule[Gateway] {
+		return rule[Gateway]{entry.ruleHeader, entry.checks()}
+	}, ownerRules(owners, claimsUnless(e.carriers, (*report).gatewayClaims, always))...)
+	p.grants = rulesOf(b.Grants, e, func(entry *grantsEntry) rule[Grant] {
+		return rule[Grant]{entry.ruleHeader, entry.checks()}
+	})
 	p.certificates = rulesOf(b.Certificates, e, func(entry *certificatesEntry) rule[Certificate] {
 		return rule[Certificate]{entry.ruleHeader, entry.checks()}
-	}, ownerRules(owners, (*report).certificateClaims)...)
+	}, ownerRules(owners, claimsUnless(e.carriers, (*report).certificateClaims, always))...)
 	p.dnsEndpoints = rulesOf(b.DNSEndpoints, e, func(entry *dnsEndpointsEntry) rule[DNSEndpoint] {
 		return rule[DNSEndpoint]{entry.ruleHeader, entry.checks()}
 	}, ownerRules(owners, (*report).dnsEndpointClaims)...)
@@ -113,6 +131,8 @@ func (b *blocks) compile(p *Policy, e *compilation, errs *strict.Collector) {
 		Mirrors: p.mirrors.len(), Pods: len(p.pods.rules), Ingresses: len(p.ingresses.rules) - len(owners),
 		Services: len(p.services.rules) - len(owners), Certificates: len(p.certificates.rules) - len(owners),
 		DNSEndpoints: len(p.dnsEndpoints.rules) - len(owners), Routes: len(p.routes.rules) - len(owners),
+		Gateways: len(p.gateways.rules) - len(owners),
+		Grants:   len(p.grants.rules),
 	}
 	for i := range b.Owners {
 		if b.Owners[i].Mode != Off {
@@ -129,6 +149,8 @@ type Counts struct {
 	Ingresses    int `json:"ingresses"`
 	Services     int `json:"services"`
 	Routes       int `json:"routes"`
+	Gateways     int `json:"gateways"`
+	Grants       int `json:"grants"`
 	Certificates int `json:"certificates"`
 	DNSEndpoints int `json:"dnsEndpoints"`
 	Owners       int `json:"owners"`
@@ -140,6 +162,8 @@ func (c *Counts) addSet(set Counts) {
 	c.Ingresses += set.Ingresses
 	c.Services += set.Services
 	c.Routes += set.Routes
+	c.Gateways += set.Gateways
+	c.Grants += set.Grants
 	c.Certificates += set.Certificates
 	c.DNSEndpoints += set.DNSEndpoints
 }
@@ -151,14 +175,15 @@ func (p *Policy) Counts() Counts { return p.counts }
 func (c Counts) All() iter.Seq2[string, int] {
 	return func(yield func(string, int) bool) {
 		_ = yield("mirrors", c.Mirrors) && yield("pods", c.Pods) && yield("ingresses", c.Ingresses) &&
-			yield("services", c.Services) && yield("routes", c.Routes) && yield("certificates", c.Certificates) &&
+			yield("services", c.Services) && yield("routes", c.Routes) && yield("gateways", c.Gateways) &&
+			yield("grants", c.Grants) && yield("certificates", c.Certificates) &&
 			yield("dnsEndpoints", c.DNSEndpoints) && yield("owners", c.Owners)
 	}
 }
 
 // Modes is the strictest mode among the entries of each kind; Off where there are none.
 type Modes struct {
-	Mirrors, Pods, Ingresses, Services, Routes, Certificates, DNSEndpoints Mode
+	Mirrors, Pods, Ingresses, Services, Routes, Gateways, Grants, Certificates, DNSEndpoints Mode
 }
 
 // Strictest returns the strictest mode for objects of each kind, without the entries of sets. It decides about an object
@@ -166,7 +191,8 @@ type Modes struct {
 func (p *Policy) Strictest() Modes {
 	return Modes{
 		Mirrors: p.mirrors.strictest, Pods: p.pods.strictest, Ingresses: p.ingresses.strictest,
-		Services: p.services.strictest, Routes: p.routes.strictest, Certificates: p.certificates.strictest, DNSEndpoints: p.dnsEndpoints.strictest,
+		Services: p.services.strictest, Routes: p.routes.strictest, Gateways: p.gateways.strictest,
+		Grants: p.grants.strictest, Certificates: p.certificates.strictest, DNSEndpoints: p.dnsEndpoints.strictest,
 	}
 }
 
@@ -197,6 +223,16 @@ func (p *Policy) JudgeService(a Attributes, svc, old *Service, e *Effort) ([]Fin
 // JudgeRoute judges a route of Gateway API. old is the route before an update, nil otherwise.
 func (p *Policy) JudgeRoute(a Attributes, route, old *Route, e *Effort) ([]Finding, error) {
 	return judge(&p.routes, a, route, old, e)
+}
+
+// JudgeGateway judges a Gateway or a ListenerSet. old is the object before an update, nil otherwise.
+func (p *Policy) JudgeGateway(a Attributes, g, old *Gateway, e *Effort) ([]Finding, error) {
+	return judge(&p.gateways, a, g, old, e)
+}
+
+// JudgeGrant judges a ReferenceGrant. old is the object before an update, nil otherwise.
+func (p *Policy) JudgeGrant(a Attributes, g, old *Grant, e *Effort) ([]Finding, error) {
+	return judge(&p.grants, a, g, old, e)
 }
 
 // JudgeCertificate judges a Certificate. old is the Certificate before an update, nil otherwise.
@@ -231,6 +267,16 @@ func (p *Policy) ExplainService(a Attributes, svc *Service) []RuleTrace {
 // ExplainRoute returns for every routes rule whether it applies to the route.
 func (p *Policy) ExplainRoute(a Attributes, route *Route) []RuleTrace {
 	return explain(&p.routes, a, route)
+}
+
+// ExplainGateway returns for every gateways rule whether it applies to the Gateway or the ListenerSet.
+func (p *Policy) ExplainGateway(a Attributes, g *Gateway) []RuleTrace {
+	return explain(&p.gateways, a, g)
+}
+
+// ExplainGrant returns for every grants rule whether it applies to the ReferenceGrant.
+func (p *Policy) ExplainGrant(a Attributes, g *Grant) []RuleTrace {
+	return explain(&p.grants, a, g)
 }
 
 // ExplainCertificate returns for every certificates rule whether it applies to the Certificate.

@@ -45,6 +45,8 @@ type document struct {
 	AllowEmpty bool `yaml:"allowEmpty"`
 	// AnnotationPrefixes: under which prefixes controllers read their annotations.
 	AnnotationPrefixes *annotationPrefixes `yaml:"annotationPrefixes"`
+	// Carriers: the namespaces whose Gateways carry the hosts of others.
+	Carriers carriers `yaml:"carriers"`
 	blocks
 }
 
@@ -134,6 +136,7 @@ func (d *document) merge(dec *strict.Decoder, f File) {
 			}
 			d.AnnotationPrefixes.append(more)
 		}
+		d.Carriers = append(d.Carriers, part.Carriers...)
 		d.append(&part.blocks)
 	}
 }
@@ -143,7 +146,7 @@ func (d *document) compile(e *comparisons, errs *strict.Collector) *Policy {
 	d.uniqueNames(errs)
 	p := &Policy{allowEmpty: d.AllowEmpty}
 	d.headers(func(*header) { p.entries++ })
-	c := &compilation{e, d.AnnotationPrefixes.known()}
+	c := &compilation{e, d.AnnotationPrefixes.known(), d.Carriers}
 	plain, sets := d.bySet(errs)
 	plain.compile(p, c, errs)
 	p.compileSets(sets, c, errs)
@@ -156,7 +159,8 @@ func (d *document) compile(e *comparisons, errs *strict.Collector) *Policy {
 // compilation is what compiling entries needs beside them.
 type compilation struct {
 	*comparisons
-	known *knownAnnotations
+	known    *knownAnnotations
+	carriers carriers
 }
 
 // rulesOf compiles the entries of one kind, except those that are off, and adds more rules to them.

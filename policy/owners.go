@@ -109,6 +109,9 @@ func (c ownedElsewhere[T]) find(obj *T, r *report) {
 	claims := c.claims(r, obj)
 	for i := range claims {
 		h := &claims[i]
+		if h.carries() {
+			continue
+		}
 		if !r.spend(h.steps()) {
 			return
 		}

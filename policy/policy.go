@@ -5,7 +5,7 @@
 // # Order of reading
 //
 //	files → Load → Policy → RewritePod                           → outcomes of images
-//	                      → JudgePod, JudgeIngress, JudgeService, JudgeRoute → findings
+//	                      → JudgePod, JudgeIngress, …            → findings
 //
 // [Load] decodes files strictly into entries, and compiles the entries into a [Policy]. [Policy.RewritePod] returns the
 // mirrors of the images of a Pod. [Policy.JudgePod], [Policy.JudgeIngress], [Policy.JudgeService] and
@@ -63,7 +63,18 @@
 //	  backends                            route_backends.go
 //	  filters                             route_filters.go
 //	  annotations                         annotations.go
+//	gateways                              gateways.go; gateway_object.go, what is judged
+//	  hosts                               hosts.go, as in ingresses
+//	  classNames                          gateway_class_names.go
+//	  ports                               service_ports.go, as in services
+//	  protocols                           gateway_protocols.go
+//	  tls                                 gateway_tls.go
+//	  allowedRoutes, allowedListeners     gateway_allowed.go
+//	  annotations                         annotations.go
+//	  addresses                           gateway_addresses.go
+//	grants                                grants.go, with what is judged; grant_checks.go, its checks
 //	owners                                owners.go
+//	carriers                              carriers.go
 //	annotationPrefixes                    annotation_prefixes.go
 //
 // internal/match compares values with patterns: hosts, addresses, images, globs, regular expressions. internal/strict

@@ -20,6 +20,7 @@ type selector struct {
 
 	ClassNames          []match.Glob `yaml:"classNames"`          // of Ingresses: by field or annotation
 	LoadBalancerClasses []match.Glob `yaml:"loadBalancerClasses"` // of Services
+	GatewayClassNames   []match.Glob `yaml:"gatewayClassNames"`   // of Gateways; a match covers what names none too
 
 	Set setName `yaml:"set"` // match only: see setName
 }
@@ -82,7 +83,7 @@ func (sel *selector) spend(s *subject) bool {
 		}
 	}
 	for _, c := range s.classes {
-		n += stepsOf(len(sel.ClassNames)+len(sel.LoadBalancerClasses), c)
+		n += stepsOf(len(sel.ClassNames)+len(sel.LoadBalancerClasses)+len(sel.GatewayClassNames), c)
 	}
 	return s.effort == nil || s.effort.spend(n)
 }
@@ -91,7 +92,7 @@ func (sel *selector) spend(s *subject) bool {
 // says that the entry applies.
 type selectorResult struct {
 	excluded  bool   // by exclude, rather than not matched by match
-	dimension string // kinds, namespaces, users, groups, podLabels, labels, classNames, loadBalancerClasses
+	dimension string // kinds, namespaces, users, groups, podLabels, labels, classNames, …
 	pattern   string // that excludes the object
 	value     string // that match does not cover
 	groups    []string
@@ -141,6 +142,8 @@ func (sel *selector) matches(s *subject) (why selectorResult, ok bool) {
 		return selectorResult{dimension: "classNames", value: s.classes[0]}, false
 	case sel.LoadBalancerClasses != nil && !s.hasClass(sel.LoadBalancerClasses):
 		return selectorResult{dimension: "loadBalancerClasses", value: s.classes[0]}, false
+	case sel.GatewayClassNames != nil && s.classes[0] != "" && !s.hasClass(sel.GatewayClassNames):
+		return selectorResult{dimension: "gatewayClassNames", value: s.classes[0]}, false
 	}
 	return selectorResult{}, true
 }
@@ -186,6 +189,9 @@ func (sel *selector) excludes(s *subject) (why selectorResult, excluded bool) {
 	}
 	if g, ok := s.classExcludedBy(sel.LoadBalancerClasses); ok {
 		return excludedBy("loadBalancerClasses", string(g)), true
+	}
+	if g, ok := s.classExcludedBy(sel.GatewayClassNames); ok {
+		return excludedBy("gatewayClassNames", string(g)), true
 	}
 	return selectorResult{}, false
 }

@@ -8,7 +8,9 @@ import (
 )
 
 // dimensions are the dimensions of a selector, beside namespaces, that have a meaning for a kind of entry.
-type dimensions struct{ requester, podLabels, images, labels, classNames, loadBalancerClasses, noSet bool }
+type dimensions struct {
+	requester, podLabels, images, labels, classNames, loadBalancerClasses, gatewayClassNames, noSet bool
+}
 
 // Dimensions of the kinds of entries. Pods are created by controllers, not by people.
 func podDimensions() dimensions { return dimensions{podLabels: true, images: true} }
@@ -20,6 +22,10 @@ func ingressDimensions() dimensions {
 }
 func serviceDimensions() dimensions {
 	return dimensions{requester: true, labels: true, loadBalancerClasses: true}
+}
+func grantDimensions() dimensions { return dimensions{requester: true, labels: true} }
+func gatewayDimensions() dimensions {
+	return dimensions{requester: true, labels: true, gatewayClassNames: true}
 }
 
 // claimantDimensions are those of kinds that claim hosts and name no class.
@@ -41,6 +47,7 @@ func (d dimensions) suggest(field string) []string {
 		{d.labels, []string{"labels"}},
 		{d.classNames, []string{"classNames"}},
 		{d.loadBalancerClasses, []string{"loadBalancerClasses"}},
+		{d.gatewayClassNames, []string{"gatewayClassNames"}},
 		{!d.noSet && field == selectorName(true), []string{"set"}},
 	} {
 		if dimension.known {
@@ -61,6 +68,7 @@ func (d dimensions) refuse(sel *selector, isMatch bool) []error {
 		objects   = "entries of mirrors and pods look at podLabels instead"
 		ingresses = "only entries of ingresses look at classes of Ingresses"
 		services  = "only entries of services look at load balancer classes"
+		gateways  = "only entries of gateways look at classes of Gateways"
 	)
 	var errs []error
 	for _, dimension := range []struct {
@@ -75,6 +83,7 @@ func (d dimensions) refuse(sel *selector, isMatch bool) []error {
 		{"labels", sel.Labels != nil, d.labels, objects},
 		{"classNames", sel.ClassNames != nil, d.classNames, ingresses},
 		{"loadBalancerClasses", sel.LoadBalancerClasses != nil, d.loadBalancerClasses, services},
+		{"gatewayClassNames", sel.GatewayClassNames != nil, d.gatewayClassNames, gateways},
 		{"set", isMatch && sel.Set != "", !d.noSet, "images are rewritten by a webhook without sets"},
 	} {
 		if dimension.given && !dimension.known {
@@ -121,6 +130,7 @@ func (sel *selector) refuseEmpty(isMatch bool) []error {
 		{"labels", sel.Labels != nil && len(sel.Labels) == 0},
 		{"classNames", sel.ClassNames != nil && len(sel.ClassNames) == 0},
 		{"loadBalancerClasses", sel.LoadBalancerClasses != nil && len(sel.LoadBalancerClasses) == 0},
+		{"gatewayClassNames", sel.GatewayClassNames != nil && len(sel.GatewayClassNames) == 0},
 	} {
 		if list.empty {
 			errs = append(errs, strict.Fieldf(field, "%s: [] %s nothing: leave the field out", list.name, does))

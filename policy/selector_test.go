@@ -102,9 +102,13 @@ func TestSelectorRefusals(t *testing.T) {
 	full := &selector{
 		Namespaces: []match.Glob{"a"}, Users: []match.Glob{"a"}, Groups: []match.Glob{"a"}, PodLabels: []labelPattern{{}}, Images: make([]match.ImagePattern, 1),
 		Labels: []labelPattern{{}}, ClassNames: []match.Glob{"a"}, LoadBalancerClasses: []match.Glob{"a"},
+		GatewayClassNames: []match.Glob{"a"},
 	}
 	empty := &selector{Namespaces: []match.Glob{}, Users: []match.Glob{}, Groups: []match.Glob{}, PodLabels: []labelPattern{}, Images: []match.ImagePattern{}}
-	all := dimensions{requester: true, podLabels: true, images: true, labels: true, classNames: true, loadBalancerClasses: true}
+	all := dimensions{
+		requester: true, podLabels: true, images: true, labels: true, classNames: true, loadBalancerClasses: true,
+		gatewayClassNames: true,
+	}
 	for name, test := range map[string]struct {
 		allowed dimensions
 		sel     *selector
@@ -116,7 +120,8 @@ func TestSelectorRefusals(t *testing.T) {
 		"nothing else": {dimensions{}, full, false, []string{"users" + people, "groups" + people, pods, images,
 			"labels has no meaning here: entries of mirrors and pods look at podLabels instead",
 			"classNames has no meaning here: only entries of ingresses look at classes of Ingresses",
-			"loadBalancerClasses has no meaning here: only entries of services look at load balancer classes"}},
+			"loadBalancerClasses has no meaning here: only entries of services look at load balancer classes",
+			"gatewayClassNames has no meaning here: only entries of gateways look at classes of Gateways"}},
 		"everything":        {all, full, false, nil},
 		"images in a match": {all, full, true, []string{"images has no meaning in match: which images an entry looks at is said by its own fields"}},
 		"a match of nothing": {all, &selector{Namespaces: []match.Glob{}}, true, []string{

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,37 +49,54 @@ func (ps portRanges) contains(port int32) bool {
 // steps returns how many steps it takes to look a port up.
 func (ps portRanges) steps() int { return 1 + len(ps)/16 }
 
-// servicePortRules is the field ports: {allowed: ["80", "443", "8000-8999"]}.
-type servicePortRules struct {
-	// Allowed lists the ports, and ranges of ports, that a Service may have. [] denies all.
+// portRules is the field ports of services and gateways entries: {allowed: ["80", "443", "8000-8999"]}.
+type portRules struct {
+	// Allowed lists the ports, and ranges of ports, that an object may have. [] denies all.
 	Allowed portRanges `yaml:"allowed,required"`
 }
 
-func (b *servicePortRules) checks() []check[Service] {
+// portChecks compiles rules for one kind of objects; nil has no checks. list is the field whose elements have the ports,
+// which ports yields.
+func portChecks[T any](b *portRules, list string, ports func(*T) iter.Seq[int32]) []check[T] {
 	if b == nil {
 		return nil
 	}
-	return []check[Service]{servicePortsAllowed{b.Allowed, passing(stringsOf(b.Allowed))}}
+	return []check[T]{portsAllowed[T]{b.Allowed, passing(stringsOf(b.Allowed)), list, ports}}
 }
 
-// servicePortsAllowed (ports.allowed) finds each spec.ports[].port outside the ranges. It checks neither node ports,
-// which have a field of their own, nor target ports, which are ports of the Pods.
-type servicePortsAllowed struct {
+// portsAllowed (ports.allowed) finds each spec.ports[].port of a Service, and each spec.listeners[].port of a Gateway,
+// outside the ranges. It checks neither node ports, which have a field of their own, nor target ports, which are ports
+// of the Pods.
+type portsAllowed[T any] struct {
 	ranges  portRanges
 	passing string
+	list    string
+	ports   func(*T) iter.Seq[int32]
 }
 
-func (c servicePortsAllowed) find(svc *Service, r *report) {
-	for i := range svc.Ports {
+func (c portsAllowed[T]) find(obj *T, r *report) {
+	i := -1
+	for port := range c.ports(obj) {
+		i++
 		if !r.spend(c.ranges.steps()) {
 			return
 		}
-		port := svc.Ports[i].Port
 		if c.ranges.contains(port) {
 			continue
 		}
 		if f := r.tryAdd(identity{check: "ports.allowed", value: portText(port)}); f != nil {
-			f.Path, f.Reason = fmt.Sprintf("spec.ports[%d].port", i), portText(port)+" is not allowed"+c.passing
+			f.Path, f.Reason = fmt.Sprintf("%s[%d].port", c.list, i), portText(port)+" is not allowed"+c.passing
+		}
+	}
+}
+
+// ports yields the ports of a Service, in their order.
+func (s *Service) ports() iter.Seq[int32] {
+	return func(yield func(int32) bool) {
+		for i := range s.Ports {
+			if !yield(s.Ports[i].Port) {
+				return
+			}
 		}
 	}
 }

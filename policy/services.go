@@ -15,7 +15,7 @@ type servicesEntry struct {
 	// Types: which spec.type a Service may have.
 	Types *serviceTypeRules `yaml:"types"`
 	// Ports: which ports it may have.
-	Ports *servicePortRules `yaml:"ports"`
+	Ports *portRules `yaml:"ports"`
 	// NodePorts: which node ports it may have.
 	NodePorts *nodePortRules `yaml:"nodePorts"`
 	// AllocateLoadBalancerNodePorts: deny means that a LoadBalancer must set the field of this name to false.
@@ -56,7 +56,7 @@ func (e *servicesEntry) checks() []check[Service] {
 	return slices.Concat(
 		hostChecks(e.Hosts, (*report).serviceClaims, "metadata.annotations"),
 		e.Types.checks(),
-		e.Ports.checks(),
+		portChecks(e.Ports, "spec.ports", (*Service).ports),
 		e.NodePorts.checks(),
 		allocation,
 		e.LoadBalancerClass.checks(),

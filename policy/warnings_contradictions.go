@@ -22,6 +22,9 @@ func (w *entryWarnings) checkContradictions(b *blocks, t *mirrorTable) {
 	for i := range b.Routes {
 		w.checkRoutes(&b.Routes[i])
 	}
+	for i := range b.Gateways {
+		w.checkGateways(&b.Gateways[i])
+	}
 }
 
 // checkImages warns of images that are allowed by a tag that is denied, and of mirrors that are denied, all of them.
@@ -81,6 +84,17 @@ func (w *entryWarnings) checkRoutes(e *routesEntry) {
 	if h := e.Hosts; h != nil {
 		if h.Required && h.Allowed != nil && len(h.Allowed) == 0 {
 			w.warn(&e.header, "hosts is required, and allowed: [] lets no value pass: no HTTPRoute, GRPCRoute or TLSRoute passes")
+		}
+		w.checkSharedHosts(&e.header, h.Allowed)
+	}
+	w.checkAnnotations(&e.header, e.Annotations)
+}
+
+// checkGateways warns of hosts that are required, and of which none is allowed.
+func (w *entryWarnings) checkGateways(e *gatewaysEntry) {
+	if h := e.Hosts; h != nil {
+		if h.Required && h.Allowed != nil && len(h.Allowed) == 0 {
+			w.warn(&e.header, "hosts is required, and allowed: [] lets no value pass: no Gateway passes")
 		}
 		w.checkSharedHosts(&e.header, h.Allowed)
 	}

@@ -31,6 +31,12 @@ func (w *entryWarnings) checkDisjoint(b *blocks) {
 		}
 		return &e.ruleHeader, widest(e.Hosts.Allowed)
 	}, hostsMeet)
+	checkDisjoint(w, b.Gateways, "hosts.allowed", func(e *gatewaysEntry) (*ruleHeader, []match.HostPattern) {
+		if e.Hosts == nil {
+			return &e.ruleHeader, nil
+		}
+		return &e.ruleHeader, widest(e.Hosts.Allowed)
+	}, hostsMeet)
 	checkDisjoint(w, b.Services, "types.allowed", func(e *servicesEntry) (*ruleHeader, []string) {
 		if e.Types == nil {
 			return &e.ruleHeader, nil

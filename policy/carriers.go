@@ -1,0 +1,134 @@
+package policy
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/evergate/evergate/policy/internal/match"
+)
+
+// carriers is the block carriers of a policy: ["gateways", "infra-*"], the namespaces, * for any run of characters, whose
+// Gateways and ListenerSets carry the hosts of other namespaces. What they name claims nothing of owners, nor do the
+// Certificates of these namespaces, which cert-manager makes for listeners, and the solvers of ACME challenges: see
+// isSolver. Rules of hosts apply to all of them as to other objects.
+//
+// cert-manager answers challenges in the namespace of the Certificate, which for the listeners of a Gateway is that of the
+// Gateway. Where a tenant orders certificates in its own namespace, the solver is there, for a host of its own.
+type carriers []carrierNamespace
+
+// carrierNamespace is a pattern for the names of namespaces.
+type carrierNamespace match.Glob
+
+// UnmarshalText refuses a pattern that no name of a namespace can match, and *, which would switch owners off for all
+// Gateways.
+func (n *carrierNamespace) UnmarshalText(b []byte) error {
+	var g match.Glob
+	if err := g.UnmarshalText(b); err != nil {
+		return err
+	}
+	if strings.Trim(string(g), "*") == "" {
+		return errors.New(`"*" stands for every namespace, so that Gateways could take the hosts of all owners: ` +
+			"write the namespaces of shared Gateways")
+	}
+	*n = carrierNamespace(g)
+	return match.Namespaces().Check(g)
+}
+
+// include reports whether the namespace of the object is that of a carrier.
+func (c carriers) include(r *report) bool {
+	namespace := r.subject.namespace
+	if namespace == "" || !r.spend(stepsOf(len(c), namespace)) {
+		return false
+	}
+	for _, n := range c {
+		if match.Glob(n).Match(namespace) {
+			return true
+		}
+	}
+	return false
+}
+
+// always exempts every object of a kind.
+func always[T any](*T, *report) bool { return true }
+
+// claimsUnless returns what objects claim of owners: nothing in the namespace of a carrier, if they are exempt there.
+func claimsUnless[T any](c carriers, claims claimant[T], exempt func(*T, *report) bool) claimant[T] {
+	if len(c) == 0 {
+		return claims
+	}
+	return func(r *report, obj *T) []hostClaim {
+		if c.include(r) && exempt(obj, r) {
+			return nil
+		}
+		return claims(r, obj)
+	}
+}
+
+const (
+	// solverLabel is what cert-manager puts on all that it makes for an HTTP-01 challenge
+	// (cert-manager v1.21.2, pkg/issuer/acme/http/pod.go).
+	solverLabel = "acme.cert-manager.io/http01-solver"
+	// challengePath is where the server of a certificate authority asks for the answer to a challenge (RFC 8555, 8.3).
+	challengePath = "/.well-known/acme-challenge/"
+)
+
+// isSolver reports whether an Ingress can do no more than answer ACME challenges: it has cert-manager's label, neither
+// TLS nor a default backend, and only paths below challengePath.
+//
+// None of that proves that cert-manager made it. Whoever may create Ingresses in a carrier's namespace may answer the
+// challenges for any host there, and so get a certificate for it; the exemption is by the namespace, and the rest keeps it
+// from letting ordinary Ingresses pass. An annotation that names a host makes it one: a solver claims no DNS record.
+func (ing *Ingress) isSolver(r *report) bool {
+	if ing.Labels[solverLabel] != "true" || ing.DefaultBackend || len(ing.TLS) > 0 || len(ing.Rules) == 0 {
+		return false
+	}
+	if r.namesInAnnotations(r.ingressClaims(ing)) {
+		return false
+	}
+	for i := range ing.Rules {
+		if !r.spend(1+len(ing.Rules[i].Paths)) || len(ing.Rules[i].Paths) == 0 {
+			return false
+		}
+		for _, p := range ing.Rules[i].Paths {
+			if !isChallenge(p.Path) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// isChallenge reports whether a path is that of an answer to one challenge: a token of base64url follows challengePath.
+func isChallenge(path string) bool {
+	token, ok := strings.CutPrefix(path, challengePath)
+	return ok && token != "" && !strings.ContainsFunc(token, func(c rune) bool {
+		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '_'
+	})
+}
+
+// isSolver reports whether a route can do no more than answer ACME challenges: it has cert-manager's label, only matches of
+// one path below challengePath each, and no annotation that names a host. What is said of Ingresses applies.
+func (route *Route) isSolver(r *report) bool {
+	if route.Labels[solverLabel] != "true" || len(route.Rules) == 0 || r.namesInAnnotations(r.routeClaims(route)) {
+		return false
+	}
+	for i := range route.Rules {
+		matches := route.Rules[i].Matches
+		if !r.spend(1+len(matches)) || len(matches) == 0 {
+			return false
+		}
+		for _, m := range matches {
+			if m.Path.Type != "Exact" || !isChallenge(m.Path.Value) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// namesInAnnotations reports whether one of the claims stands in an annotation.
+func (r *report) namesInAnnotations(claims []hostClaim) bool {
+	return !r.spend(1+len(claims)/stepBytes) ||
+		slices.ContainsFunc(claims, func(h hostClaim) bool { return h.at.kind == annotationHost })
+}

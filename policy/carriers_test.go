@@ -1,0 +1,243 @@
+package policy
+
+import (
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const shopCarried = shopAndBank + `
+carriers: [gateways, "edge-*"]
+`
+
+// What Gateways claim of owners.
+func TestGatewayOwners(t *testing.T) {
+	p := mustLoad(t, shopCarried)
+	annotated := withListeners()
+	annotated.InfrastructureAnnotations = map[string]string{"external-dns.kubernetes.io/hostname": "*.shop.corp.example"}
+	const path, shop = `shop/owners: spec.listeners[0].hostname: `, ` belongs to the namespaces shop-* (ask #shop)`
+	for name, test := range map[string]struct {
+		namespace string
+		g         Gateway
+		want      []string
+	}{
+		"its owner":             {"shop-eu", withListeners("shop.corp.example"), nil},
+		"another":               {"bank", withListeners("shop.corp.example"), []string{path + `"shop.corp.example"` + shop}},
+		"one that carries":      {"gateways", withListeners("shop.corp.example", "*.bank.example"), nil},
+		"one of a pattern":      {"edge-eu", withListeners("shop.corp.example"), nil},
+		"not quite":             {"gateways-2", withListeners("shop.corp.example"), []string{path + `"shop.corp.example"` + shop}},
+		"without a namespace":   {"", withListeners("shop.corp.example"), []string{path + `"shop.corp.example"` + shop}},
+		"no hostname":           {"bank", withListeners(""), nil},
+		"no hostname, then one": {"bank", withListeners("", "reserved.example"), []string{`reserved/owners: spec.listeners[1].hostname: "reserved.example" belongs to no namespace`}},
+		"no name": {"bank", withListeners("*"), []string{
+			`pay/owners: spec.listeners[0].hostname: "*" may stand for every host, also pay.bank.example, which belongs to the namespaces pay; write each host out`}},
+		"over another's": {"platform", withListeners("*.corp.example"), []string{
+			`shop/owners: spec.listeners[0].hostname: "**.corp.example" stands also for hosts of shop.corp.example, which belongs to the namespaces shop-*; write each host out (ask #shop)`}},
+		"any depth": {"bank", withListeners("*.corp.example"), []string{
+			`corp/owners: spec.listeners[0].hostname: "**.corp.example" belongs to the namespaces platform`}},
+		"a record": {"bank", annotated, []string{
+			`shop/owners: spec.infrastructure.annotations["external-dns.kubernetes.io/hostname"]: "**.shop.corp.example"` + shop}},
+		"a record of one that carries": {"gateways", annotated, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := Attributes{Operation: Create, Namespace: test.namespace, Resource: "gateways"}
+			if diff := cmp.Diff(test.want, sentences(must(p.JudgeGateway(a, &test.g, nil, nil)))); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// carriers exempts of owners alone: rules of hosts, and Ingresses and Services of the same namespaces, are judged as ever.
+func TestCarriersExemptOfOwnersAlone(t *testing.T) {
+	p := mustLoad(t, shopCarried+gatewaysRule(`hosts: {allowed: ["**.corp.example"]}`))
+	g := withListeners("pay.bank.example")
+	a := Attributes{Operation: Create, Namespace: "gateways"}
+	want := []string{`r/hosts.allowed: spec.listeners[0].hostname: "pay.bank.example" is not allowed; allowed: **.corp.example`}
+	if diff := cmp.Diff(want, sentences(must(p.JudgeGateway(a, &g, nil, nil)))); diff != "" {
+		t.Error(diff)
+	}
+	want = []string{`reserved/owners: spec.rules[0].host: "reserved.example" belongs to no namespace`}
+	if diff := cmp.Diff(want, sentences(must(p.JudgeIngress(a, withHosts("reserved.example"), nil, nil)))); diff != "" {
+		t.Error(diff)
+	}
+	svc := &Service{Meta: Meta{Annotations: map[string]string{"external-dns.kubernetes.io/hostname": "reserved.example"}}}
+	if got := must(p.JudgeService(a, svc, nil, nil)); len(got) != 1 {
+		t.Errorf("of a Service: %v", got)
+	}
+}
+
+// cert-manager makes a Certificate for the listeners of a Gateway, in the Gateway's namespace.
+func TestCarriersCertificates(t *testing.T) {
+	p := mustLoad(t, shopCarried)
+	for namespace, denied := range map[string]bool{"gateways": false, "bank": true, "shop-eu": false} {
+		crt := &Certificate{DNSNames: []string{"shop.corp.example"}}
+		got := must(p.JudgeCertificate(Attributes{Operation: Create, Namespace: namespace}, crt, nil, nil))
+		if len(got) > 0 != denied {
+			t.Errorf("%s: %v", namespace, got)
+		}
+	}
+}
+
+// solver is the Ingress that cert-manager makes for a challenge (v1.21.2, pkg/issuer/acme/http/ingress.go).
+func solver(host string) *Ingress {
+	return &Ingress{
+		Meta: Meta{
+			GenerateName: "cm-acme-http-solver-",
+			Labels: map[string]string{
+				"acme.cert-manager.io/http-domain": "1234567890", "acme.cert-manager.io/http-token": "987654321",
+				"acme.cert-manager.io/http01-solver": "true",
+			},
+			Annotations: map[string]string{"nginx.ingress.kubernetes.io/whitelist-source-range": "0.0.0.0/0,::/0"},
+			Owner:       "Challenge/x",
+		},
+		ClassName: new("internal"),
+		Rules: []IngressRule{{Host: host, Paths: []IngressPath{
+			{"/.well-known/acme-challenge/LoqXcYV8q5ONbJQxbmR7SCTNo3tiAXDfowyjxAjEuX0", "ImplementationSpecific"},
+		}}},
+	}
+}
+
+// A solver in the namespace of a carrier claims nothing of owners; nothing else does that looks like one.
+func TestCarriersSolvers(t *testing.T) {
+	p := mustLoad(t, shopCarried)
+	tweaked := func(tweak func(*Ingress)) *Ingress {
+		ing := solver("shop.corp.example")
+		ing.Labels, ing.Annotations = maps.Clone(ing.Labels), maps.Clone(ing.Annotations)
+		tweak(ing)
+		return ing
+	}
+	path := func(path string) *Ingress {
+		return tweaked(func(ing *Ingress) { ing.Rules[0].Paths = append(ing.Rules[0].Paths, IngressPath{path, "Exact"}) })
+	}
+	for name, test := range map[string]struct {
+		namespace string
+		ing       *Ingress
+		exempt    bool
+	}{
+		"a solver":                {"gateways", solver("shop.corp.example"), true},
+		"a solver of an address":  {"gateways", solver(""), true},
+		"of its own host":         {"shop-eu", solver("shop.corp.example"), true},
+		"elsewhere":               {"bank", solver("shop.corp.example"), false},
+		"without a namespace":     {"", solver("shop.corp.example"), false},
+		"no label":                {"gateways", tweaked(func(ing *Ingress) { delete(ing.Labels, solverLabel) }), false},
+		"another value":           {"gateways", tweaked(func(ing *Ingress) { ing.Labels[solverLabel] = "false" }), false},
+		"another challenge":       {"gateways", path("/.well-known/acme-challenge/x"), true},
+		"another path":            {"gateways", path("/"), false},
+		"all challenges":          {"gateways", path("/.well-known/acme-challenge/"), false},
+		"a regular expression":    {"gateways", path("/.well-known/acme-challenge/x|/.*"), false},
+		"below a challenge":       {"gateways", path("/.well-known/acme-challenge/../x"), false},
+		"a rule without paths":    {"gateways", tweaked(func(ing *Ingress) { ing.Rules = append(ing.Rules, IngressRule{Host: "shop.corp.example"}) }), false},
+		"no rules":                {"gateways", tweaked(func(ing *Ingress) { ing.Rules = nil }), false},
+		"a default backend":       {"gateways", tweaked(func(ing *Ingress) { ing.DefaultBackend = true }), false},
+		"TLS":                     {"gateways", tweaked(func(ing *Ingress) { ing.TLS = []IngressTLS{{Hosts: []string{"shop.corp.example"}}} }), false},
+		"a record":                {"gateways", tweaked(func(ing *Ingress) { ing.Annotations["external-dns.kubernetes.io/hostname"] = "free.example" }), false},
+		"a server alias":          {"gateways", tweaked(func(ing *Ingress) { ing.Annotations["nginx.ingress.kubernetes.io/server-alias"] = "free.example" }), false},
+		"an annotation like many": {"gateways", tweaked(func(ing *Ingress) { ing.Annotations["kubernetes.io/tls-acme"] = "true" }), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := must(p.JudgeIngress(Attributes{Operation: Create, Namespace: test.namespace}, test.ing, nil, nil))
+			if exempt := len(got) == 0; exempt != test.exempt {
+				t.Errorf("got %v", got)
+			}
+		})
+	}
+}
+
+// The HTTPRoute that cert-manager makes for a challenge (v1.21.2, pkg/issuer/acme/http/httproute.go) likewise.
+func TestCarriersSolverRoutes(t *testing.T) {
+	p := mustLoad(t, shopCarried)
+	solver := func(tweak func(*Route)) *Route {
+		route := &Route{
+			Meta:      Meta{Labels: map[string]string{solverLabel: "true"}, Owner: "Challenge/x"},
+			Hostnames: []string{"shop.corp.example"},
+			Rules:     []RouteRule{{Matches: []RouteMatch{{Path: RoutePath{Type: "Exact", Value: "/.well-known/acme-challenge/x_Y-1"}}}}},
+		}
+		tweak(route)
+		return route
+	}
+	as := func(*Route) {}
+	for name, test := range map[string]struct {
+		namespace string
+		route     *Route
+		exempt    bool
+	}{
+		"a solver":               {"gateways", solver(as), true},
+		"a solver of an address": {"gateways", solver(func(r *Route) { r.Hostnames = nil }), true},
+		"elsewhere":              {"bank", solver(as), false},
+		"no label":               {"gateways", solver(func(r *Route) { r.Labels = nil }), false},
+		"a prefix":               {"gateways", solver(func(r *Route) { r.Rules[0].Matches[0].Path.Type = "PathPrefix" }), false},
+		"another path":           {"gateways", solver(func(r *Route) { r.Rules[0].Matches[0].Path.Value = "/" }), false},
+		"one more match":         {"gateways", solver(func(r *Route) { r.Rules[0].Matches = append(r.Rules[0].Matches, RouteMatch{}) }), false},
+		"a rule without matches": {"gateways", solver(func(r *Route) { r.Rules = append(r.Rules, RouteRule{}) }), false},
+		"no rules":               {"gateways", solver(func(r *Route) { r.Rules = nil }), false},
+		"a record": {"gateways", solver(func(r *Route) {
+			r.Annotations = map[string]string{"external-dns.kubernetes.io/hostname": "free.example"}
+		}), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := Attributes{Operation: Create, Namespace: test.namespace, Resource: "httproutes"}
+			got := must(p.JudgeRoute(a, test.route, nil, nil))
+			if exempt := len(got) == 0; exempt != test.exempt {
+				t.Errorf("got %v", got)
+			}
+		})
+	}
+}
+
+// http01-edit-in-place adds a path, or a rule, for a host that the Ingress has. A solver that becomes an ordinary Ingress
+// claims its host then.
+func TestCarriersSolverUpdates(t *testing.T) {
+	p := mustLoad(t, shopCarried)
+	edited := withHosts("shop.corp.example", "shop.corp.example")
+	edited.Rules[1].Paths = solver("").Rules[0].Paths
+	for name, test := range map[string]struct {
+		old, new *Ingress
+		denied   bool
+	}{
+		"edited in place":      {withHosts("shop.corp.example"), edited, false},
+		"a host that is new":   {withHosts("free.example"), edited, true},
+		"no longer a solver":   {solver("shop.corp.example"), withHosts("shop.corp.example"), true},
+		"a solver as it stood": {solver("shop.corp.example"), solver("shop.corp.example"), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := Attributes{Operation: Update, Namespace: "gateways"}
+			denied := false
+			for _, f := range must(p.JudgeIngress(a, test.new, test.old, nil)) {
+				denied = denied || f.Denies()
+			}
+			if denied != test.denied {
+				t.Errorf("denied: %t", denied)
+			}
+		})
+	}
+}
+
+func TestCarriersErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		`carriers: ["*"]`:     `p:3:12: carriers[0]: "*" stands for every namespace, so that Gateways could take the hosts of all owners: write the namespaces of shared Gateways`,
+		`carriers: ["Infra"]`: `p:3:12: carriers[0]: "Infra" matches nothing: a namespace is written with lower case letters, digits and -, at most 63; write infra`,
+		`carriers: [""]`:      `p:3:12: carriers[0]: an empty pattern matches nothing: write "*" for everything`,
+	} {
+		_, err := Load(policyFile("p", text+"\n"))
+		if err == nil || err.Error() != want {
+			t.Errorf("%s:\ngot  %v\nwant %s", text, err, want)
+		}
+	}
+}
+
+// carriers of several files add up.
+func TestCarriersOfFiles(t *testing.T) {
+	p, err := Load(policyFile("a.yaml", "carriers: [gateways]\n"), policyFile("b.yaml", "carriers: [edge]\n"+strings.TrimSpace(shopAndBank)+"\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := withListeners("shop.corp.example")
+	for _, namespace := range []string{"gateways", "edge"} {
+		if got := must(p.JudgeGateway(Attributes{Operation: Create, Namespace: namespace}, &g, nil, nil)); got != nil {
+			t.Errorf("%s: %v", namespace, got)
+		}
+	}
+}

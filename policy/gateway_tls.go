@@ -1,0 +1,161 @@
+package policy
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"strconv"
+
+	"github.com/evergate/evergate/internal/text"
+)
+
+// The values of spec.listeners[].tls.mode.
+const (
+	terminate   tlsMode = "Terminate"
+	passthrough tlsMode = "Passthrough"
+)
+
+// tlsMode is a value of spec.listeners[].tls.mode.
+type tlsMode string
+
+// UnmarshalText accepts the two modes of the API.
+func (m *tlsMode) UnmarshalText(b []byte) error {
+	switch mode := tlsMode(b); mode {
+	case terminate, passthrough:
+		*m = mode
+		return nil
+	}
+	return fmt.Errorf("%s is not a mode of TLS: write Terminate or Passthrough", text.Quote(b))
+}
+
+// gatewayTLSRules is the field tls of a gateways entry: {modes: [Terminate], crossNamespaceRefs: deny}. Whether a
+// listener serves TLS at all is said by its protocol: see protocolRules.
+type gatewayTLSRules struct {
+	// Modes lists the modes that listeners with TLS may have. [] denies all of them.
+	Modes []tlsMode `yaml:"modes"`
+	// CrossNamespaceRefs: deny means that certificates and authorities must be in the namespace of the object. A
+	// ReferenceGrant does not make up for that.
+	CrossNamespaceRefs denial `yaml:"crossNamespaceRefs"`
+}
+
+// Validate implements strict.Validator.
+func (b *gatewayTLSRules) Validate() error {
+	if len(b.checks()) == 0 {
+		return errNoCheck("modes or crossNamespaceRefs: deny")
+	}
+	return nil
+}
+
+func (b *gatewayTLSRules) checks() []check[Gateway] {
+	if b == nil {
+		return nil
+	}
+	var cs []check[Gateway]
+	if b.Modes != nil {
+		cs = append(cs, tlsModes{b.Modes, passing(b.Modes)})
+	}
+	if b.CrossNamespaceRefs {
+		cs = append(cs, crossNamespaceRefs{})
+	}
+	return cs
+}
+
+// tlsModes (tls.modes) finds each listener with TLS whose tls.mode is not listed. An absent mode is Terminate. A listener
+// has TLS where it has the field tls, or the protocol HTTPS or TLS. A finding is identified by the listener.
+type tlsModes struct {
+	modes   []tlsMode
+	passing string
+}
+
+func (c tlsModes) find(g *Gateway, r *report) {
+	for i, l := range r.listeners(g) {
+		mode, ok := l.tlsMode()
+		if !ok || slices.Contains(c.modes, mode) {
+			continue
+		}
+		if f := r.tryAdd(l.identity("tls.modes", string(mode))); f != nil {
+			f.Path, f.Reason = listenerPath(i, "tls.mode"), text.Quote(string(mode))+" is not allowed"+c.passing
+		}
+	}
+}
+
+// tlsMode returns tls.mode with the default of the API, and whether the listener has TLS.
+func (l *Listener) tlsMode() (mode tlsMode, ok bool) {
+	switch {
+	case l.TLS != nil && l.TLS.Mode != "":
+		return tlsMode(l.TLS.Mode), true
+	case l.TLS != nil, l.Protocol == "HTTPS", l.Protocol == "TLS":
+		return terminate, true
+	}
+	return "", false
+}
+
+// crossNamespaceRefs (tls.crossNamespaceRefs) finds each reference to a certificate, or to an authority of client
+// certificates, that names another namespace than that of the object: in tls of the listeners, and in spec.tls of a
+// Gateway. Where the request has no namespace, every one that names any.
+type crossNamespaceRefs struct{}
+
+func (crossNamespaceRefs) find(g *Gateway, r *report) {
+	for path, ref := range g.certificateRefs() {
+		if !r.spend(stepsOf(1, ref.Namespace)) {
+			return
+		}
+		if ref.Namespace == "" || ref.Namespace == r.subject.namespace {
+			continue
+		}
+		id := identity{check: "tls.crossNamespaceRefs", value: ref.Namespace, detail: ref.Name}
+		if f := r.tryAdd(id); f != nil {
+			f.Path = path.String() + ".namespace"
+			f.Reason = text.Quote(ref.Namespace) + " is another namespace, which is denied; refer to one of the same namespace"
+		}
+	}
+}
+
+// refPath is the place of a reference to a certificate. It is formatted only where it is shown.
+type refPath struct {
+	list   string // the list, or the field; with %d for the index of the element around it
+	around int    // that index
+	at     int    // the index of the reference in its list; -1 for a field
+}
+
+func (p refPath) String() string {
+	s := p.list
+	if p.around >= 0 {
+		s = fmt.Sprintf(p.list, p.around)
+	}
+	if p.at >= 0 {
+		s += "[" + strconv.Itoa(p.at) + "]"
+	}
+	return s
+}
+
+// certificateRefs yields all references to certificates and authorities.
+func (g *Gateway) certificateRefs() iter.Seq2[refPath, *CertificateRef] {
+	return func(yield func(refPath, *CertificateRef) bool) {
+		all := func(refs []CertificateRef, list string, around int) bool {
+			for i := range refs {
+				if !yield(refPath{list, around, i}, &refs[i]) {
+					return false
+				}
+			}
+			return true
+		}
+		for i := range g.Listeners {
+			tls := g.Listeners[i].TLS
+			if tls != nil && !all(tls.CertificateRefs, "spec.listeners[%d].tls.certificateRefs", i) {
+				return
+			}
+		}
+		if !all(g.FrontendCAs, "spec.tls.frontend.default.validation.caCertificateRefs", -1) {
+			return
+		}
+		for i, refs := range g.PortCAs {
+			if !all(refs, "spec.tls.frontend.perPort[%d].tls.validation.caCertificateRefs", i) {
+				return
+			}
+		}
+		if g.BackendCertificate != nil {
+			yield(refPath{"spec.tls.backend.clientCertificateRef", -1, -1}, g.BackendCertificate)
+		}
+	}
+}

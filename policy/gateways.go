@@ -1,0 +1,93 @@
+package policy
+
+import (
+	"errors"
+	"iter"
+	"slices"
+
+	"github.com/evergate/evergate/policy/internal/strict"
+)
+
+// gatewaysEntry is an entry of gateways: a rule for Gateways and ListenerSets. Each field below is a block of checks; an
+// absent one checks nothing, and at least one is required.
+//
+// A ListenerSet names no class: it has that of its parent, which is not in the object. A match by gatewayClassNames
+// covers every ListenerSet therefore, and an exclude by them none.
+type gatewaysEntry struct {
+	ruleHeader
+	// Hosts: which hosts the listeners and the annotations may claim.
+	Hosts *fieldHostRules `yaml:"hosts"`
+	// ClassNames: which controllers may serve it.
+	ClassNames *gatewayClassRules `yaml:"classNames"`
+	// Ports: which ports its listeners may have.
+	Ports *portRules `yaml:"ports"`
+	// Protocols: which protocols its listeners may have.
+	Protocols *protocolRules `yaml:"protocols"`
+	// TLS: how its listeners may serve TLS.
+	TLS *gatewayTLSRules `yaml:"tls"`
+	// AllowedRoutes: from which namespaces its listeners may take routes.
+	AllowedRoutes *allowedRouteRules `yaml:"allowedRoutes"`
+	// AllowedListeners: from which namespaces it may take ListenerSets.
+	AllowedListeners *allowedListenerRules `yaml:"allowedListeners"`
+	// Annotations: which annotations it may or must have.
+	Annotations *annotationRules `yaml:"annotations"`
+	// Addresses: which addresses it may ask for.
+	Addresses *gatewayAddressRules `yaml:"addresses"`
+}
+
+// Suggest implements strict.Suggester.
+func (e *gatewaysEntry) Suggest(field string) []string { return gatewayDimensions().suggest(field) }
+
+// Validate implements strict.Validator.
+func (e *gatewaysEntry) Validate() error {
+	err := e.header.validate(gatewayDimensions())
+	switch {
+	case e.Annotations != nil && len(annotationChecks[Gateway](e.Annotations)) == 0:
+		none := errNoCheck("denied, required, values or deniedValues")
+		return errors.Join(err, strict.Fieldf("annotations", "%v", none))
+	case len(e.checks()) == 0:
+		return errors.Join(err, errNoCheck("hosts, classNames, ports, protocols, tls, allowedRoutes, allowedListeners, "+
+			"annotations or addresses"))
+	}
+	return err
+}
+
+// checks compiles the entry. Findings come in the order of its fields.
+func (e *gatewaysEntry) checks() []check[Gateway] {
+	return slices.Concat(
+		fieldHostChecks(e.Hosts, (*report).gatewayClaims, "spec.listeners"),
+		e.ClassNames.checks(),
+		portChecks(e.Ports, "spec.listeners", (*Gateway).ports),
+		e.Protocols.checks(),
+		e.TLS.checks(),
+		e.AllowedRoutes.checks(),
+		e.AllowedListeners.checks(),
+		annotationChecks[Gateway](e.Annotations),
+		e.Addresses.checks(),
+	)
+}
+
+// ports yields the ports of the listeners, in their order.
+func (g *Gateway) ports() iter.Seq[int32] {
+	return func(yield func(int32) bool) {
+		for i := range g.Listeners {
+			if !yield(g.Listeners[i].Port) {
+				return
+			}
+		}
+	}
+}
+
+// listeners yields the listeners, as long as there are steps for them.
+func (r *report) listeners(g *Gateway) iter.Seq2[int, *Listener] {
+	return func(yield func(int, *Listener) bool) {
+		for i := range g.Listeners {
+			if !r.spend(1) || !yield(i, &g.Listeners[i]) {
+				return
+			}
+		}
+	}
+}
+
+// classes is spec.gatewayClassName.
+func (g *Gateway) classes() classes { return classes{g.ClassName} }

@@ -1,0 +1,478 @@
+package policy
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+	"sigs.k8s.io/yaml"
+)
+
+// gatewaysRule is a policy of one gateways entry with the given fields, in one line.
+func gatewaysRule(fields string) string {
+	return "gateways:\n- name: r\n  mode: enforce\n  " + fields + "\n"
+}
+
+var createGateway = Attributes{Operation: Create, Namespace: "team-a", Resource: "gateways"}
+
+// gatewayCase is a Gateway and the sentences about it; none if it passes.
+type gatewayCase struct {
+	name string
+	rule string
+	g    Gateway
+	want []string
+}
+
+func testGateways(t *testing.T, cases []gatewayCase) {
+	t.Helper()
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			got := sentences(must(mustLoad(t, gatewaysRule(c.rule)).JudgeGateway(createGateway, &c.g, nil, nil)))
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// Each text is one line of a rule; its error is without file and line, which are the same for all.
+func testGatewaysErrors(t *testing.T, cases map[string]string) {
+	t.Helper()
+	for rule, want := range cases {
+		t.Run(rule, func(t *testing.T) {
+			_, err := Load(policyFile("p", gatewaysRule(rule)))
+			if err == nil {
+				t.Fatal("no error")
+			}
+			_, got, _ := strings.Cut(err.Error(), ": gateways[0]")
+			if got = strings.TrimPrefix(got, "."); got != want {
+				t.Errorf("got  %s\nwant %s", got, want)
+			}
+		})
+	}
+}
+
+// withListeners is a Gateway with listeners of these hosts; empty for none.
+func withListeners(hosts ...string) Gateway {
+	var g Gateway
+	for _, h := range hosts {
+		g.Listeners = append(g.Listeners, Listener{Hostname: h, Port: 443, Protocol: "HTTPS"})
+	}
+	return g
+}
+
+// Every directory of testdata/gateways has a policy.yaml and manifests that it judges. The sentences about one are at the
+// top of the manifest, one a line after "# want: ". A new file is a new case.
+func TestGatewayManifests(t *testing.T) {
+	for _, path := range testdata(t, "gateways/*/*.yaml") {
+		if filepath.Base(path) == "policy.yaml" {
+			continue
+		}
+		t.Run(strings.TrimPrefix(path, "testdata/gateways/"), func(t *testing.T) {
+			p, text := mustLoadBeside(t, path), readFile(t, path)
+			g := readGateway(t, text)
+			got := sentences(must(p.JudgeGateway(Attributes{Operation: Create, Namespace: g.Namespace}, g, nil, nil)))
+			if diff := cmp.Diff(marked(text, wantMark), got); diff != "" {
+				t.Error(diff)
+			}
+			checkName(t, path, got)
+		})
+	}
+}
+
+// readGateway reads a manifest of a Gateway or a ListenerSet with the types of Gateway API.
+func readGateway(t testing.TB, manifest []byte) *Gateway {
+	t.Helper()
+	var kind struct {
+		Kind string `json:"kind"`
+	}
+	if err := yaml.Unmarshal(manifest, &kind); err != nil {
+		t.Fatal(err)
+	}
+	var in gatewayv1.Gateway
+	if kind.Kind == "ListenerSet" {
+		var set gatewayv1.ListenerSet
+		if err := yaml.UnmarshalStrict(manifest, &set); err != nil {
+			t.Fatal(err)
+		}
+		in.ObjectMeta = set.ObjectMeta
+		for _, l := range set.Spec.Listeners {
+			in.Spec.Listeners = append(in.Spec.Listeners, gatewayv1.Listener(l))
+		}
+	} else if err := yaml.UnmarshalStrict(manifest, &in); err != nil {
+		t.Fatal(err)
+	}
+	out := &Gateway{
+		Meta:      Meta{Name: in.Name, Namespace: in.Namespace, Labels: in.Labels, Annotations: in.Annotations},
+		ClassName: string(in.Spec.GatewayClassName),
+	}
+	for _, l := range in.Spec.Listeners {
+		out.Listeners = append(out.Listeners, readListener(&l))
+	}
+	for _, a := range in.Spec.Addresses {
+		out.Addresses = append(out.Addresses, GatewayAddress{textOf(a.Type), a.Value})
+	}
+	if a := in.Spec.AllowedListeners; a != nil && a.Namespaces != nil {
+		out.AllowedListeners = &ListenerNamespaces{From: textOf(a.Namespaces.From)}
+	}
+	if in.Spec.Infrastructure != nil {
+		out.InfrastructureAnnotations = map[string]string{}
+		for k, v := range in.Spec.Infrastructure.Annotations {
+			out.InfrastructureAnnotations[string(k)] = string(v)
+		}
+	}
+	return out
+}
+
+func readListener(in *gatewayv1.Listener) Listener {
+	l := Listener{Name: string(in.Name), Hostname: textOf(in.Hostname), Port: in.Port, Protocol: string(in.Protocol)}
+	if in.TLS != nil {
+		l.TLS = &ListenerTLS{Mode: textOf(in.TLS.Mode)}
+		for _, ref := range in.TLS.CertificateRefs {
+			l.TLS.CertificateRefs = append(l.TLS.CertificateRefs, CertificateRef{textOf(ref.Namespace), string(ref.Name)})
+		}
+	}
+	if a := in.AllowedRoutes; a != nil && a.Namespaces != nil {
+		l.AllowedRoutes = &ListenerNamespaces{From: textOf(a.Namespaces.From)}
+		if s := a.Namespaces.Selector; s != nil {
+			l.AllowedRoutes.Selector = &NamespaceSelector{MatchLabels: s.MatchLabels}
+		}
+	}
+	return l
+}
+
+func textOf[S ~string](s *S) string {
+	if s == nil {
+		return ""
+	}
+	return string(*s)
+}
+
+func TestGatewaysEntryErrors(t *testing.T) {
+	testGatewaysErrors(t, map[string]string{
+		"message: none": ": checks nothing: write hosts, classNames, ports, protocols, tls, allowedRoutes, allowedListeners, " +
+			"annotations or addresses",
+		"hosts: {}":                         "hosts: checks nothing: write required, allowed, denied, wildcards or max",
+		"classNames: {}":                    "classNames: allowed is required",
+		"ports: {}":                         "ports: allowed is required",
+		"protocols: {}":                     "protocols: allowed is required",
+		"tls: {}":                           "tls: checks nothing: write modes or crossNamespaceRefs: deny",
+		"tls: {modes: [terminate]}":         `tls.modes[0]: "terminate" is not a mode of TLS: write Terminate or Passthrough`,
+		"tls: {crossNamespaceRefs: no-way}": `tls.crossNamespaceRefs: "no-way" is not known here: write deny, or leave the field out to allow it`,
+		"allowedRoutes: {}":                 "allowedRoutes: from is required",
+		"allowedRoutes: {from: []}":         "allowedRoutes.from: [] denies every Gateway: write [Same] or more",
+		"allowedRoutes: {from: [same]}":     `allowedRoutes.from[0]: "same" is not known here: write All, Selector, Same or None`,
+		"allowedListeners: {from: []}":      "allowedListeners.from: [] denies every Gateway: write [None] or more",
+		"annotations: {}":                   "annotations: checks nothing: write denied, required, values or deniedValues",
+		"addresses: {}":                     "addresses: checks nothing: write allowed or hostnames",
+		"addresses: {hostnames: [1.2.3.4/8]}": `addresses.hostnames[0]: "1.2.3.4/8" is not a host pattern: ` +
+			"leave scheme, port and path out",
+		"ports: {allowed: []}\n  match: {loadBalancerClasses: [a]}": "match: loadBalancerClasses has no meaning here: only entries of services look at load balancer classes",
+	})
+}
+
+// What owners and hosts judge of listeners.
+func TestGatewayHosts(t *testing.T) {
+	const allowed = `hosts: {allowed: ["**.a.example", "*.b.example"]}`
+	annotated := func(g Gateway, key, value string) Gateway {
+		g.Annotations = map[string]string{key: value}
+		return g
+	}
+	infrastructure := func(g Gateway, key, value string) Gateway {
+		g.InfrastructureAnnotations = map[string]string{key: value}
+		return g
+	}
+	const dns, dnsOld = "external-dns.kubernetes.io/hostname", "external-dns.alpha.kubernetes.io/hostname"
+	testGateways(t, []gatewayCase{
+		{"a name", allowed, withListeners("x.a.example", "x.y.a.example", "X.B.example."), nil},
+		{"a second listener", allowed, withListeners("x.a.example", "c.example"), []string{
+			`r/hosts.allowed: spec.listeners[1].hostname: "c.example" is not allowed; allowed: **.a.example, *.b.example`}},
+		{"a wildcard is any depth", allowed, withListeners("*.x.a.example", "*.a.example", "*.b.example"), []string{
+			`r/hosts.allowed: spec.listeners[2].hostname: "**.b.example" is not allowed; allowed: **.a.example, *.b.example`}},
+		{"absent", allowed, withListeners(""), []string{
+			`r/hosts.allowed: spec.listeners[0].hostname: no host is set, which means every host; allowed: **.a.example, *.b.example`}},
+		{"absent, but required", `hosts: {required: true}`, withListeners("a.example", ""), []string{
+			`r/hosts.required: spec.listeners[1].hostname: no host is set, which means every host; set one`}},
+		{"absent, over a denied host", `hosts: {denied: [a.example]}`, withListeners(""), []string{
+			`r/hosts.denied: spec.listeners[0].hostname: no host is set, which means every host, also the denied a.example; set one`}},
+		{"a wildcard over a denied host", `hosts: {denied: [x.y.a.example]}`, withListeners("*.a.example"), []string{
+			`r/hosts.denied: spec.listeners[0].hostname: "**.a.example" stands also for the denied x.y.a.example; write each host out`}},
+		{"wildcards", `hosts: {wildcards: deny}`, withListeners("*.a.example", "a.example"), []string{
+			`r/hosts.wildcards: spec.listeners[0].hostname: "**.a.example" is a wildcard, which is denied; write each host out`}},
+		{"no name", allowed, withListeners("*", "www.*.example", "a.example:443"), []string{
+			`r/hosts.allowed: spec.listeners[0].hostname: "*" may stand for every host; allowed: **.a.example, *.b.example`,
+			`r/hosts.allowed: spec.listeners[1].hostname: "www.*.example" may stand for every host; allowed: **.a.example, *.b.example`,
+			`r/hosts.allowed: spec.listeners[2].hostname: "a.example:443" may stand for every host; allowed: **.a.example, *.b.example`}},
+		{"absent beside what is no name", allowed, withListeners("*", ""), []string{
+			`r/hosts.allowed: spec.listeners[0].hostname: "*" may stand for every host; allowed: **.a.example, *.b.example`,
+			`r/hosts.allowed: spec.listeners[1].hostname: no host is set, which means every host; allowed: **.a.example, *.b.example`}},
+		{"one host for HTTP and HTTPS is one finding", allowed, withListeners("c.example", "c.example"), []string{
+			`r/hosts.allowed: spec.listeners[0].hostname: "c.example" is not allowed; allowed: **.a.example, *.b.example`}},
+		{"different hosts", `hosts: {max: 1}`, withListeners("a.example", "a.example", "b.example"), []string{
+			`r/hosts.max: spec.listeners: has 2 different hosts; at most 1 are allowed`}},
+		{"the namespace", `hosts: {allowed: ["*.{namespace}.example"]}`, withListeners("x.team-a.example", "x.team-b.example"), []string{
+			`r/hosts.allowed: spec.listeners[1].hostname: "x.team-b.example" is not allowed; allowed: *.{namespace}.example`}},
+		{"no listeners", `hosts: {required: true, allowed: []}`, Gateway{}, nil},
+		{"a certificate", allowed, annotated(withListeners("x.a.example"), "cert-manager.io/alt-names", "y.a.example, c.example,*.b.example"), []string{
+			`r/hosts.allowed: metadata.annotations["cert-manager.io/alt-names"]: "c.example" is not allowed; allowed: **.a.example, *.b.example`}},
+		{"a common name", allowed, annotated(Gateway{}, "cert-manager.io/common-name", "c.example"), []string{
+			`r/hosts.allowed: metadata.annotations["cert-manager.io/common-name"]: "c.example" is not allowed; allowed: **.a.example, *.b.example`}},
+		{"a record of the Service", allowed, infrastructure(withListeners("x.a.example"), dns, "c.example"), []string{
+			`r/hosts.allowed: spec.infrastructure.annotations["external-dns.kubernetes.io/hostname"]: "c.example" is not allowed; allowed: **.a.example, *.b.example`}},
+		{"a record by the older prefix", allowed, infrastructure(Gateway{}, dnsOld, "*.b.example"), []string{
+			`r/hosts.allowed: spec.infrastructure.annotations["external-dns.alpha.kubernetes.io/hostname"]: "**.b.example" is not allowed; allowed: **.a.example, *.b.example`}},
+		{"a record by an annotation that Istio copies", allowed, annotated(Gateway{}, dns, "c.example"), []string{
+			`r/hosts.allowed: metadata.annotations["external-dns.kubernetes.io/hostname"]: "c.example" is not allowed; allowed: **.a.example, *.b.example`}},
+		{"a certificate's annotation reaches no Service", allowed, infrastructure(Gateway{}, "cert-manager.io/common-name", "c.example"), nil},
+		{"more than anyone has", allowed, infrastructure(Gateway{}, dns, strings.Repeat("x.a.example,", 1001)), []string{
+			`r/hosts.allowed: spec.infrastructure.annotations["external-dns.kubernetes.io/hostname"]: "more than 1000 names" may stand for every host; allowed: **.a.example, *.b.example`}},
+	})
+}
+
+func TestGatewayClassNames(t *testing.T) {
+	testGateways(t, []gatewayCase{
+		{"allowed", `classNames: {allowed: [internal, "public-*"]}`, Gateway{ClassName: "public-eu"}, nil},
+		{"another", `classNames: {allowed: [internal, "public-*"]}`, Gateway{ClassName: "edge"}, []string{
+			`r/classNames.allowed: spec.gatewayClassName: "edge" is not allowed; allowed: internal, public-*`}},
+		{"upper case", `classNames: {allowed: [internal]}`, Gateway{ClassName: "Internal"}, []string{
+			`r/classNames.allowed: spec.gatewayClassName: "Internal" is not allowed; allowed: internal`}},
+		{"none is allowed", `classNames: {allowed: []}`, Gateway{ClassName: "edge"}, []string{
+			`r/classNames.allowed: spec.gatewayClassName: "edge" is not allowed; the policy allows none`}},
+		{"a ListenerSet", `classNames: {allowed: []}`, withListeners("a.example"), nil},
+	})
+}
+
+func TestGatewayPorts(t *testing.T) {
+	g := Gateway{Listeners: []Listener{{Port: 443}, {Port: 8080}, {}}}
+	testGateways(t, []gatewayCase{
+		{"ranges", `ports: {allowed: ["443", "8000-8999"]}`, g, []string{
+			"r/ports.allowed: spec.listeners[2].port: 0 is not allowed; allowed: 443, 8000-8999"}},
+	})
+}
+
+func TestGatewayProtocols(t *testing.T) {
+	g := Gateway{Listeners: []Listener{
+		{Name: "a", Protocol: "HTTPS"}, {Name: "b", Protocol: "HTTP"}, {Name: "c", Protocol: "https"},
+		{Name: "d", Protocol: "example.com/quic"}, {Name: "e"},
+	}}
+	testGateways(t, []gatewayCase{
+		{"free text", `protocols: {allowed: [HTTPS, "example.com/*"]}`, g, []string{
+			`r/protocols.allowed: spec.listeners[1].protocol: "HTTP" is not allowed; allowed: HTTPS, example.com/*`,
+			`r/protocols.allowed: spec.listeners[2].protocol: "https" is not allowed; allowed: HTTPS, example.com/*`,
+			`r/protocols.allowed: spec.listeners[4].protocol: "" is not allowed; allowed: HTTPS, example.com/*`}},
+	})
+}
+
+func TestGatewayTLS(t *testing.T) {
+	g := Gateway{Listeners: []Listener{
+		{Name: "a", Protocol: "HTTPS"}, {Name: "b", Protocol: "TLS", TLS: &ListenerTLS{Mode: "Passthrough"}},
+		{Name: "c", Protocol: "HTTP"}, {Name: "d", Protocol: "example.com/x", TLS: &ListenerTLS{}}, {Name: "e", Protocol: "TLS"},
+	}}
+	const passthrough = `r/tls.modes: spec.listeners[1].tls.mode: "Passthrough" is not allowed; allowed: Terminate`
+	refs := func(namespaces ...string) (refs []CertificateRef) {
+		for _, n := range namespaces {
+			refs = append(refs, CertificateRef{n, "c"})
+		}
+		return refs
+	}
+	other := Gateway{
+		Listeners:   []Listener{{}, {TLS: &ListenerTLS{CertificateRefs: refs("", "team-a", "team-b")}}},
+		FrontendCAs: refs("team-c"), PortCAs: [][]CertificateRef{refs("team-a"), refs("", "team-d")},
+		BackendCertificate: &CertificateRef{"team-e", "c"},
+	}
+	const end = " is another namespace, which is denied; refer to one of the same namespace"
+	testGateways(t, []gatewayCase{
+		{"Terminate, also by default", `tls: {modes: [Terminate]}`, g, []string{passthrough}},
+		{"Passthrough", `tls: {modes: [Passthrough]}`, g, []string{
+			`r/tls.modes: spec.listeners[0].tls.mode: "Terminate" is not allowed; allowed: Passthrough`,
+			`r/tls.modes: spec.listeners[3].tls.mode: "Terminate" is not allowed; allowed: Passthrough`,
+			`r/tls.modes: spec.listeners[4].tls.mode: "Terminate" is not allowed; allowed: Passthrough`}},
+		{"no TLS is neither", `tls: {modes: []}`, Gateway{Listeners: []Listener{{Protocol: "HTTP"}}}, nil},
+		{"other namespaces", `tls: {crossNamespaceRefs: deny}`, other, []string{
+			`r/tls.crossNamespaceRefs: spec.listeners[1].tls.certificateRefs[2].namespace: "team-b"` + end,
+			`r/tls.crossNamespaceRefs: spec.tls.frontend.default.validation.caCertificateRefs[0].namespace: "team-c"` + end,
+			`r/tls.crossNamespaceRefs: spec.tls.frontend.perPort[1].tls.validation.caCertificateRefs[1].namespace: "team-d"` + end,
+			`r/tls.crossNamespaceRefs: spec.tls.backend.clientCertificateRef.namespace: "team-e"` + end}},
+	})
+	p := mustLoad(t, gatewaysRule(`tls: {crossNamespaceRefs: deny}`))
+	g = Gateway{Listeners: []Listener{{TLS: &ListenerTLS{CertificateRefs: refs("team-a")}}}}
+	if got := must(p.JudgeGateway(Attributes{Operation: Create}, &g, nil, nil)); len(got) != 1 {
+		t.Errorf("without a namespace of its own: %v", got)
+	}
+}
+
+func TestGatewayAllowedRoutes(t *testing.T) {
+	from := func(from string, s *NamespaceSelector) Listener {
+		return Listener{Name: from, AllowedRoutes: &ListenerNamespaces{from, s}}
+	}
+	expressions := func(of ...string) *NamespaceSelector {
+		s := &NamespaceSelector{}
+		for i := 0; i < len(of); i += 2 {
+			s.MatchExpressions = append(s.MatchExpressions, SelectorExpression{of[i], of[i+1]})
+		}
+		return s
+	}
+	const rule, all = `allowedRoutes: {from: [Same, Selector]}`, ` with a selector that a namespace without labels meets is "All", which is not allowed; allowed: Same, Selector`
+	one := func(l Listener) Gateway { return Gateway{Listeners: []Listener{l}} }
+	const path = "r/allowedRoutes.from: spec.listeners[0].allowedRoutes.namespaces.from: "
+	testGateways(t, []gatewayCase{
+		{"absent is Same", rule, one(Listener{}), nil},
+		{"absent, not listed", `allowedRoutes: {from: [Selector]}`, one(Listener{}), []string{
+			path + `is not set, which means "Same", and that is not allowed; allowed: Selector`}},
+		{"null is Same", rule, one(from("", nil)), nil},
+		{"Same", rule, one(from("Same", nil)), nil},
+		{"All", rule, one(from("All", nil)), []string{path + `"All" is not allowed; allowed: Same, Selector`}},
+		{"unknown", rule, one(from("all", nil)), []string{path + `"all" is not allowed; allowed: Same, Selector`}},
+		{"labels", rule, one(from("Selector", &NamespaceSelector{MatchLabels: map[string]string{"a": "b"}})), nil},
+		{"an empty selector", rule, one(from("Selector", &NamespaceSelector{})), []string{path + `"Selector"` + all}},
+		{"no selector", rule, one(from("Selector", nil)), []string{path + `"Selector"` + all}},
+		{"negative expressions", rule, one(from("Selector", expressions("a", "NotIn", "b", "DoesNotExist"))), []string{path + `"Selector"` + all}},
+		{"any name", rule, one(from("Selector", expressions("kubernetes.io/metadata.name", "Exists"))), []string{path + `"Selector"` + all}},
+		{"no name", rule, one(from("Selector", expressions("kubernetes.io/metadata.name", "DoesNotExist"))), nil},
+		{"some names", rule, one(from("Selector", expressions("a", "NotIn", "kubernetes.io/metadata.name", "In"))), nil},
+		{"a label", rule, one(from("Selector", expressions("a", "Exists"))), nil},
+		{"an empty selector where All passes", `allowedRoutes: {from: [All]}`, one(from("Selector", nil)), nil},
+		{"a selector that does not matter", rule, one(from("Same", &NamespaceSelector{})), nil},
+	})
+}
+
+func TestGatewayAllowedListeners(t *testing.T) {
+	const rule, path = `allowedListeners: {from: [Same]}`, "r/allowedListeners.from: spec.allowedListeners.namespaces.from: "
+	testGateways(t, []gatewayCase{
+		{"absent is None", rule, Gateway{}, nil},
+		{"None", rule, Gateway{AllowedListeners: &ListenerNamespaces{From: "None"}}, nil},
+		{"Same", rule, Gateway{AllowedListeners: &ListenerNamespaces{From: "Same"}}, nil},
+		{"All", rule, Gateway{AllowedListeners: &ListenerNamespaces{From: "All"}}, []string{path + `"All" is not allowed; allowed: Same`}},
+		{"an empty selector", `allowedListeners: {from: [Selector]}`,
+			Gateway{AllowedListeners: &ListenerNamespaces{From: "Selector", Selector: &NamespaceSelector{}}}, []string{
+				path + `"Selector" with a selector that a namespace without labels meets is "All", which is not allowed; allowed: Selector`}},
+	})
+}
+
+func TestGatewayAddresses(t *testing.T) {
+	const rule = `addresses: {allowed: [203.0.113.0/24], hostnames: ["*.lb.example"]}`
+	g := func(of ...string) (g Gateway) {
+		for i := 0; i < len(of); i += 2 {
+			g.Addresses = append(g.Addresses, GatewayAddress{of[i], of[i+1]})
+		}
+		return g
+	}
+	const end = "; allowed: 203.0.113.0/24, *.lb.example"
+	testGateways(t, []gatewayCase{
+		{"none", rule, Gateway{}, nil},
+		{"allowed", rule, g("", "203.0.113.7", "IPAddress", "::ffff:203.0.113.8", "Hostname", "X.lb.example"), nil},
+		{"others", rule, g("", "192.0.2.1", "Hostname", "lb.example", "IPAddress", "x.lb.example", "Hostname", "203.0.113.7"), []string{
+			`r/addresses: spec.addresses[0].value: "192.0.2.1" is not allowed` + end,
+			`r/addresses: spec.addresses[1].value: "lb.example" is not allowed` + end,
+			`r/addresses: spec.addresses[2].value: "x.lb.example" is not an address: unexpected character (at "x.lb.example")` + end,
+			`r/addresses: spec.addresses[3].value: "203.0.113.7" is not allowed` + end}},
+		{"a wildcard", rule, g("Hostname", "*.lb.example"), []string{`r/addresses: spec.addresses[0].value: "*.lb.example" is not allowed` + end}},
+		{"another type", rule, g("example.com/Pool", "203.0.113.7", "NamedAddress", "a"), []string{
+			`r/addresses: spec.addresses[0].type: "example.com/Pool" is neither IPAddress nor Hostname, and not allowed` + end,
+			`r/addresses: spec.addresses[1].type: "NamedAddress" is neither IPAddress nor Hostname, and not allowed` + end}},
+		{"no value", rule, g("", "", "Hostname", ""), []string{
+			"r/addresses: spec.addresses[0].value: is not set, so that the implementation chooses, which is not allowed" + end,
+			"r/addresses: spec.addresses[1].value: is not set, so that the implementation chooses, which is not allowed" + end}},
+		{"nothing", `addresses: {allowed: []}`, g("", "203.0.113.7", "Hostname", "a"), []string{
+			`r/addresses: spec.addresses[0].value: "203.0.113.7" is not allowed; the policy allows none`,
+			`r/addresses: spec.addresses[1].value: "a" is not allowed; the policy allows none`}},
+	})
+}
+
+// The class of a ListenerSet is not in the object: each match by classes covers it, and no exclude does.
+func TestGatewayClassSelectors(t *testing.T) {
+	for name, test := range map[string]struct {
+		selector, class string
+		applies         bool
+	}{
+		"matched":                   {"match: {gatewayClassNames: [edge]}", "edge", true},
+		"not matched":               {"match: {gatewayClassNames: [edge]}", "internal", false},
+		"a ListenerSet":             {"match: {gatewayClassNames: [edge]}", "", true},
+		"excluded":                  {`exclude: {gatewayClassNames: ["ed*"]}`, "edge", false},
+		"not excluded":              {`exclude: {gatewayClassNames: ["ed*"]}`, "internal", true},
+		"a ListenerSet is excluded": {`exclude: {gatewayClassNames: ["*"]}`, "", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := mustLoad(t, gatewaysRule("hosts: {required: true}\n  "+test.selector))
+			g := withListeners("")
+			g.ClassName = test.class
+			got := must(p.JudgeGateway(createGateway, &g, nil, nil))
+			if applies := len(got) > 0; applies != test.applies {
+				t.Errorf("got %v", got)
+			}
+		})
+	}
+}
+
+// An update of a Gateway with pre-existing findings. want is the introduced ones.
+func TestGatewayRatchet(t *testing.T) {
+	listener := func(name, host, protocol string) Listener {
+		return Listener{Name: name, Hostname: host, Protocol: protocol}
+	}
+	gateway := func(ls ...Listener) Gateway { return Gateway{Listeners: ls} }
+	all := &ListenerNamespaces{From: "All"}
+	for name, test := range map[string]struct {
+		rule     string
+		old, new Gateway
+		want     []string
+	}{
+		"hosts: reordered": {`hosts: {allowed: [ok.example]}`, withListeners("a.example", "b.example"), withListeners("b.example", "a.example"), nil},
+		"hosts: one added": {`hosts: {allowed: [ok.example]}`, withListeners("a.example"), withListeners("a.example", "b.example"), []string{
+			`r/hosts.allowed: spec.listeners[1].hostname: "b.example" is not allowed; allowed: ok.example`}},
+		"hosts: removed": {`hosts: {allowed: [ok.example]}`, withListeners("a.example"), withListeners(""), []string{
+			`r/hosts.allowed: spec.listeners[0].hostname: no host is set, which means every host; allowed: ok.example`}},
+		"hosts: absent beside an unreadable one": {`hosts: {required: true}`, withListeners("*"), withListeners("*", ""), []string{
+			`r/hosts.required: spec.listeners[1].hostname: no host is set, which means every host; set one`}},
+		"class: another": {`classNames: {allowed: [ok]}`, Gateway{ClassName: "a"}, Gateway{ClassName: "b"}, []string{
+			`r/classNames.allowed: spec.gatewayClassName: "b" is not allowed; allowed: ok`}},
+		"port: the same": {`ports: {allowed: []}`, gateway(Listener{Port: 80}), gateway(Listener{Name: "x", Port: 80}), nil},
+		"protocol: reordered": {`protocols: {allowed: [HTTPS]}`, gateway(listener("a", "", "HTTP"), listener("b", "", "HTTPS")),
+			gateway(listener("b", "", "HTTPS"), listener("a", "", "HTTP")), nil},
+		"protocol: another listener": {`protocols: {allowed: [HTTPS]}`, gateway(listener("a", "", "HTTP")),
+			gateway(listener("a", "", "HTTP"), listener("b", "", "HTTP")), []string{
+				`r/protocols.allowed: spec.listeners[1].protocol: "HTTP" is not allowed; allowed: HTTPS`}},
+		"mode: another listener": {`tls: {modes: [Passthrough]}`, gateway(listener("a", "", "HTTPS")),
+			gateway(listener("a", "", "HTTPS"), listener("b", "", "HTTPS")), []string{
+				`r/tls.modes: spec.listeners[1].tls.mode: "Terminate" is not allowed; allowed: Passthrough`}},
+		"routes: another listener": {`allowedRoutes: {from: [Same]}`, gateway(Listener{Name: "a", AllowedRoutes: all}),
+			gateway(Listener{Name: "a", AllowedRoutes: all}, Listener{Name: "b", AllowedRoutes: all}), []string{
+				`r/allowedRoutes.from: spec.listeners[1].allowedRoutes.namespaces.from: "All" is not allowed; allowed: Same`}},
+		"routes: All by another name": {`allowedRoutes: {from: [Same]}`, gateway(Listener{Name: "a", AllowedRoutes: all}),
+			gateway(Listener{Name: "a", AllowedRoutes: &ListenerNamespaces{From: "Selector"}}), nil},
+		"listeners: kept": {`allowedListeners: {from: [None]}`, Gateway{AllowedListeners: all}, Gateway{AllowedListeners: all}, nil},
+		"address: another": {`addresses: {allowed: []}`, Gateway{Addresses: []GatewayAddress{{"", "192.0.2.1"}}},
+			Gateway{Addresses: []GatewayAddress{{"IPAddress", "192.0.2.1"}, {"", "192.0.2.2"}}}, []string{
+				`r/addresses: spec.addresses[1].value: "192.0.2.2" is not allowed; the policy allows none`}},
+		"reference: another": {`tls: {crossNamespaceRefs: deny}`,
+			Gateway{BackendCertificate: &CertificateRef{"b", "c"}}, Gateway{FrontendCAs: []CertificateRef{{"b", "c"}, {"b", "d"}}}, []string{
+				`r/tls.crossNamespaceRefs: spec.tls.frontend.default.validation.caCertificateRefs[1].namespace: "b" is another namespace, which is denied; refer to one of the same namespace`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := Attributes{Operation: Update, Namespace: "team-a"}
+			var got []string
+			for _, f := range must(mustLoad(t, gatewaysRule(test.rule)).JudgeGateway(a, &test.new, &test.old, nil)) {
+				if f.Denies() {
+					got = append(got, f.String())
+				}
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// A ListenerSet is judged by the annotations of a Gateway: those that cert-manager reads on both.
+func TestGatewayAnnotationTable(t *testing.T) {
+	gateway, set := defaultAnnotations().hostTable("Gateway"), defaultAnnotations().hostTable("ListenerSet")
+	for key := range set.exact {
+		if gateway.exact[key] == nil {
+			t.Errorf("%s is read on ListenerSets and not on Gateways", key)
+		}
+	}
+	if len(set.exact) == 0 || len(set.globs) > 0 {
+		t.Error("the table of ListenerSets is not of single keys")
+	}
+}

@@ -1,0 +1,182 @@
+package policy
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+	"sigs.k8s.io/yaml"
+)
+
+// grantsRule is a policy of one grants entry with the given fields, in one line.
+func grantsRule(fields string) string {
+	return "grants:\n- name: r\n  mode: enforce\n  " + fields + "\n"
+}
+
+// grantOf is a ReferenceGrant: from namespaces to Secrets of names.
+func grantOf(from []string, to ...string) *Grant {
+	g := &Grant{}
+	for _, n := range from {
+		g.From = append(g.From, GrantFrom{"gateway.networking.k8s.io", "HTTPRoute", n})
+	}
+	for _, n := range to {
+		g.To = append(g.To, GrantTo{"", "Secret", n})
+	}
+	return g
+}
+
+func from(namespaces ...string) []string { return namespaces }
+
+func TestGrants(t *testing.T) {
+	kinds := &Grant{
+		From: []GrantFrom{
+			{"gateway.networking.k8s.io", "HTTPRoute", "a"}, {"gateway.networking.k8s.io", "Gateway", "a"}, {"traefik.io", "IngressRoute", "a"},
+			{"", "HTTPRoute", "a"},
+		},
+		To: []GrantTo{{"", "Service", "x"}, {"", "Secret", "x"}, {"multicluster.x-k8s.io", "ServiceImport", "x"}, {"x.example", "Service", "x"}},
+	}
+	for name, test := range map[string]struct {
+		rule string
+		g    *Grant
+		want []string
+	}{
+		"namespaces": {`from: {namespaces: [gateways, "edge-*"]}`, grantOf(from("gateways", "edge-eu", "team-b"), "x", "y"), []string{
+			`r/from.namespaces: spec.from[2].namespace: "team-b" is not allowed; allowed: gateways, edge-*`}},
+		"no namespace": {`from: {namespaces: []}`, grantOf(from("a"), "x"), []string{
+			`r/from.namespaces: spec.from[0].namespace: "a" is not allowed; the policy allows none`}},
+		"kinds of from": {`from: {kinds: [HTTPRoute, "IngressRoute.traefik.io"]}`, kinds, []string{
+			`r/from.kinds: spec.from[1].kind: "Gateway" is not allowed; allowed: HTTPRoute, IngressRoute.traefik.io`,
+			`r/from.kinds: spec.from[3].kind: "HTTPRoute." is not allowed; allowed: HTTPRoute, IngressRoute.traefik.io`}},
+		"kinds of to": {`to: {kinds: [Service, "*.multicluster.x-k8s.io"]}`, kinds, []string{
+			`r/to.kinds: spec.to[1].kind: "Secret" is not allowed; allowed: Service, *.multicluster.x-k8s.io`,
+			`r/to.kinds: spec.to[3].kind: "Service.x.example" is not allowed; allowed: Service, *.multicluster.x-k8s.io`}},
+		"names": {`to: {names: required}`, grantOf(from("a"), "x", ""), []string{
+			`r/to.names: spec.to[1].name: is not set, which grants every "Secret" of the namespace; set it`}},
+		"all of it": {`from: {namespaces: [], kinds: []}
+  to: {kinds: [], names: required}`, grantOf(from("a"), ""), []string{
+			`r/from.namespaces: spec.from[0].namespace: "a" is not allowed; the policy allows none`,
+			`r/from.kinds: spec.from[0].kind: "HTTPRoute" is not allowed; the policy allows none`,
+			`r/to.kinds: spec.to[0].kind: "Secret" is not allowed; the policy allows none`,
+			`r/to.names: spec.to[0].name: is not set, which grants every "Secret" of the namespace; set it`}},
+		"excluded": {"to: {names: required}\n  exclude: {users: [jane]}", grantOf(from("a"), ""), nil},
+		"empty":    {"from: {namespaces: []}", &Grant{}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := Attributes{Operation: Create, Namespace: "team-a", User: "jane"}
+			got := sentences(must(mustLoad(t, grantsRule(test.rule)).JudgeGrant(a, test.g, nil, nil)))
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// An update of a grant that does not pass may take elements away, and adds none on either side.
+func TestGrantRatchet(t *testing.T) {
+	const namespaces, kinds = `from: {namespaces: [ok]}`, `to: {kinds: [Service]}`
+	withKind := func(g *Grant, kind string) *Grant {
+		g.From[0].Kind = kind
+		return g
+	}
+	for name, test := range map[string]struct {
+		rule     string
+		old, new *Grant
+		want     []string
+	}{
+		"unchanged":        {namespaces, grantOf(from("a"), "x"), grantOf(from("a"), "x"), nil},
+		"reordered":        {namespaces, grantOf(from("a", "b"), "x", "y"), grantOf(from("b", "a"), "y", "x"), nil},
+		"one is taken":     {namespaces, grantOf(from("a", "b"), "x", "y"), grantOf(from("b"), "y"), nil},
+		"a good one added": {namespaces, grantOf(from("a"), "x"), grantOf(from("a", "ok"), "x"), nil},
+		"a bad one added": {namespaces, grantOf(from("a"), "x"), grantOf(from("a", "b"), "x"), []string{
+			`r/from.namespaces: spec.from[1].namespace: "b" is not allowed; allowed: ok`}},
+		"another kind": {namespaces, grantOf(from("a"), "x"), withKind(grantOf(from("a"), "x"), "Gateway"), []string{
+			`r/from.namespaces: spec.from[0].namespace: "a" is not allowed; allowed: ok`}},
+		"more is granted to a bad one": {namespaces, grantOf(from("a", "ok"), "x"), grantOf(from("a", "ok"), "x", "y"), []string{
+			`r/from.namespaces: spec.to[1]: is granted to HTTPRoute of "a", which is not allowed; remove one of them`}},
+		"all is granted to a bad one": {namespaces, grantOf(from("a"), "x"), grantOf(from("a"), ""), []string{
+			`r/from.namespaces: spec.to[0]: is granted to HTTPRoute of "a", which is not allowed; remove one of them`}},
+		"a bad one, to one more": {kinds, grantOf(from("a"), "x"), grantOf(from("a", "b"), "x"), []string{
+			`r/to.kinds: spec.from[1]: is granted Secret "x", which is not allowed; remove one of them`}},
+		"all of a kind, to one more": {`to: {names: required}`, grantOf(from("a"), ""), grantOf(from("a", "b"), ""), []string{
+			`r/to.names: spec.from[1]: is granted Secret, which is not allowed; remove one of them`}},
+		"what looks like an old element of the other side": {namespaces,
+			&Grant{From: []GrantFrom{{"", "Secret", "x"}}, To: []GrantTo{{"", "Service", "y"}}},
+			&Grant{From: []GrantFrom{{"", "Secret", "x"}}, To: []GrantTo{{"", "Secret", "x"}}}, []string{
+				`r/from.namespaces: spec.to[0]: is granted to Secret. of "x", which is not allowed; remove one of them`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for _, f := range must(mustLoad(t, grantsRule(test.rule)).JudgeGrant(Attributes{Operation: Update}, test.new, test.old, nil)) {
+				if f.Denies() {
+					got = append(got, f.String())
+				}
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// Judging a grant costs steps for each element, and not for each pair of them.
+func TestGrantEffort(t *testing.T) {
+	names := strings.Fields(strings.Repeat("n ", 5000))
+	g := grantOf(names, names...)
+	e := new(Effort)
+	p := mustLoad(t, grantsRule(`from: {namespaces: [ok]}`))
+	if _, err := p.JudgeGrant(Attributes{Operation: Update}, g, g, e); err != nil || e.Steps() > 16*len(names) {
+		t.Errorf("%d steps, %v", e.Steps(), err)
+	}
+}
+
+func TestGrantsEntryErrors(t *testing.T) {
+	for rule, want := range map[string]string{
+		"message: none":              ": checks nothing: write from or to",
+		"from: {}":                   "from: checks nothing: write namespaces or kinds",
+		"to: {}":                     "to: checks nothing: write kinds or names: required",
+		"to: {names: optional}":      `to.names: "optional" is not known here: write required, or leave the field out`,
+		"from: {namespaces: [Team]}": `from.namespaces: "Team" matches nothing: a namespace is written with lower case letters, digits and -, at most 63; write team`,
+		"to: {kinds: []}\n  match: {gatewayClassNames: [edge]}": "match: gatewayClassNames has no meaning here: only entries of gateways look at classes of Gateways",
+	} {
+		t.Run(rule, func(t *testing.T) {
+			_, err := Load(policyFile("p", grantsRule(rule)))
+			if err == nil {
+				t.Fatal("no error")
+			}
+			_, got, _ := strings.Cut(err.Error(), ": grants[0]")
+			if got = strings.TrimPrefix(got, "."); got != want {
+				t.Errorf("got  %s\nwant %s", got, want)
+			}
+		})
+	}
+}
+
+// Every directory of testdata/grants has a policy.yaml and manifests that it judges, as in testdata/gateways.
+func TestGrantManifests(t *testing.T) {
+	for _, path := range testdata(t, "grants/*/*.yaml") {
+		if filepath.Base(path) == "policy.yaml" {
+			continue
+		}
+		t.Run(strings.TrimPrefix(path, "testdata/grants/"), func(t *testing.T) {
+			p, text := mustLoadBeside(t, path), readFile(t, path)
+			var in gatewayv1.ReferenceGrant
+			if err := yaml.UnmarshalStrict(text, &in); err != nil {
+				t.Fatal(err)
+			}
+			g := &Grant{}
+			for _, f := range in.Spec.From {
+				g.From = append(g.From, GrantFrom{string(f.Group), string(f.Kind), string(f.Namespace)})
+			}
+			for _, to := range in.Spec.To {
+				g.To = append(g.To, GrantTo{string(to.Group), string(to.Kind), textOf(to.Name)})
+			}
+			got := sentences(must(p.JudgeGrant(Attributes{Operation: Create, Namespace: in.Namespace}, g, nil, nil)))
+			if diff := cmp.Diff(marked(text, wantMark), got); diff != "" {
+				t.Error(diff)
+			}
+			checkName(t, path, got)
+		})
+	}
+}
