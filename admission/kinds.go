@@ -40,7 +40,9 @@ type row interface {
 
 // rows is the table of kinds. Webhooks, Kinds and SelfProbePolicy are made of it.
 func rows() []row {
-	return []row{pods(), ingresses(), services(), routes(), certificates(), dnsEndpoints()}
+	return []row{
+		pods(), ingresses(), services(), routes(), gateways(), grants(), certificates(), dnsEndpoints(),
+	}
 }
 
 func pods() kind[policy.Pod] {
@@ -92,6 +94,30 @@ func routes() kind[policy.Route] {
 		selfProbe: `"spec": {"hostnames": ["denied.selfprobe.invalid"]}`,
 		selfProbePolicy: `
 routes: [{name: selfprobe-routes, mode: enforce, hosts: {allowed: [allowed.selfprobe.invalid]}}]`,
+	}
+}
+
+func gateways() kind[policy.Gateway] {
+	return kind[policy.Gateway]{
+		objects: review.Gateways(), blocks: []string{"gateways", "owners"},
+		validating: []string{"/validate/gateways"},
+		judge:      (*policy.Policy).JudgeGateway, explain: (*policy.Policy).ExplainGateway,
+		strictest: func(m policy.Modes) policy.Mode { return m.Gateways },
+		selfProbe: `"spec": {"gatewayClassName": "denied.selfprobe.invalid"}`,
+		selfProbePolicy: `
+gateways: [{name: selfprobe-gateways, mode: enforce, classNames: {allowed: [allowed.selfprobe.invalid]}}]`,
+	}
+}
+
+func grants() kind[policy.Grant] {
+	return kind[policy.Grant]{
+		objects: review.Grants(), blocks: []string{"grants"},
+		validating: []string{"/validate/grants"},
+		judge:      (*policy.Policy).JudgeGrant, explain: (*policy.Policy).ExplainGrant,
+		strictest: func(m policy.Modes) policy.Mode { return m.Grants },
+		selfProbe: `"spec": {"to": [{"kind": "Secret"}]}`,
+		selfProbePolicy: `
+grants: [{name: selfprobe-grants, mode: enforce, to: {names: required}}]`,
 	}
 }
 

@@ -15,7 +15,8 @@ import (
 // Each path asks for the mode of the entries that concern it, and of no others.
 func TestModesOfPaths(t *testing.T) {
 	modes := policy.Modes{Mirrors: policy.Off, Pods: policy.Audit, Ingresses: policy.Warn, Services: policy.Enforce,
-		Certificates: policy.Warn, DNSEndpoints: policy.Audit, Routes: policy.Audit}
+		Certificates: policy.Warn, DNSEndpoints: policy.Audit, Routes: policy.Audit,
+		Gateways: policy.Audit, Grants: policy.Warn}
 	got := map[string]policy.Mode{}
 	for _, w := range Webhooks() {
 		got[w.Path] = w.Strictest(modes)
@@ -24,7 +25,8 @@ func TestModesOfPaths(t *testing.T) {
 		"/mutate/pods": policy.Off, "/mutate/pods/again": policy.Off, "/validate/pods": policy.Audit,
 		"/validate/ingresses": policy.Warn, "/validate/services": policy.Enforce, "/validate/services/status": policy.Enforce,
 		"/validate/certificates": policy.Warn, "/validate/dnsendpoints": policy.Audit,
-		"/validate/routes": policy.Audit,
+		"/validate/routes":   policy.Audit,
+		"/validate/gateways": policy.Audit, "/validate/grants": policy.Warn,
 		"/validate/policy": policy.Enforce, // a policy that cannot be read is none
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

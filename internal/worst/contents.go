@@ -127,6 +127,9 @@ func keys(kind string) []string {
 	case "Service":
 		all = append(all, "service.beta.kubernetes.io/load-balancer-source-ranges", "external-dns.kubernetes.io/hostname",
 			"load-balancer.hetzner.cloud/http-managed-certificate-domains", "ingress.kubernetes.io/server-alias-regex")
+	case "Gateway":
+		all = append(all, "external-dns.kubernetes.io/hostname", "cert-manager.io/common-name", "cert-manager.io/alt-names",
+			"ingress.kubernetes.io/server-alias-regex")
 	}
 	return all
 }

@@ -9,7 +9,7 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
-
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/evergate/evergate/review"
 	"github.com/evergate/evergate/review/reviewtest"
@@ -87,6 +87,16 @@ func kinds() []kind {
 					r.set("subResource", "status")
 				}},
 			},
+		},
+		{
+			name: "Gateway", paths: []string{"/validate/gateways"},
+			sent: reviewtest.Create(reviewtest.Gateway(1)), of: reflect.TypeFor[gatewayv1.Gateway](),
+			decodes: func(body []byte) error { _, err := review.Gateways().Decode(body); return err },
+		},
+		{
+			name: "ReferenceGrant", paths: []string{"/validate/grants"},
+			sent: reviewtest.Create(reviewtest.ReferenceGrant()), of: reflect.TypeFor[gatewayv1.ReferenceGrant](),
+			decodes: func(body []byte) error { _, err := review.Grants().Decode(body); return err },
 		},
 		{
 			name: "Certificate", paths: []string{"/validate/certificates"},

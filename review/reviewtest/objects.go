@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 )
 
 // Pod returns a Pod as it reaches mutating webhooks: defaulted, completed by the admission plugins that come first, and
@@ -199,6 +200,56 @@ func Ingress(hosts int) *networkingv1.Ingress {
 	}
 	manage(ing, "networking.k8s.io/v1")
 	return ing
+}
+
+// Gateway returns a Gateway with so many listeners with TLS, each of a host of its own.
+func Gateway(listeners int) *gatewayv1.Gateway {
+	g := &gatewayv1.Gateway{
+		TypeMeta:   metav1.TypeMeta{Kind: "Gateway", APIVersion: "gateway.networking.k8s.io/v1"},
+		ObjectMeta: meta("shop", "team-shop"),
+		Spec: gatewayv1.GatewaySpec{
+			GatewayClassName: "internal",
+			Infrastructure: &gatewayv1.GatewayInfrastructure{Annotations: map[gatewayv1.AnnotationKey]gatewayv1.AnnotationValue{
+				"service.beta.kubernetes.io/aws-load-balancer-internal": "true",
+			}},
+			AllowedListeners: &gatewayv1.AllowedListeners{Namespaces: &gatewayv1.ListenerNamespaces{From: new(gatewayv1.NamespacesFromNone)}},
+		},
+	}
+	g.Annotations = map[string]string{"cert-manager.io/cluster-issuer": "corp"}
+	for i := range listeners {
+		g.Spec.Listeners = append(g.Spec.Listeners, gatewayv1.Listener{
+			Name:     gatewayv1.SectionName(fmt.Sprintf("https-%02d", i)),
+			Hostname: new(gatewayv1.Hostname(fmt.Sprintf("shop-%02d.apps.corp.example", i))),
+			Port:     443,
+			Protocol: gatewayv1.HTTPSProtocolType,
+			TLS: &gatewayv1.ListenerTLSConfig{
+				Mode: new(gatewayv1.TLSModeTerminate),
+				CertificateRefs: []gatewayv1.SecretObjectReference{{
+					Group: new(gatewayv1.Group("")), Kind: new(gatewayv1.Kind("Secret")),
+					Name: gatewayv1.ObjectName(fmt.Sprintf("shop-%02d-tls", i)),
+				}},
+			},
+			AllowedRoutes: &gatewayv1.AllowedRoutes{Namespaces: &gatewayv1.RouteNamespaces{From: new(gatewayv1.NamespacesFromSame)}},
+		})
+	}
+	manage(g, "gateway.networking.k8s.io/v1")
+	return g
+}
+
+// ReferenceGrant returns a ReferenceGrant of one Service to the HTTPRoutes of another namespace.
+func ReferenceGrant() *gatewayv1.ReferenceGrant {
+	g := &gatewayv1.ReferenceGrant{
+		TypeMeta:   metav1.TypeMeta{Kind: "ReferenceGrant", APIVersion: "gateway.networking.k8s.io/v1"},
+		ObjectMeta: meta("shop", "team-shop"),
+		Spec: gatewayv1.ReferenceGrantSpec{
+			From: []gatewayv1.ReferenceGrantFrom{{
+				Group: "gateway.networking.k8s.io", Kind: "HTTPRoute", Namespace: "team-web",
+			}},
+			To: []gatewayv1.ReferenceGrantTo{{Kind: "Service", Name: new(gatewayv1.ObjectName("shop"))}},
+		},
+	}
+	manage(g, "gateway.networking.k8s.io/v1")
+	return g
 }
 
 // Certificate returns a Certificate with so many DNS names.

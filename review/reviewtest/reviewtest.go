@@ -41,8 +41,8 @@ func Bodies() []Body {
 	}
 }
 
-// Object is what a review can be made of: a *Pod and a *Service of core/v1, an *Ingress of networking/v1, a
-// *Certificate of cert-manager, a *DNSEndpoint, a route of Gateway API.
+// Object is what a review can be made of: a *Pod and a *Service of core/v1, an *Ingress of networking/v1, a *Certificate of
+// cert-manager, a *DNSEndpoint; a route, a *Gateway and a *ReferenceGrant of Gateway API.
 type Object interface {
 	runtime.Object
 	metav1.Object
@@ -107,6 +107,10 @@ func identify(obj Object) (metav1.GroupVersionKind, metav1.GroupVersionResource)
 		return gvk(gatewayv1.GroupName, "TCPRoute"), gvr(gatewayv1.GroupName, "tcproutes")
 	case *gatewayv1.UDPRoute:
 		return gvk(gatewayv1.GroupName, "UDPRoute"), gvr(gatewayv1.GroupName, "udproutes")
+	case *gatewayv1.Gateway:
+		return gvk(gatewayv1.GroupName, "Gateway"), gvr(gatewayv1.GroupName, "gateways")
+	case *gatewayv1.ReferenceGrant:
+		return gvk(gatewayv1.GroupName, "ReferenceGrant"), gvr(gatewayv1.GroupName, "referencegrants")
 	case *certmanagerv1.Certificate:
 		return gvk("cert-manager.io", "Certificate"), gvr("cert-manager.io", "certificates")
 	case *DNSEndpoint:

@@ -1,0 +1,58 @@
+package review
+
+import (
+	"github.com/evergate/evergate/internal/jsonscan"
+	"github.com/evergate/evergate/policy"
+)
+
+// Grants are gateway.networking.k8s.io/v1 ReferenceGrants. Clusters store v1beta1, which is sent as v1.
+func Grants() Objects[policy.Grant] {
+	kinds := []Kind{{
+		"ReferenceGrant", Resource{"gateway.networking.k8s.io", "v1", "referencegrants"}, []string{"v1beta1", "v1alpha2"},
+	}}
+	return Objects[policy.Grant]{kinds, readGrant, readGrant}
+}
+
+func readGrant(r *jsonscan.Reader, g *policy.Grant) {
+	for name := range r.Fields {
+		switch string(name) {
+		case "metadata":
+			readMeta(r, &g.Meta)
+		case "spec":
+			for name := range r.Fields {
+				switch string(name) {
+				case "from":
+					g.From = jsonscan.List(r, readGrantFrom)
+				case "to":
+					g.To = jsonscan.List(r, readGrantTo)
+				}
+			}
+		}
+	}
+}
+
+func readGrantFrom(r *jsonscan.Reader, f *policy.GrantFrom) {
+	for name := range r.Fields {
+		switch string(name) {
+		case "group":
+			f.Group = r.String()
+		case "kind":
+			f.Kind = r.String()
+		case "namespace":
+			f.Namespace = r.String()
+		}
+	}
+}
+
+func readGrantTo(r *jsonscan.Reader, t *policy.GrantTo) {
+	for name := range r.Fields {
+		switch string(name) {
+		case "group":
+			t.Group = r.String()
+		case "kind":
+			t.Kind = r.String()
+		case "name":
+			t.Name = r.String()
+		}
+	}
+}
