@@ -51,10 +51,7 @@ func (n *certificateNames) add(kind placeKind, i int, s string, read nameReader)
 	if !ok {
 		return
 	}
-	c := claimOf(p, claimPlace{kind: kind, i: int32(i)})
-	if c.IsEvery() {
-		c.at.written = &written{text: s}
-	}
+	c := claimOfText(s, p, claimPlace{kind: kind, i: int32(i)})
 	c.follow(n.claims)
 	n.claims = append(n.claims, c)
 }

@@ -54,10 +54,7 @@ func (r *report) dnsEndpointClaims(e *DNSEndpoint) []hostClaim {
 		if !r.spend(1 + len(name)/4) { // rune by rune
 			return nil
 		}
-		c := claimOf(anyDepth(name), claimPlace{kind: endpointHost, i: int32(i)})
-		if c.IsEvery() {
-			c.at.written = &written{text: name}
-		}
+		c := claimOfText(name, anyDepth(name), claimPlace{kind: endpointHost, i: int32(i)})
 		c.follow(claims)
 		claims = append(claims, c)
 	}

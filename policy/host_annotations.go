@@ -140,7 +140,9 @@ func (r *report) claimsOf(
 		if !r.spend(len(all) * (1 + len(table.globs))) {
 			return claims
 		}
-		for _, a := range table.find(all) {
+		found := table.find(all)
+		for i := range found {
+			a := &found[i]
 			// A list takes 6 ns a byte, conditions some 45.
 			if r.spend(len(a.value)) {
 				claims = a.appendClaims(claims, rules, table.grammar(a.key), at)
@@ -155,13 +157,13 @@ func (r *report) claimsOf(
 
 // appendClaims appends the claims of one annotation. rules are those of the object's other places, with which claims
 // begins. The claim after maxAnnotationHosts of them is every host.
-func (a annotation) appendClaims(claims, rules []hostClaim, grammar hostGrammar, at placeKind) []hostClaim {
+func (a *annotation) appendClaims(claims, rules []hostClaim, grammar hostGrammar, at placeKind) []hostClaim {
 	for name, p := range grammar(a.value, rules) {
 		full := len(claims) == len(rules)+maxAnnotationHosts
 		if full {
 			name, p = fmt.Sprintf("more than %d names", maxAnnotationHosts), match.EveryHost()
 		}
-		claims = append(claims, claimOf(p, claimPlace{kind: at, written: &written{a.key, name}}))
+		claims = append(claims, claimOfText(name, p, claimPlace{kind: at, annotation: a}))
 		if full {
 			break
 		}

@@ -13,26 +13,31 @@ import (
 type hostClaim struct {
 	match.HostPattern
 	at claimPlace
-	// sameDomain says that the claim before it is one name too, in the same domain, as most hosts of an object are.
-	sameDomain bool
 }
 
 // newClaim returns the claim of a text that means what a rule of an Ingress or a certificate means by it: *.example is
 // one label. The API server refuses what cannot be read as a name; manifests in files may have it.
 func newClaim(host string, at claimPlace) hostClaim {
-	c := claimOf(oneLabel(host), at)
-	if c.IsEvery() && host != "" {
-		c.at.written = &written{text: host}
+	if host == "" {
+		return claimOf(match.EveryHost(), at)
 	}
-	return c
+	return claimOfText(host, oneLabel(host), at)
 }
 
-func claimOf(p match.HostPattern, at claimPlace) hostClaim { return hostClaim{HostPattern: p, at: at} }
+func claimOf(p match.HostPattern, at claimPlace) hostClaim { return hostClaim{p, at} }
+
+// claimOfText returns the claim of a text that has been read as p, which is every host where it cannot be read as a name.
+func claimOfText(s string, p match.HostPattern, at claimPlace) hostClaim {
+	if p.IsEvery() {
+		at.unreadable, at.text = true, s
+	}
+	return hostClaim{p, at}
+}
 
 // follow compares the domain of the claim with that of the claims before it.
 func (h *hostClaim) follow(before []hostClaim) {
 	if n := len(before); n > 0 && h.Depth == match.HostItself && before[n-1].Depth == match.HostItself {
-		h.sameDomain = match.ParentHost(h.Name) == match.ParentHost(before[n-1].Name)
+		h.at.sameDomain = match.ParentHost(h.Name) == match.ParentHost(before[n-1].Name)
 	}
 }
 
@@ -86,7 +91,7 @@ func (r *report) ingressClaims(ing *Ingress) []hostClaim {
 			if host == "" || j > 0 && host == ing.TLS[i].Hosts[j-1] { // it names nothing, or nothing more
 				continue
 			}
-			c := newClaim(host, claimPlace{tlsHost, int32(i), int32(j), nil})
+			c := newClaim(host, claimPlace{kind: tlsHost, i: int32(i), j: int32(j)})
 			c.follow(claims)
 			claims = append(slices.Grow(claims, len(ing.TLS[i].Hosts)-j), c)
 		}
@@ -117,9 +122,7 @@ func (r *report) gatewayClaims(g *Gateway) []hostClaim {
 		}
 		c := claimOf(match.EveryHost(), at)
 		if host != "" {
-			if c = claimOf(anyDepth(host), at); c.IsEvery() {
-				c.at.written = &written{text: host}
-			}
+			c = claimOfText(host, anyDepth(host), at)
 		}
 		c.follow(claims)
 		claims = append(claims, c)
@@ -135,8 +138,9 @@ func (r *report) repeated(claims []hostClaim, i int) bool {
 	switch {
 	case claims[i].at.kind < tlsHost:
 		return false
-	case claims[i].unreadable():
-		return i > 0 && claims[i-1].unreadable() && *claims[i-1].at.written == *claims[i].at.written
+	case claims[i].at.unreadable:
+		return i > 0 && claims[i-1].at.unreadable && claims[i-1].at.text == claims[i].at.text &&
+			claims[i-1].at.key() == claims[i].at.key()
 	}
 	if r.firstClaims == nil {
 		r.firstClaims = make(map[match.HostPattern]int, len(claims))
@@ -144,7 +148,7 @@ func (r *report) repeated(claims []hostClaim, i int) bool {
 			if !r.spend(ledgerSteps) {
 				break
 			}
-			if claims[j].unreadable() {
+			if claims[j].at.unreadable {
 				continue
 			}
 			if _, there := r.firstClaims[claims[j].HostPattern]; !there {
@@ -176,15 +180,21 @@ func (r *report) differentHosts(claims []hostClaim) int {
 
 // claimPlace is the field of an object that makes a claim.
 type claimPlace struct {
-	kind    placeKind
-	i, j    int32    // the element of spec.rules or spec.hostnames, or of spec.tls and of its hosts
-	written *written // what cannot be read as a name, and each host of an annotation; nil for the others
+	kind       placeKind
+	sameDomain bool // the claim before it is one name too, in the same domain, as most hosts of an object are
+	unreadable bool // it is every host, since text cannot be read as a name
+
+	i, j       int32 // the element of spec.rules or spec.hostnames, or of spec.tls and of its hosts
+	text       string
+	annotation *annotation // nil for the other places
 }
 
-// written is a host as it is written.
-type written struct {
-	key  string // of the annotation
-	text string
+// key returns the key of the annotation; empty for the other places.
+func (p *claimPlace) key() string {
+	if p.annotation == nil {
+		return ""
+	}
+	return p.annotation.key
 }
 
 type placeKind uint8
@@ -221,7 +231,7 @@ func (p *claimPlace) String() string {
 	case tlsHost:
 		return "spec.tls[" + strconv.Itoa(int(p.i)) + "].hosts[" + strconv.Itoa(int(p.j)) + "]"
 	case annotationHost:
-		return annotationPath(p.written.key)
+		return annotationPath(p.key())
 	case dnsNameHost:
 		return elementPath("spec.dnsNames", p.i)
 	case commonNameHost:
@@ -237,7 +247,7 @@ func (p *claimPlace) String() string {
 	case listenerHost:
 		return listenerPath(int(p.i), "hostname")
 	case infrastructureHost:
-		return "spec.infrastructure.annotations[" + text.QuoteUpTo(maxAnnotationKey, p.written.key) + "]"
+		return "spec.infrastructure.annotations[" + text.QuoteUpTo(maxAnnotationKey, p.key()) + "]"
 	default:
 		return elementPath("spec.rules", p.i) + ".host"
 	}
@@ -251,8 +261,8 @@ func (p *claimPlace) every() string {
 	switch {
 	case p.kind == defaultBackend:
 		return "serves every host that no rule names"
-	case p.written != nil:
-		return text.Quote(p.written.text) + " may stand for every host"
+	case p.unreadable:
+		return text.Quote(p.text) + " may stand for every host"
 	default:
 		return "no host is set, which means every host"
 	}
@@ -263,7 +273,7 @@ func (p *claimPlace) setOne() string {
 	switch {
 	case p.kind == defaultBackend:
 		return "; name hosts in spec.rules instead"
-	case p.written != nil:
+	case p.unreadable:
 		return "; write each host out"
 	default:
 		return "; set one"
@@ -273,14 +283,14 @@ func (p *claimPlace) setOne() string {
 // carries reports whether the claim is that of a listener without a host, which serves what routes name, and names nothing
 // itself.
 func (h *hostClaim) carries() bool {
-	return h.at.kind == listenerHost && h.IsEvery() && !h.unreadable()
+	return h.at.kind == listenerHost && h.IsEvery() && !h.at.unreadable
 }
 
 // steps returns how many steps it takes to look the host up: one for each eight bytes of its name. A text that cannot
 // be read as a name is hashed.
 func (h *hostClaim) steps() int {
-	if h.unreadable() {
-		return stepsOf(1, h.at.written.text)
+	if h.at.unreadable {
+		return stepsOf(1, h.at.text)
 	}
 	return 1 + len(h.Name)/8
 }
@@ -290,14 +300,11 @@ func (h *hostClaim) steps() int {
 // expressions are different claims, though both may stand for every host.
 func (h *hostClaim) identity(check string) identity {
 	id := hostIdentity(check, h.HostPattern)
-	if h.unreadable() {
-		id.value, id.use = h.at.written.text, h.at.written.key
+	if h.at.unreadable {
+		id.value, id.use = h.at.text, h.at.key()
 	}
 	return id
 }
-
-// unreadable reports whether the claim is a text that cannot be read as a name, which is why it is every host.
-func (h *hostClaim) unreadable() bool { return h.IsEvery() && h.at.written != nil }
 
 // hostIdentity returns the identity of a finding about a host.
 func hostIdentity(check string, host match.HostPattern) identity {
@@ -313,7 +320,7 @@ type hostLookup struct {
 // find looks up whether a pattern of the set covers every host that h stands for. It is always the same set, and h is
 // the claim after the last one.
 func (l *hostLookup) find(set *match.HostSet, h *hostClaim) bool {
-	if h.sameDomain && l.covered {
+	if h.at.sameDomain && l.covered {
 		return true
 	}
 	if l.covered = false; h.Depth != match.HostItself || set.Has(h.HostPattern) {

@@ -87,10 +87,7 @@ func (r *report) hostnames(names []string) []hostClaim {
 		if !r.spend(stepsOf(1, name)) {
 			return nil
 		}
-		c := claimOf(anyDepth(name), claimPlace{kind: hostname, i: int32(i)})
-		if c.IsEvery() {
-			c.at.written = &written{text: name}
-		}
+		c := claimOfText(name, anyDepth(name), claimPlace{kind: hostname, i: int32(i)})
 		c.follow(claims)
 		claims = append(claims, c)
 	}
