@@ -41,7 +41,7 @@ type row interface {
 // rows is the table of kinds. Webhooks, Kinds and SelfProbePolicy are made of it.
 func rows() []row {
 	return []row{
-		pods(), ingresses(), services(), routes(), gateways(), grants(), certificates(), dnsEndpoints(),
+		pods(), ingresses(), services(), routes(), openShiftRoutes(), gateways(), grants(), certificates(), dnsEndpoints(),
 	}
 }
 
@@ -94,6 +94,16 @@ func routes() kind[policy.Route] {
 		selfProbe: `"spec": {"hostnames": ["denied.selfprobe.invalid"]}`,
 		selfProbePolicy: `
 routes: [{name: selfprobe-routes, mode: enforce, hosts: {allowed: [allowed.selfprobe.invalid]}}]`,
+	}
+}
+
+func openShiftRoutes() kind[policy.OpenShiftRoute] {
+	return kind[policy.OpenShiftRoute]{
+		objects: review.OpenShiftRoutes(), blocks: []string{"routes", "owners"}, subresources: []string{"status"},
+		validating: []string{"/validate/openshiftroutes"},
+		judge:      (*policy.Policy).JudgeOpenShiftRoute, explain: (*policy.Policy).ExplainOpenShiftRoute,
+		strictest: func(m policy.Modes) policy.Mode { return m.OpenShiftRoutes },
+		selfProbe: `"spec": {"host": "denied.selfprobe.invalid"}`, // by the policy of routes
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 func TestModesOfPaths(t *testing.T) {
 	modes := policy.Modes{Mirrors: policy.Off, Pods: policy.Audit, Ingresses: policy.Warn, Services: policy.Enforce,
 		Certificates: policy.Warn, DNSEndpoints: policy.Audit, Routes: policy.Audit,
-		Gateways: policy.Audit, Grants: policy.Warn}
+		Gateways: policy.Audit, Grants: policy.Warn, OpenShiftRoutes: policy.Warn}
 	got := map[string]policy.Mode{}
 	for _, w := range Webhooks() {
 		got[w.Path] = w.Strictest(modes)
@@ -25,7 +25,7 @@ func TestModesOfPaths(t *testing.T) {
 		"/mutate/pods": policy.Off, "/mutate/pods/again": policy.Off, "/validate/pods": policy.Audit,
 		"/validate/ingresses": policy.Warn, "/validate/services": policy.Enforce, "/validate/services/status": policy.Enforce,
 		"/validate/certificates": policy.Warn, "/validate/dnsendpoints": policy.Audit,
-		"/validate/routes":   policy.Audit,
+		"/validate/routes": policy.Audit, "/validate/openshiftroutes": policy.Warn,
 		"/validate/gateways": policy.Audit, "/validate/grants": policy.Warn,
 		"/validate/policy": policy.Enforce, // a policy that cannot be read is none
 	}

@@ -2,7 +2,6 @@ package policy
 
 import (
 	"net/netip"
-	"net/url"
 	"strings"
 
 	"github.com/evergate/evergate/policy/internal/match"
@@ -15,7 +14,7 @@ func (r *report) certificateClaims(crt *Certificate) []hostClaim {
 	if r.claims != nil {
 		return r.claims
 	}
-	names := certificateNames{r: r, claims: make([]hostClaim, 0, len(crt.DNSNames)+1)}
+	names := certificateNames{r: r, claims: make([]hostClaim, 0, len(crt.DNSNames)+len(crt.URIs)+len(crt.IPAddresses)+1)}
 	names.each(dnsNameHost, crt.DNSNames, oneName)
 	names.add(commonNameHost, 0, crt.CommonName, commonName)
 	names.addSubject(crt.LiteralSubject)
@@ -34,9 +33,13 @@ type certificateNames struct {
 // nameReader returns the hosts that a text names. ok is false where it names none.
 type nameReader func(text string) (p match.HostPattern, ok bool)
 
-// each adds the claims of a list.
+// each adds the claims of a list. A name that stands twice, one after the other, is one claim.
 func (n *certificateNames) each(kind placeKind, list []string, read nameReader) {
 	for i, s := range list {
+		if i > 0 && s == list[i-1] {
+			n.r.spend(stepsOf(1, s))
+			continue
+		}
 		n.add(kind, i, s, read)
 	}
 }
@@ -76,26 +79,68 @@ func commonName(s string) (match.HostPattern, bool) {
 // uriName reads a URI: the host of its authority, as in spiffe://cluster.example/ns/team. urn: has none. Another URI
 // without one may stand for every host: the host of sip:user@example is not in the place where others have it.
 func uriName(s string) (match.HostPattern, bool) {
-	u, err := url.Parse(s)
+	scheme, rest, ok := strings.Cut(s, ":")
+	authority, hierarchical := strings.CutPrefix(rest, "//")
 	switch {
-	case err != nil, u.Scheme == "":
-		return match.EveryHost(), true
-	case u.Scheme == "urn":
+	case ok && strings.EqualFold(scheme, "urn"):
 		return match.HostPattern{}, false
+	case !hierarchical, !isScheme(scheme):
+		return match.EveryHost(), true
 	}
-	if p, ok := addressName(u.Hostname()); !p.IsEvery() {
-		return p, ok
+	if end := strings.IndexAny(authority, "/?#"); end >= 0 {
+		authority = authority[:end]
 	}
-	return oneLabel(u.Hostname()), true
+	return authorityName(authority)
+}
+
+// isScheme reports whether a text is the scheme of a URI (RFC 3986).
+func isScheme(s string) bool {
+	letter := func(c rune) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+	return s != "" && letter(rune(s[0])) && !strings.ContainsFunc(s, func(c rune) bool {
+		return !letter(c) && (c < '0' || c > '9') && c != '+' && c != '-' && c != '.'
+	})
+}
+
+// authorityName reads the authority of a URI: a host, perhaps with a user before it and a port behind it. One that readers
+// of URIs take apart in different ways, with two @ or a backslash, is every host.
+func authorityName(s string) (match.HostPattern, bool) {
+	host := s[strings.LastIndexByte(s, '@')+1:]
+	if strings.Count(s, "@") > 1 || strings.ContainsFunc(s, func(c rune) bool { return c <= ' ' || c == '\\' || c > '~' }) {
+		return match.EveryHost(), true
+	}
+	if colon := strings.LastIndexByte(host, ':'); colon > strings.LastIndexByte(host, ']') {
+		if strings.Trim(host[colon+1:], "0123456789") != "" {
+			return match.EveryHost(), true
+		}
+		host = host[:colon]
+	}
+	if inner, ok := strings.CutPrefix(host, "["); ok {
+		inner, closed := strings.CutSuffix(inner, "]")
+		if !closed {
+			return match.EveryHost(), true
+		}
+		return addressName(inner)
+	}
+	return oneLabel(host), true
 }
 
 // addressName reads an IP address. An IPv4 address within IPv6 is the IPv4 address, as in the certificate.
 func addressName(s string) (match.HostPattern, bool) {
-	ip, err := netip.ParseAddr(s)
-	if err != nil || ip.Zone() != "" {
+	inAddress := func(c rune) bool {
+		return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F' || c == '.' || c == ':'
+	}
+	if strings.ContainsFunc(s, func(c rune) bool { return !inAddress(c) }) { // also a zone, which no certificate has
 		return match.EveryHost(), true
 	}
-	return match.ParseHost(ip.Unmap().String()), true
+	ip, err := netip.ParseAddr(s)
+	if err != nil {
+		return match.EveryHost(), true
+	}
+	var canonical [len("ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255")]byte
+	if text := ip.Unmap().AppendTo(canonical[:0]); string(text) != s { // without a copy of what most addresses are
+		s = string(text)
+	}
+	return match.HostPattern{Name: s}, true
 }
 
 // addSubject adds the common names of a literal subject.

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"net/url"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -136,6 +137,15 @@ func TestCertificateClaims(t *testing.T) {
 		"a URI, no scheme":      {Certificate{URIs: []string{"//a.example"}}, "spec.uris[0] **"},
 		"a URI, a wildcard":     {Certificate{URIs: []string{"https://*.a.example"}}, "spec.uris[0] *.a.example"},
 		"a URI, backslashes":    {Certificate{URIs: []string{`https:\\a.example`}}, "spec.uris[0] **"},
+		"a URI, two users":      {Certificate{URIs: []string{"https://a.example@b@c.example"}}, "spec.uris[0] **"},
+		"a URI, a user's \\":    {Certificate{URIs: []string{`https://a.example\@b.example`}}, "spec.uris[0] **"},
+		"a URI, no port":        {Certificate{URIs: []string{"https://a.example:x"}}, "spec.uris[0] **"},
+		"a URI, an empty port":  {Certificate{URIs: []string{"https://a.example:?q"}}, "spec.uris[0] a.example"},
+		"a URI, a zone":         {Certificate{URIs: []string{"https://[fe80::1%25a]"}}, "spec.uris[0] **"},
+		"a URI, not closed":     {Certificate{URIs: []string{"https://[::1/"}}, "spec.uris[0] **"},
+		"a URI, odd scheme":     {Certificate{URIs: []string{"1x://a.example"}}, "spec.uris[0] **"},
+		"a URI, empty":          {Certificate{URIs: []string{"https://"}}, "spec.uris[0] **"},
+		"urn alone":             {Certificate{URIs: []string{"urn"}}, "spec.uris[0] **"},
 		"no URI":                {Certificate{URIs: []string{"%"}}, "spec.uris[0] **"},
 		"addresses":             {Certificate{IPAddresses: []string{"192.0.2.1", "2001:db8:0::1"}}, "spec.ipAddresses[0] 192.0.2.1, spec.ipAddresses[1] 2001:db8::1"},
 		"a mapped address":      {Certificate{IPAddresses: []string{"::ffff:192.0.2.1"}}, "spec.ipAddresses[0] 192.0.2.1"},
@@ -154,6 +164,26 @@ func TestCertificateClaims(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A URI whose host is read has no other host for net/url, which cert-manager reads it with.
+func FuzzURIName(f *testing.F) {
+	for _, s := range []string{"https://u:p@A.example:443/p?q#f", "spiffe://a/b", "https://[::1]:1", "urn:a", "a://b@c@d", `a:\\b`} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		got, ok := uriName(s)
+		u, err := url.Parse(s)
+		if err != nil || got.IsEvery() {
+			return
+		}
+		if ip, isIP := addressName(u.Hostname()); !ip.IsEvery() && isIP && ip == got {
+			return
+		}
+		if want := oneLabel(u.Hostname()); ok && got != want || !ok && u.Host != "" {
+			t.Errorf("%q: got %s, %t, want %s", s, got, ok, want)
+		}
+	})
 }
 
 // A name of a Certificate and of a record is claimed like that of an Ingress. A name that the old object had warns,

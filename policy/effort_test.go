@@ -72,6 +72,9 @@ func (v reviewed) steps(t *testing.T) int {
 	case *Certificate:
 		old, _ := v.old.(*Certificate)
 		_, err = p.JudgeCertificate(v.a, obj, old, &e)
+	case *OpenShiftRoute:
+		old, _ := v.old.(*OpenShiftRoute)
+		_, err = p.JudgeOpenShiftRoute(v.a, obj, old, &e)
 	case *DNSEndpoint:
 		old, _ := v.old.(*DNSEndpoint)
 		_, err = p.JudgeDNSEndpoint(v.a, obj, old, &e)
@@ -257,6 +260,16 @@ func TestStepsOfElements(t *testing.T) {
 		}},
 		"bytes of a subject": {8, func(n int) reviewed {
 			return reviewed{rules: rules(1, "certificates", "hosts: {denied: [a]}"), obj: &Certificate{LiteralSubject: strings.Repeat("O=a.bcd,", 4*n)}}
+		}},
+		"domains of a Route": {4, func(n int) reviewed { // to make a claim of each, to look it up
+			text := "subdomainDomains: " + yaml(each(n, "d%03d.example")) + ", hosts: {denied: [a]}"
+			return reviewed{rules: rules(1, "routes", text), obj: &OpenShiftRoute{Subdomain: "web"}}
+		}},
+		"backends of a Route": {3, func(n int) reviewed {
+			return reviewed{rules: rules(1, "routes", "backends: {kinds: [a, b]}"), obj: &OpenShiftRoute{Backends: each(n, "k%d")}}
+		}},
+		"bytes of the host of a Route": {2 + 1, func(n int) reviewed { // to read it, to look it up as a text that is no name
+			return reviewed{rules: rules(1, "routes", "hosts: {denied: [a]}"), obj: &OpenShiftRoute{Host: strings.Repeat("x", 32*n)}}
 		}},
 		"records of a DNSEndpoint": {6, func(n int) reviewed {
 			endpoints := make([]Endpoint, n)

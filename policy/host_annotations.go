@@ -197,6 +197,7 @@ var hostGrammars = map[string]hostGrammar{
 	"commonname":  commonNames,
 	"nginx":       nginxAlias,
 	"www":         wwwRedirect,
+	"uris":        uriHosts,
 	"regex":       regexHosts,
 	"alb":         albConditions,
 	"eskip":       eskipHosts,
@@ -306,6 +307,17 @@ func wwwRedirect(value string, rules []hostClaim) iter.Seq2[string, match.HostPa
 				other = "www." + h.Name
 			}
 			if len(other) <= match.MaxHost && !yield(other, match.ParseHost(other)) {
+				return
+			}
+		}
+	}
+}
+
+// uriHosts is the grammar of URIs with commas between them, each of which may have a host.
+func uriHosts(value string, _ []hostClaim) iter.Seq2[string, match.HostPattern] {
+	return func(yield func(string, match.HostPattern) bool) {
+		for uri := range elements(value) {
+			if p, ok := uriName(uri); ok && !yield(uri, p) {
 				return
 			}
 		}

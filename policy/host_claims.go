@@ -143,7 +143,7 @@ func (r *report) repeated(claims []hostClaim, i int) bool {
 			claims[i-1].at.key() == claims[i].at.key()
 	}
 	if r.firstClaims == nil {
-		r.firstClaims = make(map[match.HostPattern]int, len(claims))
+		r.firstClaims = make(map[match.HostPattern]int, 1+named(claims))
 		for j := range claims {
 			if !r.spend(ledgerSteps) {
 				break
@@ -160,13 +160,23 @@ func (r *report) repeated(claims []hostClaim, i int) bool {
 	return there && first < i
 }
 
+// named returns how many claims are not every host: an upper bound of the sets among them, less the one of every host.
+func named(claims []hostClaim) (n int) {
+	for i := range claims {
+		if !claims[i].IsEvery() {
+			n++
+		}
+	}
+	return n
+}
+
 // hostCount is how many different sets of hosts there are among a number of claims.
 type hostCount struct{ of, different int }
 
 // differentHosts returns how many different sets of hosts an object claims.
 func (r *report) differentHosts(claims []hostClaim) int {
 	if r.hostCount.of != len(claims) {
-		different := make(map[match.HostPattern]struct{}, len(claims))
+		different := make(map[match.HostPattern]struct{}, 1+named(claims))
 		for i := range claims {
 			if !r.spend(ledgerSteps) {
 				break
@@ -200,12 +210,14 @@ func (p *claimPlace) key() string {
 type placeKind uint8
 
 const (
-	ruleHost       placeKind = iota // spec.rules[i].host
-	noRules                         // an Ingress that has only a default backend
-	defaultBackend                  // a default backend beside rules
-	hostname                        // spec.hostnames[i]
-	noHostnames                     // a route without hostnames
-	tlsHost                         // spec.tls[i].hosts[j]
+	ruleHost           placeKind = iota // spec.rules[i].host
+	noRules                             // an Ingress that has only a default backend
+	defaultBackend                      // a default backend beside rules
+	hostname                            // spec.hostnames[i]
+	noHostnames                         // a route without hostnames
+	openShiftHost                       // spec.host of a Route of OpenShift
+	openShiftSubdomain                  // spec.subdomain
+	tlsHost                             // spec.tls[i].hosts[j]
 	annotationHost
 	dnsNameHost        // spec.dnsNames[i], of a Certificate like those up to ipAddressHost
 	commonNameHost     // spec.commonName
@@ -224,6 +236,10 @@ func (p *claimPlace) String() string {
 		return "spec.rules"
 	case defaultBackend:
 		return "spec.defaultBackend"
+	case openShiftHost:
+		return "spec.host"
+	case openShiftSubdomain:
+		return "spec.subdomain"
 	case hostname:
 		return "spec.hostnames[" + strconv.Itoa(int(p.i)) + "]"
 	case noHostnames:
@@ -259,6 +275,8 @@ func elementPath(list string, i int32) string { return list + "[" + strconv.Itoa
 // every returns the beginning of a sentence about what stands for every host.
 func (p *claimPlace) every() string {
 	switch {
+	case p.kind == openShiftSubdomain:
+		return text.Quote(p.text) + " is below the domain of each router, which means every host"
 	case p.kind == defaultBackend:
 		return "serves every host that no rule names"
 	case p.unreadable:
@@ -271,6 +289,8 @@ func (p *claimPlace) every() string {
 // setOne returns the end of a sentence that requires a host.
 func (p *claimPlace) setOne() string {
 	switch {
+	case p.kind == openShiftSubdomain:
+		return "; set spec.host instead"
 	case p.kind == defaultBackend:
 		return "; name hosts in spec.rules instead"
 	case p.unreadable:

@@ -155,9 +155,10 @@ type pathPlace struct {
 type pathKind uint8
 
 const (
-	ingressPath pathKind = iota // spec.rules[rule].http.paths[match]
-	routePath                   // spec.rules[rule].matches[match].path
-	routeMethod                 // spec.rules[rule].matches[match].method
+	ingressPath   pathKind = iota // spec.rules[rule].http.paths[match]
+	routePath                     // spec.rules[rule].matches[match].path
+	routeMethod                   // spec.rules[rule].matches[match].method
+	openShiftPath                 // spec.path
 )
 
 // lower returns the path in lower case, computed on first use.
@@ -180,6 +181,8 @@ func (p *pathPlace) field() string {
 		return p.routeField("path.value")
 	case routeMethod:
 		return p.routeField("method")
+	case openShiftPath:
+		return "spec.path"
 	default:
 		return "spec.rules[" + strconv.Itoa(p.rule) + "].http.paths[" + strconv.Itoa(p.match) + "].path"
 	}

@@ -30,6 +30,7 @@ type report struct {
 	hosts             []hostClaim               // see ruleHosts
 	claims            []hostClaim               // see ingressClaims, serviceClaims, routeClaims
 	meshClaims        int                       // see routeClaimsInMesh
+	claimsBelow       *routerDomains            // the domains that claims were computed for; see routerDomains.claims
 	lookup            hostLookup                // of the claims, for one check after another
 	firstClaims       map[match.HostPattern]int // see repeated
 	coverage          *tlsCoverage              // see tlsCoverage

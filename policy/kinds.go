@@ -92,6 +92,7 @@ type compiled struct {
 	ingresses    ruleset[Ingress]
 	services     ruleset[Service]
 	routes       ruleset[Route]
+	openShift    ruleset[OpenShiftRoute]
 	gateways     ruleset[Gateway]
 	grants       ruleset[Grant]
 	certificates ruleset[Certificate]
@@ -115,6 +116,7 @@ func (b *blocks) compile(p *Policy, e *compilation, errs *strict.Collector) {
 		return rule[Service]{entry.ruleHeader, entry.checks()}
 	}, ownerRules(owners, (*report).serviceClaims)...)
 	p.routes = rulesOf(b.Routes, e, (*routesEntry).rule, ownerRules(owners, claimsUnless(e.carriers, (*report).routeClaims, (*Route).isSolver))...)
+	p.openShift = rulesOf(b.Routes, e, (*routesEntry).openShiftRule, openShiftOwners(owners, b.Routes)...)
 	p.gateways = rulesOf(b.Gateways, e, func(entry *gatewaysEntry) rule[Gateway] {
 		return rule[Gateway]{entry.ruleHeader, entry.checks()}
 	}, ownerRules(owners, claimsUnless(e.carriers, (*report).gatewayClaims, always))...)
@@ -183,7 +185,7 @@ func (c Counts) All() iter.Seq2[string, int] {
 
 // Modes is the strictest mode among the entries of each kind; Off where there are none.
 type Modes struct {
-	Mirrors, Pods, Ingresses, Services, Routes, Gateways, Grants, Certificates, DNSEndpoints Mode
+	Mirrors, Pods, Ingresses, Services, Routes, OpenShiftRoutes, Gateways, Grants, Certificates, DNSEndpoints Mode
 }
 
 // Strictest returns the strictest mode for objects of each kind, without the entries of sets. It decides about an object
@@ -191,8 +193,9 @@ type Modes struct {
 func (p *Policy) Strictest() Modes {
 	return Modes{
 		Mirrors: p.mirrors.strictest, Pods: p.pods.strictest, Ingresses: p.ingresses.strictest,
-		Services: p.services.strictest, Routes: p.routes.strictest, Gateways: p.gateways.strictest,
-		Grants: p.grants.strictest, Certificates: p.certificates.strictest, DNSEndpoints: p.dnsEndpoints.strictest,
+		Services: p.services.strictest, Routes: p.routes.strictest, OpenShiftRoutes: p.openShift.strictest,
+		Gateways: p.gateways.strictest,
+		Grants:   p.grants.strictest, Certificates: p.certificates.strictest, DNSEndpoints: p.dnsEndpoints.strictest,
 	}
 }
 
@@ -223,6 +226,11 @@ func (p *Policy) JudgeService(a Attributes, svc, old *Service, e *Effort) ([]Fin
 // JudgeRoute judges a route of Gateway API. old is the route before an update, nil otherwise.
 func (p *Policy) JudgeRoute(a Attributes, route, old *Route, e *Effort) ([]Finding, error) {
 	return judge(&p.routes, a, route, old, e)
+}
+
+// JudgeOpenShiftRoute judges a Route of OpenShift. old is the Route before an update, nil otherwise.
+func (p *Policy) JudgeOpenShiftRoute(a Attributes, route, old *OpenShiftRoute, e *Effort) ([]Finding, error) {
+	return judge(&p.openShift, a, route, old, e)
 }
 
 // JudgeGateway judges a Gateway or a ListenerSet. old is the object before an update, nil otherwise.
@@ -267,6 +275,11 @@ func (p *Policy) ExplainService(a Attributes, svc *Service) []RuleTrace {
 // ExplainRoute returns for every routes rule whether it applies to the route.
 func (p *Policy) ExplainRoute(a Attributes, route *Route) []RuleTrace {
 	return explain(&p.routes, a, route)
+}
+
+// ExplainOpenShiftRoute returns for every routes rule that checks something of a Route whether it applies to the Route.
+func (p *Policy) ExplainOpenShiftRoute(a Attributes, route *OpenShiftRoute) []RuleTrace {
+	return explain(&p.openShift, a, route)
 }
 
 // ExplainGateway returns for every gateways rule whether it applies to the Gateway or the ListenerSet.

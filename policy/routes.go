@@ -9,12 +9,12 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// routesEntry is an entry of routes: a rule for routes of Gateway API. Each field below but kinds is a block of checks;
+// routesEntry is an entry of routes: a rule for routes of Gateway API, and for Routes of OpenShift. Each field below but kinds is a block of checks;
 // an absent one checks nothing, and at least one is required. Checks are independent: each reports a fault that another
 // one reports too.
 type routesEntry struct {
 	ruleHeader
-	// Kinds lists the kinds that the entry judges: [HTTPRoute, GRPCRoute]. Absent: all of them.
+	// Kinds lists the kinds that the entry judges: [HTTPRoute, GRPCRoute]. Absent: all of them. Route is that of OpenShift.
 	Kinds []routeKind `yaml:"kinds"`
 	// Hosts: which hosts a route may claim.
 	Hosts *routeHostRules `yaml:"hosts"`
@@ -28,6 +28,9 @@ type routesEntry struct {
 	Filters *routeFilterRules `yaml:"filters"`
 	// Annotations: which annotations it may or must have.
 	Annotations *annotationRules `yaml:"annotations"`
+	// SubdomainDomains lists the domains below which routers of OpenShift serve the subdomain of a Route without a host:
+	// [apps.example.com]. Absent: a subdomain may be any host. It checks nothing by itself.
+	SubdomainDomains []routerDomain `yaml:"subdomainDomains"`
 }
 
 // gatewayGroup is the group of Gateway API.
@@ -40,6 +43,8 @@ const (
 	tlsRoutes  = "tlsroutes"
 	tcpRoutes  = "tcproutes"
 	udpRoutes  = "udproutes"
+	// openShiftRoutes are those of route.openshift.io.
+	openShiftRoutes = "routes"
 )
 
 // routeKind is a kind of routes, as its resource.
@@ -47,13 +52,13 @@ type routeKind string
 
 // UnmarshalText accepts the kinds of Gateway API.
 func (k *routeKind) UnmarshalText(b []byte) error {
-	for _, resource := range []routeKind{httpRoutes, grpcRoutes, tlsRoutes, tcpRoutes, udpRoutes} {
+	for _, resource := range []routeKind{httpRoutes, grpcRoutes, tlsRoutes, tcpRoutes, udpRoutes, openShiftRoutes} {
 		if resource.String() == string(b) {
 			*k = resource
 			return nil
 		}
 	}
-	return fmt.Errorf("%s is not a kind of routes: write HTTPRoute, GRPCRoute, TLSRoute, TCPRoute or UDPRoute",
+	return fmt.Errorf("%s is not a kind of routes: write HTTPRoute, GRPCRoute, TLSRoute, TCPRoute, UDPRoute or Route",
 		text.Quote(b))
 }
 
@@ -68,8 +73,10 @@ func (k routeKind) String() string {
 		return "TLSRoute"
 	case tcpRoutes:
 		return "TCPRoute"
-	default:
+	case udpRoutes:
 		return "UDPRoute"
+	default:
+		return "Route"
 	}
 }
 
@@ -82,6 +89,7 @@ func (e *routesEntry) Validate() error {
 	if e.Kinds != nil && len(e.Kinds) == 0 {
 		err = errors.Join(err, strict.Fieldf("kinds", "[] is no kind, so that the entry judges nothing: leave the field out"))
 	}
+	err = errors.Join(err, refuseEmpty("subdomainDomains", e.SubdomainDomains))
 	switch {
 	case e.Annotations != nil && len(annotationChecks[Route](e.Annotations)) == 0:
 		none := errNoCheck("denied, required, values or deniedValues")

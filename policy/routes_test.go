@@ -368,7 +368,7 @@ func TestRoutesErrors(t *testing.T) {
 	for rule, want := range map[string]string{
 		`kinds: [HTTPRoute]`:                          "checks nothing: write hosts, paths, parents, backends, filters or annotations",
 		"kinds: []\n  hosts: {required: true}":        "kinds: [] is no kind, so that the entry judges nothing: leave the field out",
-		"kinds: [Ingress]\n  hosts: {required: true}": `kinds[0]: "Ingress" is not a kind of routes: write HTTPRoute, GRPCRoute, TLSRoute, TCPRoute or UDPRoute`,
+		"kinds: [Ingress]\n  hosts: {required: true}": `kinds[0]: "Ingress" is not a kind of routes: write HTTPRoute, GRPCRoute, TLSRoute, TCPRoute, UDPRoute or Route`,
 		`hosts: {}`:                                          "hosts: checks nothing: write required, allowed, denied, wildcards or max",
 		`hosts: {meshHosts: true}`:                           "hosts: checks nothing: write required, allowed, denied, wildcards or max beside meshHosts",
 		`hosts: {required: true, denied: []}`:                "hosts.denied: [] checks nothing: leave the field out",

@@ -66,6 +66,14 @@ func FuzzDecodeDNSEndpoint(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) { compare(t, body, DNSEndpoints(), typedDNSEndpoint) })
 }
 
+func FuzzDecodeOpenShiftRoute(f *testing.F) {
+	seed(f, reviewtest.Update(reviewtest.Route(), reviewtest.Route()), "routes",
+		`{"spec":{"host":"A.example","wildcardPolicy":"Subdomain","to":{"kind":"Service"},"alternateBackends":[null,{"kind":"X"}]}}`,
+		`{"spec":{"subdomain":"a","path":"/","to":null}}`,
+	)
+	f.Fuzz(func(t *testing.T, body []byte) { compare(t, body, OpenShiftRoutes(), typedOpenShiftRoute) })
+}
+
 // FuzzUID looks for the uid in every part of a body: it must be that of the whole, or none.
 func FuzzUID(f *testing.F) {
 	f.Add(reviewtest.Create(reviewtest.Service()), 200)
@@ -258,6 +266,24 @@ func typedCertificate(raw []byte) (*policy.Certificate, error) {
 		Meta: typedMeta(in.ObjectMeta), CommonName: s.CommonName, LiteralSubject: s.LiteralSubject, DNSNames: s.DNSNames,
 		URIs: s.URIs, IPAddresses: s.IPAddresses,
 	}, err
+}
+
+func typedOpenShiftRoute(raw []byte) (*policy.OpenShiftRoute, error) {
+	in := struct {
+		reviewtest.OpenShiftRoute `json:",inline"`
+
+		Spec *reviewtest.OpenShiftRouteSpec `json:"spec"`
+	}{}
+	err := unmarshal(raw, &in)
+	route := &policy.OpenShiftRoute{Meta: typedMeta(in.ObjectMeta)}
+	if s := in.Spec; s != nil {
+		route.Host, route.Subdomain, route.Path, route.WildcardPolicy = s.Host, s.Subdomain, s.Path, s.WildcardPolicy
+		route.Backends = []string{s.To.Kind}
+		for _, b := range s.AlternateBackends {
+			route.Backends = append(route.Backends, b.Kind)
+		}
+	}
+	return route, err
 }
 
 func typedDNSEndpoint(raw []byte) (*policy.DNSEndpoint, error) {

@@ -54,6 +54,13 @@ func TestDecodeMutants(t *testing.T) {
 			return compare(t, b, Certificates(), typedCertificate)
 		})
 	})
+	route := reviewtest.Route()
+	route.Spec.Subdomain = "shop"
+	t.Run("OpenShift route", func(t *testing.T) {
+		mutate(t, reviewtest.Update(route, reviewtest.Route()), func(t *testing.T, b []byte) bool {
+			return compare(t, b, OpenShiftRoutes(), typedOpenShiftRoute)
+		})
+	})
 	t.Run("DNS endpoint", func(t *testing.T) {
 		mutate(t, reviewtest.Update(reviewtest.DNSRecords(3), reviewtest.DNSRecords(1)), func(t *testing.T, b []byte) bool {
 			return compare(t, b, DNSEndpoints(), typedDNSEndpoint)

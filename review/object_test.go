@@ -157,6 +157,24 @@ func TestParseDNSEndpoint(t *testing.T) {
 	}
 }
 
+func TestParseOpenShiftRoute(t *testing.T) {
+	for object, want := range map[string]policy.OpenShiftRoute{
+		`{"metadata":{"name":"web"},"spec":{"host":"A.example","subdomain":"a","path":"/p","wildcardPolicy":"Subdomain",
+		"alternateBackends":[{"kind":"X","name":"no"},{}],"to":{"kind":"Service","name":"no"}},"status":{"ingress":[{"host":"no"}]}}`: {
+			Meta: policy.Meta{Name: "web"}, Host: "A.example", Subdomain: "a", Path: "/p", WildcardPolicy: "Subdomain",
+			Backends: []string{"Service", "X", ""},
+		},
+		`{"spec":{}}`:          {Backends: []string{""}},
+		`{"spec":{"to":null}}`: {Backends: []string{""}},
+		`{}`:                   {},
+	} {
+		got, err := OpenShiftRoutes().Parse([]byte(object))
+		if diff := cmp.Diff(&want, got); err != nil || diff != "" {
+			t.Error(object, err, diff)
+		}
+	}
+}
+
 func TestParseErrors(t *testing.T) {
 	_, err := Pods().Parse([]byte(`{"spec":{"containers":[{"image":5}]}}`))
 	wantContentError(t, err, "", "spec.containers[0].image: want a string, got a number")

@@ -122,6 +122,9 @@ func keys(kind string) []string {
 			"cert-manager.io/alt-names", "cert-manager.io/common-name", "nginx.ingress.kubernetes.io/server-alias",
 			"nginx.ingress.kubernetes.io/from-to-www-redirect", "ingress.kubernetes.io/server-alias-regex",
 			"alb.ingress.kubernetes.io/conditions.a", "zalando.org/skipper-predicate")
+	case "Route":
+		all = append(all, "external-dns.kubernetes.io/hostname", "cert-manager.io/alt-names", "cert-manager.io/common-name",
+			"cert-manager.io/uri-sans")
 	case "HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute", "UDPRoute":
 		all = append(all, "external-dns.kubernetes.io/hostname")
 	case "Service":

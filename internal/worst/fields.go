@@ -99,6 +99,14 @@ func kinds() []kind {
 			decodes: func(body []byte) error { _, err := review.Grants().Decode(body); return err },
 		},
 		{
+			name: "Route", paths: []string{"/validate/openshiftroutes"},
+			sent: reviewtest.Create(reviewtest.Route()), of: reflect.TypeFor[reviewtest.OpenShiftRoute](),
+			decodes: func(body []byte) error { _, err := review.OpenShiftRoutes().Decode(body); return err },
+			variants: []variant{{"subdomain", []string{objectPath + "spec.subdomain"}, func(_, o *object) {
+				o.child("spec").remove("host")
+			}}},
+		},
+		{
 			name: "Certificate", paths: []string{"/validate/certificates"},
 			sent: reviewtest.Create(reviewtest.Certificate(1)), of: reflect.TypeFor[certmanagerv1.Certificate](),
 			decodes: func(body []byte) error { _, err := review.Certificates().Decode(body); return err },

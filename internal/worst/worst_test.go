@@ -238,6 +238,10 @@ func stepsOf(p *policy.Policy, path string, body []byte) int {
 		if r, err := review.Routes().Decode(body); err == nil {
 			_, _ = p.JudgeRoute(r.Attributes, r.Object, r.Old, e)
 		}
+	case "/validate/openshiftroutes":
+		if r, err := review.OpenShiftRoutes().Decode(body); err == nil {
+			_, _ = p.JudgeOpenShiftRoute(r.Attributes, r.Object, r.Old, e)
+		}
 	case "/validate/certificates":
 		if r, err := review.Certificates().Decode(body); err == nil {
 			_, _ = p.JudgeCertificate(r.Attributes, r.Object, r.Old, e)

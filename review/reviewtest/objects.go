@@ -315,6 +315,54 @@ func DNSRecords(records int) *DNSEndpoint {
 	return e
 }
 
+// OpenShiftRoute is a Route of route.openshift.io/v1, without the fields that decide nothing. That module has no release
+// with spec.subdomain.
+type OpenShiftRoute struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+	Spec              OpenShiftRouteSpec `json:"spec"`
+}
+
+// OpenShiftRouteSpec is the spec of a Route.
+type OpenShiftRouteSpec struct {
+	Host              string             `json:"host,omitempty"`
+	Subdomain         string             `json:"subdomain,omitempty"`
+	Path              string             `json:"path,omitempty"`
+	To                OpenShiftBackend   `json:"to"`
+	AlternateBackends []OpenShiftBackend `json:"alternateBackends,omitempty"`
+	WildcardPolicy    string             `json:"wildcardPolicy,omitempty"`
+}
+
+// OpenShiftBackend is where a Route sends requests.
+type OpenShiftBackend struct {
+	Kind   string `json:"kind"`
+	Name   string `json:"name"`
+	Weight int32  `json:"weight"`
+}
+
+// DeepCopyObject makes an OpenShiftRoute a runtime.Object.
+func (r *OpenShiftRoute) DeepCopyObject() runtime.Object {
+	c := *r
+	c.ObjectMeta = *r.ObjectMeta.DeepCopy()
+	c.Spec.AlternateBackends = slices.Clone(r.Spec.AlternateBackends)
+	return &c
+}
+
+// Route returns a Route of OpenShift.
+func Route() *OpenShiftRoute {
+	r := &OpenShiftRoute{
+		TypeMeta:   metav1.TypeMeta{Kind: "Route", APIVersion: "route.openshift.io/v1"},
+		ObjectMeta: meta("shop", "team-shop"),
+		Spec: OpenShiftRouteSpec{
+			Host: "shop.apps.corp.example", Path: "/api", To: OpenShiftBackend{"Service", "shop", 100},
+			AlternateBackends: []OpenShiftBackend{{"Service", "shop-next", 10}}, WildcardPolicy: "None",
+		},
+	}
+	r.Annotations = map[string]string{"haproxy.router.openshift.io/timeout": "5s"}
+	manage(r, "route.openshift.io/v1")
+	return r
+}
+
 func path(prefix string, i int) networkingv1.HTTPIngressPath {
 	return networkingv1.HTTPIngressPath{
 		Path:     prefix,

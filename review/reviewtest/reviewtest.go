@@ -42,7 +42,7 @@ func Bodies() []Body {
 }
 
 // Object is what a review can be made of: a *Pod and a *Service of core/v1, an *Ingress of networking/v1, a *Certificate of
-// cert-manager, a *DNSEndpoint; a route, a *Gateway and a *ReferenceGrant of Gateway API.
+// cert-manager, a *DNSEndpoint, an *OpenShiftRoute; a route, a *Gateway and a *ReferenceGrant of Gateway API.
 type Object interface {
 	runtime.Object
 	metav1.Object
@@ -113,6 +113,8 @@ func identify(obj Object) (metav1.GroupVersionKind, metav1.GroupVersionResource)
 		return gvk(gatewayv1.GroupName, "ReferenceGrant"), gvr(gatewayv1.GroupName, "referencegrants")
 	case *certmanagerv1.Certificate:
 		return gvk("cert-manager.io", "Certificate"), gvr("cert-manager.io", "certificates")
+	case *OpenShiftRoute:
+		return gvk("route.openshift.io", "Route"), gvr("route.openshift.io", "routes")
 	case *DNSEndpoint:
 		kind, resource := gvk("externaldns.k8s.io", "DNSEndpoint"), gvr("externaldns.k8s.io", "dnsendpoints")
 		kind.Version, resource.Version = "v1alpha1", "v1alpha1"

@@ -1,0 +1,214 @@
+package policy
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+)
+
+var creatingOpenShiftRoute = Attributes{Operation: Create, Namespace: "team", Resource: openShiftRoutes}
+
+// Every directory of testdata/openshiftRoutes has a policy.yaml and manifests that it judges, with the sentences about
+// each at its top.
+func TestOpenShiftRouteManifests(t *testing.T) {
+	testManifests(t, "openshiftRoutes", func(p *Policy, manifest []byte) []Finding {
+		return must(p.JudgeOpenShiftRoute(creatingOpenShiftRoute, readOpenShiftRoute(t, manifest), nil, nil))
+	})
+}
+
+// readOpenShiftRoute reads a manifest with types of its own: the module of OpenShift has no release with spec.subdomain.
+func readOpenShiftRoute(t testing.TB, manifest []byte) *OpenShiftRoute {
+	t.Helper()
+	type backend struct {
+		Kind   string `json:"kind"`
+		Name   string `json:"name"`
+		Weight int32  `json:"weight"`
+	}
+	var in struct {
+		metav1.TypeMeta   `json:",inline"`
+		metav1.ObjectMeta `json:"metadata"`
+		Spec              struct {
+			Host              string    `json:"host"`
+			Subdomain         string    `json:"subdomain"`
+			Path              string    `json:"path"`
+			To                backend   `json:"to"`
+			AlternateBackends []backend `json:"alternateBackends"`
+			WildcardPolicy    string    `json:"wildcardPolicy"`
+		} `json:"spec"`
+	}
+	if err := yaml.UnmarshalStrict(manifest, &in); err != nil {
+		t.Fatal(err)
+	}
+	out := &OpenShiftRoute{
+		Meta: Meta{Name: in.Name, Namespace: in.Namespace, Labels: in.Labels, Annotations: in.Annotations},
+		Host: in.Spec.Host, Subdomain: in.Spec.Subdomain, Path: in.Spec.Path, WildcardPolicy: in.Spec.WildcardPolicy,
+		Backends: []string{in.Spec.To.Kind},
+	}
+	for _, b := range in.Spec.AlternateBackends {
+		out.Backends = append(out.Backends, b.Kind)
+	}
+	return out
+}
+
+// What a Route claims by its host, its subdomain and its wildcard policy, with the domains of two routers and with none.
+func TestOpenShiftRouteClaims(t *testing.T) {
+	for name, test := range map[string]struct {
+		route     OpenShiftRoute
+		want      string
+		ofUnknown string // without domains, where it is something else
+	}{
+		"a host":                    {OpenShiftRoute{Host: "A.example"}, "spec.host a.example", ""},
+		"a host beats a subdomain":  {OpenShiftRoute{Host: "a.example", Subdomain: "b"}, "spec.host a.example", ""},
+		"no wildcard":               {OpenShiftRoute{Host: "a.example", WildcardPolicy: "None"}, "spec.host a.example", ""},
+		"a wildcard":                {OpenShiftRoute{Host: "a.b.example", WildcardPolicy: "Subdomain"}, "spec.host *.b.example", ""},
+		"a wildcard of one label":   {OpenShiftRoute{Host: "a", WildcardPolicy: "Subdomain"}, "spec.host **", ""},
+		"another policy":            {OpenShiftRoute{Host: "a.b.example", WildcardPolicy: "All"}, "spec.host a.b.example, spec.host *.b.example", ""},
+		"no name":                   {OpenShiftRoute{Host: "a.example:443"}, "spec.host **", ""},
+		"a star":                    {OpenShiftRoute{Host: "*.example"}, "spec.host **", ""},
+		"a star, and a wildcard":    {OpenShiftRoute{Host: "*.example", WildcardPolicy: "Subdomain"}, "spec.host **", ""},
+		"neither":                   {OpenShiftRoute{}, "spec.host **", ""},
+		"neither, and a wildcard":   {OpenShiftRoute{WildcardPolicy: "Subdomain"}, "spec.host **", ""},
+		"a subdomain":               {OpenShiftRoute{Subdomain: "B.c"}, "spec.subdomain b.c.x.example, spec.subdomain b.c.y.example", "spec.subdomain **"},
+		"a subdomain that is none":  {OpenShiftRoute{Subdomain: "b:1"}, "spec.subdomain **", ""},
+		"a subdomain with a star":   {OpenShiftRoute{Subdomain: "*.b"}, "spec.subdomain **", ""},
+		"a subdomain ending in dot": {OpenShiftRoute{Subdomain: "b."}, "spec.subdomain **", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			claimed := func(domains ...string) string {
+				var all []string
+				claims := (&routerDomains{domains}).claims(&report{effort: new(Effort)}, &test.route)
+				for i := range claims {
+					all = append(all, claims[i].at.String()+" "+claims[i].String())
+				}
+				return strings.Join(all, ", ")
+			}
+			if got := claimed("x.example", "y.example"); got != test.want {
+				t.Errorf("got %s, want %s", got, test.want)
+			}
+			if want := test.ofUnknown; want == "" {
+				test.ofUnknown = test.want
+			}
+			if got := claimed(); got != test.ofUnknown {
+				t.Errorf("without domains: got %s, want %s", got, test.ofUnknown)
+			}
+		})
+	}
+}
+
+// The domains of one entry mean nothing to another one, and all of them together are those of owners. Without one, a
+// subdomain meets every owner.
+func TestSubdomainDomains(t *testing.T) {
+	const owners = "owners: [{name: o, mode: enforce, hosts: [web.apps.example, web.corp.example], namespaces: [platform]}]\n"
+	const unknown = `"web" is below the domain of each router, which means every host`
+	for name, test := range map[string]struct {
+		rules string
+		want  []string
+	}{
+		"not named": {"routes: [{name: r, mode: enforce, hosts: {allowed: ['*.example']}}]\n" + owners, []string{
+			`r/hosts.allowed: spec.subdomain: ` + unknown + `; allowed: *.example`,
+			`o/owners: spec.subdomain: ` + unknown + `, also web.apps.example, which belongs to the namespaces platform; set spec.host instead`,
+		}},
+		"of each entry": {`routes:
+- {name: a, mode: enforce, subdomainDomains: [apps.example], hosts: {denied: [web.apps.example], max: 1}}
+- {name: b, mode: enforce, hosts: {wildcards: deny}}
+- {name: c, mode: enforce, subdomainDomains: [corp.example, x.example], hosts: {denied: [web.corp.example], max: 1}}
+` + owners, []string{
+			`a/hosts.denied: spec.subdomain: "web.apps.example" is denied by web.apps.example`,
+			`b/hosts.wildcards: spec.subdomain: ` + unknown + `; write each host out`,
+			`c/hosts.denied: spec.subdomain: "web.corp.example" is denied by web.corp.example`,
+			`c/hosts.max: spec.host: has 2 different hosts; at most 1 are allowed`,
+			`o/owners: spec.subdomain: "web.apps.example" belongs to the namespaces platform`,
+			`o/owners: spec.subdomain: "web.corp.example" belongs to the namespaces platform`,
+		}},
+		"of an entry in a weaker mode": {"routes: [{name: r, mode: warn, subdomainDomains: [x.example], hosts: {max: 5}}]\n" + owners, []string{
+			`o/owners: spec.subdomain: ` + unknown + `, also web.apps.example, which belongs to the namespaces platform; set spec.host instead`,
+		}},
+		"elsewhere": {"routes: [{name: r, mode: enforce, subdomainDomains: [x.example], hosts: {max: 5}}]\n" + owners, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			found := must(mustLoad(t, test.rules).JudgeOpenShiftRoute(creatingOpenShiftRoute, &OpenShiftRoute{Subdomain: "web"}, nil, nil))
+			if diff := cmp.Diff(test.want, sentences(found)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// What the old Route had denies no update: a host by whichever field, and the same subdomain where no domain is known.
+func TestOpenShiftRatchet(t *testing.T) {
+	for name, test := range map[string]struct {
+		rules    string
+		old, now OpenShiftRoute
+		want     string // the paths of what denies
+	}{
+		"the same":                      {"hosts: {allowed: []}", OpenShiftRoute{Host: "a.example"}, OpenShiftRoute{Host: "a.example", Path: "/x"}, ""},
+		"another host":                  {"hosts: {allowed: []}", OpenShiftRoute{Host: "a.example"}, OpenShiftRoute{Host: "b.example"}, "spec.host"},
+		"a wildcard":                    {"hosts: {allowed: []}", OpenShiftRoute{Host: "a.example"}, OpenShiftRoute{Host: "a.example", WildcardPolicy: "Subdomain"}, "spec.host"},
+		"the same subdomain":            {"hosts: {allowed: []}", OpenShiftRoute{Subdomain: "a"}, OpenShiftRoute{Subdomain: "a"}, ""},
+		"another subdomain":             {"hosts: {allowed: []}", OpenShiftRoute{Subdomain: "a"}, OpenShiftRoute{Subdomain: "b"}, "spec.subdomain"},
+		"the host of a subdomain":       {"subdomainDomains: [x.example], hosts: {allowed: []}", OpenShiftRoute{Subdomain: "a"}, OpenShiftRoute{Host: "a.x.example"}, ""},
+		"a host, no longer":             {"hosts: {required: true}", OpenShiftRoute{Host: "a.example"}, OpenShiftRoute{}, "spec.host"},
+		"a path":                        {"paths: {denied: [/a]}", OpenShiftRoute{Path: "/a"}, OpenShiftRoute{Path: "/ab"}, "spec.path"},
+		"a kind, in another place":      {"backends: {kinds: []}", OpenShiftRoute{Backends: []string{"X"}}, OpenShiftRoute{Backends: []string{"Y", "X"}}, "spec.to.kind"},
+		"a kind that is the absent one": {"backends: {kinds: []}", OpenShiftRoute{Backends: []string{""}}, OpenShiftRoute{Backends: []string{"Service"}}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := creatingOpenShiftRoute
+			a.Operation = Update
+			p := mustLoad(t, "routes: [{name: r, mode: enforce, "+test.rules+"}]\n")
+			var got []string
+			for _, f := range must(p.JudgeOpenShiftRoute(a, &test.now, &test.old, nil)) {
+				if f.Denies() {
+					got = append(got, f.Path)
+				}
+			}
+			if got := strings.Join(got, ", "); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// Entries that check nothing of a Route are no rules for it, and those of other kinds do not apply.
+func TestOpenShiftRules(t *testing.T) {
+	p := mustLoad(t, `routes:
+- {name: parents, mode: enforce, parents: {allowed: []}, paths: {types: []}, backends: {crossNamespace: deny}}
+- {name: others, mode: warn, kinds: [HTTPRoute], hosts: {allowed: []}}
+- {name: ours, mode: audit, kinds: [Route], hosts: {allowed: []}}
+`)
+	var got []string
+	for _, trace := range p.ExplainOpenShiftRoute(creatingOpenShiftRoute, &OpenShiftRoute{}) {
+		if trace.Applies {
+			got = append(got, trace.Rule)
+		}
+	}
+	if diff := cmp.Diff([]string{"ours"}, got); diff != "" || p.Strictest().OpenShiftRoutes != Warn {
+		t.Errorf("strictest %s, applying: %s", p.Strictest().OpenShiftRoutes, diff)
+	}
+	for _, f := range must(p.JudgeRoute(Attributes{Operation: Create, Resource: udpRoutes}, &Route{}, nil, nil)) {
+		t.Errorf("a rule for Routes judges a UDPRoute: %s", f)
+	}
+}
+
+func TestSubdomainDomainsErrors(t *testing.T) {
+	const noDomain = ` is not the domain of a router: write its name without wildcards, as in apps.example.com`
+	for domains, want := range map[string]string{
+		`["*.apps.example"]`:  `"*.apps.example"` + noDomain,
+		`["**"]`:              `"**"` + noDomain,
+		`[""]`:                `""` + noDomain,
+		`["apps.example:80"]`: `"apps.example:80"` + noDomain,
+		`[]`:                  `subdomainDomains: [] checks nothing: leave the field out`,
+	} {
+		_, err := Load(policyFile("p", routesRule("hosts: {max: 1}\n  subdomainDomains: "+domains)))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s", domains, err, want)
+		}
+	}
+	_, err := Load(policyFile("p", routesRule("subdomainDomains: [a.example]")))
+	if err == nil || !strings.Contains(err.Error(), "checks nothing: write hosts") {
+		t.Errorf("alone: %v", err)
+	}
+}

@@ -1,0 +1,53 @@
+package review
+
+import (
+	"github.com/evergate/evergate/internal/jsonscan"
+	"github.com/evergate/evergate/policy"
+)
+
+// OpenShiftRoutes are route.openshift.io/v1 Routes.
+func OpenShiftRoutes() Objects[policy.OpenShiftRoute] {
+	kinds := []Kind{{"Route", Resource{"route.openshift.io", "v1", "routes"}, nil}}
+	return Objects[policy.OpenShiftRoute]{kinds, readOpenShiftRoute, readOpenShiftRoute}
+}
+
+func readOpenShiftRoute(r *jsonscan.Reader, route *policy.OpenShiftRoute) {
+	for name := range r.Fields {
+		switch string(name) {
+		case "metadata":
+			readMeta(r, &route.Meta)
+		case "spec":
+			readOpenShiftRouteSpec(r, route)
+		}
+	}
+}
+
+func readOpenShiftRouteSpec(r *jsonscan.Reader, route *policy.OpenShiftRoute) {
+	to := []string{""} // spec.to is required, and a Service where it is absent all the same
+	var alternate []string
+	for name := range r.Fields {
+		switch string(name) {
+		case "host":
+			route.Host = r.String()
+		case "subdomain":
+			route.Subdomain = r.String()
+		case "wildcardPolicy":
+			route.WildcardPolicy = r.String()
+		case "path":
+			route.Path = r.String()
+		case "to":
+			readBackendKind(r, &to[0])
+		case "alternateBackends":
+			alternate = jsonscan.List(r, readBackendKind)
+		}
+	}
+	route.Backends = append(to, alternate...)
+}
+
+func readBackendKind(r *jsonscan.Reader, kind *string) {
+	for name := range r.Fields {
+		if string(name) == "kind" {
+			*kind = r.String()
+		}
+	}
+}
