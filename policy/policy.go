@@ -73,6 +73,10 @@
 //	  annotations                         annotations.go
 //	  addresses                           gateway_addresses.go
 //	grants                                grants.go, with what is judged; grant_checks.go, its checks
+//	routes, for Routes of OpenShift       openshift_routes.go, with what is judged
+//	certificates                          certificates.go, with what is judged
+//	  hosts                               certificate_claims.go; certificate_subject.go, common names in a subject
+//	dnsEndpoints                          dns_endpoints.go, with what is judged and its claims
 //	owners                                owners.go
 //	carriers                              carriers.go
 //	annotationPrefixes                    annotation_prefixes.go

@@ -151,7 +151,9 @@ func TestParseCertificate(t *testing.T) {
 func TestParseDNSEndpoint(t *testing.T) {
 	got, err := DNSEndpoints().Parse([]byte(`{"metadata":{"name":"web"},"spec":{"endpoints":[
 		{"dnsName":"a.example","targets":["b.example"],"labels":{"dnsName":"no"}},{},null]}}`))
-	want := &policy.DNSEndpoint{Meta: policy.Meta{Name: "web"}, Endpoints: []policy.Endpoint{{DNSName: "a.example"}, {}, {}}}
+	want := &policy.DNSEndpoint{
+		Meta: policy.Meta{Name: "web"}, Endpoints: []policy.Endpoint{{DNSName: "a.example"}, {}, {}},
+	}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Error(err, diff)
 	}
@@ -160,7 +162,8 @@ func TestParseDNSEndpoint(t *testing.T) {
 func TestParseOpenShiftRoute(t *testing.T) {
 	for object, want := range map[string]policy.OpenShiftRoute{
 		`{"metadata":{"name":"web"},"spec":{"host":"A.example","subdomain":"a","path":"/p","wildcardPolicy":"Subdomain",
-		"alternateBackends":[{"kind":"X","name":"no"},{}],"to":{"kind":"Service","name":"no"}},"status":{"ingress":[{"host":"no"}]}}`: {
+		"alternateBackends":[{"kind":"X","name":"no"},{}],"to":{"kind":"Service","name":"no"}},
+		"status":{"ingress":[{"host":"no"}]}}`: {
 			Meta: policy.Meta{Name: "web"}, Host: "A.example", Subdomain: "a", Path: "/p", WildcardPolicy: "Subdomain",
 			Backends: []string{"Service", "X", ""},
 		},

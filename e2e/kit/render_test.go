@@ -160,7 +160,10 @@ transformers: [../../kustomize/wiring]`)
 // TestHostKinds: the webhooks of the component fail as that of Ingresses does, and select the same namespaces, whichever the
 // overlay, and whether match-all-namespaces comes before or after it.
 func TestHostKinds(t *testing.T) {
-	const hostKinds, everyNamespace = "../../kustomize/components/host-kinds", "../../kustomize/components/match-all-namespaces"
+	const (
+		hostKinds      = "../../kustomize/components/host-kinds"
+		everyNamespace = "../../kustomize/components/match-all-namespaces"
+	)
 	for _, components := range []string{hostKinds, hostKinds + ", " + everyNamespace, everyNamespace + ", " + hostKinds} {
 		for _, overlay := range []string{"fail-open", "fail-closed"} {
 			k := read(t)

@@ -55,7 +55,7 @@ type variant struct {
 }
 
 func kinds() []kind {
-	return append(routeKinds(), []kind{
+	return append(append(routeKinds(), hostKinds()...), []kind{
 		{
 			name: "Pod", paths: []string{"/mutate/pods", "/validate/pods"},
 			sent: reviewtest.Create(reviewtest.Pod(1, 0)), of: reflect.TypeFor[corev1.Pod](),
@@ -98,6 +98,12 @@ func kinds() []kind {
 			sent: reviewtest.Create(reviewtest.ReferenceGrant()), of: reflect.TypeFor[gatewayv1.ReferenceGrant](),
 			decodes: func(body []byte) error { _, err := review.Grants().Decode(body); return err },
 		},
+	}...)
+}
+
+// hostKinds are the kinds of other projects that name hosts.
+func hostKinds() []kind {
+	return []kind{
 		{
 			name: "Route", paths: []string{"/validate/openshiftroutes"},
 			sent: reviewtest.Create(reviewtest.Route()), of: reflect.TypeFor[reviewtest.OpenShiftRoute](),
@@ -116,7 +122,7 @@ func kinds() []kind {
 			sent: reviewtest.Create(reviewtest.DNSRecords(1)), of: reflect.TypeFor[reviewtest.DNSEndpoint](),
 			decodes: func(body []byte) error { _, err := review.DNSEndpoints().Decode(body); return err },
 		},
-	}...)
+	}
 }
 
 // fields returns the fields that decide, in the order of Kubernetes' own types. A field is one of them if the decoder

@@ -269,7 +269,7 @@ func Certificate(names int) *certmanagerv1.Certificate {
 	return crt
 }
 
-// DNSEndpoint is a DNSEndpoint of external-dns, without what the types of that module, which wants a newer Go, have beside.
+// DNSEndpoint is a DNSEndpoint of external-dns, without the fields that decide nothing. That module wants a newer Go.
 type DNSEndpoint struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
@@ -315,8 +315,8 @@ func DNSRecords(records int) *DNSEndpoint {
 	return e
 }
 
-// OpenShiftRoute is a Route of route.openshift.io/v1, without the fields that decide nothing. That module has no release
-// with spec.subdomain.
+// OpenShiftRoute is a Route of route.openshift.io/v1, without the fields that decide nothing. That module has no
+// release with spec.subdomain.
 type OpenShiftRoute struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
