@@ -3,6 +3,7 @@ package policy
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -260,6 +261,10 @@ func TestStepsOfElements(t *testing.T) {
 		}},
 		"bytes of a subject": {8, func(n int) reviewed {
 			return reviewed{rules: rules(1, "certificates", "hosts: {denied: [a]}"), obj: &Certificate{LiteralSubject: strings.Repeat("O=a.bcd,", 4*n)}}
+		}},
+		"the same name of a Certificate": {1, func(n int) reviewed { // one claim
+			names := slices.Repeat([]string{"a.example"}, n)
+			return reviewed{rules: rules(1, "certificates", "hosts: {denied: [a]}"), obj: &Certificate{DNSNames: names}}
 		}},
 		"domains of a Route": {4, func(n int) reviewed { // to make a claim of each, to look it up
 			text := "subdomainDomains: " + yaml(each(n, "d%03d.example")) + ", hosts: {denied: [a]}"

@@ -37,7 +37,7 @@ func (e *routesEntry) openShiftRule() rule[OpenShiftRoute] {
 func (e *routesEntry) openShiftChecks() []check[OpenShiftRoute] {
 	var checks []check[OpenShiftRoute]
 	if e.Hosts != nil {
-		domains := &routerDomains{textsOf(e.SubdomainDomains)}
+		domains := newRouterDomains(e.SubdomainDomains)
 		checks = fieldHostChecks(&e.Hosts.fieldHostRules, domains.claims, "spec.host")
 	}
 	if e.Paths != nil {
@@ -60,15 +60,13 @@ func (e *routesEntry) openShiftChecks() []check[OpenShiftRoute] {
 func openShiftOwners(levels []ownerLevel, entries []routesEntry) []rule[OpenShiftRoute] {
 	var rules []rule[OpenShiftRoute]
 	for i := range levels {
-		domains := &routerDomains{}
+		var all []routerDomain
 		for j := range entries {
 			if e := &entries[j]; e.Mode >= levels[i].mode {
-				domains.names = append(domains.names, textsOf(e.SubdomainDomains)...)
+				all = append(all, e.SubdomainDomains...)
 			}
 		}
-		slices.Sort(domains.names)
-		domains.names = slices.Compact(domains.names)
-		rules = append(rules, ownerRules(levels[i:i+1], domains.claims)...)
+		rules = append(rules, ownerRules(levels[i:i+1], newRouterDomains(all).claims)...)
 	}
 	return rules
 }
@@ -89,6 +87,13 @@ func (d *routerDomain) UnmarshalText(b []byte) error {
 
 // routerDomains are the domains below which routers serve hosts; none where they are not known.
 type routerDomains struct{ names []string }
+
+// newRouterDomains returns the domains of a list, each once.
+func newRouterDomains(list []routerDomain) *routerDomains {
+	names := textsOf(list)
+	slices.Sort(names)
+	return &routerDomains{slices.Compact(names)}
+}
 
 // claims returns the claims of a Route: of its host or, where that is empty, of its subdomain, and of its annotations.
 func (d *routerDomains) claims(r *report, route *OpenShiftRoute) []hostClaim {

@@ -112,7 +112,7 @@ func TestSubdomainDomains(t *testing.T) {
 			`o/owners: spec.subdomain: ` + unknown + `, also web.apps.example, which belongs to the namespaces platform; set spec.host instead`,
 		}},
 		"of each entry": {`routes:
-- {name: a, mode: enforce, subdomainDomains: [apps.example], hosts: {denied: [web.apps.example], max: 1}}
+- {name: a, mode: enforce, subdomainDomains: [apps.example, Apps.example.], hosts: {denied: [web.apps.example], max: 1}}
 - {name: b, mode: enforce, hosts: {wildcards: deny}}
 - {name: c, mode: enforce, subdomainDomains: [corp.example, x.example], hosts: {denied: [web.corp.example], max: 1}}
 ` + owners, []string{
@@ -134,6 +134,20 @@ func TestSubdomainDomains(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// What is known of the claims by the domains of one entry is not taken for those of another one.
+func TestClaimsOfEachEntry(t *testing.T) {
+	p := mustLoad(t, `routes:
+- {name: a, mode: enforce, subdomainDomains: [apps.example], hosts: {max: 1}}
+- {name: b, mode: enforce, subdomainDomains: [corp.example], hosts: {max: 1}}
+`)
+	annotations := map[string]string{"external-dns.kubernetes.io/hostname": "web.apps.example"}
+	route := &OpenShiftRoute{Meta: Meta{Annotations: annotations}, Subdomain: "web"}
+	got := sentences(must(p.JudgeOpenShiftRoute(creatingOpenShiftRoute, route, nil, nil)))
+	if diff := cmp.Diff([]string{"b/hosts.max: spec.host: has 2 different hosts; at most 1 are allowed"}, got); diff != "" {
+		t.Error(diff)
 	}
 }
 
