@@ -2,6 +2,7 @@ package policy
 
 import (
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -474,5 +475,32 @@ func TestGatewayAnnotationTable(t *testing.T) {
 	}
 	if len(set.exact) == 0 || len(set.globs) > 0 {
 		t.Error("the table of ListenerSets is not of single keys")
+	}
+}
+
+// Judging a Gateway by every check costs steps for each of its elements, a bounded number.
+func TestGatewayEffort(t *testing.T) {
+	p := mustLoad(t, gatewaysRule(`hosts: {required: true, allowed: ["**.ok.example"], denied: [no.example], wildcards: deny, max: 1}
+  ports: {allowed: ["443"]}
+  protocols: {allowed: [TLS]}
+  tls: {modes: [Passthrough], crossNamespaceRefs: deny}
+  allowedRoutes: {from: [Same]}
+  addresses: {allowed: [203.0.113.0/24]}`))
+	g := &Gateway{InfrastructureAnnotations: map[string]string{}}
+	const n = 1000
+	for i := range n {
+		name := strconv.Itoa(i)
+		g.Listeners = append(g.Listeners, Listener{
+			Name: name, Hostname: name + ".example", Protocol: "HTTPS",
+			TLS:           &ListenerTLS{CertificateRefs: []CertificateRef{{"other", name}}},
+			AllowedRoutes: &ListenerNamespaces{From: "All"},
+		})
+		g.Addresses = append(g.Addresses, GatewayAddress{"", "192.0.2.1"})
+		g.InfrastructureAnnotations[name] = name
+	}
+	e := new(Effort)
+	_, err := p.JudgeGateway(Attributes{Operation: Update, Namespace: "team-a"}, g, g, e)
+	if most := 150 * n; err != nil || e.Steps() > most {
+		t.Errorf("%d steps, at most %d: %v", e.Steps(), most, err)
 	}
 }

@@ -8,10 +8,9 @@ import (
 // Gateways are gateway.networking.k8s.io/v1 Gateways and ListenerSets, and the XListenerSets of releases of Gateway API up
 // to v1.4, which have the fields of a ListenerSet.
 func Gateways() Objects[policy.Gateway] {
-	const group = "gateway.networking.k8s.io"
 	return Objects[policy.Gateway]{[]Kind{
-		{"Gateway", Resource{group, "v1", "gateways"}, []string{"v1beta1", "v1alpha2"}},
-		{"ListenerSet", Resource{group, "v1", "listenersets"}, nil},
+		{"Gateway", Resource{gatewayGroup, "v1", "gateways"}, []string{"v1beta1", "v1alpha2"}},
+		{"ListenerSet", Resource{gatewayGroup, "v1", "listenersets"}, nil},
 		{"XListenerSet", Resource{"gateway.networking.x-k8s.io", "v1alpha1", "xlistenersets"}, nil},
 	}, readGateway, readGateway}
 }

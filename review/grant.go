@@ -8,7 +8,7 @@ import (
 // Grants are gateway.networking.k8s.io/v1 ReferenceGrants. Clusters store v1beta1, which is sent as v1.
 func Grants() Objects[policy.Grant] {
 	kinds := []Kind{{
-		"ReferenceGrant", Resource{"gateway.networking.k8s.io", "v1", "referencegrants"}, []string{"v1beta1", "v1alpha2"},
+		"ReferenceGrant", Resource{gatewayGroup, "v1", "referencegrants"}, []string{"v1beta1", "v1alpha2"},
 	}}
 	return Objects[policy.Grant]{kinds, readGrant, readGrant}
 }

@@ -16,7 +16,8 @@ import (
 
 // creation is the review of a creation of a Pod, Ingress or Service, as short as it may be.
 func creation(resource, object string) string {
-	group := map[string]string{"ingresses": "networking.k8s.io", "httproutes": gatewayGroup}[resource]
+	group := map[string]string{"ingresses": "networking.k8s.io", "httproutes": gatewayGroup, "gateways": gatewayGroup,
+		"referencegrants": gatewayGroup}[resource]
 	return fmt.Sprintf(`{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u-1",`+
 		`"resource":{"group":%q,"version":"v1","resource":%q},"operation":"CREATE","object":%s}}`, group, resource, object)
 }

@@ -1,0 +1,179 @@
+package review
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/review/reviewtest"
+)
+
+func TestParseGateway(t *testing.T) {
+	got, err := Gateways().Parse([]byte(`{"kind":"Gateway","metadata":{"name":"web","namespace":"n"},"spec":{
+		"gatewayClassName":"internal",
+		"listeners":[{"name":"a","hostname":"*.a.example","port":443,"protocol":"HTTPS",
+			"tls":{"mode":"Terminate","certificateRefs":[{"name":"c","namespace":"o","kind":"Secret"},null],"options":{"mode":"no"}},
+			"allowedRoutes":{"kinds":[{"kind":"HTTPRoute"}],"namespaces":{"from":"Selector","selector":{
+				"matchLabels":{"a":"b"},"matchExpressions":[{"key":"k","operator":"In","values":["v"]},null]}}}},
+			null,{"tls":{},"allowedRoutes":{}},{"allowedRoutes":{"namespaces":{}}}],
+		"addresses":[{"type":"Hostname","value":"h"},{}],
+		"infrastructure":{"labels":{"no":"no"},"annotations":{"x":"y"}},
+		"allowedListeners":{"namespaces":{"from":"All"}},
+		"tls":{"frontend":{"default":{"validation":{"caCertificateRefs":[{"name":"d"}]}},
+			"perPort":[{"port":1,"tls":{"validation":{"caCertificateRefs":[{"name":"p","namespace":"q"}]}}},{},null]},
+			"backend":{"clientCertificateRef":{"name":"b"}}}},
+		"status":{"listeners":[{"name":"no"}]}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &policy.Gateway{
+		Meta: policy.Meta{Name: "web", Namespace: "n"}, ClassName: "internal",
+		Listeners: []policy.Listener{
+			{
+				Name: "a", Hostname: "*.a.example", Port: 443, Protocol: "HTTPS",
+				TLS: &policy.ListenerTLS{Mode: "Terminate", CertificateRefs: []policy.CertificateRef{{Namespace: "o", Name: "c"}, {}}},
+				AllowedRoutes: &policy.ListenerNamespaces{From: "Selector", Selector: &policy.NamespaceSelector{
+					MatchLabels: map[string]string{"a": "b"}, MatchExpressions: []policy.SelectorExpression{{Key: "k", Operator: "In"}, {}},
+				}},
+			},
+			{}, {TLS: &policy.ListenerTLS{}}, {AllowedRoutes: &policy.ListenerNamespaces{}},
+		},
+		Addresses:                 []policy.GatewayAddress{{Type: "Hostname", Value: "h"}, {}},
+		InfrastructureAnnotations: map[string]string{"x": "y"},
+		AllowedListeners:          &policy.ListenerNamespaces{From: "All"},
+		FrontendCAs:               []policy.CertificateRef{{Name: "d"}},
+		PortCAs:                   [][]policy.CertificateRef{{{Namespace: "q", Name: "p"}}, nil, nil},
+		BackendCertificate:        &policy.CertificateRef{Name: "b"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	const nulls = `{"spec":{"gatewayClassName":null,"listeners":null,"addresses":null,"infrastructure":null,
+		"allowedListeners":null,"tls":{"frontend":null,"backend":{"clientCertificateRef":null}}}}`
+	got, err = Gateways().Parse([]byte(nulls))
+	if diff := cmp.Diff(&policy.Gateway{}, got); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+}
+
+func TestParseGrant(t *testing.T) {
+	got, err := Grants().Parse([]byte(`{"spec":{"from":[{"group":"g","kind":"k","namespace":"n","name":"no"},null],
+		"to":[{"group":"","kind":"Secret","name":"x"},{"kind":"Service","name":null}]}}`))
+	want := &policy.Grant{
+		From: []policy.GrantFrom{{Group: "g", Kind: "k", Namespace: "n"}, {}},
+		To:   []policy.GrantTo{{Kind: "Secret", Name: "x"}, {Kind: "Service"}},
+	}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+}
+
+func FuzzDecodeGateway(f *testing.F) {
+	seed(f, reviewtest.Update(reviewtest.Gateway(2), reviewtest.Gateway(1)), "gateways",
+		`{"spec":{"listeners":[null,{"hostname":"*.x","port":-0,"tls":{"certificateRefs":[{"namespace":null}]}}]}}`,
+		`{"spec":{"allowedListeners":{"namespaces":{"from":"Selector","selector":{"matchExpressions":[{"key":"a"}]}}}}}`,
+		`{"spec":{"tls":{"frontend":{"default":{"validation":{"caCertificateRefs":[null]}},"perPort":[null,{"tls":{}}]}}}}`,
+		`{"spec":{"addresses":[{"type":null,"value":"\n"}],"infrastructure":{"annotations":{"a":"b"}}}}`,
+	)
+	f.Fuzz(func(t *testing.T, body []byte) { compare(t, body, Gateways(), typedGateway) })
+}
+
+func FuzzDecodeGrant(f *testing.F) {
+	seed(f, reviewtest.Update(reviewtest.ReferenceGrant(), reviewtest.ReferenceGrant()), "referencegrants",
+		`{"spec":{"from":[null,{"namespace":"a"}],"to":[{"name":null},{"group":"g","kind":"k","name":""}]}}`,
+	)
+	f.Fuzz(func(t *testing.T, body []byte) { compare(t, body, Grants(), typedGrant) })
+}
+
+func typedGateway(raw []byte) (*policy.Gateway, error) {
+	var in gatewayv1.Gateway
+	err := unmarshal(raw, &in)
+	s := in.Spec
+	g := &policy.Gateway{Meta: typedMeta(in.ObjectMeta), ClassName: string(s.GatewayClassName)}
+	for _, l := range s.Listeners {
+		out := policy.Listener{Name: string(l.Name), Hostname: optional(l.Hostname), Port: l.Port, Protocol: string(l.Protocol)}
+		if l.TLS != nil {
+			out.TLS = &policy.ListenerTLS{Mode: optional(l.TLS.Mode)}
+			for _, ref := range l.TLS.CertificateRefs {
+				out.TLS.CertificateRefs = append(out.TLS.CertificateRefs, certificateRef(ref.Namespace, ref.Name))
+			}
+		}
+		if l.AllowedRoutes != nil && l.AllowedRoutes.Namespaces != nil {
+			n := l.AllowedRoutes.Namespaces
+			out.AllowedRoutes = typedNamespaces(n.From, n.Selector)
+		}
+		g.Listeners = append(g.Listeners, out)
+	}
+	for _, a := range s.Addresses {
+		g.Addresses = append(g.Addresses, policy.GatewayAddress{Type: optional(a.Type), Value: a.Value})
+	}
+	if s.AllowedListeners != nil && s.AllowedListeners.Namespaces != nil {
+		g.AllowedListeners = typedNamespaces(s.AllowedListeners.Namespaces.From, s.AllowedListeners.Namespaces.Selector)
+	}
+	if s.Infrastructure != nil && s.Infrastructure.Annotations != nil {
+		g.InfrastructureAnnotations = map[string]string{}
+		for k, v := range s.Infrastructure.Annotations {
+			g.InfrastructureAnnotations[string(k)] = string(v)
+		}
+	}
+	if s.TLS != nil && s.TLS.Frontend != nil {
+		g.FrontendCAs = typedCAs(s.TLS.Frontend.Default)
+		for _, p := range s.TLS.Frontend.PerPort {
+			g.PortCAs = append(g.PortCAs, typedCAs(p.TLS))
+		}
+	}
+	if s.TLS != nil && s.TLS.Backend != nil && s.TLS.Backend.ClientCertificateRef != nil {
+		ref := s.TLS.Backend.ClientCertificateRef
+		g.BackendCertificate = new(certificateRef(ref.Namespace, ref.Name))
+	}
+	return g, err
+}
+
+func typedGrant(raw []byte) (*policy.Grant, error) {
+	var in gatewayv1.ReferenceGrant
+	err := unmarshal(raw, &in)
+	g := &policy.Grant{Meta: typedMeta(in.ObjectMeta)}
+	for _, f := range in.Spec.From {
+		g.From = append(g.From, policy.GrantFrom{Group: string(f.Group), Kind: string(f.Kind), Namespace: string(f.Namespace)})
+	}
+	for _, to := range in.Spec.To {
+		g.To = append(g.To, policy.GrantTo{Group: string(to.Group), Kind: string(to.Kind), Name: optional(to.Name)})
+	}
+	return g, err
+}
+
+func typedNamespaces(from *gatewayv1.FromNamespaces, selector *metav1.LabelSelector) *policy.ListenerNamespaces {
+	n := &policy.ListenerNamespaces{From: optional(from)}
+	if selector != nil {
+		n.Selector = &policy.NamespaceSelector{MatchLabels: selector.MatchLabels}
+		for _, e := range selector.MatchExpressions {
+			n.Selector.MatchExpressions = append(n.Selector.MatchExpressions,
+				policy.SelectorExpression{Key: e.Key, Operator: string(e.Operator)})
+		}
+	}
+	return n
+}
+
+func typedCAs(c gatewayv1.TLSConfig) (cas []policy.CertificateRef) {
+	if c.Validation == nil {
+		return nil
+	}
+	for _, ref := range c.Validation.CACertificateRefs {
+		cas = append(cas, certificateRef(ref.Namespace, ref.Name))
+	}
+	return cas
+}
+
+func certificateRef(namespace *gatewayv1.Namespace, name gatewayv1.ObjectName) policy.CertificateRef {
+	return policy.CertificateRef{Namespace: optional(namespace), Name: string(name)}
+}
+
+func optional[S ~string](s *S) string {
+	if s == nil {
+		return ""
+	}
+	return string(*s)
+}
