@@ -8,13 +8,13 @@ import (
 	"github.com/evergate/evergate/policy/internal/match"
 )
 
-// carriers is the block carriers of a policy: ["gateways", "infra-*"], the namespaces, * for any run of characters, whose
-// Gateways and ListenerSets carry the hosts of other namespaces. What they name claims nothing of owners, nor do the
-// Certificates of these namespaces, which cert-manager makes for listeners, and the solvers of ACME challenges: see
-// isSolver. Rules of hosts apply to all of them as to other objects.
+// carriers is the block carriers of a policy: ["gateways", "infra-*"], the namespaces, * for any run of characters,
+// whose Gateways and ListenerSets carry the hosts of other namespaces. What they name claims nothing of owners, nor do
+// the Certificates of these namespaces, which cert-manager makes for listeners, and the solvers of ACME challenges:
+// see isSolver. Rules of hosts apply to all of them as to other objects.
 //
-// cert-manager answers challenges in the namespace of the Certificate, which for the listeners of a Gateway is that of the
-// Gateway. Where a tenant orders certificates in its own namespace, the solver is there, for a host of its own.
+// cert-manager answers challenges in the namespace of the Certificate, which for the listeners of a Gateway is that of
+// the Gateway. Where a tenant orders certificates in its own namespace, the solver is there, for a host of its own.
 type carriers []carrierNamespace
 
 // carrierNamespace is a pattern for the names of namespaces.
@@ -77,8 +77,9 @@ const (
 // TLS nor a default backend, and only paths below challengePath.
 //
 // None of that proves that cert-manager made it. Whoever may create Ingresses in a carrier's namespace may answer the
-// challenges for any host there, and so get a certificate for it; the exemption is by the namespace, and the rest keeps it
-// from letting ordinary Ingresses pass. An annotation that names a host makes it one: a solver claims no DNS record.
+// challenges for any host there, and so get a certificate for it; the exemption is by the namespace, and the rest
+// keeps it from letting ordinary Ingresses pass. An annotation that names a host makes it one: a solver claims no DNS
+// record.
 func (ing *Ingress) isSolver(r *report) bool {
 	if ing.Labels[solverLabel] != "true" || ing.DefaultBackend || len(ing.TLS) > 0 || len(ing.Rules) == 0 {
 		return false
@@ -99,7 +100,8 @@ func (ing *Ingress) isSolver(r *report) bool {
 	return true
 }
 
-// isChallenge reports whether a path is that of an answer to one challenge: a token of base64url follows challengePath.
+// isChallenge reports whether a path is that of an answer to one challenge: a token of base64url follows
+// challengePath.
 func isChallenge(path string) bool {
 	token, ok := strings.CutPrefix(path, challengePath)
 	return ok && token != "" && !strings.ContainsFunc(token, func(c rune) bool {
@@ -107,8 +109,9 @@ func isChallenge(path string) bool {
 	})
 }
 
-// isSolver reports whether a route can do no more than answer ACME challenges: it has cert-manager's label, only matches of
-// one path below challengePath each, and no annotation that names a host. What is said of Ingresses applies.
+// isSolver reports whether a route can do no more than answer ACME challenges: it has cert-manager's label, only
+// matches of one path below challengePath each, and no annotation that names a host. What is said of Ingresses
+// applies.
 func (route *Route) isSolver(r *report) bool {
 	if route.Labels[solverLabel] != "true" || len(route.Rules) == 0 || r.namesInAnnotations(r.routeClaims(route)) {
 		return false

@@ -34,9 +34,10 @@ func (b *gatewayAddressRules) checks() []check[Gateway] {
 	}}
 }
 
-// gatewayAddresses (addresses) finds each element of spec.addresses that is neither of type IPAddress and in one of the
-// ranges, nor of type Hostname and covered by one of the host patterns. An absent type is IPAddress. Another type, whose
-// meaning is the implementation's, does not pass, nor does one without a value, for which the implementation chooses.
+// gatewayAddresses (addresses) finds each element of spec.addresses that is neither of type IPAddress and in one of
+// the ranges, nor of type Hostname and covered by one of the host patterns. An absent type is IPAddress. Another type,
+// whose meaning is the implementation's, does not pass, nor does one without a value, for which the implementation
+// chooses.
 type gatewayAddresses struct {
 	ranges    match.CIDRSet
 	hostnames *match.HostSet

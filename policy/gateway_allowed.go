@@ -69,8 +69,9 @@ func refuseNoFrom(from []fromNamespaces, least fromNamespaces) error {
 	return nil
 }
 
-// allowedRoutesFrom (allowedRoutes.from) finds each listener whose allowedRoutes.namespaces.from is not listed. A Selector
-// that selects all namespaces is All: see NamespaceSelector.selectsAll. A finding is identified by the listener.
+// allowedRoutesFrom (allowedRoutes.from) finds each listener whose allowedRoutes.namespaces.from is not listed. A
+// Selector that selects all namespaces is All: see NamespaceSelector.selectsAll. A finding is identified by the
+// listener.
 type allowedRoutesFrom struct {
 	from    []fromNamespaces
 	passing string
@@ -106,8 +107,8 @@ func (c allowedListenersFrom) find(g *Gateway, r *report) {
 		g.AllowedListeners.reason(from)+c.passing)
 }
 
-// effective returns from which namespaces n takes objects, with the default of its field. ok is false where the steps to
-// say that are not available.
+// effective returns from which namespaces n takes objects, with the default of its field. ok is false where the steps
+// to say that are not available.
 func (n *ListenerNamespaces) effective(absent fromNamespaces, r *report) (from fromNamespaces, ok bool) {
 	switch {
 	case n == nil, n.From == "":
@@ -145,7 +146,14 @@ func (s *NamespaceSelector) selectsAll() bool {
 		return true
 	}
 	return len(s.MatchLabels) == 0 && !slices.ContainsFunc(s.MatchExpressions, func(e SelectorExpression) bool {
-		negative := e.Operator == "NotIn" || e.Operator == "DoesNotExist" && e.Key != namespaceNameLabel
-		return !negative && !(e.Operator == "Exists" && e.Key == namespaceNameLabel)
+		switch e.Operator {
+		case "NotIn":
+			return false
+		case "DoesNotExist":
+			return e.Key == namespaceNameLabel
+		case "Exists":
+			return e.Key != namespaceNameLabel
+		}
+		return true
 	})
 }

@@ -19,8 +19,8 @@ func (b *gatewayClassRules) checks() []check[Gateway] {
 }
 
 // gatewayClassesAllowed (classNames.allowed) finds a spec.gatewayClassName that no pattern matches. A ListenerSet has
-// none and passes: it is served by the class of its Gateway, which was judged, and which says by allowedListeners whose
-// ListenerSets it takes.
+// none and passes: it is served by the class of its Gateway, which was judged, and which says by allowedListeners
+// whose ListenerSets it takes.
 type gatewayClassesAllowed struct {
 	patterns []match.Glob
 	passing  string // the end of its sentences

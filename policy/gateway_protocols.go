@@ -21,8 +21,8 @@ func (b *protocolRules) checks() []check[Gateway] {
 	return []check[Gateway]{protocolsAllowed{b.Allowed, passing(b.Allowed)}}
 }
 
-// protocolsAllowed (protocols.allowed) finds each spec.listeners[].protocol that no pattern matches, also an absent one.
-// A finding is identified by the listener: a pre-existing one exempts no other listener.
+// protocolsAllowed (protocols.allowed) finds each spec.listeners[].protocol that no pattern matches, also an absent
+// one. A finding is identified by the listener: a pre-existing one exempts no other listener.
 type protocolsAllowed struct {
 	patterns []match.Glob
 	passing  string

@@ -60,8 +60,8 @@ func (b *gatewayTLSRules) checks() []check[Gateway] {
 	return cs
 }
 
-// tlsModes (tls.modes) finds each listener with TLS whose tls.mode is not listed. An absent mode is Terminate. A listener
-// has TLS where it has the field tls, or the protocol HTTPS or TLS. A finding is identified by the listener.
+// tlsModes (tls.modes) finds each listener with TLS whose tls.mode is not listed. An absent mode is Terminate. A
+// listener has TLS where it has the field tls, or the protocol HTTPS or TLS. A finding is identified by the listener.
 type tlsModes struct {
 	modes   []tlsMode
 	passing string

@@ -8,8 +8,8 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// gatewaysEntry is an entry of gateways: a rule for Gateways and ListenerSets. Each field below is a block of checks; an
-// absent one checks nothing, and at least one is required.
+// gatewaysEntry is an entry of gateways: a rule for Gateways and ListenerSets. Each field below is a block of checks;
+// an absent one checks nothing, and at least one is required.
 //
 // A ListenerSet names no class: it has that of its parent, which is not in the object. A match by gatewayClassNames
 // covers every ListenerSet therefore, and an exclude by them none.

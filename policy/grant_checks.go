@@ -19,9 +19,9 @@ type grantSide[E any] interface {
 
 // grantCheck finds the elements of one side that do not pass; the other side is nil.
 //
-// A grant is a pair of an element of spec.from and one of spec.to. An update that adds an element makes grants with all
-// that stood there before. So where elements do not pass, and all of them are pre-existing, the elements of the other side
-// are found too, each of which may be an introduced finding.
+// A grant is a pair of an element of spec.from and one of spec.to. An update that adds an element makes grants with
+// all that stood there before. So where elements do not pass, and all of them are pre-existing, the elements of the
+// other side are found too, each of which may be an introduced finding.
 type grantCheck struct {
 	from grantSide[GrantFrom]
 	to   grantSide[GrantTo]
@@ -32,13 +32,13 @@ func (c grantCheck) find(g *Grant, r *report) {
 	case c.from != nil:
 		if first := failing(c.from, "spec.from", g.From, r); first != nil {
 			beside(c.from.id(), "spec.to", g.To, r, func(t *GrantTo) string {
-				return "is granted to " + first.String() + ", which is not allowed; remove one of them"
+				return t.String() + " is granted to " + first.String() + ", which is not allowed; remove one of them"
 			})
 		}
 	case c.to != nil:
 		if first := failing(c.to, "spec.to", g.To, r); first != nil {
 			beside(c.to.id(), "spec.from", g.From, r, func(f *GrantFrom) string {
-				return "is granted " + first.String() + ", which is not allowed; remove one of them"
+				return f.String() + " is granted " + first.String() + ", which is not allowed; remove one of them"
 			})
 		}
 	}
@@ -50,8 +50,8 @@ type grantElement[E any] interface {
 	identity(check string) identity
 }
 
-// failing adds a finding for each element that does not pass, and returns the first one; nil where none is found, or where
-// a finding is introduced, so that the other side needs no sentence.
+// failing adds a finding for each element that does not pass, and returns the first one; nil where none is found, or
+// where a finding is introduced, so that the other side needs no sentence.
 func failing[E any, P grantElement[E]](c grantSide[E], list string, elements []E, r *report) (first *E) {
 	introduced := false
 	for i := range elements {
@@ -130,9 +130,7 @@ type grantFromKinds struct {
 
 func (grantFromKinds) id() string { return "from.kinds" }
 
-func (c grantFromKinds) steps(f *GrantFrom) int {
-	return stepsOf(1, f.Kind) + stepsOf(1, f.Group) + len(c.kinds)
-}
+func (c grantFromKinds) steps(f *GrantFrom) int { return kindSteps(c.kinds, f.Kind, f.Group) }
 
 func (c grantFromKinds) passes(f *GrantFrom) bool { return matchesAny(c.kinds, f.kind()) }
 
@@ -148,9 +146,7 @@ type grantToKinds struct {
 
 func (grantToKinds) id() string { return "to.kinds" }
 
-func (c grantToKinds) steps(t *GrantTo) int {
-	return stepsOf(1, t.Kind) + stepsOf(1, t.Group) + len(c.kinds)
-}
+func (c grantToKinds) steps(t *GrantTo) int { return kindSteps(c.kinds, t.Kind, t.Group) }
 
 func (c grantToKinds) passes(t *GrantTo) bool { return matchesAny(c.kinds, t.kind()) }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// Grant is the part of a ReferenceGrant that decisions depend on. Each element of From may refer to what each element of
-// To names, in the namespace of the object.
+// Grant is the part of a ReferenceGrant that decisions depend on. Each element of From may refer to what each element
+// of To names, in the namespace of the object.
 type Grant struct {
 	Meta
 	From []GrantFrom
@@ -30,8 +30,8 @@ type GrantTo struct {
 // grantsEntry is an entry of grants: a rule for ReferenceGrants. An absent block checks nothing, and at least one is
 // required.
 //
-// A grant is a pair of one element of spec.from and one of spec.to, and findings are about pairs: an update that adds an
-// element makes new grants with all that stood in the object before.
+// A grant is a pair of one element of spec.from and one of spec.to, and findings are about pairs: an update that adds
+// an element makes new grants with all that stood in the object before.
 type grantsEntry struct {
 	ruleHeader
 	// From: to whom references may be granted.

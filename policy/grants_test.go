@@ -94,17 +94,17 @@ func TestGrantRatchet(t *testing.T) {
 		"another kind": {namespaces, grantOf(from("a"), "x"), withKind(grantOf(from("a"), "x"), "Gateway"), []string{
 			`r/from.namespaces: spec.from[0].namespace: "a" is not allowed; allowed: ok`}},
 		"more is granted to a bad one": {namespaces, grantOf(from("a", "ok"), "x"), grantOf(from("a", "ok"), "x", "y"), []string{
-			`r/from.namespaces: spec.to[1]: is granted to HTTPRoute of "a", which is not allowed; remove one of them`}},
+			`r/from.namespaces: spec.to[1]: Secret "y" is granted to HTTPRoute of "a", which is not allowed; remove one of them`}},
 		"all is granted to a bad one": {namespaces, grantOf(from("a"), "x"), grantOf(from("a"), ""), []string{
-			`r/from.namespaces: spec.to[0]: is granted to HTTPRoute of "a", which is not allowed; remove one of them`}},
+			`r/from.namespaces: spec.to[0]: Secret is granted to HTTPRoute of "a", which is not allowed; remove one of them`}},
 		"a bad one, to one more": {kinds, grantOf(from("a"), "x"), grantOf(from("a", "b"), "x"), []string{
-			`r/to.kinds: spec.from[1]: is granted Secret "x", which is not allowed; remove one of them`}},
+			`r/to.kinds: spec.from[1]: HTTPRoute of "b" is granted Secret "x", which is not allowed; remove one of them`}},
 		"all of a kind, to one more": {`to: {names: required}`, grantOf(from("a"), ""), grantOf(from("a", "b"), ""), []string{
-			`r/to.names: spec.from[1]: is granted Secret, which is not allowed; remove one of them`}},
+			`r/to.names: spec.from[1]: HTTPRoute of "b" is granted Secret, which is not allowed; remove one of them`}},
 		"what looks like an old element of the other side": {namespaces,
 			&Grant{From: []GrantFrom{{"", "Secret", "x"}}, To: []GrantTo{{"", "Service", "y"}}},
 			&Grant{From: []GrantFrom{{"", "Secret", "x"}}, To: []GrantTo{{"", "Secret", "x"}}}, []string{
-				`r/from.namespaces: spec.to[0]: is granted to Secret. of "x", which is not allowed; remove one of them`}},
+				`r/from.namespaces: spec.to[0]: Secret "x" is granted to Secret. of "x", which is not allowed; remove one of them`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string

@@ -8,8 +8,9 @@ import (
 	"github.com/evergate/evergate/policy/internal/match"
 )
 
-// hostClaim is the set of hosts that one place of an object reaches, by the meaning that the place itself has: one name,
-// every name one label below another or at any depth, or every host. What cannot be read as a name is every host.
+// hostClaim is the set of hosts that one place of an object reaches, by the meaning that the place itself has: one
+// name, every name one label below another or at any depth, or every host. What cannot be read as a name is every
+// host.
 type hostClaim struct {
 	match.HostPattern
 	at claimPlace
@@ -26,7 +27,8 @@ func newClaim(host string, at claimPlace) hostClaim {
 
 func claimOf(p match.HostPattern, at claimPlace) hostClaim { return hostClaim{p, at} }
 
-// claimOfText returns the claim of a text that has been read as p, which is every host where it cannot be read as a name.
+// claimOfText returns the claim of a text that has been read as p, which is every host where it cannot be read as a
+// name.
 func claimOfText(s string, p match.HostPattern, at claimPlace) hostClaim {
 	if p.IsEvery() {
 		at.unreadable, at.text = true, s
@@ -131,9 +133,9 @@ func (r *report) gatewayClaims(g *Gateway) []hostClaim {
 	return r.claims
 }
 
-// repeated reports whether claim i is in an annotation, in spec.tls or in a listener, and an earlier place claims the same
-// hosts: users read one sentence about them. What cannot be read repeats the same text before
-// it alone, since another text may be another claim.
+// repeated reports whether claim i is in an annotation, in spec.tls or in a listener, and an earlier place claims the
+// same hosts: users read one sentence about them. What cannot be read repeats the same text before it alone, since
+// another text may be another claim.
 func (r *report) repeated(claims []hostClaim, i int) bool {
 	switch {
 	case claims[i].at.kind < tlsHost:
@@ -300,8 +302,8 @@ func (p *claimPlace) setOne() string {
 	}
 }
 
-// carries reports whether the claim is that of a listener without a host, which serves what routes name, and names nothing
-// itself.
+// carries reports whether the claim is that of a listener without a host, which serves what routes name, and names
+// nothing itself.
 func (h *hostClaim) carries() bool {
 	return h.at.kind == listenerHost && h.IsEvery() && !h.at.unreadable
 }
@@ -315,8 +317,8 @@ func (h *hostClaim) steps() int {
 	return 1 + len(h.Name)/8
 }
 
-// identity returns the identity of a finding about the host. It has no place: a host that stood in one place of the old
-// object is pre-existing in all. Of a text that cannot be read as a name it has text and annotation: two regular
+// identity returns the identity of a finding about the host. It has no place: a host that stood in one place of the
+// old object is pre-existing in all. Of a text that cannot be read as a name it has text and annotation: two regular
 // expressions are different claims, though both may stand for every host.
 func (h *hostClaim) identity(check string) identity {
 	id := hostIdentity(check, h.HostPattern)

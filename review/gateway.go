@@ -5,8 +5,8 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// Gateways are gateway.networking.k8s.io/v1 Gateways and ListenerSets, and the XListenerSets of releases of Gateway API up
-// to v1.4, which have the fields of a ListenerSet.
+// Gateways are gateway.networking.k8s.io/v1 Gateways and ListenerSets, and the XListenerSets of releases of Gateway
+// API up to v1.4, which have the fields of a ListenerSet.
 func Gateways() Objects[policy.Gateway] {
 	return Objects[policy.Gateway]{[]Kind{
 		{"Gateway", Resource{gatewayGroup, "v1", "gateways"}, []string{"v1beta1", "v1alpha2"}},

@@ -15,7 +15,8 @@ func TestParseGateway(t *testing.T) {
 	got, err := Gateways().Parse([]byte(`{"kind":"Gateway","metadata":{"name":"web","namespace":"n"},"spec":{
 		"gatewayClassName":"internal",
 		"listeners":[{"name":"a","hostname":"*.a.example","port":443,"protocol":"HTTPS",
-			"tls":{"mode":"Terminate","certificateRefs":[{"name":"c","namespace":"o","kind":"Secret"},null],"options":{"mode":"no"}},
+			"tls":{"mode":"Terminate","certificateRefs":[{"name":"c","namespace":"o","kind":"Secret"},null],
+			"options":{"mode":"no"}},
 			"allowedRoutes":{"kinds":[{"kind":"HTTPRoute"}],"namespaces":{"from":"Selector","selector":{
 				"matchLabels":{"a":"b"},"matchExpressions":[{"key":"k","operator":"In","values":["v"]},null]}}}},
 			null,{"tls":{},"allowedRoutes":{}},{"allowedRoutes":{"namespaces":{}}}],
@@ -34,9 +35,12 @@ func TestParseGateway(t *testing.T) {
 		Listeners: []policy.Listener{
 			{
 				Name: "a", Hostname: "*.a.example", Port: 443, Protocol: "HTTPS",
-				TLS: &policy.ListenerTLS{Mode: "Terminate", CertificateRefs: []policy.CertificateRef{{Namespace: "o", Name: "c"}, {}}},
+				TLS: &policy.ListenerTLS{
+					Mode: "Terminate", CertificateRefs: []policy.CertificateRef{{Namespace: "o", Name: "c"}, {}},
+				},
 				AllowedRoutes: &policy.ListenerNamespaces{From: "Selector", Selector: &policy.NamespaceSelector{
-					MatchLabels: map[string]string{"a": "b"}, MatchExpressions: []policy.SelectorExpression{{Key: "k", Operator: "In"}, {}},
+					MatchLabels:      map[string]string{"a": "b"},
+					MatchExpressions: []policy.SelectorExpression{{Key: "k", Operator: "In"}, {}},
 				}},
 			},
 			{}, {TLS: &policy.ListenerTLS{}}, {AllowedRoutes: &policy.ListenerNamespaces{}},
@@ -94,7 +98,9 @@ func typedGateway(raw []byte) (*policy.Gateway, error) {
 	s := in.Spec
 	g := &policy.Gateway{Meta: typedMeta(in.ObjectMeta), ClassName: string(s.GatewayClassName)}
 	for _, l := range s.Listeners {
-		out := policy.Listener{Name: string(l.Name), Hostname: optional(l.Hostname), Port: l.Port, Protocol: string(l.Protocol)}
+		out := policy.Listener{
+			Name: string(l.Name), Hostname: optional(l.Hostname), Port: l.Port, Protocol: string(l.Protocol),
+		}
 		if l.TLS != nil {
 			out.TLS = &policy.ListenerTLS{Mode: optional(l.TLS.Mode)}
 			for _, ref := range l.TLS.CertificateRefs {
@@ -137,7 +143,8 @@ func typedGrant(raw []byte) (*policy.Grant, error) {
 	err := unmarshal(raw, &in)
 	g := &policy.Grant{Meta: typedMeta(in.ObjectMeta)}
 	for _, f := range in.Spec.From {
-		g.From = append(g.From, policy.GrantFrom{Group: string(f.Group), Kind: string(f.Kind), Namespace: string(f.Namespace)})
+		from := policy.GrantFrom{Group: string(f.Group), Kind: string(f.Kind), Namespace: string(f.Namespace)}
+		g.From = append(g.From, from)
 	}
 	for _, to := range in.Spec.To {
 		g.To = append(g.To, policy.GrantTo{Group: string(to.Group), Kind: string(to.Kind), Name: optional(to.Name)})

@@ -3,13 +3,13 @@ package worst
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
 	admissionv1 "k8s.io/api/admission/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
-	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/evergate/evergate/review"
 	"github.com/evergate/evergate/review/reviewtest"
@@ -55,7 +55,7 @@ type variant struct {
 }
 
 func kinds() []kind {
-	return append(append(routeKinds(), hostKinds()...), []kind{
+	return append(slices.Concat(routeKinds(), gatewayKinds(), hostKinds()), []kind{
 		{
 			name: "Pod", paths: []string{"/mutate/pods", "/validate/pods"},
 			sent: reviewtest.Create(reviewtest.Pod(1, 0)), of: reflect.TypeFor[corev1.Pod](),
@@ -87,16 +87,6 @@ func kinds() []kind {
 					r.set("subResource", "status")
 				}},
 			},
-		},
-		{
-			name: "Gateway", paths: []string{"/validate/gateways"},
-			sent: reviewtest.Create(reviewtest.Gateway(1)), of: reflect.TypeFor[gatewayv1.Gateway](),
-			decodes: func(body []byte) error { _, err := review.Gateways().Decode(body); return err },
-		},
-		{
-			name: "ReferenceGrant", paths: []string{"/validate/grants"},
-			sent: reviewtest.Create(reviewtest.ReferenceGrant()), of: reflect.TypeFor[gatewayv1.ReferenceGrant](),
-			decodes: func(body []byte) error { _, err := review.Grants().Decode(body); return err },
 		},
 	}...)
 }

@@ -29,3 +29,27 @@ func routeKinds() []kind {
 		route("UDPRoute", reviewtest.Create(reviewtest.UDPRoute()), reflect.TypeFor[gatewayv1.UDPRoute]()),
 	}
 }
+
+// gatewayKinds are a Gateway, which stands for ListenerSets too, and a ReferenceGrant.
+func gatewayKinds() []kind {
+	return []kind{
+		{
+			name: "Gateway", paths: []string{"/validate/gateways"},
+			sent: reviewtest.Create(reviewtest.Gateway(1)), of: reflect.TypeFor[gatewayv1.Gateway](),
+			decodes: func(body []byte) error { _, err := review.Gateways().Decode(body); return err },
+		},
+		{
+			name: "ReferenceGrant", paths: []string{"/validate/grants"},
+			sent: reviewtest.Create(reviewtest.ReferenceGrant()), of: reflect.TypeFor[gatewayv1.ReferenceGrant](),
+			decodes: func(body []byte) error { _, err := review.Grants().Decode(body); return err },
+		},
+		{
+			name: "Route", paths: []string{"/validate/openshiftroutes"},
+			sent: reviewtest.Create(reviewtest.Route()), of: reflect.TypeFor[reviewtest.OpenShiftRoute](),
+			decodes: func(body []byte) error { _, err := review.OpenShiftRoutes().Decode(body); return err },
+			variants: []variant{{"subdomain", []string{objectPath + "spec.subdomain"}, func(_, o *object) {
+				o.child("spec").remove("host")
+			}}},
+		},
+	}
+}

@@ -212,7 +212,9 @@ func Gateway(listeners int) *gatewayv1.Gateway {
 			Infrastructure: &gatewayv1.GatewayInfrastructure{Annotations: map[gatewayv1.AnnotationKey]gatewayv1.AnnotationValue{
 				"service.beta.kubernetes.io/aws-load-balancer-internal": "true",
 			}},
-			AllowedListeners: &gatewayv1.AllowedListeners{Namespaces: &gatewayv1.ListenerNamespaces{From: new(gatewayv1.NamespacesFromNone)}},
+			AllowedListeners: &gatewayv1.AllowedListeners{
+				Namespaces: &gatewayv1.ListenerNamespaces{From: new(gatewayv1.NamespacesFromNone)},
+			},
 		},
 	}
 	g.Annotations = map[string]string{"cert-manager.io/cluster-issuer": "corp"}
@@ -229,7 +231,9 @@ func Gateway(listeners int) *gatewayv1.Gateway {
 					Name: gatewayv1.ObjectName(fmt.Sprintf("shop-%02d-tls", i)),
 				}},
 			},
-			AllowedRoutes: &gatewayv1.AllowedRoutes{Namespaces: &gatewayv1.RouteNamespaces{From: new(gatewayv1.NamespacesFromSame)}},
+			AllowedRoutes: &gatewayv1.AllowedRoutes{
+				Namespaces: &gatewayv1.RouteNamespaces{From: new(gatewayv1.NamespacesFromSame)},
+			},
 		})
 	}
 	manage(g, "gateway.networking.k8s.io/v1")

@@ -1,6 +1,6 @@
 // Package reviewtest makes AdmissionReviews for tests and benchmarks as kube-apiserver sends them: its own types and
-// their field order, defaults filled in, managedFields and options included. The same call always gives the same bytes,
-// so that figures of different days can be compared.
+// their field order, defaults filled in, managedFields and options included. The same call always gives the same
+// bytes, so that figures of different days can be compared.
 package reviewtest
 
 import (
