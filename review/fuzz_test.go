@@ -68,7 +68,8 @@ func FuzzDecodeDNSEndpoint(f *testing.F) {
 
 func FuzzDecodeOpenShiftRoute(f *testing.F) {
 	seed(f, reviewtest.Update(reviewtest.Route(), reviewtest.Route()), "routes",
-		`{"spec":{"host":"A.example","wildcardPolicy":"Subdomain","to":{"kind":"Service"},"alternateBackends":[null,{"kind":"X"}]}}`,
+		`{"spec":{"host":"A.example","wildcardPolicy":"Subdomain","to":{"kind":"Service"},`+
+			`"alternateBackends":[null,{"kind":"X"}]}}`,
 		`{"spec":{"subdomain":"a","path":"/","to":null}}`,
 	)
 	f.Fuzz(func(t *testing.T, body []byte) { compare(t, body, OpenShiftRoutes(), typedOpenShiftRoute) })

@@ -41,8 +41,9 @@ func Bodies() []Body {
 	}
 }
 
-// Object is what a review can be made of: a *Pod and a *Service of core/v1, an *Ingress of networking/v1, a *Certificate
-// of cert-manager, a *DNSEndpoint, an *OpenShiftRoute; a route, a *Gateway and a *ReferenceGrant of Gateway API.
+// Object is what a review can be made of: a *Pod and a *Service of core/v1, an *Ingress of networking/v1, a
+// *Certificate of cert-manager, a *DNSEndpoint, an *OpenShiftRoute; a route, a *Gateway and a *ReferenceGrant of
+// Gateway API.
 type Object interface {
 	runtime.Object
 	metav1.Object
