@@ -45,40 +45,69 @@ type gatewayAddresses struct {
 }
 
 func (c gatewayAddresses) find(g *Gateway, r *report) {
-	for i := range g.Addresses {
+	ips := r.gatewayIPs(g)
+	for i := range ips {
 		a := &g.Addresses[i]
 		if !r.spend(2 + stepsOf(2, a.Value)) {
 			return
 		}
-		id, field, reason := c.judge(a)
-		if reason == "" {
+		if c.passes(a, &ips[i]) {
 			continue
 		}
-		if f := r.tryAdd(id); f != nil {
+		if f := r.tryAdd(a.identity(&ips[i])); f != nil {
+			field, reason := a.describe(&ips[i])
 			f.Path, f.Reason = "spec.addresses["+strconv.Itoa(i)+"]."+field, reason+c.passing
 		}
 	}
 }
 
-// judge returns the identity of the finding about an address, its field, and the beginning of its sentence; none where
-// the address passes.
-func (c gatewayAddresses) judge(a *GatewayAddress) (id identity, field, reason string) {
-	id = identity{check: "addresses", value: a.Value, detail: a.Type}
+// passes reports whether an address passes. ip is its value, where it is of type IPAddress.
+func (c gatewayAddresses) passes(a *GatewayAddress, ip *address) bool {
 	switch {
 	case a.Value == "":
-		return id, "value", "is not set, so that the implementation chooses, which is not allowed"
-	case a.Type == "" || a.Type == "IPAddress":
-		ip := newAddress(a.Value)
-		if ip.err == nil && c.ranges.Covers(ip.prefix) {
-			return id, "", ""
-		}
-		return ip.identity("addresses"), "value", ip.reason("")
+		return false
+	case a.isIP():
+		return ip.err == nil && c.ranges.Covers(ip.prefix)
 	case a.Type == "Hostname":
 		host := match.ParseHost(a.Value)
-		if _, ok := c.hostnames.Covers(host); ok && host.Depth == match.HostItself {
-			return id, "", ""
-		}
-		return id, "value", text.Quote(a.Value) + " is not allowed"
+		_, ok := c.hostnames.Covers(host)
+		return ok && host.Depth == match.HostItself
 	}
-	return id, "type", text.Quote(a.Type) + " is neither IPAddress nor Hostname, and not allowed"
+	return false
+}
+
+// gatewayIPs returns the elements of spec.addresses; zero values for those that are not to be addresses.
+func (r *report) gatewayIPs(g *Gateway) []address {
+	if r.gatewayAddresses == nil && r.spend(2*len(g.Addresses)) {
+		r.gatewayAddresses = make([]address, len(g.Addresses))
+		for i := range g.Addresses {
+			if a := &g.Addresses[i]; a.Value != "" && a.isIP() {
+				r.gatewayAddresses[i] = newAddress(a.Value)
+			}
+		}
+	}
+	return r.gatewayAddresses
+}
+
+// isIP reports whether the type is IPAddress, with the default of the API.
+func (a *GatewayAddress) isIP() bool { return a.Type == "" || a.Type == "IPAddress" }
+
+func (a *GatewayAddress) identity(ip *address) identity {
+	if a.Value != "" && a.isIP() {
+		return ip.identity("addresses")
+	}
+	return identity{check: "addresses", value: a.Value, detail: a.Type}
+}
+
+// describe returns the field of an address that does not pass, and the beginning of the sentence about it.
+func (a *GatewayAddress) describe(ip *address) (field, reason string) {
+	switch {
+	case a.Value == "":
+		return "value", "is not set, so that the implementation chooses, which is not allowed"
+	case a.isIP():
+		return "value", ip.reason("")
+	case a.Type == "Hostname":
+		return "value", text.Quote(a.Value) + " is not allowed"
+	}
+	return "type", text.Quote(a.Type) + " is neither IPAddress nor Hostname, and not allowed"
 }

@@ -70,12 +70,16 @@ func (q *requirement) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// kindBeside returns a kind as policy files write it: with its group behind a dot, unless that is the usual one.
+// maxLabel is the length of the longest kind, in bytes: that of a DNS label.
+const maxLabel = 63
+
+// kindBeside returns a kind as policy files write it: with its group behind a dot, unless that is the usual one. What
+// is longer than kinds and groups are is truncated.
 func kindBeside(usual, group, kind string) string {
 	if group == usual {
 		return kind
 	}
-	return kind + "." + group
+	return text.Truncate(kind, maxLabel) + "." + text.Truncate(group, match.MaxHost)
 }
 
 // Suggest implements strict.Suggester.

@@ -40,6 +40,7 @@ type report struct {
 	externalHost      *match.HostPattern        // see externalName
 	externalAddresses []address                 // see externalIPs
 	statusAddresses   []address                 // see statusIPs
+	gatewayAddresses  []address                 // see gatewayIPs
 	sourceRangeList   []sourceRange             // see sourceRanges
 	syntax            pathSyntax                // see pathSyntax
 }
