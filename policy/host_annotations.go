@@ -44,7 +44,7 @@ var hostAnnotationLines = sync.OnceValue(func() []hostAnnotationLine {
 		key, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 		kinds, word, ok := strings.Cut(rest, " ")
 		if ok && key != "#" {
-			lines = append(lines, hostAnnotationLine{key, strings.Split(kinds, ","), hostGrammars[word]})
+			lines = append(lines, hostAnnotationLine{key, slices.Collect(strings.SplitSeq(kinds, ",")), hostGrammars[word]})
 		}
 	}
 	return lines
