@@ -10,13 +10,13 @@ import (
 // account mounts or references, and the account does not list (plugin/pkg/admission/serviceaccount/admission.go).
 const enforceMountableSecrets = "kubernetes.io/enforce-mountable-secrets"
 
-// mountableSecrets: a ServiceAccount that enforces mountable secrets lists the pull secrets that mirrors add to Pods. It
-// is looked at in namespaces of the input that the webhooks for Pods select.
+// mountableSecrets: a ServiceAccount that enforces mountable secrets lists the pull secrets that mirrors add to Pods.
+// It is looked at where the webhooks for Pods select its namespace.
 func mountableSecrets() check {
 	return check{
 		id: "mountable-secrets", severity: Error,
-		finds: "a ServiceAccount with " + enforceMountableSecrets + `: "true" that does not list the imagePullSecret of a mirrors ` +
-			"entry in mode enforce, in a namespace that is opted in",
+		finds: "a ServiceAccount with " + enforceMountableSecrets + `: "true" that does not list the imagePullSecret of a ` +
+			"mirrors entry in mode enforce, in a namespace that is opted in",
 		why: "the API server validates Pods after they are patched: it refuses each rewritten Pod of this ServiceAccount, " +
 			"which references a pull secret that the account does not list",
 		fix: "add the name to imagePullSecrets of the ServiceAccount, or exclude the namespace from the mirrors entry",

@@ -103,7 +103,7 @@ func (s *server) endpoint(w admission.Webhook) *endpoint {
 const setParam = "set"
 
 // setEndpoint returns what answers the reviews of all sets of a webhook, and its route; an empty one for a webhook
-// without sets. Logs, metrics and spans have the route as their path: the sets that clients name are as many as they like.
+// without sets. Logs, metrics and spans have the route as their path: clients may name as many sets as they like.
 func (s *server) setEndpoint(w admission.Webhook) (route string, e *endpoint) {
 	if w.Path = w.SetPath("{" + setParam + "}"); w.Path == "" {
 		return "", nil

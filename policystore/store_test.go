@@ -97,7 +97,8 @@ func TestOpen(t *testing.T) {
 
 	const empty = `level=WARN msg="policy loaded: it is empty, every object is allowed and no image is rewritten" ` +
 		`path=PATH `
-	const none = ` mirrors=0 pods=0 ingresses=0 services=0 routes=0 gateways=0 grants=0 certificates=0 dnsEndpoints=0 owners=0`
+	const none = ` mirrors=0 pods=0 ingresses=0 services=0 routes=0 gateways=0 grants=0` +
+		` certificates=0 dnsEndpoints=0 owners=0`
 	for name, test := range map[string]struct{ path, hash, log, err string }{
 		"directory": {
 			path: "both", hash: hash(t, file("a.yml", policyText("a")), file("b.yaml", policyText("b"))),
@@ -172,7 +173,9 @@ func TestOpenNothing(t *testing.T) {
 	}
 	expectLog(t, lines, "PATH", `level=WARN msg="policy loaded: it is empty, every object is allowed and no image is `+
 		`rewritten" `+
-		`path="" hash=`+hash(t)+` reason="no policy is configured" files=[] mirrors=0 pods=0 ingresses=0 services=0 routes=0 gateways=0 grants=0 certificates=0 dnsEndpoints=0 owners=0`)
+		`path="" hash=`+hash(t)+` reason="no policy is configured" files=[]`+
+			` mirrors=0 pods=0 ingresses=0 services=0 routes=0 gateways=0 grants=0`+
+			` certificates=0 dnsEndpoints=0 owners=0`)
 	if got := s.Status().Files; got == nil {
 		t.Error("files must be a list in JSON too")
 	}
@@ -272,7 +275,8 @@ func TestRun(t *testing.T) {
 				t.Errorf("current: %s, want %s", got, want.Hash)
 			}
 		}
-		const one0 = ` files=[keys.yaml] mirrors=0 pods=0 ingresses=0 services=1 routes=0 gateways=0 grants=0 certificates=0 dnsEndpoints=0 owners=0`
+		const one0 = ` files=[keys.yaml] mirrors=0 pods=0 ingresses=0 services=1 routes=0 gateways=0 grants=0` +
+			` certificates=0 dnsEndpoints=0 owners=0`
 		expect(`level=INFO msg="policy loaded" path=PATH hash=` + hash1 + one0)
 		run(t, s)
 		seen()

@@ -89,7 +89,8 @@ func (c *cluster) serviceAccount(t *testing.T, name string, annotations map[stri
 		ObjectMeta:       metav1.ObjectMeta{Name: name, Annotations: annotations},
 		ImagePullSecrets: references(secrets),
 	}
-	if _, err := c.admin.CoreV1().ServiceAccounts("team").Create(t.Context(), account, metav1.CreateOptions{}); err != nil {
+	accounts := c.admin.CoreV1().ServiceAccounts("team")
+	if _, err := accounts.Create(t.Context(), account, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }

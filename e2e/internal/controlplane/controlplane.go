@@ -95,8 +95,8 @@ func etcdArgs(data, clients, peers string) []string {
 	}
 }
 
-// WithServiceAccounts enables the admission plugin that puts service accounts into Pods. No controller makes the service
-// account default, without which it lets no Pod in: it is off unless this flag is given.
+// WithServiceAccounts enables the admission plugin that puts service accounts into Pods. No controller makes the
+// service account default, without which it lets no Pod in: it is off unless this flag is given.
 const WithServiceAccounts = "--enable-admission-plugins=ServiceAccount"
 
 func (c *ControlPlane) apiServerArgs(address, etcd string, flags []string) []string {
