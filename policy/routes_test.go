@@ -310,6 +310,9 @@ func TestRouteFilters(t *testing.T) {
 		"more":               {denied, filtering(rewrite), filtering(rewrite, rewrite), []string{`r/filters.denied: spec.rules[0].filters[1].type: "URLRewrite" is denied; remove the filter`}},
 		"the same extension": {denied, filtering(extension("a")), filtering(extension("a"), extension("a")), nil},
 		"another extension":  {denied, filtering(extension("a")), filtering(extension("b")), []string{`r/filters.denied: spec.rules[0].filters[0].type: "ExtensionRef" is denied; remove the filter`}},
+		"another type for the same object": {denied,
+			filtering(RouteFilter{Type: "ExtensionRef", Extension: new(service("", "a"))}), filtering(mirrorTo(service("", "a"))),
+			[]string{`r/filters.denied: spec.rules[0].filters[0].type: "RequestMirror" is denied; remove the filter`}},
 		"another copy": {denied, filtering(mirrorTo(service("", "a"))), filtering(mirrorTo(service("", "b"))), []string{
 			`r/filters.denied: spec.rules[0].filters[0].type: "RequestMirror" is denied; remove the filter`}},
 	})
