@@ -174,8 +174,8 @@ func TestOpenNothing(t *testing.T) {
 	expectLog(t, lines, "PATH", `level=WARN msg="policy loaded: it is empty, every object is allowed and no image is `+
 		`rewritten" `+
 		`path="" hash=`+hash(t)+` reason="no policy is configured" files=[]`+
-			` mirrors=0 pods=0 ingresses=0 services=0 routes=0 gateways=0 grants=0`+
-			` certificates=0 dnsEndpoints=0 owners=0`)
+		` mirrors=0 pods=0 ingresses=0 services=0 routes=0 gateways=0 grants=0`+
+		` certificates=0 dnsEndpoints=0 owners=0`)
 	if got := s.Status().Files; got == nil {
 		t.Error("files must be a list in JSON too")
 	}
