@@ -57,7 +57,7 @@ func (e *gatewaysEntry) checks() []check[Gateway] {
 	return slices.Concat(
 		fieldHostChecks(e.Hosts, (*report).gatewayClaims, "spec.listeners"),
 		e.ClassNames.checks(),
-		portChecks(e.Ports, "spec.listeners", (*Gateway).ports),
+		portChecks(e.Ports, "spec.listeners", (*Gateway).port),
 		e.Protocols.checks(),
 		e.TLS.checks(),
 		e.AllowedRoutes.checks(),
@@ -67,15 +67,12 @@ func (e *gatewaysEntry) checks() []check[Gateway] {
 	)
 }
 
-// ports yields the ports of the listeners, in their order.
-func (g *Gateway) ports() iter.Seq[int32] {
-	return func(yield func(int32) bool) {
-		for i := range g.Listeners {
-			if !yield(g.Listeners[i].Port) {
-				return
-			}
-		}
+// port returns the port of listener i, and whether there is one.
+func (g *Gateway) port(i int) (int32, bool) {
+	if i >= len(g.Listeners) {
+		return 0, false
 	}
+	return g.Listeners[i].Port, true
 }
 
 // listeners yields the listeners, as long as there are steps for them.

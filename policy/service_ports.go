@@ -2,7 +2,6 @@ package policy
 
 import (
 	"fmt"
-	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -56,12 +55,12 @@ type portRules struct {
 }
 
 // portChecks compiles rules for one kind of objects; nil has no checks. list is the field whose elements have the ports,
-// which ports yields.
-func portChecks[T any](b *portRules, list string, ports func(*T) iter.Seq[int32]) []check[T] {
+// of which port returns one.
+func portChecks[T any](b *portRules, list string, port func(*T, int) (int32, bool)) []check[T] {
 	if b == nil {
 		return nil
 	}
-	return []check[T]{portsAllowed[T]{b.Allowed, passing(stringsOf(b.Allowed)), list, ports}}
+	return []check[T]{portsAllowed[T]{b.Allowed, passing(stringsOf(b.Allowed)), list, port}}
 }
 
 // portsAllowed (ports.allowed) finds each spec.ports[].port of a Service, and each spec.listeners[].port of a Gateway,
@@ -71,14 +70,13 @@ type portsAllowed[T any] struct {
 	ranges  portRanges
 	passing string
 	list    string
-	ports   func(*T) iter.Seq[int32]
+	port    func(obj *T, i int) (port int32, ok bool)
 }
 
 func (c portsAllowed[T]) find(obj *T, r *report) {
-	i := -1
-	for port := range c.ports(obj) {
-		i++
-		if !r.spend(c.ranges.steps()) {
+	for i := 0; ; i++ {
+		port, ok := c.port(obj, i)
+		if !ok || !r.spend(c.ranges.steps()) {
 			return
 		}
 		if c.ranges.contains(port) {
@@ -90,15 +88,12 @@ func (c portsAllowed[T]) find(obj *T, r *report) {
 	}
 }
 
-// ports yields the ports of a Service, in their order.
-func (s *Service) ports() iter.Seq[int32] {
-	return func(yield func(int32) bool) {
-		for i := range s.Ports {
-			if !yield(s.Ports[i].Port) {
-				return
-			}
-		}
+// port returns port i, and whether there is one.
+func (s *Service) port(i int) (int32, bool) {
+	if i >= len(s.Ports) {
+		return 0, false
 	}
+	return s.Ports[i].Port, true
 }
 
 func portText(port int32) string { return strconv.Itoa(int(port)) }

@@ -56,7 +56,7 @@ func (e *servicesEntry) checks() []check[Service] {
 	return slices.Concat(
 		hostChecks(e.Hosts, (*report).serviceClaims, "metadata.annotations"),
 		e.Types.checks(),
-		portChecks(e.Ports, "spec.ports", (*Service).ports),
+		portChecks(e.Ports, "spec.ports", (*Service).port),
 		e.NodePorts.checks(),
 		allocation,
 		e.LoadBalancerClass.checks(),

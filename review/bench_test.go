@@ -11,12 +11,17 @@ import (
 // BenchmarkDecode measures decoding. bench/decoders has what others take.
 func BenchmarkDecode(b *testing.B) {
 	decoders := map[string]func([]byte) error{
-		"pods":      func(body []byte) error { _, err := Pods().Decode(body); return err },
-		"ingresses": func(body []byte) error { _, err := Ingresses().Decode(body); return err },
-		"services":  func(body []byte) error { _, err := Services().Decode(body); return err },
+		"pods":       func(body []byte) error { _, err := Pods().Decode(body); return err },
+		"ingresses":  func(body []byte) error { _, err := Ingresses().Decode(body); return err },
+		"services":   func(body []byte) error { _, err := Services().Decode(body); return err },
+		"httproutes": func(body []byte) error { _, err := Routes().Decode(body); return err },
 	}
 	for _, body := range reviewtest.Bodies() {
-		b.Run(body.Name, func(b *testing.B) { benchmark(b, body.Data, decoders[body.Resource]) })
+		decode := decoders[body.Resource]
+		if decode == nil {
+			b.Fatalf("nothing decodes %s", body.Resource)
+		}
+		b.Run(body.Name, func(b *testing.B) { benchmark(b, body.Data, decode) })
 	}
 }
 
