@@ -121,7 +121,7 @@ STAGES = ^Benchmark(Decode|JudgePod|JudgeService|RewritePod|Encode|Review)$$
 STAGE_PACKAGES = ./review ./policy ./handlers
 
 # As the binary is compiled.
-COMPILED = CGO_ENABLED=0 GOFLAGS="$$($(GO) env GOFLAGS) -trimpath -tags=grpcnotrace"
+COMPILED = CGO_ENABLED=0 GOFLAGS="$$($(GO) env GOFLAGS) -trimpath -tags=grpcnotrace,nethttpomithttp2"
 
 allocs: ## allocations of each stage, and of the worst reviews: fails above bench/baseline.txt or a bound
 	@export $(COMPILED); \
@@ -148,7 +148,7 @@ fuzz: ## every fuzz target, $(FUZZTIME) each
 	  done; done
 
 build: ## bin/evergate, static
-	CGO_ENABLED=0 $(GO) build -trimpath -tags grpcnotrace -ldflags '-s -w' -o bin/evergate .
+	CGO_ENABLED=0 $(GO) build -trimpath -tags grpcnotrace,nethttpomithttp2 -ldflags '-s -w' -o bin/evergate .
 
 .PHONY: help run request test test-unit test-calls test-kit test-traces compat alerts jaeger promtool rig apiserver e2e-up e2e e2e-long e2e-down \
   check format vet lint bench worst profile bench-stages bench-decoders allocs allocs-baseline goodput fuzz build bin/golangci-lint

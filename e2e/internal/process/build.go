@@ -13,7 +13,7 @@ import (
 // module, by name, with others: that is how a test gets a server that lacks one thing, without the product having a
 // flag for it. The replaced file must exist, so that a test does not lose its control when a file is renamed.
 func Build(ctx context.Context, root, path string, overlay map[string]string) error {
-	args := []string{"build", "-trimpath", "-tags", "grpcnotrace", "-o", path}
+	args := []string{"build", "-trimpath", "-tags", "grpcnotrace,nethttpomithttp2", "-o", path}
 	if len(overlay) > 0 {
 		file, err := writeOverlay(root, path+".overlay.json", overlay)
 		if err != nil {
