@@ -29,7 +29,8 @@ func newRig(ctx context.Context, binaries map[string]string) (*rig, error) {
 	}
 	for name, pkg := range binaries {
 		// As make build and the Dockerfile do it.
-		c := exec.CommandContext(ctx, "go", "build", "-trimpath", "-tags", "grpcnotrace,nethttpomithttp2", "-ldflags", "-s -w", "-o",
+		c := exec.CommandContext(ctx, "go", "build", "-trimpath",
+			"-tags", "grpcnotrace,nethttpomithttp2", "-ldflags", "-s -w", "-o",
 			r.path(name), pkg)
 		c.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := c.CombinedOutput(); err != nil {
