@@ -18,7 +18,7 @@ test-unit: ## the server's own tests
 	$(GO) test -race ./...
 
 # Parts of the end-to-end tests that have tests of their own.
-PARTS = ./internal/controlplane ./internal/load ./internal/process ./internal/report
+PARTS = ./internal/controlplane ./internal/load ./internal/process ./internal/registry ./internal/report
 
 test-calls: ## the built server against kube-apiserver's own webhook client, rolled, renewed, overloaded, attacked
 	cd e2e && $(GO) test -race -count=1 -timeout 20m ./calls/... $(PARTS)
@@ -44,6 +44,9 @@ jaeger: ## Jaeger for test-traces, likewise
 
 promtool: ## promtool for alerts, likewise
 	e2e/promtool/build.sh
+
+registry: ## the private registry of e2e/rig/registry for test-calls and the incidents, likewise
+	e2e/rig/build.sh registry
 
 apiserver: ## run them on this machine until Ctrl-C, to try the kit out
 	cd e2e && $(GO) run ./cmd/controlplane
@@ -150,5 +153,5 @@ fuzz: ## every fuzz target, $(FUZZTIME) each
 build: ## bin/evergate, static
 	CGO_ENABLED=0 $(GO) build -trimpath -tags grpcnotrace,nethttpomithttp2 -ldflags '-s -w' -o bin/evergate .
 
-.PHONY: help run request test test-unit test-calls test-kit test-traces compat alerts jaeger promtool rig apiserver e2e-up e2e e2e-long e2e-down \
+.PHONY: help run request test test-unit test-calls test-kit test-traces compat alerts jaeger promtool registry rig apiserver e2e-up e2e e2e-long e2e-down \
   check format vet lint bench worst profile bench-stages bench-decoders allocs allocs-baseline goodput fuzz build bin/golangci-lint

@@ -4,8 +4,8 @@
 #
 #   e2e/rig/build.sh            etcd, kube-apiserver and kubectl: 5 to 15 minutes of two cores the first time, then nothing
 #   e2e/rig/build.sh all        what a cluster needs too: about six minutes of two cores more
-#   e2e/rig/build.sh PART...    control (the default), node, runtime, cert-manager, images; compat, which is control at an older
-#                               version of Kubernetes
+#   e2e/rig/build.sh PART...    control (the default), node, runtime, cert-manager, registry, images; compat, which is control at
+#                               an older version of Kubernetes
 #
 # EVERGATE_E2E_CACHE is another place for the caches. GOFLAGS=-p=1 holds it back on a machine that others use.
 . "$(dirname "$0")/settings.sh"
@@ -75,6 +75,13 @@ cert_manager() {
   echo "$dir"
 }
 
+registry() {
+  local dir
+  dir=$cache/registry-$(version registry github.com/distribution/distribution/v3)
+  build registry "$dir/registry" . -ldflags '-s -w'
+  echo "$dir"
+}
+
 part() {
   case $1 in
     control) kubernetes . etcd kube-apiserver kubectl ;;
@@ -87,12 +94,13 @@ part() {
       ;;
     runtime) runtime ;;
     cert-manager) cert_manager ;;
+    registry) registry ;;
     images) "$rig/image.sh" pause ;;
     *) die "unknown part $1" ;;
   esac
 }
 
 case ${1:-control} in
-  all) set -- node runtime cert-manager images ;;
+  all) set -- node runtime cert-manager registry images ;;
 esac
 for part in "${@:-control}"; do part "$part"; done

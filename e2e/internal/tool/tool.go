@@ -1,5 +1,5 @@
-// Package tool finds the programs that tests run and that other modules of this directory build: e2e/jaeger,
-// e2e/promtool.
+// Package tool finds the programs that tests run and that other modules of this directory pin: e2e/jaeger,
+// e2e/promtool, e2e/rig/registry.
 package tool
 
 import (
@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// Find returns the path of the program name, of the newest that name's build.sh has made. The error says how to get
-// one.
+// Find returns the path of the program name, of the newest that "make NAME" has built. The error says how to get one.
 func Find(name string) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -23,7 +22,7 @@ func Find(name string) (string, error) {
 		return "", err
 	}
 	if len(found) == 0 {
-		return "", fmt.Errorf("there is no %s in %s: build it with e2e/%s/build.sh, which takes minutes", name, dir, name)
+		return "", fmt.Errorf("there is no %s in %s: build it with make %s, which takes minutes", name, dir, name)
 	}
 	return found[len(found)-1], nil
 }
