@@ -47,6 +47,8 @@ type document struct {
 	AnnotationPrefixes *annotationPrefixes `yaml:"annotationPrefixes"`
 	// Carriers: the namespaces whose Gateways carry the hosts of others.
 	Carriers carriers `yaml:"carriers"`
+	// Templates: the custom resources that have templates of Pods, and where.
+	Templates templates `yaml:"templates"`
 	blocks
 }
 
@@ -137,6 +139,7 @@ func (d *document) merge(dec *strict.Decoder, f File) {
 			d.AnnotationPrefixes.append(more)
 		}
 		d.Carriers = append(d.Carriers, part.Carriers...)
+		d.Templates = append(d.Templates, part.Templates...)
 		d.append(&part.blocks)
 	}
 }
@@ -144,7 +147,7 @@ func (d *document) merge(dec *strict.Decoder, f File) {
 // compile checks entries against each other and compiles them.
 func (d *document) compile(e *comparisons, errs *strict.Collector) *Policy {
 	d.uniqueNames(errs)
-	p := &Policy{allowEmpty: d.AllowEmpty}
+	p := &Policy{allowEmpty: d.AllowEmpty, templates: d.Templates.compile(errs)}
 	d.headers(func(*header) { p.entries++ })
 	c := &compilation{e, d.AnnotationPrefixes.known(), d.Carriers}
 	plain, sets := d.bySet(errs)
@@ -152,6 +155,7 @@ func (d *document) compile(e *comparisons, errs *strict.Collector) *Policy {
 	p.compileSets(sets, c, errs)
 	if errs.Len() == 0 {
 		p.warnings = append(d.warnings(p.mirrors), p.mirrors.warnDenied(d.Pods)...)
+		p.warnings = append(p.warnings, d.Templates.warnings(p.counts)...)
 	}
 	return p
 }

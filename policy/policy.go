@@ -80,6 +80,7 @@
 //	owners                                owners.go
 //	carriers                              carriers.go
 //	annotationPrefixes                    annotation_prefixes.go
+//	templates                             templates.go
 //
 // internal/match compares values with patterns: hosts, addresses, images, globs, regular expressions. internal/strict
 // decodes YAML.
@@ -100,6 +101,8 @@ type Policy struct {
 	denying  [][]eachImage // for each rule of pods, its checks that deny
 	denies   bool          // at least one rule of pods has such a check
 	warnings strict.Errors
+
+	templates []Template // sorted by their names
 
 	sets   map[string]*Policy // by name, each with the entries that are in it
 	set    string             // of which this is the policy; empty for the whole one

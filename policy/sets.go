@@ -89,7 +89,7 @@ func (b *blocks) names() []string {
 // not pay for the others.
 func (p *Policy) compileSets(sets map[string]*blocks, c *compilation, errs *strict.Collector) {
 	for name, b := range sets {
-		in := &Policy{set: name, blocks: b.names(), compiled: compiled{mirrors: p.mirrors}}
+		in := &Policy{set: name, blocks: b.names(), templates: p.templates, compiled: compiled{mirrors: p.mirrors}}
 		b.compile(in, c, errs)
 		if p.sets == nil {
 			p.sets = map[string]*Policy{}

@@ -1,0 +1,313 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/strict"
+)
+
+// Template is an entry of templates: a kind of custom resources from whose objects an operator creates Pods, and where
+// in them the templates of these Pods stand. It judges nothing by itself: the rules of pods judge the Pods.
+type Template struct {
+	// Group is the API group of the kind, such as argoproj.io.
+	Group string
+	// Versions lists those that the cluster serves: [v1alpha1]. Reviews come in each of them.
+	Versions []string
+	// Kind is what manifests have: Rollout.
+	Kind string
+	// Resource is the plural that reviews and webhook configurations have: rollouts.
+	Resource string
+	// Paths lists where a PodTemplateSpec or a PodSpec stands, each once: no path leads into what stands at another.
+	Paths []TemplatePath
+}
+
+// Name returns the resource with its group, as the name of its CustomResourceDefinition: rollouts.argoproj.io.
+func (t *Template) Name() string { return t.Resource + "." + t.Group }
+
+// TemplatePath is the way from the root of an object to a PodTemplateSpec or a PodSpec: the names of fields, and
+// AnyElement.
+type TemplatePath []string
+
+// AnyElement stands in a path for every field of an object and for every element of a list.
+const AnyElement = "*"
+
+const (
+	// maxTemplates is how many entries the block may have: each is a rule of the webhook configuration, and a condition
+	// that the API server evaluates for every object of all of them.
+	maxTemplates = 100
+	// maxTemplatePaths is how many paths an entry may have, since each field on the way is compared with all of them. A
+	// SparkApplication has two, a RayJob has three.
+	maxTemplatePaths = 16
+	// maxPathSegments is how long a path may be, with as many again around it in a review: errors show so much.
+	maxPathSegments = 12
+	// maxTemplateVersions is how many versions an entry may have: few kinds serve more than two.
+	maxTemplateVersions = 8
+)
+
+// String returns the path as policies write it: spec.replicaSpecs.*.template.
+func (p TemplatePath) String() string { return strings.Join(p, ".") }
+
+// UnmarshalText accepts names of fields and * with dots between them. It refuses a path that begins with *, since then
+// metadata would be part of it.
+func (p *TemplatePath) UnmarshalText(b []byte) error {
+	segments := strings.Split(string(b), ".")
+	if hint := pathHint(string(b), segments); hint != "" {
+		return fmt.Errorf("%s is not a path of templates: %s", text.Quote(b), hint)
+	}
+	*p = segments
+	return nil
+}
+
+// pathHint says what to write in place of a path that is not one; empty where it is one.
+func pathHint(path string, segments []string) string {
+	for _, s := range segments {
+		switch {
+		case s == AnyElement || isFieldName(s):
+		case s == "":
+			return "write names of fields with one dot between them, as in spec.template"
+		case strings.ContainsAny(s, "[]"):
+			return "write .* for the elements of a list, as in spec.workers.*.template"
+		case strings.Contains(s, "*"):
+			return "* stands for a whole field or element, as in spec.*.template"
+		case strings.ContainsAny(path, "/$"):
+			return "write names of fields with dots between them, as in spec.template"
+		default:
+			return text.Quote(s) + " is not the name of a field: use letters, digits, - and _, at most 63; " +
+				"write * for keys that users choose"
+		}
+	}
+	switch last := segments[len(segments)-1]; {
+	case len(segments) > maxPathSegments:
+		return fmt.Sprintf("it has %d fields, at most %d are read", len(segments), maxPathSegments)
+	case segments[0] == AnyElement:
+		return "begin it with a field, such as spec"
+	case slices.Contains([]string{"apiVersion", "kind", "metadata", "status"}, segments[0]):
+		return "no Pods are made from " + segments[0]
+	case placeOf(last):
+		return "end it at what has the field " + last
+	}
+	return ""
+}
+
+// placeOf reports whether a name is that of a list of images in a PodSpec.
+func placeOf(name string) bool { return slices.Contains(placeNames[:], name) }
+
+// isFieldName reports whether a text can be the name of a field. jsonscan reads names of up to 64 bytes.
+func isFieldName(s string) bool {
+	return s != "" && len(s) <= 63 && !strings.ContainsFunc(s, func(c rune) bool {
+		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '_'
+	})
+}
+
+// within reports whether a value at p can stand in, or be, one at other.
+func (p TemplatePath) within(other TemplatePath) bool {
+	if len(p) < len(other) {
+		return false
+	}
+	for i, s := range other {
+		if s != p[i] && s != AnyElement && p[i] != AnyElement {
+			return false
+		}
+	}
+	return true
+}
+
+// conflict says which of other paths reads what p reads too; empty for none.
+func (p TemplatePath) conflict(others []TemplatePath) string {
+	for _, other := range others {
+		switch {
+		case slices.Equal(p, other):
+			return p.String() + " is there twice"
+		case p.within(other):
+			return p.String() + " leads into what " + other.String() + " reads"
+		case other.within(p):
+			return other.String() + " leads into what " + p.String() + " reads"
+		}
+	}
+	return ""
+}
+
+// templatesEntry is an entry of templates as it is written.
+type templatesEntry struct {
+	Group    crdGroup       `yaml:"group,required"`
+	Versions []crdLabel     `yaml:"versions,required"`
+	Kind     crdKind        `yaml:"kind,required"`
+	Resource crdLabel       `yaml:"resource,required"`
+	Paths    []TemplatePath `yaml:"paths,required"`
+	Pos      strict.Pos     `yaml:"-"`
+}
+
+// Validate implements strict.Validator.
+func (e *templatesEntry) Validate() error {
+	var faults strict.Faults
+	if block := judgedByBlock(string(e.Resource) + "." + string(e.Group)); block != "" {
+		faults.Fieldf("resource", "%s.%s is judged by the block %s: leave the entry out", e.Resource, e.Group, block)
+	}
+	faults.Add(boundedList("versions", e.Versions, maxTemplateVersions))
+	faults.Add(boundedList("paths", e.Paths, maxTemplatePaths))
+	for i, v := range e.Versions[:min(len(e.Versions), maxTemplateVersions)] {
+		if slices.Contains(e.Versions[:i], v) {
+			faults.Fieldf("versions", "%s is there twice: leave one out", v)
+		}
+	}
+	for i, p := range e.Paths[:min(len(e.Paths), maxTemplatePaths)] {
+		if conflict := p.conflict(e.Paths[:i]); conflict != "" {
+			faults.Fieldf("paths", "%s: leave one out", conflict)
+		}
+	}
+	return faults.Err()
+}
+
+// boundedList refuses an empty list, and one of more than most elements.
+func boundedList[T any](field string, list []T, most int) error {
+	switch {
+	case len(list) == 0:
+		return strict.Fieldf(field, "[] reads nothing: leave the entry out")
+	case len(list) > most:
+		return strict.Fieldf(field, "has %d elements; at most %d are read", len(list), most)
+	}
+	return nil
+}
+
+// template returns what the entry says.
+func (e *templatesEntry) template() Template {
+	versions := make([]string, len(e.Versions))
+	for i, v := range e.Versions {
+		versions[i] = string(v)
+	}
+	return Template{string(e.Group), versions, string(e.Kind), string(e.Resource), e.Paths}
+}
+
+// templates is the block templates of a policy.
+type templates []templatesEntry
+
+// compile checks the entries against each other, and returns them in the order of their names, so that what is printed
+// of them does not change when files are moved.
+func (ts templates) compile(errs *strict.Collector) []Template {
+	if len(ts) > maxTemplates {
+		errs.Errorf(ts[maxTemplates].Pos, "templates has %d entries; at most %d are read", len(ts), maxTemplates)
+		return nil
+	}
+	var all []Template
+	resources, kinds := map[string]strict.Pos{}, map[string]strict.Pos{}
+	for i := range ts {
+		e, t := &ts[i], ts[i].template()
+		kind := t.Kind + "." + t.Group
+		if first, again := resources[t.Name()]; again {
+			errs.Errorf(e.Pos, "%s is in %s: write all of its versions and paths there", t.Name(), first)
+			continue
+		}
+		if first, again := kinds[kind]; again {
+			errs.Errorf(e.Pos, "the kind %s is in %s: a kind has one resource", kind, first)
+			continue
+		}
+		resources[t.Name()], kinds[kind] = e.Pos, e.Pos
+		all = append(all, t)
+	}
+	slices.SortFunc(all, func(a, b Template) int { return strings.Compare(a.Name(), b.Name()) })
+	return all
+}
+
+// warnings returns a warning where no rule judges what the entries read. counts are those of the policy, with its sets.
+func (ts templates) warnings(counts Counts) strict.Errors {
+	if len(ts) == 0 || counts.Pods > 0 {
+		return nil
+	}
+	return strict.Errors{ts[0].Pos.Errorf("no entry of pods is in force, so that no template is judged")}
+}
+
+// Templates returns the kinds of custom resources that have templates of Pods, sorted by their names. The slice must
+// not be changed.
+func (p *Policy) Templates() []Template { return p.templates }
+
+// crdGroup is the API group of custom resources: a DNS name of at least two labels, in lower case.
+type crdGroup string
+
+// UnmarshalText refuses the groups that are built into Kubernetes.
+func (g *crdGroup) UnmarshalText(b []byte) error {
+	group := string(b)
+	err := match.CheckHostName(group)
+	switch {
+	case strings.Contains(group, "/"):
+		return fmt.Errorf("%s is not the group of custom resources: write the version in versions", text.Quote(b))
+	case builtinGroup(group):
+		return fmt.Errorf("%s is built into Kubernetes: templates is for custom resources; Deployments, Jobs and "+
+			"the other workloads of Kubernetes are judged without it", text.Quote(b))
+	case err != nil:
+		return fmt.Errorf("%s is not the group of custom resources: %w", text.Quote(b), err)
+	case group != strings.ToLower(group):
+		return fmt.Errorf("%s is not the group of custom resources: write it in lower case", text.Quote(b))
+	case !strings.Contains(group, "."):
+		return fmt.Errorf("%s is not the group of custom resources: it has a dot, as in argoproj.io", text.Quote(b))
+	}
+	*g = crdGroup(group)
+	return nil
+}
+
+// builtinGroup reports whether a group is one that kube-apiserver itself serves (v1.36, pkg/apis), or has served.
+func builtinGroup(group string) bool {
+	switch group {
+	case "", "apps", "autoscaling", "batch", "extensions", "policy",
+		"admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io", "apps.k8s.io",
+		"authentication.k8s.io", "authorization.k8s.io", "certificates.k8s.io", "coordination.k8s.io", "discovery.k8s.io",
+		"events.k8s.io", "flowcontrol.apiserver.k8s.io", "internal.apiserver.k8s.io", "networking.k8s.io", "node.k8s.io",
+		"rbac.authorization.k8s.io", "resource.k8s.io", "scheduling.k8s.io", "storage.k8s.io",
+		"storagemigration.k8s.io":
+		return true
+	}
+	return false
+}
+
+// judgedByBlock returns the block that judges a custom resource; empty for none.
+func judgedByBlock(name string) string {
+	switch name {
+	case "routes.route.openshift.io", "httproutes.gateway.networking.k8s.io", "grpcroutes.gateway.networking.k8s.io",
+		"tlsroutes.gateway.networking.k8s.io", "tcproutes.gateway.networking.k8s.io",
+		"udproutes.gateway.networking.k8s.io":
+		return "routes"
+	case "gateways.gateway.networking.k8s.io", "listenersets.gateway.networking.k8s.io":
+		return "gateways"
+	case "referencegrants.gateway.networking.k8s.io":
+		return "grants"
+	case "certificates.cert-manager.io":
+		return "certificates"
+	case "dnsendpoints.externaldns.k8s.io":
+		return "dnsEndpoints"
+	}
+	return ""
+}
+
+// crdLabel is a version or a resource of custom resources: v1alpha1, rollouts.
+type crdLabel string
+
+// UnmarshalText refuses a text that is no DNS label, as the API server does.
+func (l *crdLabel) UnmarshalText(b []byte) error {
+	switch s := string(b); {
+	case strings.Contains(s, "/"):
+		return fmt.Errorf("%s is not a name: write the group in group, and the version in versions; "+
+			"subresources have no templates", text.Quote(b))
+	case !IsSet(s) || '0' <= s[0] && s[0] <= '9':
+		return fmt.Errorf("%s is not a name: use lower case letters, digits and -, beginning with a letter, at most 63; "+
+			"resources are plural, as in rollouts", text.Quote(b))
+	}
+	*l = crdLabel(b)
+	return nil
+}
+
+// crdKind is the kind of custom resources: Rollout.
+type crdKind string
+
+// UnmarshalText refuses a text that cannot be a kind, as the API server does.
+func (k *crdKind) UnmarshalText(b []byte) error {
+	s := string(b)
+	if !IsSet(strings.ToLower(s)) || s[0] < 'A' || s[0] > 'Z' {
+		return fmt.Errorf("%s is not a kind: use letters and digits, beginning with an upper case letter, as in Rollout",
+			text.Quote(b))
+	}
+	*k = crdKind(b)
+	return nil
+}

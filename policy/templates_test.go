@@ -1,0 +1,107 @@
+package policy
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const someTemplates = `
+templates:
+- group: ray.io
+  versions: [v1, v1alpha1]
+  kind: RayJob
+  resource: rayjobs
+  paths: [spec.rayClusterSpec.headGroupSpec.template, "spec.rayClusterSpec.workerGroupSpecs.*.template"]
+---
+apiVersion: evergate.dev/v1alpha1
+kind: EvergatePolicy
+templates:
+- {group: argoproj.io, versions: [v1alpha1], kind: Rollout, resource: rollouts, paths: [spec.template]}
+`
+
+// Entries of several documents add up, in the order of their names, and those of a set read them too.
+func TestTemplates(t *testing.T) {
+	p := mustLoad(t, someTemplates+`
+pods: [{name: r, mode: warn, match: {set: edge}, images: {denied: [a.example]}}]`)
+	want := []Template{
+		{"ray.io", []string{"v1", "v1alpha1"}, "RayJob", "rayjobs", []TemplatePath{
+			{"spec", "rayClusterSpec", "headGroupSpec", "template"},
+			{"spec", "rayClusterSpec", "workerGroupSpecs", "*", "template"},
+		}},
+		{"argoproj.io", []string{"v1alpha1"}, "Rollout", "rollouts", []TemplatePath{{"spec", "template"}}},
+	}
+	if diff := cmp.Diff(want, p.Templates()); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(want, p.In("edge", "pods").Templates()); diff != "" {
+		t.Errorf("of a set: %s", diff)
+	}
+	if p.Entries() != 1 {
+		t.Errorf("%d entries, of which one judges", p.Entries())
+	}
+}
+
+// Templates alone judge nothing: a policy of nothing else is empty, and one without rules of pods is warned of.
+func TestTemplatesAlone(t *testing.T) {
+	if !mustLoad(t, someTemplates).Emptied() {
+		t.Error("not empty")
+	}
+	const want = "policy.yaml:5:3: templates[0]: no entry of pods is in force, so that no template is judged"
+	for text, warned := range map[string]bool{
+		"": true,
+		"pods: [{name: r, mode: off, images: {denied: [a.example]}}]":                       true,
+		"pods: [{name: r, mode: warn, images: {denied: [a.example]}}]":                      false,
+		"pods: [{name: r, mode: audit, match: {set: edge}, images: {denied: [a.example]}}]": false,
+	} {
+		got := strings.Join(mustLoad(t, someTemplates+text).Warnings(), "\n")
+		if (got == want) != warned || !warned && got != "" {
+			t.Errorf("%s: %q", text, got)
+		}
+	}
+}
+
+// The bounds of the block.
+func TestTemplatesLimits(t *testing.T) {
+	entries := func(n int) string {
+		var b strings.Builder
+		b.WriteString("templates:\n")
+		for i := range n {
+			fmt.Fprintf(&b, "- {group: g.example, versions: [v1], kind: K%d, resource: r%[1]d, paths: [a.b.c.d.e.f.g.h.i.j.k.l]}\n", i)
+		}
+		return b.String()
+	}
+	if got := len(mustLoad(t, entries(maxTemplates)).Templates()); got != maxTemplates {
+		t.Errorf("%d of %d", got, maxTemplates)
+	}
+	_, err := Load(policyFile("policy.yaml", entries(maxTemplates+1)))
+	const want = "policy.yaml:104:3: templates[100]: templates has 101 entries; at most 100 are read"
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+// One path stands in another if some object has a value at both, so that it would be judged twice.
+func TestTemplatePathWithin(t *testing.T) {
+	for _, test := range []struct {
+		inner, outer string
+		want         bool
+	}{
+		{"a.b", "a", true},
+		{"a", "a", true},
+		{"a", "a.b", false},
+		{"a.b", "a.c", false},
+		{"a.*.c", "a.b", true},
+		{"a.b.c", "a.*.c", true},
+		{"a.*.c", "a.b.c", true},
+		{"a.*.c", "a.b.d", false},
+		{"a.*", "a.b.c", false},
+	} {
+		inner, outer := TemplatePath(strings.Split(test.inner, ".")), TemplatePath(strings.Split(test.outer, "."))
+		if got := inner.within(outer); got != test.want {
+			t.Errorf("%s within %s: %t", inner, outer, got)
+		}
+	}
+}
