@@ -107,8 +107,15 @@ func (l *lab) trustOnly(t *testing.T) {
 		}
 		return text[:len(text)-1] + "]"
 	}
-	l.Kubectl(t, "", "patch", "mutatingwebhookconfiguration", "evergate", "--type=json", "-p", patch(2))
-	l.Kubectl(t, "", "patch", "validatingwebhookconfiguration", "evergate", "--type=json", "-p", patch(4))
+	hooks := l.api.AdmissionregistrationV1()
+	mutating, err := hooks.MutatingWebhookConfigurations().Get(t.Context(), "evergate", metav1.GetOptions{})
+	must(t, err)
+	validating, err := hooks.ValidatingWebhookConfigurations().Get(t.Context(), "evergate", metav1.GetOptions{})
+	must(t, err)
+	l.Kubectl(t, "", "patch", "mutatingwebhookconfiguration", "evergate", "--type=json", "-p",
+		patch(len(mutating.Webhooks)))
+	l.Kubectl(t, "", "patch", "validatingwebhookconfiguration", "evergate", "--type=json", "-p",
+		patch(len(validating.Webhooks)))
 }
 
 // renew does something about certificates and waits until every replica serves another one than before.

@@ -41,8 +41,12 @@ func TestI12(t *testing.T) {
 // unguarded has the policy's guard called for no object.
 var unguarded = patched(`- target: {kind: ValidatingWebhookConfiguration, name: evergate}
   patch: |-
-    - {op: test, path: /webhooks/3/name, value: policy.validate.evergate.dev}
-    - {op: replace, path: /webhooks/3/matchConditions/0/expression, value: "false"}`)
+    apiVersion: admissionregistration.k8s.io/v1
+    kind: ValidatingWebhookConfiguration
+    metadata: {name: evergate}
+    webhooks:
+    - name: policy.validate.evergate.dev
+      matchConditions: [{name: the-policy, expression: "false"}]`)
 
 func misspelt() string { return strings.Replace(policy, "services:", "servises:", 1) }
 
