@@ -69,7 +69,7 @@ func TestTemplatesLimits(t *testing.T) {
 		var b strings.Builder
 		b.WriteString("templates:\n")
 		for i := range n {
-			fmt.Fprintf(&b, "- {group: g.example, versions: [v1], kind: K%d, resource: r%[1]d, paths: [a.b.c.d.e.f.g.h.i.j.k.l]}\n", i)
+			fmt.Fprintf(&b, "- {group: g.example, versions: [v1], kind: K%d, resource: r%[1]d, paths: [a.b.c.d.e.f.g.h.i.j]}\n", i)
 		}
 		return b.String()
 	}

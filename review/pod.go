@@ -19,26 +19,33 @@ func readPod(r *jsonscan.Reader, p *policy.Pod) {
 	}
 }
 
-// readPodSpec reads the images of a Pod in the order of policy.Place, whatever the order of its fields, and its pull
-// secrets.
+// readPodSpec reads the images of a Pod and its pull secrets.
 func readPodSpec(r *jsonscan.Reader, p *policy.Pod) {
-	var images []policy.Image
 	for name := range r.Fields {
-		switch string(name) {
-		case "containers":
-			images = readContainers(r, images, policy.Containers)
-		case "initContainers":
-			images = readContainers(r, images, policy.InitContainers)
-		case "ephemeralContainers":
-			images = readContainers(r, images, policy.EphemeralContainers)
-		case "volumes":
-			images = readVolumes(r, images)
-		case "imagePullSecrets":
-			p.ImagePullSecrets = readPullSecrets(r)
-		}
+		readPodSpecField(r, p, name)
 	}
-	slices.SortStableFunc(images, func(a, b policy.Image) int { return cmp.Compare(a.Place, b.Place) })
-	p.Images = images
+	sortImages(p)
+}
+
+// readPodSpecField reads a field of a PodSpec, and skips others.
+func readPodSpecField(r *jsonscan.Reader, p *policy.Pod, name []byte) {
+	switch string(name) {
+	case "containers":
+		p.Images = readContainers(r, p.Images, policy.Containers)
+	case "initContainers":
+		p.Images = readContainers(r, p.Images, policy.InitContainers)
+	case "ephemeralContainers":
+		p.Images = readContainers(r, p.Images, policy.EphemeralContainers)
+	case "volumes":
+		p.Images = readVolumes(r, p.Images)
+	case "imagePullSecrets":
+		p.ImagePullSecrets = readPullSecrets(r)
+	}
+}
+
+// sortImages puts the images of a Pod into the order of policy.Place, whatever the order of its fields.
+func sortImages(p *policy.Pod) {
+	slices.SortStableFunc(p.Images, func(a, b policy.Image) int { return cmp.Compare(a.Place, b.Place) })
 }
 
 // readPullSecrets returns the names in a list of references; nil for null, and not for a list without elements.

@@ -148,6 +148,22 @@ func (r *Reader) Members(yield func(name []byte) bool) {
 	}
 }
 
+// Entries yields the name of each entry of a map, whatever its names are; it is valid until the value is read. Each
+// counts against the limit on elements, and a name that stands twice is an error.
+func (r *Reader) Entries(yield func(name []byte) bool) {
+	seen := map[string]struct{}{}
+	for name := range r.Members {
+		r.count()
+		before := len(seen)
+		if seen[r.Text(name)] = struct{}{}; len(seen) == before {
+			r.Reject("stands twice")
+		}
+		if r.err != nil || !yield(name) {
+			return
+		}
+	}
+}
+
 // Items yields the index of each element of a list. Each counts against the limit on elements.
 func (r *Reader) Items(yield func(i int) bool) {
 	if !r.enter('[') {

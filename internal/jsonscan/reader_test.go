@@ -132,3 +132,59 @@ func TestLongNames(t *testing.T) {
 		t.Errorf("%v, want %s", err, want)
 	}
 }
+
+// The entries of a map count, their names are found however they are written, and none may stand twice.
+func TestEntries(t *testing.T) {
+	for text, want := range map[string]string{
+		`{}`:                             "",
+		`null`:                           "",
+		`{"a":1,"\u0062":[],"":{"a":1}}`: "a b  ",
+		`{"a":"x","b":[],"\u0061":1}`:    "a: stands twice",
+		`{"a":1,"b":1,"c":1,"d":1}`:      "d: too large: an object has at most 3 list elements and map entries that are judged",
+		`[]`:                             "want an object, got a list",
+		`{"a":1,}`:                       "jsontext: ",
+	} {
+		r := New([]byte(text), Limits{Elements: 3, Text: 100})
+		var found strings.Builder
+		for name := range r.Entries {
+			found.WriteString(string(name) + " ")
+			if r.IsString() {
+				_ = r.String()
+			}
+		}
+		got := strings.TrimSuffix(found.String(), " ")
+		if err := r.End(); err != nil {
+			got = err.Error()
+		}
+		if strings.TrimSuffix(want, " ") != got && (want != "jsontext: " || !strings.HasPrefix(got, want)) {
+			t.Errorf("%s: got %q, want %q", text, got, want)
+		}
+	}
+}
+
+// What comes next is told by its first byte.
+func TestKinds(t *testing.T) {
+	for text, want := range map[string][3]bool{
+		` {"a":1}`: {true, false, false}, `[1]`: {false, true, false}, `"{"`: {false, false, true}, `1`: {}, ``: {},
+	} {
+		r := New([]byte(text), testLimits())
+		if got := [3]bool{r.IsObject(), r.IsList(), r.IsString()}; got != want {
+			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+	}
+}
+
+func TestRejectCollection(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"a":"x"}`: "a: want an object or a list, got a string", `{"a":-1}`: "a: want an object or a list, got a number",
+		`{"a":x}`: "jsontext: invalid character 'x' at start of value within \"/a\" after offset 5",
+	} {
+		r := New([]byte(text), testLimits())
+		for range r.Fields {
+			r.RejectCollection()
+		}
+		if err := r.End(); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+}

@@ -12,9 +12,24 @@ func (r *Reader) Null() bool {
 }
 
 // IsString reports whether a string comes next.
-func (r *Reader) IsString() bool {
+func (r *Reader) IsString() bool { return r.begins('"') }
+
+// IsObject reports whether an object comes next.
+func (r *Reader) IsObject() bool { return r.begins('{') }
+
+// IsList reports whether a list comes next.
+func (r *Reader) IsList() bool { return r.begins('[') }
+
+// RejectCollection reads over a value and fails, saying that an object or a list was wanted.
+func (r *Reader) RejectCollection() {
+	if raw := r.Raw(); raw != nil {
+		r.Reject("want an object or a list, got " + noun(kindOf(raw[0])))
+	}
+}
+
+func (r *Reader) begins(with byte) bool {
 	c, _ := peek(r.data, r.pos)
-	return c == '"' && r.err == nil
+	return c == with && r.err == nil
 }
 
 // Raw reads over a value and returns its text; nil if it is none.
