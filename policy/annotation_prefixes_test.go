@@ -20,15 +20,15 @@ annotationPrefixes: {externalDNS: [dns.corp.example, Internal.corp.example], ing
 	p := mustLoad(t, rules)
 	const rest = " is not allowed; the policy allows none"
 	for key, test := range map[string]struct{ ingress, service []string }{
-		"external-dns.kubernetes.io/hostname":       {[]string{`"**.a.example"` + rest}, []string{`"**.a.example"` + rest}},
-		"external-dns.alpha.kubernetes.io/hostname": {[]string{`"**.a.example"` + rest}, []string{`"**.a.example"` + rest}},
-		"dns.corp.example/hostname":                 {[]string{`"**.a.example"` + rest}, []string{`"**.a.example"` + rest}},
-		"internal.corp.example/Hostname":            {[]string{`"**.a.example"` + rest}, []string{`"**.a.example"` + rest}},
-		"internal.corp.example/internal-hostname":   {nil, []string{`"**.a.example"` + rest}},
+		"external-dns.kubernetes.io/hostname":       {[]string{`"*.a.example" (names at any depth)` + rest}, []string{`"*.a.example" (names at any depth)` + rest}},
+		"external-dns.alpha.kubernetes.io/hostname": {[]string{`"*.a.example" (names at any depth)` + rest}, []string{`"*.a.example" (names at any depth)` + rest}},
+		"dns.corp.example/hostname":                 {[]string{`"*.a.example" (names at any depth)` + rest}, []string{`"*.a.example" (names at any depth)` + rest}},
+		"internal.corp.example/Hostname":            {[]string{`"*.a.example" (names at any depth)` + rest}, []string{`"*.a.example" (names at any depth)` + rest}},
+		"internal.corp.example/internal-hostname":   {nil, []string{`"*.a.example" (names at any depth)` + rest}},
 		"dns.corp.example.evil/hostname":            {},
 		"corp.example/hostname":                     {},
 		// Of a prefix that two controllers have, the annotation claims what either reads in it.
-		"ingress.corp.example/server-alias":  {[]string{`"**.a.example"` + rest, `"*.a.example"` + rest}, []string{`"*.a.example"` + rest}},
+		"ingress.corp.example/server-alias":  {[]string{`"*.a.example" (names at any depth)` + rest, `"*.a.example"` + rest}, []string{`"*.a.example"` + rest}},
 		"ingress.corp.example/redirect-from": {[]string{`"*.a.example"` + rest}, []string{`"*.a.example"` + rest}},
 	} {
 		t.Run(key, func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/strict"
 )
 
 // carriers is the block carriers of a policy: ["gateways", "infra-*"], the namespaces, * for any run of characters,
@@ -33,6 +34,16 @@ func (n *carrierNamespace) UnmarshalText(b []byte) error {
 	}
 	*n = carrierNamespace(g)
 	return match.Namespaces().Check(g)
+}
+
+// warnings returns a warning where no owners are in force, which are all that carriers are exempt of. at is the document.
+func (c carriers) warnings(at strict.Pos, in Counts) strict.Errors {
+	if len(c) == 0 || in.Owners > 0 {
+		return nil
+	}
+	at.Path = "carriers"
+	return strict.Errors{at.Errorf("has no effect, since no owners entry is in force: carriers are exempt of owners alone; " +
+		"write owners, or leave carriers out")}
 }
 
 // include reports whether the namespace of the object is that of a carrier.

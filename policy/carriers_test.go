@@ -34,11 +34,11 @@ func TestGatewayOwners(t *testing.T) {
 		"no name": {"bank", withListeners("*"), []string{
 			`pay/owners: spec.listeners[0].hostname: "*" may stand for every host, also pay.bank.example, which belongs to the namespaces pay; write each host out`}},
 		"over another's": {"platform", withListeners("*.corp.example"), []string{
-			`shop/owners: spec.listeners[0].hostname: "**.corp.example" stands also for hosts of shop.corp.example, which belongs to the namespaces shop-*; write each host out (ask #shop)`}},
+			`shop/owners: spec.listeners[0].hostname: "*.corp.example" (names at any depth) stands also for hosts of shop.corp.example, which belongs to the namespaces shop-*; write each host out (ask #shop)`}},
 		"any depth": {"bank", withListeners("*.corp.example"), []string{
-			`corp/owners: spec.listeners[0].hostname: "**.corp.example" belongs to the namespaces platform`}},
+			`corp/owners: spec.listeners[0].hostname: "*.corp.example" (names at any depth) belongs to the namespaces platform`}},
 		"a record": {"bank", annotated, []string{
-			`shop/owners: spec.infrastructure.annotations["external-dns.kubernetes.io/hostname"]: "**.shop.corp.example"` + shop}},
+			`shop/owners: spec.infrastructure.annotations["external-dns.kubernetes.io/hostname"]: "*.shop.corp.example" (names at any depth)` + shop}},
 		"a record of one that carries": {"gateways", annotated, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -66,6 +66,41 @@ func TestCarriersExemptOfOwnersAlone(t *testing.T) {
 	svc := &Service{Meta: Meta{Annotations: map[string]string{"external-dns.kubernetes.io/hostname": "reserved.example"}}}
 	if got := must(p.JudgeService(a, svc, nil, nil)); len(got) != 1 {
 		t.Errorf("of a Service: %v", got)
+	}
+}
+
+// Where no owners are in force, carriers are exempt of nothing, which is warned of.
+func TestCarriersWithoutOwners(t *testing.T) {
+	const service = "services: [{name: s, mode: enforce, types: {denied: [NodePort]}}]\n"
+	owners := func(mode string) string {
+		return "owners: [{name: o, mode: " + mode + ", hosts: [a.example], namespaces: []}]\n"
+	}
+	const carried, apart = "carriers: [gateways]\n", "---\napiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n"
+	const warning = ": carriers: has no effect, since no owners entry is in force: carriers are exempt of owners alone; " +
+		"write owners, or leave carriers out"
+	for name, test := range map[string]struct{ text, at string }{
+		"without":                         {service + carried, "p:1:1"},
+		"off":                             {owners("off") + carried, "p:1:1"},
+		"in the second document":          {service + apart + carried, "p:5:1"},
+		"with owners":                     {owners("enforce") + carried, ""},
+		"with owners that audit":          {owners("audit") + carried, ""},
+		"with owners of another document": {carried + apart + owners("enforce"), ""},
+		"no carriers":                     {service, ""},
+		"none of them":                    {service + "carriers: []\n", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var want []string
+			if test.at != "" {
+				want = []string{test.at + warning}
+			}
+			p, err := Load(policyFile("p", test.text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, p.Warnings()); diff != "" {
+				t.Error(diff)
+			}
+		})
 	}
 }
 

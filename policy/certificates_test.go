@@ -216,8 +216,8 @@ func TestOwnersOfNames(t *testing.T) {
 
 	records := &DNSEndpoint{Endpoints: []Endpoint{{"*.shop.corp.example"}, {"a.b.bank.example"}, {"*.bank.example"}}}
 	check(must(p.JudgeDNSEndpoint(update, records, &DNSEndpoint{Endpoints: []Endpoint{{"*.shop.corp.example"}}}, nil)), []string{
-		`shop/owners: spec.endpoints[0].dnsName: "**.shop.corp.example" belongs to the namespaces shop-* (ask #shop), pre-existing`,
-		`bank/owners: spec.endpoints[2].dnsName: "**.bank.example" stands also for hosts of *.bank.example, which belongs to the namespaces bank, bank-eu; write each host out`,
+		`shop/owners: spec.endpoints[0].dnsName: "*.shop.corp.example" (names at any depth) belongs to the namespaces shop-* (ask #shop), pre-existing`,
+		`bank/owners: spec.endpoints[2].dnsName: "*.bank.example" (names at any depth) stands also for hosts of *.bank.example, which belongs to the namespaces bank, bank-eu; write each host out`,
 	})
 }
 

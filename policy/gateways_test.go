@@ -191,7 +191,7 @@ func TestGatewayHosts(t *testing.T) {
 		{"a second listener", allowed, withListeners("x.a.example", "c.example"), []string{
 			`r/hosts.allowed: spec.listeners[1].hostname: "c.example" is not allowed; allowed: **.a.example, *.b.example`}},
 		{"a wildcard is any depth", allowed, withListeners("*.x.a.example", "*.a.example", "*.b.example"), []string{
-			`r/hosts.allowed: spec.listeners[2].hostname: "**.b.example" is not allowed; allowed: **.a.example, *.b.example`}},
+			`r/hosts.allowed: spec.listeners[2].hostname: "*.b.example" (names at any depth) is not allowed; allowed: **.a.example, *.b.example`}},
 		{"absent", allowed, withListeners(""), []string{
 			`r/hosts.allowed: spec.listeners[0].hostname: no host is set, which means every host; allowed: **.a.example, *.b.example`}},
 		{"absent, but required", `hosts: {required: true}`, withListeners("a.example", ""), []string{
@@ -199,9 +199,9 @@ func TestGatewayHosts(t *testing.T) {
 		{"absent, over a denied host", `hosts: {denied: [a.example]}`, withListeners(""), []string{
 			`r/hosts.denied: spec.listeners[0].hostname: no host is set, which means every host, also the denied a.example; set one`}},
 		{"a wildcard over a denied host", `hosts: {denied: [x.y.a.example]}`, withListeners("*.a.example"), []string{
-			`r/hosts.denied: spec.listeners[0].hostname: "**.a.example" stands also for the denied x.y.a.example; write each host out`}},
+			`r/hosts.denied: spec.listeners[0].hostname: "*.a.example" (names at any depth) stands also for the denied x.y.a.example; write each host out`}},
 		{"wildcards", `hosts: {wildcards: deny}`, withListeners("*.a.example", "a.example"), []string{
-			`r/hosts.wildcards: spec.listeners[0].hostname: "**.a.example" is a wildcard, which is denied; write each host out`}},
+			`r/hosts.wildcards: spec.listeners[0].hostname: "*.a.example" (names at any depth) is a wildcard, which is denied; write each host out`}},
 		{"no name", allowed, withListeners("*", "www.*.example", "a.example:443"), []string{
 			`r/hosts.allowed: spec.listeners[0].hostname: "*" may stand for every host; allowed: **.a.example, *.b.example`,
 			`r/hosts.allowed: spec.listeners[1].hostname: "www.*.example" may stand for every host; allowed: **.a.example, *.b.example`,
@@ -223,7 +223,7 @@ func TestGatewayHosts(t *testing.T) {
 		{"a record of the Service", allowed, infrastructure(withListeners("x.a.example"), dns, "c.example"), []string{
 			`r/hosts.allowed: spec.infrastructure.annotations["external-dns.kubernetes.io/hostname"]: "c.example" is not allowed; allowed: **.a.example, *.b.example`}},
 		{"a record by the older prefix", allowed, infrastructure(Gateway{}, dnsOld, "*.b.example"), []string{
-			`r/hosts.allowed: spec.infrastructure.annotations["external-dns.alpha.kubernetes.io/hostname"]: "**.b.example" is not allowed; allowed: **.a.example, *.b.example`}},
+			`r/hosts.allowed: spec.infrastructure.annotations["external-dns.alpha.kubernetes.io/hostname"]: "*.b.example" (names at any depth) is not allowed; allowed: **.a.example, *.b.example`}},
 		{"a record by an annotation that Istio copies", allowed, annotated(Gateway{}, dns, "c.example"), []string{
 			`r/hosts.allowed: metadata.annotations["external-dns.kubernetes.io/hostname"]: "c.example" is not allowed; allowed: **.a.example, *.b.example`}},
 		{"a certificate's annotation reaches no Service", allowed, infrastructure(Gateway{}, "cert-manager.io/common-name", "c.example"), nil},

@@ -30,10 +30,17 @@ func claimOf(p match.HostPattern, at claimPlace) hostClaim { return hostClaim{p,
 // claimOfText returns the claim of a text that has been read as p, which is every host where it cannot be read as a
 // name.
 func claimOfText(s string, p match.HostPattern, at claimPlace) hostClaim {
-	if p.IsEvery() {
-		at.unreadable, at.text = true, s
-	}
+	at.text, at.unreadable = s, p.IsEvery()
 	return hostClaim{p, at}
+}
+
+// quoted returns what sentences call the claim. Where *.example is names at any depth it is that, as users write it: a
+// policy has **.example for it, and means one label by *.example.
+func (h *hostClaim) quoted() string {
+	if h.Depth == match.LabelsBelow && h.at.text != "" {
+		return text.Quote(h.at.text) + " (names at any depth)"
+	}
+	return text.Quote(h.String())
 }
 
 // follow compares the domain of the claim with that of the claims before it.
@@ -196,8 +203,8 @@ type claimPlace struct {
 	sameDomain bool // the claim before it is one name too, in the same domain, as most hosts of an object are
 	unreadable bool // it is every host, since text cannot be read as a name
 
-	i, j       int32 // the element of spec.rules or spec.hostnames, or of spec.tls and of its hosts
-	text       string
+	i, j       int32       // the element of spec.rules or spec.hostnames, or of spec.tls and of its hosts
+	text       string      // as it is written; empty for claims that no text makes
 	annotation *annotation // nil for the other places
 }
 

@@ -188,9 +188,9 @@ func TestSentencesOfClaims(t *testing.T) {
 		"any depth": {
 			&Ingress{Meta: Meta{Annotations: map[string]string{"external-dns.kubernetes.io/hostname": "*.example"}}, Rules: []IngressRule{{Host: "a.example"}}},
 			[]string{
-				`r/hosts.allowed: metadata.annotations["external-dns.kubernetes.io/hostname"]: "**.example" is not allowed; allowed: *.example`,
-				`r/hosts.denied: metadata.annotations["external-dns.kubernetes.io/hostname"]: "**.example" stands also for the denied www.example; write each host out`,
-				`r/hosts.wildcards: metadata.annotations["external-dns.kubernetes.io/hostname"]: "**.example" is a wildcard, which is denied; write each host out`,
+				`r/hosts.allowed: metadata.annotations["external-dns.kubernetes.io/hostname"]: "*.example" (names at any depth) is not allowed; allowed: *.example`,
+				`r/hosts.denied: metadata.annotations["external-dns.kubernetes.io/hostname"]: "*.example" (names at any depth) stands also for the denied www.example; write each host out`,
+				`r/hosts.wildcards: metadata.annotations["external-dns.kubernetes.io/hostname"]: "*.example" (names at any depth) is a wildcard, which is denied; write each host out`,
 			},
 		},
 	} {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
@@ -173,7 +172,7 @@ func (c hostsAllowed) reason(h *hostClaim) string {
 	if h.IsEvery() {
 		return h.at.every() + c.passing
 	}
-	return text.Quote(h.String()) + " is not allowed" + c.passing
+	return h.quoted() + " is not allowed" + c.passing
 }
 
 // hostsDenied is hosts.denied: it finds each host that stands for any host that a pattern covers: *.example is denied
@@ -195,9 +194,9 @@ func (c hostsDenied) reason(h *hostClaim) string {
 	case match.OverlapEvery:
 		return h.at.every() + ", also the denied " + by.String() + h.at.setOne()
 	case match.OverlapWildcard:
-		return text.Quote(h.String()) + " stands also for the denied " + by.String() + "; write each host out"
+		return h.quoted() + " stands also for the denied " + by.String() + "; write each host out"
 	default:
-		return text.Quote(h.String()) + " is denied by " + by.String()
+		return h.quoted() + " is denied by " + by.String()
 	}
 }
 
@@ -212,7 +211,7 @@ func (hostsWildcards) reason(h *hostClaim) string {
 	if h.IsEvery() {
 		return h.at.every() + "; write each host out"
 	}
-	return text.Quote(h.String()) + " is a wildcard, which is denied; write each host out"
+	return h.quoted() + " is a wildcard, which is denied; write each host out"
 }
 
 // hostsMax is hosts.max: it finds an object with more different hosts than this. An absent host counts as one.

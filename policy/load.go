@@ -39,8 +39,9 @@ func IsFile(name string) bool {
 
 // document is one YAML document of a policy file, as it is written.
 type document struct {
-	APIVersion string `yaml:"apiVersion,required"`
-	Kind       string `yaml:"kind,required"`
+	Pos        strict.Pos `yaml:"-"` // where it begins; of several, where the first one with carriers does
+	APIVersion string     `yaml:"apiVersion,required"`
+	Kind       string     `yaml:"kind,required"`
 	// AllowEmpty: the policy may hold no entry, which switches all of it off.
 	AllowEmpty bool `yaml:"allowEmpty"`
 	// AnnotationPrefixes: under which prefixes controllers read their annotations.
@@ -138,6 +139,9 @@ func (d *document) merge(dec *strict.Decoder, f File) {
 			}
 			d.AnnotationPrefixes.append(more)
 		}
+		if len(d.Carriers) == 0 {
+			d.Pos = part.Pos
+		}
 		d.Carriers = append(d.Carriers, part.Carriers...)
 		d.Templates = append(d.Templates, part.Templates...)
 		d.append(&part.blocks)
@@ -154,8 +158,8 @@ func (d *document) compile(e *comparisons, errs *strict.Collector) *Policy {
 	plain.compile(p, c, errs)
 	p.compileSets(sets, c, errs)
 	if errs.Len() == 0 {
-		p.warnings = append(d.warnings(p.mirrors), p.mirrors.warnDenied(d.Pods)...)
-		p.warnings = append(p.warnings, d.Templates.warnings(p.counts)...)
+		p.warnings = slices.Concat(d.Carriers.warnings(d.Pos, p.counts), d.warnings(p.mirrors), p.mirrors.warnDenied(d.Pods),
+			d.Templates.warnings(p.counts))
 	}
 	return p
 }

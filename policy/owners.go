@@ -153,8 +153,8 @@ func (e *ownersEntry) reason(h *hostClaim, by match.HostPattern) string {
 	case h.IsEvery():
 		return h.at.every() + ", also " + by.String() + ", which " + owned + h.at.setOne()
 	case h.Depth == match.HostItself, by == h.HostPattern:
-		return text.Quote(h.String()) + " " + owned
+		return h.quoted() + " " + owned
 	default:
-		return text.Quote(h.String()) + " stands also for hosts of " + by.String() + ", which " + owned + "; write each host out"
+		return h.quoted() + " stands also for hosts of " + by.String() + ", which " + owned + "; write each host out"
 	}
 }

@@ -101,7 +101,8 @@ func TestRouteHosts(t *testing.T) {
 	evil := `r/hosts.allowed: spec.hostnames[0]: "evil.example" is not allowed` + lists
 	testRoutes(t, map[string]routeCase{
 		"allowed":             {allowed, "", hostsRoute("x.a.example", "x.y.b.example", "*.b.example", "shop.c.example", "X.A.Example."), nil},
-		"a wildcard is deep":  {allowed, "", hostsRoute("*.a.example"), []string{`r/hosts.allowed: spec.hostnames[0]: "**.a.example" is not allowed` + lists}},
+		"a wildcard is deep":  {allowed, "", hostsRoute("*.a.example"), []string{`r/hosts.allowed: spec.hostnames[0]: "*.a.example" (names at any depth) is not allowed` + lists}},
+		"as it is written":    {allowed, "", hostsRoute("*.A.Example."), []string{`r/hosts.allowed: spec.hostnames[0]: "*.A.Example." (names at any depth) is not allowed` + lists}},
 		"the second":          {allowed, "", hostsRoute("x.a.example", "evil.example"), []string{`r/hosts.allowed: spec.hostnames[1]: "evil.example" is not allowed` + lists}},
 		"other namespace":     {allowed, "", hostsRoute("pay.c.example"), []string{`r/hosts.allowed: spec.hostnames[0]: "pay.c.example" is not allowed` + lists}},
 		"none":                {allowed, "", Route{}, []string{none}},
@@ -114,13 +115,13 @@ func TestRouteHosts(t *testing.T) {
 		"no name":             {allowed, "", hostsRoute("*", "x.*", ""), []string{`r/hosts.allowed: spec.hostnames[0]: "*" may stand for every host` + lists, `r/hosts.allowed: spec.hostnames[1]: "x.*" may stand for every host` + lists, `r/hosts.allowed: spec.hostnames[2]: "" may stand for every host` + lists}},
 		"annotation":          {allowed, "", dns("evil.example"), []string{`r/hosts.allowed: metadata.annotations["external-dns.alpha.kubernetes.io/hostname"]: "evil.example" is not allowed` + lists}},
 		"annotation of TCP": {allowed, tcpRoutes, dns("*.a.example"), []string{
-			`r/hosts.allowed: metadata.annotations["external-dns.alpha.kubernetes.io/hostname"]: "**.a.example" is not allowed` + lists}},
+			`r/hosts.allowed: metadata.annotations["external-dns.alpha.kubernetes.io/hostname"]: "*.a.example" (names at any depth) is not allowed` + lists}},
 		"annotation repeats":   {`hosts: {denied: ["x.a.example"]}`, "", dns("x.a.example"), []string{`r/hosts.denied: spec.hostnames[0]: "x.a.example" is denied by x.a.example`}},
-		"denied":               {`hosts: {denied: [a.b.c.example]}`, "", hostsRoute("*.c.example"), []string{`r/hosts.denied: spec.hostnames[0]: "**.c.example" stands also for the denied a.b.c.example; write each host out`}},
+		"denied":               {`hosts: {denied: [a.b.c.example]}`, "", hostsRoute("*.c.example"), []string{`r/hosts.denied: spec.hostnames[0]: "*.c.example" (names at any depth) stands also for the denied a.b.c.example; write each host out`}},
 		"denied, every host":   {`hosts: {denied: [a.example]}`, "", Route{}, []string{`r/hosts.denied: spec.hostnames: no host is set, which means every host, also the denied a.example; set one`}},
 		"required":             {`hosts: {required: true}`, "", Route{}, []string{`r/hosts.required: spec.hostnames: no host is set, which means every host; set one`}},
 		"required of TCP":      {`hosts: {required: true}`, tcpRoutes, Route{}, nil},
-		"wildcards":            {`hosts: {wildcards: deny}`, "", hostsRoute("*.a.example"), []string{`r/hosts.wildcards: spec.hostnames[0]: "**.a.example" is a wildcard, which is denied; write each host out`}},
+		"wildcards":            {`hosts: {wildcards: deny}`, "", hostsRoute("*.a.example"), []string{`r/hosts.wildcards: spec.hostnames[0]: "*.a.example" (names at any depth) is a wildcard, which is denied; write each host out`}},
 		"max":                  {`hosts: {max: 1}`, "", hostsRoute("a.example", "b.example"), []string{`r/hosts.max: spec.hostnames: has 2 different hosts; at most 1 are allowed`}},
 		"a mesh":               {allowed, "", meshRoute("evil.example"), nil},
 		"a mesh without":       {"hosts: {required: true, allowed: [a.example]}", "", meshRoute(), nil},
@@ -138,7 +139,7 @@ func TestRouteHosts(t *testing.T) {
 		"the same":                         {allowed, hostsRoute("evil.example"), hostsRoute("evil.example"), nil},
 		"one is added":                     {allowed, hostsRoute("x.a.example"), hostsRoute("x.a.example", "evil.example"), []string{`r/hosts.allowed: spec.hostnames[1]: "evil.example" is not allowed` + lists}},
 		"all are removed":                  {allowed, hostsRoute("evil.example"), Route{}, []string{none}},
-		"deeper":                           {allowed, hostsRoute("evil.example"), hostsRoute("*.evil.example"), []string{`r/hosts.allowed: spec.hostnames[0]: "**.evil.example" is not allowed` + lists}},
+		"deeper":                           {allowed, hostsRoute("evil.example"), hostsRoute("*.evil.example"), []string{`r/hosts.allowed: spec.hostnames[0]: "*.evil.example" (names at any depth) is not allowed` + lists}},
 		"a mesh route that gets a Gateway": {allowed, meshRoute("evil.example"), mixed, []string{evil}},
 	})
 }
@@ -176,7 +177,7 @@ func TestRouteOwners(t *testing.T) {
 	}{
 		"another's": {hostsRoute("a.example", "pay.example"), []string{`pay/owners: spec.hostnames[1]: "pay.example" belongs to the namespaces pay`}},
 		"a wildcard above": {hostsRoute("*.example"), []string{
-			`pay/owners: spec.hostnames[0]: "**.example" stands also for hosts of pay.example, which belongs to the namespaces pay; write each host out`}},
+			`pay/owners: spec.hostnames[0]: "*.example" (names at any depth) stands also for hosts of pay.example, which belongs to the namespaces pay; write each host out`}},
 		"every host": {Route{}, []string{`pay/owners: spec.hostnames: no host is set, which means every host, also pay.example, which belongs to the namespaces pay; set one`}},
 		"a mesh":     {meshRoute("pay.example"), nil},
 	} {
