@@ -9,12 +9,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/evergate/evergate/deploy"
 	"github.com/evergate/evergate/offline"
 	"github.com/evergate/evergate/policy"
 )
 
 func newPolicyCommand() *cobra.Command {
-	return newGroup("policy", "Work on policy files", newPolicyCheckCommand(), newPolicyPrefixesCommand())
+	return newGroup("policy", "Work on policy files", newPolicyCheckCommand(), newPolicyPrefixesCommand(),
+		newPolicyWebhooksCommand())
 }
 
 func newPolicyCheckCommand() *cobra.Command {
@@ -85,6 +87,43 @@ func printPrefixes(path string, stdin io.Reader, stdout io.Writer) error {
 		return fmt.Errorf("%s: no mirrors entry is in force, so that there is no prefix", path)
 	}
 	_, err = fmt.Fprintf(stdout, "mirrors: '[\"%s\"]'\n", strings.Join(prefixes, `", "`))
+	return err
+}
+
+func newPolicyWebhooksCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "webhooks POLICY",
+		Short: "Print the webhook entry for the custom resources of templates",
+		Long: `Webhooks prints a patch of the kit that adds a webhook entry for the custom resources in a policy's templates, so that
+their templates are judged: their resources, and a condition under which only what changes a template is sent. Put it
+beside the kustomization.yaml of an overlay, list it there under patches, and print it again when templates changes;
+preflight says when it was not. The policy is what policy check takes: a file, a directory, the manifest of its
+ConfigMap, or - for standard input.
+
+Exit codes: 0 printed, 2 the policy is not valid, cannot be read, or has no templates.`,
+		Example: "  evergate policy webhooks policy.yaml >templates-webhook.yaml",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return errors.New("print the webhooks of which policy? name its file or directory")
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			return printWebhooks(args[0], c.InOrStdin(), c.OutOrStdout())
+		},
+	}
+}
+
+// printWebhooks prints the patch with the webhook entry for the templates of a policy.
+func printWebhooks(path string, stdin io.Reader, stdout io.Writer) error {
+	p, err := loadPolicy(path, stdin)
+	if err != nil {
+		return err
+	}
+	if len(p.Templates()) == 0 {
+		return fmt.Errorf("%s: it has no templates, so that there is no entry: the kit has those of all other kinds", path)
+	}
+	_, err = stdout.Write(deploy.TemplatesPatch(p.Templates()))
 	return err
 }
 

@@ -1,0 +1,194 @@
+package kit
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/evergate/evergate/e2e/internal/controlplane"
+)
+
+const (
+	templates    = "templates.validate.evergate.dev"
+	templateCRDs = "testdata/templates-crds.yaml"
+)
+
+const templatesPolicy = `apiVersion: evergate.dev/v1alpha1
+kind: EvergatePolicy
+templates:
+- {group: argoproj.io, versions: [v1alpha1], kind: Rollout, resource: rollouts, paths: [spec.template]}
+- group: ray.io
+  versions: [v1, v1alpha1]
+  kind: RayJob
+  resource: rayjobs
+  paths: [spec.rayClusterSpec.headGroupSpec.template, spec.rayClusterSpec.workerGroupSpecs.*.template]
+- {group: odd.example, versions: [v1], kind: Odd, resource: odds, paths: [spec.pod-spec, spec.for.*.template]}
+pods:
+- {name: no-quay, mode: enforce, images: {denied: [quay.io]}}
+`
+
+// templatesOverlay makes an overlay that adds to an overlay of the kit what evergate policy webhooks prints, and returns
+// its directory. more are further lines of its kustomization.
+func templatesOverlay(t *testing.T, binary, overlay, more string) string {
+	t.Helper()
+	patch, err := exec.CommandContext(t.Context(), binary, "policy", "webhooks", policyFile(t, templatesPolicy)).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	top, err := filepath.Abs(filepath.Join(root, "kustomize"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kustomize, err := filepath.Rel(dir, top) // a base has no absolute path
+	if err != nil {
+		t.Fatal(err)
+	}
+	kustomization := strings.ReplaceAll("resources: [$kit/overlays/"+overlay+"]\npatches: [{path: templates-webhook.yaml}]\n"+
+		"transformers: [$kit/wiring]\n"+more, "$kit", kustomize)
+	for name, text := range map[string]string{"templates-webhook.yaml": string(patch), "kustomization.yaml": kustomization} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// TestTemplatesWebhook: the entry that is printed fails open in every overlay, and selects the namespaces that the webhook
+// of Pods does, in whichever namespace Evergate is.
+func TestTemplatesWebhook(t *testing.T) {
+	t.Parallel()
+	bin, err := controlplane.Find()
+	if err != nil && os.Getenv("EVERGATE_E2E_REQUIRED") == "" {
+		t.Skip(err)
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	binary := build(t)
+	for _, overlay := range []string{"fail-open", "fail-closed"} {
+		for _, more := range []string{"", "components: [$kit/components/match-all-namespaces]\n", "namespace: elsewhere\n"} {
+			out, err := exec.CommandContext(t.Context(), bin.Kubectl(), "kustomize",
+				templatesOverlay(t, binary, overlay, more)).CombinedOutput()
+			if err != nil {
+				t.Fatalf("%s, %s: %v\n%s", overlay, more, err, out)
+			}
+			entries := validatingWebhooks(t, out)
+			got, want := entries[templates], entries[pods]
+			if diff := cmp.Diff(want.NamespaceSelector, got.NamespaceSelector); diff != "" {
+				t.Errorf("%s, %s: -pods +templates:\n%s", overlay, more, diff)
+			}
+			if *got.FailurePolicy != admissionv1.Ignore || *got.TimeoutSeconds != 3 {
+				t.Errorf("%s, %s: failurePolicy %s, %d s", overlay, more, *got.FailurePolicy, *got.TimeoutSeconds)
+			}
+			if diff := cmp.Diff(want.ClientConfig.Service.Namespace, got.ClientConfig.Service.Namespace); diff != "" {
+				t.Errorf("%s, %s: the Service: -pods +templates:\n%s", overlay, more, diff)
+			}
+			if diff := cmp.Diff(want.MatchConditions[0], got.MatchConditions[0]); diff != "" {
+				t.Errorf("%s, %s: -pods +templates:\n%s", overlay, more, diff)
+			}
+		}
+	}
+}
+
+// validatingWebhooks returns the validating webhooks of manifests by their names.
+func validatingWebhooks(t *testing.T, manifests []byte) map[string]admissionv1.ValidatingWebhook {
+	t.Helper()
+	webhooks := map[string]admissionv1.ValidatingWebhook{}
+	for document := range bytes.SplitSeq(manifests, []byte("\n---\n")) {
+		var config admissionv1.ValidatingWebhookConfiguration
+		if err := yaml.Unmarshal(document, &config); err != nil {
+			t.Fatal(err)
+		}
+		if config.Kind != "ValidatingWebhookConfiguration" {
+			continue
+		}
+		for _, w := range config.Webhooks {
+			webhooks[w.Name] = w
+		}
+	}
+	return webhooks
+}
+
+// TestTemplatesCalls: the entry that is printed sends what is created and what changes a template, and nothing else.
+func TestTemplatesCalls(t *testing.T) {
+	t.Parallel()
+	c := start(t)
+	c.kubectl(t, "", "apply", "-f", templateCRDs)
+	c.kubectl(t, "", "wait", "--for=condition=Established", "--timeout=60s", "crd", "--all")
+	c.kubectl(t, "", "apply", "-k", templatesOverlay(t, build(t), "fail-open", ""))
+	c.kubectl(t, "", "delete", "service", "-n", "evergate-system", "evergate") // a call fails at once
+	c.createNamespace(t, "team", map[string]string{optIn: "enabled"})
+	c.createNamespace(t, "plain", nil)
+	await(t, "the webhook is in force", func(context.Context) bool {
+		before := c.calls(t)
+		c.kubectl(t, rollout("awaited", mirrored), "-n", "team", "create", "--dry-run=server", "-f", "-")
+		return difference(before, c.calls(t))[templates] == 1
+	})
+	patch := func(object, merge string) string { return "patch " + object + " --type=merge --patch " + merge }
+	const (
+		head = `{"spec":{"rayClusterSpec":{"headGroupSpec":{"template":{"spec":{"containers":[{"name":"h","image":"a"}]}}}}}}`
+		size = `{"spec":{"rayClusterSpec":{"workerGroupSpecs":[{"replicas":2}]}}}`
+	)
+	for _, step := range []struct {
+		do, stdin string
+		want      int
+	}{
+		{"create -f -", rollout("web", mirrored), 1},
+		{"scale rollout web --replicas=3", "", 0},
+		{patch("rollout web --subresource=status", `{"status":{"replicas":3}}`), "", 0},
+		{"label rollout web a=b", "", 0},
+		{"annotate rollout web a=b", "", 0},
+		{patch("rollout web", `{"spec":{"strategy":{"canary":{}}}}`), "", 0},
+		{patch("rollout web", `{"spec":{"template":{"metadata":{"labels":{"a":"b"}}}}}`), "", 1},
+		{patch("rollout web", `{"spec":{"template":null}}`), "", 1},
+		{patch("rollout web", `{"spec":{"paused":true}}`), "", 0},
+		{patch("rollout web", `{"spec":null}`), "", 0},
+		{patch("rollout web", `{"spec":{"template":{"spec":{}}}}`), "", 1},
+		{"delete rollout web", "", 0},
+		{"create -f -", "{apiVersion: argoproj.io/v1alpha1, kind: Rollout, metadata: {name: bare}}", 1},
+		{"label rollout bare a=b", "", 0},
+		{"create -f -", "{apiVersion: ray.io/v1alpha1, kind: RayJob, metadata: {name: job}, spec: {entrypoint: a}}", 1},
+		{patch("rayjob job", `{"spec":{"entrypoint":"b"}}`), "", 0},
+		{patch("rayjob job", head), "", 1},
+		{patch("rayjob job", size), "", 1}, // as far as the * of the path
+		{patch("rayjobs.v1alpha1.ray.io job", `{"spec":{"entrypoint":"c"}}`), "", 0},
+		{"create -f -", "{apiVersion: odd.example/v1, kind: Odd, metadata: {name: odd}, spec: {a: b}}", 1},
+		{patch("odd odd", `{"spec":{"template":{}}}`), "", 0},
+		{patch("odd odd", `{"spec":{"pod-spec":{}}}`), "", 1},
+		{patch("odd odd", `{"spec":{"for":{"a":{"template":{}}}}}`), "", 1},
+		{"-n plain create -f -", rollout("web", mirrored), 0},
+	} {
+		before := c.calls(t)
+		c.kubectl(t, step.stdin, append([]string{"-n", "team"}, strings.Fields(step.do)...)...)
+		got := difference(before, c.calls(t))
+		if got[templates] != step.want || len(got) > step.want {
+			t.Errorf("kubectl %s: webhooks called: %v, want %d of %s", step.do, got, step.want, templates)
+		}
+	}
+	if errs := c.counter(t, "apiserver_admission_match_condition_evaluation_errors_total"); len(errs) > 0 {
+		t.Errorf("conditions that could not be evaluated: %v", errs)
+	}
+}
+
+// rollout is the manifest of a Rollout with one container.
+func rollout(name, image string) string {
+	return `apiVersion: argoproj.io/v1alpha1
+kind: Rollout
+metadata: {name: ` + name + `}
+spec:
+  replicas: 1
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers: [{name: app, image: "` + image + `"}]
+`
+}
