@@ -15,7 +15,8 @@ import (
 )
 
 func newPolicyCommand() *cobra.Command {
-	return newGroup("policy", "Work on policy files", newPolicyCheckCommand(), newPolicyPrefixesCommand(),
+	return newGroup("policy", "Work on policy files",
+		newPolicyCheckCommand(), newPolicyExplainCommand(), newPolicyPrefixesCommand(), newPolicySchemaCommand(),
 		newPolicyWebhooksCommand())
 }
 

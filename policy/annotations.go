@@ -17,7 +17,7 @@ type annotationRules struct {
 	Denied []match.Glob `yaml:"denied"`
 	// Required lists annotations that an object must carry.
 	Required []annotationRequirement `yaml:"required"`
-	// Values lists what values must match. An object without the annotation passes: see Required.
+	// Values lists what values must match. An object without the annotation passes, unless required has it.
 	Values []annotationValue `yaml:"values"`
 	// DeniedValues lists what values must not match.
 	DeniedValues []annotationValue `yaml:"deniedValues"`
@@ -26,14 +26,18 @@ type annotationRules struct {
 // annotationRequirement is a required annotation: {key: example.com/team} or, with a regular expression that matches
 // its whole value, {key: example.com/team, value: "[a-z]+"}.
 type annotationRequirement struct {
-	Key   annotationKey `yaml:"key,required"`
-	Value *match.Regex  `yaml:"value"` // absent: any value, also the empty one
+	// Key is the key of the annotation, written out.
+	Key annotationKey `yaml:"key,required"`
+	// Value is a regular expression that the whole value must match. Absent: any value passes, also the empty one.
+	Value *match.Regex `yaml:"value"`
 }
 
 // annotationValue is a regular expression for the whole value of some annotations:
 // {key: "example.com/*", value: "true|false"}.
 type annotationValue struct {
-	Key   match.Glob  `yaml:"key,required"` // * for any run of characters
+	// Key covers the keys of the annotations, * for any run of characters.
+	Key match.Glob `yaml:"key,required"`
+	// Value is a regular expression for the whole value.
 	Value match.Regex `yaml:"value,required"`
 }
 

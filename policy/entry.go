@@ -13,10 +13,18 @@ import (
 
 // header is the fields that all entries of a policy have.
 type header struct {
-	Name    entryName  `yaml:"name,required"` // unique in the whole policy; findings and metrics carry it
-	Mode    Mode       `yaml:"mode,required"`
-	Match   *selector  `yaml:"match"`   // absent: every object
-	Exclude *selector  `yaml:"exclude"` // wins over match
+	// Name is unique in the whole policy: lower case letters, digits, - and ., at most 63 characters. Findings and metrics
+	// carry it.
+	Name entryName `yaml:"name,required"`
+	// Mode is the stage of the roll-out: off, the entry is checked for errors and otherwise ignored; audit, findings go
+	// into audit annotations and metrics; warn, and the user is warned, while images are reported and not rewritten;
+	// enforce, and the request is denied, or images are rewritten.
+	Mode Mode `yaml:"mode,required"`
+	// Match: the objects that the entry is about. All of its fields have to cover an object, and in each any element
+	// suffices. Absent: every object.
+	Match *selector `yaml:"match"`
+	// Exclude: the objects that it is not about, also where they are matched. One of its fields suffices. Absent: none.
+	Exclude *selector  `yaml:"exclude"`
 	Pos     strict.Pos `yaml:"-"`
 
 	// resources are those that the entry judges, of an entry for several kinds; nil for all.
@@ -68,7 +76,8 @@ func (n *entryName) UnmarshalText(b []byte) error {
 // ruleHeader is the header of the entries that judge objects: pods, ingresses, services, routes, owners.
 type ruleHeader struct {
 	header
-	Message note `yaml:"message"` // added to each finding in parentheses: a contact, a link
+	// Message is added to each finding in parentheses: a contact, a link. It is one line. Absent: nothing is added.
+	Message note `yaml:"message"`
 }
 
 // note is text that sentences show as it is written: one line, without control characters, which a terminal would

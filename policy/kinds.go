@@ -8,16 +8,27 @@ import (
 
 // blocks are the entries of a policy, kind by kind, as they are written.
 type blocks struct {
-	Mirrors      []mirrorEntry       `yaml:"mirrors"`
-	Pods         []podsEntry         `yaml:"pods"`
-	Ingresses    []ingressesEntry    `yaml:"ingresses"`
-	Services     []servicesEntry     `yaml:"services"`
-	Routes       []routesEntry       `yaml:"routes"`
-	Gateways     []gatewaysEntry     `yaml:"gateways"`
-	Grants       []grantsEntry       `yaml:"grants"`
+	// Mirrors: from where images are pulled instead. The longest source that covers an image decides. Absent: no image is
+	// rewritten.
+	Mirrors []mirrorEntry `yaml:"mirrors"`
+	// Pods: rules for the images of Pods. Absent: every image is allowed.
+	Pods []podsEntry `yaml:"pods"`
+	// Ingresses: rules for Ingresses. Absent: every Ingress is allowed.
+	Ingresses []ingressesEntry `yaml:"ingresses"`
+	// Services: rules for Services. Absent: every Service is allowed.
+	Services []servicesEntry `yaml:"services"`
+	// Routes: rules for routes of Gateway API and for Routes of OpenShift. Absent: every route is allowed.
+	Routes []routesEntry `yaml:"routes"`
+	// Gateways: rules for Gateways and ListenerSets. Absent: all of them are allowed.
+	Gateways []gatewaysEntry `yaml:"gateways"`
+	// Grants: rules for ReferenceGrants. Absent: every ReferenceGrant is allowed.
+	Grants []grantsEntry `yaml:"grants"`
+	// Certificates: rules for Certificates of cert-manager. Absent: every Certificate is allowed.
 	Certificates []certificatesEntry `yaml:"certificates"`
+	// DNSEndpoints: rules for DNSEndpoints of external-dns. Absent: every DNSEndpoint is allowed.
 	DNSEndpoints []dnsEndpointsEntry `yaml:"dnsEndpoints"`
-	Owners       []ownersEntry       `yaml:"owners"`
+	// Owners: which namespaces own which hosts, for all kinds that claim hosts. Absent: any namespace may claim any host.
+	Owners []ownersEntry `yaml:"owners"`
 }
 
 // append adds the entries of another document.

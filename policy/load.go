@@ -39,16 +39,19 @@ func IsFile(name string) bool {
 
 // document is one YAML document of a policy file, as it is written.
 type document struct {
-	Pos        strict.Pos `yaml:"-"` // where it begins; of several, where the first one with carriers does
-	APIVersion string     `yaml:"apiVersion,required"`
-	Kind       string     `yaml:"kind,required"`
-	// AllowEmpty: the policy may hold no entry, which switches all of it off.
+	Pos strict.Pos `yaml:"-"` // where it begins; of several, where the first one with carriers does
+	// APIVersion is the version of the file format.
+	APIVersion string `yaml:"apiVersion,required"`
+	// Kind is the name of the file format. It is no kind that an API server knows.
+	Kind string `yaml:"kind,required"`
+	// AllowEmpty: true means that the policy may hold no entry, which switches all of it off.
 	AllowEmpty bool `yaml:"allowEmpty"`
-	// AnnotationPrefixes: under which prefixes controllers read their annotations.
+	// AnnotationPrefixes: under which prefixes controllers read their annotations, beside those that they have without a
+	// flag. Absent: under those alone.
 	AnnotationPrefixes *annotationPrefixes `yaml:"annotationPrefixes"`
-	// Carriers: the namespaces whose Gateways carry the hosts of others.
+	// Carriers: the namespaces whose Gateways carry the hosts of others, * for any run of characters. Absent: none.
 	Carriers carriers `yaml:"carriers"`
-	// Templates: the custom resources that have templates of Pods, and where.
+	// Templates: the custom resources that have templates of Pods, and where. Absent: none.
 	Templates templates `yaml:"templates"`
 	blocks
 }

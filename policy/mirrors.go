@@ -12,9 +12,13 @@ import (
 // mirrorEntry is an entry of mirrors: images of its sources are pulled from its mirror instead.
 type mirrorEntry struct {
 	header
-	Sources []source    `yaml:"sources,required"` // with the same content, if there are several
-	Mirror  destination `yaml:"mirror,required"`
-	// ImagePullSecret is the name of a Secret that Pods with rewritten images get in spec.imagePullSecrets.
+	// Sources lists what is mirrored: a registry, a registry and a path, or a wildcard such as *.gcr.io. Several sources
+	// have the same content.
+	Sources []source `yaml:"sources,required"`
+	// Mirror is the place from which the images are pulled, in place of the source: a registry, or a registry and a path.
+	// Its last segment may be {registry}, which stands for the registry of the original image.
+	Mirror destination `yaml:"mirror,required"`
+	// ImagePullSecret is the name of a Secret that Pods with rewritten images get in spec.imagePullSecrets. Absent: none.
 	ImagePullSecret pullSecret `yaml:"imagePullSecret"`
 }
 

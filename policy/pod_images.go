@@ -11,11 +11,18 @@ import (
 
 // imagesRule is the field images: which images pass. An absent field is not checked.
 type imagesRule struct {
-	From       *imageOrigin         `yaml:"from"`       // mirrors: images are at a mirror, or excluded from rewriting
-	Allowed    []match.ImagePattern `yaml:"allowed"`    // places that pass; with from, in addition to the mirrors
-	Denied     []match.ImagePattern `yaml:"denied"`     // places that do not pass
-	DeniedTags []match.Glob         `yaml:"deniedTags"` // latest also denies an image without tag and digest
-	Digest     *digestDemand        `yaml:"digest"`     // required: each image is pinned by a digest
+	// From: mirrors means that each image must be at a mirror, or excluded from rewriting.
+	From *imageOrigin `yaml:"from"`
+	// Allowed lists the places that pass: a registry, a path in it, or one image. With from they pass in addition to the
+	// mirrors. [] denies all.
+	Allowed []match.ImagePattern `yaml:"allowed"`
+	// Denied lists the places that do not pass.
+	Denied []match.ImagePattern `yaml:"denied"`
+	// DeniedTags lists tags that do not pass, * for any run of characters. latest also denies an image without tag and
+	// digest.
+	DeniedTags []match.Glob `yaml:"deniedTags"`
+	// Digest: required means that each image is pinned by a digest.
+	Digest *digestDemand `yaml:"digest"`
 }
 
 // Validate implements strict.Validator.

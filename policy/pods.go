@@ -7,6 +7,7 @@ import (
 // podsEntry is an entry of pods: a rule for the images of a Pod as they will be pulled, after all rewriting.
 type podsEntry struct {
 	ruleHeader
+	// Images: from where images may be pulled, with which tags and digests.
 	Images imagesRule `yaml:"images,required"`
 }
 

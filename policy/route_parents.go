@@ -22,9 +22,12 @@ type routeParentRules struct {
 // routeParent is a parent that is allowed: {namespace: edge, name: "public-*", sectionName: https}, * for any run of
 // characters.
 type routeParent struct {
-	Kind      match.Glob `yaml:"kind"`      // Gateway, ListenerSet or Service; absent: any; of other groups Kind.group
-	Namespace match.Glob `yaml:"namespace"` // absent: that of the route
-	Name      match.Glob `yaml:"name"`      // absent: any name
+	// Kind is Gateway, ListenerSet or Service, or, for a kind of another group, Kind.group. Absent: any.
+	Kind match.Glob `yaml:"kind"`
+	// Namespace is the namespace of the parent, * for any run of characters. Absent: that of the route.
+	Namespace match.Glob `yaml:"namespace"`
+	// Name is the name of the parent, * for any run of characters. Absent: any.
+	Name match.Glob `yaml:"name"`
 	// SectionName is the name of a listener. A route that names none attaches to all listeners, and passes only where
 	// this is absent.
 	SectionName match.Glob `yaml:"sectionName"`

@@ -11,18 +11,30 @@ import (
 // selector is the match or the exclude of an entry. Within one dimension any element suffices. A match needs all of the
 // dimensions that it names; an exclude needs one of them.
 type selector struct {
-	Namespaces []match.Glob         `yaml:"namespaces"` // names, * for any run of characters
-	Users      []match.Glob         `yaml:"users"`      // as the API server names them
-	Groups     []match.Glob         `yaml:"groups"`
-	PodLabels  []labelPattern       `yaml:"podLabels"` // of Pods: key or key=value
-	Images     []match.ImagePattern `yaml:"images"`    // exclude only: the images of a Pod that are exempt
-	Labels     []labelPattern       `yaml:"labels"`    // of Ingresses, Services and routes: key or key=value
+	// Namespaces lists names of namespaces, * for any run of characters.
+	Namespaces []match.Glob `yaml:"namespaces"`
+	// Users lists users that send the request, as the API server names them, * for any run of characters.
+	Users []match.Glob `yaml:"users"`
+	// Groups lists groups of which the user is in one, * for any run of characters.
+	Groups []match.Glob `yaml:"groups"`
+	// PodLabels lists labels of Pods: a key, or key=value, with * for any run of characters in the value.
+	PodLabels []labelPattern `yaml:"podLabels"`
+	// Images lists images of a Pod that are exempt, while its others are not: a registry, a path in it, or one image.
+	Images []match.ImagePattern `yaml:"images"`
+	// Labels lists labels of the object: a key, or key=value, with * for any run of characters in the value.
+	Labels []labelPattern `yaml:"labels"`
 
-	ClassNames          []match.Glob `yaml:"classNames"`          // of Ingresses: by field or annotation
-	LoadBalancerClasses []match.Glob `yaml:"loadBalancerClasses"` // of Services
-	GatewayClassNames   []match.Glob `yaml:"gatewayClassNames"`   // of Gateways; a match covers what names none too
+	// ClassNames lists classes of Ingresses, by spec.ingressClassName or by the annotation, * for any run of characters.
+	// An object that names two classes is excluded if both are.
+	ClassNames []match.Glob `yaml:"classNames"`
+	// LoadBalancerClasses lists values of spec.loadBalancerClass of Services, * for any run of characters.
+	LoadBalancerClasses []match.Glob `yaml:"loadBalancerClasses"`
+	// GatewayClassNames lists classes of Gateways, * for any run of characters. A match covers what names none too.
+	GatewayClassNames []match.Glob `yaml:"gatewayClassNames"`
 
-	Set setName `yaml:"set"` // match only: see setName
+	// Set is the set of rules that the entry is in, a DNS label: the path of a webhook names the set, and the rules of the
+	// set judge what that webhook sends. Absent: the entry judges what is sent to the path of its kind.
+	Set setName `yaml:"set"`
 }
 
 // subject is what selectors compare: the namespace and the user of a request, the labels and the classes of an object.

@@ -25,7 +25,9 @@ type loadBalancerStatusRules struct {
 
 // writers are users and groups, * for any run of characters. Either suffices.
 type writers struct {
-	Users  []match.Glob `yaml:"users"`
+	// Users lists users, * for any run of characters. Absent: none.
+	Users []match.Glob `yaml:"users"`
+	// Groups lists groups, * for any run of characters. Absent: none.
 	Groups []match.Glob `yaml:"groups"`
 }
 

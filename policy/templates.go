@@ -134,12 +134,18 @@ func (p TemplatePath) conflict(others []TemplatePath) string {
 
 // templatesEntry is an entry of templates as it is written.
 type templatesEntry struct {
-	Group    crdGroup       `yaml:"group,required"`
-	Versions []crdLabel     `yaml:"versions,required"`
-	Kind     crdKind        `yaml:"kind,required"`
-	Resource crdLabel       `yaml:"resource,required"`
-	Paths    []TemplatePath `yaml:"paths,required"`
-	Pos      strict.Pos     `yaml:"-"`
+	// Group is the API group of the kind, such as argoproj.io.
+	Group crdGroup `yaml:"group,required"`
+	// Versions lists those that the cluster serves: [v1alpha1].
+	Versions []crdLabel `yaml:"versions,required"`
+	// Kind is what manifests have: Rollout.
+	Kind crdKind `yaml:"kind,required"`
+	// Resource is the plural that webhook configurations have: rollouts.
+	Resource crdLabel `yaml:"resource,required"`
+	// Paths lists where a template of Pods or the specification of a Pod stands, with * for every field or element:
+	// [spec.template, "spec.replicaSpecs.*.template"].
+	Paths []TemplatePath `yaml:"paths,required"`
+	Pos   strict.Pos     `yaml:"-"`
 }
 
 // Validate implements strict.Validator.

@@ -1,0 +1,79 @@
+package cmd
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/evergate/evergate/docs"
+	"github.com/evergate/evergate/internal/schema"
+)
+
+func newPolicySchemaCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "schema",
+		Short: "Print the JSON Schema of policy files, for editors",
+		Long: `Schema prints the JSON Schema (draft 7) of policy files: fields, words and patterns, with descriptions and
+examples. Editors with yaml-language-server complete and check a policy by it whose first line names it:
+
+  # yaml-language-server: $schema=policy.schema.json
+
+What needs more than one field, or the syntax of a pattern, only policy check knows.`,
+		Example: "  evergate policy schema > policy.schema.json",
+		Args:    noArgs("it prints the schema of all fields"),
+		RunE: func(c *cobra.Command, _ []string) error {
+			_, err := c.OutOrStdout().Write(docs.PolicySchema())
+			return err
+		},
+	}
+}
+
+func newPolicyExplainCommand() *cobra.Command {
+	recursive := false
+	explain := &cobra.Command{
+		Use:   "explain [FIELD]",
+		Short: "Describe a field of policy files, as kubectl explain does",
+		Long: `Explain describes a field and lists those below it: what it means, which words it knows, its default, an
+example. A field is written as in the errors of policy check: ingresses.hosts, or ingresses[0].hosts.allowed. Without
+one it lists the fields of a policy.
+
+Exit codes: 0 described, 2 there is no such field.`,
+		Example: "  evergate policy explain ingresses.hosts\n  evergate policy explain --recursive",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return errors.New("explain one field at a time, such as ingresses.hosts.allowed")
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			document, err := schema.Parse(docs.PolicySchema())
+			if err != nil {
+				return err
+			}
+			text, err := document.Explain(strings.Join(args, ""), recursive)
+			if err != nil {
+				return err
+			}
+			_, err = c.OutOrStdout().Write([]byte(text))
+			return err
+		},
+		ValidArgsFunction: completeField,
+	}
+	explain.Flags().BoolVar(&recursive, "recursive", false, "list all fields below, without descriptions")
+	return explain
+}
+
+// completeField completes the path of a field.
+func completeField(_ *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	document, err := schema.Parse(docs.PolicySchema())
+	if err != nil || len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	above := begun[:strings.LastIndexByte(begun, '.')+1]
+	var fields []cobra.Completion
+	for _, name := range document.Fields(strings.TrimSuffix(above, ".")) {
+		fields = append(fields, above+name)
+	}
+	return fields, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+}
