@@ -46,7 +46,10 @@ func empty(t *testing.T, l *lab, control bool) outcome {
 
 	l.Kubectl(t, "", "-n", system, "delete", "pods", "-l", "app.kubernetes.io/component=webhook")
 	o.add(l.afterRestart(t, control))
-	if control {
+	if control { // the next incident begins with replicas that have the policy
+		was = l.loads(t)
+		l.setPolicy(t, policy)
+		l.awaitLoads(t, was)
 		return o
 	}
 	begun := time.Now()
