@@ -16,8 +16,8 @@ import (
 
 func newPolicyCommand() *cobra.Command {
 	return newGroup("policy", "Work on policy files",
-		newPolicyCheckCommand(), newPolicyExplainCommand(), newPolicyPrefixesCommand(), newPolicySchemaCommand(),
-		newPolicyWebhooksCommand())
+		newPolicyCheckCommand(), newPolicyExplainCommand(), newPolicyFmtCommand(), newPolicyPrefixesCommand(),
+		newPolicySchemaCommand(), newPolicyWebhooksCommand())
 }
 
 func newPolicyCheckCommand() *cobra.Command {

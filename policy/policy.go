@@ -12,6 +12,7 @@
 // [Policy.JudgeRoute] return the findings of the other entries.
 //
 //	load.go      files → entries → Policy
+//	format.go    the text of a file, formatted
 //	limits.go    what a policy file may cost
 //	entry.go     name, mode and message of an entry
 //	sets.go      the entries of a set, which one path of a webhook asks about
