@@ -26,6 +26,7 @@ type reviewFlags struct {
 	groups     []string
 	sets       []string
 	asExisting bool
+	cluster    clusterFlags
 	reviews    bool
 	explain    bool
 	output     offline.Format
@@ -45,15 +46,17 @@ adds are not known. Other objects are skipped, and said to be.
 
 With --as-existing it judges what a cluster holds already: what would be denied now, and what runs from outside the
 mirrors, by namespace and owner. All namespaces of the input are judged, whether they have opted in or not. Pods that
-have ended and mirror Pods of static Pods are left out. Its counts can be pushed to a Pushgateway, or written to a file
-for the node exporter: docs/audit.md.
+have ended and mirror Pods of static Pods are left out. With --api-server it lists by itself all kinds that are judged
+and that the API server serves, and says which it does not serve. Its counts can be pushed to a Pushgateway, or written
+to a file for the node exporter: docs/audit.md.
 
 Exit codes: 0 all is allowed, 1 something is denied, 2 bad flags, a bad policy, input that is not understood, or counts
 that could not be handed on.`,
 		Example: `  evergate review --policy policy.yaml -f deploy/
   helm template chart | evergate review --policy policy.yaml -f - --explain
   evergate review --policy policy.yaml -f deploy/ --set edge
-  kubectl get pods,ingresses,services -A -o json | evergate review --policy policy.yaml -f - --as-existing`,
+  kubectl get pods,ingresses,services -A -o json | evergate review --policy policy.yaml -f - --as-existing
+  kubectl proxy & evergate review --policy policy.yaml --as-existing --api-server http://127.0.0.1:8001`,
 		Args: noArgs("name manifests with -f"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return f.run(c.Context(), c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr())
@@ -72,6 +75,7 @@ that could not be handed on.`,
 	flags.StringArrayVar(&f.groups, "group", nil, "a group that the user is in; can be repeated")
 	flags.StringArrayVar(&f.sets, "set", nil, "judge by the rules of this `set` too, * for all; can be repeated")
 	flags.BoolVar(&f.asExisting, "as-existing", false, "judge objects as they exist in a cluster")
+	f.cluster.define(flags)
 	flags.BoolVar(&f.reviews, "admission-review", false, "the input is reviews, as kube-apiserver sends them")
 	flags.BoolVar(&f.explain, "explain", false, "say for each image and rule why it applies or not")
 	flags.VarP(&f.output, "output", "o", "how to write the report: text, json or yaml")
@@ -91,7 +95,13 @@ func (f *reviewFlags) run(ctx context.Context, stdin io.Reader, stdout, stderr i
 		fmt.Fprintf(stderr, "evergate: no rule of the sets %s is evaluated: add --set NAME, or --set '*' for all\n",
 			text.List(options.Policy.Sets()))
 	}
-	report := offline.Review(options, offline.Read(f.files, stdin))
+	objects := offline.Read(f.files, stdin)
+	if f.cluster.wanted() {
+		if objects, err = f.cluster.objects(ctx); err != nil {
+			return err
+		}
+	}
+	report := offline.Review(options, objects)
 	if err := report.Write(stdout, f.output); err != nil {
 		return fmt.Errorf("cannot write the report: %w", err)
 	}
@@ -121,7 +131,14 @@ func (f *reviewFlags) check() error {
 		what string
 	}{
 		{f.policy == "", "which policy? name its file or directory with --policy"},
-		{len(f.files) == 0, "review what? name manifests with -f FILE, -f DIRECTORY or -f - for stdin"},
+		{
+			f.cluster.wanted() && (!f.asExisting || len(f.files) > 0),
+			"--api-server lists what a cluster holds: add --as-existing, and leave out -f",
+		},
+		{
+			len(f.files) == 0 && !f.cluster.wanted(),
+			"review what? name manifests with -f FILE, -f DIRECTORY or -f - for stdin",
+		},
 		{stdins > 1, "- (stdin) can be read only once: write what else there is into a file"},
 		{
 			f.operation != "" && f.operation != string(policy.Create) && !update,

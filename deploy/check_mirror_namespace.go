@@ -5,10 +5,11 @@ import (
 	"strings"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // mirrorNamespace: a namespace in which a mirror runs is not selected by the rewriting webhooks. A mirror runs where
-// its registry is a Service (name.namespace.svc) or the host of an Ingress.
+// its registry is a Service (name.namespace.svc) or the host of an Ingress or a route.
 func mirrorNamespace() check {
 	return check{
 		id: "mirror-namespace", severity: Error,
@@ -50,7 +51,22 @@ func (c *cluster) namespacesOf(place string) []string {
 			}
 		}
 	}
+	for _, route := range c.routes {
+		named := func(h string) bool { return strings.EqualFold(h, host) }
+		if slices.ContainsFunc(hostsOf(route), named) && !slices.Contains(names, route.GetNamespace()) {
+			names = append(names, route.GetNamespace())
+		}
+	}
 	return names
+}
+
+// hostsOf returns spec.hostnames of a route of Gateway API, or spec.host of one of OpenShift.
+func hostsOf(route *unstructured.Unstructured) []string {
+	hosts, _, _ := unstructured.NestedStringSlice(route.Object, "spec", "hostnames")
+	if host, ok, _ := unstructured.NestedString(route.Object, "spec", "host"); ok {
+		hosts = append(hosts, host)
+	}
+	return hosts
 }
 
 // rewrites reports whether images of the Pods in a namespace are rewritten.

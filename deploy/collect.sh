@@ -4,14 +4,41 @@
 #   deploy/collect.sh [NAMESPACE] | evergate preflight -f -
 #
 # NAMESPACE is where Evergate runs, evergate-system by default. It needs kubectl alone, and changes nothing. Of Secrets
-# only certificates are printed: a private key never leaves kubectl. What may not be read, or is not there, is said on
-# stderr and left out.
+# only certificates are printed: a private key never leaves kubectl. What may not be read, or is not served, is said on
+# stderr and left out. It asks each time what is served.
 set -u
 namespace=${1:-evergate-system}
 
 # get prints objects. kubectl says itself what it could not read.
 get() {
   kubectl get --ignore-not-found -o json "$@" || echo "collect.sh: left out: kubectl get $*" >&2
+}
+
+# What the API server serves, one resource a line. kubectl says itself what it could not learn, such as of an aggregated API
+# that does not answer: then each is asked for.
+served=$(kubectl api-resources --verbs=list --output=name) || served=
+
+# is_served reports whether a resource is served, as resource.group.
+is_served() {
+  case "
+$served
+" in
+  *"
+$1
+"*) return 0 ;;
+  *) [ -z "$served" ] ;;
+  esac
+}
+
+# get_served prints objects of a resource that not every cluster has. What follows its name are arguments of kubectl get.
+get_served() {
+  resource=$1
+  shift
+  if is_served "$resource"; then
+    get "$@" "$resource"
+  else
+    echo "collect.sh: not served: $resource" >&2
+  fi
 }
 
 # certificates prints a Secret without anything but its certificates.
@@ -29,27 +56,35 @@ certificates() {
 for kind in \
   mutatingwebhookconfigurations validatingwebhookconfigurations \
   validatingadmissionpolicies validatingadmissionpolicybindings \
-  namespaces nodes clusterroles clusterrolebindings clusterissuers.cert-manager.io; do
+  namespaces nodes clusterroles clusterrolebindings; do
   get "$kind"
 done
-get --all-namespaces ingresses # a mirror may be behind one
+get_served clusterissuers.cert-manager.io
+get --all-namespaces ingresses # a mirror may be behind one, or behind a route
+for kind in httproutes.gateway.networking.k8s.io tlsroutes.gateway.networking.k8s.io routes.route.openshift.io; do
+  get_served "$kind" --all-namespaces
+done
 get --all-namespaces serviceaccounts # some refuse pull secrets that they do not list
-# What scrapes Evergate may be anywhere. Without the Prometheus operator there are no such kinds, which is nothing to tell.
-monitoring=$(kubectl api-resources --api-group=monitoring.coreos.com --output=name)
+# What scrapes Evergate may be anywhere.
 for kind in prometheuses prometheusagents podmonitors servicemonitors; do
-  case $monitoring in *"$kind.monitoring.coreos.com"*) get --all-namespaces "$kind.monitoring.coreos.com" ;; esac
+  get_served "$kind.monitoring.coreos.com" --all-namespaces
 done
 
 # Of Evergate's namespace.
 get -n "$namespace" configmap evergate-policy
 for kind in \
   pods poddisruptionbudgets horizontalpodautoscalers.v2.autoscaling resourcequotas limitranges \
-  networkpolicies endpointslices roles rolebindings certificates.cert-manager.io issuers.cert-manager.io; do
+  networkpolicies endpointslices roles rolebindings; do
   get -n "$namespace" "$kind"
 done
-for secret in $(kubectl -n "$namespace" get certificates.cert-manager.io -o jsonpath='{.items[*].spec.secretName}'); do
-  certificates "$secret"
+for kind in certificates.cert-manager.io issuers.cert-manager.io; do
+  get_served "$kind" -n "$namespace"
 done
+if is_served certificates.cert-manager.io; then
+  for secret in $(kubectl -n "$namespace" get certificates.cert-manager.io -o jsonpath='{.items[*].spec.secretName}'); do
+    certificates "$secret"
+  done
+fi
 
 # Of the namespaces of all webhooks: their Services, and the labels of the Pods behind them.
 called='{range .items[*].webhooks[*]}{.clientConfig.service.namespace}{"\n"}{end}'

@@ -14,20 +14,66 @@ import (
 	"github.com/evergate/evergate/offline"
 )
 
-// TestCollect runs collect.sh with a kubectl of the test, and reads what it prints.
-func TestCollect(t *testing.T) {
+// collect runs collect.sh with a kubectl of the test, of a cluster with or without kinds that not every one has. asked is a file
+// with what kubectl was asked.
+func collect(t *testing.T, environ ...string) (stdout, stderr bytes.Buffer, asked string) {
+	t.Helper()
 	bin, err := filepath.Abs("testdata")
 	if err != nil {
 		t.Fatal(err)
 	}
-	asked := filepath.Join(t.TempDir(), "asked")
+	asked = filepath.Join(t.TempDir(), "asked")
 	cmd := exec.CommandContext(t.Context(), "./collect.sh")
-	cmd.Env = []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "ASKED=" + asked}
-	var stdout, stderr bytes.Buffer
+	cmd.Env = append([]string{"PATH=" + bin + ":" + os.Getenv("PATH"), "ASKED=" + asked}, environ...)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
 		t.Fatal(err, stderr.String())
 	}
+	return stdout, stderr, asked
+}
+
+// notEverywhere are the resources that not every cluster has.
+func notEverywhere() []string {
+	return []string{
+		"clusterissuers.cert-manager.io", "httproutes.gateway.networking.k8s.io", "tlsroutes.gateway.networking.k8s.io",
+		"routes.route.openshift.io", "prometheuses.monitoring.coreos.com", "prometheusagents.monitoring.coreos.com",
+		"podmonitors.monitoring.coreos.com", "servicemonitors.monitoring.coreos.com", "certificates.cert-manager.io",
+		"issuers.cert-manager.io",
+	}
+}
+
+// What a cluster does not serve is said, and not asked for; where that cannot be learned, all is asked for.
+func TestCollectWhatIsServed(t *testing.T) {
+	const nodes = "Error from server (Forbidden): nodes is forbidden\ncollect.sh: left out: kubectl get nodes\n"
+	want := nodes
+	for _, resource := range notEverywhere() {
+		want += "collect.sh: not served: " + resource + "\n"
+	}
+	_, said, asked := collect(t, "SERVED=pods services")
+	if diff := cmp.Diff(want, said.String()); diff != "" {
+		t.Error(diff)
+	}
+	text, err := os.ReadFile(asked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, resource := range notEverywhere() {
+		if strings.Contains(string(text), resource) {
+			t.Errorf("kubectl is asked for %s", resource)
+		}
+	}
+
+	_, said, asked = collect(t)
+	const broken = "error: unable to retrieve the complete list of server APIs\n"
+	if diff := cmp.Diff(broken+nodes, said.String()); diff != "" {
+		t.Error(diff)
+	}
+	checkAsked(t, asked)
+}
+
+// TestCollect runs collect.sh, and reads what it prints.
+func TestCollect(t *testing.T) {
+	stdout, stderr, asked := collect(t, "SERVED="+strings.Join(notEverywhere(), " "))
 	if diff := cmp.Diff("Error from server (Forbidden): nodes is forbidden\n"+
 		"collect.sh: left out: kubectl get nodes\n", stderr.String()); diff != "" {
 		t.Error(diff)

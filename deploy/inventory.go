@@ -45,6 +45,7 @@ type Inventory struct {
 	disruptionBudgets []*policyv1.PodDisruptionBudget
 	networkPolicies   []*networkingv1.NetworkPolicy
 	ingresses         []*networkingv1.Ingress
+	routes            []*unstructured.Unstructured // of Gateway API and of OpenShift, with hosts
 
 	roles               []*rbacv1.Role
 	roleBindings        []*rbacv1.RoleBinding
@@ -82,6 +83,9 @@ func kinds() map[string]kind {
 		networking  = "networking.k8s.io/v1"
 		rbac        = "rbac.authorization.k8s.io/v1"
 		certManager = "cert-manager.io/v1"
+		monitoring  = "monitoring.coreos.com/"
+		gatewayAPI  = "gateway.networking.k8s.io/"
+		openShift   = "route.openshift.io/"
 	)
 	type inv = *Inventory
 	return map[string]kind{
@@ -113,7 +117,10 @@ func kinds() map[string]kind {
 			into(func(i inv) *[]*policyv1.PodDisruptionBudget { return &i.disruptionBudgets })},
 		"NetworkPolicy": {networking,
 			into(func(i inv) *[]*networkingv1.NetworkPolicy { return &i.networkPolicies })},
-		"Ingress": {networking, into(func(i inv) *[]*networkingv1.Ingress { return &i.ingresses })},
+		"Ingress":   {networking, into(func(i inv) *[]*networkingv1.Ingress { return &i.ingresses })},
+		"HTTPRoute": loosely(gatewayAPI, func(i inv) *[]*unstructured.Unstructured { return &i.routes }),
+		"TLSRoute":  loosely(gatewayAPI, func(i inv) *[]*unstructured.Unstructured { return &i.routes }),
+		"Route":     loosely(openShift, func(i inv) *[]*unstructured.Unstructured { return &i.routes }),
 
 		"Role":               {rbac, into(func(i inv) *[]*rbacv1.Role { return &i.roles })},
 		"RoleBinding":        {rbac, into(func(i inv) *[]*rbacv1.RoleBinding { return &i.roleBindings })},
@@ -124,10 +131,10 @@ func kinds() map[string]kind {
 		"Issuer":        {certManager, into(func(i inv) *[]*certmanagerv1.Issuer { return &i.issuers })},
 		"ClusterIssuer": {certManager, into(func(i inv) *[]*certmanagerv1.ClusterIssuer { return &i.clusterIssuers })},
 
-		"Prometheus":      loosely(func(i inv) *[]*unstructured.Unstructured { return &i.prometheuses }),
-		"PrometheusAgent": loosely(func(i inv) *[]*unstructured.Unstructured { return &i.prometheusAgents }),
-		"PodMonitor":      loosely(func(i inv) *[]*unstructured.Unstructured { return &i.podMonitors }),
-		"ServiceMonitor":  loosely(func(i inv) *[]*unstructured.Unstructured { return &i.serviceMonitors }),
+		"Prometheus":      loosely(monitoring, func(i inv) *[]*unstructured.Unstructured { return &i.prometheuses }),
+		"PrometheusAgent": loosely(monitoring, func(i inv) *[]*unstructured.Unstructured { return &i.prometheusAgents }),
+		"PodMonitor":      loosely(monitoring, func(i inv) *[]*unstructured.Unstructured { return &i.podMonitors }),
+		"ServiceMonitor":  loosely(monitoring, func(i inv) *[]*unstructured.Unstructured { return &i.serviceMonitors }),
 	}
 }
 
@@ -151,9 +158,9 @@ func into[T any, P interface {
 	}
 }
 
-// loosely reads manifests of the Prometheus operator without its types, whatever their version: of hundreds of fields a
-// few selectors matter here, and no field is known to be wrong.
-func loosely(place func(*Inventory) *[]*unstructured.Unstructured) kind {
+// loosely reads manifests of a group without its types, whatever their version: of hundreds of fields of the Prometheus
+// operator a few selectors matter here, of routes their hosts, and no field is known to be wrong.
+func loosely(group string, place func(*Inventory) *[]*unstructured.Unstructured) kind {
 	decode := func(inv *Inventory, m manifest) error {
 		o := &unstructured.Unstructured{}
 		if err := kjson.UnmarshalCaseSensitivePreserveInts(m.json, &o.Object); err != nil {
@@ -165,7 +172,7 @@ func loosely(place func(*Inventory) *[]*unstructured.Unstructured) kind {
 		inv.sources[o] = m.source
 		return nil
 	}
-	return kind{"monitoring.coreos.com/", decode}
+	return kind{group, decode}
 }
 
 // count returns how many objects there are.

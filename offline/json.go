@@ -25,6 +25,8 @@ type jsonStream struct {
 	members []byte // its JSON so far, but for the items of a List
 	list    bool   // it has items
 	inItems bool
+
+	continued string // metadata.continue of the last List
 }
 
 func newJSONStream(r io.Reader, at Origin) *jsonStream {
@@ -126,7 +128,17 @@ func (s *jsonStream) end() (object Object, found bool, err error) {
 		return Object{}, false, s.begin.errorf("it has items, but its kind is %s: a list is of kind List, PodList …",
 			text.Quote(s.head.Kind))
 	}
+	s.continued = continueOf(append(s.members[:max(1, len(s.members)-1)], '}'))
 	return Object{}, false, nil
+}
+
+// continueOf returns metadata.continue of a List without its items.
+func continueOf(list jsontext.Value) string {
+	value, err := field(list, "metadata", "continue")
+	if err != nil || value.Kind() != '"' {
+		return ""
+	}
+	return unquote(value)
 }
 
 // item reads one item of a List, or the end of its items.

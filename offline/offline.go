@@ -1,7 +1,7 @@
 // Package offline judges manifests by a policy, without a server and without a cluster: what would be rewritten, denied
 // and warned of if they were applied, and why. It decides with the same code that answers kube-apiserver.
 //
-//	files.go  json.go  yaml.go   text → objects, one by one
+//	files.go  json.go  yaml.go   text → objects, one by one; list.go: of an API server
 //	kinds.go                     which objects are judged, and where workloads keep their Pod template
 //	offline.go                   object → request, as kube-apiserver would send it, which package admission decides
 //	audit.go                     what is particular to objects that exist already
@@ -54,7 +54,9 @@ func Review(o Options, objects iter.Seq2[Object, error]) *Report {
 		if err == nil {
 			err = judge(object)
 		}
-		if err != nil {
+		if absent, ok := errors.AsType[*NotServedError](err); ok {
+			r.NotServed = append(r.NotServed, absent.Resource)
+		} else if err != nil {
 			r.fail(err)
 		}
 	}

@@ -12,6 +12,9 @@ type Report struct {
 	Results    []Result  `json:"results"`           // in input order; by namespace, kind and name with asExisting
 	Skipped    []Skipped `json:"skipped,omitempty"` // what was not judged, by kind
 	Errors     []string  `json:"errors,omitempty"`  // what could not be understood
+	// NotServed are resources that were to be judged, such as certificates.cert-manager.io, and that the API server does
+	// not serve.
+	NotServed []string `json:"notServed,omitempty"`
 
 	Counts Counts `json:"-"` // for metrics; only with asExisting
 }

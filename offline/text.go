@@ -37,6 +37,9 @@ func (r *Report) text() []byte {
 	for _, s := range r.Skipped {
 		w.WriteString("skipped: " + s.text() + "\n")
 	}
+	if len(r.NotServed) > 0 {
+		w.WriteString("not served: " + text.ListUpTo(len(r.NotServed), r.NotServed) + "\n")
+	}
 	return w.Bytes()
 }
 

@@ -108,7 +108,7 @@ func slipIn(t *testing.T, l *lab, rules string) outcome {
 	return o
 }
 
-// audit judges what the cluster holds, with the command that the component audit runs.
+// audit judges what the cluster holds, as kubectl has printed it.
 func (l *lab) audit(t *testing.T, rules, dump string) (string, int) {
 	t.Helper()
 	dir := t.TempDir()

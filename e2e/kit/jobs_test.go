@@ -2,6 +2,8 @@ package kit
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,27 +15,159 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// TestJobs does, on a real API server, what the Jobs of the components do in their Pods: each kubectl with the rights
-// of the Job's own account, and then evergate with what that printed. It finds what lies in that cluster, which is an
-// error or two, but understands all of it.
-func TestJobs(t *testing.T) {
+// TestPreflightJob does, on a real API server, what the Job of the component does in its Pod: kubectl with the rights of the
+// Job's own account, and then evergate with what that printed. It finds what lies in that cluster, which is an error or
+// two, but understands all of it.
+func TestPreflightJob(t *testing.T) {
 	t.Parallel()
 	c := start(t)
-	binary := build(t)
-	for overlay, want := range map[string]string{
-		"examples/overlays/platform":        "judged by policy",
-		"examples/overlays/every-namespace": "none of its endpoints is ready",
-	} {
-		c.kubectl(t, "", "apply", "-k", filepath.Join(root, overlay))
-		namespace, spec := job(t, read(t).render(t, overlay))
-		dump := t.TempDir()
-		for _, init := range spec.InitContainers {
-			c.collect(t, init, namespace, spec.ServiceAccountName, dump)
+	const overlay, want = "examples/overlays/every-namespace", "none of its endpoints is ready"
+	c.kubectl(t, "", "apply", "-k", filepath.Join(root, overlay))
+	namespace, spec := job(t, read(t).render(t, overlay))
+	dump := t.TempDir()
+	for _, init := range spec.InitContainers {
+		c.collect(t, init, namespace, spec.ServiceAccountName, dump)
+	}
+	got, said, code := runJob(t, build(t), spec.Containers[0], func(arg string) string {
+		if arg == "--connect" { // the Service leads nowhere here
+			return ""
 		}
-		if got := runJob(t, binary, spec.Containers[0], dump); !strings.Contains(got, want) {
-			t.Errorf("%s says nothing of %q:\n%s", overlay, want, got)
+		return strings.Replace(arg, "/dump/", dump+"/", 1)
+	})
+	if !strings.Contains(got, want) || said != "" || code > 1 {
+		t.Errorf("exit code %d, %q; %s says nothing of %q:\n%s", code, said, overlay, want, got)
+	}
+}
+
+// TestAuditJob does the same for the audit, whose container lists the kinds itself. Those whose CRDs come later are judged by
+// the next run, without any other change.
+func TestAuditJob(t *testing.T) {
+	t.Parallel()
+	c := start(t)
+	const overlay = "examples/overlays/platform"
+	c.kubectl(t, "", "apply", "-k", filepath.Join(root, overlay))
+	namespace, spec := job(t, read(t).render(t, overlay))
+	if len(spec.InitContainers) > 0 {
+		t.Fatal("it has more to run than one container")
+	}
+	binary, file, credentials := build(t), policyFile(t, auditPolicy), c.credentials(t, namespace, spec.ServiceAccountName)
+	run := func() (report, said string, code int) {
+		return runJob(t, binary, spec.Containers[0], func(arg string) string {
+			switch arg {
+			case "--api-server=https://kubernetes.default.svc":
+				return "--api-server=" + c.Admin().Config().Host
+			case "--policy=/etc/evergate/policy":
+				return "--policy=" + file
+			}
+			return arg
+		}, "--api-server-credentials="+credentials)
+	}
+	c.createNamespace(t, "team", nil)
+	c.kubectl(t, "", "-n", "team", "create", "service", "nodeport", "open", "--tcp=80")
+	const services = "Service open: denied\n    denied     no-node-ports/types.denied: "
+	const absent = "\nnot served: httproutes.gateway.networking.k8s.io, grpcroutes.gateway.networking.k8s.io, " +
+		"tlsroutes.gateway.networking.k8s.io, tcproutes.gateway.networking.k8s.io, udproutes.gateway.networking.k8s.io, " +
+		"routes.route.openshift.io, gateways.gateway.networking.k8s.io, listenersets.gateway.networking.k8s.io, " +
+		"xlistenersets.gateway.networking.x-k8s.io, referencegrants.gateway.networking.k8s.io, " +
+		"dnsendpoints.externaldns.k8s.io\n"
+	report, said, code := run()
+	if code != 1 || said != "" || !strings.Contains(report, services) || !strings.HasSuffix(report, absent) {
+		t.Errorf("without the CRDs: exit code %d, %q\n%s", code, said, report)
+	}
+
+	c.installHostKinds(t)
+	c.kubectl(t, auditedHosts, "-n", "team", "apply", "-f", "-")
+	report, said, code = run()
+	if code != 1 || said != "" || strings.Contains(report, "not served") {
+		t.Errorf("with the CRDs: exit code %d, %q\n%s", code, said, report)
+	}
+	for _, want := range append([]string{services}, auditedSentences()...) {
+		if !strings.Contains(report, want) {
+			t.Errorf("with the CRDs it says nothing of %q:\n%s", want, report)
 		}
 	}
+
+	role := "evergate-audit"
+	c.kubectl(t, "", "patch", "clusterrole", role, "--type=json", "--patch",
+		`[{"op":"replace","path":"/rules/2/resources/0","value":"none"}]`)
+	const forbidden = "evergate: httproutes.gateway.networking.k8s.io: not all are listed: the API server answers 403: " +
+		`httproutes.gateway.networking.k8s.io is forbidden: User "system:serviceaccount:platform-admission:evergate-audit" `
+	await(t, "the account may no longer list HTTPRoutes", func(context.Context) bool {
+		report, said, code = run()
+		return code == 2
+	})
+	if !strings.HasPrefix(said, forbidden) || !strings.Contains(report, services) ||
+		!strings.Contains(report, auditedSentences()[1]) || strings.Contains(report, auditedSentences()[0]) {
+		t.Errorf("without the right to list one kind: %q\n%s", said, report)
+	}
+}
+
+// auditPolicy finds something in an object of each API group.
+const auditPolicy = servedPolicy + `routes: [{name: r, mode: enforce, hosts: {required: true}}]
+gateways: [{name: g, mode: enforce, hosts: {required: true}}]
+grants: [{name: n, mode: enforce, to: {names: required}}]
+certificates: [{name: c, mode: enforce, hosts: {allowed: []}}]
+dnsEndpoints: [{name: d, mode: enforce, hosts: {allowed: []}}]
+`
+
+// auditedHosts are objects of the kinds whose CRDs come later, of which each breaks auditPolicy.
+const auditedHosts = `
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: web}
+spec: {}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: web}
+spec: {gatewayClassName: a, listeners: [{name: a, port: 80, protocol: HTTP}]}
+---
+apiVersion: gateway.networking.k8s.io/v1beta1
+kind: ReferenceGrant
+metadata: {name: web}
+spec: {from: [{group: "", kind: Service, namespace: a}], to: [{group: "", kind: Secret}]}
+---
+apiVersion: cert-manager.io/v1
+kind: Certificate
+metadata: {name: web}
+spec: {secretName: web, issuerRef: {name: a}, dnsNames: [a.example]}
+---
+apiVersion: externaldns.k8s.io/v1alpha1
+kind: DNSEndpoint
+metadata: {name: web}
+spec: {endpoints: [{dnsName: a.example, recordType: A, targets: [192.0.2.1]}]}
+---
+apiVersion: route.openshift.io/v1
+kind: Route
+metadata: {name: web}
+spec: {to: {kind: Service, name: web}}
+`
+
+// auditedSentences are how the findings about auditedHosts begin.
+func auditedSentences() []string {
+	return []string{
+		"  HTTPRoute web: denied\n    denied     r/hosts.required: spec.hostnames: ",
+		"  Gateway web: denied\n    denied     g/hosts.required: spec.listeners[0].hostname: ",
+		"  ReferenceGrant web: denied\n    denied     n/to.names: spec.to[0].name: ",
+		"  Certificate web: denied\n    denied     c/hosts.allowed: spec.dnsNames[0]: ",
+		"  DNSEndpoint web: denied\n    denied     d/hosts.allowed: spec.endpoints[0].dnsName: ",
+		"  Route web: denied\n    denied     r/hosts.required: spec.host: ",
+	}
+}
+
+// credentials returns the directory that a container has its token and the certificates of the cluster in.
+func (c *cluster) credentials(t *testing.T, namespace, account string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, data := range map[string][]byte{
+		"token":  []byte(c.kubectl(t, "", "--namespace="+namespace, "create", "token", account)),
+		"ca.crt": c.Admin().Config().CAData,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
 }
 
 // job returns what the one Job, or CronJob, of an overlay runs, and where.
@@ -78,30 +212,27 @@ func (c *cluster) collect(t *testing.T, container corev1.Container, namespace, a
 	}
 }
 
-// runJob runs evergate as a container does, but for the Service, which leads nowhere here. It may find something.
-func runJob(t *testing.T, binary string, container corev1.Container, dump string) string {
+// runJob runs evergate as a container does, with its arguments as replace returns them, and further ones.
+func runJob(
+	t *testing.T, binary string, container corev1.Container, replace func(arg string) string, more ...string,
+) (report, said string, code int) {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "policy.yaml")
-	if err := os.WriteFile(file, []byte(servedPolicy), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	var args []string
 	for _, arg := range container.Args {
-		arg = strings.Replace(arg, "/dump/", dump+"/", 1)
-		if arg != "--connect" {
-			args = append(args, strings.Replace(arg, "/etc/evergate/policy", file, 1))
+		if arg = replace(arg); arg != "" {
+			args = append(args, arg)
 		}
 	}
-	cmd := exec.CommandContext(t.Context(), binary, args...)
+	cmd := exec.CommandContext(t.Context(), binary, append(args, more...)...)
 	cmd.Env = []string{} // of this test it needs nothing, and would warn of EVERGATE_E2E_…
 	for _, v := range container.Env {
 		cmd.Env = append(cmd.Env, v.Name+"="+v.Value)
 	}
-	var said bytes.Buffer
-	cmd.Stderr = &said
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
 	out, err := cmd.Output()
-	if said.Len() > 0 || err != nil && cmd.ProcessState.ExitCode() != 1 { // 1: it has found something
-		t.Errorf("evergate %q: %v\n%s", args, err, &said)
+	if _, ended := errors.AsType[*exec.ExitError](err); err != nil && !ended {
+		t.Fatal(err)
 	}
-	return string(out)
+	return string(out), stderr.String(), cmd.ProcessState.ExitCode()
 }
