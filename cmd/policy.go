@@ -10,18 +10,20 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/evergate/evergate/deploy"
+	"github.com/evergate/evergate/internal/settings"
 	"github.com/evergate/evergate/offline"
 	"github.com/evergate/evergate/policy"
 )
 
-func newPolicyCommand() *cobra.Command {
+func newPolicyCommand(env settings.Environment) *cobra.Command {
 	return newGroup("policy", "Work on policy files",
-		newPolicyCheckCommand(), newPolicyExplainCommand(), newPolicyFmtCommand(), newPolicyPrefixesCommand(),
+		newPolicyCheckCommand(env), newPolicyExplainCommand(), newPolicyFmtCommand(), newPolicyPrefixesCommand(),
 		newPolicySchemaCommand(), newPolicyWebhooksCommand())
 }
 
-func newPolicyCheckCommand() *cobra.Command {
+func newPolicyCheckCommand(env settings.Environment) *cobra.Command {
 	strict, output := false, offline.Text
+	text := newTextFlags(env, failOnError)
 	check := &cobra.Command{
 		Use:   "check POLICY...",
 		Short: "Say whether policies are valid, and everything that is wrong with them",
@@ -32,7 +34,8 @@ it looks like; of any other it prints everything that is wrong, a line each, wit
 
 With -o json or yaml it prints one document about all of them, with the parts of each line: docs/policy.md.
 
-Exit codes: 0 all are valid, 2 one is not, or cannot be read; with --strict also where there is a warning.`,
+Exit codes: 0 all are valid, 2 one is not, or cannot be read; with --strict, or --fail-on warn, also where there is a
+warning.`,
 		Example: "  evergate policy check policy.yaml\n  evergate policy check -o json policy/",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -41,15 +44,18 @@ Exit codes: 0 all are valid, 2 one is not, or cannot be read; with --strict also
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			report := checkPolicies(args, strict, c.InOrStdin())
+			report := checkPolicies(args, strict || text.failOnWarnings(), c.InOrStdin())
+			stdout := text.writer(c.OutOrStdout())
 			if output != offline.Text {
-				return report.encode(c.OutOrStdout(), output)
+				return report.encode(stdout, output)
 			}
-			return report.write(c.OutOrStdout())
+			return report.write(stdout, text.colors(c.OutOrStdout()), text.onlyFailures)
 		},
+		ValidArgsFunction: completePolicies,
 	}
-	check.Flags().BoolVar(&strict, "strict", false, "treat warnings as errors")
+	check.Flags().BoolVar(&strict, "strict", false, "treat warnings as errors: the same as --fail-on warn")
 	check.Flags().VarP(&output, "output", "o", "how to write the result: text, json or yaml")
+	text.define(check.Flags())
 	return check
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/offline"
 	"github.com/evergate/evergate/policy"
 )
@@ -85,8 +86,9 @@ func problemsOf(problems []policy.Problem) []policyProblem {
 	return all
 }
 
-// write prints a line for each valid policy, with its warnings, and returns the errors of the others.
-func (r policyReport) write(stdout io.Writer) error {
+// write prints a line for each valid policy, with its warnings, and returns the errors of the others. With onlyFailures
+// it prints no line for a valid policy without a warning.
+func (r policyReport) write(stdout io.Writer, colors text.Colors, onlyFailures bool) error {
 	var errs []error
 	for _, c := range r.Policies {
 		if c.err != nil {
@@ -97,12 +99,15 @@ func (r policyReport) write(stdout io.Writer) error {
 			errs = append(errs, errors.New(strings.Join(c.policy.Warnings(), "\n")))
 			continue
 		}
-		line := "ok: " + counted(c.Entries) + "; hash " + c.Hash
+		if onlyFailures && len(c.Warnings) == 0 {
+			continue
+		}
+		line := colors.Good("ok:") + " " + counted(c.Entries) + "; hash " + c.Hash
 		if len(r.Policies) > 1 {
 			line = c.Path + ": " + line
 		}
 		for _, warning := range c.policy.Warnings() {
-			line += "\nwarning: " + warning
+			line += "\n" + colors.Warn("warning:") + " " + warning
 		}
 		if _, err := fmt.Fprintln(stdout, line); err != nil {
 			return err

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/evergate/evergate/deploy"
+	"github.com/evergate/evergate/internal/settings"
 	"github.com/evergate/evergate/offline"
 )
 
@@ -26,10 +27,11 @@ type preflightFlags struct {
 	connect string
 	timeout time.Duration
 	output  offline.Format
+	text    *textFlags
 }
 
-func newPreflightCommand() *cobra.Command {
-	f := preflightFlags{output: offline.Text}
+func newPreflightCommand(env settings.Environment) *cobra.Command {
+	f := preflightFlags{output: offline.Text, text: newTextFlags(env, failOnError)}
 	c := &cobra.Command{
 		Use:   "preflight -f FILE",
 		Short: "Say what would break a cluster: in the manifests that install Evergate, or in one that runs it",
@@ -40,8 +42,8 @@ docs/preflight.md lists all findings.
 With --connect it asks the Service which certificate it serves now, to see whether the API server would trust it; from
 inside the cluster, or through kubectl port-forward with the address that this prints. Nothing is sent.
 
-Exit codes: 0 no error is found (there may be warnings), 1 an error is found, 2 bad flags, or input that is not
-understood.`,
+Exit codes: 0 no error is found (there may be warnings), 1 an error is found, with --fail-on warn also a warning, 2 bad
+flags, or input that is not understood.`,
 		Example: `  kubectl kustomize kustomize/overlays/fail-closed | evergate preflight -f -
   deploy/collect.sh | evergate preflight -f - --connect=127.0.0.1:8443`,
 		Args: noArgs("name manifests with -f"),
@@ -59,6 +61,7 @@ understood.`,
 	const likeAPIServer = 10 * time.Second
 	flags.DurationVar(&f.timeout, "connect-timeout", likeAPIServer, "how long to wait for it")
 	flags.VarP(&f.output, "output", "o", "how to write the report: text, json or yaml")
+	f.text.define(flags)
 	return c
 }
 
@@ -81,7 +84,7 @@ func (f *preflightFlags) run(ctx context.Context, stdin io.Reader, stdout io.Wri
 	if err := f.write(stdout, report); err != nil {
 		return fmt.Errorf("cannot write the report: %w", err)
 	}
-	if report.Summary.Errors > 0 {
+	if report.Summary.Errors > 0 || f.text.failOnWarnings() && report.Summary.Warnings > 0 {
 		return &exitError{code: exitFound}
 	}
 	return nil
@@ -109,9 +112,18 @@ func (f *preflightFlags) served(ctx context.Context, inv *deploy.Inventory) ([]*
 }
 
 func (f *preflightFlags) write(w io.Writer, r *deploy.Report) error {
+	colors := f.text.colors(w)
+	w = f.text.writer(w)
 	if f.output != offline.Text {
 		return offline.Encode(w, f.output, r)
 	}
-	_, err := io.WriteString(w, r.Text())
+	least := deploy.Info
+	switch {
+	case f.text.onlyFailures && f.text.failOnWarnings():
+		least = deploy.Warning
+	case f.text.onlyFailures:
+		least = deploy.Error
+	}
+	_, err := io.WriteString(w, r.TextOf(least, colors))
 	return err
 }

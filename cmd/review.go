@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/evergate/evergate/internal/settings"
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/offline"
 	"github.com/evergate/evergate/policy"
@@ -31,10 +32,16 @@ type reviewFlags struct {
 	explain    bool
 	output     offline.Format
 	counts     countFlags
+	text       *textFlags
+	limit      int
 }
 
-func newReviewCommand() *cobra.Command {
-	f := reviewFlags{output: offline.Text}
+// listedObjects is how many objects an audit lists unless --limit says otherwise: of a cluster with 27,000 objects the
+// whole list had 170,402 lines, which nobody reads.
+const listedObjects = 100
+
+func newReviewCommand(env settings.Environment) *cobra.Command {
+	f := reviewFlags{output: offline.Text, text: newTextFlags(env, failOnDenied)}
 	c := &cobra.Command{
 		Use:   "review --policy POLICY -f FILE",
 		Short: "Say what a policy would rewrite, deny and warn of, without a cluster",
@@ -45,13 +52,13 @@ ReplicationControllers, Jobs, CronJobs and PodTemplates the Pods that they would
 adds are not known. Other objects are skipped, and said to be.
 
 With --as-existing it judges what a cluster holds already: what would be denied now, and what runs from outside the
-mirrors, by namespace and owner. All namespaces of the input are judged, whether they have opted in or not. Pods that
-have ended and mirror Pods of static Pods are left out. With --api-server it lists by itself all kinds that are judged
-and that the API server serves, and says which it does not serve. Its counts can be pushed to a Pushgateway, or written
-to a file for the node exporter: docs/audit.md.
+mirrors, by namespace and owner, with counts by rule and by namespace. All namespaces of the input are judged, whether
+they have opted in or not. Pods that have ended and mirror Pods of static Pods are left out. With --api-server it lists
+by itself all kinds that are judged and that the API server serves, and says which it does not serve. The counts can be
+pushed to a Pushgateway, or written to a file for the node exporter: docs/audit.md.
 
-Exit codes: 0 all is allowed, 1 something is denied, 2 bad flags, a bad policy, input that is not understood, or counts
-that could not be handed on.`,
+Exit codes: 0 all is allowed, 1 something is denied, or with --fail-on warn is warned of, 2 bad flags, a bad policy,
+input that is not understood, or counts that could not be handed on.`,
 		Example: `  evergate review --policy policy.yaml -f deploy/
   helm template chart | evergate review --policy policy.yaml -f - --explain
   evergate review --policy policy.yaml -f deploy/ --set edge
@@ -79,6 +86,8 @@ that could not be handed on.`,
 	flags.BoolVar(&f.reviews, "admission-review", false, "the input is reviews, as kube-apiserver sends them")
 	flags.BoolVar(&f.explain, "explain", false, "say for each image and rule why it applies or not")
 	flags.VarP(&f.output, "output", "o", "how to write the report: text, json or yaml")
+	f.text.define(flags)
+	flags.IntVar(&f.limit, "limit", listedObjects, "how many objects --as-existing lists, and 0 for all")
 	f.counts.define(flags)
 	return c
 }
@@ -101,8 +110,8 @@ func (f *reviewFlags) run(ctx context.Context, stdin io.Reader, stdout, stderr i
 			return err
 		}
 	}
-	report := offline.Review(options, objects)
-	if err := report.Write(stdout, f.output); err != nil {
+	report := offline.Review(options, newProgress(stderr, time.Now).count(objects))
+	if err := f.write(stdout, report); err != nil {
 		return fmt.Errorf("cannot write the report: %w", err)
 	}
 	for _, line := range report.Errors {
@@ -114,7 +123,24 @@ func (f *reviewFlags) run(ctx context.Context, stdin io.Reader, stdout, stderr i
 	if code := report.ExitCode(); code != exitOK {
 		return &exitError{code: code}
 	}
+	if f.text.failOnWarnings() && report.Summary.Warned > 0 {
+		return &exitError{code: exitFound}
+	}
 	return nil
+}
+
+// write writes the report in the form that was asked for.
+func (f *reviewFlags) write(stdout io.Writer, r *offline.Report) error {
+	colors := f.text.colors(stdout)
+	stdout = f.text.writer(stdout)
+	if f.output != offline.Text {
+		return r.Write(stdout, f.output)
+	}
+	o := offline.TextOptions{Colors: colors, OnlyFailures: f.text.onlyFailures, Warnings: f.text.failOnWarnings()}
+	if f.asExisting {
+		o.Limit = f.limit
+	}
+	return r.WriteText(stdout, o)
 }
 
 // check refuses flags that contradict each other, rather than to judge something else than was meant.
@@ -130,6 +156,7 @@ func (f *reviewFlags) check() error {
 		made bool
 		what string
 	}{
+		{f.limit < 0, "--limit is negative: write how many objects to list, or 0 for all"},
 		{f.policy == "", "which policy? name its file or directory with --policy"},
 		{
 			f.cluster.wanted() && (!f.asExisting || len(f.files) > 0),

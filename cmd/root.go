@@ -67,9 +67,9 @@ func newRootCommand(env settings.Environment) *cobra.Command {
 	root := newGroup("evergate",
 		"A Kubernetes admission webhook that rewrites images and validates Ingresses and Services",
 		newServeCommand(),
-		newReviewCommand(),
-		newPolicyCommand(),
-		newPreflightCommand(),
+		newReviewCommand(env),
+		newPolicyCommand(env),
+		newPreflightCommand(env),
 		newVersionCommand(),
 	)
 	root.Long = `Evergate is a Kubernetes admission webhook: it rewrites the images of Pods to private mirrors, and

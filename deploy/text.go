@@ -3,13 +3,24 @@ package deploy
 import (
 	"fmt"
 	"strings"
+
+	"github.com/evergate/evergate/internal/text"
 )
 
 // Text is the report for people: for each finding what was found, why it breaks clusters, and the fix.
-func (r *Report) Text() string {
+func (r *Report) Text() string { return r.TextOf(Info, false) }
+
+// TextOf is Text with the findings that are at least as bad as a severity, in the colors of terminals or without.
+func (r *Report) TextOf(least Severity, colors text.Colors) string {
 	var b strings.Builder
+	written := 0
 	for _, f := range r.Findings {
-		fmt.Fprintf(&b, "%-7s  %s  %s", f.Severity, f.ID, printable(f.Object))
+		if f.Severity.rank() > least.rank() {
+			continue
+		}
+		written++
+		severity := f.Severity.colored(colors, fmt.Sprintf("%-7s", f.Severity))
+		fmt.Fprintf(&b, "%s  %s  %s", severity, f.ID, printable(f.Object))
 		if f.Source != "" {
 			fmt.Fprintf(&b, " (%s)", f.Source)
 		}
@@ -18,11 +29,23 @@ func (r *Report) Text() string {
 			fmt.Fprintf(&b, "         why:  %s\n         fix: %s\n", f.Why, f.Fix)
 		}
 	}
-	if len(r.Findings) > 0 {
+	if written > 0 {
 		b.WriteString("\n")
 	}
 	b.WriteString(r.Summary.text() + "\n")
 	return b.String()
+}
+
+// colored writes a text in the color of a severity.
+func (s Severity) colored(c text.Colors, word string) string {
+	switch s {
+	case Error:
+		return c.Bad(word)
+	case Warning:
+		return c.Warn(word)
+	default:
+		return c.Note(word)
+	}
 }
 
 func (s *Summary) text() string {

@@ -3,6 +3,7 @@ package offline
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 
@@ -15,27 +16,65 @@ import (
 type textWriter struct {
 	bytes.Buffer
 	indent string
+	colors text.Colors
 }
 
-func (r *Report) text() []byte {
-	var w textWriter
+// TextOptions says how the text of a report is written.
+type TextOptions struct {
+	Colors       text.Colors
+	OnlyFailures bool // of objects, only those that are denied are listed, and not those that are skipped
+	Warnings     bool // with OnlyFailures, those that are warned of too
+	Limit        int  // how many objects are listed, and rows of a table cut short; 0 for all
+}
+
+// lists reports whether an object is listed.
+func (o TextOptions) lists(r *Result) bool {
+	return !o.OnlyFailures || r.Decision == Denied || o.Warnings && r.warns()
+}
+
+// WriteText writes the report for users, in one piece.
+func (r *Report) WriteText(to io.Writer, o TextOptions) error {
+	_, err := to.Write(r.text(o))
+	return err
+}
+
+func (r *Report) text(o TextOptions) []byte {
+	w := textWriter{colors: o.Colors}
+	listed, more, namespace := 0, 0, ""
 	for i := range r.Results {
 		result := &r.Results[i]
+		if !o.lists(result) {
+			continue
+		}
+		if o.Limit > 0 && listed == o.Limit {
+			more++
+			continue
+		}
 		if r.AsExisting {
-			if i == 0 || r.Results[i-1].Namespace != result.Namespace {
-				w.WriteString("namespace " + text.Name(result.Namespace) + "\n")
+			if listed == 0 || namespace != result.Namespace {
+				namespace = result.Namespace
+				w.WriteString(w.colors.Head("namespace "+text.Name(namespace)) + "\n")
 			}
 			w.indent = "  "
 		}
+		listed++
 		w.result(result, r.AsExisting)
 	}
-	if len(r.Results) > 0 {
+	if more > 0 {
+		fmt.Fprintf(&w, "and %s more objects: --limit 0 lists all\n", text.Thousands(more))
+	}
+	if listed > 0 {
 		w.WriteString("\n")
+	}
+	if r.AsExisting {
+		w.tables(&r.Counts, o.Limit == 0)
 	}
 	judged := count(r.Summary.Judged, "object") + " judged by policy " + r.Policy.Hash
 	w.WriteString(judged + r.Summary.text(r.AsExisting) + "\n")
 	for _, s := range r.Skipped {
-		w.WriteString("skipped: " + s.text() + "\n")
+		if !o.OnlyFailures {
+			w.WriteString("skipped: " + s.text() + "\n")
+		}
 	}
 	if len(r.NotServed) > 0 {
 		w.WriteString("not served: " + text.ListUpTo(len(r.NotServed), r.NotServed) + "\n")
@@ -53,7 +92,16 @@ func (w *textWriter) result(r *Result, exists bool) {
 	} else {
 		w.WriteString(reference(r.Kind, r.Namespace, r.Name) + " (" + r.Source + ")")
 	}
-	w.WriteString(": " + string(r.Decision) + "\n")
+	decision := string(r.Decision)
+	switch {
+	case r.Decision == Denied:
+		decision = w.colors.Bad(decision)
+	case r.warns():
+		decision = w.colors.Warn(decision)
+	default:
+		decision = w.colors.Good(decision)
+	}
+	w.WriteString(": " + decision + "\n")
 	for _, f := range r.Findings {
 		w.line(string(f.Effect), f.text())
 	}
@@ -67,7 +115,18 @@ func (w *textWriter) result(r *Result, exists bool) {
 
 // line writes a line under a heading. The longest label, rewritten, has nine letters.
 func (w *textWriter) line(label, text string) {
-	fmt.Fprintf(w, "%s  %-9s  %s\n", w.indent, label, text)
+	color := func(s string) string { return s }
+	switch label {
+	case string(Denial):
+		color = w.colors.Bad
+	case string(Warning):
+		color = w.colors.Warn
+	case policy.Rewritten.String():
+		color = w.colors.Good
+	case string(Audited), outside:
+		color = w.colors.Note
+	}
+	fmt.Fprintf(w, "%s  %s  %s\n", w.indent, color(fmt.Sprintf("%-9s", label)), text)
 }
 
 // text is the sentence that a cluster's users read, see policy.Finding.

@@ -39,8 +39,7 @@ func (f *Format) Type() string { return "text|json|yaml" }
 // Write writes the report in one piece. What could not be understood is not in the text: it belongs on stderr.
 func (r *Report) Write(w io.Writer, f Format) error {
 	if f == Text {
-		_, err := w.Write(r.text())
-		return err
+		return r.WriteText(w, TextOptions{})
 	}
 	return Encode(w, f, r)
 }

@@ -1,0 +1,74 @@
+package cmd
+
+import (
+	"fmt"
+	"io"
+	"iter"
+	"time"
+
+	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/offline"
+)
+
+const (
+	// progressAfter is how long a command may be silent: until then nobody wonders.
+	progressAfter = time.Second
+	// progressEvery is how often the line changes: as fast as it can be read.
+	progressEvery = 200 * time.Millisecond
+	// progressObjects is how many objects pass between two looks at the clock: some milliseconds' worth.
+	progressObjects = 64
+	// eraseLine moves to the beginning of the line and erases it (ECMA-48).
+	eraseLine = "\r\x1b[K"
+)
+
+// progress shows how many objects have been read, in one line of a terminal, while that takes long.
+type progress struct {
+	to      io.Writer // nil where nobody looks
+	now     func() time.Time
+	next    time.Time // when the line changes
+	objects int
+	shown   bool
+}
+
+// newProgress returns a progress that is shown on stderr if that is a terminal.
+func newProgress(stderr io.Writer, now func() time.Time) *progress {
+	if !isTerminal(stderr) {
+		return &progress{}
+	}
+	return &progress{to: stderr, now: now}
+}
+
+// count returns the same objects, and counts them.
+func (p *progress) count(objects iter.Seq2[offline.Object, error]) iter.Seq2[offline.Object, error] {
+	if p.to == nil {
+		return objects
+	}
+	return func(yield func(offline.Object, error) bool) {
+		p.next = p.now().Add(progressAfter)
+		defer p.end()
+		for object, err := range objects {
+			if p.objects++; p.objects%progressObjects == 0 {
+				p.show()
+			}
+			if !yield(object, err) {
+				return
+			}
+		}
+	}
+}
+
+func (p *progress) show() {
+	now := p.now()
+	if now.Before(p.next) {
+		return
+	}
+	p.next, p.shown = now.Add(progressEvery), true
+	fmt.Fprintf(p.to, "%s%s objects read", eraseLine, text.Thousands(p.objects))
+}
+
+// end erases the line.
+func (p *progress) end() {
+	if p.shown {
+		fmt.Fprint(p.to, eraseLine)
+	}
+}
