@@ -1,6 +1,7 @@
 package review
 
 import (
+	"regexp"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -82,13 +83,30 @@ func FuzzDecodeGateway(f *testing.F) {
 		`{"spec":{"tls":{"frontend":{"default":{"validation":{"caCertificateRefs":[null]}},"perPort":[null,{"tls":{}}]}}}}`,
 		`{"spec":{"addresses":[{"type":null,"value":"\n"}],"infrastructure":{"annotations":{"a":"b"}}}}`,
 	)
-	f.Fuzz(func(t *testing.T, body []byte) { compare(t, body, Gateways(), typedGateway) })
+	for _, resource := range []string{"listenersets", "xlistenersets"} {
+		f.Add([]byte(creation(resource, `{"spec":{"parentRef":{"name":"a"},"gatewayClassName":"b","listeners":[null,{"name":"a",`+
+			`"hostname":"*.x","port":80,"tls":{"mode":"Terminate"},"allowedRoutes":{"namespaces":{"from":"All"}}}]}}`)))
+	}
+	seedManifests(f, Gateways().Kinds)
+	f.Fuzz(func(t *testing.T, body []byte) { compareKinds(t, body, Gateways(), typedGateways()) })
+}
+
+// typedGateways are the types of Gateway API, in the order of Gateways. The type of XListenerSets is gone; it was that of
+// ListenerSets.
+func typedGateways() []typedKind[policy.Gateway] {
+	listenerSet := typedKind[policy.Gateway]{
+		typedListenerSet,
+		regexp.MustCompile(`\bspec\.(gatewayClassName|addresses|infrastructure|allowedListeners|tls)\b`),
+		func(g *policy.Gateway) { *g = policy.Gateway{Meta: g.Meta, Listeners: g.Listeners} },
+	}
+	return []typedKind[policy.Gateway]{{typed: typedGateway}, listenerSet, listenerSet}
 }
 
 func FuzzDecodeGrant(f *testing.F) {
 	seed(f, reviewtest.Update(reviewtest.ReferenceGrant(), reviewtest.ReferenceGrant()), "referencegrants",
 		`{"spec":{"from":[null,{"namespace":"a"}],"to":[{"name":null},{"group":"g","kind":"k","name":""}]}}`,
 	)
+	seedManifests(f, Grants().Kinds)
 	f.Fuzz(func(t *testing.T, body []byte) { compare(t, body, Grants(), typedGrant) })
 }
 
@@ -98,20 +116,7 @@ func typedGateway(raw []byte) (*policy.Gateway, error) {
 	s := in.Spec
 	g := &policy.Gateway{Meta: typedMeta(in.ObjectMeta), ClassName: string(s.GatewayClassName)}
 	for _, l := range s.Listeners {
-		out := policy.Listener{
-			Name: string(l.Name), Hostname: optional(l.Hostname), Port: l.Port, Protocol: string(l.Protocol),
-		}
-		if l.TLS != nil {
-			out.TLS = &policy.ListenerTLS{Mode: optional(l.TLS.Mode)}
-			for _, ref := range l.TLS.CertificateRefs {
-				out.TLS.CertificateRefs = append(out.TLS.CertificateRefs, certificateRef(ref.Namespace, ref.Name))
-			}
-		}
-		if l.AllowedRoutes != nil && l.AllowedRoutes.Namespaces != nil {
-			n := l.AllowedRoutes.Namespaces
-			out.AllowedRoutes = typedNamespaces(n.From, n.Selector)
-		}
-		g.Listeners = append(g.Listeners, out)
+		g.Listeners = append(g.Listeners, typedListener(gatewayv1.ListenerEntry(l)))
 	}
 	for _, a := range s.Addresses {
 		g.Addresses = append(g.Addresses, policy.GatewayAddress{Type: optional(a.Type), Value: a.Value})
@@ -136,6 +141,32 @@ func typedGateway(raw []byte) (*policy.Gateway, error) {
 		g.BackendCertificate = new(certificateRef(ref.Namespace, ref.Name))
 	}
 	return g, err
+}
+
+func typedListenerSet(raw []byte) (*policy.Gateway, error) {
+	var in gatewayv1.ListenerSet
+	err := unmarshal(raw, &in)
+	set := &policy.Gateway{Meta: typedMeta(in.ObjectMeta)}
+	for _, l := range in.Spec.Listeners {
+		set.Listeners = append(set.Listeners, typedListener(l))
+	}
+	return set, err
+}
+
+func typedListener(l gatewayv1.ListenerEntry) policy.Listener {
+	out := policy.Listener{
+		Name: string(l.Name), Hostname: optional(l.Hostname), Port: l.Port, Protocol: string(l.Protocol),
+	}
+	if l.TLS != nil {
+		out.TLS = &policy.ListenerTLS{Mode: optional(l.TLS.Mode)}
+		for _, ref := range l.TLS.CertificateRefs {
+			out.TLS.CertificateRefs = append(out.TLS.CertificateRefs, certificateRef(ref.Namespace, ref.Name))
+		}
+	}
+	if l.AllowedRoutes != nil && l.AllowedRoutes.Namespaces != nil {
+		out.AllowedRoutes = typedNamespaces(l.AllowedRoutes.Namespaces.From, l.AllowedRoutes.Namespaces.Selector)
+	}
+	return out
 }
 
 func typedGrant(raw []byte) (*policy.Grant, error) {

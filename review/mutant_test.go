@@ -1,6 +1,7 @@
 package review
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -65,6 +66,38 @@ func TestDecodeMutants(t *testing.T) {
 		mutate(t, reviewtest.Update(reviewtest.DNSRecords(3), reviewtest.DNSRecords(1)), func(t *testing.T, b []byte) bool {
 			return compare(t, b, DNSEndpoints(), typedDNSEndpoint)
 		})
+	})
+}
+
+// Kinds that are judged alike, and ReferenceGrants.
+func TestDecodeMutantsOfGatewayAPI(t *testing.T) {
+	for name, body := range map[string][]byte{
+		"HTTPRoute": reviewtest.Update(reviewtest.HTTPRoute(2), reviewtest.HTTPRoute(1)),
+		"GRPCRoute": reviewtest.Update(reviewtest.GRPCRoute(), reviewtest.GRPCRoute()),
+		"TLSRoute":  reviewtest.Update(reviewtest.TLSRoute(), reviewtest.TLSRoute()),
+		"TCPRoute":  reviewtest.Update(reviewtest.TCPRoute(), reviewtest.TCPRoute()),
+		"UDPRoute":  reviewtest.Update(reviewtest.UDPRoute(), reviewtest.UDPRoute()),
+	} {
+		t.Run(name, func(t *testing.T) {
+			mutate(t, body, func(t *testing.T, b []byte) bool { return compareKinds(t, b, Routes(), typedRoutes()) })
+		})
+	}
+	gateway := reviewtest.Update(reviewtest.Gateway(2), reviewtest.Gateway(1))
+	gateways := map[string][]byte{"Gateway": gateway}
+	for _, k := range Gateways().Kinds[1:] { // whose listeners are those of a Gateway
+		resource := fmt.Sprintf(`"resource":{"group":%q,"version":%q,"resource":%q}`, k.Resource.Group, k.Resource.Version,
+			k.Resource.Name)
+		const of = `"resource":{"group":"gateway.networking.k8s.io","version":"v1","resource":"gateways"}`
+		gateways[k.Name] = bytes.ReplaceAll(gateway, []byte(of), []byte(resource))
+	}
+	for name, body := range gateways {
+		t.Run(name, func(t *testing.T) {
+			mutate(t, body, func(t *testing.T, b []byte) bool { return compareKinds(t, b, Gateways(), typedGateways()) })
+		})
+	}
+	t.Run("ReferenceGrant", func(t *testing.T) {
+		mutate(t, reviewtest.Update(reviewtest.ReferenceGrant(), reviewtest.ReferenceGrant()),
+			func(t *testing.T, b []byte) bool { return compare(t, b, Grants(), typedGrant) })
 	})
 }
 

@@ -16,10 +16,18 @@ import (
 
 // creation is the review of a creation of a Pod, Ingress or Service, as short as it may be.
 func creation(resource, object string) string {
-	group := map[string]string{"ingresses": "networking.k8s.io", "httproutes": gatewayGroup, "gateways": gatewayGroup,
-		"referencegrants": gatewayGroup}[resource]
+	kinds := allKinds()
+	i := slices.IndexFunc(kinds, func(k Kind) bool { return k.Resource.Name == resource })
+	r := kinds[i].Resource
 	return fmt.Sprintf(`{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u-1",`+
-		`"resource":{"group":%q,"version":"v1","resource":%q},"operation":"CREATE","object":%s}}`, group, resource, object)
+		`"resource":{"group":%q,"version":%q,"resource":%q},"operation":"CREATE","object":%s}}`, r.Group, r.Version, r.Name,
+		object)
+}
+
+// allKinds are the kinds that are judged.
+func allKinds() []Kind {
+	return slices.Concat(Pods().Kinds, Ingresses().Kinds, Services().Kinds, Routes().Kinds, OpenShiftRoutes().Kinds,
+		Gateways().Kinds, Grants().Kinds, Certificates().Kinds, DNSEndpoints().Kinds)
 }
 
 func TestDecodePod(t *testing.T) {

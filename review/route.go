@@ -167,11 +167,7 @@ func readRouteFilter(r *jsonscan.Reader, f *policy.RouteFilter) {
 		case "type":
 			f.Type = r.String()
 		case "requestMirror":
-			for name := range r.Fields {
-				if string(name) == "backendRef" {
-					f.Mirror = jsonscan.Optional(r, readMirrorBackend)
-				}
-			}
+			f.Mirror = jsonscan.Optional(r, readMirror)
 		case "extensionRef":
 			f.Extension = jsonscan.Optional(r, readExtension)
 		}
@@ -184,6 +180,16 @@ func readExtension(r *jsonscan.Reader, o *policy.ObjectRef) {
 		ref.read(r, name)
 	}
 	*o = ref.object()
+}
+
+// readMirror reads the backend of a mirror. It is a Service by default, and so is an absent one.
+func readMirror(r *jsonscan.Reader, o *policy.ObjectRef) {
+	o.Kind = "Service"
+	for name := range r.Fields {
+		if string(name) == "backendRef" {
+			readMirrorBackend(r, o)
+		}
+	}
 }
 
 func readMirrorBackend(r *jsonscan.Reader, o *policy.ObjectRef) {

@@ -1,6 +1,7 @@
 package review
 
 import (
+	"regexp"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -73,31 +74,69 @@ func TestParseRoute(t *testing.T) {
 
 // Every kind of route is read as Gateway API's own types read it.
 func TestRoutesAreTyped(t *testing.T) {
-	objects := Routes()
 	for i, body := range [][]byte{
 		reviewtest.Create(reviewtest.HTTPRoute(16)), reviewtest.Create(reviewtest.GRPCRoute()),
 		reviewtest.Create(reviewtest.TLSRoute()), reviewtest.Create(reviewtest.TCPRoute()),
 		reviewtest.Create(reviewtest.UDPRoute()),
 	} {
-		typed := []func([]byte) (*policy.Route, error){
-			typedHTTPRoute, typedGRPCRoute, typedTLSRoute, typedTCPRoute, typedUDPRoute,
-		}[i]
-		only := Objects[policy.Route]{objects.Kinds[i : i+1], objects.read, objects.readOld}
-		if !compare(t, body, only, typed) {
-			t.Errorf("the typed decoder does not take the %s", objects.Kinds[i].Name)
+		if !compareKinds(t, body, Routes(), typedRoutes()) {
+			t.Errorf("the typed decoder does not take the %s", Routes().Kinds[i].Name)
 		}
 	}
 }
 
-func FuzzDecodeHTTPRoute(f *testing.F) {
+// typedRoutes are the types of Gateway API, in the order of Routes.
+func typedRoutes() []typedKind[policy.Route] {
+	lacks := func(fields string) *regexp.Regexp {
+		return regexp.MustCompile(`\bspec\.(` + fields + `)\b`)
+	}
+	// each calls drop for the rules of a route, and for their backends.
+	each := func(dropRule func(*policy.RouteRule), dropBackend func(*policy.RouteBackend)) func(*policy.Route) {
+		return func(route *policy.Route) {
+			for i := range route.Rules {
+				dropRule(&route.Rules[i])
+				for j := range route.Rules[i].Backends {
+					dropBackend(&route.Rules[i].Backends[j])
+				}
+			}
+		}
+	}
+	paths := each(func(rule *policy.RouteRule) {
+		for i := range rule.Matches {
+			rule.Matches[i].Path = policy.RoutePath{}
+		}
+	}, func(*policy.RouteBackend) {})
+	matches := each(
+		func(rule *policy.RouteRule) { rule.Matches, rule.Filters = nil, nil },
+		func(b *policy.RouteBackend) { b.Filters = nil },
+	)
+	const ofRules = `rules\[\d+\]\.(matches|filters|backendRefs\[\d+\]\.filters)`
+	hostnames := func(route *policy.Route) {
+		route.Hostnames = nil
+		matches(route)
+	}
+	return []typedKind[policy.Route]{
+		{typed: typedHTTPRoute},
+		{typedGRPCRoute, lacks(`rules\[\d+\]\.matches\[\d+\]\.path`), paths},
+		{typedTLSRoute, lacks(ofRules), matches},
+		{typedTCPRoute, lacks("hostnames|" + ofRules), hostnames},
+		{typedUDPRoute, lacks("hostnames|" + ofRules), hostnames},
+	}
+}
+
+func FuzzDecodeRoute(f *testing.F) {
 	seed(f, reviewtest.Update(reviewtest.HTTPRoute(2), reviewtest.HTTPRoute(1)), "httproutes",
 		`{"spec":{"hostnames":[null,"h"],"useDefaultGateways":null,"parentRefs":[null,{"group":"","kind":null}]}}`,
 		`{"spec":{"rules":[null,{"matches":[{"path":null,"method":"A"}],"filters":[{"requestMirror":{"backendRef":{}}}]}]}}`,
 		`{"spec":{"rules":[{"backendRefs":[null,{"group":null,"filters":[{"type":"CORS","extensionRef":{"group":"a"}}]}]}]}}`,
 	)
-	objects := Routes()
-	objects.Kinds = objects.Kinds[:1]
-	f.Fuzz(func(t *testing.T, body []byte) { compare(t, body, objects, typedHTTPRoute) })
+	for _, resource := range []string{"grpcroutes", "tlsroutes", "tcproutes", "udproutes"} {
+		f.Add([]byte(creation(resource, `{"spec":{"hostnames":[null,"h"],"rules":[null,{"matches":[{"method":{"type":null,`+
+			`"service":"a","method":"b"},"path":{"type":"a"}}],"filters":[{"type":"RequestMirror","requestMirror":{"backendRef":`+
+			`{"name":"m"}}}],"backendRefs":[null,{"name":"a","filters":[{"type":"ExtensionRef","extensionRef":{"kind":"k"}}]}]}]}}`)))
+	}
+	seedManifests(f, Routes().Kinds)
+	f.Fuzz(func(t *testing.T, body []byte) { compareKinds(t, body, Routes(), typedRoutes()) })
 }
 
 func typedHTTPRoute(raw []byte) (*policy.Route, error) {
@@ -158,6 +197,9 @@ func typedGRPCRoute(raw []byte) (*policy.Route, error) {
 				}
 			}
 			rule.Matches = append(rule.Matches, match)
+		}
+		for _, f := range r.Filters {
+			rule.Filters = append(rule.Filters, typedFilter(string(f.Type), f.RequestMirror, f.ExtensionRef))
 		}
 		for _, b := range r.BackendRefs {
 			backend := policy.RouteBackend{ObjectRef: typedBackend(b.BackendObjectReference)}
