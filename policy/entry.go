@@ -26,18 +26,29 @@ type header struct {
 	// Exclude: the objects that it is not about, also where they are matched. One of its fields suffices. Absent: none.
 	Exclude *selector  `yaml:"exclude"`
 	Pos     strict.Pos `yaml:"-"`
+	ending
 
 	// resources are those that the entry judges, of an entry for several kinds; nil for all.
 	resources []string
+	// dimensions are those of a selector that have a meaning for the entry.
+	dimensions dimensions
+	// exempt is set where the exclude ends. What it excludes is then judged, and its findings are silenced.
+	exempt *endingExclude
 }
 
 // applies reports whether the entry applies to s, and if it does not, why. It counts the steps of its selectors.
 func (h *header) applies(s *subject) (why selectorResult, ok bool) {
+	if h.Until.hasEnded(s.now) {
+		return selectorResult{dimension: untilDimension, value: h.Until.text}, false
+	}
 	if h.resources != nil && !slices.Contains(h.resources, s.resource) {
 		return selectorResult{dimension: kindsDimension, value: s.resource}, false
 	}
 	if why, ok = h.Match.matches(s); !ok {
 		return why, false
+	}
+	if h.exempt != nil {
+		return selectorResult{}, true
 	}
 	why, excluded := h.Exclude.excludes(s)
 	return why, !excluded
@@ -52,7 +63,9 @@ func (h *header) appliesTo(s *subject) bool {
 // validate refuses dimensions of selectors that have no meaning for the kind of the entry. The Validate methods of the
 // entries call it.
 func (h *header) validate(d dimensions) error {
-	return errors.Join(append(d.refuse(h.Match, true), d.refuse(h.Exclude, false)...)...)
+	h.dimensions, h.exempt = d, newEndingExclude(h.Exclude)
+	errs := slices.Concat(d.refuse(h.Match, true), d.refuse(h.Exclude, false))
+	return errors.Join(append(errs, h.refuse(h.Mode))...)
 }
 
 // entryName is the name of an entry: lower case letters, digits, - and ., at most 63 characters, so that it can stand

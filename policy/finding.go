@@ -20,6 +20,8 @@ type Finding struct {
 
 	// Existed is true for a pre-existing finding, which the object had before the update: it warns, but never denies.
 	Existed bool
+	// Exempt is what silences the finding, which then neither denies nor warns; nil for none.
+	Exempt *Exemption
 
 	id identity
 }
@@ -28,10 +30,19 @@ type Finding struct {
 func (f Finding) ID() string { return f.Rule + "/" + f.Check }
 
 // Denies reports whether this finding denies the request.
-func (f Finding) Denies() bool { return f.Mode == Enforce && !f.Existed }
+func (f Finding) Denies() bool { return f.Mode == Enforce && !f.Existed && f.Exempt == nil }
 
-// Warns reports whether this finding is a warning: in mode warn always, in mode enforce when it does not deny.
-func (f Finding) Warns() bool { return f.Mode == Warn || f.Mode == Enforce && f.Existed }
+// Warns reports whether this finding is a warning: in mode warn always, in mode enforce when it does not deny; never
+// where it is exempt.
+func (f Finding) Warns() bool { return f.Mode >= Warn && f.Exempt == nil && !f.Denies() }
+
+// ModeWord returns the word by which metrics count the finding: that of its mode, or exempt.
+func (f Finding) ModeWord() string {
+	if f.Exempt != nil {
+		return "exempt"
+	}
+	return f.Mode.String()
+}
 
 // String returns the sentence that users read: id, field, what is wrong, what would pass.
 func (f Finding) String() string {
@@ -55,11 +66,12 @@ const maxFindings = 1000
 //
 // Rules are evaluated in the order of their modes, the strictest first. When judging ends at maxFindings, either one of
 // them denies the request, or all rules that could deny it have been evaluated. Pre-existing findings never end it,
-// since an introduced one may follow any number of them.
+// since an introduced one may follow any number of them. Nor do exempt ones.
 type findings struct {
 	kept       []keptFinding
 	introduced int
 	existed    int
+	exempt     int
 }
 
 // keptFinding is a finding and the index of its rule in the policy.
@@ -73,15 +85,18 @@ func (fs *findings) full() bool { return fs.introduced >= maxFindings }
 
 // tryAdd counts a finding and returns it for the caller to fill in; nil where it is not kept, so that sentences that
 // are not shown are never formatted. The pointer is valid until the next call.
-func (fs *findings) tryAdd(rule int, id identity, existed bool) *Finding {
+func (fs *findings) tryAdd(rule int, id identity, existed bool, exempt *Exemption) *Finding {
 	n := &fs.introduced
-	if existed {
+	switch {
+	case exempt != nil:
+		n = &fs.exempt
+	case existed:
 		n = &fs.existed
 	}
 	if *n++; *n > maxFindings {
 		return nil
 	}
-	fs.kept = append(fs.kept, keptFinding{Finding{Existed: existed, id: id}, rule})
+	fs.kept = append(fs.kept, keptFinding{Finding{Existed: existed, Exempt: exempt, id: id}, rule})
 	return &fs.kept[len(fs.kept)-1].Finding
 }
 
@@ -98,6 +113,9 @@ func (fs *findings) list() []Finding {
 	last := &list[len(list)-1]
 	if more := fs.existed - maxFindings; more > 0 {
 		last.Reason += "; and " + strconv.Itoa(more) + " more that existed before"
+	}
+	if more := fs.exempt - maxFindings; more > 0 {
+		last.Reason += "; and " + strconv.Itoa(more) + " more that are exempt"
 	}
 	if fs.full() {
 		last.Reason += "; judging ended at " + strconv.Itoa(maxFindings) + " findings"

@@ -11,6 +11,8 @@ type ruleset[T any] struct {
 	index     ruleIndex
 	strictest Mode // of the rules; Off when there are none
 	known     *knownAnnotations
+
+	exceptions *exceptions // of the policy; nil for none
 }
 
 // newRuleset indexes rules.

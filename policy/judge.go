@@ -77,6 +77,7 @@ type judging[T any] struct {
 	obj      *T
 	old      *before[T] // nil when there is none
 	findings findings
+	exempt   exemptions
 
 	// The rule and the check that are evaluated.
 	at    int // of the rule in its ruleset
@@ -92,10 +93,12 @@ type before[T any] struct {
 	obj     *T
 	subject subject
 	ledger  ledger // of what a check finds in it
+	exempt  exemptions
+	rule    *header // that is evaluated
 }
 
 // judge evaluates every rule that applies to obj. With old, which an update replaces, a finding that old has too is
-// marked as pre-existing. An error means that the object was not judged to its end; Effort documents which ones there
+// marked as pre-existing, unless an exemption that is in force silences it in old and no longer in obj. An error means that the object was not judged to its end; Effort documents which ones there
 // are.
 func judge[T any, P object[T]](s *ruleset[T], a Attributes, obj, old *T, e *Effort) ([]Finding, error) {
 	if e == nil {
@@ -108,8 +111,10 @@ func judge[T any, P object[T]](s *ruleset[T], a Attributes, obj, old *T, e *Effo
 	j := judging[T]{report: report{effort: e, known: s.known}, obj: obj}
 	sub := newSubject(a, P(obj).meta(), P(obj).classes(), e)
 	j.collect, j.subject = j.keep, &sub
+	j.exempt = exemptions{exceptions: s.exceptions, subject: &sub}
 	if old != nil {
 		j.old = &before[T]{obj: old, subject: newSubject(a, P(old).meta(), P(old).classes(), e)}
+		j.old.exempt = exemptions{exceptions: s.exceptions, subject: &j.old.subject}
 		j.old.report = report{effort: e, known: s.known, collect: j.old.record, subject: &j.old.subject}
 	}
 	for mode := s.strictest; mode > Off && !j.done; mode-- {
@@ -136,9 +141,10 @@ func (j *judging[T]) evaluate(at int, rule *rule[T]) {
 
 // keep adds a finding of the object.
 func (j *judging[T]) keep(id identity) *Finding {
-	f := j.findings.tryAdd(j.at, id, j.old != nil && j.findInOld(id))
+	h := &j.rule.ruleHeader
+	exempt := j.exempt.find(&h.header, &id)
+	f := j.findings.tryAdd(j.at, id, exempt == nil && j.old != nil && j.findInOld(id), exempt)
 	if f != nil {
-		h := &j.rule.ruleHeader
 		f.Rule, f.Check, f.Mode, f.Note = string(h.Name), id.check, h.Mode, string(h.Message)
 	}
 	j.done = j.findings.full()
@@ -151,6 +157,7 @@ func (j *judging[T]) findInOld(id identity) bool {
 	if !j.ledgerReady {
 		j.ledgerReady = true
 		j.old.ledger.clear()
+		j.old.rule = &j.rule.header
 		if j.rule.appliesTo(&j.old.subject) {
 			j.check.find(j.old.obj, &j.old.report)
 		}
@@ -158,9 +165,10 @@ func (j *judging[T]) findInOld(id identity) bool {
 	return j.effort.spend(1) && j.old.ledger.find(id, j.effort)
 }
 
-// record adds a finding to the ledger.
+// record adds a finding to the ledger. One that is exempt is as good as none, so that an update that ends the exemption,
+// by another label, say, introduces it. One whose exemption has ended is pre-existing.
 func (b *before[T]) record(id identity) *Finding {
-	if b.effort.spend(ledgerSteps) {
+	if b.effort.spend(ledgerSteps) && b.exempt.find(b.rule, &id) == nil {
 		b.ledger.add(id)
 	}
 	return nil
@@ -176,6 +184,7 @@ type RuleTrace struct {
 	Applies  bool
 	Why      string // "applies", or why it does not
 	Findings int    // how many it has; 0 when it does not apply
+	Exempt   int    // of them: how many are silenced
 }
 
 // explain returns a trace of every rule for an object.
@@ -188,7 +197,13 @@ func explain[T any, P object[T]](s *ruleset[T], a Attributes, obj *T) []RuleTrac
 		t := rule.trace(why.String())
 		if t.Applies = applies; applies {
 			var last Finding // whose sentence is not shown
-			count := func(identity) *Finding { t.Findings++; return &last }
+			exempt := exemptions{exceptions: s.exceptions, subject: &sub}
+			count := func(id identity) *Finding {
+				if t.Findings++; exempt.find(&rule.header, &id) != nil {
+					t.Exempt++
+				}
+				return &last
+			}
 			r := report{effort: new(Effort), known: s.known, subject: &sub, collect: count}
 			for _, c := range rule.checks {
 				c.find(obj, &r)

@@ -53,6 +53,8 @@ type document struct {
 	Carriers carriers `yaml:"carriers"`
 	// Templates: the custom resources that have templates of Pods, and where. Absent: none.
 	Templates templates `yaml:"templates"`
+	// Exceptions: which findings are exempt, and until when. Absent: none.
+	Exceptions exceptionEntries `yaml:"exceptions"`
 	blocks
 }
 
@@ -145,6 +147,7 @@ func (d *document) merge(dec *strict.Decoder, f File) {
 		if len(d.Carriers) == 0 {
 			d.Pos = part.Pos
 		}
+		d.Exceptions = append(d.Exceptions, part.Exceptions...)
 		d.Carriers = append(d.Carriers, part.Carriers...)
 		d.Templates = append(d.Templates, part.Templates...)
 		d.append(&part.blocks)
@@ -156,13 +159,14 @@ func (d *document) compile(e *comparisons, errs *strict.Collector) *Policy {
 	d.uniqueNames(errs)
 	p := &Policy{allowEmpty: d.AllowEmpty, templates: d.Templates.compile(errs)}
 	d.headers(func(*header) { p.entries++ })
-	c := &compilation{e, d.AnnotationPrefixes.known(), d.Carriers}
+	c := &compilation{e, d.AnnotationPrefixes.known(), d.Carriers, d.Exceptions.compile(&d.blocks, e, errs)}
 	plain, sets := d.bySet(errs)
 	plain.compile(p, c, errs)
 	p.compileSets(sets, c, errs)
 	if errs.Len() == 0 {
 		p.warnings = slices.Concat(d.Carriers.warnings(d.Pos, p.counts), d.warnings(p.mirrors), p.mirrors.warnDenied(d.Pods),
-			d.Templates.warnings(p.counts))
+			d.Templates.warnings(p.counts), d.Exceptions.warnings())
+		p.expiries = d.expiries()
 	}
 	return p
 }
@@ -172,6 +176,8 @@ type compilation struct {
 	*comparisons
 	known    *knownAnnotations
 	carriers carriers
+
+	exceptions *exceptions
 }
 
 // rulesOf compiles the entries of one kind, except those that are off, and adds more rules to them.
@@ -186,7 +192,7 @@ func rulesOf[E, T any](entries []E, c *compilation, compile func(*E) rule[T], mo
 		}
 	}
 	s := newRuleset(append(rules, more...))
-	s.known = c.known
+	s.known, s.exceptions = c.known, c.exceptions
 	return s
 }
 
@@ -202,6 +208,9 @@ func (d *document) uniqueNames(errs *strict.Collector) {
 		first[h.Name] = h.Pos
 	}
 	d.headers(see)
+	for i := range d.Exceptions {
+		see(&header{Name: d.Exceptions[i].Name, Pos: d.Exceptions[i].Pos})
+	}
 }
 
 // hash returns the SHA-256 of the contents of files, whatever their names and order, truncated to 12 hexadecimal digits: as

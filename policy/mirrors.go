@@ -151,8 +151,11 @@ func newMirror(e *mirrorEntry, order int) mirror {
 // where returns the name and the position of the entry, for errors.
 func (m *mirror) where() string { return fmt.Sprintf("%s (%s)", m.Name, m.Pos) }
 
-// excludesPlace reports whether the entry excludes every image at a place.
+// excludesPlace reports whether the entry excludes every image at a place, for good.
 func (m *mirror) excludesPlace(place string) bool {
+	if m.exempt != nil {
+		return false
+	}
 	_, ok := m.excluded.FindPlace(place)
 	return ok
 }
@@ -195,15 +198,32 @@ func (r *route) target(ref match.Reference) (normal, written string) {
 	return normal, r.to.registry + normal[len(registry):]
 }
 
+// excludes returns why the entry excludes an image of a Pod; empty where it does not, or does not any more.
+func (m *mirror) excludes(ref match.Reference, s *subject) (why string) {
+	if m.Exclude == nil || m.exempt != nil && m.exempt.hasEnded(s.now) {
+		return ""
+	}
+	if p, ok := m.excluded.Find(ref); ok {
+		why = "exclude.images has " + p.String()
+	} else if by, excluded := m.Exclude.excludes(s); excluded {
+		why = "exclude." + by.dimension + " has " + by.pattern
+	} else {
+		return ""
+	}
+	if m.exempt != nil {
+		why += " until " + m.exempt.Until
+	}
+	if m.Exclude.Reason != "" {
+		why += ": " + string(m.Exclude.Reason)
+	}
+	return why
+}
+
 // follow returns the outcome of an image that the source of the route covers.
 func (r *route) follow(ref match.Reference, s *subject) ImageOutcome {
 	out := ImageOutcome{Entry: string(r.Name), Mode: r.Mode}
-	if p, ok := r.excluded.Find(ref); ok {
-		out.Outcome, out.Detail = Excluded, "exclude.images has "+p.String()
-		return out
-	}
-	if by, excluded := r.Exclude.excludes(s); excluded {
-		out.Outcome, out.Detail = Excluded, "exclude."+by.dimension+" has "+by.pattern
+	if out.Detail = r.excludes(ref, s); out.Detail != "" {
+		out.Outcome = Excluded
 		return out
 	}
 	normal, to := r.target(ref)

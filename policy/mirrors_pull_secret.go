@@ -72,7 +72,7 @@ func (p *Policy) PullSecrets(namespace string) []string {
 		switch {
 		case m.pullSecret == "" || m.Mode != Enforce:
 		case m.Match != nil && m.Match.Namespaces != nil && !matchesAny(m.Match.Namespaces, namespace):
-		case m.Exclude != nil && matchesAny(m.Exclude.Namespaces, namespace):
+		case m.Exclude != nil && m.exempt == nil && matchesAny(m.Exclude.Namespaces, namespace):
 		default:
 			names = append(names, m.pullSecret)
 		}

@@ -197,10 +197,13 @@ func (t *mirrorTable) decide(ref match.Reference, s *subject) ImageOutcome {
 	}
 	var out ImageOutcome
 	for o := range t.covering(ref.Name) {
-		if r := o.route(s); r != nil {
+		r := o.route(s)
+		if r != nil && !r.Until.hasEnded(s.now) {
 			return r.follow(ref, s)
 		}
-		if out.Detail == "" {
+		if out.Detail == "" && r != nil {
+			out.Detail = "mirrors entry " + string(r.Name) + " ended, it has until: " + r.Until.text
+		} else if out.Detail == "" {
 			out.Detail = "the match of no entry for " + o.source.String() + " is met"
 		}
 	}
@@ -215,12 +218,13 @@ type origin struct {
 	withoutMatch *route         // of the entry without match; nil when there is none
 }
 
-// route returns the route of the origin's images; nil when no entry matches.
+// route returns the route of the origin's images; nil when no entry matches. One that has ended is returned only where
+// there is no other.
 func (o *origin) route(s *subject) *route {
 	if len(o.withMatch) == 0 {
 		return o.withoutMatch
 	}
-	if m := o.index.find(s); m != nil {
+	if m := o.index.find(s); m != nil && (o.withoutMatch == nil || !m.Until.hasEnded(s.now)) {
 		i, _ := slices.BinarySearchFunc(o.withMatch, m.order, func(r *route, order int) int {
 			return cmp.Compare(r.order, order)
 		})

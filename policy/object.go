@@ -1,6 +1,9 @@
 package policy
 
-import "strconv"
+import (
+	"strconv"
+	"time"
+)
 
 // Operation is the operation of a request, as admission.k8s.io/v1 has it.
 type Operation string
@@ -20,6 +23,9 @@ type Attributes struct {
 	Subresource string // as in "ephemeralcontainers" or "status"; empty for the object itself
 	User        string
 	Groups      []string
+
+	// Now is the time of the request, by which exceptions end. At the zero time none has ended.
+	Now time.Time
 }
 
 // Meta is the part of an object's metadata that decisions depend on.

@@ -11,7 +11,8 @@ import (
 // A host belongs to the most exact entry that covers it: the one that names it, then *. of the name above it, then **.
 // of the nearest name above it. A claim is found if any host in it belongs to an entry whose namespaces do not match
 // the object's. Entries only close: they let nothing pass that another rule finds, and the order of entries has no
-// meaning. An entry that is off does not exist, and none takes a host from one in a stricter mode.
+// meaning. An entry that is off does not exist, and none takes a host from one in a stricter mode. One that has ended
+// finds nothing, and keeps its hosts from entries that are less exact.
 type ownersEntry struct {
 	ruleHeader
 	// Hosts lists the hosts that the entry owns: ["shop.example.com", "**.shop.example.com"].
@@ -23,6 +24,8 @@ type ownersEntry struct {
 // Validate implements strict.Validator.
 func (e *ownersEntry) Validate() error {
 	var faults strict.Faults
+	e.dimensions = claimantDimensions()
+	faults.Add(e.refuse(e.Mode))
 	for field, selector := range map[string]*selector{"match": e.Match, "exclude": e.Exclude} {
 		if selector != nil {
 			faults.Fieldf(field, "has no meaning here: namespaces says who owns the hosts")
@@ -95,6 +98,9 @@ func ownerRules[T any](levels []ownerLevel, claims claimant[T]) []rule[T] {
 	return rules
 }
 
+// ownersCheck is the check of findings about owners. The detail of their identity is the entry.
+const ownersCheck = "owners"
+
 // ownersName is what review --explain calls the owners of one mode together.
 const ownersName = "owners"
 
@@ -119,7 +125,7 @@ func (c ownedElsewhere[T]) find(obj *T, r *report) {
 		if owner == nil || r.repeated(claims, i) {
 			continue
 		}
-		id := h.identity("owners")
+		id := h.identity(ownersCheck)
 		id.detail = string(owner.Name)
 		if f := r.tryAdd(id); f != nil {
 			f.Rule, f.Note = string(owner.Name), string(owner.Message)
@@ -136,7 +142,7 @@ func (l *ownerLevel) foreign(claim match.HostPattern, r *report) (match.HostPatt
 		if !r.spend(stepsOf(1+len(e.Namespaces), r.subject.namespace)) {
 			break
 		}
-		if e.Mode == l.mode && (r.subject.namespace == "" || !matchesAny(e.Namespaces, r.subject.namespace)) {
+		if e.Mode == l.mode && !e.Until.hasEnded(r.subject.now) && (r.subject.namespace == "" || !matchesAny(e.Namespaces, r.subject.namespace)) {
 			return by, e
 		}
 	}

@@ -70,7 +70,7 @@ func acceptWord(b []byte, word string) error {
 // checks compiles the entry. Findings are in the order of the checks, and for each check in the order of the images.
 func (e *podsEntry) checks(t *mirrorTable) []check[judgedPod] {
 	var excluded match.ImageSet
-	if e.Exclude != nil {
+	if e.Exclude != nil && e.exempt == nil {
 		excluded = match.NewImageSet(e.Exclude.Images)
 	}
 	var checks []check[judgedPod]
@@ -106,7 +106,7 @@ type imageCheck interface {
 	fault(img *judgedImage, s *subject) string
 }
 
-// eachImage runs an imageCheck on each image of a Pod, except those that exclude.images of the entry excludes.
+// eachImage runs an imageCheck on each image of a Pod, except those that exclude.images of the entry excludes for good.
 type eachImage struct {
 	imageCheck
 	excluded match.ImageSet

@@ -86,11 +86,14 @@ func (i *judgedImage) mirrorState(t *mirrorTable, s *subject) mirrorState {
 	return i.state
 }
 
+// malformedImage is the use of a text that is not an image reference.
+const malformedImage = "malformed"
+
 // identity returns the identity of a finding about an image. All spellings of an image have one identity, so that
 // another spelling is not an introduced finding.
 func (i *judgedImage) identity(check string) identity {
 	if i.err != nil {
-		return identity{check: check, value: i.Ref}
+		return identity{check: check, value: i.Ref, use: malformedImage}
 	}
 	return identity{check: check, value: i.ref.Name, detail: i.ref.Suffix}
 }

@@ -1,6 +1,6 @@
 // Package policy decides about objects. It loads policy files into a Policy, and turns a Policy and an object into
-// findings and image rewrites. It is pure: no HTTP, no clock, no logger, no Kubernetes client. The same policy and the
-// same object have the same result, and any number of goroutines may use a Policy.
+// findings and image rewrites. It is pure: no HTTP, no clock, no logger, no Kubernetes client. The same policy, the same
+// object and the same time, which is an argument, have the same result, and any number of goroutines may use a Policy.
 //
 // # Order of reading
 //
@@ -80,6 +80,8 @@
 //	dnsEndpoints                          dns_endpoints.go, with what is judged and its claims
 //	owners                                owners.go
 //	carriers                              carriers.go
+//	exceptions                            exceptions.go; exemptions.go, what silences a finding
+//	until, reason                         until.go; expiry.go, the list of what ends
 //	annotationPrefixes                    annotation_prefixes.go
 //	templates                             templates.go
 //
@@ -102,6 +104,7 @@ type Policy struct {
 	denying  [][]eachImage // for each rule of pods, its checks that deny
 	denies   bool          // at least one rule of pods has such a check
 	warnings strict.Errors
+	expiries []Expiry
 
 	templates []Template // sorted by their names
 

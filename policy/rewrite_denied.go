@@ -8,8 +8,8 @@ import "github.com/evergate/evergate/policy/internal/match"
 // Evergate need not record that in the Pod, where a tenant could forge it, nor reverse a mirror, which may serve
 // several sources.
 //
-// A rule in mode warn or audit does not prevent the rewriting. Its findings are reported with it, unless it finds the
-// rewritten image too, which JudgePod reports.
+// A rule in mode warn or audit does not prevent the rewriting, nor does one whose finding is exempt. Their findings are
+// reported with it, unless they find the rewritten image too, which JudgePod reports.
 type originalImages struct {
 	policy   *Policy
 	a        Attributes
@@ -20,6 +20,8 @@ type originalImages struct {
 
 	ready         bool
 	subject       *subject
+	exempt        exemptions
+	exemptInOld   exemptions // of the Pod before the update
 	rules         []originalsRule
 	oldIdentities map[identity]bool // of the images of old
 
@@ -67,16 +69,20 @@ func (o *originalImages) judge(out *ImageOutcome, ref match.Reference) {
 	before := len(o.found)
 	var pulled *judgedImage // the rewritten image
 	for _, rule := range o.rules {
-		reportOnly := rule.Mode != Enforce
-		if reportOnly && (out.Outcome == WouldRewrite || len(o.found) >= maxFindings) {
+		if rule.Mode != Enforce && (out.Outcome == WouldRewrite || len(o.found) >= maxFindings) {
 			continue // JudgePod judges the image as it is written, or no more findings are kept
 		}
 		for _, c := range rule.checks {
 			if !o.effort.spend(imageSteps + c.steps(&img)) {
 				return
 			}
-			if c.passes(&img, o.subject) || reportOnly && len(o.found) >= maxFindings ||
-				rule.existed && o.identitiesOfOld()[img.identity("")] {
+			if c.passes(&img, o.subject) {
+				continue
+			}
+			exempt := o.exempt.find(&rule.header, new(img.identity(c.id())))
+			reportOnly := rule.Mode != Enforce || exempt != nil
+			if reportOnly && (out.Outcome == WouldRewrite || len(o.found) >= maxFindings) ||
+				exempt == nil && o.existed(rule, c, &img) {
 				continue
 			}
 			if !reportOnly {
@@ -88,16 +94,16 @@ func (o *originalImages) judge(out *ImageOutcome, ref match.Reference) {
 				pulled = new(newJudgedImage(Image{Ref: out.To}))
 			}
 			if o.effort.spend(c.steps(pulled)) && c.passes(pulled, o.subject) {
-				o.report(rule, c, &img, out.To)
+				o.report(rule, c, &img, out.To, exempt)
 			}
 		}
 	}
 }
 
 // report adds the finding of a rule that does not deny about an image that is rewritten.
-func (o *originalImages) report(rule originalsRule, c eachImage, img *judgedImage, to string) {
+func (o *originalImages) report(rule originalsRule, c eachImage, img *judgedImage, to string, exempt *Exemption) {
 	o.found = append(o.found, Finding{
-		Rule: string(rule.Name), Check: c.id(), Mode: rule.Mode, Note: string(rule.Message),
+		Rule: string(rule.Name), Check: c.id(), Mode: rule.Mode, Note: string(rule.Message), Exempt: exempt,
 		Path: img.Path(), Reason: c.reason(img, o.subject) + ", but not once it is rewritten to " + to,
 	})
 }
@@ -110,6 +116,11 @@ func (o *originalImages) applicable() []originalsRule {
 	o.ready = true
 	o.subject = new(newSubject(o.a, &o.pod.Meta, classes{}, o.effort))
 	pods := &o.policy.pods
+	o.exempt = exemptions{exceptions: pods.exceptions, subject: o.subject}
+	if o.old != nil {
+		before := newSubject(o.a, &o.old.Meta, classes{}, o.effort)
+		o.exemptInOld = exemptions{exceptions: pods.exceptions, subject: &before}
+	}
 	for _, i := range pods.index.candidates(o.a.Namespace) {
 		rule, checks := &pods.rules[i], o.policy.denying[i]
 		if len(checks) == 0 || !o.effort.spend(1) || !rule.appliesTo(o.subject) {
@@ -117,12 +128,18 @@ func (o *originalImages) applicable() []originalsRule {
 		}
 		applies := originalsRule{ruleHeader: &rule.ruleHeader, checks: checks}
 		if o.old != nil {
-			before := newSubject(o.a, &o.old.Meta, classes{}, o.effort)
-			applies.existed = rule.appliesTo(&before)
+			applies.existed = rule.appliesTo(o.exemptInOld.subject)
 		}
 		o.rules = append(o.rules, applies)
 	}
 	return o.rules
+}
+
+// existed reports whether a finding about an image is pre-existing: the rule has it about the Pod before the update too,
+// where nothing in force silences it.
+func (o *originalImages) existed(rule originalsRule, c eachImage, img *judgedImage) bool {
+	return rule.existed && o.identitiesOfOld()[img.identity("")] &&
+		o.exemptInOld.find(&rule.header, new(img.identity(c.id()))) == nil
 }
 
 // identitiesOfOld returns the identities of the images before the update, in whichever container: a finding about one

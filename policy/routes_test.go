@@ -390,7 +390,7 @@ func TestRoutesErrors(t *testing.T) {
 		`annotations: {}`:                                    "annotations: checks nothing: write denied, required, values or deniedValues",
 		"hosts: {max: 1}\n  match: {classNames: [a]}":        "match: classNames has no meaning here: only entries of ingresses look at classes of Ingresses",
 		"hosts: {max: 1}\n  exclude: {podLabels: [app]}":     "exclude: podLabels has no meaning here: only entries of mirrors and pods look at Pods",
-		"hosts: {max: 1}\n  exclude: {loadBalancerClass: a}": "exclude.loadBalancerClass: unknown field; known here: namespaces, users, groups, labels",
+		"hosts: {max: 1}\n  exclude: {loadBalancerClass: a}": "exclude.loadBalancerClass: unknown field; known here: namespaces, users, groups, labels, until, reason",
 	} {
 		t.Run(rule, func(t *testing.T) {
 			_, err := Load(policyFile("p", routesRule(rule)))

@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
@@ -35,6 +36,12 @@ type selector struct {
 	// Set is the set of rules that the entry is in, a DNS label: the path of a webhook names the set, and the rules of the
 	// set judge what that webhook sends. Absent: the entry judges what is sent to the path of its kind.
 	Set setName `yaml:"set"`
+
+	// Until is when an exclude ends: a date, which ends with that day in UTC, or a time as RFC 3339 has it. Until then what
+	// it excludes is judged, and the findings are exempt. Absent: the exclude has no end, and what it excludes is not judged.
+	Until *moment `yaml:"until"`
+	// Reason says why an exclude is there, in one line, which reports show.
+	Reason reason `yaml:"reason"`
 }
 
 // subject is what selectors compare: the namespace and the user of a request, the labels and the classes of an object.
@@ -44,6 +51,7 @@ type subject struct {
 	groups          []string
 	labels          map[string]string
 	classes         classes
+	now             time.Time
 
 	groupBytes int     // the length of all groups together
 	effort     *Effort // counts the steps of selectors; nil counts none
@@ -53,7 +61,10 @@ type subject struct {
 type classes [2]string
 
 func newSubject(a Attributes, m *Meta, c classes, e *Effort) subject {
-	s := subject{resource: a.Resource, namespace: a.Namespace, user: a.User, groups: a.Groups, labels: m.Labels, classes: c, effort: e}
+	s := subject{
+		resource: a.Resource, namespace: a.Namespace, user: a.User, groups: a.Groups, now: a.Now,
+		labels: m.Labels, classes: c, effort: e,
+	}
 	for _, g := range s.groups {
 		s.groupBytes += len(g)
 	}
@@ -104,10 +115,11 @@ func (sel *selector) spend(s *subject) bool {
 // says that the entry applies.
 type selectorResult struct {
 	excluded  bool   // by exclude, rather than not matched by match
-	dimension string // kinds, namespaces, users, groups, podLabels, labels, classNames, …
+	dimension string // until, kinds, namespaces, users, groups, podLabels, labels, classNames, …
 	pattern   string // that excludes the object
 	value     string // that match does not cover
 	groups    []string
+	why       string // the reason of the exclude; may be empty
 }
 
 // String returns the result as review --explain shows it.
@@ -115,8 +127,12 @@ func (s selectorResult) String() string {
 	switch {
 	case s.dimension == "":
 		return "applies"
+	case s.dimension == untilDimension:
+		return "ended: the entry has until: " + s.value
 	case s.dimension == kindsDimension:
 		return "not matched: kinds does not have " + s.value
+	case s.excluded && s.why != "":
+		return fmt.Sprintf("excluded: exclude.%s has %s: %s", s.dimension, s.pattern, s.why)
 	case s.excluded:
 		return fmt.Sprintf("excluded: exclude.%s has %s", s.dimension, s.pattern)
 	case s.groups != nil:
@@ -130,8 +146,11 @@ func (s selectorResult) String() string {
 // errDimension stands for a dimension where the steps of a selector are not available. The Effort has the error.
 const errDimension = "effort"
 
-// kindsDimension stands for the field kinds of an entry.
-const kindsDimension = "kinds"
+// kindsDimension and untilDimension stand for the fields kinds and until of an entry.
+const (
+	kindsDimension = "kinds"
+	untilDimension = "until"
+)
 
 // matches reports whether s meets a match, and if it does not, the first dimension that it does not meet.
 func (sel *selector) matches(s *subject) (why selectorResult, ok bool) {
@@ -175,6 +194,9 @@ func (sel *selector) excludes(s *subject) (why selectorResult, excluded bool) {
 	if !sel.spend(s) {
 		return selectorResult{dimension: errDimension}, true
 	}
+	excludedBy := func(dimension, pattern string) selectorResult {
+		return selectorResult{excluded: true, dimension: dimension, pattern: pattern, why: string(sel.Reason)}
+	}
 	if g, ok := match.FirstGlob(sel.Namespaces, s.namespace); ok {
 		return excludedBy("namespaces", string(g)), true
 	}
@@ -206,8 +228,4 @@ func (sel *selector) excludes(s *subject) (why selectorResult, excluded bool) {
 		return excludedBy("gatewayClassNames", string(g)), true
 	}
 	return selectorResult{}, false
-}
-
-func excludedBy(dimension, pattern string) selectorResult {
-	return selectorResult{excluded: true, dimension: dimension, pattern: pattern}
 }

@@ -49,6 +49,7 @@ func (d dimensions) suggest(field string) []string {
 		{d.loadBalancerClasses, []string{"loadBalancerClasses"}},
 		{d.gatewayClassNames, []string{"gatewayClassNames"}},
 		{!d.noSet && field == selectorName(true), []string{"set"}},
+		{field == selectorName(false), []string{"until", "reason"}},
 	} {
 		if dimension.known {
 			names = append(names, dimension.names...)
@@ -57,11 +58,11 @@ func (d dimensions) suggest(field string) []string {
 	return names
 }
 
-// refuse returns an error for each dimension of a selector that has no meaning, with the reason.
-func (d dimensions) refuse(sel *selector, isMatch bool) []error {
-	if sel == nil {
-		return nil
-	}
+// meaninglessDimension is a dimension of a selector that has no meaning for a kind of entry, and why.
+type meaninglessDimension struct{ dimension, why string }
+
+// meaningless returns the dimensions that a selector has and that have no meaning.
+func (d dimensions) meaningless(sel *selector) []meaninglessDimension {
 	const (
 		people    = "Pods are created by controllers, not by people; use namespaces or podLabels"
 		pods      = "only entries of mirrors and pods look at Pods"
@@ -70,7 +71,7 @@ func (d dimensions) refuse(sel *selector, isMatch bool) []error {
 		services  = "only entries of services look at load balancer classes"
 		gateways  = "only entries of gateways look at classes of Gateways"
 	)
-	var errs []error
+	var all []meaninglessDimension
 	for _, dimension := range []struct {
 		name         string
 		given, known bool
@@ -84,20 +85,62 @@ func (d dimensions) refuse(sel *selector, isMatch bool) []error {
 		{"classNames", sel.ClassNames != nil, d.classNames, ingresses},
 		{"loadBalancerClasses", sel.LoadBalancerClasses != nil, d.loadBalancerClasses, services},
 		{"gatewayClassNames", sel.GatewayClassNames != nil, d.gatewayClassNames, gateways},
-		{"set", isMatch && sel.Set != "", !d.noSet, "images are rewritten by a webhook without sets"},
 	} {
 		if dimension.given && !dimension.known {
-			errs = append(errs, strict.Fieldf(selectorName(isMatch), "%s has no meaning here: %s", dimension.name, dimension.why))
+			all = append(all, meaninglessDimension{dimension.name, dimension.why})
 		}
 	}
+	return all
+}
+
+// refuse returns an error for each dimension of a selector that has no meaning, with the reason.
+func (d dimensions) refuse(sel *selector, isMatch bool) []error {
+	if sel == nil {
+		return nil
+	}
+	var errs []error
+	field := selectorName(isMatch)
+	for _, m := range d.meaningless(sel) {
+		errs = append(errs, strict.Fieldf(field, "%s has no meaning here: %s", m.dimension, m.why))
+	}
+	if isMatch && sel.Set != "" && d.noSet {
+		errs = append(errs, strict.Fieldf(field, "set has no meaning here: images are rewritten by a webhook without sets"))
+	}
 	if isMatch && d.images && sel.Images != nil {
-		errs = append(errs, strict.Fieldf(selectorName(isMatch),
+		errs = append(errs, strict.Fieldf(field,
 			"images has no meaning in match: which images an entry looks at is said by its own fields"))
 	}
 	if !isMatch && sel.Set != "" {
-		errs = append(errs, strict.Fieldf(selectorName(isMatch), "set has no meaning in exclude: an entry is in the set of its match, or in none"))
+		errs = append(errs, strict.Fieldf(field,
+			"set has no meaning in exclude: an entry is in the set of its match, or in none"))
+	}
+	if isMatch {
+		errs = append(errs, sel.refuseEnd()...)
+	} else if sel.Until != nil && !sel.hasDimension() {
+		errs = append(errs, strict.Fieldf(field, "excludes nothing, so that nothing ends: write what is exempt until then, "+
+			"such as namespaces"))
 	}
 	return slices.Concat(errs, sel.refuseEmpty(isMatch), sel.refuseNamespaces(isMatch))
+}
+
+// refuseEnd returns an error for each field of a match that only an exclude has.
+func (sel *selector) refuseEnd() []error {
+	var errs []error
+	if sel.Until != nil {
+		errs = append(errs, strict.Fieldf(selectorName(true), "until has no meaning in match: it stands in exclude, or "+
+			"beside match"))
+	}
+	if sel.Reason != "" {
+		errs = append(errs, strict.Fieldf(selectorName(true), "reason has no meaning in match: it stands in exclude, or "+
+			"beside match"))
+	}
+	return errs
+}
+
+// hasDimension reports whether a selector has a dimension to select by.
+func (sel *selector) hasDimension() bool {
+	return sel.Namespaces != nil || sel.Users != nil || sel.Groups != nil || sel.PodLabels != nil || sel.Images != nil ||
+		sel.Labels != nil || sel.ClassNames != nil || sel.LoadBalancerClasses != nil || sel.GatewayClassNames != nil
 }
 
 // refuseNamespaces returns an error for each pattern that no name of a namespace can match.

@@ -41,7 +41,7 @@ func (w *entryWarnings) warn(h *header, format string, args ...any) {
 
 // checkReach warns of an entry whose exclude leaves nothing of its match.
 func (w *entryWarnings) checkReach(h *header) {
-	if h.Exclude == nil {
+	if h.Exclude == nil || h.exempt != nil { // which leaves everything, once it has ended
 		return
 	}
 	for _, dimension := range []struct {

@@ -32,6 +32,14 @@ type Validator interface{ Validate() error }
 // meaning there. Those that it returns for a field are the ones that an error about an unknown field there names.
 type Suggester interface{ Suggest(field string) []string }
 
+// Dated is implemented by texts that may be dates. YAML takes a date that is not in quotes for a timestamp, which for
+// other texts is an error.
+type Dated interface {
+	encoding.TextUnmarshaler
+	// Dated does nothing.
+	Dated()
+}
+
 func (d *Decoder) value(n *yaml.Node, v reflect.Value) {
 	if d.Stopped() {
 		return
@@ -75,6 +83,10 @@ func (d *Decoder) text(n *yaml.Node, u encoding.TextUnmarshaler) {
 			d.fail(n, "%v", err)
 			return
 		}
+	}
+	if _, dated := u.(Dated); dated && n.Kind == yaml.ScalarNode && n.ShortTag() == "!!timestamp" &&
+		n.Style&yaml.TaggedStyle == 0 {
+		return
 	}
 	d.want(n, "a string", yaml.ScalarNode, "!!str")
 }

@@ -1,0 +1,250 @@
+package policy
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/strict"
+)
+
+// exceptionsEntry is an entry of exceptions: findings of rules, of all kinds, that are silenced until a moment, for the
+// objects of a match. The rules judge these objects as ever, and what they find is counted; it neither denies nor warns.
+type exceptionsEntry struct {
+	// Name is unique among all entries of the policy. Reports and metrics carry it.
+	Name entryName `yaml:"name,required"`
+	// Rules lists entries that judge objects, by their names, or checks of them, as findings are called:
+	// team-hosts/hosts.allowed. * is any run of characters.
+	Rules []rulePattern `yaml:"rules,required"`
+	// Match says which objects are exempt. It needs all of the dimensions that it names, of those that have a meaning for
+	// all of the rules. Images are those that findings are about.
+	Match *selector `yaml:"match,required"`
+	// Until is when the exception ends: a date, which ends with that day in UTC, or a time as RFC 3339 has it.
+	Until moment `yaml:"until,required"`
+	// Reason says why there is an exception: a ticket, a contact, a sentence in one line. Reports show it.
+	Reason reason     `yaml:"reason,required"`
+	Pos    strict.Pos `yaml:"-"`
+}
+
+// Suggest implements strict.Suggester.
+func (*exceptionsEntry) Suggest(field string) []string {
+	if field != selectorName(true) {
+		return nil
+	}
+	return []string{
+		"namespaces", "users", "groups", "podLabels", "images", "labels", "classNames", "loadBalancerClasses",
+		"gatewayClassNames",
+	}
+}
+
+// Validate implements strict.Validator.
+func (e *exceptionsEntry) Validate() error {
+	var faults strict.Faults
+	switch n := len(e.Rules); {
+	case n == 0:
+		faults.Fieldf("rules", "[] names no rule: write the names of entries, as in [team-hosts]")
+	case n > maxExceptionRules:
+		faults.Fieldf("rules", "has %d elements; at most %d are read", n, maxExceptionRules)
+	}
+	for _, err := range e.Match.refuseEnd() {
+		faults.Add(err)
+	}
+	if e.Match.Set != "" {
+		faults.Fieldf("match", "set has no meaning in an exception: rules names the entries, in whichever set they are")
+	}
+	if !e.Match.hasDimension() {
+		faults.Fieldf("match", "has no dimension: write what is exempt, such as namespaces")
+	}
+	for _, err := range append(e.Match.refuseEmpty(true), e.Match.refuseNamespaces(true)...) {
+		faults.Add(err)
+	}
+	return faults.Err()
+}
+
+const (
+	// maxExceptions is how many entries the block may have. Each that matches an object is compared with each finding.
+	maxExceptions = 1000
+	// maxExceptionRules is how many rules an entry may name: a ticket is about a few, and * stands for many.
+	maxExceptionRules = 100
+)
+
+// rulePattern names entries of a policy, or checks of them: team-hosts, team-hosts/hosts.allowed, only-mirrors/*. A *
+// stands for any run of characters.
+type rulePattern struct {
+	entry, check match.Glob // check is empty for all checks
+}
+
+// UnmarshalText parses a name, or a name and a check.
+func (p *rulePattern) UnmarshalText(b []byte) error {
+	entry, check, has := strings.Cut(string(b), "/")
+	if entry == "" || has && check == "" || strings.Contains(check, "/") || strings.ContainsFunc(string(b), notInRulePattern) {
+		return fmt.Errorf("%s is not a rule: write the name of an entry, or a name and a check, as in "+
+			"team-hosts/hosts.allowed; * is any run of characters", text.Quote(b))
+	}
+	*p = rulePattern{match.Glob(entry), match.Glob(check)}
+	return nil
+}
+
+// notInRulePattern reports whether no pattern for names and checks has a character.
+func notInRulePattern(c rune) bool {
+	return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && !strings.ContainsRune("-./*", c)
+}
+
+// String returns the pattern as policies have it.
+func (p rulePattern) String() string {
+	if p.check == "" {
+		return string(p.entry)
+	}
+	return string(p.entry) + "/" + string(p.check)
+}
+
+// matches reports whether the pattern names a check of an entry.
+func (p rulePattern) matches(rule, check string) bool {
+	return p.entry.Match(rule) && (p.check == "" || p.check.Match(check))
+}
+
+// exceptions are the compiled entries, with an index by namespace. A nil one has none.
+type exceptions struct {
+	list  []exception
+	index ruleIndex
+}
+
+// exception is a compiled entry.
+type exception struct {
+	Exemption
+	rules  []rulePattern
+	match  *selector
+	images match.ImageSet // match.images
+}
+
+// exceptionEntries is the block exceptions of a policy.
+type exceptionEntries []exceptionsEntry
+
+// compile checks that the entries name rules of the policy, by a match that has a meaning for them.
+func (es exceptionEntries) compile(b *blocks, c *comparisons, errs *strict.Collector) *exceptions {
+	if len(es) == 0 {
+		return nil
+	}
+	if len(es) > maxExceptions {
+		errs.Errorf(es[maxExceptions].Pos, "exceptions has %d entries; at most %d are read", len(es), maxExceptions)
+		return nil
+	}
+	x := &exceptions{index: ruleIndex{names: map[string][]int{}, prefixes: map[string][]int{}}}
+	named := newNamedRules(b)
+	for i := range es {
+		e := &es[i]
+		named.check(e, c, errs)
+		if c.over || c.pollDone() {
+			break
+		}
+		x.index.add(len(x.list), e.Match)
+		x.list = append(x.list, exception{
+			Exemption: Exemption{Name: string(e.Name), Until: e.Until.text, Ends: e.Until.ends, Reason: string(e.Reason)},
+			rules:     e.Rules, match: e.Match, images: match.NewImageSet(e.Match.Images),
+		})
+	}
+	return x
+}
+
+// namedRules are the entries of a policy that exceptions name.
+type namedRules struct {
+	all     []*header
+	byName  map[string]*header
+	mirrors map[string]bool // the names of entries of mirrors, which have no findings
+}
+
+func newNamedRules(b *blocks) *namedRules {
+	n := &namedRules{byName: map[string]*header{}, mirrors: map[string]bool{}}
+	for i := range b.Mirrors {
+		n.mirrors[string(b.Mirrors[i].Name)] = true
+	}
+	b.headers(func(h *header) {
+		if !n.mirrors[string(h.Name)] {
+			n.all = append(n.all, h)
+			n.byName[string(h.Name)] = h
+		}
+	})
+	return n
+}
+
+// check files an error for each pattern of an entry that names no rule, and for each dimension of its match that has no
+// meaning for a rule that it names.
+func (n *namedRules) check(e *exceptionsEntry, c *comparisons, errs *strict.Collector) {
+	filed := map[meaninglessDimension]bool{} // once, however many rules are named
+	for _, p := range e.Rules {
+		found := false
+		for h := range n.find(p, c) {
+			found = true
+			for _, m := range h.dimensions.meaningless(e.Match) {
+				if !filed[m] {
+					filed[m] = true
+					errs.Errorf(e.Pos, "match.%s has no meaning for the rule %s: %s", m.dimension, h.Name, m.why)
+				}
+			}
+		}
+		switch {
+		case c.over:
+			errs.Errorf(e.Pos, "to find the rules of exceptions takes more than %s comparisons, which is the limit: write "+
+				"fewer patterns with *", text.Thousands(c.limit))
+			return
+		case found:
+		case n.mirrors[string(p.entry)]:
+			errs.Errorf(e.Pos, "rules: %s is an entry of mirrors, which finds nothing: write until in its exclude, for what "+
+				"is not rewritten until then", p)
+		default:
+			errs.Errorf(e.Pos, "rules: %s names no rule of the policy%s", p, n.nearest(p))
+		}
+	}
+}
+
+// find yields the rules that a pattern names.
+func (n *namedRules) find(p rulePattern, c *comparisons) func(yield func(*header) bool) {
+	return func(yield func(*header) bool) {
+		if !p.entry.IsWild() {
+			if h := n.byName[string(p.entry)]; h != nil {
+				yield(h)
+			}
+			return
+		}
+		for _, h := range n.all {
+			if !c.compare() {
+				return
+			}
+			if p.entry.Match(string(h.Name)) && !yield(h) {
+				return
+			}
+		}
+	}
+}
+
+// nearest returns the end of the sentence about a name that no rule has.
+func (n *namedRules) nearest(p rulePattern) string {
+	const most = 1000 // names that are compared: a distance takes a microsecond
+	var names []string
+	for _, h := range n.all[:min(len(n.all), most)] {
+		names = append(names, string(h.Name))
+	}
+	if best := text.Nearest(string(p.entry), names); best != "" {
+		return "; did you mean " + best + "?"
+	}
+	return ""
+}
+
+// warnings returns a warning for each entry that exempts every object of its rules: the rules are then as good as off.
+func (es exceptionEntries) warnings() strict.Errors {
+	var errs strict.Collector
+	for i := range es {
+		if m := es[i].Match; m.isEverything() && errs.Len() < maxWarnings {
+			errs.Errorf(es[i].Pos, "match covers every namespace: its rules neither deny nor warn until %s", es[i].Until.text)
+		}
+	}
+	return errs.Errors()
+}
+
+// isEverything reports whether a match has no other dimension than namespaces, and * in it.
+func (sel *selector) isEverything() bool {
+	only := *sel
+	only.Namespaces = nil
+	return !only.hasDimension() && matchesAny(sel.Namespaces, "") // which only patterns of stars match
+}

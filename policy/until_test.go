@@ -1,0 +1,395 @@
+package policy
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// at returns a time as RFC 3339 has it.
+func at(t testing.TB, s string) time.Time {
+	t.Helper()
+	v, err := time.Parse(time.RFC3339, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func TestMoment(t *testing.T) {
+	for text, want := range map[string]string{
+		"2027-01-31":                     "2027-02-01T00:00:00Z", // the end of the day, in UTC
+		"2028-02-28":                     "2028-02-29T00:00:00Z",
+		"2027-12-31":                     "2028-01-01T00:00:00Z",
+		"2027-01-31T18:00:00Z":           "2027-01-31T18:00:00Z",
+		"2027-01-31T18:00:00+01:00":      "2027-01-31T17:00:00Z",
+		"2027-01-31T18:00:00.5Z":         "2027-01-31T18:00:00Z", // shown without the fraction
+		"2027-02-30":                     "",
+		"2027-1-31":                      "",
+		"31.01.2027":                     "",
+		"20270131":                       "",
+		"2027-01-31 18:00:00":            "",
+		"2027-01-31T18:00Z":              "",
+		"2027-01-31T18:00:00":            "",
+		"2027-01-31T24:00:00Z":           "",
+		"tomorrow":                       "",
+		"":                               "",
+		"0227-01-31":                     "",
+		"2999-12-31":                     "",
+		"9999-12-31T23:59:59-23:00":      "",
+		strings.Repeat("2027-01-31", 99): "",
+	} {
+		var m moment
+		err := m.UnmarshalText([]byte(text))
+		got := ""
+		if err == nil {
+			got = m.ends.Format(time.RFC3339)
+		}
+		if got != want {
+			t.Errorf("%.30q: got %q (%v), want %q", text, got, err, want)
+		}
+	}
+}
+
+func FuzzMoment(f *testing.F) {
+	for _, text := range []string{"2027-01-31", "2027-01-31T18:00:00+01:00", "2027-02-30", "2999-12-30T23:59:59.999-12:00", "0000-00-00"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		var m moment
+		if err := m.UnmarshalText([]byte(text)); err != nil {
+			if msg := err.Error(); len(msg) > 512 || strings.ContainsFunc(msg, func(c rune) bool { return c < ' ' }) {
+				t.Errorf("a sentence of %d bytes, or with control characters: %q", len(msg), msg)
+			}
+			return
+		}
+		if y := m.ends.Year(); y < firstYear || y > lastYear || m.ends.Location() != time.UTC || m.String() != text {
+			t.Errorf("%q ends at %s", text, m.ends)
+		}
+		if m.hasEnded(m.ends.Add(-1)) || !m.hasEnded(m.ends) {
+			t.Errorf("%q does not end at %s", text, m.ends)
+		}
+		var again moment
+		if err := again.UnmarshalText([]byte(m.ends.Format(time.RFC3339Nano))); err != nil || !again.ends.Equal(m.ends) {
+			t.Errorf("%q: %s, again %s (%v)", text, m.ends, again.ends, err)
+		}
+		if day, err := time.Parse(time.DateOnly, text); err == nil && m.ends.Sub(day) != 24*time.Hour {
+			t.Errorf("the day %q ends at %s", text, m.ends)
+		}
+	})
+}
+
+// What silences a finding, and until when: one row for each place where until stands, before and after.
+func TestExemptions(t *testing.T) {
+	const before, after = "2027-01-31T23:59:59Z", "2027-02-01T00:00:00Z"
+	service := func(match string) string {
+		return "services:\n- {name: r, mode: enforce, types: {allowed: [ClusterIP]}" + match + "}\n"
+	}
+	exception := func(rules, match string) string {
+		return service("") + "exceptions:\n- {name: legacy, rules: [" + rules + "], match: {" + match +
+			"}, until: 2027-01-31, reason: TICKET-1}\n"
+	}
+	const (
+		denied = "denied"
+		warned = "warned"
+		none   = "no finding"
+	)
+	exempt := func(by string) string { return "exempt until 2027-01-31 by " + by }
+	for name, test := range map[string]struct {
+		policy        string
+		before, after string
+	}{
+		"an exclude without until": {service(", exclude: {namespaces: [shop]}"), none, none},
+		"an exclude": {
+			service(", exclude: {namespaces: [shop], until: 2027-01-31, reason: TICKET-1}"), exempt("exclude: TICKET-1"), denied,
+		},
+		"an exclude without a reason":  {service(", exclude: {namespaces: [shop], until: 2027-01-31}"), exempt("exclude"), denied},
+		"an exclude of others":         {service(", exclude: {namespaces: [other], until: 2027-01-31}"), denied, denied},
+		"an exclude by a label":        {service(", exclude: {labels: [legacy], until: 2027-01-31}"), exempt("exclude"), denied},
+		"an exclude by a user":         {service(", exclude: {users: [jane], until: 2027-01-31}"), exempt("exclude"), denied},
+		"an exclude in quotes":         {service(`, exclude: {users: [jane], until: "2027-01-31"}`), exempt("exclude"), denied},
+		"an entry in mode warn":        {strings.Replace(service(", until: 2027-01-31"), "enforce", "warn", 1), warned, none},
+		"an entry in mode audit":       {strings.Replace(service(", until: 2027-01-31"), "enforce", "audit", 1), "audited", none},
+		"an exception":                 {exception("r", "namespaces: [shop]"), exempt("legacy: TICKET-1"), denied},
+		"an exception for its check":   {exception("r/types.allowed", "namespaces: [shop]"), exempt("legacy: TICKET-1"), denied},
+		"an exception for all checks":  {exception("r/*", "namespaces: [shop]"), exempt("legacy: TICKET-1"), denied},
+		"an exception for all rules":   {exception(`"*"`, "namespaces: [shop]"), exempt("legacy: TICKET-1"), denied},
+		"an exception for other check": {exception("r/ports.*", "namespaces: [shop]"), denied, denied},
+		"an exception elsewhere":       {exception("r", "namespaces: [other]"), denied, denied},
+		"an exception needs all of its dimensions": {
+			exception("r", "namespaces: [shop], users: [joe]"), denied, denied,
+		},
+		"an exception by several": {
+			exception("r", `namespaces: ["sh*"], users: [jane], labels: [legacy]`), exempt("legacy: TICKET-1"), denied,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := mustLoad(t, test.policy)
+			svc := &Service{Meta: Meta{Labels: map[string]string{"legacy": ""}}, Type: "NodePort"}
+			for now, want := range map[string]string{before: test.before, after: test.after} {
+				a := Attributes{Operation: Create, Namespace: "shop", User: "jane", Resource: "services", Now: at(t, now)}
+				got := none
+				for _, f := range must(p.JudgeService(a, svc, nil, nil)) {
+					switch {
+					case f.Exempt != nil && (f.Denies() || f.Warns()):
+						t.Errorf("%s: an exempt finding denies or warns", now)
+					case f.Exempt != nil:
+						got = f.Exempt.String()
+					case f.Denies():
+						got = denied
+					case f.Warns():
+						got = warned
+					default:
+						got = "audited"
+					}
+				}
+				if got != want {
+					t.Errorf("at %s: got %s, want %s", now, got, want)
+				}
+			}
+		})
+	}
+}
+
+// The ratchet: what was exempt and is no longer so is pre-existing in an update that does not change it. An update that
+// takes an object out of an exemption that is in force introduces it, as one that takes it out of an exclude does.
+func TestRatchetOfExemptions(t *testing.T) {
+	const inForce, over = "2027-01-31T12:00:00Z", "2027-02-01T12:00:00Z"
+	labelled := func(svc Service, labels ...string) Service {
+		svc.Labels = map[string]string{}
+		for _, l := range labels {
+			svc.Labels[l] = ""
+		}
+		return svc
+	}
+	nodePort, loadBalancer := Service{Type: "NodePort"}, Service{Type: "LoadBalancer"}
+	const rule = "services:\n- {name: r, mode: enforce, types: {allowed: [ClusterIP]}"
+	policies := map[string]string{
+		"exclude":   rule + ", exclude: {labels: [legacy], until: 2027-01-31}}\n",
+		"exception": rule + "}\nexceptions:\n- {name: e, rules: [r], match: {labels: [legacy]}, until: 2027-01-31, reason: x}\n",
+	}
+	for name, test := range map[string]struct {
+		now      string
+		old, svc Service
+		want     string
+	}{
+		"in force, unchanged":            {inForce, labelled(nodePort, "legacy"), labelled(nodePort, "legacy"), "exempt"},
+		"in force, changed":              {inForce, labelled(nodePort, "legacy"), labelled(loadBalancer, "legacy"), "exempt"},
+		"in force, created":              {inForce, Service{}, labelled(nodePort, "legacy"), "exempt"},
+		"in force, the label is removed": {inForce, labelled(nodePort, "legacy"), nodePort, "denied"},
+		"in force, the label is added":   {inForce, nodePort, labelled(nodePort, "legacy"), "exempt"},
+		"over, unchanged":                {over, labelled(nodePort, "legacy"), labelled(nodePort, "legacy"), "warned, existed"},
+		"over, another label":            {over, labelled(nodePort, "legacy"), labelled(nodePort, "legacy", "a"), "warned, existed"},
+		"over, the label is removed":     {over, labelled(nodePort, "legacy"), nodePort, "warned, existed"},
+		"over, changed":                  {over, labelled(nodePort, "legacy"), labelled(loadBalancer, "legacy"), "denied"},
+		"over, introduced":               {over, labelled(Service{}, "legacy"), labelled(nodePort, "legacy"), "denied"},
+		"over, fixed":                    {over, labelled(nodePort, "legacy"), labelled(Service{}, "legacy"), ""},
+	} {
+		for kind, text := range policies {
+			t.Run(kind+" "+name, func(t *testing.T) {
+				a := Attributes{Operation: Update, Namespace: "shop", Resource: "services", Now: at(t, test.now)}
+				got := ""
+				for _, f := range must(mustLoad(t, text).JudgeService(a, &test.svc, &test.old, nil)) {
+					switch {
+					case f.Denies():
+						got = "denied"
+					case f.Warns():
+						got = "warned"
+					case f.Exempt != nil:
+						got = "exempt"
+					}
+					if f.Existed {
+						got += ", existed"
+					}
+				}
+				if got != test.want {
+					t.Errorf("got %q, want %q", got, test.want)
+				}
+			})
+		}
+	}
+}
+
+// The images of a Pod: until in the exclude of rules and of mirrors, and an exception for single images.
+func TestExemptImages(t *testing.T) {
+	const mirror = "mirrors:\n- {name: hub, mode: enforce, sources: [docker.io], mirror: m.example/hub%s}\n"
+	const rule = "pods:\n- {name: r, mode: enforce, images: {%s}%s}\n"
+	const exception = "exceptions:\n- {name: e, rules: [r], match: {images: [docker.io/library/old]}, until: 2027-01-31, reason: x}\n"
+	only, denied := "from: mirrors", "denied: [docker.io/library/old]"
+	until := ", exclude: {images: [docker.io/library/old], until: 2027-01-31}"
+	for name, test := range map[string]struct {
+		policy        string
+		image         string
+		before, after string
+	}{
+		"exclude of a mirror": {
+			fmt.Sprintf(mirror, until) + fmt.Sprintf(rule, only, ""), "old:1",
+			"excluded", "rewritten",
+		},
+		"exclude of a mirror, a namespace": {
+			fmt.Sprintf(mirror, ", exclude: {namespaces: [shop], until: 2027-01-31}"), "old:1", "excluded", "rewritten",
+		},
+		"mirror in mode warn": {
+			strings.Replace(fmt.Sprintf(mirror, ", until: 2027-01-31"), "enforce", "warn", 1), "old:1", "would be rewritten", "no mirror",
+		},
+		"exclude of a rule": {
+			fmt.Sprintf(rule, only, until), "old:1", "no mirror, r/images.from exempt", "no mirror, r/images.from denied",
+		},
+		"exclude of a rule, another image": {
+			fmt.Sprintf(rule, only, until), "new:1", "no mirror, r/images.from denied", "no mirror, r/images.from denied",
+		},
+		"exclude of a rule, no image": {
+			fmt.Sprintf(rule, only, until), "docker.io/library/old:a b", "malformed, r/images.from denied", "malformed, r/images.from denied",
+		},
+		"exception for an image": {
+			fmt.Sprintf(rule, only, "") + exception, "old@" + digest256, "no mirror, r/images.from exempt", "no mirror, r/images.from denied",
+		},
+		"exception for another image": {
+			fmt.Sprintf(rule, only, "") + exception, "new:1", "no mirror, r/images.from denied", "no mirror, r/images.from denied",
+		},
+		"original that is denied": {
+			fmt.Sprintf(mirror, "") + fmt.Sprintf(rule, denied, "") + exception, "old:1",
+			"rewritten, r/images.denied exempt", "denied, r/images.denied denied",
+		},
+		"original that is denied, exclude": {
+			fmt.Sprintf(mirror, "") + fmt.Sprintf(rule, denied, until), "old:1",
+			"rewritten, r/images.denied exempt", "denied, r/images.denied denied",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := mustLoad(t, test.policy)
+			for now, want := range map[string]string{"2027-01-31T23:59:59Z": test.before, "2027-02-01T00:00:00Z": test.after} {
+				a := Attributes{Operation: Create, Namespace: "shop", Resource: "pods", Now: at(t, now)}
+				pod := imagePod(test.image)
+				rw := must(p.RewritePod(a, pod, nil, nil))
+				got := rw.Images[0].Outcome.String()
+				if rw.Images[0].Outcome == Rewritten {
+					pod.Images[0].Ref = rw.Images[0].To
+				}
+				for _, f := range append(rw.Findings, must(p.JudgePod(a, pod, nil, nil))...) {
+					got += ", " + f.ID() + " " + map[bool]string{true: "denied", false: f.ModeWord()}[f.Denies()]
+				}
+				if got != want {
+					t.Errorf("at %s: got %s, want %s", now, got, want)
+				}
+			}
+		})
+	}
+}
+
+// A mirror that a rule demands still counts as one when its entry, in mode warn, has ended: a date denies nothing.
+func TestEndedMirrorIsStillOne(t *testing.T) {
+	p := mustLoad(t, "mirrors:\n- {name: hub, mode: warn, sources: [docker.io], mirror: m.example/hub, until: 2027-01-31}\n"+
+		"pods:\n- {name: r, mode: enforce, images: {from: mirrors}}\n")
+	a := Attributes{Operation: Create, Namespace: "shop", Now: at(t, "2027-03-01T00:00:00Z")}
+	if f := must(p.JudgePod(a, imagePod("m.example/hub/library/nginx:1"), nil, nil)); len(f) > 0 {
+		t.Errorf("%v", f)
+	}
+	out := must(p.RewritePod(a, imagePod("nginx:1"), nil, nil)).Images[0]
+	const want = "no source covers docker.io/library/nginx here: mirrors entry hub ended, it has until: 2027-01-31"
+	if got := out.Why(); got != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+}
+
+// Owners are named by their entries, although one rule stands for all of a mode.
+func TestExemptOwners(t *testing.T) {
+	p := mustLoad(t, "owners:\n- {name: shop, mode: enforce, hosts: [shop.example], namespaces: [shop]}\n"+
+		"- {name: bank, mode: enforce, hosts: [bank.example], namespaces: [bank]}\n"+
+		"- {name: trial, mode: warn, hosts: [trial.example], namespaces: [bank], until: 2027-01-31}\n"+
+		"exceptions:\n- {name: move, rules: [shop/owners], match: {namespaces: [other]}, until: 2027-01-31, reason: x}\n")
+	ing := &Ingress{Rules: []IngressRule{{Host: "shop.example"}, {Host: "bank.example"}, {Host: "trial.example"}}}
+	for now, want := range map[string][]string{
+		"2027-01-31T00:00:00Z": {"shop exempt", "bank enforce", "trial warn"},
+		"2027-02-01T00:00:00Z": {"shop enforce", "bank enforce"},
+	} {
+		a := Attributes{Operation: Create, Namespace: "other", Resource: "ingresses", Now: at(t, now)}
+		var got []string
+		for _, f := range must(p.JudgeIngress(a, ing, nil, nil)) {
+			got = append(got, f.Rule+" "+f.ModeWord())
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("at %s: %s", now, diff)
+		}
+	}
+}
+
+// Exempt findings do not end the judging: one that denies may follow any number of them.
+func TestManyExemptFindings(t *testing.T) {
+	p := mustLoad(t, "services:\n- {name: a, mode: enforce, ports: {allowed: []}}\n- {name: z, mode: enforce, types: {allowed: [ClusterIP]}}\n"+
+		"exceptions:\n- {name: e, rules: [a], match: {namespaces: [shop]}, until: 2027-01-31, reason: x}\n")
+	svc := &Service{Type: "NodePort"}
+	for i := range maxFindings + 10 {
+		svc.Ports = append(svc.Ports, ServicePort{Port: int32(i + 1)})
+	}
+	findings := must(p.JudgeService(Attributes{Operation: Create, Namespace: "shop"}, svc, nil, nil))
+	last := findings[len(findings)-1]
+	if len(findings) != maxFindings+1 || !last.Denies() {
+		t.Errorf("%d findings, the last one %+v", len(findings), last)
+	}
+	if want := "; and 10 more that are exempt"; !strings.HasSuffix(last.Reason, want) {
+		t.Errorf("%s lacks %s", last.Reason, want)
+	}
+}
+
+// What --explain says of a rule.
+func TestExplainExemptions(t *testing.T) {
+	p := mustLoad(t, `services:
+- {name: exclude, mode: enforce, types: {allowed: [ClusterIP]}, exclude: {namespaces: [shop], until: 2027-01-31, reason: TICKET-1}}
+- {name: forever, mode: enforce, types: {allowed: [ClusterIP]}, exclude: {namespaces: [shop], reason: TICKET-2}}
+- {name: trial, mode: warn, types: {allowed: [ClusterIP]}, until: 2027-01-31}
+- {name: exception, mode: enforce, types: {allowed: [ClusterIP]}}
+exceptions:
+- {name: legacy, rules: [exception], match: {namespaces: [shop]}, until: 2027-01-31, reason: TICKET-3}
+`)
+	for now, want := range map[string][]string{
+		"2027-01-31T00:00:00Z": {
+			"exclude: applies, 1 finding(s), 1 exempt",
+			"forever: excluded: exclude.namespaces has shop: TICKET-2, 0 finding(s), 0 exempt",
+			"trial: applies, 1 finding(s), 0 exempt",
+			"exception: applies, 1 finding(s), 1 exempt",
+		},
+		"2027-02-01T00:00:00Z": {
+			"exclude: applies, 1 finding(s), 0 exempt",
+			"forever: excluded: exclude.namespaces has shop: TICKET-2, 0 finding(s), 0 exempt",
+			"trial: ended: the entry has until: 2027-01-31, 0 finding(s), 0 exempt",
+			"exception: applies, 1 finding(s), 0 exempt",
+		},
+	} {
+		a := Attributes{Operation: Create, Namespace: "shop", Now: at(t, now)}
+		var got []string
+		for _, r := range p.ExplainService(a, &Service{Type: "NodePort"}) {
+			got = append(got, fmt.Sprintf("%s: %s, %d finding(s), %d exempt", r.Rule, r.Why, r.Findings, r.Exempt))
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("at %s: %s", now, diff)
+		}
+	}
+}
+
+// What ends, the earliest first; what is off does not.
+func TestExpiries(t *testing.T) {
+	p := mustLoad(t, `services:
+- {name: a, mode: warn, match: {set: edge}, types: {allowed: [ClusterIP]}, until: 2027-03-01, reason: trial, exclude: {namespaces: [x], until: 2027-02-01}}
+- {name: b, mode: off, types: {allowed: [ClusterIP]}, until: 2027-01-01}
+- {name: c, mode: enforce, types: {allowed: [ClusterIP]}, exclude: {namespaces: [x]}}
+exceptions:
+- {name: e, rules: [c], match: {namespaces: [shop]}, until: 2027-02-01T12:00:00Z, reason: TICKET-1}
+`)
+	var got []string
+	for _, e := range p.Expiries() {
+		got = append(got, fmt.Sprintf("%s:%d %s %s %s %q %s", e.Place.File, e.Place.Line, e.What, e.Rule, e.Until, e.Reason,
+			e.Ends.Format(time.RFC3339)))
+	}
+	want := []string{
+		`policy.yaml:8 exception e 2027-02-01T12:00:00Z "TICKET-1" 2027-02-01T12:00:00Z`,
+		`policy.yaml:4 exclude a 2027-02-01 "" 2027-02-02T00:00:00Z`,
+		`policy.yaml:4 entry a 2027-03-01 "trial" 2027-03-02T00:00:00Z`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
