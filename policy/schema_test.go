@@ -153,6 +153,9 @@ func TestSchemaRefusesEachMistake(t *testing.T) {
 		"a block without a check":     "ingresses: [{name: a, mode: warn, hosts: {}}]",
 		"users of Pods":               "pods: [{name: a, mode: warn, match: {users: [a]}, images: {digest: required}}]",
 		"images of a match":           "pods: [{name: a, mode: warn, match: {images: [docker.io]}, images: {digest: required}}]",
+		"a day without its month":     "services: [{name: a, mode: warn, until: 2027-31, types: {denied: [NodePort]}}]",
+		"an exception without an end": "exceptions: [{name: a, rules: [b], match: {users: [c]}, reason: d}]",
+		"an end of a match":           "grants: [{name: a, mode: warn, match: {until: 2027-01-31}, to: {names: required}}]",
 		"a set of an exclude":         "grants: [{name: a, mode: warn, exclude: {set: a}, to: {names: required}}]",
 		"an empty pattern":            `grants: [{name: a, mode: warn, match: {namespaces: [""]}, to: {names: required}}]`,
 	} {
@@ -214,13 +217,28 @@ func yamlDocuments(t *testing.T, data []byte) []any {
 	var documents []any
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	for {
-		var document any
-		if dec.Decode(&document) != nil {
+		var root yaml.Node
+		if dec.Decode(&root) != nil {
 			return documents
+		}
+		datesAsText(&root)
+		var document any
+		if err := root.Decode(&document); err != nil {
+			t.Fatal(err)
 		}
 		if document != nil {
 			documents = append(documents, document)
 		}
+	}
+}
+
+// datesAsText makes texts of dates without quotes, as YAML 1.2 has them, by which editors read policies.
+func datesAsText(n *yaml.Node) {
+	if n.ShortTag() == "!!timestamp" {
+		n.Tag = "!!str"
+	}
+	for _, inner := range n.Content {
+		datesAsText(inner)
 	}
 }
 

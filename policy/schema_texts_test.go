@@ -50,6 +50,7 @@ func textPatterns() map[reflect.Type]string {
 	return map[reflect.Type]string{
 		reflect.TypeFor[entryName](): `^[a-z0-9.-]{1,63}$`,
 		reflect.TypeFor[setName]():   `^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`,
+		reflect.TypeFor[moment]():    `^[0-9]{4}-[0-9]{2}-[0-9]{2}(T.+)?$`,
 		reflect.TypeFor[portRange](): `^[0-9]+(-[0-9]+)?$`,
 
 		reflect.TypeFor[match.CIDR]():         `^[0-9A-Fa-f:.]+(/[0-9]+)?$`,
