@@ -15,6 +15,7 @@ package admission
 
 import (
 	"errors"
+	"time"
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy"
@@ -31,12 +32,13 @@ type decide[T any] func(p *policy.Policy, r *review.Request[T], e *policy.Effort
 // judgeBy returns what decodes a review and decides it. Operations without a new object are allowed: what is deleted or
 // connected to was judged when it was created.
 func (k kind[T]) judgeBy(decide decide[T]) Judge {
-	return func(p *policy.Policy, body []byte, e *policy.Effort, stage Stage) (*Decision, error) {
+	return func(p *policy.Policy, body []byte, now time.Time, e *policy.Effort, stage Stage) (*Decision, error) {
 		stage("decode")
 		r, err := k.objects.Decode(body)
 		if err != nil {
 			return nil, err
 		}
+		r.Now = now
 		stage("decide")
 		d := &Decision{UID: r.UID, Attributes: r.Attributes, DryRun: r.DryRun, Policy: p.Hash()}
 		if r.Object != nil && judged(r.Operation) {
@@ -51,15 +53,18 @@ func (k kind[T]) judgeBy(decide decide[T]) Judge {
 // judged reports whether a policy applies to an operation.
 func judged(o policy.Operation) bool { return o == policy.Create || o == policy.Update }
 
-// Decide decodes the review in body and decides it by the rules of p that are in a set, or, where it is empty, in none.
-// What the decision keeps of body is a copy. The error is a *review.Error, for what the client did wrong.
-func (w *Webhook) Decide(p *policy.Policy, set string, body []byte, e *policy.Effort, stage Stage) (*Decision, error) {
+// Decide decodes the review in body and decides it by the rules of p that are in a set, or, where it is empty, in none. By
+// now exceptions end. What the decision keeps of body is a copy. The error is a *review.Error, for what the client did
+// wrong.
+func (w *Webhook) Decide(
+	p *policy.Policy, set string, body []byte, now time.Time, e *policy.Effort, stage Stage,
+) (*Decision, error) {
 	rules := w.rules(p, set)
 	unknown := rules == nil
 	if unknown {
 		rules = p // for what a decision says beside its findings
 	}
-	d, err := w.Judge(rules, body, e, stage)
+	d, err := w.Judge(rules, body, now, e, stage)
 	if content, ok := errors.AsType[*review.ContentError](err); ok {
 		return w.Unjudged(p, set, content.UID, content.Msg, !content.Oversized && review.Unchanged(body)), nil
 	}

@@ -15,7 +15,7 @@ const maxAnnotation = 4096
 // Keys of audit annotations. kube-apiserver puts the webhook's name and a slash before them.
 const (
 	auditPolicy   = "policy"   // hash of the policy that decided
-	auditFindings = "findings" // team-hosts/hosts.allowed (enforce), other/tls.required (warn, existed, 3)
+	auditFindings = "findings" // team-hosts/hosts.allowed (enforce), other/tls.required (warn, existed, 3), …
 	auditImages   = "images"   // containers/app: nginx -> mirror.corp.example/library/nginx (hub, enforce)
 	auditSecrets  = "secrets"  // mirror-login: pull secrets that are added
 	auditUnjudged = "unjudged" // spec.containers[0].image: want a string, got a number (warn)
@@ -47,7 +47,8 @@ func (d *Decision) auditAnnotations() []review.Annotation {
 	return a
 }
 
-// auditFindings names each check once, in the order of the findings, with how often it was broken.
+// auditFindings names each check once, in the order of the findings, with how often it was broken, and what it is exempt
+// by.
 func (d *Decision) auditFindings() string {
 	if len(d.Findings) == 0 {
 		return ""
@@ -56,26 +57,30 @@ func (d *Decision) auditFindings() string {
 		rule, check string
 		mode        policy.Mode
 		existed     bool
+		exempt      *policy.Exemption
 	}
 	counts := map[kind]int{}
 	var order []kind
 	for i := range d.Findings {
 		f := &d.Findings[i]
-		k := kind{f.Rule, f.Check, f.Mode, f.Existed}
+		k := kind{f.Rule, f.Check, f.Mode, f.Existed, f.Exempt}
 		if counts[k]++; counts[k] == 1 {
 			order = append(order, k)
 		}
 	}
 	l := line{expected: len(order)}
 	for _, k := range order {
-		existed, times := "", ""
+		state, times := "", ""
 		if k.existed {
-			existed = ", existed"
+			state = ", existed"
+		}
+		if e := k.exempt; e != nil {
+			state = ", exempt by " + e.By() + " until " + e.Until
 		}
 		if n := counts[k]; n > 1 {
 			times = ", " + strconv.Itoa(n)
 		}
-		l.add(k.rule, "/", k.check, " (", k.mode.String(), existed, times, ")")
+		l.add(k.rule, "/", k.check, " (", k.mode.String(), state, times, ")")
 	}
 	return l.String()
 }

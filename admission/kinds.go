@@ -2,6 +2,7 @@ package admission
 
 import (
 	"strings"
+	"time"
 
 	"github.com/evergate/evergate/policy"
 	"github.com/evergate/evergate/review"
@@ -178,7 +179,7 @@ type Webhook struct {
 
 // Judge decodes the review in a body, and decides it by a policy. Its error is a *review.Error, for what the client did
 // wrong, or a *review.ContentError, for what the object contains, which may ask for more than the effort allows.
-type Judge func(p *policy.Policy, body []byte, e *policy.Effort, stage Stage) (*Decision, error)
+type Judge func(p *policy.Policy, body []byte, now time.Time, e *policy.Effort, stage Stage) (*Decision, error)
 
 // Webhooks returns the webhooks of all kinds, and the one that judges policies.
 func Webhooks() []Webhook {

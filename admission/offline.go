@@ -2,6 +2,7 @@ package admission
 
 import (
 	"slices"
+	"time"
 
 	"github.com/evergate/evergate/policy"
 	"github.com/evergate/evergate/review"
@@ -24,6 +25,8 @@ type Question struct {
 	// Existing is for an object that exists: it is judged as it is, and not rewritten first.
 	Existing bool
 	Explain  bool // fill in Rules
+	// Now is the time to judge at, by which exceptions end. At the zero time none has ended.
+	Now time.Time
 	// Sets are those whose rules judge the object too, beside the rules that are in none.
 	Sets []string
 }
@@ -84,6 +87,7 @@ func (k kind[T]) offlineOf(of review.Kind) Kind {
 
 // all mutates the object, and then judges the result.
 func (k kind[T]) all(ask Question, r *review.Request[T]) (*Answer, error) {
+	r.Now = ask.Now
 	a := &Answer{Decision: Decision{Attributes: r.Attributes, Policy: ask.Policy.Hash()}, Object: r.Object}
 	if r.Object == nil || !judged(r.Operation) {
 		return a, nil

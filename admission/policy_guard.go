@@ -33,8 +33,8 @@ func policyGuard(path string) Webhook {
 
 // warnOfDeletion adds a warning where a policy is deleted. That is never denied: a namespace must be deletable.
 func warnOfDeletion(judge Judge) Judge {
-	return func(p *policy.Policy, body []byte, e *policy.Effort, stage Stage) (*Decision, error) {
-		d, err := judge(p, body, e, stage)
+	return func(p *policy.Policy, body []byte, now time.Time, e *policy.Effort, stage Stage) (*Decision, error) {
+		d, err := judge(p, body, now, e, stage)
 		if err == nil && d.Operation == "DELETE" {
 			d.Notes = []string{"this was the policy: running replicas keep it in force, and one that starts has none and " +
 				"allows everything, unless --require-policy keeps it unready"}

@@ -3,6 +3,7 @@ package admission
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/evergate/evergate/policy"
 )
@@ -18,7 +19,7 @@ func TestPolicyGuardOutOfTime(t *testing.T) {
 		`"object":{"data":{"a.yaml":"apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n"}}}}`
 	guard := policyGuard("/validate/policy")
 	late := &policy.Effort{Expired: func() bool { return true }}
-	d, err := guard.Decide(p, "", []byte(body), late, func(string) {})
+	d, err := guard.Decide(p, "", []byte(body), time.Now(), late, func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,6 +30,12 @@ func existed(f *policy.Finding)               { f.Existed = true }
 func check(name string) func(*policy.Finding) { return func(f *policy.Finding) { f.Check = name } }
 func note(text string) func(*policy.Finding)  { return func(f *policy.Finding) { f.Note = text } }
 
+// exempt makes a finding exempt by an exception of that name, or, where it is empty, by the exclude of its rule.
+func exempt(by string) func(*policy.Finding) {
+	e := &policy.Exemption{Name: by, Until: "2027-01-31"}
+	return func(f *policy.Finding) { f.Exempt = e }
+}
+
 func image(o policy.Outcome, mode policy.Mode) policy.ImageOutcome {
 	img := policy.ImageOutcome{
 		Image:   policy.Image{Place: policy.Containers, Index: 1, Name: "app", Ref: "nginx:1.25"},
@@ -64,6 +70,7 @@ func TestDenial(t *testing.T) {
 		{"nothing found", Decision{}, ""},
 		{"found in mode warn", Decision{Findings: []policy.Finding{findingOf(policy.Warn)}}, ""},
 		{"found in mode audit", Decision{Findings: []policy.Finding{findingOf(policy.Audit)}}, ""},
+		{"exempt", Decision{Findings: []policy.Finding{findingOf(policy.Enforce, exempt("legacy"))}}, ""},
 		{"existed before the update", Decision{Findings: []policy.Finding{findingOf(policy.Enforce, existed)}}, ""},
 		{
 			"one",
@@ -160,6 +167,13 @@ func TestWarnings(t *testing.T) {
 			[]string{"[warn 0123456789ab] " + sentence},
 		},
 		{
+			"findings that are exempt",
+			Decision{Findings: []policy.Finding{
+				findingOf(policy.Enforce, exempt("legacy")), findingOf(policy.Warn, exempt("")),
+			}},
+			nil,
+		},
+		{
 			"findings that existed",
 			Decision{Findings: []policy.Finding{
 				findingOf(policy.Audit, existed), findingOf(policy.Warn, existed), findingOf(policy.Enforce, existed),
@@ -253,6 +267,16 @@ func TestAuditAnnotations(t *testing.T) {
 				"policy": testHash,
 				"findings": "team-hosts/hosts.allowed (enforce, 3), team-hosts/hosts.allowed (enforce, existed), " +
 					"team-hosts/tls.required (audit)",
+			},
+		},
+		{
+			"findings that are exempt",
+			Decision{Findings: append(repeat(2, findingOf(policy.Enforce, exempt("legacy"))),
+				findingOf(policy.Warn, exempt("")), findingOf(policy.Enforce))},
+			map[string]string{
+				"policy": testHash,
+				"findings": "team-hosts/hosts.allowed (enforce, exempt by legacy until 2027-01-31, 2), " +
+					"team-hosts/hosts.allowed (warn, exempt by exclude until 2027-01-31), team-hosts/hosts.allowed (enforce)",
 			},
 		},
 		{

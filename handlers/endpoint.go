@@ -199,7 +199,7 @@ func (e *endpoint) answer(
 	}()
 	began := time.Now()
 	effort := &policy.Effort{Expired: func() bool { return time.Since(began) > within }}
-	decided, err := e.Decide(e.policies.Current(), set, body, effort, span.Stage)
+	decided, err := e.Decide(e.policies.Current(), set, body, began, effort, span.Stage)
 	if err != nil {
 		return decision{}, err
 	}

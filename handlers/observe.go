@@ -63,7 +63,7 @@ func (e *endpoint) count(d *admission.Decision, err error, outcome string, took 
 	e.series.Reviewed(string(d.Operation), outcome, took, traceID)
 	for i := range d.Findings {
 		f := &d.Findings[i]
-		e.metrics.Found(f.Rule, f.Check, f.Mode.String(), f.Existed)
+		e.metrics.Found(f.Rule, f.Check, f.ModeWord(), f.Existed)
 	}
 	for i := range d.Rewriting.Images {
 		img := &d.Rewriting.Images[i]

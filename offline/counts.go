@@ -58,7 +58,7 @@ func (c *Counts) add(r *Result, a *admission.Answer) {
 	}
 	c.Objects[ObjectCount{r.Kind, word}]++
 	for _, f := range a.Findings {
-		c.Findings[FindingCount{r.Namespace, f.Rule, f.Check, f.Mode.String()}]++
+		c.Findings[FindingCount{r.Namespace, f.Rule, f.Check, f.ModeWord()}]++
 	}
 	for _, o := range a.Rewriting.Images {
 		c.Images[ImageCount{r.Namespace, o.Entry, imageWord(o.Outcome)}]++

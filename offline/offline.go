@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"iter"
 	"strings"
+	"time"
 
 	"github.com/evergate/evergate/admission"
 	"github.com/evergate/evergate/policy"
@@ -31,7 +32,8 @@ type Options struct {
 	Namespace string // of objects that name none
 	User      string // that sends the request, for rules that match by user
 	Groups    []string
-	Sets      []string // whose rules judge too; the labels of namespaces, by which a cluster decides that, are not known
+	Now       time.Time // by which exceptions end; at the zero time none has ended
+	Sets      []string  // whose rules judge too; the labels of namespaces, by which a cluster decides that, are not known
 
 	// AsExisting judges objects that a cluster holds already. Images are then what runs, and are not rewritten first;
 	// the report holds only what there is something to say of, by namespace and owner. Left out and counted are Pods
@@ -71,7 +73,9 @@ type reviewer struct {
 }
 
 func (r *reviewer) question() admission.Question {
-	return admission.Question{Policy: r.Options.Policy, Existing: r.Options.AsExisting, Explain: r.Explain, Sets: r.Sets}
+	return admission.Question{
+		Policy: r.Options.Policy, Existing: r.Options.AsExisting, Explain: r.Explain, Sets: r.Sets, Now: r.Now,
+	}
 }
 
 // manifest judges one object as if it were applied, or as it exists.
