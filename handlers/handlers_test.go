@@ -219,7 +219,7 @@ func TestProbes(t *testing.T) {
 
 func TestOps(t *testing.T) {
 	f := newFixture(t, "")
-	f.Metrics.PolicyLoaded("0123456789ab", policy.Counts{Pods: 2})
+	f.Metrics.PolicyLoaded("0123456789ab", policy.Counts{Pods: 2}, nil)
 	s := startTLS(t, opsOf(f.Config))
 
 	got := send(t, s.Client(), get(t, s.URL+"/policy"))

@@ -29,7 +29,7 @@ import (
 // Observer is called when a policy is loaded or refused, for metrics. One goroutine calls it at a time.
 type Observer interface {
 	// PolicyLoaded is called when a policy comes into force.
-	PolicyLoaded(hash string, counts policy.Counts)
+	PolicyLoaded(hash string, counts policy.Counts, expiries []policy.Expiry)
 	// PolicyRefused is called when the files cannot be read or hold no valid policy, once for each content.
 	PolicyRefused()
 }
@@ -53,6 +53,7 @@ type Store struct {
 	log      *slog.Logger
 	observer Observer
 	value    reload.Value[snapshot]
+	expiries *expiryLog
 
 	mu     sync.Mutex
 	status Status
@@ -83,6 +84,7 @@ func open(path string, read func() ([]reload.File, error), log *slog.Logger, obs
 		observer = nop{}
 	}
 	s := &Store{path: path, log: log.With("path", path), observer: observer}
+	s.expiries = newExpiryLog(s.log)
 	s.value = reload.Value[snapshot]{Read: read, Build: s.build, Loaded: s.loaded, Refused: s.refused}
 	err := s.value.Load()
 	switch _, invalid := errors.AsType[*InvalidError](err); {
@@ -96,8 +98,13 @@ func open(path string, read func() ([]reload.File, error), log *slog.Logger, obs
 }
 
 // Run follows the files, looking at them at an interval, until ctx ends. A change is in force an interval and a tenth
-// after it shows in the files, at most.
-func (s *Store) Run(ctx context.Context, interval time.Duration) { s.value.Run(ctx, interval) }
+// after it shows in the files, at most. What of the policy in force ends by date, Run logs when it ends.
+func (s *Store) Run(ctx context.Context, interval time.Duration) {
+	var logging sync.WaitGroup
+	logging.Go(func() { s.expiries.run(ctx) })
+	defer logging.Wait()
+	s.value.Run(ctx, interval)
+}
 
 // Current returns the policy in force. Call it once for each review, so that one policy decides the whole review.
 func (s *Store) Current() *policy.Policy { return s.value.Current().policy }
@@ -161,7 +168,8 @@ func (s *Store) loaded(was, is *snapshot) {
 	for _, warning := range is.policy.Warnings() {
 		s.log.Warn("policy warning", "warning", warning)
 	}
-	s.observer.PolicyLoaded(hash, counts)
+	s.observer.PolicyLoaded(hash, counts, is.policy.Expiries())
+	s.expiries.load(is.policy)
 }
 
 // empty returns why a policy has no entries; "" when it has some.
@@ -209,5 +217,5 @@ func (s *Store) refused(err error) {
 
 type nop struct{}
 
-func (nop) PolicyLoaded(string, policy.Counts) {}
-func (nop) PolicyRefused()                     {}
+func (nop) PolicyLoaded(string, policy.Counts, []policy.Expiry) {}
+func (nop) PolicyRefused()                                      {}

@@ -52,7 +52,7 @@ type metrics struct {
 	refused int
 }
 
-func (m *metrics) PolicyLoaded(hash string, counts policy.Counts) {
+func (m *metrics) PolicyLoaded(hash string, counts policy.Counts, _ []policy.Expiry) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.loaded = append(m.loaded, fmt.Sprintf("%s %v", hash, counts))

@@ -38,8 +38,11 @@ func used() *prometheus.Registry {
 	m.Found("team-hosts", "hosts.allowed", "enforce", false)
 	m.Image("hub", "rewritten")
 	m.Built("v1.2.3", "0123456", "go1.26")
-	m.PolicyLoaded("aaaaaaaaaaaa", policy.Counts{Mirrors: 1})
-	m.PolicyLoaded("0123456789ab", policy.Counts{Mirrors: 3, Ingresses: 2})
+	m.PolicyLoaded("aaaaaaaaaaaa", policy.Counts{Mirrors: 1}, []policy.Expiry{{Rule: "former", Ends: time.Unix(1, 0)}})
+	m.PolicyLoaded("0123456789ab", policy.Counts{Mirrors: 3, Ingresses: 2}, []policy.Expiry{
+		{Rule: "team-hosts", Ends: time.Unix(1801440000, 0)}, {Rule: "legacy", Ends: time.Unix(1801440000, 0)},
+		{Rule: "team-hosts", Ends: time.Unix(1811440000, 0)},
+	})
 	m.PolicyRefused()
 	m.PhaseChanged("listening", "ready", 150*time.Millisecond, 7)
 	m.SelfProbed("ok", time.Millisecond)
@@ -77,6 +80,8 @@ func TestMetrics(t *testing.T) {
 		`evergate_policy_info{hash="0123456789ab"} 1`,
 		`evergate_policy_entries{kind="mirrors"} 3`,
 		`evergate_policy_entries{kind="services"} 0`,
+		`evergate_policy_exception_expiry_timestamp_seconds{rule="legacy"} 1.80144e+09`,
+		`evergate_policy_exception_expiry_timestamp_seconds{rule="team-hosts"} 1.80144e+09`,
 		`evergate_policy_loads_total{result="loaded"} 2`,
 		`evergate_policy_loads_total{result="refused"} 1`,
 		`evergate_policy_last_load_successful 0`,
@@ -97,7 +102,7 @@ func TestMetrics(t *testing.T) {
 			t.Errorf("there is no line %s", want)
 		}
 	}
-	if strings.Contains(text, "aaaaaaaaaaaa") {
+	if strings.Contains(text, "aaaaaaaaaaaa") || strings.Contains(text, `rule="former"`) {
 		t.Error("a former policy is still shown")
 	}
 	if t.Failed() {
@@ -109,14 +114,14 @@ func TestMetrics(t *testing.T) {
 func TestPolicyIsNoYoungerForBeingLoadedAgain(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	m := telemetry.NewMetrics(reg)
-	m.PolicyLoaded("0123456789ab", policy.Counts{})
+	m.PolicyLoaded("0123456789ab", policy.Counts{}, nil)
 	loaded := func() string {
 		_, after, _ := strings.Cut(scrape(t, reg), "\nevergate_policy_loaded_timestamp_seconds ")
 		line, _, _ := strings.Cut(after, "\n")
 		return line
 	}
 	before := loaded()
-	m.PolicyLoaded("0123456789ab", policy.Counts{})
+	m.PolicyLoaded("0123456789ab", policy.Counts{}, nil)
 	if after := loaded(); before == "" || after != before {
 		t.Errorf("loaded at %q, and after loading it again at %q", before, after)
 	}

@@ -1,0 +1,95 @@
+package policystore
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/evergate/evergate/internal/atomicdir"
+	"github.com/evergate/evergate/internal/logtest"
+)
+
+// exceptionText is a policy with a rule and exceptions of these names, that end at these times of the first day of 2000,
+// with which a bubble begins.
+func exceptionText(names, times string) string {
+	var b strings.Builder
+	b.WriteString(policyText("r") + "exceptions:\n")
+	ends := strings.Fields(times)
+	for i, name := range strings.Fields(names) {
+		fmt.Fprintf(&b, "- {name: %s, rules: [r], match: {namespaces: [%[1]s]}, until: 2000-01-01T%sZ, reason: TICKET-%[1]s}\n", name, ends[i])
+	}
+	return b.String()
+}
+
+// What ends is logged at that moment, once, whatever is reloaded before; what had ended when the policy was loaded is not.
+func TestExpiriesAreLogged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		volume := atomicdir.New(t)
+		volume.Write(map[string]string{"p.yaml": exceptionText("past a b c d", "00:00:00 01:00:00 01:00:00 03:00:00 05:00:00")})
+		log, lines := logtest.New()
+		s, err := Open(volume.Path(), log, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		run(t, s)
+		begin := time.Now() // the first second of 2000, in UTC
+		_ = lines.Take()
+		until := func(at time.Duration) {
+			time.Sleep(time.Until(begin.Add(at)))
+			synctest.Wait()
+		}
+		ended := func(name, hour string) string {
+			return `level=WARN msg="policy: exception ended" path=PATH rule=` + name + ` what=exception until=2000-01-01T` + hour +
+				`:00:00Z reason=TICKET-` + name
+		}
+		until(time.Hour - 1)
+		expectLog(t, lines, volume.Path())
+		until(time.Hour)
+		expectLog(t, lines, volume.Path(), ended("a", "01"), ended("b", "01"))
+		until(3*time.Hour - 1)
+		expectLog(t, lines, volume.Path())
+
+		// c ends later now, d is gone, and e is new.
+		volume.Write(map[string]string{"p.yaml": exceptionText("a c e", "01:00:00 09:00:00 08:00:00")})
+		until(4 * time.Hour)
+		if got := lines.Take(); len(got) != 2 || !strings.Contains(got[0], "policy: exception ended") ||
+			!strings.Contains(got[1], "policy changed") {
+			t.Errorf("%q", got) // c ended before the change was seen
+		}
+		until(8*time.Hour - 1)
+		expectLog(t, lines, volume.Path())
+		until(8 * time.Hour)
+		expectLog(t, lines, volume.Path(), ended("e", "08"))
+		until(9 * time.Hour)
+		expectLog(t, lines, volume.Path(), ended("c", "09"))
+		until(12 * time.Hour)
+		expectLog(t, lines, volume.Path())
+	}) // which fails while a goroutine is left
+}
+
+// A thousand that end at once are a few lines.
+func TestManyExpiries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var names, times strings.Builder
+		for i := range 1000 {
+			fmt.Fprintf(&names, " e%d", i)
+			times.WriteString(" 00:30:00")
+		}
+		log, lines := logtest.New()
+		s, err := FromBytes("p.yaml", []byte(exceptionText(names.String(), times.String())), log, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		run(t, s)
+		_ = lines.Take()
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		got := lines.Take()
+		const last = `level=WARN msg="policy: and more ended: evergate policy check names them" path=p.yaml more=980`
+		if len(got) != maxExpiryLines+1 || got[len(got)-1] != last {
+			t.Errorf("%d lines, the last one %s", len(got), got[len(got)-1])
+		}
+	})
+}
