@@ -22,7 +22,7 @@ func newPolicyCommand(env settings.Environment) *cobra.Command {
 }
 
 func newPolicyCheckCommand(env settings.Environment) *cobra.Command {
-	strict, output := false, offline.Text
+	strict, output, at := false, offline.Text, atFlag{}
 	text := newTextFlags(env, failOnError)
 	check := &cobra.Command{
 		Use:   "check POLICY...",
@@ -31,6 +31,9 @@ func newPolicyCheckCommand(env settings.Environment) *cobra.Command {
 ConfigMap are, the manifest of such a ConfigMap, or - for standard input. Of a valid one it prints how many entries
 are in force and the hash by which it is called in warnings, logs and metrics, and warns of what in it does less than
 it looks like; of any other it prints everything that is wrong, a line each, with file, line, column and field.
+
+It warns 14 days before an exception ends, and names those that have ended. The date makes no policy invalid, also not
+with --strict: a pipeline must not fail because a day has passed.
 
 With -o json or yaml it prints one document about all of them, with the parts of each line: docs/policy.md.
 
@@ -44,7 +47,7 @@ warning.`,
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			report := checkPolicies(args, strict || text.failOnWarnings(), c.InOrStdin())
+			report := checkPolicies(args, strict || text.failOnWarnings(), at.time(), c.InOrStdin())
 			stdout := text.writer(c.OutOrStdout())
 			if output != offline.Text {
 				return report.encode(stdout, output)
@@ -54,6 +57,7 @@ warning.`,
 		ValidArgsFunction: completePolicies,
 	}
 	check.Flags().BoolVar(&strict, "strict", false, "treat warnings as errors: the same as --fail-on warn")
+	at.define(check.Flags())
 	check.Flags().VarP(&output, "output", "o", "how to write the result: text, json or yaml")
 	text.define(check.Flags())
 	return check

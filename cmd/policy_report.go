@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/offline"
@@ -28,6 +29,7 @@ type checkedPolicy struct {
 	Entries  policy.Counts   `json:"entries"`        // in force
 	Errors   []policyProblem `json:"errors"`
 	Warnings []policyProblem `json:"warnings"`
+	Expiries []policyExpiry  `json:"expiries"` // what ends by date
 
 	err    error
 	policy *policy.Policy
@@ -42,11 +44,11 @@ type policyProblem struct {
 	Message string `json:"message"`
 }
 
-// checkPolicies returns everything that is wrong with all of them.
-func checkPolicies(paths []string, strict bool, stdin io.Reader) policyReport {
+// checkPolicies returns everything that is wrong with all of them, and what has ended at now.
+func checkPolicies(paths []string, strict bool, now time.Time, stdin io.Reader) policyReport {
 	report := policyReport{Valid: true}
 	for _, path := range paths {
-		checked := checkPolicy(path, stdin)
+		checked := checkPolicy(path, now, stdin)
 		checked.Valid = checked.err == nil && (!strict || len(checked.Warnings) == 0)
 		report.Valid = report.Valid && checked.Valid
 		report.Policies = append(report.Policies, checked)
@@ -55,8 +57,10 @@ func checkPolicies(paths []string, strict bool, stdin io.Reader) policyReport {
 }
 
 // checkPolicy loads the policy at a path.
-func checkPolicy(path string, stdin io.Reader) checkedPolicy {
-	c := checkedPolicy{Path: path, Files: []string{}, Errors: []policyProblem{}, Warnings: []policyProblem{}}
+func checkPolicy(path string, now time.Time, stdin io.Reader) checkedPolicy {
+	c := checkedPolicy{
+		Path: path, Files: []string{}, Errors: []policyProblem{}, Warnings: []policyProblem{}, Expiries: []policyExpiry{},
+	}
 	files, err := readPolicy(path, stdin)
 	for _, f := range files {
 		if !slices.Contains(c.Files, f.Name) {
@@ -71,6 +75,7 @@ func checkPolicy(path string, stdin io.Reader) checkedPolicy {
 		return c
 	}
 	c.Hash, c.Entries, c.Warnings = c.policy.Hash(), c.policy.Counts(), problemsOf(c.policy.WarningProblems())
+	c.Expiries = expiriesOf(c.policy, now)
 	if c.policy.Emptied() {
 		const empty = "the policy is empty, there is no entry in it: write allowEmpty: true in a document if that is meant"
 		c.err, c.Errors = fmt.Errorf("%s: %s", path, empty), []policyProblem{{Message: empty}}
@@ -106,7 +111,7 @@ func (r policyReport) write(stdout io.Writer, colors text.Colors, onlyFailures b
 		if len(r.Policies) > 1 {
 			line = c.Path + ": " + line
 		}
-		for _, warning := range c.policy.Warnings() {
+		for _, warning := range slices.Concat(c.policy.Warnings(), expiryWarnings(c.Expiries)) {
 			line += "\n" + colors.Warn("warning:") + " " + warning
 		}
 		if _, err := fmt.Fprintln(stdout, line); err != nil {

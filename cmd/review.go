@@ -30,6 +30,7 @@ type reviewFlags struct {
 	cluster    clusterFlags
 	reviews    bool
 	explain    bool
+	at         atFlag
 	output     offline.Format
 	counts     countFlags
 	text       *textFlags
@@ -56,6 +57,9 @@ mirrors, by namespace and owner, with counts by rule and by namespace. All names
 they have opted in or not. Pods that have ended and mirror Pods of static Pods are left out. With --api-server it lists
 by itself all kinds that are judged and that the API server serves, and says which it does not serve. The counts can be
 pushed to a Pushgateway, or written to a file for the node exporter: docs/audit.md.
+
+Exceptions of the policy end by date: --at judges as if it were another. What they exempt stands in the report with -o
+json, and in its text with --explain.
 
 Exit codes: 0 all is allowed, 1 something is denied, or with --fail-on warn is warned of, 2 bad flags, a bad policy,
 input that is not understood, or counts that could not be handed on.`,
@@ -85,6 +89,7 @@ input that is not understood, or counts that could not be handed on.`,
 	f.cluster.define(flags)
 	flags.BoolVar(&f.reviews, "admission-review", false, "the input is reviews, as kube-apiserver sends them")
 	flags.BoolVar(&f.explain, "explain", false, "say for each image and rule why it applies or not")
+	f.at.define(flags)
 	flags.VarP(&f.output, "output", "o", "how to write the report: text, json or yaml")
 	f.text.define(flags)
 	flags.IntVar(&f.limit, "limit", listedObjects, "how many objects --as-existing lists, and 0 for all")
@@ -213,6 +218,7 @@ func (f *reviewFlags) options(stdin io.Reader) (offline.Options, error) {
 		Policy: p, Old: old, Operation: policy.Operation(f.operation),
 		Namespace: f.namespace, User: f.user, Groups: f.groups,
 		Sets: sets, AsExisting: f.asExisting, Reviews: f.reviews, Explain: f.explain,
+		Now: f.at.time(),
 	}, nil
 }
 

@@ -26,6 +26,7 @@ func newCollector(o *Options) *collector {
 			AsExisting: o.AsExisting,
 			Decision:   Allowed,
 			Results:    []Result{},
+			explain:    o.Explain,
 		},
 		explain: o.Explain,
 		skips:   map[skipKey]int{},
@@ -71,7 +72,7 @@ func (c *collector) add(o Object, k kind, a *admission.Answer) {
 		}
 	}
 	for _, t := range a.Rules {
-		r.Rules = append(r.Rules, Rule{t.Rule, t.Mode.String(), t.Applies, t.Why, t.Findings})
+		r.Rules = append(r.Rules, Rule{t.Rule, t.Mode.String(), t.Applies, t.Why, t.Findings, t.Exempt})
 	}
 	c.count(&r)
 	if !c.AsExisting {
@@ -137,6 +138,8 @@ func (r *Result) warns() bool {
 func newFinding(f policy.Finding, prefix string) Finding {
 	effect := Audited
 	switch {
+	case f.Exempt != nil:
+		effect = Exempt
 	case f.Denies():
 		effect = Denial
 	case f.Mode >= policy.Warn:
@@ -146,7 +149,13 @@ func newFinding(f policy.Finding, prefix string) Finding {
 	if path != "" {
 		path = prefix + path
 	}
-	return Finding{effect, f.ID(), f.Mode.String(), path, f.Reason, f.Note, f.Existed}
+	found := Finding{
+		Effect: effect, ID: f.ID(), Mode: f.Mode.String(), Path: path, Message: f.Reason, Note: f.Note, Existed: f.Existed,
+	}
+	if e := f.Exempt; e != nil {
+		found.ExemptBy, found.ExemptUntil, found.ExemptReason = e.By(), e.Until, e.Reason
+	}
+	return found
 }
 
 // newImage does the same for an image. An image that runs is not rewritten any more: it is outside its mirror.

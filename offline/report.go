@@ -17,6 +17,8 @@ type Report struct {
 	NotServed []string `json:"notServed,omitempty"`
 
 	Counts Counts `json:"-"` // for metrics; only with asExisting
+
+	explain bool // its text has exempt findings too
 }
 
 // ExitCode is what a command ends with: 0 when all is allowed, 1 when something is denied, 2 when some of the input
@@ -84,6 +86,12 @@ type Finding struct {
 	Message string `json:"message"`           // what was found and what would pass
 	Note    string `json:"note,omitempty"`    // the rule's own message
 	Existed bool   `json:"existed,omitempty"` // before the update: so it only warns
+
+	// Of a finding that is exempt: by the exception of that name, or by the word exclude; until when, as the policy has it;
+	// and why.
+	ExemptBy     string `json:"exemptBy,omitempty"`
+	ExemptUntil  string `json:"exemptUntil,omitempty"`
+	ExemptReason string `json:"exemptReason,omitempty"`
 }
 
 // outside is the outcome of an image that runs, with asExisting, from elsewhere than the mirror that the policy has
@@ -98,6 +106,7 @@ const (
 	Denial  Effect = "denied"  // the request
 	Warning Effect = "warning" // shown to the user
 	Audited Effect = "audit"   // seen only in audit annotations and metrics
+	Exempt  Effect = "exempt"  // likewise: an exception of the policy, or an exclude that ends, silences it
 )
 
 // Image is the outcome of one image.
@@ -119,6 +128,7 @@ type Rule struct {
 	Applies  bool   `json:"applies"`
 	Why      string `json:"why"`
 	Findings int    `json:"findings"`
+	Exempt   int    `json:"exempt,omitempty"` // of them
 }
 
 // tell adds a finding.

@@ -14,8 +14,8 @@ import (
 // tableRows is how many rows of a table are written unless all are asked for: as many as a screen shows.
 const tableRows = 20
 
-// modeCounts counts findings by the mode of their rule, and images outside their mirrors.
-type modeCounts struct{ enforce, warn, audit, outside int }
+// modeCounts counts findings by the mode of their rule, those that are exempt apart, and images outside their mirrors.
+type modeCounts struct{ enforce, warn, audit, exempt, outside int }
 
 func (m *modeCounts) add(mode string, n int) {
 	switch mode {
@@ -23,6 +23,8 @@ func (m *modeCounts) add(mode string, n int) {
 		m.enforce += n
 	case policy.Warn.String():
 		m.warn += n
+	case policy.ExemptWord:
+		m.exempt += n
 	default:
 		m.audit += n
 	}
@@ -59,7 +61,7 @@ func (w *textWriter) table(title string, rows map[string]*modeCounts, all bool) 
 	names := slices.SortedFunc(maps.Keys(rows), func(a, b string) int {
 		x, y := rows[a], rows[b]
 		return cmp.Or(cmp.Compare(y.enforce, x.enforce), cmp.Compare(y.warn, x.warn), cmp.Compare(y.audit, x.audit),
-			cmp.Compare(y.outside, x.outside), cmp.Compare(a, b))
+			cmp.Compare(y.outside, x.outside), cmp.Compare(y.exempt, x.exempt), cmp.Compare(a, b))
 	})
 	more := 0
 	if !all && len(names) > tableRows {
@@ -71,11 +73,19 @@ func (w *textWriter) table(title string, rows map[string]*modeCounts, all bool) 
 		width = max(width, len(name)+2)
 	}
 	heading := fmt.Sprintf("%-*s  %8s  %8s  %8s  %8s", width, title, "enforce", "warn", "audit", "outside")
+	exempt := slices.ContainsFunc(names, func(name string) bool { return rows[name].exempt > 0 })
+	if exempt {
+		heading += fmt.Sprintf("  %8s", policy.ExemptWord)
+	}
 	w.WriteString(w.colors.Head(heading) + "\n")
 	for _, name := range names {
 		m := rows[name]
-		fmt.Fprintf(w, "  %-*s  %s  %s  %s  %s\n", width-2, name, cell(m.enforce, w.colors.Bad),
+		fmt.Fprintf(w, "  %-*s  %s  %s  %s  %s", width-2, name, cell(m.enforce, w.colors.Bad),
 			cell(m.warn, w.colors.Warn), cell(m.audit, w.colors.Note), cell(m.outside, w.colors.Note))
+		if exempt {
+			w.WriteString("  " + cell(m.exempt, w.colors.Note))
+		}
+		w.WriteString("\n")
 	}
 	if more > 0 {
 		fmt.Fprintf(w, "  and %s more\n", text.Thousands(more))

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,8 +16,9 @@ import (
 // and a summary.
 type textWriter struct {
 	bytes.Buffer
-	indent string
-	colors text.Colors
+	indent  string
+	colors  text.Colors
+	explain bool
 }
 
 // TextOptions says how the text of a report is written.
@@ -39,11 +41,11 @@ func (r *Report) WriteText(to io.Writer, o TextOptions) error {
 }
 
 func (r *Report) text(o TextOptions) []byte {
-	w := textWriter{colors: o.Colors}
+	w := textWriter{colors: o.Colors, explain: r.explain}
 	listed, more, namespace := 0, 0, ""
 	for i := range r.Results {
 		result := &r.Results[i]
-		if !o.lists(result) {
+		if !o.lists(result) || r.AsExisting && !r.explain && result.isExempt() {
 			continue
 		}
 		if o.Limit > 0 && listed == o.Limit {
@@ -103,7 +105,9 @@ func (w *textWriter) result(r *Result, exists bool) {
 	}
 	w.WriteString(": " + decision + "\n")
 	for _, f := range r.Findings {
-		w.line(string(f.Effect), f.text())
+		if f.Effect != Exempt || w.explain {
+			w.line(string(f.Effect), f.text())
+		}
 	}
 	for _, i := range r.Images {
 		w.line(i.label(), i.text())
@@ -111,6 +115,11 @@ func (w *textWriter) result(r *Result, exists bool) {
 	for _, rule := range r.Rules {
 		w.line("rule", rule.text())
 	}
+}
+
+// isExempt reports whether all that there is to say of an object is exempt.
+func (r *Result) isExempt() bool {
+	return len(r.Images) == 0 && !slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Effect != Exempt })
 }
 
 // line writes a line under a heading. The longest label, rewritten, has nine letters.
@@ -123,7 +132,7 @@ func (w *textWriter) line(label, text string) {
 		color = w.colors.Warn
 	case policy.Rewritten.String():
 		color = w.colors.Good
-	case string(Audited), outside:
+	case string(Audited), string(Exempt), outside:
 		color = w.colors.Note
 	}
 	fmt.Fprintf(w, "%s  %s  %s\n", w.indent, color(fmt.Sprintf("%-9s", label)), text)
@@ -141,6 +150,13 @@ func (f *Finding) text() string {
 	}
 	if f.Existed {
 		s += " (it was so before this update)"
+	}
+	if f.ExemptBy != "" {
+		s += " (exempt until " + f.ExemptUntil + " by " + f.ExemptBy
+		if f.ExemptReason != "" {
+			s += ": " + f.ExemptReason
+		}
+		s += ")"
 	}
 	return s
 }
@@ -173,6 +189,9 @@ func (r *Rule) text() string {
 	s := r.Rule + " (" + r.Mode + "): " + r.Why
 	if r.Applies {
 		s += ", " + count(r.Findings, "finding")
+		if r.Exempt > 0 {
+			s += ", " + strconv.Itoa(r.Exempt) + " exempt"
+		}
 	}
 	return s
 }

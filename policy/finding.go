@@ -36,10 +36,13 @@ func (f Finding) Denies() bool { return f.Mode == Enforce && !f.Existed && f.Exe
 // where it is exempt.
 func (f Finding) Warns() bool { return f.Mode >= Warn && f.Exempt == nil && !f.Denies() }
 
-// ModeWord returns the word by which metrics count the finding: that of its mode, or exempt.
+// ExemptWord stands for the mode of a finding that is exempt, where findings are counted by their modes.
+const ExemptWord = "exempt"
+
+// ModeWord returns the word by which the finding is counted: that of its mode, or ExemptWord.
 func (f Finding) ModeWord() string {
 	if f.Exempt != nil {
-		return "exempt"
+		return ExemptWord
 	}
 	return f.Mode.String()
 }
