@@ -46,8 +46,12 @@ func (r *Reader) Fail(err error) {
 	}
 }
 
-// Reject fails with a ValueError for the value that was read last.
-func (r *Reader) Reject(msg string) { r.Fail(&ValueError{Path: r.pathHere(), Msg: msg}) }
+// Reject fails with a ValueError for the value that was read last, unless there was an error before.
+func (r *Reader) Reject(msg string) {
+	if r.err == nil { // after an error there may be no name where the path looks for one
+		r.err = &ValueError{Path: r.pathHere(), Msg: msg}
+	}
+}
 
 // exceed is Reject for what is over a limit.
 func (r *Reader) exceed(limit Limit) {

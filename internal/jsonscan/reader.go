@@ -108,6 +108,8 @@ func (r *Reader) Fields(yield func(name []byte) bool) {
 			return
 		}
 		switch {
+		case r.err != nil: // the names of the objects within, which were not read to their ends, are still among those read
+			return
 		case r.pos == start:
 			r.skip()
 		case r.wasRead(name, first):

@@ -55,6 +55,36 @@ func fieldsOf(text string) string {
 	return strings.Join(found, " ")
 }
 
+// A text that breaks off within an object, in which the field has been read that the object is in, is not JSON. The names
+// of the object are still there then: no field stands twice, and none begins where the text ends.
+func TestTextBreaksOff(t *testing.T) {
+	for _, text := range []string{
+		`{"a":{"a":1,`, `{"a":{"a":{"a":1,`, `{"a":{"b":1,"a":2, `, `{"a":[{"a":1,`, `{"a":{"a":1,"`, `{"a":{"a":1`, `{"a":{"a":1}`,
+	} {
+		r := New([]byte(text), testLimits())
+		readNested(r)
+		if err := r.End(); err == nil || strings.Contains(err.Error(), "twice") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// readNested reads all objects and lists of a value.
+func readNested(r *Reader) {
+	switch {
+	case r.IsObject():
+		for range r.Fields {
+			readNested(r)
+		}
+	case r.IsList():
+		for range r.Items {
+			readNested(r)
+		}
+	default:
+		r.skip()
+	}
+}
+
 // An error names the path to the value, also where names on the way to it are escaped, long or not printable.
 func TestPath(t *testing.T) {
 	for text, want := range map[string]string{
