@@ -24,6 +24,7 @@ const connectService = "service"
 // preflightFlags are the flags of evergate preflight.
 type preflightFlags struct {
 	files   []string
+	ignore  []string
 	connect string
 	timeout time.Duration
 	output  offline.Format
@@ -55,6 +56,7 @@ flags, or input that is not understood.`,
 	flags.SortFlags = false
 	flags.StringArrayVarP(&f.files, "filename", "f", nil,
 		"`file` or directory of manifests, or - for stdin; can be repeated")
+	defineIgnore(flags, &f.ignore)
 	flags.StringVar(&f.connect, "connect", "",
 		"`address` to ask for the certificate that is served; alone: that of the Service")
 	flags.Lookup("connect").NoOptDefVal = connectService
@@ -69,7 +71,11 @@ func (f *preflightFlags) run(ctx context.Context, stdin io.Reader, stdout io.Wri
 	if len(f.files) == 0 {
 		return errors.New("check what? name manifests with -f FILE, -f DIRECTORY or -f - for stdin")
 	}
-	inv, err := deploy.Read(offline.Read(f.files, stdin))
+	ignore, err := parseIgnore(f.ignore)
+	if err != nil {
+		return err
+	}
+	inv, err := deploy.Read(offline.ReadIgnoring(f.files, stdin, ignore))
 	if err != nil {
 		return err
 	}

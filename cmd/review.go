@@ -34,6 +34,7 @@ type reviewFlags struct {
 	output     offline.Format
 	counts     countFlags
 	text       *textFlags
+	ignore     []string
 	limit      int
 }
 
@@ -48,7 +49,10 @@ func newReviewCommand(env settings.Environment) *cobra.Command {
 		Short: "Say what a policy would rewrite, deny and warn of, without a cluster",
 		Long: `Review judges manifests by a policy, with the code that answers kube-apiserver: what would be rewritten,
 denied and warned of if they were applied. It reads YAML of any number of documents, JSON, and Lists as kubectl prints
-them. Pods, Ingresses and Services are judged; of Deployments, StatefulSets, DaemonSets, ReplicaSets,
+them. Of a directory, files of Helm charts, templates, patches of kustomizations and what --ignore or a file
+.evergateignore names are skipped, and counted.
+
+Pods, Ingresses and Services are judged; of Deployments, StatefulSets, DaemonSets, ReplicaSets,
 ReplicationControllers, Jobs, CronJobs and PodTemplates the Pods that they would create. Labels that only a controller
 adds are not known. Other objects are skipped, and said to be.
 
@@ -79,6 +83,7 @@ input that is not understood, or counts that could not be handed on.`,
 		"`file` or directory of the policy, manifest of its ConfigMap, or - (stdin)")
 	flags.StringArrayVarP(&f.files, "filename", "f", nil,
 		"`file` or directory of manifests, or - (stdin); can be repeated")
+	defineIgnore(flags, &f.ignore)
 	flags.StringArrayVar(&f.old, "old", nil, "`file` or directory of the objects as they were; can be repeated")
 	flags.StringVar(&f.operation, "operation", "", "CREATE or UPDATE (default: UPDATE for what --old has, else CREATE)")
 	flags.StringVarP(&f.namespace, "namespace", "n", "default", "namespace of objects that name none")
@@ -109,7 +114,11 @@ func (f *reviewFlags) run(ctx context.Context, stdin io.Reader, stdout, stderr i
 		fmt.Fprintf(stderr, "evergate: no rule of the sets %s is evaluated: add --set NAME, or --set '*' for all\n",
 			text.List(options.Policy.Sets()))
 	}
-	objects := offline.Read(f.files, stdin)
+	ignore, err := parseIgnore(f.ignore)
+	if err != nil {
+		return err
+	}
+	objects := offline.ReadIgnoring(f.files, stdin, ignore)
 	if f.cluster.wanted() {
 		if objects, err = f.cluster.objects(ctx); err != nil {
 			return err

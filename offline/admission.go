@@ -37,7 +37,7 @@ func (r *reviewer) admissionReview(object Object) error {
 	}
 	a, err := kinds[i].Review(r.question(), object.JSON)
 	if err != nil {
-		return &inputError{object.Origin, fmt.Errorf("the review cannot be judged: %w", err)}
+		return &inputError{Origin: object.Origin, Err: fmt.Errorf("the review cannot be judged: %w", err)}
 	}
 	object.Kind, object.Namespace, object.Name = kinds[i].Name, a.Namespace, a.Name
 	if pod, ok := a.Object.(*policy.Pod); ok && object.Name == "" && pod != nil {

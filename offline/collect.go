@@ -15,6 +15,8 @@ type collector struct {
 	skips   map[skipKey]int // where in Report.Skipped
 	counts  Counts
 	owners  owners
+
+	skippedFiles map[SkippedError]bool
 }
 
 type skipKey struct{ kind, why string }

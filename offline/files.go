@@ -10,7 +10,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -24,11 +23,16 @@ var extensions = []string{".yaml", ".yml", ".json"}
 
 // Read returns the objects of files, of directories with all that is beneath them, and of standard input, in the order
 // of paths and of file names. It reads objects as they are asked for. An error leaves out what it names; the rest
-// follows.
+// follows. Of a directory, files that hold no manifests are skipped: a SkippedError says so of each.
 func Read(paths []string, stdin io.Reader) iter.Seq2[Object, error] {
+	return ReadIgnoring(paths, stdin, nil)
+}
+
+// ReadIgnoring is Read without the files of directories that patterns ignore, beside those of each IgnoreFile.
+func ReadIgnoring(paths []string, stdin io.Reader, ignore *Ignore) iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) {
 		for _, p := range paths {
-			for object, err := range readPath(p, stdin) {
+			for object, err := range readPath(p, stdin, ignore) {
 				if !yield(object, err) {
 					return
 				}
@@ -37,31 +41,66 @@ func Read(paths []string, stdin io.Reader) iter.Seq2[Object, error] {
 	}
 }
 
-func readPath(name string, stdin io.Reader) iter.Seq2[Object, error] {
+func readPath(name string, stdin io.Reader, ignore *Ignore) iter.Seq2[Object, error] {
 	if name == Stdin {
 		return readStream("stdin", stdin)
 	}
 	if info, err := os.Stat(name); err == nil && info.IsDir() {
-		return readDir(name)
+		return readDir(name, ignore)
 	}
 	return readFile(name)
 }
 
 // readDir leaves hidden files and directories out: tools keep copies there, as kubelet does of a mounted ConfigMap.
-func readDir(dir string) iter.Seq2[Object, error] {
+func readDir(dir string, ignore *Ignore) iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) {
-		files, err := manifests(dir)
+		files, repo, err := manifests(dir, ignore)
 		if err == nil && len(files) == 0 {
 			err = errors.New("no *.yaml, *.yml or *.json file in this directory")
 		}
 		if err != nil {
-			yield(Object{}, &inputError{Origin{File: dir}, err})
+			yield(Object{}, &inputError{Origin: Origin{File: dir}, Err: err})
 			return
 		}
-		for _, name := range files {
+		skipped, read := 0, 0
+		for object, err := range readFound(dir, files, repo) {
+			if _, ok := errors.AsType[*SkippedError](err); ok {
+				skipped++
+			} else {
+				read++
+			}
+			if !yield(object, err) {
+				return
+			}
+		}
+		if skipped > 0 && read == 0 { // a check in CI would pass on nothing
+			const none = "no manifest in this directory: every file is skipped"
+			yield(Object{}, &inputError{Origin: Origin{File: dir}, Err: errors.New(none)})
+		}
+	}
+}
+
+// readFound reads the files of a directory.
+func readFound(dir string, files []found, repo *repository) iter.Seq2[Object, error] {
+	return func(yield func(Object, error) bool) {
+		for _, f := range files {
+			name := filepath.Join(dir, filepath.FromSlash(f.name))
+			why := f.why
+			if why == "" {
+				why = repo.why(f.name)
+			}
+			if why != "" {
+				if !yield(Object{}, &SkippedError{name, why}) {
+					return
+				}
+				continue
+			}
 			for object, err := range readFile(name) {
 				if errors.Is(err, errEmpty) {
 					continue // in a directory it may be a placeholder
+				}
+				if skipped := skips(name, err); skipped != nil {
+					err = skipped
 				}
 				if !yield(object, err) {
 					return
@@ -71,9 +110,18 @@ func readDir(dir string) iter.Seq2[Object, error] {
 	}
 }
 
-// manifests lists the files beneath dir that are read, in the order of their names.
-func manifests(dir string) ([]string, error) {
-	var files []string
+// found is a file of a directory, whose path is relative to that.
+type found struct {
+	name string
+	why  string // it is skipped by its path alone; empty for others
+}
+
+// manifests lists the files beneath dir that have the extensions of manifests, in the order of their names. Of an
+// ignored directory it lists nothing but that.
+func manifests(dir string, ignore *Ignore) ([]found, *repository, error) {
+	var files []found
+	patterns := ignores{flags: ignore}
+	repo := newRepository(dir)
 	err := fs.WalkDir(os.DirFS(dir), ".", func(name string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -82,12 +130,25 @@ func manifests(dir string) ([]string, error) {
 			if entry.IsDir() {
 				return fs.SkipDir
 			}
-		case !entry.IsDir() && slices.Contains(extensions, path.Ext(name)):
-			files = append(files, filepath.Join(dir, name))
+		case name != "." && patterns.ignored(name, entry.IsDir()):
+			if entry.IsDir() {
+				files = append(files, found{name + "/", whyIgnored})
+				return fs.SkipDir
+			}
+			if isManifest(name) {
+				files = append(files, found{name, whyIgnored})
+			}
+		case entry.IsDir():
+			return patterns.enter(dir, name)
+		default:
+			repo.add(name)
+			if isManifest(name) {
+				files = append(files, found{name, ""})
+			}
 		}
 		return nil
 	})
-	return files, err
+	return files, repo, err
 }
 
 func readFile(name string) iter.Seq2[Object, error] {
@@ -139,7 +200,7 @@ func readStream(name string, r io.Reader) iter.Seq2[Object, error] {
 			}
 		}
 		if stream.documents() == 0 {
-			yield(Object{}, &inputError{at, errEmpty})
+			yield(Object{}, &inputError{Origin: at, Err: errEmpty})
 		}
 	}
 }

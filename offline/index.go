@@ -16,6 +16,9 @@ func NewIndex(objects iter.Seq2[Object, error], namespace string) (*Index, error
 	x := &Index{map[string]Object{}}
 	var errs []error
 	for object, err := range objects {
+		if _, skipped := errors.AsType[*SkippedError](err); skipped {
+			continue
+		}
 		if err != nil {
 			errs = append(errs, err)
 			continue

@@ -170,7 +170,7 @@ func (s *jsonStream) broken(err error) error {
 		at.Line = s.lineOf(syntactic.ByteOffset)
 	}
 	*s = *newJSONStream(strings.NewReader(""), s.at)
-	return &inputError{at, errors.New(describe(err))}
+	return &inputError{Origin: at, Err: errors.New(describe(err))}
 }
 
 // isList reports whether a kind is that of lists: List, PodList.

@@ -33,7 +33,7 @@ func (l *List) Objects() iter.Seq2[Object, error] {
 			}
 		}
 		if l.stream.documents() == 0 {
-			yield(Object{}, &inputError{l.at, errEmpty})
+			yield(Object{}, &inputError{Origin: l.at, Err: errEmpty})
 		}
 	}
 }

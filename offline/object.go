@@ -44,7 +44,7 @@ func newObject(at Origin, value jsontext.Value, fallback typeMeta) (Object, erro
 		} `json:"metadata"`
 	}{}
 	if err := json.Unmarshal(value, &head); err != nil {
-		return Object{}, &inputError{at, errors.New(describe(err))}
+		return Object{}, &inputError{Origin: at, Err: errors.New(describe(err))}
 	}
 	if head.typeMeta == (typeMeta{}) {
 		head.typeMeta = fallback
@@ -54,7 +54,8 @@ func newObject(at Origin, value jsontext.Value, fallback typeMeta) (Object, erro
 	}
 	switch {
 	case head.Kind == "":
-		return Object{}, at.errorf("no kind: a Kubernetes object says what it is, as in kind: Pod")
+		const none = "no kind: a Kubernetes object says what it is, as in kind: Pod"
+		return Object{}, &inputError{Origin: at, Err: errors.New(none), noKind: true}
 	case head.APIVersion == "":
 		return Object{}, at.errorf("%s has no apiVersion: write it beside kind, as in apiVersion: v1", head.Kind)
 	}

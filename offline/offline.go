@@ -56,13 +56,24 @@ func Review(o Options, objects iter.Seq2[Object, error]) *Report {
 		if err == nil {
 			err = judge(object)
 		}
-		if absent, ok := errors.AsType[*NotServedError](err); ok {
-			r.NotServed = append(r.NotServed, absent.Resource)
-		} else if err != nil {
-			r.fail(err)
-		}
+		r.tell(err)
 	}
 	return r.report()
+}
+
+// tell reports an error, or what else there is to say in place of an object.
+func (r *reviewer) tell(err error) {
+	if absent, ok := errors.AsType[*NotServedError](err); ok {
+		r.NotServed = append(r.NotServed, absent.Resource)
+		return
+	}
+	if skipped, ok := errors.AsType[*SkippedError](err); ok {
+		r.skipFile(skipped)
+		return
+	}
+	if err != nil {
+		r.fail(err)
+	}
 }
 
 // reviewer judges objects one by one.
@@ -100,7 +111,7 @@ func (r *reviewer) manifest(object Object) error {
 	}
 	a, err := r.apply(object, k)
 	if err != nil {
-		return &inputError{object.Origin, fmt.Errorf("%s: %w", object, err)}
+		return &inputError{Origin: object.Origin, Err: fmt.Errorf("%s: %w", object, err)}
 	}
 	if existing && isMirrorPod(a) {
 		r.Summary.MirrorPods++

@@ -31,7 +31,13 @@ func (o Origin) String() string {
 type inputError struct {
 	Origin
 	Err error
+
+	template bool // what cannot be read has actions of templates
+	noKind   bool // it is no object, since it has no kind
 }
+
+// asInputError returns the inputError that an error is or wraps.
+func asInputError(err error) (*inputError, bool) { return errors.AsType[*inputError](err) }
 
 // Error names the document too: "line 3" alone misleads users that count documents.
 func (e *inputError) Error() string {
@@ -51,7 +57,7 @@ func (e *inputError) Error() string {
 func (e *inputError) Unwrap() error { return e.Err }
 
 func (o Origin) errorf(format string, args ...any) error {
-	return &inputError{o, fmt.Errorf(format, args...)}
+	return &inputError{Origin: o, Err: fmt.Errorf(format, args...)}
 }
 
 // fileError is err without the name of the file, which the origin says already.
@@ -59,5 +65,5 @@ func (o Origin) fileError(err error) error {
 	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 		err = pathErr.Err
 	}
-	return &inputError{o, err}
+	return &inputError{Origin: o, Err: err}
 }

@@ -12,6 +12,8 @@ type Report struct {
 	Results    []Result  `json:"results"`           // in input order; by namespace, kind and name with asExisting
 	Skipped    []Skipped `json:"skipped,omitempty"` // what was not judged, by kind
 	Errors     []string  `json:"errors,omitempty"`  // what could not be understood
+	// SkippedFiles are those of directories that hold no manifests, by reason.
+	SkippedFiles []SkippedFiles `json:"skippedFiles,omitempty"`
 	// NotServed are resources that were to be judged, such as certificates.cert-manager.io, and that the API server does
 	// not serve.
 	NotServed []string `json:"notServed,omitempty"`

@@ -78,6 +78,11 @@ func (r *Report) text(o TextOptions) []byte {
 			w.WriteString("skipped: " + s.text() + "\n")
 		}
 	}
+	for _, s := range r.SkippedFiles {
+		if !o.OnlyFailures {
+			w.WriteString("skipped: " + s.text() + "\n")
+		}
+	}
 	if len(r.NotServed) > 0 {
 		w.WriteString("not served: " + text.ListUpTo(len(r.NotServed), r.NotServed) + "\n")
 	}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"regexp"
 	"strconv"
@@ -49,12 +50,22 @@ func (s *yamlStream) next() (Object, error) {
 		}
 		data, err := yaml.YAMLToJSONStrict(doc.text)
 		if err != nil {
-			return Object{}, s.at.yamlError(doc, err)
+			return Object{}, s.at.documentError(doc, err)
 		}
 		s.document = newJSONStream(bytes.NewReader(data), s.at)
 		s.document.at.Document-- // it counts the document itself
 		s.document.lineOf = func(int64) int { return doc.line }
 	}
+}
+
+// documentError is an error about a document that is not YAML. Of a template it says so.
+func (o Origin) documentError(doc yamlDocument, err error) error {
+	err = o.yamlError(doc, err)
+	if in, ok := asInputError(err); ok && isTemplate(doc.text) {
+		in.template = true
+		in.Err = fmt.Errorf("%w; it has {{, as templates do: render it first, as helm template does", in.Err)
+	}
+	return err
 }
 
 // yamlErrorLine finds the first line that an error of the YAML library speaks of, and what it says of it.

@@ -1,0 +1,163 @@
+package offline
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/evergate/evergate/internal/text"
+)
+
+// IgnoreFile is the file of a directory with patterns for files below it that are not read.
+const IgnoreFile = ".evergateignore"
+
+// Ignore is patterns for the files of directories, in the order in which they are written: the last one that matches
+// decides. The grammar is that of .gitignore:
+//
+//	*.yaml         files and directories of this name, at any depth
+//	/out, a/b      those at this path, from the directory of the patterns on
+//	charts/        directories only, with all in them
+//	a/**/b         ** stands for any number of directories
+//	!keep.yaml     not those, unless a directory above is ignored
+//	# comment      also empty lines; \# and \! begin a name
+//
+// In a name * and ? stand for characters, [a-z] for one of them, and \ before a character for itself.
+type Ignore struct{ rules []ignoreRule }
+
+type ignoreRule struct {
+	segments []string // between slashes; ** stands for any number of directories
+	negated  bool
+	dirOnly  bool
+}
+
+// ParseIgnore reads patterns, one a line.
+func ParseIgnore(lines []string) (*Ignore, error) {
+	ig := &Ignore{}
+	for i, line := range lines {
+		rule, ok, err := parseIgnore(line)
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", i+1, err)
+		}
+		if ok {
+			ig.rules = append(ig.rules, rule)
+		}
+	}
+	return ig, nil
+}
+
+// maxPattern bounds a pattern, in bytes: longer than any path.
+const maxPattern = 4096
+
+func parseIgnore(line string) (rule ignoreRule, ok bool, err error) {
+	pattern := strings.TrimRight(line, "\r\n")
+	for strings.HasSuffix(pattern, " ") && !strings.HasSuffix(pattern, `\ `) {
+		pattern = strings.TrimSuffix(pattern, " ")
+	}
+	if pattern == "" || pattern[0] == '#' {
+		return rule, false, nil
+	}
+	if len(pattern) > maxPattern {
+		return rule, false, fmt.Errorf("a pattern has at most %s bytes", text.Thousands(maxPattern))
+	}
+	pattern, rule.negated = strings.CutPrefix(pattern, "!")
+	pattern, rule.dirOnly = strings.CutSuffix(pattern, "/")
+	anchored := strings.Contains(pattern, "/")
+	pattern = strings.TrimPrefix(pattern, "/")
+	if !anchored {
+		rule.segments = []string{"**"}
+	}
+	for segment := range strings.SplitSeq(pattern, "/") {
+		segment = strings.ReplaceAll(segment, "[!", "[^")
+		if _, err := path.Match(segment, ""); err != nil || segment == "" {
+			const hint = "write names with *, ? and [a-z] between slashes"
+			return rule, false, fmt.Errorf("%s is not a pattern: %s", text.Quote(line), hint)
+		}
+		rule.segments = append(rule.segments, segment)
+	}
+	if last := len(rule.segments) - 1; last > 0 && rule.segments[last] == "**" {
+		rule.segments[last] = "*" // all in a directory
+	}
+	return rule, true, nil
+}
+
+// match reports whether the patterns say of a path, with slashes, that it is ignored, or that it is not.
+func (ig *Ignore) match(name string, dir bool) (ignored, said bool) {
+	if ig == nil {
+		return false, false
+	}
+	segments := strings.Split(name, "/")
+	for _, r := range ig.rules {
+		if (dir || !r.dirOnly) && matchSegments(r.segments, segments) {
+			ignored, said = !r.negated, true
+		}
+	}
+	return ignored, said
+}
+
+// matchSegments reports whether a pattern matches a whole path.
+func matchSegments(pattern, name []string) bool {
+	// reached[j] is whether the segments of the pattern so far match the first j of the path.
+	reached := make([]bool, len(name)+1)
+	reached[0] = true
+	for _, p := range pattern {
+		next := make([]bool, len(name)+1)
+		for j := range reached {
+			switch {
+			case p == "**":
+				next[j] = reached[j] || j > 0 && next[j-1]
+			case j > 0 && reached[j-1]:
+				next[j], _ = path.Match(p, name[j-1]) // it is a pattern, says parseIgnore
+			}
+		}
+		reached = next
+	}
+	return reached[len(name)]
+}
+
+// ignores are the patterns of a directory and of those below it.
+type ignores struct {
+	flags *Ignore            // of the command line
+	files map[string]*Ignore // by the directory of the file
+}
+
+// enter reads the patterns of a directory.
+func (is *ignores) enter(root, dir string) error {
+	name := filepath.Join(root, dir, IgnoreFile)
+	data, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	ig, err := ParseIgnore(strings.Split(string(data), "\n"))
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	if is.files == nil {
+		is.files = map[string]*Ignore{}
+	}
+	is.files[dir] = ig
+	return nil
+}
+
+// ignored reports whether a path below the root is ignored. The patterns nearest to it decide, and those of the command
+// line over all.
+func (is *ignores) ignored(name string, dir bool) bool {
+	if ignored, said := is.flags.match(name, dir); said {
+		return ignored
+	}
+	for above := path.Dir(name); ; above = path.Dir(above) {
+		relative := strings.TrimPrefix(name, above+"/")
+		if ignored, said := is.files[above].match(relative, dir); said {
+			return ignored
+		}
+		if above == "." {
+			return false
+		}
+	}
+}

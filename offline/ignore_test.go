@@ -1,0 +1,131 @@
+package offline
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// ignoreCases are patterns, and paths that they ignore, or do not: those that begin with a -.
+func ignoreCases() map[string][]string {
+	return map[string][]string{
+		"*.yaml":             {"a.yaml", "b/c.yaml", "-a.yml"},
+		"/a.yaml":            {"a.yaml", "-b/a.yaml"},
+		"b/c.yaml":           {"b/c.yaml", "-a/b/c.yaml"},
+		"charts/":            {"charts/a.yaml", "a/charts/b.yaml", "-charts"},
+		"charts":             {"charts/a.yaml", "a/charts", "-charts.yaml"},
+		"a/**/b":             {"a/b", "a/x/b", "a/x/y/b", "-b", "-x/a/b"},
+		"**/b.yaml":          {"b.yaml", "a/b.yaml", "-a/c.yaml"},
+		"a/**":               {"a/b", "a/b/c", "-b/a"},
+		"*.yaml\n!keep.yaml": {"a.yaml", "-keep.yaml", "-b/keep.yaml"},
+		"out/\n!out/a.yaml":  {"out/a.yaml", "out/b.yaml"},
+		"out/*\n!out/a.yaml": {"-out/a.yaml", "out/b.yaml"},
+		"v?.yaml":            {"v1.yaml", "-v10.yaml"},
+		"v[0-4].yaml":        {"v1.yaml", "-v5.yaml"},
+		"v[!0-4].yaml":       {"-v1.yaml", "v5.yaml"},
+		"# a\n\\#a":          {"#a", "-a"},
+		"\\!a":               {"!a", "-a"},
+		"a   ":               {"a", "-b"},
+		"":                   {"-a"},
+	}
+}
+
+func TestIgnore(t *testing.T) {
+	for patterns, paths := range ignoreCases() {
+		ig, err := ParseIgnore(strings.Split(patterns, "\n"))
+		if err != nil {
+			t.Errorf("%q: %v", patterns, err)
+			continue
+		}
+		for _, path := range paths {
+			name, not := strings.CutPrefix(path, "-")
+			if ignoredBelow(&ignores{flags: ig}, name) == not {
+				t.Errorf("%q: %s: ignored %t", patterns, name, !not)
+			}
+		}
+	}
+}
+
+// ignoredBelow reports whether a file, or a directory that it is in, is ignored.
+func ignoredBelow(is *ignores, name string) bool {
+	for i, c := range name {
+		if c == '/' && is.ignored(name[:i], true) {
+			return true
+		}
+	}
+	return is.ignored(name, false)
+}
+
+// git reads the same patterns in the same way.
+func TestIgnoreIsThatOfGit(t *testing.T) {
+	git, err := exec.LookPath("git")
+	if err != nil {
+		t.Skip("no git")
+	}
+	for patterns, paths := range ignoreCases() {
+		dir := t.TempDir()
+		if out, err := exec.Command(git, "-C", dir, "init", "-q").CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		if err := os.WriteFile(filepath.Join(dir, ".gitignore"), []byte(patterns+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range paths {
+			name, not := strings.CutPrefix(path, "-")
+			cmd := exec.Command(git, "-C", dir, "check-ignore", "-q", "--no-index", "--stdin")
+			cmd.Stdin = strings.NewReader(name + "\n")
+			if ignored := cmd.Run() == nil; ignored == not {
+				t.Errorf("%q: %s: git ignores it: %t", patterns, name, ignored)
+			}
+		}
+	}
+}
+
+func TestIgnoreErrors(t *testing.T) {
+	for pattern, want := range map[string]string{
+		"a\n[b":                           `line 2: "[b" is not a pattern: write names with *, ? and [a-z] between slashes`,
+		"a//b":                            `line 1: "a//b" is not a pattern: write names with *, ? and [a-z] between slashes`,
+		"/":                               `line 1: "/" is not a pattern: write names with *, ? and [a-z] between slashes`,
+		strings.Repeat("a", maxPattern+1): "line 1: a pattern has at most 4,096 bytes",
+	} {
+		if _, err := ParseIgnore(strings.Split(pattern, "\n")); err == nil || err.Error() != want {
+			t.Errorf("%.10q: %v, want %s", pattern, err, want)
+		}
+	}
+}
+
+// The patterns of a directory hold below it, and win over those above; those of the command line win over all.
+func TestIgnoreFiles(t *testing.T) {
+	dir := t.TempDir()
+	for name, content := range map[string]string{
+		IgnoreFile:        "*.yaml\n",
+		"a/" + IgnoreFile: "!b.yaml\n/c/\n",
+	} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	flags, err := ParseIgnore([]string{"!last.yaml", "d"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	is := &ignores{flags: flags}
+	for _, d := range []string{".", "a"} {
+		if err := is.enter(dir, d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for path, want := range map[string]bool{
+		"x.yaml": true, "b.yaml": true, "a/b.yaml": false, "a/x.yaml": true, "a/c/x": true, "c/x": false,
+		"a/last.yaml": false, "a/d": true,
+	} {
+		if got := ignoredBelow(is, path); got != want {
+			t.Errorf("%s: ignored %t", path, got)
+		}
+	}
+}

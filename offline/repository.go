@@ -1,0 +1,203 @@
+package offline
+
+import (
+	"bytes"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/evergate/evergate/internal/text"
+)
+
+// SkippedError says that a file of a directory, or a document of it, holds no whole object, so that it was not read:
+// the repositories of people hold more than manifests. A file that is named itself is always read.
+type SkippedError struct {
+	File string
+	Why  string
+}
+
+func (e *SkippedError) Error() string { return e.File + ": skipped: " + e.Why }
+
+// Why files are skipped.
+const (
+	whyIgnored  = "ignored"
+	whyChart    = "of Helm charts, no manifests"
+	whyTemplate = "templates: render them, as helm template does"
+	whyPatch    = "patches and data of kustomizations: review what kubectl kustomize prints"
+)
+
+// isManifest reports whether a file of a directory has an extension of those that are read.
+func isManifest(name string) bool {
+	for _, extension := range extensions {
+		if path.Ext(name) == extension {
+			return true
+		}
+	}
+	return false
+}
+
+// repository says what the files of a directory are, by their names and by the kustomizations beside them.
+type repository struct {
+	root   string
+	charts map[string]bool // directories with a Chart.yaml
+	parts  map[string]bool // what kustomizations refer to and is no resource
+
+	templates bool // the root is the directory templates of a chart
+}
+
+func newRepository(root string) *repository {
+	r := &repository{root: root, charts: map[string]bool{}, parts: map[string]bool{}}
+	if filepath.Base(root) == "templates" {
+		_, err := os.Stat(filepath.Join(root, "..", "Chart.yaml"))
+		r.templates = err == nil
+	}
+	return r
+}
+
+// add looks at a file, whose path is relative to the root.
+func (r *repository) add(name string) {
+	switch path.Base(name) {
+	case "Chart.yaml":
+		r.charts[path.Dir(name)] = true
+	case "kustomization.yaml", "kustomization.yml", "Kustomization":
+		r.addKustomization(name)
+	}
+}
+
+// kustomization has the fields of a kustomization that name files which hold no whole objects.
+type kustomization struct {
+	Patches               []struct{ Path string }
+	PatchesJSON6902       []struct{ Path string } `json:"patchesJson6902"`
+	PatchesStrategicMerge []string
+	Replacements          []struct{ Path string }
+	Configurations        []string
+	ConfigMapGenerator    []struct{ Files, Envs []string }
+	SecretGenerator       []struct{ Files, Envs []string }
+	HelmCharts            []struct {
+		ValuesFile            string
+		AdditionalValuesFiles []string
+	}
+}
+
+// maxKustomization bounds a kustomization that is looked at, in bytes: far more than people write.
+const maxKustomization = 1 << 20
+
+// addKustomization notes what a kustomization refers to. One that cannot be read refers to nothing: kustomize says why.
+func (r *repository) addKustomization(name string) {
+	file := filepath.Join(r.root, filepath.FromSlash(name))
+	if info, err := os.Stat(file); err != nil || info.Size() > maxKustomization {
+		return
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return
+	}
+	var k kustomization
+	if yaml.Unmarshal(data, &k) != nil {
+		return
+	}
+	files := append(k.PatchesStrategicMerge, k.Configurations...)
+	for _, p := range append(append(k.Patches, k.PatchesJSON6902...), k.Replacements...) {
+		files = append(files, p.Path)
+	}
+	for _, g := range append(k.ConfigMapGenerator, k.SecretGenerator...) {
+		for _, f := range g.Files { // KEY=FILE, or FILE
+			files = append(files, f[strings.IndexByte(f, '=')+1:])
+		}
+		files = append(files, g.Envs...)
+	}
+	for _, c := range k.HelmCharts {
+		files = append(append(files, c.ValuesFile), c.AdditionalValuesFiles...)
+	}
+	for _, f := range files {
+		if f != "" {
+			r.parts[path.Join(path.Dir(name), f)] = true
+		}
+	}
+}
+
+// why returns why a file is skipped; empty where it is read.
+func (r *repository) why(name string) string {
+	switch {
+	case r.templates:
+		return whyTemplate
+	case r.parts[name]:
+		return whyPatch
+	}
+	for chart := path.Dir(name); ; chart = path.Dir(chart) {
+		if r.charts[chart] {
+			relative := strings.TrimPrefix(name, chart+"/")
+			switch first, _, deeper := strings.Cut(relative, "/"); {
+			case deeper && first == "templates":
+				return whyTemplate
+			case !deeper && (first == "Chart.yaml" || isValues(first)), first == "ci" && isValues(path.Base(name)):
+				return whyChart
+			}
+			return ""
+		}
+		if chart == "." || chart == "/" {
+			return ""
+		}
+	}
+}
+
+// isValues reports whether a file has a name that values of Helm charts have: values.yaml, values-prod.yaml,
+// prod-values.yaml, prod.values.yaml.
+func isValues(name string) bool {
+	stem := strings.TrimSuffix(strings.TrimSuffix(path.Base(filepath.ToSlash(name)), ".yaml"), ".yml")
+	return strings.HasPrefix(stem, "values") || strings.HasSuffix(stem, "values")
+}
+
+// skips returns the error about what of a file of a directory is skipped, in place of err; nil for another error.
+func skips(name string, err error) error {
+	in, ok := asInputError(err)
+	switch {
+	case !ok:
+		return nil
+	case in.template:
+		return &SkippedError{name, whyTemplate}
+	case in.noKind && isValues(name):
+		return &SkippedError{name, whyChart}
+	}
+	return nil
+}
+
+// isTemplate reports whether a text has actions of templates.
+func isTemplate(data []byte) bool { return bytes.Contains(data, []byte("{{")) }
+
+// SkippedFiles are files that were not read for one reason.
+type SkippedFiles struct {
+	Why   string   `json:"why"`
+	Count int      `json:"count"`
+	Names []string `json:"names"` // the first of them
+}
+
+func (s *SkippedFiles) text() string {
+	return count(s.Count, "file") + ": " + text.AndMore(s.Names, s.Count-len(s.Names)) + " (" + s.Why + ")"
+}
+
+// skipFile reports a file that was not read. A file with several documents counts once.
+func (c *collector) skipFile(e *SkippedError) {
+	if c.skippedFiles == nil {
+		c.skippedFiles = map[SkippedError]bool{}
+	}
+	if c.skippedFiles[*e] {
+		return
+	}
+	c.skippedFiles[*e] = true
+	i := 0
+	for i < len(c.SkippedFiles) && c.SkippedFiles[i].Why != e.Why {
+		i++
+	}
+	if i == len(c.SkippedFiles) {
+		c.SkippedFiles = append(c.SkippedFiles, SkippedFiles{Why: e.Why})
+	}
+	s := &c.SkippedFiles[i]
+	s.Count++
+	if len(s.Names) < skippedNames {
+		s.Names = append(s.Names, e.File)
+	}
+}
