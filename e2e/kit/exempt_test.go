@@ -25,6 +25,11 @@ import (
 // exemptGuard is what guards the creation of namespaces with exempt names.
 const exemptGuard = "evergate-exempt-namespaces"
 
+// excluding lists the webhooks that exclude the exempt names: all but the guard of the policy.
+func excluding() []string {
+	return []string{mutate, again, pods, ingress, services, balancer, workloads, cronJobs, podTemplates}
+}
+
 // exemptNames returns the names that each webhook of an overlay excludes, by the name of the webhook, and those that its
 // guard selects.
 func exemptNames(t *testing.T, k *Kit, dir string) (hooks map[string][]string, guard []string) {
@@ -68,7 +73,7 @@ func TestExemptNamesAgree(t *testing.T) {
 		for _, dir := range []string{dir, k.add(t, "namespace: another-name\nresources: [../../"+dir+"]\ntransformers: "+
 			"[../../kustomize/wiring]")} {
 			hooks, guard := exemptNames(t, k, dir)
-			for _, name := range []string{mutate, again, pods, ingress, services, balancer} {
+			for _, name := range excluding() {
 				if diff := cmp.Diff(guard, hooks[name]); diff != "" {
 					t.Errorf("%s, %s: the guard has other names (-guard +webhook):\n%s", dir, name, diff)
 				}
@@ -107,7 +112,7 @@ transformers: [../../kustomize/wiring]
 					t.Errorf("%s excludes other names (-want +got):\n%s", hook, diff)
 				}
 			}
-			for _, hook := range []string{mutate, again, pods, ingress, services, balancer} {
+			for _, hook := range excluding() {
 				if hooks[hook] == nil {
 					t.Errorf("%s excludes no names", hook)
 				}
@@ -185,12 +190,16 @@ func allRequests(namespace string, matched bool) []request {
 		}
 		return hooks
 	}
-	return []request{
+	requests := []request{
 		{"a Pod in " + namespace, createPod(namespace, pod("", foreign), metav1.CreateOptions{}), only(mutate, again, pods)},
 		{"an Ingress in " + namespace, createIngress(namespace, metav1.CreateOptions{}), only(ingress)},
 		{"a Service in " + namespace, createLoadBalancer(namespace, "lb"), only(services)},
 		{"its address in " + namespace, patchStatus(namespace, "lb", oneAddress, metav1.PatchOptions{}), only(balancer)},
 	}
+	for _, w := range workloadKinds() {
+		requests = append(requests, request{"a " + w.kind + " in " + namespace, w.create(namespace, "w", ""), only(w.hook)})
+	}
+	return requests
 }
 
 // testExempt tries to create a namespace of an exempt name and, once there is one, to change it; nothing in it is

@@ -89,6 +89,9 @@ func namespaceRequests() []request {
 			request{"a Service in " + ns, createService(ns, metav1.CreateOptions{}), nil},
 			request{"a load balancer in " + ns, createLoadBalancer(ns, "lb"), nil},
 			request{"its address in " + ns, patchStatus(ns, "lb", oneAddress, metav1.PatchOptions{}), nil})
+		for _, w := range workloadKinds() {
+			requests = append(requests, request{"a " + w.kind + " in " + ns, w.create(ns, "w", ""), nil})
+		}
 	}
 	return requests
 }

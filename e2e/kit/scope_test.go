@@ -26,6 +26,10 @@ const (
 	services = "services.validate.evergate.dev"
 	balancer = "loadbalancerstatus.validate.evergate.dev"
 	policy   = "policy.validate.evergate.dev"
+
+	workloads    = "workloads.validate.evergate.dev"
+	cronJobs     = "cronjobs.validate.evergate.dev"
+	podTemplates = "podtemplates.validate.evergate.dev"
 )
 
 const (
