@@ -1,8 +1,6 @@
 package admission
 
 import (
-	"slices"
-
 	"github.com/evergate/evergate/policy"
 	"github.com/evergate/evergate/review"
 )
@@ -24,11 +22,6 @@ func patchPod(_ *policy.Policy, r *review.Request[policy.Pod], _ *policy.Effort,
 // rewritten returns a Pod with the images that it is given.
 func rewritten(pod *policy.Pod, d *Decision) *policy.Pod {
 	final := *pod
-	final.Images = slices.Clone(pod.Images)
-	for i, o := range d.Rewriting.Images {
-		if o.Outcome == policy.Rewritten {
-			final.Images[i].Ref = o.To
-		}
-	}
+	final.Images = d.Rewriting.Pulled(pod.Images)
 	return &final
 }

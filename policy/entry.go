@@ -34,6 +34,8 @@ type header struct {
 	dimensions dimensions
 	// exempt is set where the exclude ends. What it excludes is then judged, and its findings are silenced.
 	exempt *endingExclude
+	// refuses says of a rule for workloads that in its own mode it refuses the Pods.
+	refuses bool
 }
 
 // applies reports whether the entry applies to s, and if it does not, why. It counts the steps of its selectors.

@@ -100,6 +100,7 @@ func (b *blocks) headers(yield func(*header)) {
 type compiled struct {
 	mirrors      *mirrorTable
 	pods         ruleset[judgedPod]
+	workloads    ruleset[judgedPod] // the same, as they judge templates
 	ingresses    ruleset[Ingress]
 	services     ruleset[Service]
 	routes       ruleset[Route]
@@ -119,6 +120,7 @@ func (b *blocks) compile(p *Policy, e *compilation, errs *strict.Collector) {
 	p.pods = rulesOf(b.Pods, e, func(entry *podsEntry) rule[judgedPod] {
 		return rule[judgedPod]{entry.ruleHeader, entry.checks(p.mirrors)}
 	})
+	p.workloads = rulesOf(b.Pods, e, func(entry *podsEntry) rule[judgedPod] { return entry.workloadRule(p.mirrors) })
 	owners := compileOwners(b.Owners, errs)
 	p.ingresses = rulesOf(b.Ingresses, e, func(entry *ingressesEntry) rule[Ingress] {
 		return rule[Ingress]{entry.ruleHeader, entry.checks()}
@@ -196,15 +198,16 @@ func (c Counts) All() iter.Seq2[string, int] {
 
 // Modes is the strictest mode among the entries of each kind; Off where there are none.
 type Modes struct {
-	Mirrors, Pods, Ingresses, Services, Routes, OpenShiftRoutes, Gateways, Grants, Certificates, DNSEndpoints Mode
+	Mirrors, Pods, Workloads, Ingresses, Services, Routes, OpenShiftRoutes, Gateways, Grants, Certificates, DNSEndpoints Mode
 }
 
 // Strictest returns the strictest mode for objects of each kind, without the entries of sets. It decides about an object
 // that cannot be parsed, for which it is unknown which entries match.
 func (p *Policy) Strictest() Modes {
 	return Modes{
-		Mirrors: p.mirrors.strictest, Pods: p.pods.strictest, Ingresses: p.ingresses.strictest,
-		Services: p.services.strictest, Routes: p.routes.strictest, OpenShiftRoutes: p.openShift.strictest,
+		Mirrors: p.mirrors.strictest, Pods: p.pods.strictest, Workloads: p.workloads.strictest,
+		Ingresses: p.ingresses.strictest,
+		Services:  p.services.strictest, Routes: p.routes.strictest, OpenShiftRoutes: p.openShift.strictest,
 		Gateways: p.gateways.strictest,
 		Grants:   p.grants.strictest, Certificates: p.certificates.strictest, DNSEndpoints: p.dnsEndpoints.strictest,
 	}

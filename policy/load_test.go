@@ -195,7 +195,7 @@ services:
 - {name: g, mode: enforce, types: {allowed: []}}
 - {name: h, mode: audit, types: {allowed: []}}
 `,
-			want: Modes{Mirrors: Warn, Pods: Audit, Ingresses: Off, Services: Enforce},
+			want: Modes{Mirrors: Warn, Pods: Audit, Workloads: Audit, Ingresses: Off, Services: Enforce},
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

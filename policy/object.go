@@ -20,6 +20,7 @@ type Attributes struct {
 	Namespace   string
 	Name        string // empty on a CREATE with generateName
 	Resource    string // plural, as in "pods"
+	Group       string // of the resource, as in "apps"; empty for the core group
 	Subresource string // as in "ephemeralcontainers" or "status"; empty for the object itself
 	User        string
 	Groups      []string

@@ -9,6 +9,8 @@ type podsEntry struct {
 	ruleHeader
 	// Images: from where images may be pulled, with which tags and digests.
 	Images imagesRule `yaml:"images,required"`
+	// Workloads: what is done about the template of a Deployment, a Job and so on. Absent: warn.
+	Workloads *workloadMode `yaml:"workloads"`
 }
 
 // Suggest implements strict.Suggester.

@@ -39,6 +39,7 @@
 //	pods                                  pods.go
 //	  images                              pod_images.go; pod_digest.go, its digest
 //	  images about to be rewritten        rewrite_denied.go
+//	  workloads                           workloads.go, with what is judged
 //	ingresses                             ingresses.go, with defaultBackend
 //	  hosts                               hosts.go; host_claims.go, where hosts stand; host_annotations.go, in annotations
 //	  tls                                 ingress_tls.go

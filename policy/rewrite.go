@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"slices"
+
 	"github.com/evergate/evergate/policy/internal/match"
 )
 
@@ -28,6 +30,17 @@ func (r Rewriting) Changes() bool {
 		}
 	}
 	return false
+}
+
+// Pulled returns the images of the Pod as they will be pulled: with those that are rewritten in place of the original ones.
+func (r Rewriting) Pulled(images []Image) []Image {
+	pulled := slices.Clone(images)
+	for i, o := range r.Images {
+		if o.Outcome == Rewritten {
+			pulled[i].Ref = o.To
+		}
+	}
+	return pulled
 }
 
 // RewritePod returns the mirror that each image of pod is pulled from. old is the Pod before an update, nil otherwise:

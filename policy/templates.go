@@ -55,7 +55,7 @@ func (p TemplatePath) String() string { return strings.Join(p, ".") }
 // UnmarshalText accepts names of fields and * with dots between them. It refuses a path that begins with *, since then
 // metadata would be part of it.
 func (p *TemplatePath) UnmarshalText(b []byte) error {
-	segments := strings.Split(string(b), ".")
+	segments := slices.Collect(strings.SplitSeq(string(b), ".")) // at most strict.MaxText
 	if hint := pathHint(string(b), segments); hint != "" {
 		return fmt.Errorf("%s is not a path of templates: %s", text.Quote(b), hint)
 	}

@@ -1,0 +1,276 @@
+package policy
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/evergate/evergate/internal/text"
+)
+
+// Workload is an object from which a controller creates Pods: its metadata and its templates.
+type Workload struct {
+	Meta
+	// Templates lists those that are there: a Deployment has one, an object of templates in a policy any number.
+	Templates []PodTemplate
+}
+
+// PodTemplate is a template of Pods, as the Pod that a controller creates from it. The Pod has the labels and annotations
+// of the template's metadata.
+type PodTemplate struct {
+	Pod
+	// Path is the field of the PodSpec in its object: spec.template.spec.
+	Path string
+}
+
+// path returns the field of the workload for one of the template's Pod: spec.template.spec.containers[0].image.
+func (t *PodTemplate) path(field string) string { return t.Path + strings.TrimPrefix(field, "spec") }
+
+// workloadMode is the field workloads of a pods entry: what the rule does about the template of a workload, at most as
+// strict as the rule's own mode. A workload is told of what its Pods will be refused for: the rule still judges them.
+type workloadMode struct{ Mode }
+
+// UnmarshalText accepts the words warn, enforce and off.
+func (m *workloadMode) UnmarshalText(b []byte) error {
+	switch string(b) {
+	case "warn", "enforce", "off":
+		return m.Mode.UnmarshalText(b)
+	}
+	return fmt.Errorf("%s is not known here: write warn, enforce or off; a rule in mode audit only audits workloads too",
+		text.Quote(b))
+}
+
+// modeOfWorkloads returns the mode in which the rule judges workloads: the weaker of its own and workloads, which is
+// warn where it is absent.
+func (e *podsEntry) modeOfWorkloads() Mode {
+	mode := Warn
+	if e.Workloads != nil {
+		mode = e.Workloads.Mode
+	}
+	return min(e.Mode, mode)
+}
+
+// workloadRule returns the rule as it judges the templates of workloads.
+func (e *podsEntry) workloadRule(t *mirrorTable) rule[judgedPod] {
+	h := e.ruleHeader
+	h.refuses, h.Mode = h.Mode == Enforce, e.modeOfWorkloads()
+	return rule[judgedPod]{h, e.checks(t)}
+}
+
+// refused is what follows of a finding in a template from a rule that refuses the Pods.
+const refused = "; its Pods will be refused"
+
+// JudgeWorkload judges the templates of a workload as the Pods that its controller will create: rewritten in memory by the
+// mirrors, and then by the rules of pods. old is the workload before an update, nil otherwise: what one of its templates
+// had is pre-existing, in whichever template it stands now, and in mode audit, since nobody writes it now.
+//
+// A workload that a controller owns is judged by rules in mode enforce alone, since a user has been told of the template
+// where it was written. Owners are the tenant's to write, so that these rules make an exception by the user: for the
+// controllers of Kubernetes.
+func (p *Policy) JudgeWorkload(a Attributes, w, old *Workload, e *Effort) ([]Finding, error) {
+	if e == nil {
+		e = new(Effort)
+	}
+	candidates := p.workloads.index.candidates(a.Namespace)
+	if len(candidates) == 0 || a.Subresource != "" {
+		return nil, nil
+	}
+	j := workloadJudging{report: report{effort: e}, rules: p.workloads.rules}
+	j.collect = j.keep
+	var err error
+	if j.templates, err = p.judgedTemplates(a, w, e); err != nil {
+		return nil, err
+	}
+	if old != nil {
+		j.updates = true
+		j.before = report{effort: e, collect: j.record}
+		if j.old, err = p.judgedTemplates(a, old, e); err != nil {
+			return nil, err
+		}
+	}
+	weakest := Audit
+	if w.Owner != "" {
+		weakest = Enforce
+		if isKubernetesController(a.User) {
+			return nil, nil
+		}
+	}
+	for mode := p.workloads.strictest; mode >= weakest && !j.done; mode-- {
+		for _, i := range candidates {
+			if p.workloads.rules[i].Mode == mode {
+				j.evaluate(i)
+			}
+		}
+	}
+	return j.findings.list(), e.err
+}
+
+// isKubernetesController reports whether a user is a controller of Kubernetes: a service account of kube-system, or
+// kube-controller-manager, which is all of them where they have no service accounts of their own.
+func isKubernetesController(user string) bool {
+	return strings.HasPrefix(user, "system:serviceaccount:kube-system:") || user == "system:kube-controller-manager"
+}
+
+// judgedTemplate is a template with its Pod as it will be pulled.
+type judgedTemplate struct {
+	*PodTemplate
+	pod    *judgedPod
+	exempt exemptions
+}
+
+// judgedTemplates returns the templates whose Pods will have images that can be judged, as they will be pulled.
+func (p *Policy) judgedTemplates(a Attributes, w *Workload, e *Effort) ([]judgedTemplate, error) {
+	a = attributesOfPods(a)
+	var all []judgedTemplate
+	for i := range w.Templates {
+		t := &w.Templates[i]
+		if !canChangeImages(a, &t.Pod) {
+			continue
+		}
+		rw, err := p.RewritePod(a, &t.Pod, nil, e)
+		if err != nil {
+			return nil, err
+		}
+		pulled := t.Pod
+		if rw.Changes() {
+			pulled.Images = rw.Pulled(t.Images)
+		}
+		pod := newJudgedPod(a, &pulled, e)
+		all = append(all, judgedTemplate{t, pod, exemptions{exceptions: p.workloads.exceptions, subject: &pod.subject}})
+	}
+	return all, nil
+}
+
+// attributesOfPods returns the attributes of the requests by which a controller creates the Pods of a workload. The
+// user is unknown, and no rule that judges Pods looks at it.
+func attributesOfPods(a Attributes) Attributes {
+	return Attributes{Operation: Create, Namespace: a.Namespace, Resource: "pods", Now: a.Now}
+}
+
+// workloadJudging is the judging of one workload by the rules of pods.
+type workloadJudging struct {
+	report
+	rules     []rule[judgedPod]
+	templates []judgedTemplate
+	findings  findings
+
+	updates bool
+	before  report // of old
+	old     []judgedTemplate
+	ledger  ledger // of what a check finds in old
+
+	// The rule and the check that are evaluated.
+	at          int // of the rule
+	check       check[judgedPod]
+	ledgerReady bool // the ledger is that of check
+	template    *judgedTemplate
+	oldTemplate *judgedTemplate // that the ledger is filled from
+}
+
+// evaluate runs all checks of a rule on the templates that it applies to.
+func (j *workloadJudging) evaluate(at int) {
+	j.at = at
+	rule := &j.rules[at]
+	for _, c := range rule.checks {
+		j.check, j.ledgerReady = c, false
+		for i := range j.templates {
+			t := &j.templates[i]
+			if !j.spend(1) || !rule.appliesTo(&t.pod.subject) {
+				continue
+			}
+			first := len(j.findings.kept)
+			j.template, j.subject = t, &t.pod.subject
+			c.find(t.pod, &j.report)
+			for k := first; k < len(j.findings.kept); k++ {
+				j.findings.kept[k].complete(t, rule)
+			}
+		}
+	}
+}
+
+// complete makes a finding about a Pod one about the template of it.
+func (f *keptFinding) complete(t *judgedTemplate, rule *rule[judgedPod]) {
+	f.Path = t.path(f.Path)
+	if rule.refuses {
+		f.Reason += refused
+	}
+}
+
+// keep adds a finding of a template.
+func (j *workloadJudging) keep(id identity) *Finding {
+	h := &j.rules[j.at].ruleHeader
+	exempt := j.template.exempt.find(&h.header, &id)
+	f := j.findings.tryAdd(j.at, id, exempt == nil && j.updates && j.findInOld(id), exempt)
+	if f != nil {
+		f.Rule, f.Check, f.Mode, f.Note = string(h.Name), id.check, h.Mode, string(h.Message)
+		if f.Existed {
+			f.Mode = Audit
+		}
+	}
+	j.done = j.findings.full()
+	return f
+}
+
+// findInOld looks a finding up in the templates before the update.
+func (j *workloadJudging) findInOld(id identity) bool {
+	if !j.ledgerReady {
+		j.ledgerReady = true
+		j.ledger.clear()
+		for i := range j.old {
+			t := &j.old[i]
+			if j.before.spend(1) && j.rules[j.at].appliesTo(&t.pod.subject) {
+				j.oldTemplate, j.before.subject = t, &t.pod.subject
+				j.check.find(t.pod, &j.before)
+			}
+		}
+	}
+	return j.effort.spend(1) && j.ledger.find(id, j.effort)
+}
+
+// record adds a finding to the ledger, unless it is exempt: see before.
+func (j *workloadJudging) record(id identity) *Finding {
+	if j.effort.spend(ledgerSteps) && j.oldTemplate.exempt.find(&j.rules[j.at].header, &id) == nil {
+		j.ledger.add(id)
+	}
+	return nil
+}
+
+// ExplainWorkload returns for every pods rule whether it applies to the workload: to a template of it.
+func (p *Policy) ExplainWorkload(a Attributes, w *Workload) []RuleTrace {
+	templates, err := p.judgedTemplates(a, w, new(Effort))
+	if err != nil || len(templates) == 0 {
+		return p.workloads.notEvaluated("not asked: it has no template with an image that can be judged")
+	}
+	traces := make([]RuleTrace, len(p.workloads.rules))
+	for i := range p.workloads.rules {
+		rule := &p.workloads.rules[i]
+		for k := range templates {
+			why, applies := rule.applies(&templates[k].pod.subject)
+			if traces[i].Applies && !applies {
+				continue
+			}
+			before := traces[i]
+			traces[i] = rule.trace(why.String())
+			traces[i].Findings, traces[i].Exempt = before.Findings, before.Exempt
+			if traces[i].Applies = applies; applies {
+				n, exempt := countFindings(rule, &templates[k])
+				traces[i].Findings, traces[i].Exempt = traces[i].Findings+n, traces[i].Exempt+exempt
+			}
+		}
+	}
+	return traces
+}
+
+// countFindings returns how many findings a rule has in a template, and how many of them are exempt.
+func countFindings(rule *rule[judgedPod], t *judgedTemplate) (n, exempt int) {
+	var last Finding // whose sentence is not shown
+	r := report{effort: new(Effort), subject: &t.pod.subject, collect: func(id identity) *Finding {
+		if n++; t.exempt.find(&rule.header, &id) != nil {
+			exempt++
+		}
+		return &last
+	}}
+	for _, c := range rule.checks {
+		c.find(t.pod, &r)
+	}
+	return n, exempt
+}

@@ -1,0 +1,202 @@
+package policy
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const workloadsPolicy = `
+mirrors:
+- {name: hub, mode: enforce, sources: [docker.io], mirror: m.example/hub}
+pods:
+- {name: no-evil, mode: enforce, message: "ask #platform", images: {denied: [quay.io/evil]}}
+- {name: mirrors, mode: enforce, workloads: enforce, exclude: {podLabels: [legacy]}, images: {from: mirrors}}
+- {name: silent, mode: enforce, workloads: "off", images: {digest: required}}
+- {name: tags, mode: warn, images: {deniedTags: [latest]}}
+- {name: watched, mode: audit, workloads: enforce, images: {denied: [quay.io/old]}}
+`
+
+// template is a template of a Deployment with one container for each image.
+func template(images ...string) PodTemplate {
+	return PodTemplate{*imagePod(images...), "spec.template.spec"}
+}
+
+func workload(templates ...PodTemplate) *Workload { return &Workload{Templates: templates} }
+
+var createWorkload = Attributes{Operation: Create, Namespace: "default", Group: "apps", Resource: "deployments", User: "jane"}
+
+// said are the findings with their modes: enforce no-evil/images.denied: …
+func said(findings []Finding) (all []string) {
+	for _, f := range findings {
+		existed := ""
+		if f.Existed {
+			existed = " existed"
+		}
+		all = append(all, f.Mode.String()+existed+" "+f.String())
+	}
+	return all
+}
+
+func TestJudgeWorkload(t *testing.T) {
+	p := mustLoad(t, workloadsPolicy)
+	legacy := template("ghcr.io/a/b:1")
+	legacy.Labels = map[string]string{"legacy": ""}
+	static := template("quay.io/evil/a:1")
+	static.Annotations = map[string]string{mirrorPodAnnotation: "x"}
+	second := template("m.example/a:1", "quay.io/evil/b:latest")
+	second.Path = "spec.jobs[1].template.spec"
+	const mirrors = "; allowed are m.example/hub; its Pods will be refused"
+	for name, test := range map[string]struct {
+		w    *Workload
+		want []string
+	}{
+		"rewritten in memory": {workload(template("nginx:1")), nil},
+		"denied": {workload(template("quay.io/evil/a:1")), []string{
+			`warn no-evil/images.denied: spec.template.spec.containers[0].image: "quay.io/evil/a:1" is denied by quay.io/evil; its Pods will be refused (ask #platform)`,
+			`enforce mirrors/images.from: spec.template.spec.containers[0].image: "quay.io/evil/a:1" is not pulled from a mirror` + mirrors}},
+		"a rule that warns": {workload(template("m.example/hub/a")), []string{
+			`warn tags/images.deniedTags: spec.template.spec.containers[0].image: "m.example/hub/a" has neither tag nor digest, which means latest, and that is denied`}},
+		"a rule that audits": {workload(template("quay.io/old/a:1")), []string{
+			`enforce mirrors/images.from: spec.template.spec.containers[0].image: "quay.io/old/a:1" is not pulled from a mirror` + mirrors,
+			`audit watched/images.denied: spec.template.spec.containers[0].image: "quay.io/old/a:1" is denied by quay.io/old`}},
+		"excluded by its labels": {workload(legacy), nil},
+		"a mirror Pod":           {workload(static), nil},
+		"no template":            {workload(), nil},
+		"several templates": {workload(template("m.example/hub/a:1"), second), []string{
+			`warn no-evil/images.denied: spec.jobs[1].template.spec.containers[1].image: "quay.io/evil/b:latest" is denied by quay.io/evil; its Pods will be refused (ask #platform)`,
+			`enforce mirrors/images.from: spec.jobs[1].template.spec.containers[0].image: "m.example/a:1" is not pulled from a mirror` + mirrors,
+			`enforce mirrors/images.from: spec.jobs[1].template.spec.containers[1].image: "quay.io/evil/b:latest" is not pulled from a mirror` + mirrors,
+			`warn tags/images.deniedTags: spec.jobs[1].template.spec.containers[1].image: "quay.io/evil/b:latest" has the tag latest, and that is denied`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := len(test.w.Templates)
+			got := said(must(p.JudgeWorkload(createWorkload, test.w, nil, nil)))
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+			if len(test.w.Templates) != before || before > 0 && strings.HasPrefix(test.w.Templates[0].Images[0].Ref, "m.example/hub/library") {
+				t.Error("the template was changed")
+			}
+		})
+	}
+}
+
+// An update is told of what it introduces, in whichever template that was.
+func TestJudgeWorkloadUpdates(t *testing.T) {
+	p := mustLoad(t, workloadsPolicy)
+	update := createWorkload
+	update.Operation = Update
+	const good, bad, worse = "m.example/hub/a:1", "m.example/hub/a", "m.example/hub/b"
+	for name, test := range map[string]struct {
+		old, w *Workload
+		want   string // the modes
+	}{
+		"introduced":         {workload(template(good)), workload(template(bad)), "warn"},
+		"as before":          {workload(template(bad)), workload(template(bad)), "audit existed"},
+		"in another place":   {workload(template(good, bad)), workload(template(bad, good)), "audit existed"},
+		"from another one":   {workload(template(good), template(bad)), workload(template(bad), template(good)), "audit existed"},
+		"beside another one": {workload(template(bad)), workload(template(bad, worse)), "audit existed, warn"},
+		"from none":          {workload(), workload(template(bad)), "warn"},
+		"to none":            {workload(template(bad)), workload(), ""},
+	} {
+		var modes []string
+		for _, s := range said(must(p.JudgeWorkload(update, test.w, test.old, nil))) {
+			mode, _, _ := strings.Cut(s, " tags/")
+			modes = append(modes, mode)
+		}
+		if got := strings.Join(modes, ", "); got != test.want {
+			t.Errorf("%s: %s, want %s", name, got, test.want)
+		}
+	}
+}
+
+// What a controller owns has been told of where a user wrote it. A tenant can forge an owner, so that a rule that denies
+// looks at who writes.
+func TestJudgeWorkloadOwners(t *testing.T) {
+	p := mustLoad(t, workloadsPolicy)
+	w := workload(template("quay.io/evil/a:latest"))
+	for _, test := range []struct{ owner, user, want string }{
+		{"", "jane", "warn enforce warn"},
+		{"", "system:serviceaccount:kube-system:cronjob-controller", "warn enforce warn"},
+		{"CronJob/x", "jane", "enforce"},
+		{"CronJob/x", "system:serviceaccount:team:x", "enforce"},
+		{"CronJob/x", "system:serviceaccount:kube-system:cronjob-controller", ""},
+		{"CronJob/x", "system:kube-controller-manager", ""},
+	} {
+		a := createWorkload
+		a.User, w.Owner = test.user, test.owner
+		var modes []string
+		for _, f := range must(p.JudgeWorkload(a, w, nil, nil)) {
+			modes = append(modes, f.Mode.String())
+		}
+		if got := strings.Join(modes, " "); got != test.want {
+			t.Errorf("owned by %q, written by %s: %s, want %s", test.owner, test.user, got, test.want)
+		}
+	}
+}
+
+func TestExplainWorkload(t *testing.T) {
+	p := mustLoad(t, workloadsPolicy)
+	legacy := template("ghcr.io/a/b:latest")
+	legacy.Labels = map[string]string{"legacy": ""}
+	got := p.ExplainWorkload(createWorkload, workload(legacy, template("ghcr.io/a/b:latest")))
+	want := []RuleTrace{
+		{"no-evil", Warn, true, "applies", 0, 0}, {"mirrors", Enforce, true, "applies", 1, 0}, {"tags", Warn, true, "applies", 2, 0},
+		{"watched", Audit, true, "applies", 0, 0},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	for _, trace := range p.ExplainWorkload(createWorkload, workload()) {
+		if trace.Applies || trace.Why != "not asked: it has no template with an image that can be judged" {
+			t.Errorf("%+v", trace)
+		}
+	}
+}
+
+// Judging templates counts the steps of them all.
+func TestJudgeWorkloadEffort(t *testing.T) {
+	p := mustLoad(t, workloadsPolicy)
+	var w Workload
+	for range 5000 {
+		w.Templates = append(w.Templates, template("m.example/hub/"+strings.Repeat("a/", 400)+"a:1", "quay.io/b"))
+	}
+	if _, err := p.JudgeWorkload(createWorkload, &w, &w, nil); err == nil {
+		t.Error("no error")
+	}
+}
+
+// An exception silences the findings of the templates that it matches, until it ends; an update that leaves it is told.
+func TestJudgeWorkloadExceptions(t *testing.T) {
+	p := mustLoad(t, workloadsPolicy+`
+exceptions:
+- {name: ticket, rules: ["tags/*"], match: {podLabels: [calm]}, until: 2027-01-31, reason: T-1}
+`)
+	calm := template("m.example/hub/a")
+	calm.Labels = map[string]string{"calm": ""}
+	update := createWorkload
+	update.Operation = Update
+	for _, test := range []struct {
+		now    string
+		w, old PodTemplate
+		want   string
+	}{
+		{"2027-01-31T23:59:59Z", calm, calm, "exempt"},
+		{"2027-01-31T23:59:59Z", template("m.example/hub/a"), calm, "warn"},
+		{"2027-02-01T00:00:00Z", calm, calm, "audit"},
+	} {
+		update.Now = must(time.Parse(time.RFC3339, test.now))
+		got := must(p.JudgeWorkload(update, workload(test.w), workload(test.old), nil))
+		if len(got) != 1 || got[0].ModeWord() != test.want {
+			t.Errorf("%s: %v, want %s", test.now, got, test.want)
+		}
+	}
+	update.Now = time.Time{}
+	traces := p.ExplainWorkload(update, workload(calm))
+	if traces[2].Findings != 1 || traces[2].Exempt != 1 {
+		t.Errorf("%+v", traces[2])
+	}
+}
