@@ -34,7 +34,7 @@ type decide[T any] func(p *policy.Policy, r *review.Request[T], e *policy.Effort
 func (k kind[T]) judgeBy(decide decide[T]) Judge {
 	return func(p *policy.Policy, body []byte, now time.Time, e *policy.Effort, stage Stage) (*Decision, error) {
 		stage("decode")
-		r, err := k.objects.Decode(body)
+		r, err := k.objectsIn(p).Decode(body)
 		if err != nil {
 			return nil, err
 		}

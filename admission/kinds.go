@@ -11,6 +11,8 @@ import (
 // kind is a kind of objects that is judged, or several that are judged alike: its row in the table of kinds.
 type kind[T any] struct {
 	objects review.Objects[T]
+	// objectsOf returns the objects where the policy says more kinds; nil where it does not.
+	objectsOf func(*policy.Policy) review.Objects[T]
 	// blocks are those of a policy whose entries judge the kind.
 	blocks []string
 	// mutating and validating are the paths of its webhooks.
@@ -35,14 +37,14 @@ type kind[T any] struct {
 // row is a kind[T] of whatever T.
 type row interface {
 	webhooks() []Webhook
-	offline() []Kind
+	offline(p *policy.Policy) []Kind
 	probePolicy() string
 }
 
 // rows is the table of kinds. Webhooks, Kinds and SelfProbePolicy are made of it.
 func rows() []row {
 	return []row{
-		pods(), ingresses(), services(), routes(), openShiftRoutes(), gateways(), grants(), certificates(), dnsEndpoints(),
+		pods(), workloads(), ingresses(), services(), routes(), openShiftRoutes(), gateways(), grants(), certificates(), dnsEndpoints(),
 	}
 }
 
@@ -58,8 +60,28 @@ func pods() kind[policy.Pod] {
 		selfProbePolicy: `
 mirrors:
 - {name: selfprobe-mirror, mode: enforce, sources: [source.selfprobe.invalid], mirror: mirror.selfprobe.invalid}
-pods: [{name: selfprobe-pods, mode: enforce, images: {from: mirrors}}]`,
+pods:
+- {name: selfprobe-pods, mode: enforce, workloads: "off", images: {from: mirrors}}
+- {name: selfprobe-workloads, mode: enforce, workloads: enforce, images: {denied: [workload.selfprobe.invalid]}}`,
 	}
+}
+
+func workloads() kind[policy.Workload] {
+	return kind[policy.Workload]{
+		objects: review.Workloads(), blocks: []string{"pods"}, validating: []string{"/validate/workloads"},
+		objectsOf: func(p *policy.Policy) review.Objects[policy.Workload] { return review.Workloads(p.Templates()...) },
+		judge:     (*policy.Policy).JudgeWorkload, explain: (*policy.Policy).ExplainWorkload,
+		strictest: func(m policy.Modes) policy.Mode { return m.Workloads },
+		selfProbe: `"spec": {"template": {"spec": {"containers": [{"name": "app", "image": "workload.selfprobe.invalid/app:1"}]}}}`,
+	}
+}
+
+// objectsIn returns the objects of the kind by a policy.
+func (k kind[T]) objectsIn(p *policy.Policy) review.Objects[T] {
+	if k.objectsOf != nil {
+		return k.objectsOf(p)
+	}
+	return k.objects
 }
 
 func ingresses() kind[policy.Ingress] {

@@ -14,7 +14,7 @@ import (
 
 // Each path asks for the mode of the entries that concern it, and of no others.
 func TestModesOfPaths(t *testing.T) {
-	modes := policy.Modes{Mirrors: policy.Off, Pods: policy.Audit, Ingresses: policy.Warn, Services: policy.Enforce,
+	modes := policy.Modes{Mirrors: policy.Off, Pods: policy.Audit, Workloads: policy.Warn, Ingresses: policy.Warn, Services: policy.Enforce,
 		Certificates: policy.Warn, DNSEndpoints: policy.Audit, Routes: policy.Audit,
 		Gateways: policy.Audit, Grants: policy.Warn, OpenShiftRoutes: policy.Warn}
 	got := map[string]policy.Mode{}
@@ -23,6 +23,7 @@ func TestModesOfPaths(t *testing.T) {
 	}
 	want := map[string]policy.Mode{
 		"/mutate/pods": policy.Off, "/mutate/pods/again": policy.Off, "/validate/pods": policy.Audit,
+		"/validate/workloads": policy.Warn,
 		"/validate/ingresses": policy.Warn, "/validate/services": policy.Enforce, "/validate/services/status": policy.Enforce,
 		"/validate/certificates": policy.Warn, "/validate/dnsendpoints": policy.Audit,
 		"/validate/routes": policy.Audit, "/validate/openshiftroutes": policy.Warn,
@@ -59,6 +60,7 @@ func TestKitCallsEveryPath(t *testing.T) {
 	}
 	slices.Sort(called)
 	slices.Sort(served)
+	called = slices.Compact(called) // workloads have a webhook for each place of a template
 	if diff := cmp.Diff(served, called); diff != "" {
 		t.Errorf("served (-), called by the kit (+):\n%s", diff)
 	}
@@ -83,7 +85,7 @@ func TestExistingPodNeedsNoPatch(t *testing.T) {
 		`0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"},`
 	pod := []byte(`{"spec": {"containers": [` + strings.TrimSuffix(strings.Repeat(container, 300), ",") + `]}}`)
 	for _, existing := range []bool{false, true} {
-		a, err := pods().offline()[0].Object(Question{Policy: p, Existing: existing},
+		a, err := pods().offline(new(policy.Policy))[0].Object(Question{Policy: p, Existing: existing},
 			policy.Attributes{Operation: policy.Create}, pod, nil)
 		if err != nil || len(a.Rewriting.Images) != 300 {
 			t.Errorf("existing %t: %v", existing, err)

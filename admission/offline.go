@@ -41,18 +41,22 @@ type Answer struct {
 // Judged reports whether a policy applies to the operation.
 func (a *Answer) Judged() bool { return judged(a.Operation) }
 
-// Kinds returns the kinds whose objects are judged.
-func Kinds() []Kind {
+// Kinds returns the kinds whose objects are judged, whatever the policy.
+func Kinds() []Kind { return KindsIn(new(policy.Policy)) }
+
+// KindsIn returns the kinds whose objects are judged, with the custom resources of templates in a policy: once for each
+// of their versions.
+func KindsIn(p *policy.Policy) []Kind {
 	var all []Kind
 	for _, r := range rows() {
-		all = append(all, r.offline()...)
+		all = append(all, r.offline(p)...)
 	}
 	return all
 }
 
-func (k kind[T]) offline() []Kind {
+func (k kind[T]) offline(p *policy.Policy) []Kind {
 	var all []Kind
-	for _, of := range k.objects.Kinds {
+	for _, of := range k.objectsIn(p).Kinds {
 		all = append(all, k.offlineOf(of))
 	}
 	return all
@@ -62,21 +66,22 @@ func (k kind[T]) offlineOf(of review.Kind) Kind {
 	return Kind{
 		Kind: of, Subresources: k.subresources,
 		Object: func(ask Question, a policy.Attributes, object, old []byte) (*Answer, error) {
-			a.Resource = of.Resource.Name
+			a.Resource, a.Group = of.Resource.Name, of.Resource.Group
+			objects := k.objectsIn(ask.Policy)
 			r := &review.Request[T]{Attributes: a}
 			var err error
-			if r.Object, err = k.objects.Parse(object); err != nil {
+			if r.Object, err = objects.ParseAs(of.Resource, object); err != nil {
 				return nil, err
 			}
 			if old != nil {
-				if r.Old, err = k.objects.Parse(old); err != nil {
+				if r.Old, err = objects.ParseAs(of.Resource, old); err != nil {
 					return nil, err
 				}
 			}
 			return k.all(ask, r)
 		},
 		Review: func(ask Question, body []byte) (*Answer, error) {
-			r, err := k.objects.Decode(body)
+			r, err := k.objectsIn(ask.Policy).Decode(body)
 			if err != nil {
 				return nil, err
 			}

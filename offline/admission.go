@@ -47,6 +47,6 @@ func (r *reviewer) admissionReview(object Object) error {
 		r.skip(object, string(a.Operation)+" is not judged")
 		return nil
 	}
-	r.add(object, r.kinds[object.Kind], a)
+	r.add(object, kind{}, a) // whose paths are those of the object itself
 	return nil
 }

@@ -20,7 +20,7 @@ type ConfigMap struct {
 // than a policy may be is a ContentError.
 func ConfigMaps() Objects[ConfigMap] {
 	skip := func(r *jsonscan.Reader, _ *ConfigMap) { r.Present() }
-	return Objects[ConfigMap]{[]Kind{{"ConfigMap", Resource{"", "v1", "configmaps"}, nil}}, readConfigMap, skip}
+	return Objects[ConfigMap]{[]Kind{{"ConfigMap", Resource{"", "v1", "configmaps"}, nil}}, readConfigMap, skip, nil}
 }
 
 func readConfigMap(r *jsonscan.Reader, m *ConfigMap) {

@@ -229,7 +229,7 @@ func typedRequest[T any](body []byte, kinds []Kind, typed func([]byte) (*T, erro
 		UID: string(r.UID),
 		Attributes: policy.Attributes{
 			Operation: policy.Operation(r.Operation), Namespace: r.Namespace, Name: r.Name,
-			Resource: r.Resource.Resource, Subresource: r.SubResource,
+			Resource: r.Resource.Resource, Group: r.Resource.Group, Subresource: r.SubResource,
 			User: r.UserInfo.Username, Groups: r.UserInfo.Groups,
 		},
 		DryRun: r.DryRun != nil && *r.DryRun,

@@ -39,9 +39,15 @@ type Request[T any] struct {
 // policy.Attributes.Resource says of which one an object is.
 type Objects[T any] struct {
 	Kinds   []Kind
-	read    func(*jsonscan.Reader, *T)
-	readOld func(*jsonscan.Reader, *T)
+	read    reader[T]
+	readOld reader[T]
+	// readerOf returns what reads the objects of a resource, where that is not the same for all kinds; nil for another one.
+	// read and readOld are nil then.
+	readerOf func(Resource) reader[T]
 }
+
+// reader reads an object.
+type reader[T any] = func(*jsonscan.Reader, *T)
 
 // Kind is a kind of objects, and the resource that reviews of it are of.
 type Kind struct {
@@ -58,18 +64,18 @@ type Resource struct{ Group, Version, Name string }
 
 // Pods are v1 Pods.
 func Pods() Objects[policy.Pod] {
-	return Objects[policy.Pod]{[]Kind{{"Pod", Resource{"", "v1", "pods"}, nil}}, readPod, readPod}
+	return Objects[policy.Pod]{[]Kind{{"Pod", Resource{"", "v1", "pods"}, nil}}, readPod, readPod, nil}
 }
 
 // Ingresses are networking.k8s.io/v1 Ingresses.
 func Ingresses() Objects[policy.Ingress] {
 	kinds := []Kind{{"Ingress", Resource{"networking.k8s.io", "v1", "ingresses"}, nil}}
-	return Objects[policy.Ingress]{kinds, readIngress, readIngress}
+	return Objects[policy.Ingress]{kinds, readIngress, readIngress, nil}
 }
 
 // Services are v1 Services.
 func Services() Objects[policy.Service] {
-	return Objects[policy.Service]{[]Kind{{"Service", Resource{"", "v1", "services"}, nil}}, readService, readService}
+	return Objects[policy.Service]{[]Kind{{"Service", Resource{"", "v1", "services"}, nil}}, readService, readService, nil}
 }
 
 // Decode reads a review. The error is an *Error or a *ContentError. A request to create or update comes with its
@@ -86,9 +92,22 @@ func (o Objects[T]) Decode(body []byte) (*Request[T], error) {
 // Parse reads an object from its JSON. The error is an *Error when that is not JSON, a *ContentError without uid when a
 // field that decides has the wrong type or stands twice.
 func (o Objects[T]) Parse(object []byte) (*T, error) {
+	return o.parse(object, o.read)
+}
+
+// ParseAs is Parse for an object of one of the resources of Kinds.
+func (o Objects[T]) ParseAs(of Resource, object []byte) (*T, error) {
+	read := o.read
+	if o.readerOf != nil {
+		read = o.readerOf(of)
+	}
+	return o.parse(object, read)
+}
+
+func (o Objects[T]) parse(object []byte, read reader[T]) (*T, error) {
 	r := jsonscan.New(object, limits())
 	v := new(T)
-	o.read(r, v)
+	read(r, v)
 	if err := r.End(); err != nil {
 		return nil, objectError(err)
 	}
@@ -182,6 +201,10 @@ func (o Objects[T]) readRequest(r *jsonscan.Reader, req *Request[T]) {
 		case "resource":
 			of = readResource(r)
 			checkResource(r, of, o.Kinds)
+			if o.readerOf != nil {
+				o.read = o.readerOf(of)
+				o.readOld = o.read
+			}
 		case "subResource":
 			req.Subresource = r.String()
 		case "name":
@@ -193,14 +216,14 @@ func (o Objects[T]) readRequest(r *jsonscan.Reader, req *Request[T]) {
 		case "userInfo":
 			readUserInfo(r, &req.Attributes)
 		case "object":
-			r.Apart(func() { req.Object = jsonscan.Optional(r, o.read) })
+			o.apart(r, &req.Object, o.read)
 		case "oldObject":
-			r.Apart(func() { req.Old = jsonscan.Optional(r, o.readOld) })
+			o.apart(r, &req.Old, o.readOld)
 		case "dryRun":
 			req.DryRun = r.Bool()
 		}
 	}
-	req.Resource = of.Name
+	req.Resource, req.Group = of.Name, of.Group
 	checkResource(r, of, o.Kinds)
 	switch creates, updates := req.Operation == policy.Create, req.Operation == policy.Update; {
 	case req.UID == "":
@@ -212,6 +235,16 @@ func (o Objects[T]) readRequest(r *jsonscan.Reader, req *Request[T]) {
 	case updates && req.Old == nil:
 		r.Fail(badRequest("request.oldObject is missing: operation %s has one", req.Operation))
 	}
+}
+
+// apart reads an object within limits of its own; null is nil. Where objects are read by their resource, that must be
+// known: kube-apiserver writes it first.
+func (o Objects[T]) apart(r *jsonscan.Reader, into **T, read reader[T]) {
+	if read == nil {
+		r.Fail(badRequest("an object stands before request.resource, by which it is read: kube-apiserver writes that first"))
+		return
+	}
+	r.Apart(func() { *into = jsonscan.Optional(r, read) })
 }
 
 func readUserInfo(r *jsonscan.Reader, a *policy.Attributes) {

@@ -55,7 +55,7 @@ type variant struct {
 }
 
 func kinds() []kind {
-	return append(slices.Concat(routeKinds(), gatewayKinds(), hostKinds()), []kind{
+	return append(slices.Concat(routeKinds(), gatewayKinds(), hostKinds(), workloadKinds()), []kind{
 		{
 			name: "Pod", paths: []string{"/mutate/pods", "/validate/pods"},
 			sent: reviewtest.Create(reviewtest.Pod(1, 0)), of: reflect.TypeFor[corev1.Pod](),

@@ -7,6 +7,7 @@ import (
 
 	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
 	cmmeta "github.com/cert-manager/cert-manager/pkg/apis/meta/v1"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -45,6 +46,83 @@ func Pod(containers, env int) *corev1.Pod {
 	manage(p, "v1")
 	complete(&p.Spec)
 	return p
+}
+
+// Deployment returns a Deployment as it reaches validating webhooks, with a template of Pod(containers, env).
+func Deployment(containers, env int) *appsv1.Deployment {
+	pod := Pod(containers, env)
+	d := &appsv1.Deployment{
+		TypeMeta:   metav1.TypeMeta{Kind: "Deployment", APIVersion: "apps/v1"},
+		ObjectMeta: metav1.ObjectMeta{Name: "shop", Namespace: "team-shop", Labels: map[string]string{"app.kubernetes.io/name": "shop"}},
+		Spec: appsv1.DeploymentSpec{
+			Replicas: new(int32(2)),
+			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app.kubernetes.io/name": "shop"}},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{
+					Labels:      map[string]string{"app.kubernetes.io/name": "shop"},
+					Annotations: map[string]string{"prometheus.io/scrape": "true", "prometheus.io/port": "8080"},
+				},
+				Spec: pod.Spec,
+			},
+			RevisionHistoryLimit:    new(int32(10)),
+			ProgressDeadlineSeconds: new(int32(600)),
+		},
+	}
+	manage(d, "apps/v1")
+	return d
+}
+
+// TemplateKind is a custom resource of which the policy's templates says where its templates stand: worst.example/v1
+// worsts of internal/worst/policy.yaml.
+type TemplateKind struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+	Spec              TemplateKindSpec `json:"spec"`
+}
+
+// TemplateKindSpec has a PodTemplateSpec in a field, a PodSpec in the elements of a list, and a PodTemplateSpec two
+// levels deep in maps.
+type TemplateKindSpec struct {
+	Template corev1.PodTemplateSpec                 `json:"template"`
+	Jobs     []TemplateKindJob                      `json:"jobs"`
+	Roles    map[string]map[string]TemplateKindRole `json:"roles,omitempty"`
+}
+
+// TemplateKindJob is an element of spec.jobs.
+type TemplateKindJob struct {
+	Template TemplateKindPod `json:"template"`
+}
+
+// TemplateKindPod has a PodSpec.
+type TemplateKindPod struct {
+	Spec corev1.PodSpec `json:"spec"`
+}
+
+// TemplateKindRole is an entry of spec.roles.
+type TemplateKindRole struct {
+	Template corev1.PodTemplateSpec `json:"template"`
+}
+
+// DeepCopyObject implements runtime.Object.
+func (k *TemplateKind) DeepCopyObject() runtime.Object {
+	copied := *k
+	return &copied
+}
+
+// Templates returns a TemplateKind with a container in each of its templates.
+func Templates() *TemplateKind {
+	pod := corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: "quay.io/app/app:1"}}}
+	k := &TemplateKind{
+		TypeMeta:   metav1.TypeMeta{Kind: "Worst", APIVersion: "worst.example/v1"},
+		ObjectMeta: metav1.ObjectMeta{Name: "shop", Namespace: "team-shop"},
+		Spec: TemplateKindSpec{
+			Template: corev1.PodTemplateSpec{Spec: pod},
+			Jobs:     []TemplateKindJob{{TemplateKindPod{pod}}},
+			Roles:    map[string]map[string]TemplateKindRole{"a": {"b": {corev1.PodTemplateSpec{Spec: pod}}}},
+		},
+	}
+	manage(k, "worst.example/v1")
+	return k
 }
 
 // own makes p look like a Pod that the ReplicaSet controller creates from a Deployment's template.

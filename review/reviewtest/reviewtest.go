@@ -9,6 +9,7 @@ import (
 
 	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
 	admissionv1 "k8s.io/api/admission/v1"
+	appsv1 "k8s.io/api/apps/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -41,7 +42,7 @@ func Bodies() []Body {
 	}
 }
 
-// Object is what a review can be made of: a *Pod and a *Service of core/v1, an *Ingress of networking/v1, a
+// Object is what a review can be made of: a *Pod and a *Service of core/v1, a *Deployment of apps/v1, a *TemplateKind, an *Ingress of networking/v1, a
 // *Certificate of cert-manager, a *DNSEndpoint, an *OpenShiftRoute; a route, a *Gateway and a *ReferenceGrant of
 // Gateway API.
 type Object interface {
@@ -96,6 +97,10 @@ func identify(obj Object) (metav1.GroupVersionKind, metav1.GroupVersionResource)
 		return gvk("", "Pod"), gvr("", "pods")
 	case *corev1.Service:
 		return gvk("", "Service"), gvr("", "services")
+	case *appsv1.Deployment:
+		return gvk("apps", "Deployment"), gvr("apps", "deployments")
+	case *TemplateKind:
+		return gvk("worst.example", "Worst"), gvr("worst.example", "worsts")
 	case *networkingv1.Ingress:
 		return gvk("networking.k8s.io", "Ingress"), gvr("networking.k8s.io", "ingresses")
 	case *gatewayv1.HTTPRoute:

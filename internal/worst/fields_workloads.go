@@ -1,0 +1,36 @@
+package worst
+
+import (
+	"reflect"
+
+	appsv1 "k8s.io/api/apps/v1"
+
+	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/review"
+	"github.com/evergate/evergate/review/reviewtest"
+)
+
+// workloadKinds are a Deployment, which stands for all workloads with one template, and a custom resource with many:
+// that of templates in policy.yaml.
+func workloadKinds() []kind {
+	workload := func(name string, sent []byte, of reflect.Type) kind {
+		return kind{
+			name: name, paths: []string{"/validate/workloads"}, sent: sent, of: of,
+			decodes: func(body []byte) error { _, err := review.Workloads(templates()).Decode(body); return err },
+		}
+	}
+	return []kind{
+		workload("Deployment", reviewtest.Create(reviewtest.Deployment(1, 0)), reflect.TypeFor[appsv1.Deployment]()),
+		workload("Worst", reviewtest.Create(reviewtest.Templates()), reflect.TypeFor[reviewtest.TemplateKind]()),
+	}
+}
+
+// templates returns the entry of templates in policy.yaml.
+func templates() policy.Template {
+	return policy.Template{
+		Group: "worst.example", Versions: []string{"v1"}, Kind: "Worst", Resource: "worsts",
+		Paths: []policy.TemplatePath{
+			{"spec", "template"}, {"spec", "jobs", "*", "template", "spec"}, {"spec", "roles", "*", "*", "template"},
+		},
+	}
+}

@@ -1,0 +1,65 @@
+package review
+
+import (
+	"slices"
+
+	"github.com/evergate/evergate/internal/jsonscan"
+	"github.com/evergate/evergate/policy"
+)
+
+// Workloads are the kinds from whose objects controllers create Pods: those of Kubernetes, and the custom resources of
+// templates in a policy, in each of their versions. The older versions are those that clusters have served with the
+// template in the same place.
+func Workloads(templates ...policy.Template) Objects[policy.Workload] {
+	kinds := []Kind{
+		{"Deployment", Resource{"apps", "v1", "deployments"}, []string{"v1beta2", "v1beta1"}},
+		{"StatefulSet", Resource{"apps", "v1", "statefulsets"}, []string{"v1beta2", "v1beta1"}},
+		{"DaemonSet", Resource{"apps", "v1", "daemonsets"}, []string{"v1beta2"}},
+		{"ReplicaSet", Resource{"apps", "v1", "replicasets"}, []string{"v1beta2"}},
+		{"ReplicationController", Resource{"", "v1", "replicationcontrollers"}, nil},
+		{"Job", Resource{"batch", "v1", "jobs"}, nil},
+		{"CronJob", Resource{"batch", "v1", "cronjobs"}, []string{"v1beta1", "v2alpha1"}},
+		{"PodTemplate", Resource{"", "v1", "podtemplates"}, nil},
+	}
+	for _, t := range templates {
+		for _, version := range t.Versions {
+			kinds = append(kinds, Kind{t.Kind, Resource{t.Group, version, t.Resource}, nil})
+		}
+	}
+	return Objects[policy.Workload]{Kinds: kinds, readerOf: func(of Resource) reader[policy.Workload] {
+		if paths := pathsOf(of, templates); paths != nil {
+			return func(r *jsonscan.Reader, w *policy.Workload) { readWorkload(r, w, paths) }
+		}
+		return nil
+	}}
+}
+
+// pathsOf returns where the templates stand in an object of a resource; nil of one that has none.
+func pathsOf(of Resource, templates []policy.Template) []policy.TemplatePath {
+	i := slices.IndexFunc(templates, func(t policy.Template) bool { return t.Group == of.Group && t.Resource == of.Name })
+	switch {
+	case i >= 0:
+		return templates[i].Paths
+	case of.Name == "podtemplates":
+		return []policy.TemplatePath{{"template"}}
+	case of.Name == "cronjobs":
+		return []policy.TemplatePath{{"spec", "jobTemplate", "spec", "template"}}
+	case of.Name != "":
+		return []policy.TemplatePath{{"spec", "template"}}
+	}
+	return nil
+}
+
+func readWorkload(r *jsonscan.Reader, w *policy.Workload, paths []policy.TemplatePath) {
+	t := templateReader{Reader: r, paths: paths, found: func(pod policy.Pod, path string) {
+		w.Templates = append(jsonscan.Grown(w.Templates), policy.PodTemplate{Pod: pod, Path: path})
+	}}
+	at := t.start()
+	for name := range r.Fields {
+		if string(name) == "metadata" {
+			readMeta(r, &w.Meta)
+		} else {
+			t.field(at, name)
+		}
+	}
+}

@@ -1,0 +1,142 @@
+package review
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/review/reviewtest"
+)
+
+// reviewOf is the review of a creation, with the resource where kube-apiserver writes it.
+func reviewOf(of Resource, object string) []byte {
+	return fmt.Appendf(nil, `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u-1",`+
+		`"resource":{"group":%q,"version":%q,"resource":%q},"operation":"CREATE","object":%s}}`,
+		of.Group, of.Version, of.Name, object)
+}
+
+// someTemplates are the entries of a policy for two custom resources, one of which has the name of a built-in one.
+func someTemplates() []policy.Template {
+	return []policy.Template{
+		{
+			Group: "ray.io", Versions: []string{"v1", "v1alpha1"}, Kind: "RayJob", Resource: "rayjobs",
+			Paths: []policy.TemplatePath{{"spec", "head", "template"}, {"spec", "workers", "*", "template"}},
+		},
+		{
+			Group: "batch.example.io", Versions: []string{"v1"}, Kind: "CronJob", Resource: "cronjobs",
+			Paths: []policy.TemplatePath{{"spec", "pod"}},
+		},
+	}
+}
+
+// The templates stand where the resource says, and nothing else is one.
+func TestDecodeWorkloads(t *testing.T) {
+	const pod = `{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}`
+	const object = `{"kind":"Pod","metadata":{"name":"w","ownerReferences":[{"kind":"A","name":"b","controller":true}]},` +
+		`"template":` + pod + `,"spec":{"template":` + pod + `,"jobTemplate":{"spec":{"template":` + pod + `}},` +
+		`"pod":` + pod + `,"head":{"template":` + pod + `},"workers":[{"template":` + pod + `}]}}`
+	wanted := map[string]string{
+		"podtemplates.v1": "template.spec", "cronjobs.v1.batch": "spec.jobTemplate.spec.template.spec",
+		"rayjobs.v1.ray.io":            "spec.head.template.spec spec.workers[0].template.spec",
+		"rayjobs.v1alpha1.ray.io":      "spec.head.template.spec spec.workers[0].template.spec",
+		"cronjobs.v1.batch.example.io": "spec.pod.spec",
+	}
+	kinds := Workloads(someTemplates()...)
+	if len(kinds.Kinds) != 11 {
+		t.Errorf("%d kinds", len(kinds.Kinds))
+	}
+	for _, k := range kinds.Kinds {
+		req, err := kinds.Decode(reviewOf(k.Resource, object))
+		if err != nil {
+			t.Errorf("%s: %v", k.Resource, err)
+			continue
+		}
+		want := wanted[k.Resource.String()]
+		if want == "" {
+			want = "spec.template.spec"
+		}
+		alone, err := kinds.ParseAs(k.Resource, []byte(object))
+		if diff := cmp.Diff(req.Object, alone); err != nil || diff != "" {
+			t.Errorf("%s alone: %v\n%s", k.Resource, err, diff)
+		}
+		var paths []string
+		for _, template := range req.Object.Templates {
+			paths = append(paths, template.Path)
+			if template.Labels["a"] != "b" || len(template.Images) != 1 || template.Images[0].Ref != "i" {
+				t.Errorf("%s: %+v", k.Resource, template)
+			}
+		}
+		if got := strings.Join(paths, " "); got != want || req.Group != k.Resource.Group || req.Object.Owner != "A/b" {
+			t.Errorf("%s: %s, want %s; %+v", k.Resource, got, want, req)
+		}
+	}
+}
+
+// What is not sent here is refused, and so is an object of which the kind is not known when it is read.
+func TestDecodeWorkloadErrors(t *testing.T) {
+	objects := Workloads(someTemplates()...)
+	for want, body := range map[string][]byte{
+		"request.resource is rayjobs.v1beta1.ray.io, want deployments.v1.apps or statefulsets.v1.apps or daemonsets.v1.apps " +
+			"or replicasets.v1.apps or replicationcontrollers.v1 or jobs.v1.batch or cronjobs.v1.batch or podtemplates.v1 or " +
+			"rayjobs.v1.ray.io or rayjobs.v1alpha1.ray.io or cronjobs.v1.batch.example.io": reviewOf(
+			Resource{"ray.io", "v1beta1", "rayjobs"}, `{}`),
+		"an object stands before request.resource, by which it is read: kube-apiserver writes that first": []byte(
+			`{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u-1","operation":"CREATE",` +
+				`"object":{},"resource":{"group":"apps","version":"v1","resource":"deployments"}}}`),
+	} {
+		_, err := objects.Decode(body)
+		if protocol, ok := errors.AsType[*Error](err); !ok || protocol.Msg != want || protocol.Status != 400 {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+	_, err := objects.Decode(reviewOf(Resource{"ray.io", "v1", "rayjobs"}, `{"spec":{"workers":"x"}}`))
+	want := &ContentError{UID: "u-1", Msg: "spec.workers: want an object or a list, got a string"}
+	if diff := cmp.Diff(want, err); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A template that is null, or an object without one, has no Pods.
+func TestDecodeWorkloadWithoutTemplate(t *testing.T) {
+	for _, object := range []string{`{}`, `{"spec":null}`, `{"spec":{}}`, `{"spec":{"template":null}}`,
+		`{"spec":{"template":{}}}`, `{"spec":{"template":{"spec":null}}}`, `{"spec":{"template":{"spec":{"containers":[]}}}}`} {
+		req, err := Workloads().Decode(reviewOf(Resource{"apps", "v1", "deployments"}, object))
+		if err != nil || len(req.Object.Templates) != 0 {
+			t.Errorf("%s: %v, %v", object, req, err)
+		}
+	}
+}
+
+// A Deployment is read as the API server reads it.
+func TestWorkloadsAreTyped(t *testing.T) {
+	typed := func(raw []byte) (*policy.Workload, error) {
+		var in appsv1.Deployment
+		if err := unmarshal(raw, &in); err != nil {
+			return nil, err
+		}
+		inner, err := typedPod(marshalPod(t, in.Spec.Template))
+		return &policy.Workload{Meta: typedMeta(in.ObjectMeta),
+			Templates: []policy.PodTemplate{{Pod: *inner, Path: "spec.template.spec"}}}, err
+	}
+	body := reviewtest.Update(reviewtest.Deployment(20, 3), reviewtest.Deployment(1, 0))
+	if !compare(t, body, Workloads(), typed) {
+		t.Error("the typed decoder does not take it")
+	}
+}
+
+// marshalPod returns a Pod of a template as JSON.
+func marshalPod(t *testing.T, template corev1.PodTemplateSpec) []byte {
+	t.Helper()
+	data, err := json.Marshal(corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
