@@ -23,6 +23,7 @@ func webhookChecks() []check {
 		// Webhooks: how they are called.
 		missingWebhook(),
 		setWebhook(),
+		templatesWebhook(),
 		hookPath(),
 		timeout(),
 		sideEffects(),

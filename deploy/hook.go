@@ -15,6 +15,7 @@ const (
 	pathMutatePodsAgain       = "/mutate/pods/again"
 	pathValidateServiceStatus = "/validate/services/status"
 	pathValidatePolicy        = "/validate/policy"
+	pathValidateWorkloads     = "/validate/workloads"
 )
 
 // servedPaths returns the paths that Evergate serves, of mutating or of validating webhooks.
