@@ -13,6 +13,8 @@ type kind[T any] struct {
 	objects review.Objects[T]
 	// objectsOf returns the objects where the policy says more kinds; nil where it does not.
 	objectsOf func(*policy.Policy) review.Objects[T]
+	// makesPods says that controllers create Pods from the objects, so that of those that exist the Pods are judged.
+	makesPods bool
 	// blocks are those of a policy whose entries judge the kind.
 	blocks []string
 	// mutating and validating are the paths of its webhooks.
@@ -68,7 +70,7 @@ pods:
 
 func workloads() kind[policy.Workload] {
 	return kind[policy.Workload]{
-		objects: review.Workloads(), blocks: []string{"pods"}, validating: []string{"/validate/workloads"},
+		objects: review.Workloads(), makesPods: true, blocks: []string{"pods"}, validating: []string{"/validate/workloads"},
 		objectsOf: func(p *policy.Policy) review.Objects[policy.Workload] { return review.Workloads(p.Templates()...) },
 		judge:     (*policy.Policy).JudgeWorkload, explain: (*policy.Policy).ExplainWorkload,
 		strictest: func(m policy.Modes) policy.Mode { return m.Workloads },

@@ -11,6 +11,8 @@ import (
 // Kind is a kind of objects that is judged, for callers that want the decisions of all its webhooks together.
 type Kind struct {
 	review.Kind
+	// MakesPods says that controllers create Pods from the objects, so that of those that exist the Pods are judged.
+	MakesPods bool
 	// Subresources are those of Resource that are judged too.
 	Subresources []string
 	// Object decides about an object, as JSON, that is created, or updated where old is not nil.
@@ -64,7 +66,7 @@ func (k kind[T]) offline(p *policy.Policy) []Kind {
 
 func (k kind[T]) offlineOf(of review.Kind) Kind {
 	return Kind{
-		Kind: of, Subresources: k.subresources,
+		Kind: of, MakesPods: k.makesPods, Subresources: k.subresources,
 		Object: func(ask Question, a policy.Attributes, object, old []byte) (*Answer, error) {
 			a.Resource, a.Group = of.Resource.Name, of.Resource.Group
 			objects := k.objectsIn(ask.Policy)

@@ -43,6 +43,9 @@ const warned = "warned" // the decision of an object that is allowed with a warn
 func newCounts() Counts {
 	c := Counts{Objects: map[ObjectCount]int{}, Findings: map[FindingCount]int{}, Images: map[ImageCount]int{}}
 	for _, kind := range admission.Kinds() {
+		if kind.MakesPods {
+			continue // what exists are the Pods
+		}
 		for _, decision := range []string{string(Allowed), warned, string(Denied)} {
 			c.Objects[ObjectCount{kind.Name, decision}] = 0
 		}

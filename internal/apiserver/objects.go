@@ -24,13 +24,14 @@ const pageSize = "500"
 // maxDiscovery bounds the list of resources of one version of a group. That of v1 has 12 KiB.
 const maxDiscovery = 4 << 20
 
-// Objects returns the objects of each kind that is judged, in all namespaces. A kind that the API server does not serve
-// is an *offline.NotServedError; one that it serves and does not list is another error. The kinds after it follow.
+// Objects returns the objects of each kind that is judged as it exists, in all namespaces; of workloads these are the
+// Pods. A kind that the API server does not serve is an *offline.NotServedError; one that it serves and does not list is
+// another error. The kinds after it follow.
 func (c *Client) Objects(ctx context.Context) iter.Seq2[offline.Object, error] {
 	return func(yield func(offline.Object, error) bool) {
 		l := lister{c, map[string]served{}, yield}
 		for _, kind := range admission.Kinds() {
-			if !l.list(ctx, kind.Kind) {
+			if !kind.MakesPods && !l.list(ctx, kind.Kind) {
 				return
 			}
 		}
