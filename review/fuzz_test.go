@@ -153,7 +153,7 @@ type typedKind[T any] struct {
 func compareKinds[T any](t *testing.T, body []byte, objects Objects[T], kinds []typedKind[T]) bool {
 	taken := false
 	for i, kind := range kinds {
-		only := Objects[T]{objects.Kinds[i : i+1], objects.read, objects.readOld}
+		only := Objects[T]{objects.Kinds[i : i+1], objects.read, objects.readOld, nil}
 		taken = compareKind(t, body, only, kind) || taken
 	}
 	return taken
