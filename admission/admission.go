@@ -53,9 +53,9 @@ func (k kind[T]) judgeBy(decide decide[T]) Judge {
 // judged reports whether a policy applies to an operation.
 func judged(o policy.Operation) bool { return o == policy.Create || o == policy.Update }
 
-// Decide decodes the review in body and decides it by the rules of p that are in a set, or, where it is empty, in none. By
-// now exceptions end. What the decision keeps of body is a copy. The error is a *review.Error, for what the client did
-// wrong.
+// Decide decodes the review in body and decides it by the rules of p that are in a set, or, where it is empty, in none.
+// Exceptions that have ended at now are none. What the decision keeps of body is a copy. The error is a *review.Error,
+// for what the client did wrong.
 func (w *Webhook) Decide(
 	p *policy.Policy, set string, body []byte, now time.Time, e *policy.Effort, stage Stage,
 ) (*Decision, error) {

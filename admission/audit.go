@@ -47,8 +47,7 @@ func (d *Decision) auditAnnotations() []review.Annotation {
 	return a
 }
 
-// auditFindings names each check once, in the order of the findings, with how often it was broken, and what it is exempt
-// by.
+// auditFindings names each check once, in the order of the findings, with how often it was broken and what silences it.
 func (d *Decision) auditFindings() string {
 	if len(d.Findings) == 0 {
 		return ""

@@ -51,7 +51,9 @@ type decideFunc func(*policy.Policy, *policy.Effort) (*admission.Decision, error
 func fakeWebhook(path string, decide decideFunc, strictest policy.Mode) admission.Webhook {
 	return admission.Webhook{
 		Path: path,
-		Judge: func(p *policy.Policy, _ []byte, _ time.Time, e *policy.Effort, _ admission.Stage) (*admission.Decision, error) {
+		Judge: func(
+			p *policy.Policy, _ []byte, _ time.Time, e *policy.Effort, _ admission.Stage,
+		) (*admission.Decision, error) {
 			return decide(p, e)
 		},
 		Strictest: func(policy.Modes) policy.Mode { return strictest },

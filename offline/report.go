@@ -89,8 +89,8 @@ type Finding struct {
 	Note    string `json:"note,omitempty"`    // the rule's own message
 	Existed bool   `json:"existed,omitempty"` // before the update: so it only warns
 
-	// Of a finding that is exempt: by the exception of that name, or by the word exclude; until when, as the policy has it;
-	// and why.
+	// Of a finding that is exempt: the name of the exception, or the word exclude; until when, as the policy has it; and
+	// why.
 	ExemptBy     string `json:"exemptBy,omitempty"`
 	ExemptUntil  string `json:"exemptUntil,omitempty"`
 	ExemptReason string `json:"exemptReason,omitempty"`

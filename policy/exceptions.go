@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/evergate/evergate/internal/text"
@@ -231,12 +232,33 @@ func (n *namedRules) nearest(p rulePattern) string {
 	return ""
 }
 
-// warnings returns a warning for each entry that exempts every object of its rules: the rules are then as good as off.
+// warnings returns a warning for each entry that exempts every object of its rules, which are then as good as off, and for
+// each pattern for checks that no rule has.
 func (es exceptionEntries) warnings() strict.Errors {
+	if len(es) == 0 {
+		return nil
+	}
 	var errs strict.Collector
+	checks, remaining := checkNames(), maxCompared
 	for i := range es {
-		if m := es[i].Match; m.isEverything() && errs.Len() < maxWarnings {
+		if errs.Len() >= maxWarnings {
+			break
+		}
+		if es[i].Match.isEverything() {
 			errs.Errorf(es[i].Pos, "match covers every namespace: its rules neither deny nor warn until %s", es[i].Until.text)
+		}
+		for _, p := range es[i].Rules {
+			if p.check == "" {
+				continue
+			}
+			if remaining -= len(checks); remaining < 0 || slices.ContainsFunc(checks, p.check.Match) {
+				continue
+			}
+			meant := ""
+			if best := text.Nearest(string(p.check), checks); best != "" {
+				meant = "; did you mean " + best + "?"
+			}
+			errs.Errorf(es[i].Pos, "rules: no rule has the check of %s, so that it silences nothing%s", p, meant)
 		}
 	}
 	return errs.Errors()

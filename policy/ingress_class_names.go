@@ -108,6 +108,9 @@ func (c classNamesAllowed) find(ing *Ingress, r *report) {
 	}
 }
 
+// contradictionCheck is the name of a check that is no field.
+const contradictionCheck = "classNames.contradiction"
+
 // classNamesContradiction is classNames.contradiction: it finds an Ingress whose annotation names another class than
 // its spec. The API server rejects both on CREATE, but accepts an UPDATE that adds the other.
 type classNamesContradiction struct{}
@@ -118,7 +121,7 @@ func (classNamesContradiction) find(ing *Ingress, r *report) {
 		if first == "" {
 			first = name
 		} else if name != first {
-			r.add(identity{check: "classNames.contradiction", value: first, detail: name}, path,
+			r.add(identity{check: contradictionCheck, value: first, detail: name}, path,
 				text.Quote(name)+" contradicts "+classField+", which is "+text.Quote(first)+"; remove the annotation")
 		}
 	}

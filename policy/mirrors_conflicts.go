@@ -28,7 +28,7 @@ func (t *mirrorTable) refuseLoops(e *comparisons, errs *strict.Collector) {
 		if by != nil && !filed[loop{r.mirror, by.mirror, r.base}] {
 			filed[loop{r.mirror, by.mirror, r.base}] = true
 			errs.Errorf(r.Pos, "the mirror %s is covered by the source %s of %s, which would rewrite its images "+
-				"again: that entry needs exclude: {images: [%s]}", r.to, by.source, by.where(), r.base)
+				"again: that entry needs exclude: {images: [%s]}%s", r.to, by.source, by.where(), r.base, by.forGood())
 		}
 		if m, place := t.standsAt(r.source.place); m != nil && !r.excludesPlace(place) {
 			errs.Errorf(r.Pos, "the source %s lies at %s, the mirror of %s, where images are never rewritten: "+
@@ -38,6 +38,14 @@ func (t *mirrorTable) refuseLoops(e *comparisons, errs *strict.Collector) {
 			return
 		}
 	}
+}
+
+// forGood is the end of a sentence that wants an exclude: of an entry whose exclude ends, that it must not.
+func (m *mirror) forGood() string {
+	if m.exempt == nil {
+		return ""
+	}
+	return " without until"
 }
 
 // stopComparing reports whether to stop comparing entries. It files an error if the reason is the limit on comparisons.

@@ -2,6 +2,8 @@ package policy
 
 import (
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -391,5 +393,119 @@ exceptions:
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// The ratchet of images: an update that does not change an image neither rewrites it nor is denied, when what exempted it
+// has ended.
+func TestRatchetOfExemptImages(t *testing.T) {
+	p := mustLoad(t, `mirrors:
+- {name: hub, mode: enforce, sources: [docker.io], mirror: m.example/hub, exclude: {namespaces: [shop], until: 2027-01-31}}
+pods:
+- {name: from, mode: enforce, images: {from: mirrors}}
+- {name: denied, mode: enforce, images: {denied: [docker.io/library/old]}}
+exceptions:
+- {name: e, rules: [denied], match: {namespaces: [shop]}, until: 2027-01-31, reason: x}
+`)
+	const inForce, over = "2027-01-31T00:00:00Z", "2027-02-01T00:00:00Z"
+	for name, test := range map[string]struct {
+		now      string
+		old, pod *Pod
+		want     string
+	}{
+		"in force":             {inForce, imagePod("old:1"), imagePod("old:1"), "unchanged, denied/images.denied exempt"},
+		"in force, another":    {inForce, imagePod("old:1"), imagePod("old:2"), "excluded, denied/images.denied exempt"},
+		"over":                 {over, imagePod("old:1"), imagePod("old:1"), "unchanged, from/images.from warned, denied/images.denied warned"},
+		"over, another":        {over, imagePod("old:1"), imagePod("old:2"), "denied, from/images.from denied, denied/images.denied denied"},
+		"over, one that rules": {over, imagePod("old:1"), imagePod("new:2"), "rewritten"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := Attributes{Operation: Update, Namespace: "shop", Resource: "pods", Now: at(t, test.now)}
+			rw := must(p.RewritePod(a, test.pod, test.old, nil))
+			got := rw.Images[0].Outcome.String()
+			if rw.Images[0].Outcome == Rewritten {
+				test.pod.Images[0].Ref = rw.Images[0].To
+			}
+			for _, f := range append(rw.Findings, must(p.JudgePod(a, test.pod, test.old, nil))...) {
+				word := "exempt"
+				switch {
+				case f.Denies():
+					word = "denied"
+				case f.Warns():
+					word = "warned"
+				}
+				got += ", " + f.ID() + " " + word
+			}
+			if got != test.want {
+				t.Errorf("got %s, want %s", got, test.want)
+			}
+		})
+	}
+}
+
+// The cost of exceptions grows with those of the namespace of an object, and not with those of others. Loading them is
+// bounded.
+func TestCostOfExceptions(t *testing.T) {
+	exceptions := func(n int, rules, namespace string) string {
+		var b strings.Builder
+		b.WriteString("services:\n- {name: r, mode: enforce, ports: {allowed: []}}\nexceptions:\n")
+		for i := range n {
+			fmt.Fprintf(&b, "- {name: e%d, rules: [%s], match: {namespaces: [%s]}, until: 2027-01-31, reason: x}\n", i, rules,
+				strings.ReplaceAll(namespace, "N", fmt.Sprint(i)))
+		}
+		return b.String()
+	}
+	steps := func(text string) int {
+		svc := &Service{Type: "NodePort"}
+		for i := range 100 {
+			svc.Ports = append(svc.Ports, ServicePort{Port: int32(i + 1)})
+		}
+		e := new(Effort)
+		must(mustLoad(t, text).JudgeService(Attributes{Operation: Create, Namespace: "shop"}, svc, nil, e))
+		return e.Steps()
+	}
+	few, many := steps(exceptions(1, "r", "shop, other-N")), steps(exceptions(maxExceptions, "r", "other-N"))
+	if many > few {
+		t.Errorf("%d steps with exceptions for other namespaces, %d with one", many, few)
+	}
+	if one, ten := few, steps(exceptions(10, "r/x", "shop")); ten > 10*one {
+		t.Errorf("%d steps with ten exceptions, %d with one", ten, one)
+	}
+	for text, want := range map[string]string{
+		exceptions(maxExceptions+1, "r", "shop"):                          "exceptions has 1001 entries; at most 1000 are read",
+		exceptions(1, strings.Repeat("r, ", maxExceptionRules+1), "shop"): "has 101 elements; at most 100 are read",
+	} {
+		if _, err := Load(policyFile("p", text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %.200v, want %s", err, want)
+		}
+	}
+	var b strings.Builder
+	b.WriteString(exceptions(1000, strings.Repeat("\"*r\", ", 99)+"r", "shop") + "grants:\n")
+	for i := range 100 {
+		fmt.Fprintf(&b, "- {name: g%d, mode: warn, to: {names: required}}\n", i)
+	}
+	_, err := Load(policyFile("p", b.String()))
+	const want = "to find the rules of exceptions takes more than 1,000,000 comparisons, which is the limit: write fewer patterns with *"
+	if err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("got %.300v, want %s", err, want)
+	}
+}
+
+// Each check that a sentence of testdata has is known by its name.
+func TestCheckNames(t *testing.T) {
+	id := regexp.MustCompile(`(?m)^# want: [a-z0-9.-]+/([a-zA-Z.]+): `)
+	checks, tried := checkNames(), map[string]bool{}
+	for _, pattern := range []string{"*/*.yaml", "*/*/*.yaml"} {
+		for _, path := range testdata(t, pattern) {
+			for _, m := range id.FindAllSubmatch(readFile(t, path), -1) {
+				if check := string(m[1]); !tried[check] && !slices.Contains(checks, check) {
+					t.Errorf("%s: %s", path, check)
+				}
+				tried[string(m[1])] = true
+			}
+		}
+	}
+	if len(tried) < 40 {
+		t.Errorf("only %d checks were tried", len(tried))
 	}
 }

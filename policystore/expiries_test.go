@@ -18,7 +18,8 @@ func exceptionText(names, times string) string {
 	b.WriteString(policyText("r") + "exceptions:\n")
 	ends := strings.Fields(times)
 	for i, name := range strings.Fields(names) {
-		fmt.Fprintf(&b, "- {name: %s, rules: [r], match: {namespaces: [%[1]s]}, until: 2000-01-01T%sZ, reason: TICKET-%[1]s}\n", name, ends[i])
+		const entry = "- {name: %s, rules: [r], match: {namespaces: [%[1]s]}, until: 2000-01-01T%sZ, reason: TICKET-%[1]s}\n"
+		fmt.Fprintf(&b, entry, name, ends[i])
 	}
 	return b.String()
 }
@@ -27,7 +28,8 @@ func exceptionText(names, times string) string {
 func TestExpiriesAreLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		volume := atomicdir.New(t)
-		volume.Write(map[string]string{"p.yaml": exceptionText("past a b c d", "00:00:00 01:00:00 01:00:00 03:00:00 05:00:00")})
+		first := exceptionText("past a b c d", "00:00:00 01:00:00 01:00:00 03:00:00 05:00:00")
+		volume.Write(map[string]string{"p.yaml": first})
 		log, lines := logtest.New()
 		s, err := Open(volume.Path(), log, nil)
 		if err != nil {
@@ -41,8 +43,8 @@ func TestExpiriesAreLogged(t *testing.T) {
 			synctest.Wait()
 		}
 		ended := func(name, hour string) string {
-			return `level=WARN msg="policy: exception ended" path=PATH rule=` + name + ` what=exception until=2000-01-01T` + hour +
-				`:00:00Z reason=TICKET-` + name
+			return `level=WARN msg="policy: exception ended" path=PATH rule=` + name +
+				` what=exception until=2000-01-01T` + hour + `:00:00Z reason=TICKET-` + name
 		}
 		until(time.Hour - 1)
 		expectLog(t, lines, volume.Path())
