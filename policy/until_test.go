@@ -509,3 +509,49 @@ func TestCheckNames(t *testing.T) {
 		t.Errorf("only %d checks were tried", len(tried))
 	}
 }
+
+// Templates of workloads are exempt as their Pods are, until the same moment; those of before the update too.
+func TestExemptWorkloads(t *testing.T) {
+	p := mustLoad(t, `pods:
+- {name: r, mode: enforce, workloads: enforce, images: {denied: [docker.io/library/old]}}
+exceptions:
+- {name: e, rules: [r], match: {images: [docker.io/library/old], podLabels: [legacy]}, until: 2027-01-31, reason: x}
+`)
+	workload := func(image string, labels ...string) *Workload {
+		pod := imagePod(image)
+		pod.Labels = map[string]string{}
+		for _, l := range labels {
+			pod.Labels[l] = ""
+		}
+		return &Workload{Templates: []PodTemplate{{*pod, "spec.template.spec"}}}
+	}
+	const inForce, over = "2027-01-31T00:00:00Z", "2027-02-01T00:00:00Z"
+	for name, test := range map[string]struct {
+		now    string
+		w, old *Workload
+		want   string
+	}{
+		"in force":                       {inForce, workload("old:1", "legacy"), nil, "exempt"},
+		"in force, without the label":    {inForce, workload("old:1"), nil, "denies; its Pods will be refused"},
+		"in force, the label is removed": {inForce, workload("old:1"), workload("old:1", "legacy"), "denies; its Pods will be refused"},
+		"over":                           {over, workload("old:1", "legacy"), nil, "denies; its Pods will be refused"},
+		"over, unchanged":                {over, workload("old:1", "legacy"), workload("old:1", "legacy"), "audit; its Pods will be refused"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := Attributes{Operation: Create, Namespace: "shop", Group: "apps", Resource: "deployments", Now: at(t, test.now)}
+			got := ""
+			for _, f := range must(p.JudgeWorkload(a, test.w, test.old, nil)) {
+				got = f.ModeWord()
+				if f.Denies() {
+					got = "denies"
+				}
+				if strings.HasSuffix(f.Reason, refused) {
+					got += refused
+				}
+			}
+			if got != test.want {
+				t.Errorf("got %s, want %s", got, test.want)
+			}
+		})
+	}
+}

@@ -190,7 +190,7 @@ func (j *workloadJudging) evaluate(at int) {
 // complete makes a finding about a Pod one about the template of it.
 func (f *keptFinding) complete(t *judgedTemplate, rule *rule[judgedPod]) {
 	f.Path = t.path(f.Path)
-	if rule.refuses {
+	if rule.refuses && f.Exempt == nil {
 		f.Reason += refused
 	}
 }
