@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/evergate/evergate/docs"
 	"github.com/evergate/evergate/internal/schema"
 )
 
@@ -23,7 +22,10 @@ What needs more than one field, or the syntax of a pattern, only policy check kn
 		Example: "  evergate policy schema > policy.schema.json",
 		Args:    noArgs("it prints the schema of all fields"),
 		RunE: func(c *cobra.Command, _ []string) error {
-			_, err := c.OutOrStdout().Write(docs.PolicySchema())
+			text, err := schema.Policy()
+			if err == nil {
+				_, err = c.OutOrStdout().Write(text)
+			}
 			return err
 		},
 	}
@@ -47,7 +49,7 @@ Exit codes: 0 described, 2 there is no such field.`,
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			document, err := schema.Parse(docs.PolicySchema())
+			document, err := policySchema()
 			if err != nil {
 				return err
 			}
@@ -66,7 +68,7 @@ Exit codes: 0 described, 2 there is no such field.`,
 
 // completeField completes the path of a field.
 func completeField(_ *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	document, err := schema.Parse(docs.PolicySchema())
+	document, err := policySchema()
 	if err != nil || len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -76,4 +78,13 @@ func completeField(_ *cobra.Command, args []string, begun string) ([]cobra.Compl
 		fields = append(fields, above+name)
 	}
 	return fields, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+}
+
+// policySchema returns the schema of policy files, for questions about it.
+func policySchema() (*schema.Document, error) {
+	text, err := schema.Policy()
+	if err != nil {
+		return nil, err
+	}
+	return schema.Parse(text)
 }

@@ -6,11 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/evergate/evergate/internal/settings"
+	"github.com/evergate/evergate/internal/text"
 )
 
 // The exit codes that all commands share; each documents its own.
@@ -71,6 +74,7 @@ func newRootCommand(env settings.Environment) *cobra.Command {
 		newPolicyCommand(env),
 		newPreflightCommand(env),
 		newVersionCommand(),
+		newDocsCommand(),
 	)
 	root.Long = `Evergate is a Kubernetes admission webhook: it rewrites the images of Pods to private mirrors, and
 validates Ingresses, Services and images by a policy.
@@ -82,10 +86,7 @@ repeated takes its values from one variable, separated by commas; a value with a
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SilenceErrors = true // Run prints them
 	root.SilenceUsage = true
-	root.CompletionOptions.HiddenDefaultCmd = true
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return fmt.Errorf("%w: see %s --help", err, c.CommandPath())
-	})
+	root.SetFlagErrorFunc(explainFlagError)
 	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error {
 		for _, warning := range warnIgnored(env, c.Root()) {
 			printError(c.ErrOrStderr(), warning)
@@ -93,7 +94,43 @@ repeated takes its values from one variable, separated by commas; a value with a
 		return env.Apply(c.Flags())
 	}
 	describeVariables(root)
+	completeFlags(root)
 	return root
+}
+
+// explainFlagError says of an unknown flag which one was meant, and of other mistakes where the help is.
+func explainFlagError(c *cobra.Command, err error) error {
+	unknown, ok := errors.AsType[*pflag.NotExistError](err)
+	if !ok {
+		return fmt.Errorf("%w: see %s --help", err, c.CommandPath())
+	}
+	var known []string
+	c.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
+	if near := text.Nearest(unknown.GetSpecifiedName(), known); near != "" {
+		return fmt.Errorf("%w: did you mean --%s?", err, near)
+	}
+	return fmt.Errorf("%w: see %s --help", err, c.CommandPath())
+}
+
+// completeFlags says to shells which values flags take: words, or files with manifests.
+func completeFlags(root *cobra.Command) {
+	for _, c := range root.Commands() {
+		completeFlags(c)
+	}
+	root.Flags().VisitAll(func(f *pflag.Flag) {
+		if words := strings.Split(f.Value.Type(), "|"); len(words) > 1 {
+			complete(root, f, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+			return
+		}
+		if slices.Contains([]string{"filename", "old", "policy"}, f.Name) {
+			complete(root, f, cobra.FixedCompletions([]string{"yaml", "yml", "json"}, cobra.ShellCompDirectiveFilterFileExt))
+		}
+	})
+}
+
+// complete registers the completion of a flag. It fails only for a flag that has one already, which then stays.
+func complete(c *cobra.Command, f *pflag.Flag, values cobra.CompletionFunc) {
+	_ = c.RegisterFlagCompletionFunc(f.Name, values)
 }
 
 // newGroup makes a command that only holds others: alone it shows its help.

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding"
 	"encoding/json"
 	"os"
@@ -20,7 +21,11 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-const schemaFile = "../docs/policy.schema.json"
+const (
+	schemaFile = "../docs/policy.schema.json"
+	// embeddedSchema is the same, compressed.
+	embeddedSchema = "../internal/schema/policy.schema.json.gz"
+)
 
 // docs/policy.schema.json is made from the types that policies are decoded into: names, required fields, types and words
 // are those of the decoder, descriptions are the doc comments of fields, examples those of docs/policy.md.
@@ -35,10 +40,15 @@ func TestSchemaFile(t *testing.T) {
 	}
 	want := encodeSchema(t, root)
 	if *update {
-		if err := os.WriteFile(schemaFile, want, 0o644); err != nil {
-			t.Fatal(err)
+		for name, data := range map[string][]byte{schemaFile: want, embeddedSchema: compressed(t, want)} {
+			if err := os.WriteFile(name, data, 0o644); err != nil {
+				t.Fatal(err)
+			}
 		}
 		return
+	}
+	if embedded, err := schema.Policy(); err != nil || !bytes.Equal(embedded, readFile(t, schemaFile)) {
+		t.Errorf("%s is another schema (%v): go test ./policy -run Schema -update", embeddedSchema, err)
 	}
 	if diff := cmp.Diff(string(want), string(readFile(t, schemaFile))); diff != "" {
 		t.Errorf("go test ./policy -update writes %s anew (-want +got):\n%s", schemaFile, diff)
@@ -249,6 +259,23 @@ func encodeSchema(t *testing.T, s *schema.Schema) []byte {
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", " ") // a space, since the file is part of the binary
 	if err := enc.Encode(s); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// compressed returns data as docs embeds it: the same for the same data, without a time.
+func compressed(t *testing.T, data []byte) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write(data); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()

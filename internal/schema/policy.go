@@ -1,0 +1,24 @@
+package schema
+
+import (
+	"bytes"
+	"compress/gzip"
+	_ "embed"
+	"fmt"
+	"io"
+)
+
+// policySchema is docs/policy.schema.json, compressed to an eighth: it is part of a binary that seldom shows it. It is
+// beside the code, since docs is no part of what an image is built of.
+//
+//go:embed policy.schema.json.gz
+var policySchema []byte
+
+// Policy returns the JSON Schema of policy files. go test ./policy -run Schema -update writes it.
+func Policy() ([]byte, error) {
+	r, err := gzip.NewReader(bytes.NewReader(policySchema))
+	if err != nil {
+		return nil, fmt.Errorf("read the schema of policies: %w", err)
+	}
+	return io.ReadAll(r)
+}
