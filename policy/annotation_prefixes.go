@@ -102,15 +102,17 @@ func (p *annotationPrefix) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// knownAnnotations are the annotations of controllers that checks read, under the prefixes of one policy.
+// knownAnnotations are the annotations of controllers that checks read, under the prefixes of one policy, and the classes
+// by which controllers read hosts in a way of their own.
 type knownAnnotations struct {
-	hosts map[string]*hostAnnotationTable // by kind
-	nginx []string                        // the prefixes of ingress-nginx, with their slash
+	hosts    map[string]*hostAnnotationTable // by kind
+	nginx    []string                        // the prefixes of ingress-nginx, with their slash
+	globbing globbingClasses
 }
 
 // defaultAnnotations returns the annotations under the prefixes that controllers have without a flag.
 var defaultAnnotations = sync.OnceValue(func() *knownAnnotations {
-	return &knownAnnotations{hostAnnotationTables(nil), []string{ingressNginxPrefix + "/"}}
+	return &knownAnnotations{hosts: hostAnnotationTables(nil), nginx: []string{ingressNginxPrefix + "/"}}
 })
 
 // known returns the annotations under the prefixes of the block and those that are always read.
@@ -126,7 +128,7 @@ func (p *annotationPrefixes) known() *knownAnnotations {
 	for _, prefix := range p.IngressNginx {
 		nginx = append(nginx, string(prefix)+"/")
 	}
-	return &knownAnnotations{hostAnnotationTables(more), nginx}
+	return &knownAnnotations{hosts: hostAnnotationTables(more), nginx: nginx}
 }
 
 // hostTable returns the annotations of a kind of objects by which they claim hosts.

@@ -59,19 +59,23 @@ func (r *report) ruleHosts(ing *Ingress) []hostClaim {
 			steps += stepsOf(1, ing.Rules[i].Host)
 		}
 		if r.spend(steps) {
-			r.hosts = ruleHosts(ing)
+			r.hosts = ruleHosts(ing, r.globs(ing))
 		}
 	}
 	return r.hosts
 }
 
-func ruleHosts(ing *Ingress) []hostClaim {
+// ruleHosts returns the claims; with globs, *.example is names at any depth.
+func ruleHosts(ing *Ingress, globs bool) []hostClaim {
 	if len(ing.Rules) == 0 {
 		return []hostClaim{claimOf(match.EveryHost(), claimPlace{kind: noRules})}
 	}
 	hosts := make([]hostClaim, len(ing.Rules), len(ing.Rules)+1)
 	for i := range ing.Rules {
 		hosts[i] = newClaim(ing.Rules[i].Host, claimPlace{kind: ruleHost, i: int32(i)})
+		if globs && hosts[i].Depth == match.OneLabelBelow {
+			hosts[i].Depth = match.LabelsBelow
+		}
 		hosts[i].follow(hosts[:i])
 	}
 	if ing.DefaultBackend {

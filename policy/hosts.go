@@ -178,8 +178,7 @@ func (c hostsAllowed) reason(h *hostClaim) string {
 // hostsDenied is hosts.denied: it finds each host that stands for any host that a pattern covers: *.example is denied
 // by **.example, and also by a.example, for which it would serve requests too. An absent host stands for every host.
 //
-// A wildcard in a rule stands for one label, as the Ingress specification says. The AWS load balancer serves deeper names
-// by it too: where that matters, hosts.wildcards denies it.
+// A wildcard in a rule stands for one label, as the Ingress specification says, but for the classes of globbingClasses.
 type hostsDenied struct{ denied *match.HostOverlaps }
 
 func (hostsDenied) id() string { return "hosts.denied" }

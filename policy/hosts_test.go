@@ -25,7 +25,7 @@ func TestHostLookup(t *testing.T) {
 			ing.Rules = append(ing.Rules, IngressRule{Host: hosts[random.IntN(len(hosts))]})
 		}
 		var lookup hostLookup
-		for i, host := range ruleHosts(ing) {
+		for i, host := range ruleHosts(ing, false) {
 			if _, want := set.Covers(host.HostPattern); lookup.find(set, &host) != want {
 				t.Fatalf("set %v, hosts %v: host %d is covered: %t", chosen, ing.Rules, i, want)
 			}

@@ -67,13 +67,23 @@ func (tlsCoversHosts) find(ing *Ingress, r *report) {
 		if !r.spend(h.steps()) {
 			return
 		}
-		if _, ok := certificates.hosts.Covers(h.HostPattern); ok {
+		if _, ok := certificates.hosts.Covers(h.asCertified()); ok {
 			continue
 		}
 		if f := r.tryAdd(h.identity("tls.coversHosts")); f != nil {
 			f.Path, f.Reason = h.at.String(), certificates.uncovered(h)
 		}
 	}
+}
+
+// asCertified returns what the text of a claim means in a certificate: where the controller takes *.example for names at any
+// depth, no certificate has more of them than those one label below.
+func (h *hostClaim) asCertified() match.HostPattern {
+	p := h.HostPattern
+	if p.Depth == match.LabelsBelow && !p.IsEvery() {
+		p.Depth = match.OneLabelBelow
+	}
+	return p
 }
 
 // tlsCoverage is what spec.tls of an Ingress covers.
@@ -113,10 +123,11 @@ func (r *report) tlsCoverage(ing *Ingress) *tlsCoverage {
 
 // uncovered returns the sentence about a host that is not covered.
 func (c *tlsCoverage) uncovered(h *hostClaim) string {
-	if h.Depth == match.LabelsBelow {
+	if h.IsEvery() {
 		return h.at.every() + "; no certificate covers that" + strings.Replace(h.at.setOne(), ";", ",", 1)
 	}
-	reason := text.Quote(h.String()) + " is in no spec.tls[].hosts; add it"
+	p := h.asCertified()
+	reason := text.Quote(p.String()) + " is in no spec.tls[].hosts; add it"
 	if parent := match.ParentHost(h.Name); h.Depth == match.HostItself && parent != "" {
 		reason += " or " + text.Quote("*."+parent)
 	}

@@ -51,6 +51,9 @@ type document struct {
 	AnnotationPrefixes *annotationPrefixes `yaml:"annotationPrefixes"`
 	// Carriers: the namespaces whose Gateways carry the hosts of others, * for any run of characters. Absent: none.
 	Carriers carriers `yaml:"carriers"`
+	// GlobbingClasses: the classes of Ingresses of which *.x in a rule is names at any depth, * for any run of characters.
+	// Absent: none.
+	GlobbingClasses globbingClasses `yaml:"globbingClasses"`
 	// Templates: the custom resources that have templates of Pods, and where. Absent: none.
 	Templates templates `yaml:"templates"`
 	// Exceptions: which findings are exempt, and until when. Absent: none.
@@ -66,7 +69,7 @@ func (d *document) Validate() error {
 	if d.Kind != fileKind {
 		return strict.Fieldf("kind", "%s is not a policy: write %s", text.Quote(d.Kind), fileKind)
 	}
-	return nil
+	return d.GlobbingClasses.validate()
 }
 
 // Load compiles a policy from files, within the limits for files, merged in the order of their names. Without files,
@@ -149,6 +152,7 @@ func (d *document) merge(dec *strict.Decoder, f File) {
 		}
 		d.Exceptions = append(d.Exceptions, part.Exceptions...)
 		d.Carriers = append(d.Carriers, part.Carriers...)
+		d.GlobbingClasses = append(d.GlobbingClasses, part.GlobbingClasses...)
 		d.Templates = append(d.Templates, part.Templates...)
 		d.append(&part.blocks)
 	}
@@ -159,7 +163,7 @@ func (d *document) compile(e *comparisons, errs *strict.Collector) *Policy {
 	d.uniqueNames(errs)
 	p := &Policy{allowEmpty: d.AllowEmpty, templates: d.Templates.compile(errs)}
 	d.headers(func(*header) { p.entries++ })
-	c := &compilation{e, d.AnnotationPrefixes.known(), d.Carriers, d.Exceptions.compile(&d.blocks, e, errs)}
+	c := &compilation{e, d.GlobbingClasses.known(d.AnnotationPrefixes.known()), d.Carriers, d.Exceptions.compile(&d.blocks, e, errs)}
 	plain, sets := d.bySet(errs)
 	plain.compile(p, c, errs)
 	p.compileSets(sets, c, errs)

@@ -84,6 +84,7 @@
 //	exceptions                            exceptions.go; exemptions.go, what silences a finding
 //	until, reason                         until.go; expiry.go, the list of what ends
 //	annotationPrefixes                    annotation_prefixes.go
+//	globbingClasses                       globbing_classes.go
 //	templates                             templates.go
 //
 // internal/match compares values with patterns: hosts, addresses, images, globs, regular expressions. internal/strict

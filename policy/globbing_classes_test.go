@@ -1,0 +1,78 @@
+package policy
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// *.x in a rule of an Ingress is names at any depth where its class is listed, and there alone.
+func TestGlobbingClasses(t *testing.T) {
+	const rules = "globbingClasses: [alb, 'alb-*']\n" + `
+ingresses: [{name: r, mode: enforce, hosts: {allowed: ["*.a.example"]}, tls: {coversHosts: true}}]
+owners: [{name: shop, mode: enforce, hosts: [www.eu.a.example], namespaces: [shop]}]
+`
+	const text = `spec.rules[0].host: "*.a.example" (names at any depth) `
+	denied := []string{
+		"r/hosts.allowed: " + text + "is not allowed; allowed: *.a.example",
+		"shop/owners: " + text + "stands also for hosts of www.eu.a.example, which belongs to the namespaces shop; write each host out",
+	}
+	class := func(name string) *Ingress {
+		ing := withTLS(withHosts("*.a.example"), "*.a.example")
+		ing.ClassName = new(name)
+		return ing
+	}
+	annotated := class("nginx")
+	annotated.Annotations = map[string]string{"kubernetes.io/ingress.class": "alb"}
+	uncovered := class("alb")
+	uncovered.TLS = []IngressTLS{{Hosts: []string{"b.a.example"}}}
+	exact := class("alb")
+	exact.Rules[0].Host = "x.a.example"
+	unset := class("")
+	unset.ClassName = nil
+	for name, test := range map[string]struct {
+		ing  *Ingress
+		want []string
+	}{
+		"listed":            {class("alb"), denied},
+		"by a pattern":      {class("alb-internal"), denied},
+		"in the annotation": {annotated, denied},
+		"another class":     {class("nginx"), nil},
+		"none":              {unset, nil},
+		"a name":            {exact, nil},
+		"no certificate": {uncovered, []string{
+			denied[0], `r/tls.coversHosts: spec.rules[0].host: "*.a.example" is in no spec.tls[].hosts; add it`, denied[1],
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := Attributes{Operation: Create, Namespace: "team"}
+			got := sentences(must(mustLoad(t, rules).JudgeIngress(a, test.ing, nil, nil)))
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+	// An update that changes the class alone takes what the Ingress did not have.
+	a := Attributes{Operation: Update, Namespace: "team"}
+	got := sentences(must(mustLoad(t, rules).JudgeIngress(a, class("alb"), class("nginx"), nil)))
+	if diff := cmp.Diff(denied, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestGlobbingClassesErrors(t *testing.T) {
+	var many strings.Builder
+	for i := range maxGlobbingClasses + 1 {
+		fmt.Fprintf(&many, "c%d, ", i)
+	}
+	for text, want := range map[string]string{
+		`[""]`:                    `p:3:19: globbingClasses[0]: an empty pattern matches nothing: write "*" for everything`,
+		"[" + many.String() + "]": "p:3:18: globbingClasses: has 21 classes; at most 20 are read",
+	} {
+		if _, err := Load(policyFile("p", "globbingClasses: "+text+"\n")); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+}
