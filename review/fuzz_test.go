@@ -267,31 +267,36 @@ func typedMeta(m metav1.ObjectMeta) policy.Meta {
 func typedPod(raw []byte) (*policy.Pod, error) {
 	var p corev1.Pod
 	err := unmarshal(raw, &p)
-	pod := &policy.Pod{Meta: typedMeta(p.ObjectMeta)}
+	return podOf(p.ObjectMeta, p.Spec), err
+}
+
+// podOf returns a Pod of Kubernetes, or one of a template, as it is judged.
+func podOf(meta metav1.ObjectMeta, spec corev1.PodSpec) *policy.Pod {
+	pod := &policy.Pod{Meta: typedMeta(meta)}
 	add := func(place policy.Place, i int, name, ref string) {
 		pod.Images = append(pod.Images, policy.Image{Place: place, Index: i, Name: name, Ref: ref})
 	}
-	for i, c := range p.Spec.Containers {
+	for i, c := range spec.Containers {
 		add(policy.Containers, i, c.Name, c.Image)
 	}
-	for i, c := range p.Spec.InitContainers {
+	for i, c := range spec.InitContainers {
 		add(policy.InitContainers, i, c.Name, c.Image)
 	}
-	for i, c := range p.Spec.EphemeralContainers {
+	for i, c := range spec.EphemeralContainers {
 		add(policy.EphemeralContainers, i, c.Name, c.Image)
 	}
-	for i, v := range p.Spec.Volumes {
+	for i, v := range spec.Volumes {
 		if v.Image != nil {
 			add(policy.Volumes, i, v.Name, v.Image.Reference)
 		}
 	}
-	if p.Spec.ImagePullSecrets != nil {
+	if spec.ImagePullSecrets != nil {
 		pod.ImagePullSecrets = []string{}
 	}
-	for _, s := range p.Spec.ImagePullSecrets {
+	for _, s := range spec.ImagePullSecrets {
 		pod.ImagePullSecrets = append(pod.ImagePullSecrets, s.Name)
 	}
-	return pod, err
+	return pod
 }
 
 func typedIngress(raw []byte) (*policy.Ingress, error) {

@@ -1,18 +1,14 @@
 package review
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/evergate/evergate/policy"
-	"github.com/evergate/evergate/review/reviewtest"
 )
 
 // reviewOf is the review of a creation, with the resource where kube-apiserver writes it.
@@ -112,31 +108,4 @@ func TestDecodeWorkloadWithoutTemplate(t *testing.T) {
 			t.Errorf("%s: %v, %v", object, req, err)
 		}
 	}
-}
-
-// A Deployment is read as the API server reads it.
-func TestWorkloadsAreTyped(t *testing.T) {
-	typed := func(raw []byte) (*policy.Workload, error) {
-		var in appsv1.Deployment
-		if err := unmarshal(raw, &in); err != nil {
-			return nil, err
-		}
-		inner, err := typedPod(marshalPod(t, in.Spec.Template))
-		return &policy.Workload{Meta: typedMeta(in.ObjectMeta),
-			Templates: []policy.PodTemplate{{Pod: *inner, Path: "spec.template.spec"}}}, err
-	}
-	body := reviewtest.Update(reviewtest.Deployment(20, 3), reviewtest.Deployment(1, 0))
-	if !compare(t, body, Workloads(), typed) {
-		t.Error("the typed decoder does not take it")
-	}
-}
-
-// marshalPod returns a Pod of a template as JSON.
-func marshalPod(t *testing.T, template corev1.PodTemplateSpec) []byte {
-	t.Helper()
-	data, err := json.Marshal(corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
 }
