@@ -34,6 +34,7 @@ func reviews() []*review {
 		"service":      {name: "Service", path: "/validate/services", limit: 1.75},
 		"ingress-10":   {name: "Ingress, 10 hosts", path: "/validate/ingresses", limit: 1.75},
 		"httproute-16": {name: "HTTPRoute, 16 hosts", path: "/validate/routes", limit: 1.75},
+		"deployment-5": {name: "Deployment, 5 containers", path: "/validate/workloads", limit: 1.75},
 		"ingress-500":  {name: "Ingress, 500 hosts", path: "/validate/ingresses", limit: 3.25},
 	}
 	var all []*review

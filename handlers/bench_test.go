@@ -19,9 +19,10 @@ func BenchmarkReview(b *testing.B) {
 	f.Log = slog.New(slog.DiscardHandler)
 	h := servingOf(f.Config)
 	paths := map[string][]string{
-		"pods":      {"/mutate/pods", "/validate/pods"},
-		"ingresses": {"/validate/ingresses"},
-		"services":  {"/validate/services"},
+		"pods":        {"/mutate/pods", "/validate/pods"},
+		"ingresses":   {"/validate/ingresses"},
+		"services":    {"/validate/services"},
+		"deployments": {"/validate/workloads"},
 	}
 	for _, body := range reviewtest.Bodies() {
 		for _, path := range paths[body.Resource] {

@@ -11,10 +11,11 @@ import (
 // BenchmarkDecode measures decoding. bench/decoders has what others take.
 func BenchmarkDecode(b *testing.B) {
 	decoders := map[string]func([]byte) error{
-		"pods":       func(body []byte) error { _, err := Pods().Decode(body); return err },
-		"ingresses":  func(body []byte) error { _, err := Ingresses().Decode(body); return err },
-		"services":   func(body []byte) error { _, err := Services().Decode(body); return err },
-		"httproutes": func(body []byte) error { _, err := Routes().Decode(body); return err },
+		"pods":        func(body []byte) error { _, err := Pods().Decode(body); return err },
+		"ingresses":   func(body []byte) error { _, err := Ingresses().Decode(body); return err },
+		"services":    func(body []byte) error { _, err := Services().Decode(body); return err },
+		"httproutes":  func(body []byte) error { _, err := Routes().Decode(body); return err },
+		"deployments": func(body []byte) error { _, err := Workloads().Decode(body); return err },
 	}
 	for _, body := range reviewtest.Bodies() {
 		decode := decoders[body.Resource]

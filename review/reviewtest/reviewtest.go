@@ -24,12 +24,12 @@ const UID = "705ab4f5-6393-11e8-b7cc-42010a800002"
 // Body is a review to measure with.
 type Body struct {
 	Name     string // as benchmarks print it
-	Resource string // pods, services, ingresses or httproutes
+	Resource string // pods, services, ingresses, httproutes or deployments
 	Data     []byte
 }
 
-// Bodies returns the reviews that costs are measured with: Pods of 2.7, 13 and 97 KB, a Service, and Ingresses
-// with 10 and 500 hosts, and an HTTPRoute with as many as it may have, 16. All are creations.
+// Bodies returns the reviews that costs are measured with: Pods of 2.7, 13 and 97 KB, a Service, Ingresses with 10 and
+// 500 hosts, an HTTPRoute with as many as it may have, 16, and a Deployment of five containers. All are creations.
 func Bodies() []Body {
 	return []Body{
 		{"pod-small", "pods", Create(Pod(1, 0))},
@@ -39,6 +39,7 @@ func Bodies() []Body {
 		{"ingress-10", "ingresses", Create(Ingress(10))},
 		{"ingress-500", "ingresses", Create(Ingress(500))},
 		{"httproute-16", "httproutes", Create(HTTPRoute(16))},
+		{"deployment-5", "deployments", Create(Deployment(5, 2))},
 	}
 }
 
@@ -76,19 +77,28 @@ func request(op admissionv1.Operation, obj, old Object) *admissionv1.AdmissionRe
 		Name:            subject.GetName(),
 		Namespace:       subject.GetNamespace(),
 		Operation:       op,
-		UserInfo: authenticationv1.UserInfo{
-			Username: "system:serviceaccount:kube-system:replicaset-controller",
-			UID:      "7b719e78-9f29-4b3f-9c41-6d7a3e0c2f4a",
-			Groups:   []string{"system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated"},
-			Extra: map[string]authenticationv1.ExtraValue{
-				"authentication.kubernetes.io/credential-id": {"JTI=5f0fd0f1-7a42-4b5e-a4b3-4e6a3f0a8c11"},
-			},
-		},
-		Object:    raw(obj),
-		OldObject: raw(old),
-		DryRun:    &dryRun,
-		Options:   options(op),
+		UserInfo:        sender(subject),
+		Object:          raw(obj),
+		OldObject:       raw(old),
+		DryRun:          &dryRun,
+		Options:         options(op),
 	}
+}
+
+// sender is who sends a review of an object: a person that of a Deployment, a controller all others.
+func sender(obj Object) authenticationv1.UserInfo {
+	user := authenticationv1.UserInfo{
+		Username: "system:serviceaccount:kube-system:replicaset-controller",
+		UID:      "7b719e78-9f29-4b3f-9c41-6d7a3e0c2f4a",
+		Groups:   []string{"system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated"},
+		Extra: map[string]authenticationv1.ExtraValue{
+			"authentication.kubernetes.io/credential-id": {"JTI=5f0fd0f1-7a42-4b5e-a4b3-4e6a3f0a8c11"},
+		},
+	}
+	if _, ok := obj.(*appsv1.Deployment); ok {
+		user.Username, user.Groups = "jane@corp.example", []string{"team-shop", "system:authenticated"}
+	}
+	return user
 }
 
 func identify(obj Object) (metav1.GroupVersionKind, metav1.GroupVersionResource) {

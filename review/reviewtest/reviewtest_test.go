@@ -13,6 +13,7 @@ func TestBodies(t *testing.T) {
 	sizes := map[string]int{
 		"pod-small": 2_766, "pod-typical": 13_569, "pod-large": 96_849,
 		"service": 2_789, "ingress-10": 5_294, "httproute-16": 2_873, "ingress-500": 162_584,
+		"deployment-5": 14_507,
 	}
 	again := Bodies()
 	for i, b := range Bodies() {
