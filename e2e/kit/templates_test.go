@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -191,4 +192,63 @@ spec:
     spec:
       containers: [{name: app, image: "` + image + `"}]
 `
+}
+
+// TestTemplatesServed: kubectl shows what the product finds in a template of a custom resource, and of a Deployment. Both
+// are stored: these rules refuse the Pods.
+func TestTemplatesServed(t *testing.T) {
+	t.Parallel()
+	c := start(t)
+	c.kubectl(t, "", "apply", "-f", templateCRDs)
+	c.kubectl(t, "", "wait", "--for=condition=Established", "--timeout=60s", "crd", "--all")
+	binary := build(t)
+	c.kubectl(t, "", "apply", "-k", templatesOverlay(t, binary, "fail-closed", ""))
+	c.serve(t, binary, policyFile(t, templatesPolicy))
+	c.createNamespace(t, "team", map[string]string{optIn: "enabled"})
+	policyHash := regexp.MustCompile(`\[warn [0-9a-f]{12}\]`)
+	const denied = `"quay.io/evil/x" is denied by quay.io; its Pods will be refused`
+	await(t, "the webhooks are in force", func(context.Context) bool {
+		return c.said(t, rollout("awaited", "quay.io/evil/x"), "create", "--dry-run=server", "-f", "-") != ""
+	})
+	for _, test := range []struct{ do, stdin, want string }{
+		{"create -f -", rollout("web", "quay.io/evil/x"),
+			"Warning: [warn HASH] no-quay/images.denied: spec.template.spec.containers[0].image: " + denied + "\n"},
+		{"create -f -", rollout("good", "ghcr.io/a/b"), ""},
+		{"scale rollout web --replicas=3", "", ""},
+		{`patch rollout good --type=json --patch [{"op":"replace","path":"/spec/template/spec/containers/0/image","value":"quay.io/evil/x"}]`, "",
+			"Warning: [warn HASH] no-quay/images.denied: spec.template.spec.containers[0].image: " + denied + "\n"},
+		{`patch rollout web --type=merge --patch {"spec":{"template":{"metadata":{"labels":{"a":"b"}}}}}`, "", ""},
+		{"create -f -", rayJob,
+			"Warning: [warn HASH] no-quay/images.denied: spec.rayClusterSpec.workerGroupSpecs[1].template.spec.containers[0].image: " + denied + "\n"},
+		{"create -f -", oddOne,
+			"Warning: [warn HASH] no-quay/images.denied: spec.for[a.b].template.initContainers[0].image: " + denied + "\n"},
+		{"create deployment web --image=quay.io/evil/x", "",
+			"Warning: [warn HASH] no-quay/images.denied: spec.template.spec.containers[0].image: " + denied + "\n"},
+	} {
+		got := c.said(t, test.stdin, strings.Fields(test.do)...)
+		if diff := cmp.Diff(test.want, policyHash.ReplaceAllString(got, "[warn HASH]")); diff != "" {
+			t.Errorf("kubectl %s: -want +got:\n%s", test.do, diff)
+		}
+	}
+}
+
+const rayJob = `{apiVersion: ray.io/v1alpha1, kind: RayJob, metadata: {name: job}, spec: {rayClusterSpec: {workerGroupSpecs: [
+  {template: {spec: {containers: [{name: a, image: ghcr.io/a/b}]}}},
+  {template: {spec: {containers: [{name: a, image: quay.io/evil/x}]}}}]}}}`
+
+const oddOne = `{apiVersion: odd.example/v1, kind: Odd, metadata: {name: odd},
+  spec: {for: {a.b: {template: {initContainers: [{name: a, image: quay.io/evil/x}]}}}}}`
+
+// said runs kubectl in the namespace team and returns what it writes on stderr.
+func (c *cluster) said(t *testing.T, stdin string, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), c.bin.Kubectl(), append([]string{"--namespace=team"}, args...)...)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+c.kubeconfig, "HOME="+filepath.Dir(c.kubeconfig))
+	cmd.Stdin = strings.NewReader(stdin)
+	var said strings.Builder
+	cmd.Stderr = &said
+	if out, err := cmd.Output(); err != nil {
+		t.Fatalf("kubectl %s: %v\n%s%s", strings.Join(args, " "), err, out, &said)
+	}
+	return said.String()
 }
