@@ -31,6 +31,9 @@ type kind[T any] struct {
 	explain func(p *policy.Policy, a policy.Attributes, obj *T) []policy.RuleTrace
 	// strictest returns the strictest mode among the entries that judge the kind.
 	strictest func(policy.Modes) policy.Mode
+	// templateImages returns what happens to the images of the Pods that are made from an object; nil for kinds of which
+	// none are.
+	templateImages func(p *policy.Policy, a policy.Attributes, obj *T) ([]policy.TemplateImage, error)
 	// selfProbe is the field of an object, as JSON, that the self-probe's policy rewrites where it mutates, and denies
 	// where it validates; selfProbePolicy is the part of that policy, as YAML.
 	selfProbe, selfProbePolicy string
@@ -73,8 +76,9 @@ func workloads() kind[policy.Workload] {
 		objects: review.Workloads(), makesPods: true, blocks: []string{"pods"}, validating: []string{"/validate/workloads"},
 		objectsOf: func(p *policy.Policy) review.Objects[policy.Workload] { return review.Workloads(p.Templates()...) },
 		judge:     (*policy.Policy).JudgeWorkload, explain: (*policy.Policy).ExplainWorkload,
-		strictest: func(m policy.Modes) policy.Mode { return m.Workloads },
-		selfProbe: `"spec": {"template": {"spec": {"containers": [{"name": "app", "image": "workload.selfprobe.invalid/app:1"}]}}}`,
+		templateImages: (*policy.Policy).RewriteTemplates,
+		strictest:      func(m policy.Modes) policy.Mode { return m.Workloads },
+		selfProbe:      `"spec": {"template": {"spec": {"containers": [{"name": "app", "image": "workload.selfprobe.invalid/app:1"}]}}}`,
 	}
 }
 

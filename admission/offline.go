@@ -38,6 +38,8 @@ type Answer struct {
 	Decision
 	Rules  []policy.RuleTrace // what each rule has to do with the object; only with Explain
 	Object any                // as it was sent, such as a *policy.Pod
+	// Templates are what happens to the images of the Pods that are made from the object.
+	Templates []policy.TemplateImage
 }
 
 // Judged reports whether a policy applies to the operation.
@@ -106,6 +108,12 @@ func (k kind[T]) all(ask Question, r *review.Request[T]) (*Answer, error) {
 		}
 		if !ask.Existing {
 			final = k.mutated(final, &a.Decision)
+		}
+	}
+	if k.templateImages != nil {
+		var err error
+		if a.Templates, err = k.templateImages(ask.Policy, r.Attributes, final); err != nil {
+			return nil, err
 		}
 	}
 	findings, err := k.judge(ask.Policy, r.Attributes, final, r.Old, nil)

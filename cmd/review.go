@@ -65,8 +65,11 @@ pushed to a Pushgateway, or written to a file for the node exporter: docs/audit.
 Exceptions of the policy end by date: --at judges as if it were another. What they exempt stands in the report with -o
 json, and in its text with --explain.
 
-Exit codes: 0 all is allowed, 1 something is denied, or with --fail-on warn is warned of, 2 bad flags, a bad policy,
-input that is not understood, or counts that could not be handed on.`,
+Workloads (Deployments, Jobs, custom resources in templates of the policy) are judged by their templates. One that a
+cluster would store with a warning, and whose Pods it would refuse, is podsRefused in JSON.
+
+Exit codes: 0 all is allowed, 1 something is denied, or its Pods would be, or with --fail-on warn is warned of, 2 bad
+flags, a bad policy, input that is not understood, or counts that could not be handed on.`,
 		Example: `  evergate review --policy policy.yaml -f deploy/
   helm template chart | evergate review --policy policy.yaml -f - --explain
   evergate review --policy policy.yaml -f deploy/ --set edge

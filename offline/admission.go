@@ -26,7 +26,7 @@ func (r *reviewer) admissionReview(object Object) error {
 	if err != nil || about.Resource == "" {
 		return object.errorf("the review has no request.resource: it must be one that kube-apiserver has sent")
 	}
-	kinds := admission.Kinds()
+	kinds := admission.KindsIn(r.Options.Policy)
 	i := slices.IndexFunc(kinds, func(k admission.Kind) bool {
 		return k.Resource.Group == about.Group && k.Resource.Name == about.Resource
 	})
@@ -47,6 +47,6 @@ func (r *reviewer) admissionReview(object Object) error {
 		r.skip(object, string(a.Operation)+" is not judged")
 		return nil
 	}
-	r.add(object, kind{}, a) // whose paths are those of the object itself
+	r.add(object, a)
 	return nil
 }

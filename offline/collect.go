@@ -62,16 +62,19 @@ func (c *collector) skip(o Object, why string) {
 }
 
 // add reports what the policy decides about an object.
-func (c *collector) add(o Object, k kind, a *admission.Answer) {
+func (c *collector) add(o Object, a *admission.Answer) {
 	r := Result{Decision: Allowed, Kind: o.Kind, Namespace: a.Namespace, Name: o.Name}
 	for _, f := range a.Findings {
-		r.tell(newFinding(f, k.prefix()))
+		r.tell(newFinding(f))
 	}
 	for i := range a.Rewriting.Images {
-		image := newImage(&a.Rewriting.Images[i], k.prefix(), c.AsExisting)
-		if c.explain || image.Effect != "" || image.To != "" {
-			r.Images = append(r.Images, image)
-		}
+		o := &a.Rewriting.Images[i]
+		c.addImage(&r, newImage(o, o.Image.Path(), c.AsExisting))
+	}
+	for i := range a.Templates {
+		image := newImage(&a.Templates[i].ImageOutcome, a.Templates[i].Path, false)
+		image.Effect = "" // nobody is warned of what will happen to the Pods
+		c.addImage(&r, image)
 	}
 	for _, t := range a.Rules {
 		r.Rules = append(r.Rules, Rule{t.Rule, t.Mode.String(), t.Applies, t.Why, t.Findings, t.Exempt})
@@ -90,14 +93,26 @@ func (c *collector) add(o Object, k kind, a *admission.Answer) {
 	c.owners.add(r)
 }
 
+// addImage adds an image that something happens to, and with explain any.
+func (c *collector) addImage(r *Result, image Image) {
+	if c.explain || image.Effect != "" || image.To != "" {
+		r.Images = append(r.Images, image)
+	}
+}
+
 // count adds a result to the summary.
 func (c *collector) count(r *Result) {
 	c.Summary.Judged++
 	switch {
 	case r.Decision == Denied:
 		c.Summary.Denied++
-		if c.Decision == Allowed {
+		if c.Decision == Allowed || c.Decision == PodsRefused {
 			c.Decision = Denied
+		}
+	case r.Decision == PodsRefused:
+		c.Summary.PodsRefused++
+		if c.Decision == Allowed {
+			c.Decision = PodsRefused
 		}
 	case r.warns():
 		c.Summary.Warned++
@@ -136,8 +151,7 @@ func (r *Result) warns() bool {
 	return false
 }
 
-// newFinding turns a finding about a Pod into one about the object at whose prefix the Pod is written.
-func newFinding(f policy.Finding, prefix string) Finding {
+func newFinding(f policy.Finding) Finding {
 	effect := Audited
 	switch {
 	case f.Exempt != nil:
@@ -147,12 +161,9 @@ func newFinding(f policy.Finding, prefix string) Finding {
 	case f.Mode >= policy.Warn:
 		effect = Warning
 	}
-	path := f.Path
-	if path != "" {
-		path = prefix + path
-	}
 	found := Finding{
-		Effect: effect, ID: f.ID(), Mode: f.Mode.String(), Path: path, Message: f.Reason, Note: f.Note, Existed: f.Existed,
+		Effect: effect, ID: f.ID(), Mode: f.Mode.String(), Path: f.Path, Message: f.Reason, Note: f.Note, Existed: f.Existed,
+		PodsRefused: f.PodsRefused,
 	}
 	if e := f.Exempt; e != nil {
 		found.ExemptBy, found.ExemptUntil, found.ExemptReason = e.By(), e.Until, e.Reason
@@ -160,10 +171,10 @@ func newFinding(f policy.Finding, prefix string) Finding {
 	return found
 }
 
-// newImage does the same for an image. An image that runs is not rewritten any more: it is outside its mirror.
-func newImage(o *policy.ImageOutcome, prefix string, exists bool) Image {
+// newImage returns an image for the report. One that runs is not rewritten any more: it is outside its mirror.
+func newImage(o *policy.ImageOutcome, path string, exists bool) Image {
 	image := Image{
-		Path: prefix + o.Image.Path(), Image: o.Image.Ref, Outcome: o.Outcome.String(),
+		Path: path, Image: o.Image.Ref, Outcome: o.Outcome.String(),
 		Entry: o.Entry, To: o.To, Why: o.Why(),
 	}
 	if o.Entry != "" {

@@ -1,45 +1,49 @@
 package offline
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/evergate/evergate/admission"
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy"
 )
 
 // kind says how the objects of one kind are judged.
 type kind struct {
 	apiVersions []string        // those that clusters serve, the newest first
-	judge       *admission.Kind // of the object, or of the Pods of its template; nil for a kind that is not judged
-	template    []string        // where the Pod template stands; nil for an object that is judged itself
+	judge       *admission.Kind // nil for a kind that is not judged
 }
 
-// kindsByName returns every kind that is judged: those that the webhooks judge, and those with a template of Pods.
-func kindsByName() map[string]kind {
+// makesPods reports whether controllers create Pods from the objects.
+func (k kind) makesPods() bool { return k.judge != nil && k.judge.MakesPods }
+
+// kindsByName returns every kind that is judged whatever the policy, by its name, and by its name and group the custom
+// resources of templates in a policy.
+func kindsByName(p *policy.Policy) map[string]kind {
 	kinds := map[string]kind{}
 	for _, k := range admission.Kinds() {
-		kinds[k.Name] = kind{k.APIVersions(), &k, nil}
+		kinds[k.Name] = kind{k.APIVersions(), &k}
 	}
-	pod := kinds["Pod"].judge
-	maps.Copy(kinds, map[string]kind{
-		"PodTemplate":           {[]string{"v1"}, pod, []string{"template"}},
-		"ReplicationController": {[]string{"v1"}, pod, []string{"spec", "template"}},
-		"Deployment":            {[]string{"apps/v1"}, pod, []string{"spec", "template"}},
-		"StatefulSet":           {[]string{"apps/v1"}, pod, []string{"spec", "template"}},
-		"DaemonSet":             {[]string{"apps/v1"}, pod, []string{"spec", "template"}},
-		"ReplicaSet":            {[]string{"apps/v1"}, pod, []string{"spec", "template"}},
-		"Job":                   {[]string{"batch/v1"}, pod, []string{"spec", "template"}},
-		"CronJob":               {[]string{"batch/v1"}, pod, []string{"spec", "jobTemplate", "spec", "template"}},
-	})
+	for _, k := range admission.KindsIn(p) {
+		custom := k.MakesPods && strings.Contains(k.Resource.Group, ".")
+		if name := k.Name + "." + k.Resource.Group; custom {
+			kinds[name] = kind{append(kinds[name].apiVersions, k.APIVersions()...), &k}
+		}
+	}
 	return kinds
 }
 
 // kindOf returns how an object is judged. There is no judge for kinds that contain nothing to judge, nor for those of
-// other groups with the same name, such as a Knative Service. An apiVersion that Kubernetes itself does not serve for
+// other groups with the same name, such as a Knative Service, unless templates of the policy has them. An apiVersion that Kubernetes itself does not serve for
 // the kind is an error: skipping it would hide an Ingress of extensions/v1beta1 from a check.
 func (r *reviewer) kindOf(o Object) (kind, error) {
+	if custom, ok := r.kinds[o.Kind+"."+o.group()]; ok {
+		if !slices.Contains(custom.apiVersions, o.APIVersion) {
+			return kind{}, nil
+		}
+		return custom, nil
+	}
 	k := r.kinds[o.Kind]
 	if k.judge == nil || slices.Contains(k.apiVersions, o.APIVersion) {
 		return k, nil
@@ -50,14 +54,6 @@ func (r *reviewer) kindOf(o Object) (kind, error) {
 	}
 	return kind{}, o.errorf("%s: no cluster serves %s as %s: write apiVersion: %s",
 		o, o.Kind, text.Name(o.APIVersion), k.apiVersions[0])
-}
-
-// prefix is what stands before the fields of a Pod in the object that holds its template: "spec.template.".
-func (k kind) prefix() string {
-	if k.template == nil {
-		return ""
-	}
-	return strings.Join(k.template, ".") + "."
 }
 
 // qualified is the kind as kubectl tells kinds of one name apart: Service.serving.knative.dev.

@@ -47,7 +47,7 @@ type Options struct {
 
 // Review judges objects. The report lists those that cannot be read or understood as errors.
 func Review(o Options, objects iter.Seq2[Object, error]) *Report {
-	r := &reviewer{Options: &o, kinds: kindsByName(), collector: newCollector(&o)}
+	r := &reviewer{Options: &o, kinds: kindsByName(o.Policy), collector: newCollector(&o)}
 	judge := r.manifest
 	if o.Reviews {
 		judge = r.admissionReview
@@ -102,7 +102,7 @@ func (r *reviewer) manifest(object Object) error {
 	case k.judge == nil:
 		r.skip(object, "not judged")
 		return nil
-	case existing && k.template != nil:
+	case existing && k.makesPods():
 		r.skip(object, "its Pods are judged instead")
 		return nil
 	case existing && hasEnded(object):
@@ -117,7 +117,7 @@ func (r *reviewer) manifest(object Object) error {
 		r.Summary.MirrorPods++
 		return nil
 	}
-	r.add(object, k, a)
+	r.add(object, a)
 	return nil
 }
 
@@ -129,9 +129,6 @@ func (r *reviewer) apply(object Object, k kind) (*admission.Answer, error) {
 	a := policy.Attributes{
 		Operation: policy.Create, Namespace: object.Namespace, Name: object.Name, User: r.User, Groups: r.Groups,
 	}
-	if k.template != nil {
-		return r.applyTemplate(object, k, a)
-	}
 	old, found := r.Old.find(object)
 	switch {
 	case found:
@@ -140,22 +137,9 @@ func (r *reviewer) apply(object Object, k kind) (*admission.Answer, error) {
 		return nil, errors.New("to judge an update, --old must hold the object as it was: it has none of this " +
 			"kind, namespace and name")
 	}
-	return k.judge.Object(r.question(), a, object.JSON, old.JSON)
-}
-
-// applyTemplate judges the Pods that the controller of a workload would create.
-func (r *reviewer) applyTemplate(object Object, k kind, a policy.Attributes) (*admission.Answer, error) {
-	template, err := field(object.JSON, k.template...)
-	if err == nil && template == nil {
-		err = errors.New("it has no " + k.prefix() + "spec, so that there is no Pod to judge")
+	answer, err := k.judge.Object(r.question(), a, object.JSON, old.JSON)
+	if err == nil && k.makesPods() && len(answer.Templates) == 0 && !strings.Contains(object.group(), ".") {
+		err = errors.New("it has no template with an image, so that there is no Pod to judge")
 	}
-	if err != nil {
-		return nil, err
-	}
-	a.Name = "" // the controller lets the API server choose one
-	answer, err := k.judge.Object(r.question(), a, template, nil)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", strings.Join(k.template, "."), err)
-	}
-	return answer, nil
+	return answer, err
 }

@@ -7,7 +7,7 @@ import "github.com/evergate/evergate/policy"
 type Report struct {
 	Policy     Policy    `json:"policy"`
 	AsExisting bool      `json:"asExisting,omitempty"`
-	Decision   Decision  `json:"decision"` // of all: invalid before denied before allowed
+	Decision   Decision  `json:"decision"` // of all: invalid before denied before podsRefused before allowed
 	Summary    Summary   `json:"summary"`
 	Results    []Result  `json:"results"`           // in input order; by namespace, kind and name with asExisting
 	Skipped    []Skipped `json:"skipped,omitempty"` // what was not judged, by kind
@@ -23,13 +23,13 @@ type Report struct {
 	explain bool // its text has exempt findings too
 }
 
-// ExitCode is what a command ends with: 0 when all is allowed, 1 when something is denied, 2 when some of the input
-// could not be understood.
+// ExitCode is what a command ends with: 0 when all is allowed, 1 when something is denied or its Pods will be, 2 when
+// some of the input could not be understood.
 func (r *Report) ExitCode() int {
 	switch r.Decision {
 	case Allowed:
 		return 0
-	case Denied:
+	case Denied, PodsRefused:
 		return 1
 	default:
 		return 2
@@ -49,14 +49,19 @@ type Decision string
 const (
 	Allowed Decision = "allowed"
 	Denied  Decision = "denied"
-	Invalid Decision = "invalid" // some of the input could not be understood
+	// PodsRefused: a workload is allowed with a warning, and the Pods that its controller creates will be denied.
+	PodsRefused Decision = "podsRefused"
+	Invalid     Decision = "invalid" // some of the input could not be understood
 )
 
 // Summary counts objects and images.
 type Summary struct {
-	Judged     int `json:"judged"`     // objects
-	Denied     int `json:"denied"`     // of them
-	Warned     int `json:"warned"`     // of them: allowed with a warning
+	Judged int `json:"judged"` // objects
+	Denied int `json:"denied"` // of them
+	// PodsRefused counts those that are allowed with a warning, and whose Pods will be denied.
+	PodsRefused int `json:"podsRefused,omitempty"`
+
+	Warned     int `json:"warned"`     // others that are allowed with a warning
 	Rewritten  int `json:"rewritten"`  // images; none with asExisting
 	Outside    int `json:"outside"`    // images that run from elsewhere than their mirror; only with asExisting
 	Skipped    int `json:"skipped"`    // objects
@@ -85,9 +90,11 @@ type Finding struct {
 	ID      string `json:"id"` // rule/check
 	Mode    string `json:"mode"`
 	Path    string `json:"path,omitempty"`
-	Message string `json:"message"`           // what was found and what would pass
-	Note    string `json:"note,omitempty"`    // the rule's own message
-	Existed bool   `json:"existed,omitempty"` // before the update: so it only warns
+	Message string `json:"message"`        // what was found and what would pass
+	Note    string `json:"note,omitempty"` // the rule's own message
+	// PodsRefused: it does not deny the workload, and its Pods will be denied.
+	PodsRefused bool `json:"podsRefused,omitempty"`
+	Existed     bool `json:"existed,omitempty"` // before the update: so it only warns
 
 	// Of a finding that is exempt: the name of the exception, or the word exclude; until when, as the policy has it; and
 	// why.
@@ -136,8 +143,11 @@ type Rule struct {
 // tell adds a finding.
 func (r *Result) tell(f Finding) {
 	r.Findings = append(r.Findings, f)
-	if f.Effect == Denial {
+	switch {
+	case f.Effect == Denial:
 		r.Decision = Denied
+	case f.PodsRefused && r.Decision == Allowed:
+		r.Decision = PodsRefused
 	}
 }
 

@@ -24,14 +24,14 @@ type textWriter struct {
 // TextOptions says how the text of a report is written.
 type TextOptions struct {
 	Colors       text.Colors
-	OnlyFailures bool // of objects, only those that are denied are listed, and not those that are skipped
+	OnlyFailures bool // of objects, only those that are denied, or their Pods, are listed, and not those that are skipped
 	Warnings     bool // with OnlyFailures, those that are warned of too
 	Limit        int  // how many objects are listed, and rows of a table cut short; 0 for all
 }
 
 // lists reports whether an object is listed.
 func (o TextOptions) lists(r *Result) bool {
-	return !o.OnlyFailures || r.Decision == Denied || o.Warnings && r.warns()
+	return !o.OnlyFailures || r.Decision != Allowed || o.Warnings && r.warns()
 }
 
 // WriteText writes the report for users, in one piece.
@@ -103,6 +103,8 @@ func (w *textWriter) result(r *Result, exists bool) {
 	switch {
 	case r.Decision == Denied:
 		decision = w.colors.Bad(decision)
+	case r.Decision == PodsRefused:
+		decision = w.colors.Bad("its Pods will be refused")
 	case r.warns():
 		decision = w.colors.Warn(decision)
 	default:
@@ -208,8 +210,9 @@ func (s *Summary) text(exists bool) string {
 	}
 	decisions := tally(
 		counted{s.Denied, denied},
+		counted{s.PodsRefused, "whose Pods will be refused"},
 		counted{s.Warned, warned},
-		counted{s.Judged - s.Denied - s.Warned, "allowed"},
+		counted{s.Judged - s.Denied - s.PodsRefused - s.Warned, "allowed"},
 	)
 	images := tally(
 		counted{s.Rewritten, plural(s.Rewritten, "image") + " rewritten"},

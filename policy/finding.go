@@ -20,6 +20,10 @@ type Finding struct {
 
 	// Existed is true for a pre-existing finding, which the object had before the update: it warns, but never denies.
 	Existed bool
+	// PodsRefused is true for an introduced finding in the template of a workload that does not deny the workload, of a
+	// rule that will refuse its Pods.
+	PodsRefused bool
+
 	// Exempt is what silences the finding, which then neither denies nor warns; nil for none.
 	Exempt *Exemption
 

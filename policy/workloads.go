@@ -192,6 +192,7 @@ func (f *keptFinding) complete(t *judgedTemplate, rule *rule[judgedPod]) {
 	f.Path = t.path(f.Path)
 	if rule.refuses && f.Exempt == nil {
 		f.Reason += refused
+		f.PodsRefused = f.Exempt == nil && !f.Existed && !f.Denies()
 	}
 }
 
@@ -232,6 +233,30 @@ func (j *workloadJudging) record(id identity) *Finding {
 		j.ledger.add(id)
 	}
 	return nil
+}
+
+// TemplateImage is what happens to an image of a template's Pod.
+type TemplateImage struct {
+	ImageOutcome
+	Path string // the field of the image: spec.template.spec.containers[0].image
+}
+
+// RewriteTemplates returns what happens to each image of the Pods of a workload when its controller creates them. The
+// templates are not changed.
+func (p *Policy) RewriteTemplates(a Attributes, w *Workload) ([]TemplateImage, error) {
+	a = attributesOfPods(a)
+	var all []TemplateImage
+	for i := range w.Templates {
+		t := &w.Templates[i]
+		rw, err := p.RewritePod(a, &t.Pod, nil, nil)
+		if err != nil {
+			return nil, err
+		}
+		for _, image := range rw.Images {
+			all = append(all, TemplateImage{image, t.path(image.Image.Path())})
+		}
+	}
+	return all, nil
 }
 
 // ExplainWorkload returns for every pods rule whether it applies to the workload: to a template of it.

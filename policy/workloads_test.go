@@ -84,6 +84,38 @@ func TestJudgeWorkload(t *testing.T) {
 	}
 }
 
+// Of a finding that does not deny the workload it is said whether its Pods are refused.
+func TestJudgeWorkloadPodsRefused(t *testing.T) {
+	p := mustLoad(t, workloadsPolicy)
+	var got []string
+	for _, f := range must(p.JudgeWorkload(createWorkload, workload(template("quay.io/evil/a")), nil, nil)) {
+		if f.PodsRefused {
+			got = append(got, f.Rule)
+		}
+	}
+	if diff := cmp.Diff([]string{"no-evil"}, got); diff != "" {
+		t.Error(diff) // mirrors denies, and tags only warns of Pods too
+	}
+}
+
+func TestRewriteTemplates(t *testing.T) {
+	p := mustLoad(t, workloadsPolicy)
+	second := template("nginx:1", "m.example/hub/a:1")
+	second.Path = "spec.jobs[1].template.spec"
+	var got []string
+	for _, image := range must(p.RewriteTemplates(createWorkload, workload(template("ghcr.io/a/b:1"), second))) {
+		got = append(got, image.Path+": "+image.Why())
+	}
+	want := []string{
+		"spec.template.spec.containers[0].image: no source covers ghcr.io/a/b",
+		"spec.jobs[1].template.spec.containers[0].image: pulled from m.example/hub/library/nginx:1 by mirrors entry hub",
+		"spec.jobs[1].template.spec.containers[1].image: already at mirror hub",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // An update is told of what it introduces, in whichever template that was.
 func TestJudgeWorkloadUpdates(t *testing.T) {
 	p := mustLoad(t, workloadsPolicy)

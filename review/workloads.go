@@ -8,17 +8,16 @@ import (
 )
 
 // Workloads are the kinds from whose objects controllers create Pods: those of Kubernetes, and the custom resources of
-// templates in a policy, in each of their versions. The older versions are those that clusters have served with the
-// template in the same place.
+// templates in a policy, in each of their versions. No cluster that is supported serves older versions of the former.
 func Workloads(templates ...policy.Template) Objects[policy.Workload] {
 	kinds := []Kind{
-		{"Deployment", Resource{"apps", "v1", "deployments"}, []string{"v1beta2", "v1beta1"}},
-		{"StatefulSet", Resource{"apps", "v1", "statefulsets"}, []string{"v1beta2", "v1beta1"}},
-		{"DaemonSet", Resource{"apps", "v1", "daemonsets"}, []string{"v1beta2"}},
-		{"ReplicaSet", Resource{"apps", "v1", "replicasets"}, []string{"v1beta2"}},
+		{"Deployment", Resource{"apps", "v1", "deployments"}, nil},
+		{"StatefulSet", Resource{"apps", "v1", "statefulsets"}, nil},
+		{"DaemonSet", Resource{"apps", "v1", "daemonsets"}, nil},
+		{"ReplicaSet", Resource{"apps", "v1", "replicasets"}, nil},
 		{"ReplicationController", Resource{"", "v1", "replicationcontrollers"}, nil},
 		{"Job", Resource{"batch", "v1", "jobs"}, nil},
-		{"CronJob", Resource{"batch", "v1", "cronjobs"}, []string{"v1beta1", "v2alpha1"}},
+		{"CronJob", Resource{"batch", "v1", "cronjobs"}, nil},
 		{"PodTemplate", Resource{"", "v1", "podtemplates"}, nil},
 	}
 	for _, t := range templates {
