@@ -132,8 +132,9 @@ func FuzzDecodeRoute(f *testing.F) {
 	)
 	for _, resource := range []string{"grpcroutes", "tlsroutes", "tcproutes", "udproutes"} {
 		f.Add([]byte(creation(resource, `{"spec":{"hostnames":[null,"h"],"rules":[null,{"matches":[{"method":{"type":null,`+
-			`"service":"a","method":"b"},"path":{"type":"a"}}],"filters":[{"type":"RequestMirror","requestMirror":{"backendRef":`+
-			`{"name":"m"}}}],"backendRefs":[null,{"name":"a","filters":[{"type":"ExtensionRef","extensionRef":{"kind":"k"}}]}]}]}}`)))
+			`"service":"a","method":"b"},"path":{"type":"a"}}],"filters":[{"type":"RequestMirror","requestMirror":{`+
+			`"backendRef":{"name":"m"}}}],"backendRefs":[null,{"name":"a","filters":[`+
+			`{"type":"ExtensionRef","extensionRef":{"kind":"k"}}]}]}]}}`)))
 	}
 	seedManifests(f, Routes().Kinds)
 	f.Fuzz(func(t *testing.T, body []byte) { compareKinds(t, body, Routes(), typedRoutes()) })

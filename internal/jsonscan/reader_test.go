@@ -59,7 +59,8 @@ func fieldsOf(text string) string {
 // of the object are still there then: no field stands twice, and none begins where the text ends.
 func TestTextBreaksOff(t *testing.T) {
 	for _, text := range []string{
-		`{"a":{"a":1,`, `{"a":{"a":{"a":1,`, `{"a":{"b":1,"a":2, `, `{"a":[{"a":1,`, `{"a":{"a":1,"`, `{"a":{"a":1`, `{"a":{"a":1}`,
+		`{"a":{"a":1,`, `{"a":{"a":{"a":1,`, `{"a":{"b":1,"a":2, `, `{"a":[{"a":1,`, `{"a":{"a":1,"`, `{"a":{"a":1`,
+		`{"a":{"a":1}`,
 	} {
 		r := New([]byte(text), testLimits())
 		readNested(r)
