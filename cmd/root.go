@@ -93,6 +93,7 @@ repeated takes its values from one variable, separated by commas; a value with a
 		}
 		return env.Apply(c.Flags())
 	}
+	root.InitDefaultCompletionCmd()
 	describeVariables(root)
 	completeFlags(root)
 	return root

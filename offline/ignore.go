@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/evergate/evergate/internal/text"
@@ -52,6 +53,9 @@ func ParseIgnore(lines []string) (*Ignore, error) {
 // maxPattern bounds a pattern, in bytes: longer than any path.
 const maxPattern = 4096
 
+// maxIgnoreFile bounds a file of patterns, in bytes: each path is compared with all of them.
+const maxIgnoreFile = 64 << 10
+
 func parseIgnore(line string) (rule ignoreRule, ok bool, err error) {
 	pattern := strings.TrimRight(line, "\r\n")
 	for strings.HasSuffix(pattern, " ") && !strings.HasSuffix(pattern, `\ `) {
@@ -89,7 +93,7 @@ func (ig *Ignore) match(name string, dir bool) (ignored, said bool) {
 	if ig == nil {
 		return false, false
 	}
-	segments := strings.Split(name, "/")
+	segments := slices.Collect(strings.SplitSeq(name, "/")) // as many as a path of a file system has
 	for _, r := range ig.rules {
 		if (dir || !r.dirOnly) && matchSegments(r.segments, segments) {
 			ignored, said = !r.negated, true
@@ -134,7 +138,10 @@ func (is *ignores) enter(root, dir string) error {
 	if err != nil {
 		return err
 	}
-	ig, err := ParseIgnore(strings.Split(string(data), "\n"))
+	if len(data) > maxIgnoreFile {
+		return fmt.Errorf("%s: it has more than %s bytes, which is the limit", name, text.Thousands(maxIgnoreFile))
+	}
+	ig, err := ParseIgnore(slices.Collect(strings.SplitSeq(string(data), "\n")))
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}

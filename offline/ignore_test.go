@@ -58,6 +58,19 @@ func ignoredBelow(is *ignores, name string) bool {
 	return is.ignored(name, false)
 }
 
+// A file of patterns that is longer than people write is refused.
+func TestIgnoreFileIsBounded(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, IgnoreFile)
+	if err := os.WriteFile(file, []byte(strings.Repeat("a\n", maxIgnoreFile/2+1)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	want := file + ": it has more than 65,536 bytes, which is the limit"
+	if err := new(ignores).enter(dir, "."); err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
 // git reads the same patterns in the same way.
 func TestIgnoreIsThatOfGit(t *testing.T) {
 	git, err := exec.LookPath("git")
