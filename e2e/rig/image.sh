@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Images for the nodes, which have no registry: what is built or loaded here is kept as an archive and imported by every node,
-# also by one that is off now, when it starts.
+# Images for the nodes, which pull from no registry but a test's (registry.sh): what is built or loaded here is kept as an archive
+# and imported by every node, also by one that is off now, when it starts.
 #
 #   image.sh build SOURCE TAG         the product, by the Dockerfile of SOURCE, as evergate.e2e/evergate:TAG;
 #                                     SOURCE is a directory, or a commit of this repository

@@ -16,6 +16,8 @@ disabled_plugins = ["io.containerd.snapshotter.v1.blockfile", "io.containerd.sna
   address = "/run/containerd/containerd.sock"
 [plugins."io.containerd.cri.v1.images"]
   snapshotter = "overlayfs"
+  [plugins."io.containerd.cri.v1.images".registry]
+    config_path = "$(registries "$1")"
   [plugins."io.containerd.cri.v1.images".pinned_images]
     sandbox = "evergate.e2e/pause:1"
 [plugins."io.containerd.cri.v1.runtime"]
@@ -94,6 +96,20 @@ node_run() { # node_run NODE COMMAND...: in the namespaces of the node's process
   read -r pid _ <"/proc/$pid/task/$pid/children" || [ -n "$pid" ] || die "$node is ending" # the file ends without a newline
   nsenter --target "$pid" --mount --uts --ipc --net --pid --cgroup -- "$@"
 }
+
+# registries NODE: where its containerd looks, at each pull, for how to reach a registry: a directory for each, by its name
+registries() { echo "$state/nodes/$1/config/certs.d"; }
+
+node_registry() { # node_registry NODE HOST URL CA: images of HOST are pulled from URL, whose certificate is signed by the file CA
+  local dir
+  dir=$(registries "$1")/$2
+  mkdir -p "$dir"
+  cp "$4" "$dir/ca.crt"
+  printf 'server = "%s"\nca = "%s"\n' "$3" "$dir/ca.crt" >"$dir/hosts.toml.new"
+  mv "$dir/hosts.toml.new" "$dir/hosts.toml" # whole or not at all
+}
+
+node_no_registry() { rm -rf "$(registries "$1")/${2:?}"; } # node_no_registry NODE HOST
 
 node_import() { # node_import NODE ARCHIVE: an image
   node_run "$1" "$bin/ctr" --namespace k8s.io images import --platform "linux/$(dpkg --print-architecture)" "$2" >/dev/null

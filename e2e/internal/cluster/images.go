@@ -1,6 +1,12 @@
 package cluster
 
-import "testing"
+import (
+	"context"
+	"net/url"
+	"os"
+	"path/filepath"
+	"testing"
+)
 
 // Repository is the name, without the tag, of the images of the product that the rig builds.
 const Repository = "evergate.e2e/evergate"
@@ -34,4 +40,28 @@ func (c *Cluster) TagImage(t testing.TB, ref, name string) {
 func (c *Cluster) BuildImage(t testing.TB, source, tag string) {
 	t.Helper()
 	c.script(t.Context(), t, "image.sh", "build", source, tag)
+}
+
+// AddRegistry has every node of the rig pull images named HOST/… from server, an address and a port, whose certificate
+// ca has signed (PEM), until the test ends. Images that were pulled stay on the nodes.
+func (c *Cluster) AddRegistry(t testing.TB, host, server string, ca []byte) {
+	t.Helper()
+	c.NeedRig(t, "adds a registry to containerd's configuration")
+	file := filepath.Join(t.TempDir(), "ca.crt")
+	if err := os.WriteFile(file, ca, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.script(context.WithoutCancel(t.Context()), t, "registry.sh", "remove", host) })
+	c.script(t.Context(), t, "registry.sh", "add", host, "https://"+server, file)
+}
+
+// Address returns the IP address by which nodes of the rig reach this machine.
+func (c *Cluster) Address(t testing.TB) string {
+	t.Helper()
+	c.NeedRig(t, "has nodes call this machine")
+	api, err := url.Parse(c.admin.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return api.Hostname() // the API server is here
 }

@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Registries that the nodes pull from. Without one of these they pull nothing: all images are loaded onto them (image.sh).
+#
+#   registry.sh add HOST URL CA       on every node: images named HOST/… are pulled from URL, whose certificate the file CA has
+#                                     signed. The login, if it wants one, is in a Pod's imagePullSecrets
+#   registry.sh remove HOST           no longer; images that were pulled stay
+#
+# internal/registry runs one, of what build.sh has built.
+. "$(dirname "$0")/settings.sh"
+. "$rig/nodes.sh"
+
+case ${1:-}/$# in
+  add/4) for node in "${nodes[@]}"; do node_registry "$node" "${@:2}"; done ;;
+  remove/2) for node in "${nodes[@]}"; do node_no_registry "$node" "$2"; done ;;
+  *) die "$(sed -n 's/^#   //p' "$0")" ;;
+esac
