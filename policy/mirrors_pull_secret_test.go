@@ -95,9 +95,16 @@ mirrors:
 - {name: quay, mode: enforce, sources: [quay.io], mirror: m.example/quay, imagePullSecret: a-login, match: {namespaces: [team-*]}}
 - {name: ghcr, mode: enforce, sources: [ghcr.io], mirror: m.example/ghcr, imagePullSecret: hub-login}
 - {name: gcr, mode: warn, sources: [gcr.io], mirror: m.example/gcr, imagePullSecret: gcr-login}
+- name: ended # one day
+  mode: enforce
+  sources: [ended.example]
+  mirror: m.example/ended
+  imagePullSecret: z-login
+  match: {namespaces: [own-a]}
+  exclude: {namespaces: [own-*], until: 2027-01-31}
 `)
 	for namespace, want := range map[string][]string{
-		"team-a": {"a-login", "hub-login"}, "own-a": {"hub-login"}, "other": {"hub-login"},
+		"team-a": {"a-login", "hub-login"}, "own-a": {"hub-login", "z-login"}, "other": {"hub-login"},
 	} {
 		if diff := cmp.Diff(want, p.PullSecrets(namespace)); diff != "" {
 			t.Errorf("%s: %s", namespace, diff)

@@ -244,7 +244,7 @@ func TestExemptImages(t *testing.T) {
 			fmt.Sprintf(rule, only, until), "new:1", "no mirror, r/images.from denied", "no mirror, r/images.from denied",
 		},
 		"exclude of a rule, no image": {
-			fmt.Sprintf(rule, only, until), "docker.io/library/old:a b", "malformed, r/images.from denied", "malformed, r/images.from denied",
+			fmt.Sprintf(rule, only, until), "docker.io/library/old/a b", "malformed, r/images.from denied", "malformed, r/images.from denied",
 		},
 		"exception for an image": {
 			fmt.Sprintf(rule, only, "") + exception, "old@" + digest256, "no mirror, r/images.from exempt", "no mirror, r/images.from denied",
@@ -440,6 +440,25 @@ exceptions:
 				t.Errorf("got %s, want %s", got, test.want)
 			}
 		})
+	}
+}
+
+// An image that moves to another container is rewritten or denied anew. It was no finding of before where the Pod was
+// exempt, by a label that the update removes.
+func TestRatchetOfMovedImages(t *testing.T) {
+	p := mustLoad(t, `mirrors:
+- {name: hub, mode: enforce, sources: [docker.io], mirror: m.example/hub}
+pods:
+- {name: r, mode: enforce, images: {denied: [docker.io/library/old]}, exclude: {podLabels: [legacy], until: 2027-01-31}}
+`)
+	old := imagePod("old:1")
+	old.Labels = map[string]string{"legacy": ""}
+	moved := imagePod("new:1", "old:1")
+	for now, want := range map[string]Outcome{"2027-01-31T00:00:00Z": Denied, "2027-02-01T00:00:00Z": Rewritten} {
+		a := Attributes{Operation: Update, Namespace: "shop", Resource: "pods", Now: at(t, now)}
+		if got := must(p.RewritePod(a, moved, old, nil)).Images[1].Outcome; got != want {
+			t.Errorf("at %s: %s, want %s", now, got, want)
+		}
 	}
 }
 
