@@ -278,6 +278,11 @@ func readPod(t testing.TB, manifest []byte) *Pod {
 	if err := yaml.Unmarshal(manifest, &in); err != nil {
 		t.Fatal(err)
 	}
+	return in.pod()
+}
+
+// pod returns the Pod of a manifest, or of a template.
+func (in *podManifest) pod() *Pod {
 	m := in.Metadata
 	out := &Pod{Meta: Meta{Name: m.Name, Namespace: m.Namespace, Labels: m.Labels, Annotations: m.Annotations}}
 	for place, list := range [][]struct{ Name, Image string }{
