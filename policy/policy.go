@@ -112,6 +112,7 @@ type Policy struct {
 
 	sets   map[string]*Policy // by name, each with the entries that are in it
 	set    string             // of which this is the policy; empty for the whole one
+	plain  *Policy            // that rewrites, of the policy of a set
 	blocks []string           // in which it has entries; of a set alone
 
 	entries    int // with those that are off

@@ -89,7 +89,7 @@ func (b *blocks) names() []string {
 // not pay for the others.
 func (p *Policy) compileSets(sets map[string]*blocks, c *compilation, errs *strict.Collector) {
 	for name, b := range sets {
-		in := &Policy{set: name, blocks: b.names(), templates: p.templates, compiled: compiled{mirrors: p.mirrors}}
+		in := &Policy{set: name, plain: p, blocks: b.names(), templates: p.templates, compiled: compiled{mirrors: p.mirrors}}
 		b.compile(in, c, errs)
 		if p.sets == nil {
 			p.sets = map[string]*Policy{}
@@ -110,6 +110,14 @@ func (p *Policy) In(set string, blocks ...string) *Policy {
 		return nil
 	}
 	return in
+}
+
+// whole returns the policy that a set is of, or the policy itself.
+func (p *Policy) whole() *Policy {
+	if p.plain != nil {
+		return p.plain
+	}
+	return p
 }
 
 // Set returns the name of the set of a policy that In has returned; empty for others.

@@ -126,7 +126,7 @@ func (p *Policy) judgedTemplates(a Attributes, w *Workload, e *Effort) ([]judged
 		if !canChangeImages(a, &t.Pod) {
 			continue
 		}
-		rw, err := p.RewritePod(a, &t.Pod, nil, e)
+		rw, err := p.whole().RewritePod(a, &t.Pod, nil, e)
 		if err != nil {
 			return nil, err
 		}
@@ -248,7 +248,7 @@ func (p *Policy) RewriteTemplates(a Attributes, w *Workload) ([]TemplateImage, e
 	var all []TemplateImage
 	for i := range w.Templates {
 		t := &w.Templates[i]
-		rw, err := p.RewritePod(a, &t.Pod, nil, nil)
+		rw, err := p.whole().RewritePod(a, &t.Pod, nil, nil)
 		if err != nil {
 			return nil, err
 		}

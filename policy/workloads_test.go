@@ -232,3 +232,21 @@ exceptions:
 		t.Errorf("%+v", traces[2])
 	}
 }
+
+// The rules of a set judge workloads as they judge Pods: after the mirrors of the policy have rewritten them. What another
+// rule denies as it is written is not rewritten.
+func TestWorkloadsOfSets(t *testing.T) {
+	p := mustLoad(t, `
+mirrors:
+- {name: hub, mode: enforce, sources: [docker.io], mirror: m.example/hub}
+pods:
+- {name: strict, mode: enforce, match: {set: gold}, images: {allowed: [m.example], denied: [docker.io/nice]}}
+- {name: evil, mode: enforce, images: {denied: [docker.io/evil]}}
+`)
+	got := said(must(p.In("gold", "pods").JudgeWorkload(createWorkload, workload(template("nice/x:1", "evil/x:1")), nil, nil)))
+	want := []string{`warn strict/images.allowed: spec.template.spec.containers[1].image: "evil/x:1" is not allowed; ` +
+		`allowed are m.example; its Pods will be refused`}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("findings (-want +got):\n%s", diff)
+	}
+}
