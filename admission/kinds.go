@@ -49,7 +49,8 @@ type row interface {
 // rows is the table of kinds. Webhooks, Kinds and SelfProbePolicy are made of it.
 func rows() []row {
 	return []row{
-		pods(), workloads(), ingresses(), services(), routes(), openShiftRoutes(), gateways(), grants(), certificates(), dnsEndpoints(),
+		pods(), workloads(), ingresses(), services(), routes(), openShiftRoutes(), gateways(), grants(), certificates(),
+		dnsEndpoints(),
 	}
 }
 
@@ -78,7 +79,8 @@ func workloads() kind[policy.Workload] {
 		judge:     (*policy.Policy).JudgeWorkload, explain: (*policy.Policy).ExplainWorkload,
 		templateImages: (*policy.Policy).RewriteTemplates,
 		strictest:      func(m policy.Modes) policy.Mode { return m.Workloads },
-		selfProbe:      `"spec": {"template": {"spec": {"containers": [{"name": "app", "image": "workload.selfprobe.invalid/app:1"}]}}}`,
+		selfProbe: `"spec": {"template": {"spec": {"containers": [
+{"name": "app", "image": "workload.selfprobe.invalid/app:1"}]}}}`,
 	}
 }
 

@@ -14,7 +14,8 @@ import (
 
 // Each path asks for the mode of the entries that concern it, and of no others.
 func TestModesOfPaths(t *testing.T) {
-	modes := policy.Modes{Mirrors: policy.Off, Pods: policy.Audit, Workloads: policy.Warn, Ingresses: policy.Warn, Services: policy.Enforce,
+	modes := policy.Modes{Mirrors: policy.Off, Pods: policy.Audit, Workloads: policy.Warn, Ingresses: policy.Warn,
+		Services:     policy.Enforce,
 		Certificates: policy.Warn, DNSEndpoints: policy.Audit, Routes: policy.Audit,
 		Gateways: policy.Audit, Grants: policy.Warn, OpenShiftRoutes: policy.Warn}
 	got := map[string]policy.Mode{}

@@ -28,7 +28,8 @@ func TestManualPages(t *testing.T) {
 			return
 		}
 		pages = append(pages, name)
-		if !strings.Contains(string(page), ".SH NAME\n") || c.Example != "" && !strings.Contains(string(page), ".SH EXAMPLES\n") {
+		if !strings.Contains(string(page), ".SH NAME\n") || c.Example != "" && !strings.Contains(string(page),
+			".SH EXAMPLES\n") {
 			t.Errorf("%s lacks a section:\n%s", name, page)
 		}
 		for _, sub := range c.Commands() {
@@ -38,12 +39,14 @@ func TestManualPages(t *testing.T) {
 		}
 	}
 	check(newRootCommand(nil))
-	if page, _ := os.ReadFile(filepath.Join(dir, "evergate-review.1")); !strings.Contains(string(page), `\-f, \-\-filename file`) {
+	if page, _ := os.ReadFile(filepath.Join(dir, "evergate-review.1")); !strings.Contains(string(page),
+		`\-f, \-\-filename file`) {
 		t.Errorf("the page of review has no -f:\n%s", page)
 	}
 	if groff, err := exec.LookPath("groff"); err == nil {
 		for _, page := range pages {
-			if out, err := exec.Command(groff, "-man", "-Tutf8", "-ww", "-z", page).CombinedOutput(); err != nil || len(out) > 0 {
+			out, err := exec.Command(groff, "-man", "-Tutf8", "-ww", "-z", page).CombinedOutput()
+			if err != nil || len(out) > 0 {
 				t.Errorf("%s: %v\n%s", page, err, out)
 			}
 		}

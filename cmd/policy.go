@@ -105,11 +105,11 @@ func newPolicyWebhooksCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "webhooks POLICY",
 		Short: "Print the webhook entry for the custom resources of templates",
-		Long: `Webhooks prints a patch of the kit that adds a webhook entry for the custom resources in a policy's templates, so that
-their templates are judged: their resources, and a condition under which only what changes a template is sent. Put it
-beside the kustomization.yaml of an overlay, list it there under patches, and print it again when templates changes;
-preflight says when it was not. The policy is what policy check takes: a file, a directory, the manifest of its
-ConfigMap, or - for standard input.
+		Long: `Webhooks prints a patch of the kit that adds a webhook entry for the custom resources in a policy's templates,
+so that their templates are judged: their resources, and a condition under which only what changes a template is
+sent. Put it beside the kustomization.yaml of an overlay, list it there under patches, and print it again when
+templates changes; preflight says when it was not. The policy is what policy check takes: a file, a directory, the
+manifest of its ConfigMap, or - for standard input.
 
 Exit codes: 0 printed, 2 the policy is not valid, cannot be read, or has no templates.`,
 		Example: "  evergate policy webhooks policy.yaml >templates-webhook.yaml",

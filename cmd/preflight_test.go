@@ -56,7 +56,8 @@ func TestSettingsOfContainers(t *testing.T) {
 				printError(&want, errors.Join(errs...))
 			}
 			// A command line is told more than the reader of a manifest.
-			got := regexp.MustCompile(`: (see evergate serve --help|did you mean --[a-z-]+\?)`).ReplaceAllString(stderr.String(), "")
+			got := regexp.MustCompile(`: (see evergate serve --help|did you mean --[a-z-]+\?)`).ReplaceAllString(stderr.String(),
+				"")
 			if code != exitUsage || got != want.String() {
 				t.Errorf("serve ends with %d and says\n%sand of the container is said\n%s", code, got, want.String())
 			}

@@ -18,7 +18,8 @@ func templatesWebhook() check {
 		id: "templates-webhook", severity: Warning, needs: []premise{together()},
 		finds: "custom resources in templates of the policy that no webhook sends, those that one sends and templates does " +
 			"not have, and a condition that compares other paths than templates has",
-		why: "policy and webhook configuration have changed apart: a template of what is not sent is not judged, and of its Pods " +
+		why: "policy and webhook configuration have changed apart: a template of what is not sent is not judged, and of " +
+			"its Pods " +
 			"users read only in events; what is sent and not known is answered with 400, which tells nobody anything",
 		fix: "print the entry again, evergate policy webhooks POLICY, and apply it; where templates is gone, remove it",
 		run: func(c *cluster, r *reporter) {
@@ -60,8 +61,9 @@ func (c *cluster) checkTemplate(t *policy.Template, r *reporter) {
 		}
 	}
 	if len(missing) > 0 {
-		r.warning(c.servers[0].ref, "its policy has templates of %s, and no webhook that calls %s matches CREATE and UPDATE of "+
-			"version %s", t.Name(), pathValidateWorkloads, strings.Join(missing, ", "))
+		r.warning(c.servers[0].ref,
+			"its policy has templates of %s, and no webhook that calls %s matches CREATE and UPDATE of "+
+				"version %s", t.Name(), pathValidateWorkloads, strings.Join(missing, ", "))
 	}
 }
 

@@ -29,7 +29,8 @@ func TestManifests(t *testing.T) {
 			if strings.Contains(file, "workloads-") {
 				judge = "examples/policies/workloads.yaml"
 			}
-			report := offline.Review(offline.Options{Policy: load(t, judge), Namespace: "default"}, offline.Read([]string{file}, nil))
+			report := offline.Review(offline.Options{Policy: load(t, judge), Namespace: "default"}, offline.Read([]string{file},
+				nil))
 			if want := strings.Contains(file, "-good"); (report.Decision == offline.Allowed) != want {
 				t.Errorf("decision %s", report.Decision)
 			}

@@ -35,7 +35,8 @@ func kindsByName(p *policy.Policy) map[string]kind {
 }
 
 // kindOf returns how an object is judged. There is no judge for kinds that contain nothing to judge, nor for those of
-// other groups with the same name, such as a Knative Service, unless templates of the policy has them. An apiVersion that Kubernetes itself does not serve for
+// other groups with the same name, such as a Knative Service, unless templates of the policy has them. An apiVersion
+// that Kubernetes itself does not serve for
 // the kind is an error: skipping it would hide an Ingress of extensions/v1beta1 from a check.
 func (r *reviewer) kindOf(o Object) (kind, error) {
 	if custom, ok := r.kinds[o.Kind+"."+o.group()]; ok {

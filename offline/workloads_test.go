@@ -49,29 +49,34 @@ func reviewWorkloads(t *testing.T, o Options, manifests, old string) (report *Re
 // What a cluster does with workloads, those of the policy's templates too, and how a pipeline ends.
 func TestWorkloads(t *testing.T) {
 	deployment := func(image string) string {
-		return "{apiVersion: apps/v1, kind: Deployment, metadata: {name: d}, spec: {template: {spec: {containers: [{image: '" + image + "'}]}}}}\n"
+		return "{apiVersion: apps/v1, kind: Deployment, metadata: {name: d}, spec: {template: {spec: {containers: " +
+			"[{image: '" + image + "'}]}}}}\n"
 	}
 	ray := func(version, image string) string {
-		return "{apiVersion: ray.io/" + version + ", kind: RayJob, metadata: {name: r}, spec: {head: {template: {spec: {containers: [{image: '" + image + "'}]}}}}}\n"
+		return "{apiVersion: ray.io/" + version +
+			", kind: RayJob, metadata: {name: r}, spec: {head: {template: {spec: {containers: [{image: '" + image + "'}]}}}}}\n"
 	}
 	for name, test := range map[string]struct {
 		manifests, old, want string
 		exit                 int
 	}{
-		"allowed":             {deployment("ghcr.io/a:1"), "", "Deployment allowed", 0},
-		"its Pods refused":    {deployment("quay.io/a:1"), "", "Deployment podsRefused", 1},
-		"refused itself":      {deployment("gcr.io/a:1"), "", "Deployment denied", 1},
-		"off":                 {deployment("docker.io/old:1"), "", "Deployment allowed", 0},
-		"warned of":           {deployment("ghcr.io/a"), "", "Deployment allowed", 0},
-		"both":                {deployment("quay.io/a:1") + "---\n" + deployment("gcr.io/a:1"), "", "Deployment podsRefused; Deployment denied", 1},
-		"as it was before":    {deployment("quay.io/a:1"), deployment("quay.io/a:1"), "Deployment allowed", 0},
-		"a custom resource":   {ray("v1", "quay.io/a:1"), "", "RayJob podsRefused", 1},
-		"its other version":   {ray("v1alpha1", "quay.io/a:1"), "", "RayJob podsRefused", 1},
-		"a version unknown":   {ray("v2", "quay.io/a:1"), "", "RayJob.ray.io r (not judged)", 0},
-		"without a template":  {"{apiVersion: ray.io/v1, kind: RayJob, metadata: {name: r}}", "", "RayJob allowed", 0},
-		"of an unknown group": {"{apiVersion: a.example/v1, kind: RayJob, metadata: {name: r}}", "", "RayJob.a.example r (not judged)", 0},
+		"allowed":          {deployment("ghcr.io/a:1"), "", "Deployment allowed", 0},
+		"its Pods refused": {deployment("quay.io/a:1"), "", "Deployment podsRefused", 1},
+		"refused itself":   {deployment("gcr.io/a:1"), "", "Deployment denied", 1},
+		"off":              {deployment("docker.io/old:1"), "", "Deployment allowed", 0},
+		"warned of":        {deployment("ghcr.io/a"), "", "Deployment allowed", 0},
+		"both": {deployment("quay.io/a:1") + "---\n" + deployment("gcr.io/a:1"), "",
+			"Deployment podsRefused; Deployment denied", 1},
+		"as it was before":   {deployment("quay.io/a:1"), deployment("quay.io/a:1"), "Deployment allowed", 0},
+		"a custom resource":  {ray("v1", "quay.io/a:1"), "", "RayJob podsRefused", 1},
+		"its other version":  {ray("v1alpha1", "quay.io/a:1"), "", "RayJob podsRefused", 1},
+		"a version unknown":  {ray("v2", "quay.io/a:1"), "", "RayJob.ray.io r (not judged)", 0},
+		"without a template": {"{apiVersion: ray.io/v1, kind: RayJob, metadata: {name: r}}", "", "RayJob allowed", 0},
+		"of an unknown group": {"{apiVersion: a.example/v1, kind: RayJob, metadata: {name: r}}", "",
+			"RayJob.a.example r (not judged)", 0},
 		"a name of two kinds": {"{apiVersion: serving.knative.dev/v1, kind: Service, metadata: {name: s}, " +
-			"spec: {template: {spec: {containers: [{image: 'quay.io/a:1'}]}}}}\n---\n{apiVersion: v1, kind: Service, metadata: {name: s}}", "",
+			"spec: {template: {spec: {containers: [{image: 'quay.io/a:1'}]}}}}\n---\n{apiVersion: v1, kind: Service, " +
+			"metadata: {name: s}}", "",
 			"Service podsRefused; Service allowed", 1},
 		"of a wrong type": {"{apiVersion: ray.io/v1, kind: RayJob, metadata: {name: r}, spec: {head: []}}", "",
 			"stdin:1: RayJob r: spec.head: want an object, got a list", 2},
@@ -97,7 +102,8 @@ func TestWorkloadsOtherwise(t *testing.T) {
 		t.Error(got)
 	}
 	const job = "{apiVersion: ray.io/v1, kind: RayJob, metadata: {name: r}}"
-	if _, got := reviewWorkloads(t, Options{AsExisting: true}, job, ""); got != "RayJob.ray.io r (its Pods are judged instead)" {
+	if _, got := reviewWorkloads(t, Options{AsExisting: true}, job,
+		""); got != "RayJob.ray.io r (its Pods are judged instead)" {
 		t.Error(got)
 	}
 }

@@ -85,7 +85,8 @@ func FuzzDecodeGateway(f *testing.F) {
 	)
 	for _, resource := range []string{"listenersets", "xlistenersets"} {
 		f.Add([]byte(creation(resource, `{"spec":{"parentRef":{"name":"a"},"gatewayClassName":"b","listeners":[null,{`+
-			`"name":"a","hostname":"*.x","port":80,"tls":{"mode":"Terminate"},"allowedRoutes":{"namespaces":{"from":"All"}}}]}}`)))
+			`"name":"a","hostname":"*.x","port":80,"tls":{"mode":"Terminate"},`+
+			`"allowedRoutes":{"namespaces":{"from":"All"}}}]}}`)))
 	}
 	seedManifests(f, Gateways().Kinds)
 	f.Fuzz(func(t *testing.T, body []byte) { compareKinds(t, body, Gateways(), typedGateways()) })

@@ -41,7 +41,8 @@ type Objects[T any] struct {
 	Kinds   []Kind
 	read    reader[T]
 	readOld reader[T]
-	// readerOf returns what reads the objects of a resource, where that is not the same for all kinds; nil for another one.
+	// readerOf returns what reads the objects of a resource, where that is not the same for all kinds; nil for another
+	// one.
 	// read and readOld are nil then.
 	readerOf func(Resource) reader[T]
 }

@@ -45,24 +45,34 @@ func TestReadTemplates(t *testing.T) {
 		object string
 		want   string
 	}{
-		"a PodSpec":         {"spec.template", `{"spec":{"template":` + pod + `}}`, "spec.template.containers[0].image=a"},
-		"a PodTemplateSpec": {"spec.template", `{"spec":{"template":{"spec":` + pod + `}}}`, "spec.template.spec.containers[0].image=a"},
+		"a PodSpec": {"spec.template", `{"spec":{"template":` + pod + `}}`, "spec.template.containers[0].image=a"},
+		"a PodTemplateSpec": {"spec.template", `{"spec":{"template":{"spec":` + pod + `}}}`,
+			"spec.template.spec.containers[0].image=a"},
 		"both": {"t", `{"t":{"spec":` + pod + `,"initContainers":[{"image":"b"}]}}`,
 			"t.initContainers[0].image=b t.spec.containers[0].image=a"},
 		"every list": {"t", `{"t":{"volumes":[{},{"image":{"reference":"d"}}],"ephemeralContainers":[{"image":"c"}],` +
 			`"initContainers":[{"image":"b"}],"containers":[{},{"image":"a"}]}}`,
-			"t.containers[0].image= t.containers[1].image=a t.initContainers[0].image=b t.ephemeralContainers[0].image=c t.volumes[1].image.reference=d"},
-		"a map": {"spec.roles.*.t", `{"spec":{"roles":{"Worker":{"t":` + pod + `},"a.b/c":{"t":` + pod + `},"x":{"u":` + pod + `}}}}`,
+			"t.containers[0].image= t.containers[1].image=a t.initContainers[0].image=b t.ephemeralContainers[0].image=c " +
+				"t.volumes[1].image.reference=d"},
+		"a map": {"spec.roles.*.t", `{"spec":{"roles":{"Worker":{"t":` + pod + `},"a.b/c":{"t":` + pod + `},"x":{"u":` + pod +
+			`}}}}`,
 			"spec.roles.Worker.t.containers[0].image=a spec.roles[a.b/c].t.containers[0].image=a"},
-		"a list":          {"spec.jobs.*.t", `{"spec":{"jobs":[{},{"t":` + pod + `},null]}}`, "spec.jobs[1].t.containers[0].image=a"},
-		"elements":        {"jobs.*", `{"jobs":[` + pod + `,1,"x",{"spec":` + pod + `}]}`, "jobs[0].containers[0].image=a jobs[3].spec.containers[0].image=a"},
-		"lists of lists":  {"a.*.*", `{"a":[[` + pod + `],{"k":` + pod + `}]}`, "a[0][0].containers[0].image=a a[1].k.containers[0].image=a"},
-		"several paths":   {"spec.head.t spec.workers.*.t", `{"spec":{"workers":[{"t":` + pod + `}],"head":{"t":` + pod + `}}}`, "spec.workers[0].t.containers[0].image=a spec.head.t.containers[0].image=a"},
-		"paths that fork": {"spec.*.t spec.a.b.u", `{"spec":{"a":{"b":{"u":` + pod + `},"t":` + pod + `},"c":{"b":{"u":` + pod + `}}}}`, "spec.a.b.u.containers[0].image=a spec.a.t.containers[0].image=a"},
+		"a list": {"spec.jobs.*.t", `{"spec":{"jobs":[{},{"t":` + pod + `},null]}}`,
+			"spec.jobs[1].t.containers[0].image=a"},
+		"elements": {"jobs.*", `{"jobs":[` + pod + `,1,"x",{"spec":` + pod + `}]}`,
+			"jobs[0].containers[0].image=a jobs[3].spec.containers[0].image=a"},
+		"lists of lists": {"a.*.*", `{"a":[[` + pod + `],{"k":` + pod + `}]}`,
+			"a[0][0].containers[0].image=a a[1].k.containers[0].image=a"},
+		"several paths": {"spec.head.t spec.workers.*.t", `{"spec":{"workers":[{"t":` + pod + `}],"head":{"t":` + pod +
+			`}}}`, "spec.workers[0].t.containers[0].image=a spec.head.t.containers[0].image=a"},
+		"paths that fork": {"spec.*.t spec.a.b.u", `{"spec":{"a":{"b":{"u":` + pod + `},"t":` + pod + `},"c":{"b":{"u":` +
+			pod + `}}}}`, "spec.a.b.u.containers[0].image=a spec.a.t.containers[0].image=a"},
 		"any of many types": {"spec.*.t", `{"spec":{"replicas":3,"a":"t","b":["t"],"c":true,"d":null,"e":{"t":` + pod + `}}}`,
 			"spec.e.t.containers[0].image=a"},
-		"any that ends":       {"spec.*", `{"spec":{"replicas":3,"list":[],"e":` + pod + `}}`, "spec.e.containers[0].image=a"},
-		"elsewhere":           {"spec.template", `{"template":` + pod + `,"spec":{"other":` + pod + `,"Template":` + pod + `}}`, ""},
+		"any that ends": {"spec.*", `{"spec":{"replicas":3,"list":[],"e":` + pod + `}}`,
+			"spec.e.containers[0].image=a"},
+		"elsewhere": {"spec.template", `{"template":` + pod + `,"spec":{"other":` + pod + `,"Template":` + pod +
+			`}}`, ""},
 		"null":                {"spec.template", `{"spec":{"template":null}}`, ""},
 		"null on the way":     {"spec.template", `{"spec":null}`, ""},
 		"null in it":          {"t", `{"t":{"spec":null,"metadata":null,"containers":null}}`, ""},
@@ -70,8 +80,9 @@ func TestReadTemplates(t *testing.T) {
 		"absent":              {"spec.template", `{"metadata":{}}`, ""},
 		"escaped":             {"t", `{"\u0074":` + pod + `}`, "t.containers[0].image=a"},
 		"a key like the star": {"a.*.t", `{"a":{"*":1,"b":{"t":` + pod + `}}}`, "a.b.t.containers[0].image=a"},
-		"a long key":          {"a.*.t", `{"a":{"` + long + `":{"t":` + pod + `}}}`, "a." + long[:57] + "….t.containers[0].image=a"},
-		"a key to hide":       {"a.*", `{"a":{"\u001b[2J":` + pod + `}}`, "a[ [2J].containers[0].image=a"},
+		"a long key": {"a.*.t", `{"a":{"` + long + `":{"t":` + pod + `}}}`, "a." + long[:57] +
+			"….t.containers[0].image=a"},
+		"a key to hide": {"a.*", `{"a":{"\u001b[2J":` + pod + `}}`, "a[ [2J].containers[0].image=a"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := readTemplatesOf(test.object, strings.Fields(test.paths)...)
@@ -94,13 +105,17 @@ func TestReadTemplatesErrors(t *testing.T) {
 		"on the way":        {"spec.template", `{"spec":[]}`, "spec: want an object, got a list"},
 		"before a star":     {"spec.roles.*.t", `{"spec":{"roles":3}}`, "spec.roles: want an object or a list, got a number"},
 		"behind a star":     {"a.*.b.c", `{"a":{"x":{"b":1}}}`, "a.x.b: want an object, got a number"},
-		"an image":          {"a.*.t", `{"a":[{"t":{"spec":{"containers":[{"image":1}]}}}]}`, "a[0].t.spec.containers[0].image: want a string, got a number"},
-		"a spec":            {"t", `{"t":{"spec":"x"}}`, "t.spec: want an object, got a string"},
-		"labels":            {"t", `{"t":{"metadata":{"labels":{"a":1}}}}`, "t.metadata.labels.a: want a string, got a number"},
-		"twice":             {"t", `{"t":{},"t":{}}`, "t: stands twice"},
-		"a key twice":       {"a.*.t", `{"a":{"x":1,"\u0078":1}}`, "a.x: stands twice"},
-		"elements":          {"a.*.t", `{"a":[` + many + `]}`, "a[10000]: too large: an object has at most 10000 list elements and map entries that are judged"},
-		"as long as can be": {"a.b.c.d.e.f.g.h.i.j", `{"a":{"b":{"c":{"d":{"e":{"f":{"g":{"h":{"i":{"j":{"spec":{"containers":[{"image":1}]}}}}}}}}}}}}`,
+		"an image": {"a.*.t", `{"a":[{"t":{"spec":{"containers":[{"image":1}]}}}]}`,
+			"a[0].t.spec.containers[0].image: want a string, got a number"},
+		"a spec": {"t", `{"t":{"spec":"x"}}`, "t.spec: want an object, got a string"},
+		"labels": {"t", `{"t":{"metadata":{"labels":{"a":1}}}}`,
+			"t.metadata.labels.a: want a string, got a number"},
+		"twice":       {"t", `{"t":{},"t":{}}`, "t: stands twice"},
+		"a key twice": {"a.*.t", `{"a":{"x":1,"\u0078":1}}`, "a.x: stands twice"},
+		"elements": {"a.*.t", `{"a":[` + many + `]}`,
+			"a[10000]: too large: an object has at most 10000 list elements and map entries that are judged"},
+		"as long as can be": {"a.b.c.d.e.f.g.h.i.j",
+			`{"a":{"b":{"c":{"d":{"e":{"f":{"g":{"h":{"i":{"j":{"spec":{"containers":[{"image":1}]}}}}}}}}}}}}`,
 			"a.b.c.d.e.f.g.h.i.j.spec.containers[0].image: want a string, got a number"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -138,7 +153,8 @@ func TestReadTemplatesPathsAreBounded(t *testing.T) {
 func FuzzTemplates(f *testing.F) {
 	for _, object := range []string{
 		`{"spec":{"template":{"spec":{"containers":[{"image":"a"}]}},"jobs":[{"template":{"containers":[{"image":"b"}]}}]}}`,
-		`{"spec":{"roles":{"a.b":[{"template":{"spec":{"volumes":[{"image":{"reference":"c"}}]}}},3],"x":{"\u0079":{"template":{}}}}}}`,
+		`{"spec":{"roles":{"a.b":[{"template":{"spec":{"volumes":[{"image":{"reference":"c"}}]}}},3],` +
+			`"x":{"\u0079":{"template":{}}}}}}`,
 		`{"spec":{"template":"x","jobs":{"a":1}}}`,
 		`{"spec":{"any":{"k":1},"n":null,"jobs":[],"template":null}}`,
 		`{"any":{"a":{"initContainers":[null,{"image":""}]},"*":1}}`,

@@ -79,7 +79,8 @@ func TestDecodeWorkloads(t *testing.T) {
 func TestDecodeWorkloadErrors(t *testing.T) {
 	objects := Workloads(someTemplates()...)
 	for want, body := range map[string][]byte{
-		"request.resource is rayjobs.v1beta1.ray.io, want deployments.v1.apps or statefulsets.v1.apps or daemonsets.v1.apps " +
+		"request.resource is rayjobs.v1beta1.ray.io, want deployments.v1.apps or statefulsets.v1.apps or " +
+			"daemonsets.v1.apps " +
 			"or replicasets.v1.apps or replicationcontrollers.v1 or jobs.v1.batch or cronjobs.v1.batch or podtemplates.v1 or " +
 			"rayjobs.v1.ray.io or rayjobs.v1alpha1.ray.io or cronjobs.v1.batch.example.io": reviewOf(
 			Resource{"ray.io", "v1beta1", "rayjobs"}, `{}`),
@@ -102,7 +103,8 @@ func TestDecodeWorkloadErrors(t *testing.T) {
 // A template that is null, or an object without one, has no Pods.
 func TestDecodeWorkloadWithoutTemplate(t *testing.T) {
 	for _, object := range []string{`{}`, `{"spec":null}`, `{"spec":{}}`, `{"spec":{"template":null}}`,
-		`{"spec":{"template":{}}}`, `{"spec":{"template":{"spec":null}}}`, `{"spec":{"template":{"spec":{"containers":[]}}}}`} {
+		`{"spec":{"template":{}}}`, `{"spec":{"template":{"spec":null}}}`,
+		`{"spec":{"template":{"spec":{"containers":[]}}}}`} {
 		req, err := Workloads().Decode(reviewOf(Resource{"apps", "v1", "deployments"}, object))
 		if err != nil || len(req.Object.Templates) != 0 {
 			t.Errorf("%s: %v, %v", object, req, err)

@@ -53,9 +53,11 @@ func templatesOverlay(t *testing.T, binary, overlay, more string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kustomization := strings.ReplaceAll("resources: [$kit/overlays/"+overlay+"]\npatches: [{path: templates-webhook.yaml}]\n"+
+	kustomization := strings.ReplaceAll("resources: [$kit/overlays/"+overlay+"]\n"+
+		"patches: [{path: templates-webhook.yaml}]\n"+
 		"transformers: [$kit/wiring]\n"+more, "$kit", kustomize)
-	for name, text := range map[string]string{"templates-webhook.yaml": string(patch), "kustomization.yaml": kustomization} {
+	files := map[string]string{"templates-webhook.yaml": string(patch), "kustomization.yaml": kustomization}
+	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -215,11 +217,13 @@ func TestTemplatesServed(t *testing.T) {
 			"Warning: [warn HASH] no-quay/images.denied: spec.template.spec.containers[0].image: " + denied + "\n"},
 		{"create -f -", rollout("good", "ghcr.io/a/b"), ""},
 		{"scale rollout web --replicas=3", "", ""},
-		{`patch rollout good --type=json --patch [{"op":"replace","path":"/spec/template/spec/containers/0/image","value":"quay.io/evil/x"}]`, "",
+		{`patch rollout good --type=json ` +
+			`--patch [{"op":"replace","path":"/spec/template/spec/containers/0/image","value":"quay.io/evil/x"}]`, "",
 			"Warning: [warn HASH] no-quay/images.denied: spec.template.spec.containers[0].image: " + denied + "\n"},
 		{`patch rollout web --type=merge --patch {"spec":{"template":{"metadata":{"labels":{"a":"b"}}}}}`, "", ""},
 		{"create -f -", rayJob,
-			"Warning: [warn HASH] no-quay/images.denied: spec.rayClusterSpec.workerGroupSpecs[1].template.spec.containers[0].image: " + denied + "\n"},
+			"Warning: [warn HASH] no-quay/images.denied: " +
+				"spec.rayClusterSpec.workerGroupSpecs[1].template.spec.containers[0].image: " + denied + "\n"},
 		{"create -f -", oddOne,
 			"Warning: [warn HASH] no-quay/images.denied: spec.for[a.b].template.initContainers[0].image: " + denied + "\n"},
 		{"create deployment web --image=quay.io/evil/x", "",

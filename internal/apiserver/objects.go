@@ -25,7 +25,8 @@ const pageSize = "500"
 const maxDiscovery = 4 << 20
 
 // Objects returns the objects of each kind that is judged as it exists, in all namespaces; of workloads these are the
-// Pods. A kind that the API server does not serve is an *offline.NotServedError; one that it serves and does not list is
+// Pods. A kind that the API server does not serve is an *offline.NotServedError; one that it serves and does not list
+// is
 // another error. The kinds after it follow.
 func (c *Client) Objects(ctx context.Context) iter.Seq2[offline.Object, error] {
 	return func(yield func(offline.Object, error) bool) {

@@ -171,9 +171,10 @@ func TestEntries(t *testing.T) {
 		`null`:                           "",
 		`{"a":1,"\u0062":[],"":{"a":1}}`: "a b  ",
 		`{"a":"x","b":[],"\u0061":1}`:    "a: stands twice",
-		`{"a":1,"b":1,"c":1,"d":1}`:      "d: too large: an object has at most 3 list elements and map entries that are judged",
-		`[]`:                             "want an object, got a list",
-		`{"a":1,}`:                       "jsontext: ",
+		`{"a":1,"b":1,"c":1,"d":1}`: "d: too large: an object has at most 3 list elements and map entries that are " +
+			"judged",
+		`[]`:       "want an object, got a list",
+		`{"a":1,}`: "jsontext: ",
 	} {
 		r := New([]byte(text), Limits{Elements: 3, Text: 100})
 		var found strings.Builder

@@ -52,8 +52,9 @@ func Pod(containers, env int) *corev1.Pod {
 func Deployment(containers, env int) *appsv1.Deployment {
 	pod := Pod(containers, env)
 	d := &appsv1.Deployment{
-		TypeMeta:   metav1.TypeMeta{Kind: "Deployment", APIVersion: "apps/v1"},
-		ObjectMeta: metav1.ObjectMeta{Name: "shop", Namespace: "team-shop", Labels: map[string]string{"app.kubernetes.io/name": "shop"}},
+		TypeMeta: metav1.TypeMeta{Kind: "Deployment", APIVersion: "apps/v1"},
+		ObjectMeta: metav1.ObjectMeta{Name: "shop", Namespace: "team-shop",
+			Labels: map[string]string{"app.kubernetes.io/name": "shop"}},
 		Spec: appsv1.DeploymentSpec{
 			Replicas: new(int32(2)),
 			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app.kubernetes.io/name": "shop"}},

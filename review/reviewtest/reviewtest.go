@@ -43,7 +43,8 @@ func Bodies() []Body {
 	}
 }
 
-// Object is what a review can be made of: a *Pod and a *Service of core/v1, a *Deployment of apps/v1, a *TemplateKind, an *Ingress of networking/v1, a
+// Object is what a review can be made of: a *Pod and a *Service of core/v1, a *Deployment of apps/v1, a *TemplateKind,
+// an *Ingress of networking/v1, a
 // *Certificate of cert-manager, a *DNSEndpoint, an *OpenShiftRoute; a route, a *Gateway and a *ReferenceGrant of
 // Gateway API.
 type Object interface {
