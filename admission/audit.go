@@ -87,12 +87,20 @@ func (d *Decision) auditFindings() string {
 // auditImages names the images that an entry rewrites or would rewrite: from what, to what.
 func (d *Decision) auditImages() string {
 	l := line{expected: len(d.Rewriting.Images)}
-	for i := range d.Rewriting.Images {
-		img := &d.Rewriting.Images[i]
+	l.addImages("", d.Rewriting.Images)
+	for i := range d.Templates {
+		l.addImages(d.Templates[i].Path+".", d.Templates[i].Images)
+	}
+	return l.String()
+}
+
+// addImages adds those of images that are or would be rewritten. before stands before the list that an image is in.
+func (l *line) addImages(before string, images []policy.ImageOutcome) {
+	for i := range images {
+		img := &images[i]
 		if img.Outcome == policy.Rewritten || img.Outcome == policy.WouldRewrite {
-			l.add(img.Image.Place.String(), "/", text.Printable(img.Image.Name, MaxName), ": ", img.Image.Ref, " -> ",
+			l.add(before, img.Image.Place.String(), "/", text.Printable(img.Image.Name, MaxName), ": ", img.Image.Ref, " -> ",
 				img.To, " (", img.Entry, ", ", img.Mode.String(), ")")
 		}
 	}
-	return l.String()
 }

@@ -16,10 +16,17 @@ type Decision struct {
 
 	Findings  []policy.Finding
 	Rewriting policy.Rewriting
+	Templates []Template // of a workload
 	Patch     []review.Operation
 	Refused   Refused  // of a policy; zero for all other objects
 	Notes     []string // further warnings
 	Unjudged  Unjudged // zero when the object was judged
+}
+
+// Template is what will happen to the images of the Pods of a template.
+type Template struct {
+	Path string // the field of their specification: spec.template.spec
+	policy.Rewriting
 }
 
 // Unjudged is what is wrong with an object that cannot be judged because of its own content: its size, its depth, a

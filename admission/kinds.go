@@ -27,6 +27,8 @@ type kind[T any] struct {
 	mutated func(obj *T, d *Decision) *T
 	patch   decide[T]
 	judge   func(p *policy.Policy, a policy.Attributes, obj, old *T, e *policy.Effort) ([]policy.Finding, error)
+	// validateBy is judge where a decision has more than findings; otherwise it is nil.
+	validateBy decide[T]
 	// explain says of each rule whether it looks at an object.
 	explain func(p *policy.Policy, a policy.Attributes, obj *T) []policy.RuleTrace
 	// strictest returns the strictest mode among the entries that judge the kind.
@@ -76,7 +78,7 @@ func workloads() kind[policy.Workload] {
 	return kind[policy.Workload]{
 		objects: review.Workloads(), makesPods: true, blocks: []string{"pods"}, validating: []string{"/validate/workloads"},
 		objectsOf: func(p *policy.Policy) review.Objects[policy.Workload] { return review.Workloads(p.Templates()...) },
-		judge:     (*policy.Policy).JudgeWorkload, explain: (*policy.Policy).ExplainWorkload,
+		judge:     (*policy.Policy).JudgeWorkload, validateBy: reviewWorkload, explain: (*policy.Policy).ExplainWorkload,
 		templateImages: (*policy.Policy).RewriteTemplates,
 		strictest:      func(m policy.Modes) policy.Mode { return m.Workloads },
 		selfProbe: `"spec": {"template": {"spec": {"containers": [
@@ -264,6 +266,9 @@ func (w *Webhook) Resource(name string) review.Resource {
 
 // validate decides by the findings of a policy about an object.
 func (k kind[T]) validate(p *policy.Policy, r *review.Request[T], e *policy.Effort, d *Decision) (err error) {
+	if k.validateBy != nil {
+		return k.validateBy(p, r, e, d)
+	}
 	d.Findings, err = k.judge(p, r.Attributes, r.Object, r.Old, e)
 	return err
 }

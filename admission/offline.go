@@ -38,8 +38,8 @@ type Answer struct {
 	Decision
 	Rules  []policy.RuleTrace // what each rule has to do with the object; only with Explain
 	Object any                // as it was sent, such as a *policy.Pod
-	// Templates are what happens to the images of the Pods that are made from the object.
-	Templates []policy.TemplateImage
+	// TemplateImages are what happens to the images of the Pods that are made from the object.
+	TemplateImages []policy.TemplateImage
 }
 
 // Judged reports whether a policy applies to the operation.
@@ -112,7 +112,7 @@ func (k kind[T]) all(ask Question, r *review.Request[T]) (*Answer, error) {
 	}
 	if k.templateImages != nil {
 		var err error
-		if a.Templates, err = k.templateImages(ask.Policy, r.Attributes, final); err != nil {
+		if a.TemplateImages, err = k.templateImages(ask.Policy, r.Attributes, final); err != nil {
 			return nil, err
 		}
 	}

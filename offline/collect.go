@@ -71,8 +71,8 @@ func (c *collector) add(o Object, a *admission.Answer) {
 		o := &a.Rewriting.Images[i]
 		c.addImage(&r, newImage(o, o.Image.Path(), c.AsExisting))
 	}
-	for i := range a.Templates {
-		image := newImage(&a.Templates[i].ImageOutcome, a.Templates[i].Path, false)
+	for i := range a.TemplateImages {
+		image := newImage(&a.TemplateImages[i].ImageOutcome, a.TemplateImages[i].Path, false)
 		image.Effect = "" // nobody is warned of what will happen to the Pods
 		c.addImage(&r, image)
 	}

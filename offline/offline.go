@@ -138,7 +138,7 @@ func (r *reviewer) apply(object Object, k kind) (*admission.Answer, error) {
 			"kind, namespace and name")
 	}
 	answer, err := k.judge.Object(r.question(), a, object.JSON, old.JSON)
-	if err == nil && k.makesPods() && len(answer.Templates) == 0 && !strings.Contains(object.group(), ".") {
+	if err == nil && k.makesPods() && len(answer.TemplateImages) == 0 && !strings.Contains(object.group(), ".") {
 		err = errors.New("it has no template with an image, so that there is no Pod to judge")
 	}
 	return answer, err

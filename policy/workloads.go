@@ -59,6 +59,14 @@ func (e *podsEntry) workloadRule(t *mirrorTable) rule[judgedPod] {
 // refused is what follows of a finding in a template from a rule that refuses the Pods.
 const refused = "; its Pods will be refused"
 
+// WorkloadResult is the result of ReviewWorkload.
+type WorkloadResult struct {
+	Findings []Finding
+	// Rewritings has what happens to the images of the Pods of each element of Workload.Templates, in the same order. The
+	// workload itself is never changed: what applies it again and again, GitOps or a controller, would undo it.
+	Rewritings []Rewriting
+}
+
 // JudgeWorkload judges the templates of a workload as the Pods that its controller will create: rewritten in memory by the
 // mirrors, and then by the rules of pods. old is the workload before an update, nil otherwise: what one of its templates
 // had is pre-existing, in whichever template it stands now, and in mode audit, since nobody writes it now.
@@ -67,32 +75,39 @@ const refused = "; its Pods will be refused"
 // where it was written. Owners are the tenant's to write, so that these rules make an exception by the user: for the
 // controllers of Kubernetes.
 func (p *Policy) JudgeWorkload(a Attributes, w, old *Workload, e *Effort) ([]Finding, error) {
+	result, err := p.ReviewWorkload(a, w, old, e)
+	return result.Findings, err
+}
+
+// ReviewWorkload is JudgeWorkload, and says what happens to the images of the Pods.
+func (p *Policy) ReviewWorkload(a Attributes, w, old *Workload, e *Effort) (WorkloadResult, error) {
+	if a.Subresource != "" {
+		return WorkloadResult{}, nil
+	}
 	if e == nil {
 		e = new(Effort)
 	}
+	templates, rewritings, err := p.judgedTemplates(a, w, e)
+	if err != nil {
+		return WorkloadResult{}, err
+	}
+	result := WorkloadResult{Rewritings: rewritings}
 	candidates := p.workloads.index.candidates(a.Namespace)
-	if len(candidates) == 0 || a.Subresource != "" {
-		return nil, nil
+	if len(candidates) == 0 || w.Owner != "" && isKubernetesController(a.User) {
+		return result, nil
 	}
-	j := workloadJudging{report: report{effort: e}, rules: p.workloads.rules}
+	j := workloadJudging{report: report{effort: e}, rules: p.workloads.rules, templates: templates}
 	j.collect = j.keep
-	var err error
-	if j.templates, err = p.judgedTemplates(a, w, e); err != nil {
-		return nil, err
-	}
 	if old != nil {
 		j.updates = true
 		j.before = report{effort: e, collect: j.record}
-		if j.old, err = p.judgedTemplates(a, old, e); err != nil {
-			return nil, err
+		if j.old, _, err = p.judgedTemplates(a, old, e); err != nil {
+			return WorkloadResult{}, err
 		}
 	}
 	weakest := Audit
 	if w.Owner != "" {
 		weakest = Enforce
-		if isKubernetesController(a.User) {
-			return nil, nil
-		}
 	}
 	for mode := p.workloads.strictest; mode >= weakest && !j.done; mode-- {
 		for _, i := range candidates {
@@ -101,7 +116,8 @@ func (p *Policy) JudgeWorkload(a Attributes, w, old *Workload, e *Effort) ([]Fin
 			}
 		}
 	}
-	return j.findings.list(), e.err
+	result.Findings = j.findings.list()
+	return result, e.err
 }
 
 // isKubernetesController reports whether a user is a controller of Kubernetes: a service account of kube-system, or
@@ -118,9 +134,11 @@ type judgedTemplate struct {
 }
 
 // judgedTemplates returns the templates whose Pods will have images that can be judged, as they will be pulled.
-func (p *Policy) judgedTemplates(a Attributes, w *Workload, e *Effort) ([]judgedTemplate, error) {
+// With them it returns what happens to the images of each template.
+func (p *Policy) judgedTemplates(a Attributes, w *Workload, e *Effort) ([]judgedTemplate, []Rewriting, error) {
 	a = attributesOfPods(a)
 	var all []judgedTemplate
+	rewritings := make([]Rewriting, len(w.Templates))
 	for i := range w.Templates {
 		t := &w.Templates[i]
 		if !canChangeImages(a, &t.Pod) {
@@ -128,8 +146,9 @@ func (p *Policy) judgedTemplates(a Attributes, w *Workload, e *Effort) ([]judged
 		}
 		rw, err := p.whole().RewritePod(a, &t.Pod, nil, e)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
+		rewritings[i] = rw
 		pulled := t.Pod
 		if rw.Changes() {
 			pulled.Images = rw.Pulled(t.Images)
@@ -137,7 +156,7 @@ func (p *Policy) judgedTemplates(a Attributes, w *Workload, e *Effort) ([]judged
 		pod := newJudgedPod(a, &pulled, e)
 		all = append(all, judgedTemplate{t, pod, exemptions{exceptions: p.workloads.exceptions, subject: &pod.subject}})
 	}
-	return all, nil
+	return all, rewritings, nil
 }
 
 // attributesOfPods returns the attributes of the requests by which a controller creates the Pods of a workload. The
@@ -261,7 +280,7 @@ func (p *Policy) RewriteTemplates(a Attributes, w *Workload) ([]TemplateImage, e
 
 // ExplainWorkload returns for every pods rule whether it applies to the workload: to a template of it.
 func (p *Policy) ExplainWorkload(a Attributes, w *Workload) []RuleTrace {
-	templates, err := p.judgedTemplates(a, w, new(Effort))
+	templates, _, err := p.judgedTemplates(a, w, new(Effort))
 	if err != nil || len(templates) == 0 {
 		return p.workloads.notEvaluated("not asked: it has no template with an image that can be judged")
 	}

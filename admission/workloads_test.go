@@ -1,0 +1,36 @@
+package admission
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/review/reviewtest"
+)
+
+// What will happen to the images of a workload's Pods is in the audit log, and is neither a patch nor a warning.
+func TestAuditOfWorkloads(t *testing.T) {
+	p, err := policy.Load(policy.File{Name: "policy.yaml", Data: []byte(`apiVersion: evergate.dev/v1alpha1
+kind: EvergatePolicy
+mirrors: [{name: hub, mode: enforce, sources: [docker.io], mirror: mirror.corp.example/docker.io}]
+`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	webhooks := Webhooks()
+	w := webhooks[slices.IndexFunc(webhooks, func(w Webhook) bool { return w.Path == "/validate/workloads" })]
+	d, err := w.Decide(p, "", reviewtest.Create(reviewtest.Deployment(1, 0)), time.Time{}, new(policy.Effort), func(string) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer := d.Response()
+	const want = "spec.template.spec.containers/app-00: docker.io/acme/shop-00:v1.0.0 -> " +
+		"mirror.corp.example/docker.io/acme/shop-00:v1.0.0 (hub, enforce)"
+	if got := byKey(answer.AuditAnnotations)["images"]; got != want {
+		t.Errorf("images: %s, want %s", got, want)
+	}
+	if !answer.Allowed || answer.Patch != nil || answer.Warnings != nil {
+		t.Errorf("the answer is %+v", answer)
+	}
+}
