@@ -20,7 +20,8 @@ mirrors: [{name: hub, mode: enforce, sources: [docker.io], mirror: mirror.corp.e
 	}
 	webhooks := Webhooks()
 	w := webhooks[slices.IndexFunc(webhooks, func(w Webhook) bool { return w.Path == "/validate/workloads" })]
-	d, err := w.Decide(p, "", reviewtest.Create(reviewtest.Deployment(1, 0)), time.Time{}, new(policy.Effort), func(string) {})
+	body := reviewtest.Create(reviewtest.Deployment(1, 0))
+	d, err := w.Decide(p, "", body, time.Time{}, new(policy.Effort), func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}
