@@ -23,6 +23,7 @@ import (
 
 	"github.com/evergate/evergate/e2e/internal/controlplane"
 	"github.com/evergate/evergate/e2e/internal/pki"
+	"github.com/evergate/evergate/e2e/internal/tool"
 )
 
 const runbooks = root + "/docs/runbooks"
@@ -297,9 +298,16 @@ func TestMessagesOfTheCluster(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
+	containerd, err := tool.Find("containerd") // of the same cache
+	if err != nil {
+		t.Skipf("make e2e-up builds it: %v", err)
+	}
 	var programs bytes.Buffer
-	for _, name := range []string{"kubelet", "kube-controller-manager", "kube-scheduler"} {
-		program, err := os.ReadFile(filepath.Join(string(bin), name))
+	for _, name := range []string{"kubelet", "kube-controller-manager", "kube-scheduler", containerd} {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(string(bin), name)
+		}
+		program, err := os.ReadFile(name)
 		if errors.Is(err, fs.ErrNotExist) {
 			t.Skipf("make e2e-up builds it: %v", err) // make rig does not
 		}
@@ -326,7 +334,12 @@ func stringsOfPrograms() map[string][]string {
 	const spread = "node(s) didn't match pod topology spread constraints"
 	const mount = `MountVolume.SetUp failed for volume "…" : secret "evergate-tls" not found`
 	const probe = "Readiness probe failed: HTTP probe failed with statuscode: …"
+	const secrets = "Unable to retrieve some image pull secrets (…); attempting to pull the image may not succeed."
+	const denied = "pull access denied, repository does not exist or may require authorization"
+	const login = "authorization failed: no basic auth credentials"
 	return map[string][]string{
+		secrets:                      {"Unable to retrieve some image pull secrets (%s); attempting to pull the image may not succeed."},
+		denied + ": " + login:        {denied, "authorization failed", "no basic auth credentials"}, // of containerd
 		"Error creating: …":          {"Error creating: %v"},
 		`Failed to pull image "…"`:   {"Failed to pull image %q"},
 		`Back-off pulling image "…"`: {"Back-off pulling image %q"},
