@@ -383,7 +383,8 @@ func commonNames(value string, _ []hostClaim) iter.Seq2[string, match.HostPatter
 const maxConditions = 16 << 10
 
 // albConditions is the grammar of conditions of the AWS load balancer controller: a JSON list, of which host-header has
-// globs, in which * also stands for dots, and regular expressions.
+// globs, in which * also stands for dots, and regular expressions, which are every host: the dots of one that looks like a
+// name stand for any character.
 func albConditions(value string, _ []hostClaim) iter.Seq2[string, match.HostPattern] {
 	return func(yield func(string, match.HostPattern) bool) {
 		var conditions []struct {
@@ -401,8 +402,13 @@ func albConditions(value string, _ []hostClaim) iter.Seq2[string, match.HostPatt
 			if c.Field != "host-header" {
 				continue
 			}
-			for _, glob := range slices.Concat(c.HostHeaderConfig.Values, c.HostHeaderConfig.RegexValues) {
+			for _, glob := range c.HostHeaderConfig.Values {
 				if !yield(glob, anyDepth(glob)) {
+					return
+				}
+			}
+			for _, regex := range c.HostHeaderConfig.RegexValues {
+				if !yield(regex, match.EveryHost()) {
 					return
 				}
 			}

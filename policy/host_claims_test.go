@@ -67,10 +67,11 @@ func TestHostClaims(t *testing.T) {
 		"haproxy-ingress, regex":             {annotated("ingress.kubernetes.io/server-alias-regex", "^b"), []string{`metadata.annotations["ingress.kubernetes.io/server-alias-regex"] **`}},
 		"AWS": {
 			annotated("alb.ingress.kubernetes.io/conditions.web", `[{"field":"path-pattern","pathPatternConfig":{"values":["/x"]}},`+
-				`{"field":"host-header","hostHeaderConfig":{"values":["b.example","*.c.example","?.d.example"],"regexValues":["^e"]}}]`),
+				`{"field":"host-header","hostHeaderConfig":{"values":["b.example","*.c.example","?.d.example"],"regexValues":["^e","f.example"]}}]`),
 			[]string{
 				`metadata.annotations["alb.ingress.kubernetes.io/conditions.web"] b.example`,
 				`metadata.annotations["alb.ingress.kubernetes.io/conditions.web"] **.c.example`,
+				`metadata.annotations["alb.ingress.kubernetes.io/conditions.web"] **`,
 				`metadata.annotations["alb.ingress.kubernetes.io/conditions.web"] **`,
 				`metadata.annotations["alb.ingress.kubernetes.io/conditions.web"] **`,
 			},
