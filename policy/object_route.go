@@ -57,6 +57,8 @@ type RouteFilter struct {
 	Type string // RequestMirror, URLRewrite, …
 	// Mirror is requestMirror.backendRef, to which a copy of each request is sent; nil when absent.
 	Mirror *ObjectRef
+	// Auth is externalAuth.backendRef, which gets each request to decide about it; nil when absent.
+	Auth *ObjectRef
 	// Extension is extensionRef; nil when absent.
 	Extension *ObjectRef
 }

@@ -9,8 +9,8 @@ import (
 )
 
 // routeBackendRules is the field backends of a routes entry. It judges spec.rules[].backendRefs[], and the backends to
-// which filters of type RequestMirror send a copy of each request: those of rules and those of backendRefs. A backend
-// without a namespace is in that of the route.
+// which filters of type RequestMirror and ExternalAuth send each request too: those of rules and those of backendRefs. A
+// backend without a namespace is in that of the route.
 type routeBackendRules struct {
 	// CrossNamespace: deny means that backends must be in the namespace of the route. Without it, a ReferenceGrant in the
 	// other namespace decides.
@@ -57,18 +57,30 @@ func (r *report) eachBackend(route *Route) iter.Seq2[*ObjectRef, routePlace] {
 			}
 		}
 		for f, place := range r.eachFilter(route) {
-			if f.Mirror != nil && (!r.spend(f.Mirror.steps()) || !yield(f.Mirror, place)) {
-				return
+			for _, to := range []struct {
+				ref   *ObjectRef
+				field string
+			}{{f.Mirror, mirrorField}, {f.Auth, authField}} {
+				if place.field = to.field; to.ref != nil && (!r.spend(to.ref.steps()) || !yield(to.ref, place)) {
+					return
+				}
 			}
 		}
 	}
 }
 
+// The fields of a filter that have the backend to which it sends requests.
+const (
+	mirrorField = "requestMirror"
+	authField   = "externalAuth"
+)
+
 // routePlace is an element of a rule of a route.
 type routePlace struct {
 	rule    int
-	backend int // of backendRefs; -1 for the rule itself
-	filter  int // of the filters of either; -1 for the backend itself
+	backend int    // of backendRefs; -1 for the rule itself
+	filter  int    // of the filters of either; -1 for the backend itself
+	field   string // of the filter: the one with a backend; empty for the filter itself
 }
 
 // String returns the field, as users write it: spec.rules[0].backendRefs[1].filters[0].
@@ -83,20 +95,24 @@ func (p routePlace) String() string {
 	return s
 }
 
-// backendField returns the field of the reference to a backend: that of a filter is its requestMirror.
+// backendField returns the field of the reference to a backend.
 func (p routePlace) backendField() string {
 	if p.filter >= 0 {
-		return p.String() + ".requestMirror.backendRef"
+		return p.String() + "." + p.field + ".backendRef"
 	}
 	return p.String()
 }
 
 // identity returns the identity of a finding about the backend: one that gets requests does not exempt one that gets
-// copies of others' requests.
+// copies of others' requests, or decides about them.
 func (p routePlace) identity(check string, backend *ObjectRef, r *report) identity {
 	id := backend.identity(check, r)
-	if p.filter >= 0 {
+	switch {
+	case p.filter < 0:
+	case p.field == mirrorField:
 		id.part = 1
+	default:
+		id.part = 2
 	}
 	return id
 }

@@ -75,7 +75,7 @@ func (r *report) filtersOf(filters []RouteFilter, at routePlace, yield func(*Rou
 }
 
 // filtersDenied is filters.denied: it finds each filter of a type in the list. A filter that names another object, as
-// RequestMirror and ExtensionRef do, is pre-existing if the old route had one for the same object; of the other types as
+// RequestMirror, ExtensionRef and ExternalAuth do, is pre-existing if the old route had one for the same object; of the other types as
 // many are pre-existing as the old route had.
 type filtersDenied []routeFilterType
 
@@ -87,7 +87,7 @@ func (c filtersDenied) find(route *Route, r *report) {
 			continue
 		}
 		id := identity{check: "filters.denied", value: f.Type}
-		if ref := cmp.Or(f.Mirror, f.Extension); ref != nil {
+		if ref := cmp.Or(f.Mirror, f.Extension, f.Auth); ref != nil {
 			id = ref.identity("filters.denied", r)
 			id.part = int32(1 + i)
 		} else {

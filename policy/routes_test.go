@@ -267,6 +267,9 @@ func TestRouteParents(t *testing.T) {
 
 func mirrorTo(ref ObjectRef) RouteFilter { return RouteFilter{Type: "RequestMirror", Mirror: &ref} }
 
+// askingAbout has ExternalAuth decide about each request.
+func askingAbout(ref ObjectRef) RouteFilter { return RouteFilter{Type: "ExternalAuth", Auth: &ref} }
+
 func sending(backends ...RouteBackend) Route { return Route{Rules: []RouteRule{{Backends: backends}}} }
 
 func TestRouteBackends(t *testing.T) {
@@ -279,9 +282,13 @@ func TestRouteBackends(t *testing.T) {
 		"cross namespace": {same, tcpRoutes, sending(RouteBackend{ObjectRef: service("pay", "api")}), []string{`r/backends.crossNamespace: spec.rules[0].backendRefs[0].namespace: Service "pay/api" is in another namespace`}},
 		"copies":          {same, "", copies, []string{`r/backends.crossNamespace: spec.rules[1].filters[1].requestMirror.backendRef.namespace: Service "pay/api" is in another namespace`}},
 		"copies of one":   {same, "", inner, []string{`r/backends.crossNamespace: spec.rules[0].backendRefs[0].filters[0].requestMirror.backendRef.namespace: Service "pay/api" is in another namespace`}},
-		"kinds":           {services, "", sending(RouteBackend{ObjectRef: service("", "a")}, RouteBackend{ObjectRef: ObjectRef{"ServiceImport.multicluster.x-k8s.io", "", "a"}}), nil},
-		"another kind":    {services, "", sending(RouteBackend{ObjectRef: ObjectRef{"Service.x.example", "", "a"}}), []string{`r/backends.kinds: spec.rules[0].backendRefs[0].kind: "Service.x.example" is not allowed; allowed: Service, ServiceImport.multicluster.x-k8s.io`}},
-		"no kind":         {`backends: {kinds: []}`, "", copies, []string{`r/backends.kinds: spec.rules[1].filters[1].requestMirror.backendRef.kind: "Service" is not allowed; the policy allows none`}},
+		"authorities": {same, "", filtering(askingAbout(service("pay", "api"))), []string{
+			`r/backends.crossNamespace: spec.rules[0].filters[0].externalAuth.backendRef.namespace: Service "pay/api" is in another namespace`}},
+		"an authority of another kind": {`backends: {kinds: [ServiceImport.multicluster.x-k8s.io]}`, "", filtering(askingAbout(service("", "a"))), []string{
+			`r/backends.kinds: spec.rules[0].filters[0].externalAuth.backendRef.kind: "Service" is not allowed; allowed: ServiceImport.multicluster.x-k8s.io`}},
+		"kinds":        {services, "", sending(RouteBackend{ObjectRef: service("", "a")}, RouteBackend{ObjectRef: ObjectRef{"ServiceImport.multicluster.x-k8s.io", "", "a"}}), nil},
+		"another kind": {services, "", sending(RouteBackend{ObjectRef: ObjectRef{"Service.x.example", "", "a"}}), []string{`r/backends.kinds: spec.rules[0].backendRefs[0].kind: "Service.x.example" is not allowed; allowed: Service, ServiceImport.multicluster.x-k8s.io`}},
+		"no kind":      {`backends: {kinds: []}`, "", copies, []string{`r/backends.kinds: spec.rules[1].filters[1].requestMirror.backendRef.kind: "Service" is not allowed; the policy allows none`}},
 	})
 	testRouteUpdates(t, map[string]routeUpdate{
 		"moved": {same, sending(RouteBackend{ObjectRef: service("", "cart")}, RouteBackend{ObjectRef: service("pay", "api")}), sending(RouteBackend{ObjectRef: service("pay", "api")}), nil},
@@ -289,13 +296,16 @@ func TestRouteBackends(t *testing.T) {
 			`r/backends.crossNamespace: spec.rules[0].backendRefs[0].namespace: Service "pay/db" is in another namespace`}},
 		"copies": {same, sending(RouteBackend{ObjectRef: service("pay", "api")}), copies, []string{
 			`r/backends.crossNamespace: spec.rules[1].filters[1].requestMirror.backendRef.namespace: Service "pay/api" is in another namespace`}},
+		"an authority": {same, copies, filtering(askingAbout(service("pay", "api"))), []string{
+			`r/backends.crossNamespace: spec.rules[0].filters[0].externalAuth.backendRef.namespace: Service "pay/api" is in another namespace`}},
+		"the same authority": {same, filtering(askingAbout(service("pay", "api"))), filtering(RouteFilter{}, askingAbout(service("pay", "api"))), nil},
 	})
 }
 
 func filtering(filters ...RouteFilter) Route { return Route{Rules: []RouteRule{{Filters: filters}}} }
 
 func TestRouteFilters(t *testing.T) {
-	const denied = `filters: {denied: [RequestMirror, ExtensionRef, URLRewrite]}`
+	const denied = `filters: {denied: [RequestMirror, ExtensionRef, URLRewrite, ExternalAuth]}`
 	rewrite := RouteFilter{Type: "URLRewrite"}
 	extension := func(name string) RouteFilter {
 		return RouteFilter{Type: "ExtensionRef", Extension: &ObjectRef{"Filter.x.example", "", name}}
@@ -314,6 +324,8 @@ func TestRouteFilters(t *testing.T) {
 		"another type for the same object": {denied,
 			filtering(RouteFilter{Type: "ExtensionRef", Extension: new(service("", "a"))}), filtering(mirrorTo(service("", "a"))),
 			[]string{`r/filters.denied: spec.rules[0].filters[0].type: "RequestMirror" is denied; remove the filter`}},
+		"another authority": {denied, filtering(askingAbout(service("", "a"))), filtering(askingAbout(service("", "b"))), []string{
+			`r/filters.denied: spec.rules[0].filters[0].type: "ExternalAuth" is denied; remove the filter`}},
 		"another copy": {denied, filtering(mirrorTo(service("", "a"))), filtering(mirrorTo(service("", "b"))), []string{
 			`r/filters.denied: spec.rules[0].filters[0].type: "RequestMirror" is denied; remove the filter`}},
 	})

@@ -167,7 +167,9 @@ func readRouteFilter(r *jsonscan.Reader, f *policy.RouteFilter) {
 		case "type":
 			f.Type = r.String()
 		case "requestMirror":
-			f.Mirror = jsonscan.Optional(r, readMirror)
+			f.Mirror = jsonscan.Optional(r, readFilterBackend)
+		case "externalAuth":
+			f.Auth = jsonscan.Optional(r, readFilterBackend)
 		case "extensionRef":
 			f.Extension = jsonscan.Optional(r, readExtension)
 		}
@@ -182,17 +184,17 @@ func readExtension(r *jsonscan.Reader, o *policy.ObjectRef) {
 	*o = ref.object()
 }
 
-// readMirror reads the backend of a mirror. It is a Service by default, and so is an absent one.
-func readMirror(r *jsonscan.Reader, o *policy.ObjectRef) {
+// readFilterBackend reads the backend of a filter. It is a Service by default, and so is an absent one.
+func readFilterBackend(r *jsonscan.Reader, o *policy.ObjectRef) {
 	o.Kind = "Service"
 	for name := range r.Fields {
 		if string(name) == "backendRef" {
-			readMirrorBackend(r, o)
+			readBackendRef(r, o)
 		}
 	}
 }
 
-func readMirrorBackend(r *jsonscan.Reader, o *policy.ObjectRef) {
+func readBackendRef(r *jsonscan.Reader, o *policy.ObjectRef) {
 	ref := reference{kind: "Service"}
 	for name := range r.Fields {
 		ref.read(r, name)

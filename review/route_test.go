@@ -21,7 +21,8 @@ func TestParseRoute(t *testing.T) {
 		{"method":{"type":"Exact","service":"a.B","method":"C"}},{}],
 		"filters":[{"type":"RequestMirror","requestMirror":{"backendRef":{"name":"m","namespace":"o"},"percent":5}},
 		{"type":"ExtensionRef","extensionRef":{"group":"x.example","kind":"Filter","name":"f"}},
-		{"type":"CORS","requestMirror":null}],
+		{"type":"CORS","requestMirror":null},
+		{"type":"ExternalAuth","externalAuth":{"protocol":"HTTP","backendRef":{"namespace":"o","name":"a"}}}],
 		"backendRefs":[{"name":"b","port":80,"weight":1,"filters":[{"type":"URLRewrite"}]},
 		{"group":"x.example","kind":"Import","namespace":"p","name":"i"}]},null]},"status":{"hostnames":["no"]}}`))
 	if err != nil {
@@ -50,6 +51,7 @@ func TestParseRoute(t *testing.T) {
 					{Type: "RequestMirror", Mirror: &policy.ObjectRef{Kind: "Service", Namespace: "o", Name: "m"}},
 					{Type: "ExtensionRef", Extension: &policy.ObjectRef{Kind: "Filter.x.example", Name: "f"}},
 					{Type: "CORS"},
+					{Type: "ExternalAuth", Auth: &policy.ObjectRef{Kind: "Service", Namespace: "o", Name: "a"}},
 				},
 				Backends: []policy.RouteBackend{
 					{ObjectRef: policy.ObjectRef{Kind: "Service", Name: "b"}, Filters: []policy.RouteFilter{{Type: "URLRewrite"}}},
@@ -101,11 +103,17 @@ func typedRoutes() []typedKind[policy.Route] {
 			}
 		}
 	}
-	paths := each(func(rule *policy.RouteRule) {
+	authless := func(filters []policy.RouteFilter) {
+		for i := range filters {
+			filters[i].Auth = nil
+		}
+	}
+	httpOnly := each(func(rule *policy.RouteRule) {
 		for i := range rule.Matches {
 			rule.Matches[i].Path = policy.RoutePath{}
 		}
-	}, func(*policy.RouteBackend) {})
+		authless(rule.Filters)
+	}, func(b *policy.RouteBackend) { authless(b.Filters) })
 	matches := each(
 		func(rule *policy.RouteRule) { rule.Matches, rule.Filters = nil, nil },
 		func(b *policy.RouteBackend) { b.Filters = nil },
@@ -117,7 +125,7 @@ func typedRoutes() []typedKind[policy.Route] {
 	}
 	return []typedKind[policy.Route]{
 		{typed: typedHTTPRoute},
-		{typedGRPCRoute, lacks(`rules\[\d+\]\.matches\[\d+\]\.path`), paths},
+		{typedGRPCRoute, lacks(`rules\[\d+\]\.(matches\[\d+\]\.path|(backendRefs\[\d+\]\.)?filters\[\d+\]\.externalAuth)`), httpOnly},
 		{typedTLSRoute, lacks(ofRules), matches},
 		{typedTCPRoute, lacks("hostnames|" + ofRules), hostnames},
 		{typedUDPRoute, lacks("hostnames|" + ofRules), hostnames},
@@ -127,7 +135,8 @@ func typedRoutes() []typedKind[policy.Route] {
 func FuzzDecodeRoute(f *testing.F) {
 	seed(f, reviewtest.Update(reviewtest.HTTPRoute(2), reviewtest.HTTPRoute(1)), "httproutes",
 		`{"spec":{"hostnames":[null,"h"],"useDefaultGateways":null,"parentRefs":[null,{"group":"","kind":null}]}}`,
-		`{"spec":{"rules":[null,{"matches":[{"path":null,"method":"A"}],"filters":[{"requestMirror":{"backendRef":{}}}]}]}}`,
+		`{"spec":{"rules":[null,{"matches":[{"path":null,"method":"A"}],"filters":[{"requestMirror":{"backendRef":{}}},`+
+			`{"externalAuth":{"backendRef":{"group":null,"kind":"k"}}},{"externalAuth":{}}]}]}}`,
 		`{"spec":{"rules":[{"backendRefs":[null,{"group":null,"filters":[{"type":"CORS","extensionRef":{"group":"a"}}]}]}]}}`,
 	)
 	for _, resource := range []string{"grpcroutes", "tlsroutes", "tcproutes", "udproutes"} {
@@ -167,7 +176,11 @@ func typedHTTPRoute(raw []byte) (*policy.Route, error) {
 
 func typedHTTPFilters(in []gatewayv1.HTTPRouteFilter) (filters []policy.RouteFilter) {
 	for _, f := range in {
-		filters = append(filters, typedFilter(string(f.Type), f.RequestMirror, f.ExtensionRef))
+		filter := typedFilter(string(f.Type), f.RequestMirror, f.ExtensionRef)
+		if f.ExternalAuth != nil {
+			filter.Auth = new(typedBackend(f.ExternalAuth.BackendRef))
+		}
+		filters = append(filters, filter)
 	}
 	return filters
 }
