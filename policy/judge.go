@@ -26,6 +26,9 @@ type report struct {
 	// collect is called for each finding. It returns the finding for the check to fill in with path and reason, or nil
 	// where the sentence is not needed.
 	collect func(id identity) *Finding
+	// isExempt reports whether an exception silences a finding: in the object before an update, one that is in force for
+	// either object. It is nil where the policy has no exceptions.
+	isExempt func(id identity) bool
 
 	hosts             []hostClaim               // see ruleHosts
 	claims            []hostClaim               // see ingressClaims, serviceClaims, routeClaims
@@ -117,6 +120,7 @@ func judge[T any, P object[T]](s *ruleset[T], a Attributes, obj, old *T, e *Effo
 		j.old.exempt = exemptions{exceptions: s.exceptions, subject: &j.old.subject}
 		j.old.report = report{effort: e, known: s.known, collect: j.old.record, subject: &j.old.subject}
 	}
+	j.nameExempt()
 	for mode := s.strictest; mode > Off && !j.done; mode-- {
 		for _, i := range candidates {
 			if rule := &s.rules[i]; rule.Mode == mode && j.spend(1) && rule.appliesTo(&sub) {
@@ -125,6 +129,17 @@ func judge[T any, P object[T]](s *ruleset[T], a Attributes, obj, old *T, e *Effo
 		}
 	}
 	return j.findings.list(), e.err
+}
+
+// nameExempt sets isExempt where the policy has exceptions.
+func (j *judging[T]) nameExempt() {
+	if j.exempt.exceptions == nil {
+		return
+	}
+	j.isExempt = func(id identity) bool { return j.exempt.find(&j.rule.header, &id) != nil }
+	if old := j.old; old != nil {
+		old.isExempt = func(id identity) bool { return old.exempt.find(old.rule, &id) != nil || j.isExempt(id) }
+	}
 }
 
 // evaluate runs all checks of a rule on the object.
@@ -205,6 +220,7 @@ func explain[T any, P object[T]](s *ruleset[T], a Attributes, obj *T) []RuleTrac
 				return &last
 			}
 			r := report{effort: new(Effort), known: s.known, subject: &sub, collect: count}
+			r.isExempt = func(id identity) bool { return exempt.find(&rule.header, &id) != nil }
 			for _, c := range rule.checks {
 				c.find(obj, &r)
 			}

@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"iter"
+
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/strict"
@@ -105,7 +107,7 @@ const ownersCheck = "owners"
 const ownersName = "owners"
 
 // ownedElsewhere finds each claim with a host that belongs to an entry of one mode, and the namespace of the object is
-// not among those of the entry. It names the first such entry. An object without a namespace is in none.
+// not among those of the entry. It names the first such entry, exempt ones aside. An object without a namespace is in none.
 type ownedElsewhere[T any] struct {
 	level  ownerLevel
 	claims claimant[T]
@@ -121,9 +123,21 @@ func (c ownedElsewhere[T]) find(obj *T, r *report) {
 		if !r.spend(h.steps()) {
 			return
 		}
-		by, owner := c.level.foreign(h.HostPattern, r)
-		if owner == nil || r.repeated(claims, i) {
+		c.findOwner(claims, i, r)
+	}
+}
+
+// findOwner finds an entry that owns some of the hosts of claim i, and before it those of which the object is exempt:
+// an exception from one entry opens no host of another.
+func (c ownedElsewhere[T]) findOwner(claims []hostClaim, i int, r *report) {
+	h := &claims[i]
+	var exempt map[*ownersEntry]struct{}
+	for by, owner := range c.level.foreign(h.HostPattern, r) {
+		if _, found := exempt[owner]; found {
 			continue
+		}
+		if exempt == nil && r.repeated(claims, i) {
+			return
 		}
 		id := h.identity(ownersCheck)
 		id.detail = string(owner.Name)
@@ -131,22 +145,35 @@ func (c ownedElsewhere[T]) find(obj *T, r *report) {
 			f.Rule, f.Note = string(owner.Name), string(owner.Message)
 			f.Path, f.Reason = h.at.String(), owner.reason(h, by)
 		}
+		if r.isExempt == nil || !r.isExempt(id) || !r.spend(ledgerSteps) {
+			return
+		}
+		if exempt == nil {
+			exempt = map[*ownersEntry]struct{}{}
+		}
+		exempt[owner] = struct{}{}
 	}
 }
 
-// foreign returns an entry of the level's mode that owns some of the hosts of a claim, and not for the namespace of r;
-// nil for none.
-func (l *ownerLevel) foreign(claim match.HostPattern, r *report) (match.HostPattern, *ownersEntry) {
-	for by, owner := range l.hosts.Find(claim) {
-		e := l.entries[owner]
-		if !r.spend(stepsOf(1+len(e.Namespaces), r.subject.namespace)) {
-			break
-		}
-		if e.Mode == l.mode && !e.Until.hasEnded(r.subject.now) && (r.subject.namespace == "" || !matchesAny(e.Namespaces, r.subject.namespace)) {
-			return by, e
+// foreign yields the entries of the level's mode that own some of the hosts of a claim, and not for the namespace of r.
+// One may come several times.
+func (l *ownerLevel) foreign(claim match.HostPattern, r *report) iter.Seq2[match.HostPattern, *ownersEntry] {
+	return func(yield func(match.HostPattern, *ownersEntry) bool) {
+		for by, owner := range l.hosts.Find(claim) {
+			e := l.entries[owner]
+			if !r.spend(stepsOf(1+len(e.Namespaces), r.subject.namespace)) {
+				return
+			}
+			if e.Mode == l.mode && !e.Until.hasEnded(r.subject.now) && !e.owns(r.subject.namespace) && !yield(by, e) {
+				return
+			}
 		}
 	}
-	return match.HostPattern{}, nil
+}
+
+// owns reports whether a namespace may claim the hosts of the entry. The empty one, that of no namespace, may not.
+func (e *ownersEntry) owns(namespace string) bool {
+	return namespace != "" && matchesAny(e.Namespaces, namespace)
 }
 
 // reason returns the sentence about a claim with a host that the entry owns by a pattern.

@@ -319,6 +319,48 @@ func TestExemptOwners(t *testing.T) {
 	}
 }
 
+// An exception from one entry opens no host of another: a wildcard, and what stands for every host, is asked on.
+func TestExemptOwnerOpensNoOther(t *testing.T) {
+	p := mustLoad(t, "owners:\n- {name: a, mode: enforce, hosts: [a.corp.example, c.corp.example], namespaces: [a]}\n"+
+		"- {name: b, mode: enforce, hosts: [b.corp.example], namespaces: [b]}\n"+
+		"- {name: d, mode: enforce, hosts: [d.corp.example], namespaces: [d]}\n"+
+		"exceptions:\n- {name: move, rules: [a], match: {labels: [moves]}, until: 2027-01-31, reason: x}\n")
+	a := Attributes{Operation: Create, Namespace: "other", Resource: "ingresses", Now: at(t, "2027-01-31T00:00:00Z")}
+	hosts := func(labels map[string]string, hosts ...string) *Ingress {
+		ing := withHosts(hosts...)
+		ing.Labels = labels
+		return ing
+	}
+	moves := map[string]string{"moves": ""}
+	for name, test := range map[string]struct {
+		ing, old *Ingress
+		want     []string
+	}{
+		"a wildcard":                       {hosts(moves, "*.corp.example"), nil, []string{"a exempt", "b enforce"}},
+		"every host":                       {hosts(moves, ""), nil, []string{"a exempt", "b enforce"}},
+		"one name":                         {hosts(moves, "a.corp.example"), nil, []string{"a exempt"}},
+		"without the label":                {hosts(nil, "*.corp.example"), nil, []string{"a enforce"}},
+		"as before":                        {hosts(moves, "*.corp.example"), hosts(moves, "*.corp.example"), []string{"a exempt", "b existed"}},
+		"an update that adds the label":    {hosts(moves, "*.corp.example"), hosts(nil, "*.corp.example"), []string{"a exempt", "b existed"}},
+		"an update that removes the label": {hosts(nil, "*.corp.example"), hosts(moves, "*.corp.example"), []string{"a enforce"}},
+		"an update that adds the wildcard": {hosts(moves, "*.corp.example"), hosts(moves, "a.corp.example"), []string{"a exempt", "b enforce"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for _, f := range must(p.JudgeIngress(a, test.ing, test.old, nil)) {
+				word := f.ModeWord()
+				if f.Existed {
+					word = "existed"
+				}
+				got = append(got, f.Rule+" "+word)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
 // Exempt findings do not end the judging: one that denies may follow any number of them.
 func TestManyExemptFindings(t *testing.T) {
 	p := mustLoad(t, "services:\n- {name: a, mode: enforce, ports: {allowed: []}}\n- {name: z, mode: enforce, types: {allowed: [ClusterIP]}}\n"+
