@@ -70,11 +70,28 @@ func (x *exemptions) inForce() []*exception {
 		if e.hasEnded(x.subject.now) {
 			continue
 		}
-		if _, ok := e.match.matches(x.subject); ok {
+		if e.covers(x.subject) {
 			x.applicable = append(x.applicable, e)
 		}
 	}
 	return x.applicable
+}
+
+// covers reports whether an object meets the match of the exception. By classes it is as with an exclude: an object that
+// names another class too, or none, as a ListenerSet, is not exempt.
+func (e *exception) covers(s *subject) bool {
+	if _, ok := e.match.matches(s); !ok {
+		return false
+	}
+	for _, names := range [][]match.Glob{e.match.ClassNames, e.match.LoadBalancerClasses, e.match.GatewayClassNames} {
+		if names == nil {
+			continue
+		}
+		if _, all := s.classExcludedBy(names); !all {
+			return false
+		}
+	}
+	return true
 }
 
 // silences reports whether the exception, which is in force for an object, is about a finding of it.

@@ -319,6 +319,43 @@ func TestExemptOwners(t *testing.T) {
 	}
 }
 
+// An exception by a class is none for what may be of another class too: a ListenerSet, whose class is not in the object, and an
+// Ingress that names two.
+func TestExceptionsByClass(t *testing.T) {
+	p := mustLoad(t, "gateways:\n- {name: g, mode: enforce, hosts: {allowed: []}}\n"+
+		"ingresses:\n- {name: i, mode: enforce, hosts: {allowed: []}}\n"+
+		"exceptions:\n- {name: eg, rules: [g], match: {gatewayClassNames: [legacy]}, until: 2027-01-31, reason: x}\n"+
+		"- {name: ei, rules: [i], match: {classNames: [legacy]}, until: 2027-01-31, reason: x}\n")
+	a := Attributes{Operation: Create, Namespace: "shop", Now: at(t, "2027-01-01T00:00:00Z")}
+	gateway := func(class string) []Finding {
+		g := &Gateway{ClassName: class, Listeners: []Listener{{Name: "a", Hostname: "a.example"}}}
+		return must(p.JudgeGateway(a, g, nil, nil))
+	}
+	ingress := func(class, annotation string) []Finding {
+		ing := withHosts("a.example")
+		if ing.ClassName = &class; annotation != "" {
+			ing.Annotations = map[string]string{"kubernetes.io/ingress.class": annotation}
+		}
+		return must(p.JudgeIngress(a, ing, nil, nil))
+	}
+	for name, test := range map[string]struct {
+		findings []Finding
+		want     string
+	}{
+		"a Gateway of the class":          {gateway("legacy"), "exempt"},
+		"a Gateway of another":            {gateway("public"), "enforce"},
+		"a ListenerSet":                   {gateway(""), "enforce"},
+		"an Ingress of the class":         {ingress("legacy", ""), "exempt"},
+		"an Ingress of another one too":   {ingress("public", "legacy"), "enforce"},
+		"an Ingress with the class twice": {ingress("legacy", "legacy"), "exempt"},
+		"an Ingress without a class":      {ingress("", ""), "enforce"},
+	} {
+		if len(test.findings) != 1 || test.findings[0].ModeWord() != test.want {
+			t.Errorf("%s: got %v, want one finding: %s", name, test.findings, test.want)
+		}
+	}
+}
+
 // An exception from one entry opens no host of another: a wildcard, and what stands for every host, is asked on.
 func TestExemptOwnerOpensNoOther(t *testing.T) {
 	p := mustLoad(t, "owners:\n- {name: a, mode: enforce, hosts: [a.corp.example, c.corp.example], namespaces: [a]}\n"+
