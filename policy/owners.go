@@ -1,8 +1,6 @@
 package policy
 
 import (
-	"iter"
-
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/strict"
@@ -132,8 +130,12 @@ func (c ownedElsewhere[T]) find(obj *T, r *report) {
 func (c ownedElsewhere[T]) findOwner(claims []hostClaim, i int, r *report) {
 	h := &claims[i]
 	var exempt map[*ownersEntry]struct{}
-	for by, owner := range c.level.foreign(h.HostPattern, r) {
-		if _, found := exempt[owner]; found {
+	for by, entry := range c.level.hosts.Find(h.HostPattern) {
+		owner := c.level.entries[entry]
+		if !r.spend(stepsOf(1+len(owner.Namespaces), r.subject.namespace)) {
+			return
+		}
+		if _, found := exempt[owner]; found || !c.level.isForeign(owner, r.subject) {
 			continue
 		}
 		if exempt == nil && r.repeated(claims, i) {
@@ -155,25 +157,11 @@ func (c ownedElsewhere[T]) findOwner(claims []hostClaim, i int, r *report) {
 	}
 }
 
-// foreign yields the entries of the level's mode that own some of the hosts of a claim, and not for the namespace of r.
-// One may come several times.
-func (l *ownerLevel) foreign(claim match.HostPattern, r *report) iter.Seq2[match.HostPattern, *ownersEntry] {
-	return func(yield func(match.HostPattern, *ownersEntry) bool) {
-		for by, owner := range l.hosts.Find(claim) {
-			e := l.entries[owner]
-			if !r.spend(stepsOf(1+len(e.Namespaces), r.subject.namespace)) {
-				return
-			}
-			if e.Mode == l.mode && !e.Until.hasEnded(r.subject.now) && !e.owns(r.subject.namespace) && !yield(by, e) {
-				return
-			}
-		}
-	}
-}
-
-// owns reports whether a namespace may claim the hosts of the entry. The empty one, that of no namespace, may not.
-func (e *ownersEntry) owns(namespace string) bool {
-	return namespace != "" && matchesAny(e.Namespaces, namespace)
+// isForeign reports whether an entry is of the level's mode, is in force, and owns its hosts for other namespaces than that
+// of the object.
+func (l *ownerLevel) isForeign(e *ownersEntry, s *subject) bool {
+	return e.Mode == l.mode && !e.Until.hasEnded(s.now) &&
+		(s.namespace == "" || !matchesAny(e.Namespaces, s.namespace))
 }
 
 // reason returns the sentence about a claim with a host that the entry owns by a pattern.
