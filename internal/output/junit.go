@@ -1,0 +1,213 @@
+package output
+
+import (
+	"bufio"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/evergate/evergate/internal/text"
+)
+
+// junitReport is the cases of a report by their suites, and how many there are.
+type (
+	junitReport struct {
+		junitCounts
+		suites []junitSuite
+	}
+	junitSuite struct {
+		junitCounts
+		name  string
+		cases []junitCase
+	}
+	junitCounts struct{ tests, failures, errors, skipped int }
+	junitCase   struct {
+		name    string
+		outcome string // an element: skipped, error, failure; empty for a case that passed
+		kind    string // of what failed
+		message string
+		text    string
+		out     string
+	}
+)
+
+// maxShown is how many results of one case are written: more than is read.
+const maxShown = 50
+
+// writeJUnit writes the report as JUnit's XML: the elements and attributes that both GitLab and Jenkins read, and that the
+// schema of Jenkins (junit-10.xsd) has. It writes them itself, since the encoder of encoding/xml takes 0.2 MiB of the
+// binary.
+func (r *Report) writeJUnit(w io.Writer) error {
+	var report junitReport
+	suites, names := map[string]int{}, map[string]int{}
+	for i := range r.Cases {
+		c := &r.Cases[i]
+		suite := name(r.path(c.Suite))
+		at, ok := suites[suite]
+		if !ok {
+			at = len(report.suites)
+			suites[suite] = at
+			report.suites = append(report.suites, junitSuite{name: suite})
+		}
+		written := r.junitCase(c)
+		key := suite + "\x00" + written.name
+		if names[key]++; names[key] > 1 { // GitLab drops a case with the name of another
+			written.name += " (" + strconv.Itoa(names[key]) + ")"
+		}
+		s := &report.suites[at]
+		s.cases = append(s.cases, written)
+		s.count(written.outcome)
+		report.count(written.outcome)
+	}
+	b := junitWriter{bufio.NewWriter(w)}
+	b.report("evergate "+r.Command, &report)
+	return b.Flush()
+}
+
+// count counts a case by its outcome.
+func (c *junitCounts) count(outcome string) {
+	c.tests++
+	switch outcome {
+	case junitError:
+		c.errors++
+	case junitFailure:
+		c.failures++
+	case junitSkipped:
+		c.skipped++
+	}
+}
+
+// The elements that say what came of a case.
+const (
+	junitError   = "error"
+	junitFailure = "failure"
+	junitSkipped = "skipped"
+)
+
+// junitCase returns a case: with one failure, since Jenkins shows no more, which has all that fails; what else was found
+// is its output.
+func (r *Report) junitCase(c *Case) junitCase {
+	written := junitCase{name: name(c.Name)}
+	if c.Skipped != "" {
+		written.outcome, written.message = junitSkipped, message(c.Skipped)
+		return written
+	}
+	var failed, other []*Result
+	for i := range c.Results {
+		result := &c.Results[i]
+		if result.Level >= Error || result.Level == Warning && r.FailOnWarnings {
+			failed = append(failed, result)
+		} else {
+			other = append(other, result)
+		}
+	}
+	written.out = r.lines(c, other)
+	if len(failed) == 0 {
+		return written
+	}
+	written.outcome, written.kind = junitFailure, name(failed[0].Rule)
+	if slices.ContainsFunc(failed, func(result *Result) bool { return result.Level == Invalid }) {
+		written.outcome = junitError
+	}
+	written.message, _, _ = strings.Cut(message(failed[0].Message), "\n")
+	if more := len(failed) - 1; more > 0 {
+		written.message += fmt.Sprintf(" (and %s more)", text.Thousands(more))
+	}
+	written.text = r.lines(c, failed)
+	return written
+}
+
+// lines returns a line for each result, or several where its message has several.
+func (r *Report) lines(c *Case, results []*Result) string {
+	var b strings.Builder
+	for i, result := range results {
+		if i == maxShown {
+			fmt.Fprintf(&b, "and %s more\n", text.Thousands(len(results)-i))
+			break
+		}
+		at := result.Place
+		if at == (Place{}) {
+			at = c.Place
+		}
+		if at.File != "" {
+			b.WriteString(name(r.path(at.File)))
+			if at.Line > 0 {
+				b.WriteString(":" + strconv.Itoa(at.Line))
+			}
+			if at.Column > 0 {
+				b.WriteString(":" + strconv.Itoa(at.Column))
+			}
+			b.WriteString(": ")
+		}
+		b.WriteString(result.Level.word() + ": " + message(result.Message) + "\n")
+	}
+	return b.String()
+}
+
+// word returns the word for a level.
+func (l Level) word() string { return [...]string{"note", "warning", "error", "invalid"}[l] }
+
+// junitWriter writes XML.
+type junitWriter struct{ *bufio.Writer }
+
+func (w junitWriter) report(name string, r *junitReport) {
+	w.WriteString(xml.Header + "<testsuites")
+	w.attributes("name", name)
+	w.counts(&r.junitCounts)
+	w.WriteString(">\n")
+	for i := range r.suites {
+		s := &r.suites[i]
+		w.WriteString("  <testsuite")
+		w.attributes("name", s.name)
+		w.counts(&s.junitCounts)
+		w.attributes("skipped", strconv.Itoa(s.skipped))
+		w.WriteString(">\n")
+		for j := range s.cases {
+			w.testCase(&s.cases[j], s.name)
+		}
+		w.WriteString("  </testsuite>\n")
+	}
+	w.WriteString("</testsuites>\n")
+}
+
+// testCase writes a case, whose class is what GitLab shows as its suite.
+func (w junitWriter) testCase(c *junitCase, class string) {
+	w.WriteString("    <testcase")
+	w.attributes("name", c.name, "classname", class)
+	w.WriteString(">")
+	if c.outcome != "" {
+		w.WriteString("<" + c.outcome)
+		if c.kind != "" {
+			w.attributes("type", c.kind)
+		}
+		w.attributes("message", c.message)
+		w.WriteString(">")
+		w.escape(c.text)
+		w.WriteString("</" + c.outcome + ">")
+	}
+	if c.out != "" {
+		w.WriteString("<system-out>")
+		w.escape(c.out)
+		w.WriteString("</system-out>")
+	}
+	w.WriteString("</testcase>\n")
+}
+
+func (w junitWriter) counts(c *junitCounts) {
+	w.attributes("tests", strconv.Itoa(c.tests), "failures", strconv.Itoa(c.failures), "errors", strconv.Itoa(c.errors))
+}
+
+// attributes writes attributes: names and values.
+func (w junitWriter) attributes(pairs ...string) {
+	for i := 0; i+1 < len(pairs); i += 2 {
+		w.WriteString(" " + pairs[i] + `="`)
+		w.escape(pairs[i+1])
+		w.WriteString(`"`)
+	}
+}
+
+// escape writes a text; what no XML can have becomes U+FFFD. The error comes again when the writer is flushed.
+func (w junitWriter) escape(s string) { _ = xml.EscapeText(w, []byte(s)) }

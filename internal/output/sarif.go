@@ -1,0 +1,104 @@
+package output
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"net/url"
+	"strconv"
+
+	"github.com/evergate/evergate/internal/text"
+)
+
+const (
+	sarifSchema = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+	// fingerprintName is what the fingerprints are called; another number for what is computed in another way.
+	fingerprintName = "evergate/v1"
+	homepage        = "https://github.com/evergate/evergate"
+)
+
+// writeSARIF writes the report as SARIF 2.1.0.
+func (r *Report) writeSARIF(w io.Writer) error {
+	results, more := r.worst()
+	run := sarifRun{
+		Tool: sarifTool{sarifDriver{
+			Name: "evergate", Version: r.Version, InformationURI: homepage, Rules: []sarifRule{},
+		}},
+		Automation:  sarifAutomation{"evergate " + r.Command + "/"},
+		Invocations: []sarifInvocation{{ExecutionSuccessful: true}},
+		ColumnKind:  "unicodeCodePoints",
+		Results:     []sarifResult{},
+	}
+	rules, seen := map[string]int{}, map[string]int{}
+	for _, result := range results {
+		id := name(result.Rule)
+		index, known := rules[id]
+		if !known {
+			index = len(rules)
+			rules[id] = index
+			run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, newSarifRule(id, result.Help))
+		}
+		if result.Level == Invalid {
+			run.Invocations[0].ExecutionSuccessful = false
+		}
+		run.Results = append(run.Results, sarifResult{
+			RuleID: id, RuleIndex: index, Level: result.Level.sarif(), Message: sarifText{message(result.Message)},
+			Locations:           []sarifLocation{r.sarifLocation(&result)},
+			PartialFingerprints: map[string]string{fingerprintName: r.fingerprint(&result, seen)},
+		})
+	}
+	if more > 0 {
+		left := fmt.Sprintf("%s more results are left out: a file has at most %s", text.Thousands(more),
+			text.Thousands(maxResults))
+		run.Invocations[0].Notifications = []sarifNotification{{"warning", sarifText{left}}}
+	}
+	return Encode(w, JSON, sarifLog{sarifSchema, "2.1.0", []sarifRun{run}})
+}
+
+// newSarifRule returns a rule with all that GitHub demands of one.
+func newSarifRule(id, help string) sarifRule {
+	description := sarifText{message(cmp.Or(help, id))}
+	return sarifRule{ID: id, ShortDescription: sarifText{id}, FullDescription: description, Help: description}
+}
+
+// sarif returns the word for a level.
+func (l Level) sarif() string {
+	switch l {
+	case Note:
+		return "note"
+	case Warning:
+		return "warning"
+	default:
+		return "error"
+	}
+}
+
+func (r *Report) sarifLocation(result *located) sarifLocation {
+	var location sarifLocation
+	if subject := cmp.Or(result.Subject, result.Name); subject != "" {
+		location.Logical = []sarifLogical{{name(subject)}}
+	}
+	if result.at.File == "" {
+		return location
+	}
+	location.Physical = &sarifPhysical{Artifact: sarifArtifact{uri(r.path(result.at.File))}}
+	if result.at.Line > 0 {
+		location.Physical.Region = &sarifRegion{result.at.Line, result.at.Column}
+	}
+	return location
+}
+
+// uri returns a path as a URI, which is relative for a relative path.
+func uri(path string) string { return (&url.URL{Path: path}).String() }
+
+// fingerprint identifies a result from one run to the next: by file, rule and subject, and among those with the same by
+// their order. Lines, which move, and sentences, which change with a policy, have no part in it.
+func (r *Report) fingerprint(result *located, seen map[string]int) string {
+	key := strconv.Quote(r.path(result.at.File)) + strconv.Quote(name(result.Rule)) +
+		strconv.Quote(name(cmp.Or(result.Subject, result.Name)))
+	seen[key]++
+	sum := sha256.Sum256([]byte(key + strconv.Itoa(seen[key])))
+	return hex.EncodeToString(sum[:16]) // half of it: more than enough to tell five thousand apart
+}
