@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/evergate/evergate/deploy"
+	"github.com/evergate/evergate/internal/output"
 	"github.com/evergate/evergate/internal/settings"
-	"github.com/evergate/evergate/offline"
 	"github.com/evergate/evergate/policy"
 )
 
@@ -22,7 +22,7 @@ func newPolicyCommand(env settings.Environment) *cobra.Command {
 }
 
 func newPolicyCheckCommand(env settings.Environment) *cobra.Command {
-	strict, output, at := false, offline.Text, atFlag{}
+	strict, format, at := false, output.NewFlag(output.All()...), atFlag{}
 	text := newTextFlags(env, failOnError)
 	check := &cobra.Command{
 		Use:   "check POLICY...",
@@ -35,7 +35,8 @@ it looks like; of any other it prints everything that is wrong, a line each, wit
 It warns 14 days before an exception ends, and names those that have ended. The date makes no policy invalid, also not
 with --strict: a pipeline must not fail because a day has passed.
 
-With -o json or yaml it prints one document about all of them, with the parts of each line: docs/policy.md.
+With -o json or yaml it prints one document about all of them, with the parts of each line: docs/policy.md; -o junit,
+sarif and github are for pipelines: docs/testing-policies.md.
 
 Exit codes: 0 all are valid, 2 one is not, or cannot be read; with --strict, or --fail-on warn, also where there is a
 warning.`,
@@ -49,8 +50,8 @@ warning.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			report := checkPolicies(args, strict || text.failOnWarnings(), at.time(), c.InOrStdin())
 			stdout := text.writer(c.OutOrStdout())
-			if output != offline.Text {
-				return report.encode(stdout, output)
+			if format.Format() != output.Text {
+				return report.encode(stdout, format.Format(), strict || text.failOnWarnings())
 			}
 			return report.write(stdout, text.colors(c.OutOrStdout()), text.onlyFailures)
 		},
@@ -58,7 +59,7 @@ warning.`,
 	}
 	check.Flags().BoolVar(&strict, "strict", false, "treat warnings as errors: the same as --fail-on warn")
 	at.define(check.Flags())
-	check.Flags().VarP(&output, "output", "o", "how to write the result: text, json or yaml")
+	check.Flags().VarP(&format, "output", "o", format.Usage("the result"))
 	text.define(check.Flags())
 	return check
 }
@@ -83,6 +84,7 @@ Exit codes: 0 printed, 2 the policy is not valid, cannot be read, or has no mirr
 		RunE: func(c *cobra.Command, args []string) error {
 			return printPrefixes(args[0], c.InOrStdin(), c.OutOrStdout())
 		},
+		ValidArgsFunction: completePolicies,
 	}
 }
 
@@ -122,6 +124,7 @@ Exit codes: 0 printed, 2 the policy is not valid, cannot be read, or has no temp
 		RunE: func(c *cobra.Command, args []string) error {
 			return printWebhooks(args[0], c.InOrStdin(), c.OutOrStdout())
 		},
+		ValidArgsFunction: completePolicies,
 	}
 }
 

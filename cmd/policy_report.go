@@ -4,12 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/evergate/evergate/internal/output"
 	"github.com/evergate/evergate/internal/text"
-	"github.com/evergate/evergate/offline"
 	"github.com/evergate/evergate/policy"
 )
 
@@ -122,12 +124,52 @@ func (r policyReport) write(stdout io.Writer, colors text.Colors, onlyFailures b
 }
 
 // encode writes the report for programs. Its errors stand in it, and nowhere else.
-func (r policyReport) encode(stdout io.Writer, f offline.Format) error {
-	if err := offline.Encode(stdout, f, r); err != nil {
-		return fmt.Errorf("cannot write the report: %w", err)
+func (r policyReport) encode(stdout io.Writer, f output.Format, strict bool) error {
+	about := output.Report{Command: "policy check", FailOnWarnings: strict}
+	if err := writeReport(stdout, f, r, about, r.cases); err != nil {
+		return err
 	}
 	if !r.Valid {
 		return &exitError{code: exitUsage}
 	}
 	return nil
+}
+
+// cases returns a case for each policy, with its mistakes and warnings, and what has ended or ends soon.
+func (r policyReport) cases() []output.Case {
+	var cases []output.Case
+	for i := range r.Policies {
+		p := &r.Policies[i]
+		c := output.Case{Suite: p.Path, Name: "policy " + p.Path, Place: output.Place{File: p.Path}}
+		add := func(level output.Level, rule string, at policyProblem) {
+			message := at.Message
+			if at.Path != "" {
+				message = at.Path + ": " + message
+			}
+			place := output.Place{File: p.file(at.File), Line: at.Line, Column: at.Column}
+			c.Results = append(c.Results, output.Result{Level: level, Rule: rule, Message: message, Subject: at.Path, Place: place})
+		}
+		for _, e := range p.Errors {
+			add(output.Error, "policy/error", e)
+		}
+		for _, w := range p.Warnings {
+			add(output.Warning, "policy/warning", w)
+		}
+		for i := range p.Expiries {
+			if e := &p.Expiries[i]; e.State != expiryLater {
+				at := policyProblem{e.File, e.Line, e.Column, e.Path, e.text()}
+				add(output.Note, "policy/expiry", at) // the date makes no policy invalid
+			}
+		}
+		cases = append(cases, c)
+	}
+	return cases
+}
+
+// file returns the path of a file that a problem names without its directory.
+func (c *checkedPolicy) file(name string) string {
+	if info, err := os.Stat(c.Path); name != "" && err == nil && info.IsDir() {
+		return filepath.Join(c.Path, name)
+	}
+	return c.Path
 }

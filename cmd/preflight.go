@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/evergate/evergate/deploy"
+	"github.com/evergate/evergate/internal/output"
 	"github.com/evergate/evergate/internal/settings"
 	"github.com/evergate/evergate/offline"
 )
@@ -27,12 +28,12 @@ type preflightFlags struct {
 	ignore  []string
 	connect string
 	timeout time.Duration
-	output  offline.Format
+	output  output.Flag
 	text    *textFlags
 }
 
 func newPreflightCommand(env settings.Environment) *cobra.Command {
-	f := preflightFlags{output: offline.Text, text: newTextFlags(env, failOnError)}
+	f := preflightFlags{output: output.NewFlag(output.All()...), text: newTextFlags(env, failOnError)}
 	c := &cobra.Command{
 		Use:   "preflight -f FILE",
 		Short: "Say what would break a cluster: in the manifests that install Evergate, or in one that runs it",
@@ -62,7 +63,7 @@ flags, or input that is not understood.`,
 	flags.Lookup("connect").NoOptDefVal = connectService
 	const likeAPIServer = 10 * time.Second
 	flags.DurationVar(&f.timeout, "connect-timeout", likeAPIServer, "how long to wait for it")
-	flags.VarP(&f.output, "output", "o", "how to write the report: text, json or yaml")
+	flags.VarP(&f.output, "output", "o", f.output.Usage("the report"))
 	f.text.define(flags)
 	return c
 }
@@ -88,7 +89,7 @@ func (f *preflightFlags) run(ctx context.Context, stdin io.Reader, stdout io.Wri
 		return err
 	}
 	if err := f.write(stdout, report); err != nil {
-		return fmt.Errorf("cannot write the report: %w", err)
+		return err
 	}
 	if report.Summary.Errors > 0 || f.text.failOnWarnings() && report.Summary.Warnings > 0 {
 		return &exitError{code: exitFound}
@@ -120,8 +121,9 @@ func (f *preflightFlags) served(ctx context.Context, inv *deploy.Inventory) ([]*
 func (f *preflightFlags) write(w io.Writer, r *deploy.Report) error {
 	colors := f.text.colors(w)
 	w = f.text.writer(w)
-	if f.output != offline.Text {
-		return offline.Encode(w, f.output, r)
+	if format := f.output.Format(); format != output.Text {
+		about := output.Report{Command: "preflight", FailOnWarnings: f.text.failOnWarnings()}
+		return writeReport(w, format, r, about, r.Cases)
 	}
 	least := deploy.Info
 	switch {
@@ -130,6 +132,8 @@ func (f *preflightFlags) write(w io.Writer, r *deploy.Report) error {
 	case f.text.onlyFailures:
 		least = deploy.Error
 	}
-	_, err := io.WriteString(w, r.TextOf(least, colors))
-	return err
+	if _, err := io.WriteString(w, r.TextOf(least, colors)); err != nil {
+		return fmt.Errorf("cannot write the report: %w", err)
+	}
+	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/evergate/evergate/internal/output"
 	"github.com/evergate/evergate/internal/settings"
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/offline"
@@ -31,7 +32,7 @@ type reviewFlags struct {
 	reviews    bool
 	explain    bool
 	at         atFlag
-	output     offline.Format
+	output     output.Flag
 	counts     countFlags
 	text       *textFlags
 	ignore     []string
@@ -43,7 +44,7 @@ type reviewFlags struct {
 const listedObjects = 100
 
 func newReviewCommand(env settings.Environment) *cobra.Command {
-	f := reviewFlags{output: offline.Text, text: newTextFlags(env, failOnDenied)}
+	f := reviewFlags{output: output.NewFlag(output.All()...), text: newTextFlags(env, failOnDenied)}
 	c := &cobra.Command{
 		Use:   "review --policy POLICY -f FILE",
 		Short: "Say what a policy would rewrite, deny and warn of, without a cluster",
@@ -98,7 +99,7 @@ flags, a bad policy, input that is not understood, or counts that could not be h
 	flags.BoolVar(&f.reviews, "admission-review", false, "the input is reviews, as kube-apiserver sends them")
 	flags.BoolVar(&f.explain, "explain", false, "say for each image and rule why it applies or not")
 	f.at.define(flags)
-	flags.VarP(&f.output, "output", "o", "how to write the report: text, json or yaml")
+	flags.VarP(&f.output, "output", "o", f.output.Usage("the report"))
 	f.text.define(flags)
 	flags.IntVar(&f.limit, "limit", listedObjects, "how many objects --as-existing lists, and 0 for all")
 	f.counts.define(flags)
@@ -129,7 +130,7 @@ func (f *reviewFlags) run(ctx context.Context, stdin io.Reader, stdout, stderr i
 	}
 	report := offline.Review(options, newProgress(stderr, time.Now).count(objects))
 	if err := f.write(stdout, report); err != nil {
-		return fmt.Errorf("cannot write the report: %w", err)
+		return err
 	}
 	for _, line := range report.Errors {
 		printError(stderr, errors.New(line))
@@ -150,14 +151,18 @@ func (f *reviewFlags) run(ctx context.Context, stdin io.Reader, stdout, stderr i
 func (f *reviewFlags) write(stdout io.Writer, r *offline.Report) error {
 	colors := f.text.colors(stdout)
 	stdout = f.text.writer(stdout)
-	if f.output != offline.Text {
-		return r.Write(stdout, f.output)
+	if format := f.output.Format(); format != output.Text {
+		about := output.Report{Command: "review", FailOnWarnings: f.text.failOnWarnings()}
+		return writeReport(stdout, format, r, about, r.Cases)
 	}
 	o := offline.TextOptions{Colors: colors, OnlyFailures: f.text.onlyFailures, Warnings: f.text.failOnWarnings()}
 	if f.asExisting {
 		o.Limit = f.limit
 	}
-	return r.WriteText(stdout, o)
+	if err := r.WriteText(stdout, o); err != nil {
+		return fmt.Errorf("cannot write the report: %w", err)
+	}
+	return nil
 }
 
 // check refuses flags that contradict each other, rather than to judge something else than was meant.

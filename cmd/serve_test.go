@@ -23,16 +23,16 @@ import (
 	"github.com/evergate/evergate/lifecycle"
 )
 
-// output is what a command has written, and can be waited for.
-type output struct {
+// written is what a command has written, and can be waited for.
+type written struct {
 	mu      sync.Mutex
 	text    bytes.Buffer
 	changed chan struct{} // closed by the next Write
 }
 
-func newOutput() *output { return &output{changed: make(chan struct{})} }
+func newWritten() *written { return &written{changed: make(chan struct{})} }
 
-func (o *output) Write(p []byte) (int, error) {
+func (o *written) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	close(o.changed)
@@ -40,20 +40,20 @@ func (o *output) Write(p []byte) (int, error) {
 	return o.text.Write(p)
 }
 
-func (o *output) look() (text string, changed <-chan struct{}) {
+func (o *written) look() (text string, changed <-chan struct{}) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.text.String(), o.changed
 }
 
-func (o *output) String() string {
+func (o *written) String() string {
 	text, _ := o.look()
 	return text
 }
 
 // served is a run of evergate serve in this process.
 type served struct {
-	stdout, stderr *output
+	stdout, stderr *written
 	stop           context.CancelFunc // as the first signal does
 	ended          chan struct{}
 	code           int // once it has ended
@@ -63,7 +63,7 @@ type served struct {
 func startServe(t *testing.T, environ []string, args ...string) *served {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	s := &served{stdout: newOutput(), stderr: newOutput(), stop: cancel, ended: make(chan struct{})}
+	s := &served{stdout: newWritten(), stderr: newWritten(), stop: cancel, ended: make(chan struct{})}
 	environ = append([]string{"EVERGATE_LISTEN=127.0.0.1:0", "EVERGATE_OPS_LISTEN=127.0.0.1:0"}, environ...)
 	go func() {
 		defer close(s.ended)
@@ -74,7 +74,7 @@ func startServe(t *testing.T, environ []string, args ...string) *served {
 }
 
 // await waits until what o holds matches the pattern, and returns what its first group does.
-func (s *served) await(t *testing.T, o *output, pattern string) string {
+func (s *served) await(t *testing.T, o *written, pattern string) string {
 	t.Helper()
 	re := regexp.MustCompile(pattern)
 	for {

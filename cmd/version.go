@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/evergate/evergate/offline"
+	"github.com/evergate/evergate/internal/output"
 )
 
 // Set by the linker for releases: -X github.com/evergate/evergate/cmd.version=v1.2.3, likewise commit and date. What is
@@ -25,16 +25,16 @@ type buildVersion struct {
 }
 
 func newVersionCommand() *cobra.Command {
-	output := offline.Text
+	format := output.NewFlag(output.Values()...)
 	c := &cobra.Command{
 		Use:   "version",
 		Short: "Say which build of Evergate this is",
 		Args:  noArgs("leave it out"),
 		RunE: func(c *cobra.Command, _ []string) error {
-			return thisBuild().write(c.OutOrStdout(), output)
+			return thisBuild().write(c.OutOrStdout(), format.Format())
 		},
 	}
-	c.Flags().VarP(&output, "output", "o", "how to write it: text, json or yaml")
+	c.Flags().VarP(&format, "output", "o", format.Usage("it"))
 	return c
 }
 
@@ -61,9 +61,9 @@ func (v buildVersion) with(info *debug.BuildInfo) buildVersion {
 	return v
 }
 
-func (v buildVersion) write(w io.Writer, f offline.Format) error {
-	if f != offline.Text {
-		return offline.Encode(w, f, v)
+func (v buildVersion) write(w io.Writer, f output.Format) error {
+	if f != output.Text {
+		return output.Encode(w, f, v)
 	}
 	_, err := fmt.Fprintln(w, v)
 	return err

@@ -12,7 +12,7 @@
 //	check.go         what a check is; premise.go what has to hold for it to be run; checks.go lists all of them, in the
 //	                 order in which they report
 //	check_ID.go      the check that reports findings with the id ID, its dashes as underscores
-//	finding.go       what a check says; text.go the report for people
+//	finding.go       what a check says; text.go the report for people, cases.go for pipelines
 //
 // Checks are pure functions of the Inventory, the time and the certificates that were served: only Dial
 // uses the network. docs/preflight.md lists every check.
@@ -36,14 +36,15 @@ func Check(inv *Inventory, o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	findings := []Finding{}
+	findings, checked := []Finding{}, []string(nil)
 	for _, check := range checks() {
 		if slices.ContainsFunc(check.needs, func(p premise) bool { return !p.holds(c) }) {
 			continue
 		}
+		checked = append(checked, check.id)
 		r := reporter{check: &check}
 		check.run(c, &r)
 		findings = append(findings, r.findings()...)
 	}
-	return newReport(inv.count(), findings), nil
+	return newReport(inv.count(), checked, findings), nil
 }

@@ -41,11 +41,13 @@ type Summary struct {
 type Report struct {
 	Summary  Summary   `json:"summary"`
 	Findings []Finding `json:"findings"` // never nil: [] in JSON is a clean bill
+
+	checked []string // the checks that were run
 }
 
-func newReport(objects int, findings []Finding) *Report {
+func newReport(objects int, checked []string, findings []Finding) *Report {
 	slices.SortStableFunc(findings, func(a, b Finding) int { return cmp.Compare(a.Severity.rank(), b.Severity.rank()) })
-	r := &Report{Summary{Objects: objects}, findings}
+	r := &Report{Summary{Objects: objects}, findings, checked}
 	for i := range findings {
 		switch findings[i].Severity {
 		case Error:

@@ -9,7 +9,7 @@ import (
 )
 
 func TestText(t *testing.T) {
-	r := newReport(2, []Finding{
+	r := newReport(2, nil, []Finding{
 		{ID: "a", Severity: Info, Object: "Namespace x", Message: "found"},
 		{ID: "b", Severity: Warning, Object: "Service y", Source: "f.yaml:3", Message: "bad", Why: "because", Fix: "do"},
 		{ID: "c", Severity: Error, Object: "Pod \x1b[31mz", Message: "worse\nthan bad", Why: "because", Fix: "do"},

@@ -12,6 +12,7 @@ const skippedNames = 5
 type collector struct {
 	*Report
 	explain bool
+	reviews bool
 	skips   map[skipKey]int // where in Report.Skipped
 	counts  Counts
 	owners  owners
@@ -31,6 +32,7 @@ func newCollector(o *Options) *collector {
 			explain:    o.Explain,
 		},
 		explain: o.Explain,
+		reviews: o.Reviews,
 		skips:   map[skipKey]int{},
 		counts:  newCounts(),
 		owners:  owners{},
@@ -41,7 +43,7 @@ func newCollector(o *Options) *collector {
 func (c *collector) fail(err error) {
 	c.Summary.Errors++
 	c.Decision = Invalid
-	c.Errors = append(c.Errors, err.Error())
+	c.Errors, c.failed = append(c.Errors, err.Error()), append(c.failed, err)
 }
 
 // skip reports an object that is not judged.
@@ -81,7 +83,10 @@ func (c *collector) add(o Object, a *admission.Answer) {
 	}
 	c.count(&r)
 	if !c.AsExisting {
-		r.Source, r.Operation = o.Origin.String(), a.Operation
+		r.Source, r.Operation, r.at = o.Origin.String(), a.Operation, o.Origin
+		if c.reviews {
+			r.root = "request.object."
+		}
 		c.Results = append(c.Results, r)
 		return
 	}
@@ -175,7 +180,7 @@ func newFinding(f policy.Finding) Finding {
 func newImage(o *policy.ImageOutcome, path string, exists bool) Image {
 	image := Image{
 		Path: path, Image: o.Image.Ref, Outcome: o.Outcome.String(),
-		Entry: o.Entry, To: o.To, Why: o.Why(),
+		Entry: o.Entry, To: o.To, Why: o.Why(), Container: o.Image.Place.String() + "/" + o.Image.Name,
 	}
 	if o.Entry != "" {
 		image.Mode = o.Mode.String()

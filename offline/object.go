@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	"sigs.k8s.io/yaml"
 
 	"github.com/evergate/evergate/internal/text"
 )
@@ -64,6 +65,15 @@ func newObject(at Origin, value jsontext.Value, fallback typeMeta) (Object, erro
 		name = head.Metadata.GenerateName
 	}
 	return Object{at, head.APIVersion, head.Kind, head.Metadata.Namespace, name, value}, nil
+}
+
+// ParseObject returns the object that a YAML document is, for callers that have it in memory. Errors name its origin.
+func ParseObject(at Origin, document []byte) (Object, error) {
+	data, err := yaml.YAMLToJSONStrict(document)
+	if err != nil {
+		return Object{}, at.errorf("not YAML: %v", err)
+	}
+	return newObject(at, data, typeMeta{})
 }
 
 // isKustomization reports whether a file is kustomize's own, in which kind and apiVersion may be left out.

@@ -6,7 +6,8 @@
 //	offline.go                   object → request, as kube-apiserver would send it, which package admission decides
 //	audit.go                     what is particular to objects that exist already
 //	collect.go                   answers → report
-//	report.go  write.go  text.go the report, for programs and for users
+//	report.go  text.go           the report, for programs and for users
+//	cases.go  locate.go          the report for pipelines, with the lines of fields
 package offline
 
 import (

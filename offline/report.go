@@ -20,7 +20,8 @@ type Report struct {
 
 	Counts Counts `json:"-"` // for metrics; only with asExisting
 
-	explain bool // its text has exempt findings too
+	explain bool    // its text has exempt findings too
+	failed  []error // what Errors has, with the places
 }
 
 // ExitCode is what a command ends with: 0 when all is allowed, 1 when something is denied or its Pods will be, 2 when
@@ -82,6 +83,9 @@ type Result struct {
 	Findings  []Finding        `json:"findings,omitempty"`
 	Images    []Image          `json:"images,omitempty"` // those that something happens to, or all of them with explain
 	Rules     []Rule           `json:"rules,omitempty"`  // only with explain
+
+	at   Origin // absent with asExisting
+	root string // where the object stands in what is at the origin: request.object in a review
 }
 
 // Finding is what one rule found in one field.
@@ -102,6 +106,9 @@ type Finding struct {
 	ExemptUntil  string `json:"exemptUntil,omitempty"`
 	ExemptReason string `json:"exemptReason,omitempty"`
 }
+
+// Sentence returns what a user reads of the finding.
+func (f *Finding) Sentence() string { return f.text() }
 
 // outside is the outcome of an image that runs, with asExisting, from elsewhere than the mirror that the policy has
 // for it.
@@ -128,7 +135,29 @@ type Image struct {
 	Mode    string `json:"mode,omitempty"`   // of that entry
 	To      string `json:"to,omitempty"`     // where it is, or would be, pulled from
 	Why     string `json:"why"`
+
+	Container string `json:"-"` // the place of its container: containers/web
 }
+
+// ID returns what tells an image that is warned of from others, as Finding.ID does for findings: the entry of mirrors that
+// decided, or images where none did.
+func (i *Image) ID() string {
+	if i.Entry == "" {
+		return "images"
+	}
+	return i.Entry + "/mirrors"
+}
+
+// Pulled returns the image that will be pulled.
+func (i *Image) Pulled() string {
+	if i.Outcome == policy.Rewritten.String() {
+		return i.To
+	}
+	return i.Image
+}
+
+// Sentence returns what a user reads of the image.
+func (i *Image) Sentence() string { return i.text() }
 
 // Rule records whether a rule applied to the object.
 type Rule struct {

@@ -25,6 +25,7 @@ func (e *SkippedError) Error() string { return e.File + ": skipped: " + e.Why }
 const (
 	whyIgnored  = "ignored"
 	whyChart    = "of Helm charts, no manifests"
+	whySuite    = "suites of tests: evergate test runs them"
 	whyTemplate = "templates: render them, as helm template does"
 	whyPatch    = "patches and data of kustomizations: review what kubectl kustomize prints"
 )
@@ -151,6 +152,11 @@ func isValues(name string) bool {
 	return strings.HasPrefix(stem, "values") || strings.HasSuffix(stem, "values")
 }
 
+// isSuite reports whether a file has the name of a suite of evergate test, which lies beside policies.
+func isSuite(name string) bool {
+	return strings.HasSuffix(name, "_test.yaml") || strings.HasSuffix(name, "_test.yml")
+}
+
 // skips returns the error about what of a file of a directory is skipped, in place of err; nil for another error.
 func skips(name string, err error) error {
 	in, ok := asInputError(err)
@@ -161,6 +167,8 @@ func skips(name string, err error) error {
 		return &SkippedError{name, whyTemplate}
 	case in.noKind && isValues(name):
 		return &SkippedError{name, whyChart}
+	case in.noKind && isSuite(name):
+		return &SkippedError{name, whySuite}
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"github.com/evergate/evergate/internal/text"
 )
@@ -96,8 +97,9 @@ func uri(path string) string { return (&url.URL{Path: path}).String() }
 // fingerprint identifies a result from one run to the next: by file, rule and subject, and among those with the same by
 // their order. Lines, which move, and sentences, which change with a policy, have no part in it.
 func (r *Report) fingerprint(result *located, seen map[string]int) string {
-	key := strconv.Quote(r.path(result.at.File)) + strconv.Quote(name(result.Rule)) +
-		strconv.Quote(name(cmp.Or(result.Subject, result.Name)))
+	key := strings.Join([]string{
+		r.path(result.at.File), name(result.Rule), name(cmp.Or(result.Subject, result.Name)), "",
+	}, "\x00")
 	seen[key]++
 	sum := sha256.Sum256([]byte(key + strconv.Itoa(seen[key])))
 	return hex.EncodeToString(sum[:16]) // half of it: more than enough to tell five thousand apart

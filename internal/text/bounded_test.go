@@ -12,7 +12,8 @@ import (
 
 // bounded are the packages that handle values of any length: of objects, of peers, of policies that are only reviewed.
 var bounded = []string{
-	"policy", "policy/internal/match", "policy/internal/strict", "review", "admission", "handlers", "offline",
+	"policy", "policy/internal/match", "policy/internal/strict", "internal/output", "review", "admission", "handlers",
+	"offline",
 }
 
 // unbounded are the functions whose cost and result are as long as their argument, and what takes their place.

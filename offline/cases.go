@@ -1,0 +1,73 @@
+package offline
+
+import (
+	"cmp"
+
+	"github.com/evergate/evergate/internal/output"
+)
+
+// inputRule is the rule of what could not be understood.
+const inputRule = "input"
+
+// Cases returns the report for the formats of pipelines: a case for each object, and for each error. The place of a
+// finding is the field that it is about, for which its file is read again.
+func (r *Report) Cases() []output.Case {
+	var find locator
+	cases := make([]output.Case, 0, len(r.Results)+len(r.failed))
+	for i := range r.Results {
+		cases = append(cases, r.Results[i].toCase(&find, r.explain))
+	}
+	for _, err := range r.failed {
+		c := output.Case{Suite: inputRule, Name: inputRule}
+		if in, ok := asInputError(err); ok {
+			c.Suite, c.Name = in.File, "document "+in.Origin.String()
+			c.Place = output.Place{File: in.File, Line: in.Line}
+		}
+		c.Results = []output.Result{{Level: output.Invalid, Rule: inputRule, Message: err.Error()}}
+		cases = append(cases, c)
+	}
+	return cases
+}
+
+// toCase returns the case of an object. What is exempt is told where the report explains.
+func (r *Result) toCase(find *locator, explain bool) output.Case {
+	c := output.Case{Suite: r.at.File, Name: reference(r.Kind, r.Namespace, r.Name)}
+	if c.Suite == "" {
+		c.Suite = cmp.Or(r.Namespace, "cluster")
+	}
+	if len(r.Findings)+len(r.Images) > 0 {
+		c.Place = find.place(r.at, r.root)
+	}
+	add := func(level output.Level, rule, path, message string) {
+		c.Results = append(c.Results, output.Result{
+			Level: level, Rule: rule, Subject: subject(c.Name, path), Message: message, Place: find.place(r.at, r.root+path),
+		})
+	}
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		if f.Effect != Exempt || explain {
+			add(f.level(), f.ID, f.Path, f.text())
+		}
+	}
+	for i := range r.Images {
+		switch image := &r.Images[i]; {
+		case image.Effect == Warning:
+			add(output.Warning, image.ID(), image.Path, image.text())
+		case image.Outcome == outside:
+			add(output.Note, image.ID(), image.Path, image.text())
+		}
+	}
+	return c
+}
+
+// level returns how bad a finding is: what refuses the Pods of a workload fails as what denies does.
+func (f *Finding) level() output.Level {
+	switch {
+	case f.Effect == Denial, f.PodsRefused:
+		return output.Error
+	case f.Effect == Warning:
+		return output.Warning
+	default:
+		return output.Note
+	}
+}
