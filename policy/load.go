@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -25,6 +26,19 @@ type File struct {
 	// Lines is how many lines of the file stand before Data, Columns how many characters before each of its lines: those of
 	// the manifest that a policy is a block of. Positions in errors count them.
 	Lines, Columns int
+}
+
+// isSuite reports whether a file is a suite of tests, which may lie beside a policy and is no part of it: it has the name
+// of one, and a field that no policy has.
+func (f File) isSuite() bool {
+	named := strings.HasSuffix(f.Name, "_test.yaml") || strings.HasSuffix(f.Name, "_test.yml")
+	return named && (bytes.HasPrefix(f.Data, []byte("cases:")) || bytes.Contains(f.Data, []byte("\ncases:")))
+}
+
+// errOnlySuites refuses what would be an empty policy.
+func errOnlySuites(name string) error {
+	at := strict.Pos{File: name, Line: 1, Column: 1}
+	return strict.Errors{at.Errorf("this is a suite of tests, not a policy: evergate test runs it")}
 }
 
 // source returns the file as the decoder reads it.
@@ -81,7 +95,11 @@ func Load(files ...File) (*Policy, error) {
 
 // LoadWithin is Load within other limits, until ctx is done: then the error wraps its cause.
 func LoadWithin(ctx context.Context, limits Limits, files ...File) (*Policy, error) {
-	files = slices.Clone(files)
+	policies := slices.DeleteFunc(slices.Clone(files), File.isSuite)
+	if len(files) > 0 && len(policies) == 0 {
+		return nil, errOnlySuites(files[0].Name)
+	}
+	files = policies
 	slices.SortStableFunc(files, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
 	d := strict.NewDecoder(ctx, strict.Limits{
 		Values: limits.Values, Entries: limits.Entries, Texts: limits.Patterns, Cost: limits.RegexSteps,
@@ -170,7 +188,7 @@ func (d *document) compile(e *comparisons, errs *strict.Collector) *Policy {
 	if errs.Len() == 0 {
 		p.warnings = slices.Concat(d.Carriers.warnings(d.Pos, p.counts), d.warnings(p.mirrors), p.mirrors.warnDenied(d.Pods),
 			d.Templates.warnings(p.counts), d.Exceptions.warnings())
-		p.expiries = d.expiries()
+		p.expiries, p.places = d.expiries(), d.places()
 	}
 	return p
 }

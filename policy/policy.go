@@ -107,6 +107,7 @@ type Policy struct {
 	denies   bool          // at least one rule of pods has such a check
 	warnings strict.Errors
 	expiries []Expiry
+	places   []EntryPlace
 
 	templates []Template // sorted by their names
 
