@@ -1,12 +1,11 @@
 package cmd
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/spf13/pflag"
 
-	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/suite"
 )
 
 // atFlag is --at: a date, which is its beginning in UTC, or a time as RFC 3339 has it. Its zero value is now.
@@ -19,14 +18,11 @@ func (f *atFlag) define(flags *pflag.FlagSet) {
 
 // Set implements pflag.Value.
 func (f *atFlag) Set(s string) error {
-	for _, layout := range []string{time.DateOnly, time.RFC3339} {
-		if at, err := time.Parse(layout, s); err == nil {
-			f.at = at
-			return nil
-		}
+	at, err := suite.ParseTime(s)
+	if err == nil {
+		f.at = at
 	}
-	return fmt.Errorf("%s is not a date: write a day that exists, as in 2027-01-31, or a time, as in 2027-01-31T18:00:00Z",
-		text.Quote(s))
+	return err
 }
 
 // String implements pflag.Value.

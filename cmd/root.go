@@ -71,6 +71,7 @@ func newRootCommand(env settings.Environment) *cobra.Command {
 		"A Kubernetes admission webhook that rewrites images and validates Ingresses and Services",
 		newServeCommand(),
 		newReviewCommand(env),
+		newTestCommand(env),
 		newPolicyCommand(env),
 		newPreflightCommand(env),
 		newVersionCommand(),

@@ -1,6 +1,7 @@
 package strict
 
 import (
+	"cmp"
 	"context"
 	"encoding"
 	"io"
@@ -13,10 +14,11 @@ import (
 
 // Limits bound the cost of a Decoder. Each applies to all files together, and an error names the one that is exceeded.
 type Limits struct {
-	Values  int // of YAML: scalars, lists and mappings, counted by their separators
-	Entries int // elements of the lists of documents
-	Texts   int // elements of lists that are encoding.TextUnmarshalers
-	Cost    int // of those that are Costly
+	Of      string // what the files are, in errors; empty for the policy
+	Values  int    // of YAML: scalars, lists and mappings, counted by their separators
+	Entries int    // elements of the lists of documents
+	Texts   int    // elements of lists that are encoding.TextUnmarshalers
+	Cost    int    // of those that are Costly
 }
 
 // MaxText is how many bytes a text can have. The longest that operators write is a regular expression of many
@@ -38,8 +40,8 @@ type limitError string
 
 func (e limitError) Error() string { return string(e) }
 
-func tooMany(n int, what string) limitError {
-	return limitError("the policy has more than " + text.Thousands(n) + " " + what + ", which is the limit")
+func (l *Limits) tooMany(n int, what string) limitError {
+	return limitError(cmp.Or(l.Of, "the policy") + " has more than " + text.Thousands(n) + " " + what + ", which is the limit")
 }
 
 // meter is the reader that a file is parsed from. It ends parsing when the context is done or when the file has too
@@ -109,7 +111,7 @@ func (m *meter) count(i int) {
 		return
 	}
 	if *m.values++; *m.values > m.limits.Values {
-		m.err = tooMany(m.limits.Values, "values")
+		m.err = m.limits.tooMany(m.limits.Values, "values")
 	}
 }
 
@@ -126,7 +128,7 @@ func (d *Decoder) affords(n *yaml.Node, u encoding.TextUnmarshaler) bool {
 	}
 	if last := len(d.path) - 1; last >= 0 && d.path[last].index >= 0 {
 		if d.texts++; d.texts > d.limits.Texts {
-			d.exceed(d.pos(n), tooMany(d.limits.Texts, "patterns"))
+			d.exceed(d.pos(n), d.limits.tooMany(d.limits.Texts, "patterns"))
 			return false
 		}
 	}

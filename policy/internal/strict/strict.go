@@ -56,6 +56,10 @@ func (d *Decoder) value(n *yaml.Node, v reflect.Value) {
 		d.fail(n, "null is not a value: leave the field out to leave it unchecked, or write %s", example(v.Type()))
 		return
 	}
+	if raw, ok := reflect.TypeAssert[*Raw](v.Addr()); ok {
+		raw.node, raw.Pos = n, d.pos(n)
+		return
+	}
 	if u, ok := reflect.TypeAssert[encoding.TextUnmarshaler](v.Addr()); ok {
 		d.text(n, u)
 		return
@@ -68,6 +72,8 @@ func (d *Decoder) value(n *yaml.Node, v reflect.Value) {
 		d.structure(n, v)
 	case reflect.Slice:
 		d.list(n, v)
+	case reflect.Map:
+		d.words(n, v)
 	default:
 		d.scalar(n, v)
 	}
@@ -133,7 +139,7 @@ func (d *Decoder) list(n *yaml.Node, v reflect.Value) {
 	if len(d.path) == 1 { // of the document
 		room := d.limits.Entries - d.elements
 		if d.elements += len(n.Content); len(n.Content) > room {
-			d.at(segment{index: room}, func() { d.exceed(d.pos(n.Content[room]), tooMany(d.limits.Entries, "entries")) })
+			d.at(segment{index: room}, func() { d.exceed(d.pos(n.Content[room]), d.limits.tooMany(d.limits.Entries, "entries")) })
 			return
 		}
 	}

@@ -1,0 +1,25 @@
+package examples_test
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/evergate/evergate/policytest"
+)
+
+// TestSuites runs the suites of the policies, which reach every entry of each.
+func TestSuites(t *testing.T) {
+	files, err := policytest.Find([]string{"policies"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	report := policytest.Run(files, nil)
+	if report.Passed && report.Covered() && len(report.Coverage) == len(policies(t)) {
+		return
+	}
+	var text bytes.Buffer
+	if err := report.WriteText(&text, policytest.TextOptions{OnlyFailures: true}); err != nil {
+		t.Fatal(err)
+	}
+	t.Errorf("%v\n%s%d policies of %d have a suite", report.Errors, text.String(), len(report.Coverage), len(policies(t)))
+}

@@ -1,0 +1,141 @@
+package suite
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/internal/strict"
+)
+
+// Expect is what is expected of a decision. What is absent is not checked.
+type Expect struct {
+	// Allowed: whether the object is allowed.
+	Allowed *bool `yaml:"allowed"`
+	// Denied: what denies it, each as rule/check, in any order. [] means nothing.
+	Denied []string `yaml:"denied"`
+	// Warned: what is warned of, likewise; for an image that would be rewritten, entry/mirrors.
+	Warned []string `yaml:"warned"`
+	// Images: what is pulled in the end, by containers/name and the like. Others are not checked.
+	Images map[string]string `yaml:"images"`
+	// Message: a part of what the user is told.
+	Message string `yaml:"message"`
+}
+
+// The fields of Expect, in their order.
+const (
+	FieldAllowed = "allowed"
+	FieldDenied  = "denied"
+	FieldWarned  = "warned"
+	FieldImages  = "images"
+	FieldMessage = "message"
+)
+
+// validate refuses what cannot hold.
+func (e *Expect) validate() error {
+	var errs []error
+	for field, ids := range map[string][]string{FieldDenied: e.Denied, FieldWarned: e.Warned} {
+		for _, id := range ids {
+			if rule, check, ok := strings.Cut(id, "/"); !ok || rule == "" || check == "" {
+				errs = append(errs, strict.Fieldf(field, "%s is not a rule and its check: write them as in web/hosts.allowed",
+					text.Quote(id)))
+			}
+		}
+	}
+	if e.Allowed != nil && *e.Allowed == (len(e.Denied) > 0) && e.Denied != nil {
+		errs = append(errs, strict.Fieldf(FieldAllowed, "it contradicts denied: leave one of them out"))
+	}
+	return errors.Join(errs...)
+}
+
+// Says returns the fields that are not absent.
+func (e *Expect) Says() []string {
+	var fields []string
+	for _, f := range []struct {
+		name string
+		said bool
+	}{
+		{FieldAllowed, e.Allowed != nil}, {FieldDenied, e.Denied != nil}, {FieldWarned, e.Warned != nil},
+		{FieldImages, e.Images != nil}, {FieldMessage, e.Message != ""},
+	} {
+		if f.said {
+			fields = append(fields, f.name)
+		}
+	}
+	return fields
+}
+
+// maxLine is how long a line may become before a list is written with an element a line.
+const maxLine = 100
+
+// Lines returns one of the fields as a suite has it.
+func (e *Expect) Lines(field string) []string {
+	switch field {
+	case FieldAllowed:
+		return []string{fmt.Sprintf("allowed: %t", *e.Allowed)}
+	case FieldDenied:
+		return listLines(field, e.Denied)
+	case FieldWarned:
+		return listLines(field, e.Warned)
+	case FieldImages:
+		return e.imageLines()
+	default:
+		return []string{"message: " + scalar(e.Message)}
+	}
+}
+
+func listLines(field string, ids []string) []string {
+	words := make([]string, len(ids))
+	for i, id := range ids {
+		words[i] = scalar(id)
+	}
+	if line := field + ": [" + strings.Join(words, ", ") + "]"; len(line) <= maxLine {
+		return []string{line}
+	}
+	lines := []string{field + ":"}
+	for _, word := range words {
+		lines = append(lines, "- "+word)
+	}
+	return lines
+}
+
+func (e *Expect) imageLines() []string {
+	if len(e.Images) == 0 {
+		return []string{"images: {}"}
+	}
+	lines := []string{"images:"}
+	for _, place := range slices.Sorted(maps.Keys(e.Images)) {
+		lines = append(lines, "  "+scalar(place)+": "+scalar(e.Images[place]))
+	}
+	return lines
+}
+
+// scalar returns a text as YAML has it in one line, in quotes where it needs them, also within brackets.
+func scalar(s string) string {
+	n := yaml.Node{Kind: yaml.ScalarNode, Value: s, Tag: "!!str"}
+	if strings.ContainsAny(s, ",[]{}#&*!|>'\"%@`\n") || strings.Contains(s, ": ") {
+		n.Style = yaml.DoubleQuotedStyle
+	}
+	data, err := yaml.Marshal(&n)
+	if err != nil {
+		return `""` // no text makes Marshal fail
+	}
+	return strings.TrimSpace(string(data))
+}
+
+// ParseTime reads a date, which is its beginning in UTC, or a time as RFC 3339 has it.
+func ParseTime(s string) (time.Time, error) {
+	for _, layout := range []string{time.DateOnly, time.RFC3339} {
+		if at, err := time.Parse(layout, s); err == nil {
+			return at, nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("%s is not a date: write a day that exists, as in 2027-01-31, or a time, as in "+
+		"2027-01-31T18:00:00Z", text.Quote(s))
+}

@@ -1,0 +1,160 @@
+package policytest_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/evergate/evergate/policytest"
+)
+
+// suites is a directory with a policy and these suites.
+func suites(t *testing.T, texts map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	const policy = `apiVersion: evergate.dev/v1alpha1
+kind: EvergatePolicy
+mirrors: [{name: hub, mode: enforce, sources: [docker.io], mirror: m.example}]
+pods: [{name: tags, mode: warn, images: {deniedTags: [latest]}}]
+services: [{name: types, mode: enforce, types: {denied: [NodePort]}}]
+`
+	texts["policy.yaml"] = policy
+	for name, text := range texts {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func run(t *testing.T, dir string, only *regexp.Regexp) *policytest.Report {
+	t.Helper()
+	files, err := policytest.Find([]string{dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return policytest.Run(files, only)
+}
+
+const (
+	pod     = "object: {apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: web, image: \"nginx:latest\"}]}}"
+	service = "object: {apiVersion: v1, kind: Service, metadata: {name: a}, spec: {type: NodePort}}"
+)
+
+// Each expectation fails where it does not hold, and holds after an update, which a second one does not change.
+func TestExpectations(t *testing.T) {
+	for _, tt := range []struct{ name, object, holds, fails, updated string }{
+		{"allowed", pod, "allowed: true", "allowed: false", "allowed: true"},
+		{"denied", service, "denied: [types/types.denied]", "denied: []", "denied: [types/types.denied]"},
+		{"denied by more", service, "denied: [types/types.denied]", "denied: [types/types.denied, a/b]", "denied: [types/types.denied]"},
+		{"warned", pod, "warned: [tags/images.deniedTags]", "warned: []", "warned: [tags/images.deniedTags]"},
+		{"images", pod, "images: {containers/web: \"m.example/library/nginx:latest\"}", "images: {containers/web: \"nginx:latest\"}", "images:\n    containers/web: m.example/library/nginx:latest"},
+		{"no such container", pod, "images: {}", "images: {containers/log: \"nginx:latest\"}", "images: {}"},
+		{"message", service, "message: write another type", "message: write nothing", `message: "denied: types/types.denied: spec.type: \"NodePort\" is denied; write another type"`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			text := func(expect string) string {
+				return "policy: [policy.yaml]\ncases:\n- name: a\n  " + tt.object + "\n  " + expect + "\n"
+			}
+			if r := run(t, suites(t, map[string]string{"a_test.yaml": text(tt.holds)}), nil); !r.Passed {
+				t.Errorf("%s fails: %+v", tt.holds, r)
+			}
+			dir := suites(t, map[string]string{"a_test.yaml": text(tt.fails)})
+			r := run(t, dir, nil)
+			if r.Passed || r.Summary.Failed != 1 || r.Suites[0].Cases[0].Diff == "" {
+				t.Errorf("%s holds: %+v", tt.fails, r)
+			}
+			if written, err := r.Update(); err != nil || len(written) != 1 {
+				t.Fatal(written, err)
+			}
+			got, err := os.ReadFile(filepath.Join(dir, "a_test.yaml"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(text(tt.updated), string(got)); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+			if r = run(t, dir, nil); !r.Passed {
+				t.Errorf("it fails after the update: %+v", r.Suites[0].Cases[0])
+			}
+			if written, err := r.Update(); err != nil || len(written) != 0 {
+				t.Error(written, err)
+			}
+		})
+	}
+}
+
+// Suites of one policy share its coverage, and a pattern leaves cases out.
+func TestCoverage(t *testing.T) {
+	dir := suites(t, map[string]string{
+		"a_test.yaml": "policy: [policy.yaml]\ncases:\n- {name: of Pods, " + pod + ", allowed: true}\n",
+		"b_test.yaml": "policy: [policy.yaml]\ncases:\n- {name: of Services, " + service + ", allowed: false}\n",
+	})
+	all := run(t, dir, nil)
+	if !all.Covered() || len(all.Coverage) != 1 || all.Summary.Entries != 3 {
+		t.Errorf("%+v", all.Coverage)
+	}
+	if err := os.Remove(filepath.Join(dir, "b_test.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	some := run(t, dir, nil)
+	missing := some.Coverage[0].Missing
+	if some.Covered() || len(missing) != 1 || missing[0].Name != "types" || missing[0].Line != 5 {
+		t.Errorf("%+v", some)
+	}
+	if left := run(t, dir, regexp.MustCompile("Services")); left.Summary.Left != 1 || len(left.Coverage) != 0 {
+		t.Errorf("%+v", left)
+	}
+}
+
+// What is not understood is an error, and the rest is run.
+func TestErrors(t *testing.T) {
+	dir := suites(t, map[string]string{
+		"a_test.yaml":   "policy: [absent.yaml]\ncases:\n- {name: a, " + pod + "}\n",
+		"b_test.yaml":   "policy: [policy.yaml]\ncase: []\n",
+		"c_test.yaml":   "policy: [policy.yaml]\ncases:\n- {name: a, file: none.yaml}\n- {name: b, file: two.yaml}\n- {name: c, object: {apiVersion: v1, kind: Secret}}\n- {name: d, " + pod + ", set: edge}\n- {name: e, " + pod + ", old: {kind: Pod}}\n- {name: f, " + pod + ", allowed: true}\n",
+		"two.yaml":      "{apiVersion: v1, kind: Pod, metadata: {name: a}}\n---\n{apiVersion: v1, kind: Pod, metadata: {name: b}}\n",
+		".h_test.yaml":  "hidden",
+		"not-test.yaml": "no suite",
+	})
+	r := run(t, dir, nil)
+	got := strings.ReplaceAll(strings.Join(r.Errors, "\n"), dir+string(filepath.Separator), "")
+	want := `a_test.yaml: policy: there is no policy at "absent.yaml": name a file, or a directory with *.yaml or *.yml files
+b_test.yaml:1:1: cases is required
+b_test.yaml:2:1: case: unknown field; did you mean cases?
+c_test.yaml:3:3: a: none.yaml: no such file or directory
+c_test.yaml:4:3: b: two.yaml holds more than one object: a case is about one
+c_test.yaml:5:3: c: no webhook judges Secret: leave the case out
+c_test.yaml:6:3: d: set: the policy has no rule in edge
+c_test.yaml:7:3: e: old: c_test.yaml:7: Pod has no apiVersion: write it beside kind, as in apiVersion: v1`
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if r.Passed || r.Summary.Passed != 1 {
+		t.Errorf("%+v", r.Summary)
+	}
+	if _, err := policytest.Find([]string{t.TempDir()}); err == nil || !strings.HasSuffix(err.Error(), "no *_test.yaml in this directory") {
+		t.Error(err)
+	}
+}
+
+// The date of a case decides whether an exception has ended, and without one none has.
+func TestAt(t *testing.T) {
+	const policy = `apiVersion: evergate.dev/v1alpha1
+kind: EvergatePolicy
+services: [{name: types, mode: enforce, types: {denied: [NodePort]}}]
+exceptions: [{name: for-now, rules: [types], match: {namespaces: [shop]}, until: 2020-01-31, reason: T-1}]
+`
+	dir := suites(t, map[string]string{
+		"until.yaml": policy,
+		"a_test.yaml": "policy: [until.yaml]\ncases:\n- {name: a, namespace: shop, " + service + ", allowed: true}\n" +
+			"- {name: b, namespace: shop, " + service + ", at: 2020-02-01, allowed: false}\n",
+	})
+	if r := run(t, dir, nil); !r.Passed || !r.Covered() {
+		t.Errorf("%+v", r)
+	}
+}

@@ -1,0 +1,190 @@
+package policytest
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/evergate/evergate/offline"
+	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/policy/suite"
+	"github.com/evergate/evergate/policystore"
+)
+
+// Run runs the suites in files: those of their cases whose names a pattern matches, or all of them where it is nil. What
+// cannot be understood is in the report, as an error.
+func Run(files []string, only *regexp.Regexp) *Report {
+	r := &runner{Report: Report{Suites: []Suite{}, Coverage: []Coverage{}}, only: only, policies: map[string]*coverage{}}
+	for _, file := range files {
+		if err := r.suite(file); err != nil {
+			for line := range strings.Lines(err.Error()) {
+				r.Errors = append(r.Errors, strings.TrimSpace(line))
+			}
+		}
+	}
+	r.finish()
+	return &r.Report
+}
+
+// runner runs one suite after the other. Suites of the same policy share its coverage.
+type runner struct {
+	Report
+	only     *regexp.Regexp
+	policies map[string]*coverage // by its files
+	order    []*coverage
+}
+
+func (r *runner) suite(file string) error {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	s, err := suite.Decode(file, data)
+	if err != nil {
+		return err
+	}
+	covered, err := r.policy(s)
+	if err != nil {
+		return fmt.Errorf("%s: policy: %w", file, err)
+	}
+	result := Suite{File: file, Policy: covered.name, Hash: covered.policy.Hash(), Cases: []Case{}, suite: s}
+	var errs []error
+	for i := range s.Cases {
+		c := &s.Cases[i]
+		if r.only != nil && !r.only.MatchString(c.Name) {
+			r.Summary.Left++
+			continue
+		}
+		judged, err := judge(s, c, covered.policy)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s:%d:%d: %s: %w", file, c.Place.Line, c.Place.Column, c.Name, err))
+			continue
+		}
+		covered.reach(judged)
+		result.Cases = append(result.Cases, compare(i, c, judged))
+	}
+	r.Suites = append(r.Suites, result)
+	return errors.Join(errs...)
+}
+
+// policy loads the policy of a suite, once for all suites that have the same.
+func (r *runner) policy(s *suite.Suite) (*coverage, error) {
+	var names []string
+	for _, name := range s.Policy {
+		names = append(names, beside(s, name))
+	}
+	key := strings.Join(names, ", ")
+	if known, ok := r.policies[key]; ok {
+		return known, nil
+	}
+	var files []policy.File
+	for _, name := range names {
+		read, err := policystore.Read(name)
+		if err != nil {
+			return nil, err
+		}
+		info, err := os.Stat(name)
+		for i := range read {
+			if err == nil && info.IsDir() {
+				read[i].Name = filepath.Join(name, read[i].Name)
+			} else {
+				read[i].Name = name
+			}
+		}
+		files = append(files, read...)
+	}
+	files, err := policystore.Unwrap(files)
+	if err != nil {
+		return nil, err
+	}
+	p, err := policy.Load(files...)
+	if err != nil {
+		return nil, err
+	}
+	c := &coverage{name: key, policy: p, reached: map[string]bool{}}
+	r.policies[key], r.order = c, append(r.order, c)
+	return c, nil
+}
+
+// beside returns the path of a file that is named in a suite.
+func beside(s *suite.Suite, name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(filepath.Dir(s.File), name)
+}
+
+// judge decides a case.
+func judge(s *suite.Suite, c *suite.Case, p *policy.Policy) (*offline.Result, error) {
+	object, err := objectOf(s, c.Object, c.At, c.File)
+	if err != nil {
+		return nil, err
+	}
+	o := offline.Options{
+		Policy: p, Namespace: c.Namespace, User: c.User, Groups: c.Groups, Now: c.Now, Explain: true,
+		Reviews: object.Kind == "AdmissionReview",
+	}
+	if o.Namespace == "" {
+		o.Namespace = "default"
+	}
+	if c.Old != nil || c.OldFile != "" {
+		old, err := objectOf(s, c.Old, c.Place, c.OldFile)
+		if err != nil {
+			return nil, fmt.Errorf("old: %w", err)
+		}
+		if o.Old, err = offline.NewIndex(one(old), o.Namespace); err != nil {
+			return nil, fmt.Errorf("old: %w", err)
+		}
+		o.Operation = policy.Update
+	}
+	if o.Reviews && (o.Operation != "" || c.User != "" || c.Groups != nil) {
+		return nil, errors.New("an AdmissionReview says who does what: leave out old, user and groups")
+	}
+	switch known := p.Sets(); {
+	case c.Set == "*":
+		o.Sets = known
+	case c.Set != "" && !slices.Contains(known, c.Set):
+		return nil, fmt.Errorf("set: the policy has no rule in %s", c.Set)
+	case c.Set != "":
+		o.Sets = []string{c.Set}
+	}
+	report := offline.Review(o, one(object))
+	switch {
+	case len(report.Errors) > 0:
+		return nil, errors.New(report.Errors[0])
+	case len(report.Results) == 0:
+		return nil, fmt.Errorf("no webhook judges %s: leave the case out", object.Kind)
+	}
+	return &report.Results[0], nil
+}
+
+// objectOf returns an object that stands in a suite, or the one object of a file.
+func objectOf(s *suite.Suite, document []byte, at suite.Place, file string) (offline.Object, error) {
+	if document != nil {
+		return offline.ParseObject(offline.Origin{File: s.File, Line: at.Line}, document)
+	}
+	var found []offline.Object
+	path := beside(s, file)
+	for object, err := range offline.Read([]string{path}, strings.NewReader("")) {
+		if err != nil {
+			return offline.Object{}, err
+		}
+		if found = append(found, object); len(found) > 1 {
+			return offline.Object{}, fmt.Errorf("%s holds more than one object: a case is about one", path)
+		}
+	}
+	if len(found) == 0 {
+		return offline.Object{}, fmt.Errorf("%s holds no object", path)
+	}
+	return found[0], nil
+}
+
+// one returns a sequence of one object.
+func one(object offline.Object) iter.Seq2[offline.Object, error] {
+	return func(yield func(offline.Object, error) bool) { yield(object, nil) }
+}
