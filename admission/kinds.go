@@ -26,6 +26,8 @@ type kind[T any] struct {
 	// mutated returns an object as it is after that, and patch makes the patch that changes it so.
 	mutated func(obj *T, d *Decision) *T
 	patch   decide[T]
+	// recorded returns an object as its record says that it was before it was changed; nil for kinds without records.
+	recorded func(obj *T) *T
 	judge   func(p *policy.Policy, a policy.Attributes, obj, old *T, e *policy.Effort) ([]policy.Finding, error)
 	// validateBy is judge where a decision has more than findings; otherwise it is nil.
 	validateBy decide[T]
@@ -61,7 +63,7 @@ func pods() kind[policy.Pod] {
 		objects: review.Pods(), blocks: []string{"pods"}, subresources: []string{"ephemeralcontainers"},
 		// The second chance to rewrite a Pod differs from the first only in when the API server calls it.
 		mutating: []string{"/mutate/pods", "/mutate/pods/again"}, validating: []string{"/validate/pods"},
-		mutate: rewritePod, mutated: rewritten, patch: patchPod,
+		mutate: rewritePod, mutated: rewritten, patch: patchPod, recorded: (*policy.Pod).Recorded,
 		judge: (*policy.Policy).JudgePod, explain: (*policy.Policy).ExplainPod,
 		strictest: func(m policy.Modes) policy.Mode { return m.Pods },
 		selfProbe: `"spec": {"containers": [{"name": "app", "image": "source.selfprobe.invalid/app:1"}]}`,

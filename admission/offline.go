@@ -27,6 +27,8 @@ type Question struct {
 	// Existing is for an object that exists: it is judged as it is, and not rewritten first.
 	Existing bool
 	Explain  bool // fill in Rules
+	// Recorded is for a Pod that was rewritten: it is judged by the images that its record has, which tenants may write.
+	Recorded bool
 	// Now is the time to judge at, by which exceptions end. At the zero time none has ended.
 	Now time.Time
 	// Sets are those whose rules judge the object too, beside the rules that are in none.
@@ -100,6 +102,9 @@ func (k kind[T]) all(ask Question, r *review.Request[T]) (*Answer, error) {
 	a := &Answer{Decision: Decision{Attributes: r.Attributes, Policy: ask.Policy.Hash()}, Object: r.Object}
 	if r.Object == nil || !judged(r.Operation) {
 		return a, nil
+	}
+	if ask.Recorded && k.recorded != nil {
+		r.Object = k.recorded(r.Object)
 	}
 	final := r.Object
 	if k.mutate != nil {

@@ -13,7 +13,7 @@ import (
 // admissionReview judges a request as kube-apiserver has sent it.
 func (r *reviewer) admissionReview(object Object) error {
 	if object.Kind != "AdmissionReview" {
-		return object.errorf("%s is a manifest, not a review: leave out --admission-review", object)
+		return object.Errorf("%s is a manifest, not a review: leave out --admission-review", object)
 	}
 	var about struct {
 		Group    string `json:"group"`
@@ -24,7 +24,7 @@ func (r *reviewer) admissionReview(object Object) error {
 		err = json.Unmarshal(value, &about)
 	}
 	if err != nil || about.Resource == "" {
-		return object.errorf("the review has no request.resource: it must be one that kube-apiserver has sent")
+		return object.Errorf("the review has no request.resource: it must be one that kube-apiserver has sent")
 	}
 	kinds := admission.KindsIn(r.Options.Policy)
 	i := slices.IndexFunc(kinds, func(k admission.Kind) bool {

@@ -9,8 +9,8 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// hasEnded reports whether an object is a Pod all of whose containers have ended for good.
-func hasEnded(o Object) bool {
+// HasEnded reports whether the object is a Pod all of whose containers have ended for good.
+func (o Object) HasEnded() bool {
 	if o.Kind != "Pod" {
 		return false
 	}
@@ -24,9 +24,9 @@ func isMirrorPod(a *admission.Answer) bool {
 	return len(images) > 0 && images[0].Outcome == policy.Ignored
 }
 
-// owner returns the owner of a Pod, which is the object to fix: its controller as kind and name, and, where that is a
+// Owner returns the owner of a Pod, which is the object to fix: its controller as kind and name, and, where that is a
 // ReplicaSet of a Deployment, the Deployment; the Pod itself when it has none.
-func owner(pod *policy.Pod) (kind, name string) {
+func Owner(pod *policy.Pod) (kind, name string) {
 	kind, name, owned := strings.Cut(pod.Owner, "/")
 	if !owned {
 		return "Pod", pod.Name

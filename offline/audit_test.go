@@ -19,7 +19,7 @@ func TestOwner(t *testing.T) {
 		{policy.Meta{Name: "a", Owner: "ReplicaSet/bare", Labels: hash}, "ReplicaSet bare"},
 		{policy.Meta{Name: "a", Owner: "Job/x-6d4f8c9b7d", Labels: hash}, "Job x-6d4f8c9b7d"},
 	} {
-		kind, name := owner(&policy.Pod{Meta: tt.pod})
+		kind, name := Owner(&policy.Pod{Meta: tt.pod})
 		if got := kind + " " + name; got != tt.want {
 			t.Errorf("%+v: %s, want %s", tt.pod, got, tt.want)
 		}
@@ -36,11 +36,11 @@ func TestHasEnded(t *testing.T) {
 		`{"status": null}`:                   false,
 		`{"spec": {}}`:                       false,
 	} {
-		if got := hasEnded(Object{Kind: "Pod", JSON: []byte(text)}); got != want {
+		if got := (Object{Kind: "Pod", JSON: []byte(text)}).HasEnded(); got != want {
 			t.Errorf("%s: %t", text, got)
 		}
 	}
-	if hasEnded(Object{Kind: "Service", JSON: []byte(`{"status": {"phase": "Failed"}}`)}) {
+	if (Object{Kind: "Service", JSON: []byte(`{"status": {"phase": "Failed"}}`)}).HasEnded() {
 		t.Error("a Service does not end")
 	}
 }

@@ -46,7 +46,7 @@ func (r *Result) toCase(find *locator, explain bool) output.Case {
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		if f.Effect != Exempt || explain {
-			add(f.level(), f.ID, f.Path, f.text())
+			add(f.level(), f.ID, f.Path, f.String())
 		}
 	}
 	for i := range r.Images {

@@ -5,22 +5,15 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// skippedNames is how many names of skipped objects of one kind are kept: enough to recognise them.
-const skippedNames = 5
-
 // collector makes a report out of answers.
 type collector struct {
 	*Report
 	explain bool
 	reviews bool
-	skips   map[skipKey]int // where in Report.Skipped
+	skips   Skips
 	counts  Counts
 	owners  owners
-
-	skippedFiles map[SkippedError]bool
 }
-
-type skipKey struct{ kind, why string }
 
 func newCollector(o *Options) *collector {
 	return &collector{
@@ -33,7 +26,6 @@ func newCollector(o *Options) *collector {
 		},
 		explain: o.Explain,
 		reviews: o.Reviews,
-		skips:   map[skipKey]int{},
 		counts:  newCounts(),
 		owners:  owners{},
 	}
@@ -49,38 +41,12 @@ func (c *collector) fail(err error) {
 // skip reports an object that is not judged.
 func (c *collector) skip(o Object, why string) {
 	c.Summary.Skipped++
-	key := skipKey{o.qualified(), why}
-	i, ok := c.skips[key]
-	if !ok {
-		i = len(c.Skipped)
-		c.skips[key] = i
-		c.Skipped = append(c.Skipped, Skipped{Kind: key.kind, Why: why})
-	}
-	s := &c.Skipped[i]
-	s.Count++
-	if len(s.Names) < skippedNames {
-		s.Names = append(s.Names, qualifiedName(o.Namespace, o.Name))
-	}
+	c.skips.Add(o, why)
 }
 
 // add reports what the policy decides about an object.
 func (c *collector) add(o Object, a *admission.Answer) {
-	r := Result{Decision: Allowed, Kind: o.Kind, Namespace: a.Namespace, Name: o.Name}
-	for _, f := range a.Findings {
-		r.tell(newFinding(f))
-	}
-	for i := range a.Rewriting.Images {
-		o := &a.Rewriting.Images[i]
-		c.addImage(&r, newImage(o, o.Image.Path(), c.AsExisting))
-	}
-	for i := range a.TemplateImages {
-		image := newImage(&a.TemplateImages[i].ImageOutcome, a.TemplateImages[i].Path, false)
-		image.Effect = "" // nobody is warned of what will happen to the Pods
-		c.addImage(&r, image)
-	}
-	for _, t := range a.Rules {
-		r.Rules = append(r.Rules, Rule{t.Rule, t.Mode.String(), t.Applies, t.Why, t.Findings, t.Exempt})
-	}
+	r := newResult(o, a, c.AsExisting, c.explain)
 	c.count(&r)
 	if !c.AsExisting {
 		r.Source, r.Operation, r.at = o.Origin.String(), a.Operation, o.Origin
@@ -92,15 +58,36 @@ func (c *collector) add(o Object, a *admission.Answer) {
 	}
 	c.counts.add(&r, a)
 	if pod, ok := a.Object.(*policy.Pod); ok {
-		r.Kind, r.Name = owner(pod)
+		r.Kind, r.Name = Owner(pod)
 		r.Pods = 1
 	}
 	c.owners.add(r)
 }
 
+// newResult returns what is decided about an object, without where it stands.
+func newResult(o Object, a *admission.Answer, exists, explain bool) Result {
+	r := Result{Decision: Allowed, Kind: o.Kind, Namespace: a.Namespace, Name: o.Name}
+	for _, f := range a.Findings {
+		r.tell(newFinding(f))
+	}
+	for i := range a.Rewriting.Images {
+		o := &a.Rewriting.Images[i]
+		r.addImage(newImage(o, o.Image.Path(), exists), explain)
+	}
+	for i := range a.TemplateImages {
+		image := newImage(&a.TemplateImages[i].ImageOutcome, a.TemplateImages[i].Path, false)
+		image.Effect = "" // no user is warned of what will happen to the Pods
+		r.addImage(image, explain)
+	}
+	for _, t := range a.Rules {
+		r.Rules = append(r.Rules, Rule{t.Rule, t.Mode.String(), t.Applies, t.Why, t.Findings, t.Exempt})
+	}
+	return r
+}
+
 // addImage adds an image that something happens to, and with explain any.
-func (c *collector) addImage(r *Result, image Image) {
-	if c.explain || image.Effect != "" || image.To != "" {
+func (r *Result) addImage(image Image, explain bool) {
+	if explain || image.Effect != "" || image.To != "" {
 		r.Images = append(r.Images, image)
 	}
 }
@@ -119,7 +106,7 @@ func (c *collector) count(r *Result) {
 		if c.Decision == Allowed {
 			c.Decision = PodsRefused
 		}
-	case r.warns():
+	case r.Warns():
 		c.Summary.Warned++
 	}
 	for _, image := range r.Images {
@@ -134,6 +121,7 @@ func (c *collector) count(r *Result) {
 
 // report ends the collection.
 func (c *collector) report() *Report {
+	c.Skipped, c.SkippedFiles = c.skips.Objects, c.skips.Files
 	if c.AsExisting {
 		c.Results = c.owners.results()
 		c.Counts = c.counts.bounded()
@@ -141,8 +129,8 @@ func (c *collector) report() *Report {
 	return c.Report
 }
 
-// warns reports whether a user is warned of anything.
-func (r *Result) warns() bool {
+// Warns reports whether a user is warned of anything.
+func (r *Result) Warns() bool {
 	for _, f := range r.Findings {
 		if f.Effect == Warning {
 			return true

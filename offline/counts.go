@@ -56,7 +56,7 @@ func newCounts() Counts {
 // add counts one object.
 func (c *Counts) add(r *Result, a *admission.Answer) {
 	word := string(r.Decision)
-	if r.Decision == Allowed && r.warns() {
+	if r.Decision == Allowed && r.Warns() {
 		word = warned
 	}
 	c.Objects[ObjectCount{r.Kind, word}]++

@@ -27,7 +27,7 @@ func NewIndex(objects iter.Seq2[Object, error], namespace string) (*Index, error
 			object.Namespace = namespace
 		}
 		if first, twice := x.objects[object.key()]; twice {
-			errs = append(errs, object.errorf("%s stands at %s already", object, first.Origin))
+			errs = append(errs, object.Errorf("%s stands at %s already", object, first.Origin))
 			continue
 		}
 		x.objects[object.key()] = object

@@ -125,7 +125,7 @@ func (s *jsonStream) end() (object Object, found bool, err error) {
 		object, err = newObject(s.begin, append(s.members[:max(1, len(s.members)-1)], '}'), typeMeta{})
 		return object, err == nil, err
 	case !isList(s.head.Kind):
-		return Object{}, false, s.begin.errorf("it has items, but its kind is %s: a list is of kind List, PodList …",
+		return Object{}, false, s.begin.Errorf("it has items, but its kind is %s: a list is of kind List, PodList …",
 			text.Quote(s.head.Kind))
 	}
 	s.continued = continueOf(append(s.members[:max(1, len(s.members)-1)], '}'))
@@ -157,7 +157,7 @@ func (s *jsonStream) item() (object Object, found bool, err error) {
 	object, err = newObject(s.at, value.Clone(), s.head.item())
 	if err == nil && isList(object.Kind) {
 		if items, _ := member(value, "items"); items != nil {
-			err = s.at.errorf("a %s within a List: write its items into the outer one", object.Kind)
+			err = s.at.Errorf("a %s within a List: write its items into the outer one", object.Kind)
 		}
 	}
 	return object, err == nil, err

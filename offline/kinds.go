@@ -38,14 +38,14 @@ func kindsByName(p *policy.Policy) map[string]kind {
 // other groups with the same name, such as a Knative Service, unless templates of the policy has them. An apiVersion
 // that Kubernetes itself does not serve for
 // the kind is an error: skipping it would hide an Ingress of extensions/v1beta1 from a check.
-func (r *reviewer) kindOf(o Object) (kind, error) {
-	if custom, ok := r.kinds[o.Kind+"."+o.group()]; ok {
+func (j *Judge) kindOf(o Object) (kind, error) {
+	if custom, ok := j.kinds[o.Kind+"."+o.group()]; ok {
 		if !slices.Contains(custom.apiVersions, o.APIVersion) {
 			return kind{}, nil
 		}
 		return custom, nil
 	}
-	k := r.kinds[o.Kind]
+	k := j.kinds[o.Kind]
 	if k.judge == nil || slices.Contains(k.apiVersions, o.APIVersion) {
 		return k, nil
 	}
@@ -53,7 +53,7 @@ func (r *reviewer) kindOf(o Object) (kind, error) {
 	if o.group() != served && strings.Contains(o.group(), ".") && o.group() != "networking.k8s.io" {
 		return kind{}, nil
 	}
-	return kind{}, o.errorf("%s: no cluster serves %s as %s: write apiVersion: %s",
+	return kind{}, o.Errorf("%s: no cluster serves %s as %s: write apiVersion: %s",
 		o, o.Kind, text.Name(o.APIVersion), k.apiVersions[0])
 }
 

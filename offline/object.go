@@ -58,7 +58,7 @@ func newObject(at Origin, value jsontext.Value, fallback typeMeta) (Object, erro
 		const none = "no kind: a Kubernetes object says what it is, as in kind: Pod"
 		return Object{}, &inputError{Origin: at, Err: errors.New(none), noKind: true}
 	case head.APIVersion == "":
-		return Object{}, at.errorf("%s has no apiVersion: write it beside kind, as in apiVersion: v1", head.Kind)
+		return Object{}, at.Errorf("%s has no apiVersion: write it beside kind, as in apiVersion: v1", text.Name(head.Kind))
 	}
 	name := head.Metadata.Name
 	if name == "" {
@@ -71,9 +71,14 @@ func newObject(at Origin, value jsontext.Value, fallback typeMeta) (Object, erro
 func ParseObject(at Origin, document []byte) (Object, error) {
 	data, err := yaml.YAMLToJSONStrict(document)
 	if err != nil {
-		return Object{}, at.errorf("not YAML: %v", err)
+		return Object{}, at.Errorf("not YAML: %v", err)
 	}
 	return newObject(at, data, typeMeta{})
+}
+
+// ParseJSON returns the object in JSON that stands at a place of the input. It keeps value.
+func ParseJSON(at Origin, value jsontext.Value) (Object, error) {
+	return newObject(at, value, typeMeta{})
 }
 
 // isKustomization reports whether a file is kustomize's own, in which kind and apiVersion may be left out.

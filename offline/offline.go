@@ -3,7 +3,8 @@
 //
 //	files.go  json.go  yaml.go   text → objects, one by one; list.go: of an API server
 //	kinds.go                     which objects are judged, and where workloads keep their Pod template
-//	offline.go                   object → request, as kube-apiserver would send it, which package admission decides
+//	offline.go                   what of the input is judged
+//	judge.go                     object → request, as kube-apiserver would send it, which package admission decides
 //	audit.go                     what is particular to objects that exist already
 //	collect.go                   answers → report
 //	report.go  text.go           the report, for programs and for users
@@ -12,12 +13,9 @@ package offline
 
 import (
 	"errors"
-	"fmt"
 	"iter"
-	"strings"
 	"time"
 
-	"github.com/evergate/evergate/admission"
 	"github.com/evergate/evergate/policy"
 )
 
@@ -42,13 +40,17 @@ type Options struct {
 	// Pod templates are skipped: what runs are the Pods.
 	AsExisting bool
 
+	// Recorded judges Pods by the original images in their records, which tenants may write, in place of those that they
+	// were rewritten to: as they would be created anew.
+	Recorded bool
+
 	Reviews bool // the input holds AdmissionReviews, which say all of the above themselves
 	Explain bool // say of every image and rule why it applies or does not
 }
 
 // Review judges objects. The report lists those that cannot be read or understood as errors.
 func Review(o Options, objects iter.Seq2[Object, error]) *Report {
-	r := &reviewer{Options: &o, kinds: kindsByName(o.Policy), collector: newCollector(&o)}
+	r := &reviewer{NewJudge(o), newCollector(&o)}
 	judge := r.manifest
 	if o.Reviews {
 		judge = r.admissionReview
@@ -69,7 +71,7 @@ func (r *reviewer) tell(err error) {
 		return
 	}
 	if skipped, ok := errors.AsType[*SkippedError](err); ok {
-		r.skipFile(skipped)
+		r.skips.AddFile(skipped)
 		return
 	}
 	if err != nil {
@@ -77,17 +79,10 @@ func (r *reviewer) tell(err error) {
 	}
 }
 
-// reviewer judges objects one by one.
+// reviewer judges objects one by one, and collects what is decided.
 type reviewer struct {
-	*Options
+	*Judge
 	*collector
-	kinds map[string]kind // by name
-}
-
-func (r *reviewer) question() admission.Question {
-	return admission.Question{
-		Policy: r.Options.Policy, Existing: r.Options.AsExisting, Explain: r.Explain, Sets: r.Sets, Now: r.Now,
-	}
 }
 
 // manifest judges one object as if it were applied, or as it exists.
@@ -99,20 +94,20 @@ func (r *reviewer) manifest(object Object) error {
 	existing := r.Options.AsExisting
 	switch {
 	case object.Kind == "AdmissionReview":
-		return object.errorf("this is a review, not a manifest: add --admission-review")
+		return object.Errorf("this is a review, not a manifest: add --admission-review")
 	case k.judge == nil:
 		r.skip(object, "not judged")
 		return nil
 	case existing && k.makesPods():
 		r.skip(object, "its Pods are judged instead")
 		return nil
-	case existing && hasEnded(object):
+	case existing && object.HasEnded():
 		r.Summary.EndedPods++
 		return nil
 	}
 	a, err := r.apply(object, k)
 	if err != nil {
-		return &inputError{Origin: object.Origin, Err: fmt.Errorf("%s: %w", object, err)}
+		return err
 	}
 	if existing && isMirrorPod(a) {
 		r.Summary.MirrorPods++
@@ -120,27 +115,4 @@ func (r *reviewer) manifest(object Object) error {
 	}
 	r.add(object, a)
 	return nil
-}
-
-// apply judges what kube-apiserver would send to the webhook if the object were applied.
-func (r *reviewer) apply(object Object, k kind) (*admission.Answer, error) {
-	if object.Namespace == "" {
-		object.Namespace = r.Namespace
-	}
-	a := policy.Attributes{
-		Operation: policy.Create, Namespace: object.Namespace, Name: object.Name, User: r.User, Groups: r.Groups,
-	}
-	old, found := r.Old.find(object)
-	switch {
-	case found:
-		a.Operation = policy.Update
-	case r.Operation == policy.Update:
-		return nil, errors.New("to judge an update, --old must hold the object as it was: it has none of this " +
-			"kind, namespace and name")
-	}
-	answer, err := k.judge.Object(r.question(), a, object.JSON, old.JSON)
-	if err == nil && k.makesPods() && len(answer.TemplateImages) == 0 && !strings.Contains(object.group(), ".") {
-		err = errors.New("it has no template with an image, so that there is no Pod to judge")
-	}
-	return answer, err
 }

@@ -56,7 +56,8 @@ func (e *inputError) Error() string {
 
 func (e *inputError) Unwrap() error { return e.Err }
 
-func (o Origin) errorf(format string, args ...any) error {
+// Errorf returns an error about what stands there.
+func (o Origin) Errorf(format string, args ...any) error {
 	return &inputError{Origin: o, Err: fmt.Errorf(format, args...)}
 }
 

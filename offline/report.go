@@ -108,7 +108,7 @@ type Finding struct {
 }
 
 // Sentence returns what a user reads of the finding.
-func (f *Finding) Sentence() string { return f.text() }
+func (f *Finding) Sentence() string { return f.String() }
 
 // outside is the outcome of an image that runs, with asExisting, from elsewhere than the mirror that the policy has
 // for it.
@@ -178,12 +178,4 @@ func (r *Result) tell(f Finding) {
 	case f.PodsRefused && r.Decision == Allowed:
 		r.Decision = PodsRefused
 	}
-}
-
-// Skipped are objects of one kind that were not judged.
-type Skipped struct {
-	Kind  string   `json:"kind"`
-	Why   string   `json:"why"`
-	Count int      `json:"count"`
-	Names []string `json:"names"` // the first of them
 }

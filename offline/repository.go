@@ -8,8 +8,6 @@ import (
 	"strings"
 
 	"sigs.k8s.io/yaml"
-
-	"github.com/evergate/evergate/internal/text"
 )
 
 // SkippedError says that a file of a directory, or a document of it, holds no whole object, so that it was not read:
@@ -175,37 +173,3 @@ func skips(name string, err error) error {
 
 // isTemplate reports whether a text has actions of templates.
 func isTemplate(data []byte) bool { return bytes.Contains(data, []byte("{{")) }
-
-// SkippedFiles are files that were not read for one reason.
-type SkippedFiles struct {
-	Why   string   `json:"why"`
-	Count int      `json:"count"`
-	Names []string `json:"names"` // the first of them
-}
-
-func (s *SkippedFiles) text() string {
-	return count(s.Count, "file") + ": " + text.AndMore(s.Names, s.Count-len(s.Names)) + " (" + s.Why + ")"
-}
-
-// skipFile reports a file that was not read. A file with several documents counts once.
-func (c *collector) skipFile(e *SkippedError) {
-	if c.skippedFiles == nil {
-		c.skippedFiles = map[SkippedError]bool{}
-	}
-	if c.skippedFiles[*e] {
-		return
-	}
-	c.skippedFiles[*e] = true
-	i := 0
-	for i < len(c.SkippedFiles) && c.SkippedFiles[i].Why != e.Why {
-		i++
-	}
-	if i == len(c.SkippedFiles) {
-		c.SkippedFiles = append(c.SkippedFiles, SkippedFiles{Why: e.Why})
-	}
-	s := &c.SkippedFiles[i]
-	s.Count++
-	if len(s.Names) < skippedNames {
-		s.Names = append(s.Names, e.File)
-	}
-}

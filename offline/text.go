@@ -31,7 +31,7 @@ type TextOptions struct {
 
 // lists reports whether an object is listed.
 func (o TextOptions) lists(r *Result) bool {
-	return !o.OnlyFailures || r.Decision != Allowed || o.Warnings && r.warns()
+	return !o.OnlyFailures || r.Decision != Allowed || o.Warnings && r.Warns()
 }
 
 // WriteText writes the report for users, in one piece.
@@ -75,12 +75,12 @@ func (r *Report) text(o TextOptions) []byte {
 	w.WriteString(judged + r.Summary.text(r.AsExisting) + "\n")
 	for _, s := range r.Skipped {
 		if !o.OnlyFailures {
-			w.WriteString("skipped: " + s.text() + "\n")
+			w.WriteString("skipped: " + s.String() + "\n")
 		}
 	}
 	for _, s := range r.SkippedFiles {
 		if !o.OnlyFailures {
-			w.WriteString("skipped: " + s.text() + "\n")
+			w.WriteString("skipped: " + s.String() + "\n")
 		}
 	}
 	if len(r.NotServed) > 0 {
@@ -105,7 +105,7 @@ func (w *textWriter) result(r *Result, exists bool) {
 		decision = w.colors.Bad(decision)
 	case r.Decision == PodsRefused:
 		decision = w.colors.Bad("its Pods will be refused")
-	case r.warns():
+	case r.Warns():
 		decision = w.colors.Warn(decision)
 	default:
 		decision = w.colors.Good(decision)
@@ -113,7 +113,7 @@ func (w *textWriter) result(r *Result, exists bool) {
 	w.WriteString(": " + decision + "\n")
 	for _, f := range r.Findings {
 		if f.Effect != Exempt || w.explain {
-			w.line(string(f.Effect), f.text())
+			w.line(string(f.Effect), f.String())
 		}
 	}
 	for _, i := range r.Images {
@@ -145,8 +145,8 @@ func (w *textWriter) line(label, text string) {
 	fmt.Fprintf(w, "%s  %s  %s\n", w.indent, color(fmt.Sprintf("%-9s", label)), text)
 }
 
-// text is the sentence that a cluster's users read, see policy.Finding.
-func (f *Finding) text() string {
+// String returns the sentence that a cluster's users read, see policy.Finding.
+func (f *Finding) String() string {
 	s := f.ID + ": "
 	if f.Path != "" {
 		s += f.Path + ": "
@@ -251,10 +251,6 @@ func tally(all ...counted) string {
 		}
 	}
 	return strings.Join(parts, ", ")
-}
-
-func (s *Skipped) text() string {
-	return text.Name(s.Kind) + " " + text.AndMore(s.Names, s.Count-len(s.Names)) + " (" + s.Why + ")"
 }
 
 func count(n int, thing string) string { return strconv.Itoa(n) + " " + plural(n, thing) }

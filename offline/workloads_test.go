@@ -41,7 +41,7 @@ func reviewWorkloads(t *testing.T, o Options, manifests, old string) (report *Re
 		lines = append(lines, r.Kind+" "+string(r.Decision))
 	}
 	for _, s := range report.Skipped {
-		lines = append(lines, s.text())
+		lines = append(lines, s.String())
 	}
 	return report, strings.Join(append(lines, report.Errors...), "; ")
 }

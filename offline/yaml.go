@@ -79,7 +79,7 @@ func (o Origin) yamlError(doc yamlDocument, err error) error {
 		p := policy.Problems(syntax)[0]
 		if message, ok := strings.CutPrefix(p.Message, "not valid YAML: "); ok {
 			o.Line = p.Line
-			return o.errorf("not YAML: %s", message)
+			return o.Errorf("not YAML: %s", message)
 		}
 	}
 	message := strings.TrimPrefix(err.Error(), "yaml: ")
@@ -87,7 +87,7 @@ func (o Origin) yamlError(doc yamlDocument, err error) error {
 		n, _ := strconv.Atoi(m[1]) // digits, says the pattern
 		o.Line, message = o.Line+n-1, m[2]
 	}
-	return o.errorf("not YAML: %s", message)
+	return o.Errorf("not YAML: %s", message)
 }
 
 // yamlSplitter splits a YAML file into its documents. A line that begins with --- begins a document and belongs to it,

@@ -92,6 +92,30 @@ func parseRecord(text string) map[string]string {
 	return originals
 }
 
+// HasRecord reports whether a Pod has a record of original images, whatever it holds.
+func (p *Pod) HasRecord() bool { return p.Annotations[OriginalsAnnotation] != "" }
+
+// Recorded returns a Pod with the images that its record has in place of those that they were rewritten to. Tenants may
+// write the record, so that this is for reports alone.
+func (p *Pod) Recorded() *Pod {
+	originals := parseRecord(p.Annotations[OriginalsAnnotation])
+	if len(originals) == 0 {
+		return p
+	}
+	before := *p
+	before.Images = slices.Clone(p.Images)
+	for i := range before.Images {
+		img := &before.Images[i]
+		if len(img.Name) > maxRecord { // before it is copied: the record has no such name
+			continue
+		}
+		if image, ok := originals[img.Place.String()+"/"+img.Name]; ok {
+			img.Ref = image
+		}
+	}
+	return &before
+}
+
 // rewritesTo reports whether an original image is rewritten to exactly this image.
 func (t *mirrorTable) rewritesTo(original, image string, s *subject) bool {
 	ref, err := match.ParseReference(original)

@@ -122,3 +122,14 @@ func (p *Policy) whole() *Policy {
 
 // Set returns the name of the set of a policy that In has returned; empty for others.
 func (p *Policy) Set() string { return p.set }
+
+// SetsOf returns those of names that are sets of the policy; all of its sets where one of the names is *.
+func (p *Policy) SetsOf(names []string) []string {
+	var sets []string
+	for _, set := range p.Sets() {
+		if slices.Contains(names, set) || slices.Contains(names, "*") {
+			sets = append(sets, set)
+		}
+	}
+	return sets
+}

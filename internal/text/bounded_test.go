@@ -13,7 +13,7 @@ import (
 // bounded are the packages that handle values of any length: of objects, of peers, of policies that are only reviewed.
 var bounded = []string{
 	"policy", "policy/internal/match", "policy/internal/strict", "internal/output", "review", "admission", "handlers",
-	"offline",
+	"offline", "plan",
 }
 
 // unbounded are the functions whose cost and result are as long as their argument, and what takes their place.

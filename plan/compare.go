@@ -1,0 +1,258 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/evergate/evergate/admission"
+	"github.com/evergate/evergate/offline"
+	"github.com/evergate/evergate/policy"
+)
+
+// decision is what one policy decides about an object.
+type decision struct {
+	offline.Result
+	pulls []pull
+}
+
+// pull is from where one image of an object, or of the Pods of a workload, is pulled.
+type pull struct {
+	path   string
+	image  string // as it is written
+	from   string
+	entry  string // of mirrors, that rewrites it; empty for none
+	secret string // that the Pod gets for it; empty for none
+}
+
+// newPull returns from where an image is pulled.
+func newPull(o *policy.ImageOutcome, path string) pull {
+	p := pull{path: path, image: o.Image.Ref, from: o.Image.Ref}
+	if o.Outcome == policy.Rewritten {
+		p.from, p.entry, p.secret = o.To, o.Entry, o.PullSecret
+	}
+	return p
+}
+
+// pullsOf returns from where the images of an object are pulled. A secret that a Pod has already makes no difference.
+func pullsOf(a *admission.Answer) []pull {
+	pulls := make([]pull, 0, len(a.Rewriting.Images)+len(a.TemplateImages))
+	for i := range a.Rewriting.Images {
+		o := &a.Rewriting.Images[i]
+		p := newPull(o, o.Image.Path())
+		if !slices.Contains(a.Rewriting.PullSecrets.Added, p.secret) {
+			p.secret = ""
+		}
+		pulls = append(pulls, p)
+	}
+	for i := range a.TemplateImages {
+		t := &a.TemplateImages[i]
+		pulls = append(pulls, newPull(&t.ImageOutcome, t.Path))
+	}
+	return pulls
+}
+
+// sameAnswer reports, at little cost, whether two answers about one object are surely the same, as most are: without a
+// sentence being made.
+func sameAnswer(a, b *admission.Answer) bool {
+	return a != nil && b != nil &&
+		slices.EqualFunc(a.Findings, b.Findings, sameFinding) &&
+		slices.EqualFunc(a.Rewriting.Images, b.Rewriting.Images, sameImage) &&
+		slices.Equal(a.Rewriting.PullSecrets.Added, b.Rewriting.PullSecrets.Added) &&
+		slices.EqualFunc(a.TemplateImages, b.TemplateImages, func(a, b policy.TemplateImage) bool {
+			return a.Path == b.Path && sameImage(a.ImageOutcome, b.ImageOutcome) && a.PullSecret == b.PullSecret
+		})
+}
+
+func sameFinding(a, b policy.Finding) bool {
+	return a.Rule == b.Rule && a.Check == b.Check && a.Path == b.Path && a.Mode == b.Mode && a.Existed == b.Existed &&
+		a.PodsRefused == b.PodsRefused && (a.Exempt == nil) == (b.Exempt == nil)
+}
+
+func sameImage(a, b policy.ImageOutcome) bool {
+	return a.Outcome == b.Outcome && a.To == b.To && a.Entry == b.Entry && a.Mode == b.Mode
+}
+
+// change is what differs between two decisions about one object.
+type change struct {
+	kinds     []Kind // none where nothing differs
+	old, new  level
+	findings  []Finding // the most severe first
+	images    []Image
+	rules     []ruleChange
+	namespace string // in which the object is judged
+}
+
+// ruleChange is what differs in what one rule, or one entry of mirrors, says.
+type ruleChange struct {
+	rule string
+	kind Kind
+}
+
+// compare returns what differs between two decisions about one object.
+func compare(old, new decision) change {
+	was, is := old.remarks(), new.remarks()
+	c := change{old: levelOf(was), new: levelOf(is), namespace: cmp.Or(new.Namespace, old.Namespace)}
+	c.findings = append(missing(was, is, Added), missing(is, was, Removed)...)
+	slices.SortStableFunc(c.findings, func(a, b Finding) int { return cmp.Compare(levelOfFinding(b), levelOfFinding(a)) })
+	c.rules = changesOfRules(was, is)
+	if kind := c.old.change(c.new); kind != "" {
+		c.kinds = append(c.kinds, kind)
+	}
+	if c.new < refused {
+		c.images = changesOfPulls(old.pulls, new.pulls)
+	}
+	if c.old < refused && len(c.images) > 0 {
+		c.kinds = append(c.kinds, RewrittenDiffers)
+		c.rules = append(c.rules, entriesOf(c.images)...)
+	}
+	if c.kinds == nil && len(c.findings) > 0 {
+		c.kinds = []Kind{FindingsDiffer}
+	}
+	return c
+}
+
+// remarks returns the findings of a decision, and as such what entries of mirrors say without rewriting.
+func (d *decision) remarks() []offline.Finding {
+	all := d.Findings
+	for i := range d.Images {
+		image := &d.Images[i]
+		effect := image.Effect
+		if effect == "" && image.Outcome == policy.WouldRewrite.String() {
+			effect = offline.Audited
+		}
+		if effect != "" {
+			all = append(all, offline.Finding{
+				Effect: effect, ID: entryID(image.Entry), Mode: image.Mode, Path: image.Path, Message: image.Why,
+			})
+		}
+	}
+	return all
+}
+
+// entryID is what an entry of mirrors is called among rules. Without one an image is no reference.
+func entryID(entry string) string {
+	if entry == "" {
+		return "image references"
+	}
+	return "mirrors entry " + entry
+}
+
+// remark identifies a finding in both decisions. What its sentence says may differ.
+type remark struct {
+	id, path string
+	level    level
+	exempt   bool
+}
+
+func remarkOf(f *offline.Finding) remark {
+	return remark{f.ID, f.Path, levelOfRemark(f), f.Effect == offline.Exempt}
+}
+
+// missing returns the findings that are in the second list alone.
+func missing(from, in []offline.Finding, as Side) []Finding {
+	if len(in) == 0 {
+		return nil
+	}
+	known := make(map[remark]bool, len(from))
+	for i := range from {
+		known[remarkOf(&from[i])] = true
+	}
+	var all []Finding
+	for i := range in {
+		if !known[remarkOf(&in[i])] {
+			all = append(all, Finding{as, in[i]})
+		}
+	}
+	return all
+}
+
+func levelOf(remarks []offline.Finding) level {
+	most := nothing
+	for i := range remarks {
+		most = max(most, levelOfRemark(&remarks[i]))
+	}
+	return most
+}
+
+func levelOfFinding(f Finding) level { return levelOfRemark(&f.Finding) }
+
+func levelOfRemark(f *offline.Finding) level {
+	switch {
+	case f.Effect == offline.Denial:
+		return denied
+	case f.PodsRefused:
+		return refused
+	case f.Effect == offline.Warning:
+		return warned
+	case f.Effect == offline.Audited:
+		return audited
+	default:
+		return nothing
+	}
+}
+
+// changesOfRules returns what differs for each rule, by the most severe of its findings.
+func changesOfRules(was, is []offline.Finding) []ruleChange {
+	type levels struct{ old, new level }
+	found := map[string]levels{}
+	for i := range was {
+		l := found[was[i].ID]
+		l.old = max(l.old, levelOfRemark(&was[i]))
+		found[was[i].ID] = l
+	}
+	for i := range is {
+		l := found[is[i].ID]
+		l.new = max(l.new, levelOfRemark(&is[i]))
+		found[is[i].ID] = l
+	}
+	var all []ruleChange
+	for id, l := range found {
+		if kind := l.old.change(l.new); kind != "" {
+			all = append(all, ruleChange{id, kind})
+		}
+	}
+	return all
+}
+
+// changesOfPulls returns the images that are pulled from elsewhere. What one policy has no images of, since it does not
+// judge the kind, is pulled from where it says.
+func changesOfPulls(old, new []pull) []Image {
+	was, is := pullsByPath(old), pullsByPath(new)
+	var all []Image
+	for _, p := range new {
+		before, ok := was[p.path]
+		if !ok {
+			before = pull{from: p.image}
+		}
+		if p.from != before.from || p.secret != before.secret {
+			all = append(all, newImage(p.path, p.image, before, p))
+		}
+	}
+	for _, p := range old {
+		if _, ok := is[p.path]; !ok && p.from != p.image {
+			all = append(all, newImage(p.path, p.image, p, pull{from: p.image}))
+		}
+	}
+	return all
+}
+
+func pullsByPath(pulls []pull) map[string]pull {
+	m := make(map[string]pull, len(pulls))
+	for _, p := range pulls {
+		m[p.path] = p
+	}
+	return m
+}
+
+// entriesOf returns the entries of mirrors by which images are rewritten otherwise: the new one, and where there is
+// none, the old one; each once.
+func entriesOf(images []Image) []ruleChange {
+	var all []ruleChange
+	for i := range images {
+		c := ruleChange{entryID(cmp.Or(images[i].NewEntry, images[i].OldEntry)), RewrittenDiffers}
+		if !slices.Contains(all, c) {
+			all = append(all, c)
+		}
+	}
+	return all
+}

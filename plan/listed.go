@@ -1,0 +1,109 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/evergate/evergate/admission"
+	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/offline"
+	"github.com/evergate/evergate/policy"
+)
+
+// maxDetails is how many findings and images of an object are listed: as many as a denial names.
+const maxDetails = admission.Shown
+
+// listed are the first objects of each kind of change: those that matter most may come last.
+type listed struct {
+	limit  int // of each kind, and of all that are reported
+	byKind [numKinds][]*Object
+	at     map[group]*Object
+}
+
+// group are objects that are listed as one.
+type group struct {
+	kind, namespace, name string // name is that of a Pod's owner
+	change                Kind
+	old, new              level
+	rewritten             bool
+}
+
+func newListed(limit int) listed { return listed{limit: limit, at: map[group]*Object{}} }
+
+// found is an object and what changes for it.
+type found struct {
+	change
+	object     offline.Object
+	request    *Request
+	pod        *policy.Pod // nil for other objects
+	fromRecord bool
+}
+
+// add lists an object, or counts it to one that is listed already.
+func (l *listed) add(f *found) {
+	kind := f.kinds[0]
+	g := group{
+		text.Truncate(f.object.Kind, admission.MaxName), text.Truncate(f.namespace, admission.MaxName),
+		cmp.Or(ownerOf(f.pod), text.Truncate(f.object.Name, admission.MaxName)),
+		kind, f.old, f.new, slices.Contains(f.kinds, RewrittenDiffers),
+	}
+	if o := l.at[g]; o != nil {
+		o.Count++
+		return
+	}
+	of := &l.byKind[kind.index()]
+	if len(*of) >= l.limit {
+		return
+	}
+	o := newObject(f)
+	*of = append(*of, o)
+	l.at[g] = o
+}
+
+// report returns the first objects in the order of kinds, and how many of all changed ones are not among them.
+func (l *listed) report(changed int) (all []Object, more int) {
+	all = []Object{}
+	for _, of := range l.byKind {
+		for _, o := range of {
+			if len(all) == l.limit {
+				return all, changed
+			}
+			all = append(all, *o)
+			changed -= o.Count
+		}
+	}
+	return all, changed
+}
+
+// ownerOf returns the owner of a Pod as Kind/name; empty for a Pod without one, and for other objects.
+func ownerOf(pod *policy.Pod) string {
+	if pod == nil || pod.Owner == "" {
+		return ""
+	}
+	kind, name := offline.Owner(pod)
+	return text.Truncate(kind+"/"+name, 2*admission.MaxName)
+}
+
+// newObject returns an object for the report. What its content can make long is truncated.
+func newObject(f *found) *Object {
+	o := &Object{
+		Kind: text.Truncate(f.object.Kind, admission.MaxName), Namespace: text.Truncate(f.namespace, admission.MaxName),
+		Name: text.Truncate(f.object.Name, admission.MaxName), Source: f.object.Origin.String(), Owner: ownerOf(f.pod),
+		Count: 1, Changes: f.kinds, Old: f.old.decision(), New: f.new.decision(),
+		FromRecord: f.fromRecord, Request: f.request,
+	}
+	for _, differs := range f.findings[:min(len(f.findings), maxDetails)] {
+		differs.Path = text.Truncate(differs.Path, admission.MaxSentence)
+		differs.Message = text.Truncate(differs.Message, admission.MaxSentence)
+		o.Findings = append(o.Findings, differs)
+	}
+	o.MoreFindings = len(f.findings) - len(o.Findings)
+	for _, i := range f.images[:min(len(f.images), maxDetails)] {
+		for _, s := range []*string{&i.Path, &i.Image, &i.Old, &i.New} {
+			*s = text.Truncate(*s, admission.MaxSentence)
+		}
+		o.Images = append(o.Images, i)
+	}
+	o.MoreImages = len(f.images) - len(o.Images)
+	return o
+}

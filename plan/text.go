@@ -1,0 +1,343 @@
+package plan
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/offline"
+)
+
+// tableRows is how many rows of a table are written: as many as a screen shows.
+const tableRows = 20
+
+// TextOptions says how the text of a report is written.
+type TextOptions struct {
+	Colors text.Colors
+	All    bool // all rows of the tables
+}
+
+// Write writes the report: its text without colors, or one document.
+func (r *Report) Write(w io.Writer, f offline.Format) error {
+	if f == offline.Text {
+		return r.WriteText(w, TextOptions{})
+	}
+	return offline.Encode(w, f, r)
+}
+
+// WriteText writes the report for users, in one piece: counts first, and then objects.
+func (r *Report) WriteText(to io.Writer, o TextOptions) error {
+	w := textWriter{colors: o.Colors}
+	w.summary(r)
+	rows := tableRows
+	if o.All {
+		rows = maxRows
+	}
+	w.table("by rule", r.Rules, r.MoreRules, rows)
+	w.table("by namespace", r.Namespaces, r.MoreNamespaces, rows)
+	w.notes(r)
+	w.objects(r)
+	_, err := to.Write(w.Bytes())
+	return err
+}
+
+// textWriter writes for users.
+type textWriter struct {
+	bytes.Buffer
+	colors text.Colors
+}
+
+// color returns the color of a kind of change.
+func (k Kind) color(c text.Colors) func(string) string {
+	switch k {
+	case NewlyDenied, NewlyRefused:
+		return c.Bad
+	case NewlyWarned:
+		return c.Warn
+	case NewlyAllowed, NoLongerRefused, NoLongerWarned:
+		return c.Good
+	default:
+		return c.Note
+	}
+}
+
+// summary writes how many objects were judged, and a line for each kind of change that there is.
+func (w *textWriter) summary(r *Report) {
+	old := "no policy"
+	if r.Old != nil {
+		old = "policy " + r.Old.Hash
+	}
+	s := &r.Summary
+	w.WriteString(w.colors.Head(objects(s.Judged)+" judged, by "+old+" and by policy "+r.New.Hash) + "\n")
+	line := func(n int, what string, color func(string) string) {
+		if n > 0 {
+			fmt.Fprintf(w, "  %s  %s\n", color(fmt.Sprintf("%9s", text.Thousands(n))), what)
+		}
+	}
+	for _, k := range kinds() {
+		line(s.Changes.Of(k), k.String(), k.color(w.colors))
+	}
+	if s.Judged > 0 {
+		line(s.Unchanged, "unchanged", func(s string) string { return s })
+	}
+}
+
+// table writes a row for each name, and a column for each kind of change that one of them has.
+func (w *textWriter) table(title string, rows []Row, more, most int) {
+	if len(rows) == 0 {
+		return
+	}
+	if len(rows) > most {
+		rows, more = rows[:most], more+len(rows)-most
+	}
+	var all Counts
+	width := len(title)
+	for i := range rows {
+		all.addAll(&rows[i].Changes)
+		width = max(width, len(text.Name(rows[i].Name))+len("  "))
+	}
+	heading := fmt.Sprintf("%-*s", width, title)
+	for _, k := range kinds() {
+		if all.Of(k) > 0 {
+			heading += "  " + k.String()
+		}
+	}
+	w.WriteString("\n" + w.colors.Head(heading) + "\n")
+	for i := range rows {
+		fmt.Fprintf(w, "  %-*s", width-len("  "), text.Name(rows[i].Name))
+		for _, k := range kinds() {
+			if all.Of(k) > 0 {
+				w.WriteString("  " + cell(rows[i].Changes.Of(k), len(k.String()), k.color(w.colors)))
+			}
+		}
+		w.WriteString("\n")
+	}
+	if more > 0 {
+		fmt.Fprintf(w, "  and %s more\n", text.Thousands(more))
+	}
+}
+
+// cell writes a number at the right of a column, in a color unless it is 0.
+func cell(n, width int, color func(string) string) string {
+	s := fmt.Sprintf("%*s", width, text.Thousands(n))
+	if n == 0 {
+		return s
+	}
+	return color(s)
+}
+
+// notes writes what a reader has to know of the counts, and what was left out.
+func (w *textWriter) notes(r *Report) {
+	var b bytes.Buffer
+	s := &r.Summary
+	note := func(n int, what string) {
+		if n > 0 {
+			fmt.Fprintf(&b, "%s %s\n", w.colors.Warn("note:"), what)
+		}
+	}
+	if r.fromRecord {
+		note(s.RecordedPods, pods(s.RecordedPods)+" judged by the original images in their annotation, which tenants may "+
+			"write: this is not to be trusted")
+	} else {
+		note(s.RecordedPods, pods(s.RecordedPods)+" rewritten already, and judged by the images that they have: "+
+			"--from-record judges their original images, as when they are created anew")
+	}
+	note(s.Updates, count(s.Updates, "request")+" updated an object, and are judged as if they created it, since the log does not "+
+		"have it as it was: findings that it had before would only be warned of")
+	note(s.Refused, requests(s.Refused)+" refused at the time")
+	note(s.DryRun, requests(s.DryRun)+" a dry run")
+	for _, warning := range r.Warnings {
+		fmt.Fprintf(&b, "%s %s\n", w.colors.Warn("warning:"), warning.text())
+	}
+	if s.EndedPods > 0 {
+		fmt.Fprintf(&b, "left out: %s that ended\n", count(s.EndedPods, "Pod"))
+	}
+	for _, skipped := range r.Skipped {
+		b.WriteString("skipped: " + skipped.String() + "\n")
+	}
+	for _, skipped := range r.SkippedFiles {
+		b.WriteString("skipped: " + skipped.String() + "\n")
+	}
+	if len(r.NotServed) > 0 {
+		b.WriteString("not served: " + text.ListUpTo(len(r.NotServed), r.NotServed) + "\n")
+	}
+	if s.Errors > 0 {
+		b.WriteString(w.colors.Bad(count(s.Errors, "error")+" in the input") + "\n")
+	}
+	if b.Len() > 0 {
+		w.WriteString("\n" + b.String())
+	}
+}
+
+// text returns the warning with its place, as policy check writes it.
+func (w Warning) text() string {
+	s := ""
+	if w.File != "" {
+		s = w.File + ":"
+		if w.Line > 0 {
+			s += strconv.Itoa(w.Line) + ":" + strconv.Itoa(w.Column) + ":"
+		}
+		s += " "
+	}
+	if w.Path != "" {
+		s += w.Path + ": "
+	}
+	return s + w.Message
+}
+
+// objects writes the objects that the report lists, by their kinds of change.
+func (w *textWriter) objects(r *Report) {
+	var last Kind
+	for i := range r.Objects {
+		o := &r.Objects[i]
+		if kind := o.Changes[0]; kind != last {
+			last = kind
+			w.WriteString("\n" + w.colors.Head(kind.String()) + "\n")
+		}
+		w.object(o)
+	}
+	if r.MoreObjects > 0 {
+		fmt.Fprintf(w, "\nand %s more: --all lists all\n", objects(r.MoreObjects))
+	}
+}
+
+// object writes an object and what differs.
+func (w *textWriter) object(o *Object) {
+	w.WriteString("  " + o.text() + "\n")
+	for i := range o.Findings {
+		f := &o.Findings[i]
+		sign, color := "-", w.colors.Good
+		if f.Change == Added {
+			sign, color = "+", w.effectColor(f.Effect)
+		}
+		fmt.Fprintf(w, "    %s  %s\n", color(fmt.Sprintf("%s %-9s", sign, f.Effect)), f.String())
+	}
+	if o.MoreFindings > 0 {
+		fmt.Fprintf(w, "    and %s\n", count(o.MoreFindings, "more finding"))
+	}
+	for i := range o.Images {
+		fmt.Fprintf(w, "    %s  %s\n", w.colors.Note(fmt.Sprintf("%-11s", "image")), o.Images[i].text())
+	}
+	if o.MoreImages > 0 {
+		fmt.Fprintf(w, "    and %s\n", count(o.MoreImages, "more image"))
+	}
+}
+
+func (w *textWriter) effectColor(e offline.Effect) func(string) string {
+	switch e {
+	case offline.Denial:
+		return w.colors.Bad
+	case offline.Warning:
+		return w.colors.Warn
+	default:
+		return w.colors.Note
+	}
+}
+
+// text returns the line of an object: what it is, where it stands, what it stands for, and both decisions.
+func (o *Object) text() string {
+	s := text.Name(o.Kind)
+	switch {
+	case o.Name == "":
+		s += " in " + text.Name(o.Namespace)
+	case o.Namespace == "":
+		s += " " + text.Name(o.Name)
+	default:
+		s += " " + text.Name(o.Namespace) + "/" + text.Name(o.Name)
+	}
+	s += " (" + o.Source + ")"
+	if o.Count > 1 {
+		s += o.more()
+	}
+	if o.FromRecord {
+		s += ", by its record"
+	}
+	if o.Old != o.New {
+		s += ": " + word(o.Old) + " → " + word(o.New)
+	} else {
+		s += ": " + word(o.New)
+	}
+	return s + o.Request.text()
+}
+
+// more says which further objects the object stands for.
+func (o *Object) more() string {
+	if kind, name, owned := strings.Cut(o.Owner, "/"); owned {
+		return " and " + text.Thousands(o.Count-1) + " more of " + text.Name(kind) + " " + text.Name(name)
+	}
+	return ", " + text.Thousands(o.Count) + " times"
+}
+
+// text returns what there is to know of a request beside its object; empty for nil.
+func (r *Request) text() string {
+	if r == nil {
+		return ""
+	}
+	s := "; " + r.Verb + " by " + text.Name(r.User)
+	if r.Refused {
+		s += ", refused with " + strconv.Itoa(r.Code)
+	}
+	if r.DryRun {
+		s += ", dry run"
+	}
+	return s
+}
+
+// word returns a decision as texts have it.
+func word(d offline.Decision) string {
+	switch d {
+	case offline.PodsRefused:
+		return "its Pods refused"
+	case Audited:
+		return "allowed, with findings in audit"
+	case Warned:
+		return "allowed with a warning"
+	default:
+		return string(d)
+	}
+}
+
+// text returns the sentence about an image.
+func (i *Image) text() string {
+	s := i.Path + ": " + i.Image + " → " + i.New + by(i.NewEntry, i.NewSecret)
+	if i.Old != i.Image || i.OldSecret != "" {
+		s += ", and not " + i.Old + by(i.OldEntry, i.OldSecret)
+	}
+	return s
+}
+
+// by returns what rewrites an image, in parentheses.
+func by(entry, secret string) string {
+	switch {
+	case entry == "":
+		return ""
+	case secret == "":
+		return " (" + entry + ")"
+	default:
+		return " (" + entry + ", pull secret " + secret + ")"
+	}
+}
+
+func objects(n int) string { return count(n, "object") }
+
+// pods is the subject of a sentence in the past: 1 Pod was, 2 Pods were.
+func pods(n int) string { return count(n, "Pod") + were(n) }
+
+func requests(n int) string { return count(n, "request") + were(n) }
+
+func were(n int) string {
+	if n == 1 {
+		return " was"
+	}
+	return " were"
+}
+
+func count(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return text.Thousands(n) + " " + thing
+}
