@@ -109,6 +109,12 @@ ROWS = 1
 worst: ## the cost of the costliest reviews: fails where one is above its bounds; ROWS=4 for a quarter of them
 	$(GO) run ./bench -worst $(ROWS)
 
+# How many Pods the dump has.
+PODS = 1000000
+
+bench-plan: ## evergate plan over a dump of a million Pods, piped: fails where it is too slow or takes too much memory
+	$(GO) run ./bench -plan $(PODS)
+
 profile: ## CPU and allocation profiles of each kind of review under load, into dist/profiles
 	$(GO) run ./bench -profile dist/profiles
 
@@ -154,4 +160,4 @@ build: ## bin/evergate, static
 	CGO_ENABLED=0 $(GO) build -trimpath -tags grpcnotrace,nethttpomithttp2 -ldflags '-s -w' -o bin/evergate .
 
 .PHONY: help run request test test-unit test-calls test-kit test-traces compat alerts jaeger promtool registry rig apiserver e2e-up e2e e2e-long e2e-down \
-  check format vet lint bench worst profile bench-stages bench-decoders allocs allocs-baseline goodput fuzz build bin/golangci-lint
+  check format vet lint bench bench-plan worst profile bench-stages bench-decoders allocs allocs-baseline goodput fuzz build bin/golangci-lint

@@ -4,6 +4,7 @@
 //	make bench                                      the table, and its figures into docs/performance.md
 //	go run ./bench -rounds 3 -only 'small Pod'      one line, quickly
 //	go run ./bench -reviews 1000000                 memory over a million reviews
+//	make bench-plan                                 evergate plan over a dump of a million Pods
 //	make worst                                      the reviews that cost the most, held to their bounds
 //	make profile                                    where the time and the memory go
 //
@@ -32,6 +33,7 @@ type options struct {
 	write   string
 	profile string
 	worst   int
+	plan    int
 }
 
 func main() {
@@ -43,6 +45,7 @@ func main() {
 	flag.StringVar(&o.write, "write", "", "write the figures into this `file`, between the lines that mark their place")
 	flag.StringVar(&o.profile, "profile", "", "measure nothing; write CPU and allocation profiles into this `directory`")
 	flag.IntVar(&o.worst, "worst", 0, "measure nothing but the reviews that cost the most: of each `n` rows one")
+	flag.IntVar(&o.plan, "plan", 0, "measure nothing but evergate plan, over a dump of so many `Pods`")
 	flag.Parse()
 	if o.rounds < 1 || o.round < 1 || o.reviews < 10 {
 		fmt.Fprintln(os.Stderr, "bench: -rounds and -round are at least 1, and -reviews 10")
@@ -62,6 +65,9 @@ func main() {
 
 func run(ctx context.Context, o options) error {
 	binaries := map[string]string{"floor": "./bench/floor", "evergate": "."}
+	if o.plan > 0 {
+		binaries = map[string]string{"evergate": "."}
+	}
 	if o.profile != "" {
 		binaries = map[string]string{"profiled": "./bench/profiled"}
 	}
@@ -70,6 +76,9 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	defer r.remove()
+	if o.plan > 0 {
+		return r.measurePlan(ctx, os.Stdout, o.plan)
+	}
 	if o.worst > 0 {
 		return r.measureWorst(ctx, os.Stdout, o.only, o.worst)
 	}

@@ -43,6 +43,9 @@ type reviewFlags struct {
 // whole list had 170,402 lines, which nobody reads.
 const listedObjects = 100
 
+// noSetEvaluated is written on stderr where a policy has sets and no flag names one.
+const noSetEvaluated = "evergate: no rule of the sets %s is evaluated: add --set NAME, or --set '*' for all\n"
+
 func newReviewCommand(env settings.Environment) *cobra.Command {
 	f := reviewFlags{output: output.NewFlag(output.All()...), text: newTextFlags(env, failOnDenied)}
 	c := &cobra.Command{
@@ -115,8 +118,7 @@ func (f *reviewFlags) run(ctx context.Context, stdin io.Reader, stdout, stderr i
 		return err
 	}
 	if f.sets == nil && len(options.Policy.Sets()) > 0 {
-		fmt.Fprintf(stderr, "evergate: no rule of the sets %s is evaluated: add --set NAME, or --set '*' for all\n",
-			text.List(options.Policy.Sets()))
+		fmt.Fprintf(stderr, noSetEvaluated, text.List(options.Policy.Sets()))
 	}
 	ignore, err := parseIgnore(f.ignore)
 	if err != nil {

@@ -72,6 +72,7 @@ func newRootCommand(env settings.Environment) *cobra.Command {
 		newServeCommand(),
 		newReviewCommand(env),
 		newTestCommand(env),
+		newPlanCommand(env),
 		newPolicyCommand(env),
 		newPreflightCommand(env),
 		newVersionCommand(),
@@ -124,7 +125,7 @@ func completeFlags(root *cobra.Command) {
 			complete(root, f, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 			return
 		}
-		if slices.Contains([]string{"filename", "old", "policy"}, f.Name) {
+		if slices.Contains([]string{"filename", "new", "old", "policy"}, f.Name) {
 			complete(root, f, cobra.FixedCompletions([]string{"yaml", "yml", "json"}, cobra.ShellCompDirectiveFilterFileExt))
 		}
 	})

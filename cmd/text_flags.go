@@ -28,9 +28,17 @@ func newTextFlags(env settings.Environment, failOn string) *textFlags {
 }
 
 func (f *textFlags) define(flags *pflag.FlagSet) {
-	flags.Var(&f.color, "color", "when to color the text: auto (on a terminal, unless NO_COLOR is set), always or never")
+	f.defineColor(flags)
 	flags.Var(&f.failOn, "fail-on", "what ends with an exit code other than 0; warn: also what is warned of")
 	flags.BoolVar(&f.onlyFailures, "only-failures", false, "list only what fails")
+	f.defineQuiet(flags)
+}
+
+func (f *textFlags) defineColor(flags *pflag.FlagSet) {
+	flags.Var(&f.color, "color", "when to color the text: auto (on a terminal, unless NO_COLOR is set), always or never")
+}
+
+func (f *textFlags) defineQuiet(flags *pflag.FlagSet) {
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "write nothing but errors: the exit code says the rest")
 }
 

@@ -92,8 +92,7 @@ type ruleChange struct {
 func compare(old, new decision) change {
 	was, is := old.remarks(), new.remarks()
 	c := change{old: levelOf(was), new: levelOf(is), namespace: cmp.Or(new.Namespace, old.Namespace)}
-	c.findings = append(missing(was, is, Added), missing(is, was, Removed)...)
-	slices.SortStableFunc(c.findings, func(a, b Finding) int { return cmp.Compare(levelOfFinding(b), levelOfFinding(a)) })
+	c.findings = differing(was, is)
 	c.rules = changesOfRules(was, is)
 	if kind := c.old.change(c.new); kind != "" {
 		c.kinds = append(c.kinds, kind)
@@ -137,32 +136,47 @@ func entryID(entry string) string {
 	return "mirrors entry " + entry
 }
 
-// remark identifies a finding in both decisions. What its sentence says may differ.
-type remark struct {
-	id, path string
-	level    level
-	exempt   bool
+// place is the rule of a finding and the field that it is about. Both policies may have a finding there; what its
+// sentence says may differ.
+type place struct{ id, path string }
+
+// effect is the effect of a finding.
+type effect struct {
+	place
+	effect  offline.Effect
+	refused bool
 }
 
-func remarkOf(f *offline.Finding) remark {
-	return remark{f.ID, f.Path, levelOfRemark(f), f.Effect == offline.Exempt}
-}
+func placeOf(f *offline.Finding) place   { return place{f.ID, f.Path} }
+func effectOf(f *offline.Finding) effect { return effect{placeOf(f), f.Effect, f.PodsRefused} }
 
-// missing returns the findings that are in the second list alone.
-func missing(from, in []offline.Finding, as Side) []Finding {
-	if len(in) == 0 {
-		return nil
-	}
-	known := make(map[remark]bool, len(from))
-	for i := range from {
-		known[remarkOf(&from[i])] = true
+// differing returns the findings that differ: those of the new decision, and those that only the old one has.
+func differing(was, is []offline.Finding) []Finding {
+	old, before := map[effect]bool{}, map[place]*offline.Finding{}
+	for i := range was {
+		old[effectOf(&was[i])] = true
+		before[placeOf(&was[i])] = &was[i]
 	}
 	var all []Finding
-	for i := range in {
-		if !known[remarkOf(&in[i])] {
-			all = append(all, Finding{as, in[i]})
+	after := map[place]bool{}
+	for i := range is {
+		f := Finding{Change: Added, Finding: is[i]}
+		after[placeOf(&is[i])] = true
+		if b := before[placeOf(&is[i])]; b != nil {
+			f.Change, f.Was, f.was = Changed, b.Effect, levelOfRemark(b)
+		}
+		if !old[effectOf(&is[i])] {
+			all = append(all, f)
 		}
 	}
+	for i := range was {
+		if !after[placeOf(&was[i])] {
+			all = append(all, Finding{Change: Removed, Finding: was[i]})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Finding) int {
+		return cmp.Compare(levelOfRemark(&b.Finding), levelOfRemark(&a.Finding))
+	})
 	return all
 }
 
@@ -173,8 +187,6 @@ func levelOf(remarks []offline.Finding) level {
 	}
 	return most
 }
-
-func levelOfFinding(f Finding) level { return levelOfRemark(&f.Finding) }
 
 func levelOfRemark(f *offline.Finding) level {
 	switch {

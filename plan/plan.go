@@ -62,13 +62,14 @@ type Plan struct {
 
 // New returns a Plan without objects.
 func New(o Options) *Plan {
+	report := newReport(&o)
 	if o.Old == nil {
 		o.Old, _ = policy.Load() // of no files there is no error
 	}
 	if o.Namespace == "" {
 		o.Namespace = "default"
 	}
-	p := &Plan{o: o, old: newJudge(&o, o.Old), new: newJudge(&o, o.New), report: newReport(&o)}
+	p := &Plan{o: o, old: newJudge(&o, o.Old), new: newJudge(&o, o.New), report: report}
 	p.rules, p.spaces, p.objects = newTable(), newTable(), newListed(o.Limit)
 	if o.Events {
 		p.judged = resourcesOf(o.Old, o.New)

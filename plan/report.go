@@ -84,19 +84,23 @@ const (
 	Audited offline.Decision = "audited" // allowed, and a rule in mode audit finds something
 )
 
-// Side says by which policy a finding is.
+// Side says which of the policies has a finding.
 type Side string
 
 // The sides.
 const (
-	Added   Side = "added"   // by the new policy alone
-	Removed Side = "removed" // by the old one alone
+	Added   Side = "added"   // the new policy alone
+	Removed Side = "removed" // the old one alone
+	Changed Side = "changed" // both, with another effect
 )
 
-// Finding is a finding that one of the policies has.
+// Finding is a finding that differs.
 type Finding struct {
 	Change Side `json:"change"`
 	offline.Finding
+	Was offline.Effect `json:"was,omitempty"` // of one that has changed, its effect under the old policy
+
+	was level
 }
 
 // Image is an image that is pulled from elsewhere.

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/evergate/evergate/internal/output"
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/offline"
 )
@@ -21,11 +23,11 @@ type TextOptions struct {
 }
 
 // Write writes the report: its text without colors, or one document.
-func (r *Report) Write(w io.Writer, f offline.Format) error {
-	if f == offline.Text {
+func (r *Report) Write(w io.Writer, f output.Format) error {
+	if f == output.Text {
 		return r.WriteText(w, TextOptions{})
 	}
-	return offline.Encode(w, f, r)
+	return output.Encode(w, f, r)
 }
 
 // WriteText writes the report for users, in one piece: counts first, and then objects.
@@ -37,7 +39,7 @@ func (r *Report) WriteText(to io.Writer, o TextOptions) error {
 		rows = maxRows
 	}
 	w.table("by rule", r.Rules, r.MoreRules, rows)
-	w.table("by namespace", r.Namespaces, r.MoreNamespaces, rows)
+	w.table("by namespace", namespaces(r.Namespaces), r.MoreNamespaces, rows)
 	w.notes(r)
 	w.objects(r)
 	_, err := to.Write(w.Bytes())
@@ -97,7 +99,7 @@ func (w *textWriter) table(title string, rows []Row, more, most int) {
 	width := len(title)
 	for i := range rows {
 		all.addAll(&rows[i].Changes)
-		width = max(width, len(text.Name(rows[i].Name))+len("  "))
+		width = max(width, len(rows[i].Name)+len("  "))
 	}
 	heading := fmt.Sprintf("%-*s", width, title)
 	for _, k := range kinds() {
@@ -107,7 +109,7 @@ func (w *textWriter) table(title string, rows []Row, more, most int) {
 	}
 	w.WriteString("\n" + w.colors.Head(heading) + "\n")
 	for i := range rows {
-		fmt.Fprintf(w, "  %-*s", width-len("  "), text.Name(rows[i].Name))
+		fmt.Fprintf(w, "  %-*s", width-len("  "), rows[i].Name)
 		for _, k := range kinds() {
 			if all.Of(k) > 0 {
 				w.WriteString("  " + cell(rows[i].Changes.Of(k), len(k.String()), k.color(w.colors)))
@@ -118,6 +120,15 @@ func (w *textWriter) table(title string, rows []Row, more, most int) {
 	if more > 0 {
 		fmt.Fprintf(w, "  and %s more\n", text.Thousands(more))
 	}
+}
+
+// namespaces returns rows with names that can be written: the input may have any.
+func namespaces(rows []Row) []Row {
+	rows = slices.Clone(rows)
+	for i := range rows {
+		rows[i].Name = text.Name(rows[i].Name)
+	}
+	return rows
 }
 
 // cell writes a number at the right of a column, in a color unless it is 0.
@@ -197,23 +208,19 @@ func (w *textWriter) objects(r *Report) {
 			last = kind
 			w.WriteString("\n" + w.colors.Head(kind.String()) + "\n")
 		}
-		w.object(o)
+		w.object(o, "  ")
 	}
 	if r.MoreObjects > 0 {
-		fmt.Fprintf(w, "\nand %s more: --all lists all\n", objects(r.MoreObjects))
+		fmt.Fprintf(w, "\nand %s: --all lists all\n", count(r.MoreObjects, "more object"))
 	}
 }
 
-// object writes an object and what differs.
-func (w *textWriter) object(o *Object) {
-	w.WriteString("  " + o.text() + "\n")
+// object writes an object, its line after before, and what differs.
+func (w *textWriter) object(o *Object, before string) {
+	w.WriteString(before + o.text() + "\n")
 	for i := range o.Findings {
 		f := &o.Findings[i]
-		sign, color := "-", w.colors.Good
-		if f.Change == Added {
-			sign, color = "+", w.effectColor(f.Effect)
-		}
-		fmt.Fprintf(w, "    %s  %s\n", color(fmt.Sprintf("%s %-9s", sign, f.Effect)), f.String())
+		fmt.Fprintf(w, "    %s  %s\n", f.color(w.colors)(fmt.Sprintf("%s %-9s", f.sign(), f.Effect)), f.text())
 	}
 	if o.MoreFindings > 0 {
 		fmt.Fprintf(w, "    and %s\n", count(o.MoreFindings, "more finding"))
@@ -226,14 +233,38 @@ func (w *textWriter) object(o *Object) {
 	}
 }
 
-func (w *textWriter) effectColor(e offline.Effect) func(string) string {
-	switch e {
-	case offline.Denial:
-		return w.colors.Bad
-	case offline.Warning:
-		return w.colors.Warn
+// sign returns what stands before a finding, as in a diff.
+func (f *Finding) sign() string {
+	switch f.Change {
+	case Added:
+		return "+"
+	case Removed:
+		return "-"
 	default:
-		return w.colors.Note
+		return "~"
+	}
+}
+
+// text returns the sentence of a finding, and what became of it under the old policy.
+func (f *Finding) text() string {
+	s := f.String()
+	if f.Was != "" {
+		s += "; before: " + string(f.Was)
+	}
+	return s
+}
+
+// color returns the color of a finding: what is gone, or less severe, is good.
+func (f *Finding) color(c text.Colors) func(string) string {
+	switch {
+	case f.Change == Removed, f.Change == Changed && levelOfRemark(&f.Finding) < f.was:
+		return c.Good
+	case f.Effect == offline.Denial:
+		return c.Bad
+	case f.Effect == offline.Warning:
+		return c.Warn
+	default:
+		return c.Note
 	}
 }
 

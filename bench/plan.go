@@ -1,0 +1,132 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// What evergate plan may take of a dump, on one core.
+const (
+	minPlanRate   = 20_000    // objects a second of processor time
+	maxPlanMemory = 150 << 20 // bytes, resident at the most
+)
+
+// The cluster of the dump: Deployments of ten Pods, in two thousand namespaces.
+const (
+	planNamespaces = 2000
+	planReplicas   = 10
+)
+
+// Policies of which the new one moves a mirror, and denies what the old one only warned of.
+const (
+	oldPlanPolicy = `apiVersion: evergate.dev/v1alpha1
+kind: EvergatePolicy
+mirrors:
+- {name: hub, mode: enforce, sources: [docker.io], mirror: mirror.corp.example/docker.io}
+- {name: quay, mode: enforce, sources: [quay.io], mirror: mirror.corp.example/quay.io}
+pods:
+- {name: only-mirrors, mode: enforce, images: {from: mirrors}}
+- {name: tags, mode: warn, images: {deniedTags: [latest]}}
+`
+	newPlanPolicy = `apiVersion: evergate.dev/v1alpha1
+kind: EvergatePolicy
+mirrors:
+- {name: hub, mode: enforce, sources: [docker.io], mirror: mirror.corp.example/docker.io}
+- {name: quay, mode: enforce, sources: [quay.io], mirror: mirror.corp.example/quay}
+pods:
+- {name: only-mirrors, mode: enforce, images: {from: mirrors}}
+- {name: tags, mode: enforce, images: {deniedTags: [latest]}}
+`
+)
+
+// dumpedPod is a Pod as kubectl get -o json prints it, which a Deployment made and a kubelet runs.
+//
+//go:embed pod.json
+var dumpedPod string
+
+// measurePlan lets evergate plan read a dump of so many Pods through a pipe, and returns an error if it is too slow, or
+// takes too much memory.
+func (r *rig) measurePlan(ctx context.Context, w io.Writer, pods int) error {
+	for name, text := range map[string]string{"old.yaml": oldPlanPolicy, "new.yaml": newPlanPolicy} {
+		if err := os.WriteFile(r.path(name), []byte(text), 0o600); err != nil {
+			return err
+		}
+	}
+	var report bytes.Buffer
+	c := exec.CommandContext(ctx, r.path("evergate"), "plan", "--old", r.path("old.yaml"), "--new", r.path("new.yaml"),
+		"-f", "-", "--from-record", "--limit", "3")
+	c.Env = []string{"GOMAXPROCS=1"}
+	c.Stdout, c.Stderr = &report, os.Stderr
+	stdin, err := c.StdinPipe()
+	if err != nil {
+		return err
+	}
+	begin := time.Now()
+	if err := c.Start(); err != nil {
+		return err
+	}
+	written, writeErr := writeDump(stdin, pods)
+	if err := errors.Join(c.Wait(), writeErr); err != nil {
+		return err
+	}
+	took, cpu := time.Since(begin), c.ProcessState.UserTime()+c.ProcessState.SystemTime()
+	peak := c.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10 //nolint:forcetypeassert // it is that on Linux
+	fmt.Fprintf(w, "%s\n\n%s\n", machine(), report.String())
+	rate := float64(pods) / cpu.Seconds()
+	fmt.Fprintf(w, "%d Pods, %.1f GB of JSON: %.0f s, %.0f objects a second; %.0f s of processor time, %.0f objects a "+
+		"second of it; at most %.0f MiB\n", pods, float64(written)/1e9, took.Seconds(), float64(pods)/took.Seconds(),
+		cpu.Seconds(), rate, mebibytes(peak))
+	if rate < minPlanRate || peak > maxPlanMemory {
+		return fmt.Errorf("not within the limits: %d objects a second of processor time, %d MiB", minPlanRate,
+			maxPlanMemory>>20)
+	}
+	return nil
+}
+
+// writeDump writes Pods as kubectl get pods -A -o json prints them, and returns how many bytes these were.
+func writeDump(to io.WriteCloser, pods int) (written int64, err error) {
+	w := bufio.NewWriterSize(to, 1<<20) // few system calls
+	put := func(text string) {
+		n, _ := w.WriteString(text) // Flush returns its error
+		written += int64(n)
+	}
+	put("{\n    \"apiVersion\": \"v1\",\n    \"items\": [\n")
+	for first := 0; first < pods; first += planReplicas {
+		parts := strings.Split(podsOf(first/planReplicas), "POD")
+		for i := first; i < min(first+planReplicas, pods); i++ {
+			if i > 0 {
+				put(",\n")
+			}
+			put(strings.Join(parts, strconv.Itoa(i)))
+		}
+	}
+	put("\n    ],\n    \"kind\": \"List\",\n    \"metadata\": {\n        \"resourceVersion\": \"\"\n    }\n}\n")
+	return written, errors.Join(w.Flush(), to.Close())
+}
+
+// podsOf returns the Pods of a Deployment, with POD for what tells them apart. One Deployment in twenty has no tag, and
+// two are of another registry.
+func podsOf(deployment int) string {
+	original, mirrored := "nginx:1.25.3", "mirror.corp.example/docker.io/library/nginx:1.25.3"
+	switch deployment % 20 {
+	case 0:
+		original, mirrored = "nginx", "mirror.corp.example/docker.io/library/nginx"
+	case 1, 2:
+		original, mirrored = "quay.io/acme/api:v4", "mirror.corp.example/quay.io/acme/api:v4"
+	}
+	return strings.NewReplacer(
+		"NAMESPACE", "team-"+strconv.Itoa(deployment%planNamespaces), "DEPLOYMENT", "web-"+strconv.Itoa(deployment),
+		"ORIGINAL", original, "MIRRORED", mirrored,
+	).Replace(dumpedPod)
+}
