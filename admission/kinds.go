@@ -28,7 +28,7 @@ type kind[T any] struct {
 	patch   decide[T]
 	// recorded returns an object as its record says that it was before it was changed; nil for kinds without records.
 	recorded func(obj *T) *T
-	judge   func(p *policy.Policy, a policy.Attributes, obj, old *T, e *policy.Effort) ([]policy.Finding, error)
+	judge    func(p *policy.Policy, a policy.Attributes, obj, old *T, e *policy.Effort) ([]policy.Finding, error)
 	// validateBy is judge where a decision has more than findings; otherwise it is nil.
 	validateBy decide[T]
 	// explain says of each rule whether it looks at an object.

@@ -86,8 +86,11 @@ func TestExistingPodNeedsNoPatch(t *testing.T) {
 		`0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"},`
 	pod := []byte(`{"spec": {"containers": [` + strings.TrimSuffix(strings.Repeat(container, 300), ",") + `]}}`)
 	for _, existing := range []bool{false, true} {
-		a, err := pods().offline(new(policy.Policy))[0].Object(Question{Policy: p, Existing: existing},
-			policy.Attributes{Operation: policy.Create}, pod, nil)
+		read, err := pods().offline(p)[0].Object(p, policy.Attributes{Operation: policy.Create}, pod, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := read.Decide(Question{Policy: p, Existing: existing})
 		if err != nil || len(a.Rewriting.Images) != 300 {
 			t.Errorf("existing %t: %v", existing, err)
 		}

@@ -15,13 +15,31 @@ type Kind struct {
 	MakesPods bool
 	// Subresources are those of Resource that are judged too.
 	Subresources []string
-	// Object decides about an object, as JSON, that is created, or updated where old is not nil.
-	Object func(ask Question, a policy.Attributes, object, old []byte) (*Answer, error)
+	// Object reads an object, as JSON, that is created, or updated where old is not nil. The policy says how the custom
+	// resources of its templates are read; for other kinds any will do.
+	Object func(p *policy.Policy, a policy.Attributes, object, old []byte) (Object, error)
 	// Review decides a review as an API server has sent it.
 	Review func(ask Question, body []byte) (*Answer, error)
 }
 
-// Question is an object and how to judge it.
+// Object is an object that has been read. Several questions may be asked about it.
+type Object interface {
+	Decide(ask Question) (*Answer, error)
+}
+
+// object is the request in which an object is judged.
+type object[T any] struct {
+	kind    kind[T]
+	request review.Request[T]
+}
+
+// Decide implements Object.
+func (o *object[T]) Decide(ask Question) (*Answer, error) {
+	r := o.request
+	return o.kind.all(ask, &r)
+}
+
+// Question is how to judge an object.
 type Question struct {
 	Policy *policy.Policy
 	// Existing is for an object that exists: it is judged as it is, and not rewritten first.
@@ -71,20 +89,20 @@ func (k kind[T]) offline(p *policy.Policy) []Kind {
 func (k kind[T]) offlineOf(of review.Kind) Kind {
 	return Kind{
 		Kind: of, MakesPods: k.makesPods, Subresources: k.subresources,
-		Object: func(ask Question, a policy.Attributes, object, old []byte) (*Answer, error) {
+		Object: func(p *policy.Policy, a policy.Attributes, json, old []byte) (Object, error) {
 			a.Resource, a.Group = of.Resource.Name, of.Resource.Group
-			objects := k.objectsIn(ask.Policy)
-			r := &review.Request[T]{Attributes: a}
+			objects := k.objectsIn(p)
+			o := &object[T]{k, review.Request[T]{Attributes: a}}
 			var err error
-			if r.Object, err = objects.ParseAs(of.Resource, object); err != nil {
+			if o.request.Object, err = objects.ParseAs(of.Resource, json); err != nil {
 				return nil, err
 			}
 			if old != nil {
-				if r.Old, err = objects.ParseAs(of.Resource, old); err != nil {
+				if o.request.Old, err = objects.ParseAs(of.Resource, old); err != nil {
 					return nil, err
 				}
 			}
-			return k.all(ask, r)
+			return o, nil
 		},
 		Review: func(ask Question, body []byte) (*Answer, error) {
 			r, err := k.objectsIn(ask.Policy).Decode(body)

@@ -11,11 +11,7 @@ import (
 
 // HasEnded reports whether the object is a Pod all of whose containers have ended for good.
 func (o Object) HasEnded() bool {
-	if o.Kind != "Pod" {
-		return false
-	}
-	phase, err := field(o.JSON, "status", "phase")
-	return err == nil && (string(phase) == `"Succeeded"` || string(phase) == `"Failed"`)
+	return o.Kind == "Pod" && (o.phase == "Succeeded" || o.phase == "Failed")
 }
 
 // isMirrorPod reports whether a Pod is exempt from rewriting because a manifest on its node decides its images.

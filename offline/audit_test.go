@@ -36,11 +36,21 @@ func TestHasEnded(t *testing.T) {
 		`{"status": null}`:                   false,
 		`{"spec": {}}`:                       false,
 	} {
-		if got := (Object{Kind: "Pod", JSON: []byte(text)}).HasEnded(); got != want {
+		text = `{"apiVersion": "v1", "kind": "Pod", ` + text[1:]
+		if got := must(ParseObject(Origin{}, []byte(text))).HasEnded(); got != want {
 			t.Errorf("%s: %t", text, got)
 		}
 	}
-	if (Object{Kind: "Service", JSON: []byte(`{"status": {"phase": "Failed"}}`)}).HasEnded() {
+	service := `{"apiVersion": "v1", "kind": "Service", "status": {"phase": "Failed"}}`
+	if must(ParseObject(Origin{}, []byte(service))).HasEnded() {
 		t.Error("a Service does not end")
 	}
+}
+
+// must returns v, and panics if there is an error.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

@@ -14,9 +14,10 @@ import (
 // jsonStream reads the objects of JSON text: one after the other, and those of a List one by one, so that a List of a
 // whole cluster is never in memory as a whole.
 type jsonStream struct {
-	dec    *jsontext.Decoder
-	at     Origin                 // of what is being read; Document counts those begun
-	lineOf func(offset int64) int // of a byte of the input
+	dec   *jsontext.Decoder
+	lines *lineReader // that dec reads
+	at    Origin      // of what is being read; Document counts those begun
+	fixed int         // the line of all that is read; 0 where lines counts them
 
 	// The document that is being read.
 	open    bool
@@ -25,13 +26,22 @@ type jsonStream struct {
 	members []byte // its JSON so far, but for the items of a List
 	list    bool   // it has items
 	inItems bool
+	items   *itemReader // reads the items, until what follows is for dec; nil from then on
 
 	continued string // metadata.continue of the last List
 }
 
 func newJSONStream(r io.Reader, at Origin) *jsonStream {
 	lines := &lineReader{r: r, line: 1}
-	return &jsonStream{dec: jsontext.NewDecoder(lines), at: at, lineOf: lines.lineOf}
+	return &jsonStream{dec: jsontext.NewDecoder(lines), lines: lines, at: at}
+}
+
+// lineOf returns the line of a byte of what dec reads.
+func (s *jsonStream) lineOf(offset int64) int {
+	if s.fixed > 0 {
+		return s.fixed
+	}
+	return s.lines.lineOf(offset)
 }
 
 func (s *jsonStream) documents() int { return s.at.Document }
@@ -91,7 +101,9 @@ func (s *jsonStream) member() (object Object, found bool, err error) {
 	name := token.String()
 	if items := s.dec.PeekKind(); name == "items" && s.mayBeList(items) {
 		_, err := s.dec.ReadToken()
-		s.list, s.inItems = true, items == '['
+		if s.list, s.inItems = true, items == '['; s.inItems && err == nil {
+			s.items = newItemReader(s.lines.r, s.dec.UnreadBuffer(), s.lineOf(s.dec.InputOffset()))
+		}
 		return Object{}, false, err
 	}
 	value, err := s.dec.ReadValue()
@@ -143,6 +155,17 @@ func continueOf(list jsontext.Value) string {
 
 // item reads one item of a List, or the end of its items.
 func (s *jsonStream) item() (object Object, found bool, err error) {
+	if s.items != nil {
+		value, line, ok := s.items.next()
+		if !ok {
+			return Object{}, false, s.leaveItems()
+		}
+		s.at.Item++
+		if s.at.Line = line; s.fixed > 0 {
+			s.at.Line = s.fixed
+		}
+		return s.itemOf(value)
+	}
 	if s.dec.PeekKind() == ']' {
 		_, err := s.dec.ReadToken()
 		s.inItems, s.at.Item = false, 0
@@ -154,6 +177,11 @@ func (s *jsonStream) item() (object Object, found bool, err error) {
 		return Object{}, false, s.broken(err)
 	}
 	s.at.Line = s.lineOf(s.dec.InputOffset() - int64(len(value)))
+	return s.itemOf(value)
+}
+
+// itemOf returns the object in an item.
+func (s *jsonStream) itemOf(value jsontext.Value) (object Object, found bool, err error) {
 	object, err = newObject(s.at, value.Clone(), s.head.item())
 	if err == nil && isList(object.Kind) {
 		if items, _ := member(value, "items"); items != nil {
@@ -161,6 +189,24 @@ func (s *jsonStream) item() (object Object, found bool, err error) {
 		}
 	}
 	return object, err == nil, err
+}
+
+// leaveItems lets dec read what follows the items, or what is wrong there, as the rest of a list.
+func (s *jsonStream) leaveItems() error {
+	rest, line, element := s.items.rest()
+	before := `{"items":[`
+	if element {
+		before += "null"
+	}
+	s.items = nil
+	s.lines = &lineReader{r: io.MultiReader(strings.NewReader(before), rest), line: line}
+	s.dec = jsontext.NewDecoder(s.lines)
+	for s.dec.InputOffset() < int64(len(before)) {
+		if _, err := s.dec.ReadToken(); err != nil {
+			return s.broken(err)
+		}
+	}
+	return nil
 }
 
 // broken ends the stream, since what follows malformed JSON cannot be trusted.

@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -28,6 +29,33 @@ func (j *Judge) Decide(object Object) (*admission.Answer, error) {
 	return j.apply(object, k)
 }
 
+// DecideBoth is Decide by the policies of two judges, which differ in nothing else: most objects need to be read but
+// once.
+func DecideBoth(old, new *Judge, object Object) (was, is *admission.Answer, err error) {
+	k, err := new.kindOf(object)
+	other, errOld := old.kindOf(object)
+	switch {
+	case err != nil || errOld != nil:
+		return nil, nil, cmp.Or(err, errOld)
+	case k.custom || other.custom || k.judge == nil:
+		if is, err = new.Decide(object); err == nil {
+			was, errOld = old.Decide(object)
+		}
+	default:
+		var read admission.Object
+		if read, err = new.read(object, k); err != nil {
+			return nil, nil, object.failed(err)
+		}
+		if is, err = new.decide(object, k, read); err == nil {
+			was, errOld = old.decide(object, k, read)
+		}
+	}
+	if errOld != nil {
+		err = fmt.Errorf("%w (by the old policy)", errOld)
+	}
+	return was, is, err
+}
+
 // Result returns a decision about an object as reports have it.
 func (j *Judge) Result(object Object, a *admission.Answer) Result {
 	return newResult(object, a, j.AsExisting, j.Explain)
@@ -41,17 +69,15 @@ func (j *Judge) question() admission.Question {
 
 // apply judges what kube-apiserver would send to the webhook if the object were applied.
 func (j *Judge) apply(object Object, k kind) (*admission.Answer, error) {
-	answer, err := j.ask(object, k)
-	if err == nil && k.makesPods() && len(answer.TemplateImages) == 0 && !strings.Contains(object.group(), ".") {
-		err = errors.New("it has no template with an image, so that there is no Pod to judge")
-	}
+	read, err := j.read(object, k)
 	if err != nil {
-		return nil, &inputError{Origin: object.Origin, Err: fmt.Errorf("%s: %w", object, err)}
+		return nil, object.failed(err)
 	}
-	return answer, nil
+	return j.decide(object, k, read)
 }
 
-func (j *Judge) ask(object Object, k kind) (*admission.Answer, error) {
+// read reads an object, and the one that it updates.
+func (j *Judge) read(object Object, k kind) (admission.Object, error) {
 	if object.Namespace == "" {
 		object.Namespace = j.Namespace
 	}
@@ -66,5 +92,22 @@ func (j *Judge) ask(object Object, k kind) (*admission.Answer, error) {
 		return nil, errors.New("to judge an update, --old must hold the object as it was: it has none of this " +
 			"kind, namespace and name")
 	}
-	return k.judge.Object(j.question(), a, object.JSON, old.JSON)
+	return k.judge.Object(j.Policy, a, object.JSON, old.JSON)
+}
+
+// decide judges an object that has been read.
+func (j *Judge) decide(object Object, k kind, read admission.Object) (*admission.Answer, error) {
+	answer, err := read.Decide(j.question())
+	if err == nil && k.makesPods() && len(answer.TemplateImages) == 0 && !strings.Contains(object.group(), ".") {
+		err = errors.New("it has no template with an image, so that there is no Pod to judge")
+	}
+	if err != nil {
+		return nil, object.failed(err)
+	}
+	return answer, nil
+}
+
+// failed returns why the object cannot be judged, with its name and place.
+func (o Object) failed(err error) error {
+	return &inputError{Origin: o.Origin, Err: fmt.Errorf("%s: %w", o, err)}
 }

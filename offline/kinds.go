@@ -13,6 +13,7 @@ import (
 type kind struct {
 	apiVersions []string        // those that clusters serve, the newest first
 	judge       *admission.Kind // nil for a kind that is not judged
+	custom      bool            // a custom resource of templates in the policy, which says how it is read
 }
 
 // makesPods reports whether controllers create Pods from the objects.
@@ -23,12 +24,12 @@ func (k kind) makesPods() bool { return k.judge != nil && k.judge.MakesPods }
 func kindsByName(p *policy.Policy) map[string]kind {
 	kinds := map[string]kind{}
 	for _, k := range admission.Kinds() {
-		kinds[k.Name] = kind{k.APIVersions(), &k}
+		kinds[k.Name] = kind{k.APIVersions(), &k, false}
 	}
 	for _, k := range admission.KindsIn(p) {
 		custom := k.MakesPods && strings.Contains(k.Resource.Group, ".")
 		if name := k.Name + "." + k.Resource.Group; custom {
-			kinds[name] = kind{append(kinds[name].apiVersions, k.APIVersions()...), &k}
+			kinds[name] = kind{append(kinds[name].apiVersions, k.APIVersions()...), &k, true}
 		}
 	}
 	return kinds

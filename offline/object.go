@@ -14,6 +14,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"sigs.k8s.io/yaml"
 
+	"github.com/evergate/evergate/internal/jsonscan"
 	"github.com/evergate/evergate/internal/text"
 )
 
@@ -25,6 +26,8 @@ type Object struct {
 	Namespace  string // as written; may be empty
 	Name       string // or generateName
 	JSON       jsontext.Value
+
+	phase string // of its status
 }
 
 // typeMeta is what says which kind of object a piece of JSON is.
@@ -33,19 +36,26 @@ type typeMeta struct {
 	Kind       string `json:"kind"`
 }
 
+// header is what is read of any object.
+type header struct {
+	typeMeta
+	Metadata struct {
+		Name         string `json:"name"`
+		GenerateName string `json:"generateName"`
+		Namespace    string `json:"namespace"`
+	} `json:"metadata"`
+	phase string // of the status; empty where that cannot be read
+}
+
 // newObject returns the object in value. Where value has no kind, as the items of a PodList have none, fallback is its
 // type.
 func newObject(at Origin, value jsontext.Value, fallback typeMeta) (Object, error) {
-	head := struct {
-		typeMeta
-		Metadata struct {
-			Name         string `json:"name"`
-			GenerateName string `json:"generateName"`
-			Namespace    string `json:"namespace"`
-		} `json:"metadata"`
-	}{}
-	if err := json.Unmarshal(value, &head); err != nil {
-		return Object{}, &inputError{Origin: at, Err: errors.New(describe(err))}
+	head, ok := scanHeader(value)
+	if !ok {
+		head = header{phase: head.phase}
+		if err := json.Unmarshal(value, &head); err != nil {
+			return Object{}, &inputError{Origin: at, Err: errors.New(describe(err))}
+		}
 	}
 	if head.typeMeta == (typeMeta{}) {
 		head.typeMeta = fallback
@@ -64,7 +74,64 @@ func newObject(at Origin, value jsontext.Value, fallback typeMeta) (Object, erro
 	if name == "" {
 		name = head.Metadata.GenerateName
 	}
-	return Object{at, head.APIVersion, head.Kind, head.Metadata.Namespace, name, value}, nil
+	return Object{at, head.APIVersion, head.Kind, head.Metadata.Namespace, name, value, head.phase}, nil
+}
+
+// maxHeader bounds the text of a header: the longest name has 253 bytes. A longer one is left to the decoder.
+const maxHeader = 4 << 10
+
+// scanHeader reads the header of an object at several times the speed of a decoder, which says what is wrong where it
+// is not ok.
+func scanHeader(value jsontext.Value) (head header, ok bool) {
+	r := jsonscan.New(value, jsonscan.Limits{Text: maxHeader})
+	for name := range r.Fields {
+		switch string(name) {
+		case "apiVersion":
+			head.APIVersion = r.String()
+		case "kind":
+			head.Kind = r.String()
+		case "metadata":
+			scanMetadata(r, &head)
+		case "status":
+			head.phase = scanPhase(r)
+		}
+	}
+	return head, r.End() == nil
+}
+
+// scanPhase returns the phase of a status; empty where the status has none, or is something else.
+func scanPhase(r *jsonscan.Reader) (phase string) {
+	if !r.IsObject() {
+		return ""
+	}
+	for name := range r.Fields {
+		if string(name) == "phase" && r.IsString() {
+			phase = r.String()
+		}
+	}
+	return phase
+}
+
+func scanMetadata(r *jsonscan.Reader, head *header) {
+	m := &head.Metadata
+	for name := range r.Fields {
+		switch string(name) {
+		case "name":
+			m.Name = r.String()
+		case "generateName":
+			m.GenerateName = r.String()
+		case "namespace":
+			m.Namespace = r.String()
+		}
+	}
+}
+
+// Unmarshal decodes the object's JSON. The error says where it stands, and what is wrong.
+func (o Object) Unmarshal(into any) error {
+	if err := json.Unmarshal(o.JSON, into); err != nil {
+		return o.Errorf("%s", describe(err))
+	}
+	return nil
 }
 
 // ParseObject returns the object that a YAML document is, for callers that have it in memory. Errors name its origin.
@@ -163,8 +230,13 @@ func member(value jsontext.Value, name string) (jsontext.Value, error) {
 func describe(err error) string {
 	if semantic, ok := errors.AsType[*json.SemanticError](err); ok {
 		wanted := "an object"
-		if semantic.GoType.Kind() == reflect.String {
+		switch semantic.GoType.Kind() {
+		case reflect.String:
 			wanted = "a string"
+		case reflect.Int:
+			wanted = "a number"
+		case reflect.Slice:
+			wanted = "a list"
 		}
 		return fmt.Sprintf("%s is %s, which cannot be: %s belongs there",
 			dotted(semantic.JSONPointer), kindWord(semantic.JSONKind), wanted)

@@ -54,7 +54,7 @@ func (s *yamlStream) next() (Object, error) {
 		}
 		s.document = newJSONStream(bytes.NewReader(data), s.at)
 		s.document.at.Document-- // it counts the document itself
-		s.document.lineOf = func(int64) int { return doc.line }
+		s.document.fixed = doc.line
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/evergate/evergate/admission"
@@ -99,8 +98,8 @@ func (p *Plan) event(object offline.Object) error {
 		return object.Errorf("%s is no event of an audit log: leave out --audit", object)
 	}
 	var e event
-	if err := json.Unmarshal(object.JSON, &e); err != nil {
-		return object.Errorf("the event cannot be read: %s", text.Printable(err.Error(), admission.MaxSentence))
+	if err := object.Unmarshal(&e); err != nil {
+		return err
 	}
 	value, why := p.objectOf(&e)
 	if why != "" {

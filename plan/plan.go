@@ -15,7 +15,6 @@ package plan
 
 import (
 	"errors"
-	"fmt"
 	"iter"
 	"time"
 
@@ -139,14 +138,11 @@ func (p *Plan) manifest(object offline.Object) error {
 
 // compare compares the decisions about an object, which a request has sent, or, where that is nil, which may be sent.
 func (p *Plan) compare(object offline.Object, from *Request) error {
-	was, errOld := p.old.Decide(object)
-	is, errNew := p.new.Decide(object)
-	switch {
-	case errNew != nil:
-		return errNew
-	case errOld != nil:
-		return fmt.Errorf("%w (by the old policy)", errOld)
-	case was == nil && is == nil:
+	was, is, err := offline.DecideBoth(p.old, p.new, object)
+	if err != nil {
+		return err
+	}
+	if was == nil && is == nil {
 		p.skip(object, "not judged")
 		return nil
 	}

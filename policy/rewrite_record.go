@@ -3,6 +3,7 @@ package policy
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 
@@ -95,15 +96,16 @@ func parseRecord(text string) map[string]string {
 // HasRecord reports whether a Pod has a record of original images, whatever it holds.
 func (p *Pod) HasRecord() bool { return p.Annotations[OriginalsAnnotation] != "" }
 
-// Recorded returns a Pod with the images that its record has in place of those that they were rewritten to. Tenants may
-// write the record, so that this is for reports alone.
+// Recorded returns a Pod as its record says that it was before it was rewritten: with its original images, and without
+// the record. Tenants may write the record, so that this is for reports alone.
 func (p *Pod) Recorded() *Pod {
 	originals := parseRecord(p.Annotations[OriginalsAnnotation])
 	if len(originals) == 0 {
 		return p
 	}
 	before := *p
-	before.Images = slices.Clone(p.Images)
+	before.Images, before.Annotations = slices.Clone(p.Images), maps.Clone(p.Annotations)
+	delete(before.Annotations, OriginalsAnnotation)
 	for i := range before.Images {
 		img := &before.Images[i]
 		if len(img.Name) > maxRecord { // before it is copied: the record has no such name

@@ -17,6 +17,12 @@ const (
 	tooDeep = -2 // perhaps JSON, and nested deeper than there is room for
 )
 
+// Skip returns where the value at i ends. It is not above 0 for what is not JSON, or has been cut off.
+func Skip(data []byte, i int) int { return skip(data, i, MaxDepth) }
+
+// Space returns where the first byte is, from i on, that is no white space.
+func Space(data []byte, i int) int { return space(data, i) }
+
 // skip returns where the value at i ends. room is how many levels deep it may be nested. Strings are read in place: a
 // call for each would take as long as most strings do.
 func skip(data []byte, i, room int) int {
@@ -273,10 +279,15 @@ func skipDigits(data []byte, i int) int {
 
 func digit(c byte) bool { return '0' <= c && c <= '9' }
 
-// space returns where the first byte is, from i on, that is no white space.
+// space returns where the first byte is, from i on, that is no white space. Indentation is many blanks.
 func space(data []byte, i int) int {
 	for i < len(data) && data[i] <= ' ' && (data[i] == ' ' || data[i] == '\n' || data[i] == '\r' || data[i] == '\t') {
-		i++
+		for i++; i+8 <= len(data); i += 8 {
+			if other := binary.LittleEndian.Uint64(data[i:i+8]) ^ ones*' '; other != 0 {
+				i += bits.TrailingZeros64(other) / 8
+				break
+			}
+		}
 	}
 	return i
 }

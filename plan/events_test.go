@@ -1,0 +1,116 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// auditEvent is an event of the API server's audit log, of which test cases change parts.
+const auditEvent = `{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"RequestResponse","auditID":"7c7ab0a6-0f0e-4c1e-8f61",` +
+	`"stage":"ResponseComplete","requestURI":"/api/v1/namespaces/a/pods?fieldManager=kubectl","verb":"create",` +
+	`"user":{"username":"alice","groups":["team-a","system:authenticated"]},"sourceIPs":["10.0.0.1"],` +
+	`"objectRef":{"resource":"pods","namespace":"a","name":"p","apiVersion":"v1"},` +
+	`"responseStatus":{"metadata":{},"code":201},"requestObject":` + sentPod + `,"responseObject":` + storedPod +
+	`,"requestReceivedTimestamp":"2026-11-24T10:00:00.000000Z","annotations":{"authorization.k8s.io/decision":"allow"}}`
+
+const (
+	sentPod   = `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p"},"spec":{"containers":[{"name":"app","image":"bad.example/sent:1"}]}}`
+	storedPod = `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p","namespace":"a"},"spec":{"containers":[{"name":"app","image":"bad.example/stored:1"}]}}`
+)
+
+func TestEvents(t *testing.T) {
+	edit := func(pairs ...string) string {
+		for i := 0; i < len(pairs); i += 2 {
+			if !strings.Contains(auditEvent, pairs[i]) {
+				t.Fatalf("no %s in the event", pairs[i])
+			}
+		}
+		return strings.NewReplacer(pairs...).Replace(auditEvent)
+	}
+	const denied = ": allowed → denied"
+	for _, tt := range []struct {
+		name, input string
+		object      string // and the image of its finding
+		image       string
+		skipped     string
+		errors      []string
+	}{
+		{"create", auditEvent, "Pod a/p (stdin:1)" + denied + "; create by alice", "sent", "", nil},
+		{"update", edit(`"create"`, `"update"`), "Pod a/p (stdin:1)" + denied + "; update by alice", "sent", "", nil},
+		{"at level Request", edit(`"RequestResponse"`, `"Request"`, `,"responseObject":`+storedPod, ""),
+			"Pod a/p (stdin:1)" + denied + "; create by alice", "sent", "", nil},
+		{"patch", edit(`"create"`, `"patch"`), "Pod a/p (stdin:1)" + denied + "; patch by alice", "stored", "", nil},
+		{"patch at level Request", edit(`"create"`, `"patch"`, `,"responseObject":`+storedPod, ""), "", "",
+			"pods a/p (a patch, of which the log does not have the object: its level must be RequestResponse)", nil},
+		{"patch that was refused", edit(`"create"`, `"patch"`, `"code":201`, `"code":403`, storedPod, `{"kind":"Status"}`), "", "",
+			"pods a/p (a patch that was refused, of which there is no object)", nil},
+		{"refused", edit(`"code":201`, `"code":403`),
+			"Pod a/p (stdin:1)" + denied + "; create by alice, refused with 403", "sent", "", nil},
+		{"dry run", edit(`?fieldManager`, `?dryRun=All&fieldManager`),
+			"Pod a/p (stdin:1)" + denied + "; create by alice, dry run", "sent", "", nil},
+		{"impersonated", edit(`"sourceIPs"`, `"impersonatedUser":{"username":"bob"},"sourceIPs"`),
+			"Pod a/p (stdin:1)" + denied + "; create by bob", "sent", "", nil},
+		{"generated name", edit(`,"name":"p","apiVersion"`, `,"apiVersion"`, `"metadata":{"name":"p"}`, `"metadata":{"generateName":"p-"}`),
+			"Pod a/p- (stdin:1)" + denied + "; create by alice", "sent", "", nil},
+		{"level Metadata", edit(`"RequestResponse"`, `"Metadata"`, `"requestObject":`+sentPod+`,"responseObject":`+storedPod+`,`, ""), "", "",
+			"pods a/p (the log does not have the object: its level must be Request or above)", nil},
+		{"another stage", edit(`"ResponseComplete"`, `"RequestReceived"`), "", "",
+			"pods a/p (an event of another stage than ResponseComplete)", nil},
+		{"reading", edit(`"create"`, `"get"`), "", "", "pods a/p (the request writes no object)", nil},
+		{"another resource", edit(`"resource":"pods"`, `"resource":"secrets"`), "", "", "secrets a/p (not judged)", nil},
+		{"a resource of another group", edit(`"resource":"pods"`, `"resource":"pods","apiGroup":"metrics.k8s.io"`), "", "",
+			"pods a/p (not judged)", nil},
+		{"a subresource", edit(`"resource":"pods"`, `"resource":"pods","subresource":"ephemeralcontainers"`), "", "",
+			"pods a/p (a subresource, which only updates an object that the log does not have as it was)", nil},
+		{"no event", sentPod, "", "", "", []string{"stdin:1: Pod p is no event of an audit log: leave out --audit"}},
+		{"an event of a cluster", `{"kind":"Event","apiVersion":"v1","metadata":{"name":"e"}}`, "", "", "",
+			[]string{"stdin:1: Event e is no event of an audit log: leave out --audit"}},
+		{"broken JSON between events", auditEvent + "\n" + auditEvent[:200] + "\n" + auditEvent,
+			"Pod a/p (stdin:1)" + denied + "; create by alice", "sent", "",
+			[]string{"stdin:2: document 2: not JSON: invalid character '\\n' in string (expecting non-control character)"}},
+		{"a log that breaks off", auditEvent + "\n" + auditEvent[:200], "Pod a/p (stdin:1)" + denied + "; create by alice", "sent", "",
+			[]string{"stdin:2: document 2: the JSON breaks off: was all of it written?"}},
+		{"a list of events", `{"kind":"EventList","apiVersion":"audit.k8s.io/v1","items":[` + auditEvent + `]}`,
+			"Pod a/p (stdin:1: item 1)" + denied + "; create by alice", "sent", "", nil},
+		{"an event of wrong types", edit(`"code":201`, `"code":"201"`), "", "", "",
+			[]string{"stdin:1: responseStatus.code is a string, which cannot be: a number belongs there"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := planOf(Options{New: mustLoad(t, denies), Events: true, Limit: 5}, tt.input)
+			var object, skipped string
+			for i := range r.Objects {
+				object += r.Objects[i].text()
+				if f := r.Objects[i].Findings; len(f) != 1 || !strings.Contains(f[0].Message, "bad.example/"+tt.image+":1") {
+					t.Errorf("judged by another object: %+v", f)
+				}
+			}
+			for _, s := range r.Skipped {
+				skipped += s.String()
+			}
+			for what, diff := range map[string]string{
+				"object": cmp.Diff(tt.object, object), "skipped": cmp.Diff(tt.skipped, skipped), "errors": cmp.Diff(tt.errors, r.Errors),
+			} {
+				if diff != "" {
+					t.Errorf("%s (-want +got):\n%s", what, diff)
+				}
+			}
+		})
+	}
+}
+
+// Rules that match by user judge each event by the user that it is of.
+func TestEventsByUser(t *testing.T) {
+	const rule = "ingresses: [{name: r, mode: enforce, exclude: {users: [alice], groups: [admins]}, tls: {required: true}}]\n"
+	ingress := func(user string) string {
+		return strings.NewReplacer(
+			`"username":"alice"`, `"username":"`+user+`"`, `"resource":"pods"`, `"resource":"ingresses","apiGroup":"networking.k8s.io"`,
+			sentPod, `{"kind":"Ingress","apiVersion":"networking.k8s.io/v1","metadata":{"name":"p"},"spec":{"rules":[{"host":"h.example"}]}}`,
+		).Replace(auditEvent)
+	}
+	r := planOf(Options{New: mustLoad(t, rule), Events: true}, ingress("alice")+ingress("bob")+ingress("alice"))
+	if r.Summary.Judged != 3 || r.Summary.Changes.Of(NewlyDenied) != 1 {
+		t.Errorf("%+v %v", r.Summary, r.Errors)
+	}
+}
