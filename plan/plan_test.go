@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"iter"
 	"maps"
 	"os"
 	"path/filepath"
@@ -29,19 +28,20 @@ func TestAsReview(t *testing.T) {
 	if err != nil || len(paths) < 5 {
 		t.Fatalf("%d policies (%v)", len(paths), err)
 	}
-	none := reviewed(mustLoad(t, off)) // it warns of malformed images, as any policy does
+	all := running()
+	none := reviewed(mustLoad(t, off), all) // it warns of malformed images, as any policy does
 	for _, path := range append(paths, "../policy/testdata/bypasses/policy.yaml", "../cmd/testdata/policy.yaml") {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			p := loadFile(t, path)
-			want := reviewed(p)
+			want := reviewed(p, all)
 			if len(want["judged"]) < len("100") || len(want) < 5 {
 				t.Fatalf("too few objects are judged: %v", want)
 			}
-			asNew := decided(Options{New: p}, none, func(o *Object) offline.Decision { return o.New })
+			asNew := decided(Options{New: p}, all, none, func(o *Object) offline.Decision { return o.New })
 			if diff := cmp.Diff(want, asNew); diff != "" {
 				t.Errorf("as the new policy (-review +plan):\n%s", diff)
 			}
-			asOld := decided(Options{Old: p, New: mustLoad(t, off)}, none, func(o *Object) offline.Decision { return o.Old })
+			asOld := decided(Options{Old: p, New: mustLoad(t, off)}, all, none, func(o *Object) offline.Decision { return o.Old })
 			if diff := cmp.Diff(want, asOld); diff != "" {
 				t.Errorf("as the old policy (-review +plan):\n%s", diff)
 			}
@@ -49,24 +49,37 @@ func TestAsReview(t *testing.T) {
 	}
 }
 
+// input is objects, and errors in place of some.
+type input []struct {
+	object offline.Object
+	err    error
+}
+
 // running returns the manifests without Pods that have ended, which only review judges.
-func running() iter.Seq2[offline.Object, error] {
-	return func(yield func(offline.Object, error) bool) {
-		for object, err := range offline.Read(manifests, nil) {
-			if err == nil && object.HasEnded() {
-				continue
-			}
-			if !yield(object, err) {
-				return
-			}
+func running() (all input) {
+	for object, err := range offline.Read(manifests, nil) {
+		if err != nil || !object.HasEnded() {
+			all = append(all, struct {
+				object offline.Object
+				err    error
+			}{object, err})
+		}
+	}
+	return all
+}
+
+func (in input) each(yield func(offline.Object, error) bool) {
+	for _, x := range in {
+		if !yield(x.object, x.err) {
+			return
 		}
 	}
 }
 
 // reviewed returns what evergate review decides about each manifest that it does not simply allow, by its place, and
 // the numbers of all.
-func reviewed(p *policy.Policy) map[string]offline.Decision {
-	r := offline.Review(offline.Options{Policy: p, Namespace: "default"}, running())
+func reviewed(p *policy.Policy, all input) map[string]offline.Decision {
+	r := offline.Review(offline.Options{Policy: p, Namespace: "default"}, all.each)
 	m := map[string]offline.Decision{}
 	for i := range r.Results {
 		decision := r.Results[i].Decision
@@ -84,7 +97,7 @@ func reviewed(p *policy.Policy) map[string]offline.Decision {
 }
 
 // decided returns the same of a plan, in which the other policy decides as other has it.
-func decided(o Options, other map[string]offline.Decision, of func(*Object) offline.Decision) map[string]offline.Decision {
+func decided(o Options, all input, other map[string]offline.Decision, of func(*Object) offline.Decision) map[string]offline.Decision {
 	m := maps.Clone(other)
 	o.Changed = func(o *Object) {
 		if m[o.Source] = of(o); m[o.Source] == offline.Allowed || m[o.Source] == Audited {
@@ -92,7 +105,7 @@ func decided(o Options, other map[string]offline.Decision, of func(*Object) offl
 		}
 	}
 	p := New(o)
-	p.AddAll(running())
+	p.AddAll(all.each)
 	r := p.Report()
 	m["judged"] = offline.Decision(strconv.Itoa(r.Summary.Judged))
 	m["skipped"] = offline.Decision(strconv.Itoa(r.Summary.Skipped))
@@ -222,8 +235,8 @@ func TestRecord(t *testing.T) {
 	if r.Summary.Unchanged != 1 || r.Summary.RecordedPods != 1 {
 		t.Errorf("%+v", r.Summary)
 	}
-	const note = "note: 1 Pod was rewritten already, and judged by the images that they have: --from-record judges " +
-		"their original images, as when they are created anew"
+	const note = "note: Pods that were rewritten already, judged by the images that they have: 1; --from-record judges " +
+		"their original images, as when they are created anew\n"
 	if text := textOf(t, r); !strings.Contains(text, note) {
 		t.Error(text)
 	}

@@ -144,22 +144,22 @@ func cell(n, width int, color func(string) string) string {
 func (w *textWriter) notes(r *Report) {
 	var b bytes.Buffer
 	s := &r.Summary
-	note := func(n int, what string) {
+	note := func(n int, of, more string) {
 		if n > 0 {
-			fmt.Fprintf(&b, "%s %s\n", w.colors.Warn("note:"), what)
+			fmt.Fprintf(&b, "%s %s: %s%s\n", w.colors.Warn("note:"), of, text.Thousands(n), more)
 		}
 	}
 	if r.fromRecord {
-		note(s.RecordedPods, pods(s.RecordedPods)+" judged by the original images in their annotation, which tenants may "+
-			"write: this is not to be trusted")
+		note(s.RecordedPods, "Pods judged by the original images in their annotation, which tenants may write",
+			"; this is not to be trusted")
 	} else {
-		note(s.RecordedPods, pods(s.RecordedPods)+" rewritten already, and judged by the images that they have: "+
-			"--from-record judges their original images, as when they are created anew")
+		note(s.RecordedPods, "Pods that were rewritten already, judged by the images that they have",
+			"; --from-record judges their original images, as when they are created anew")
 	}
-	note(s.Updates, count(s.Updates, "request")+" updated an object, and are judged as if they created it, since the log does not "+
-		"have it as it was: findings that it had before would only be warned of")
-	note(s.Refused, requests(s.Refused)+" refused at the time")
-	note(s.DryRun, requests(s.DryRun)+" a dry run")
+	note(s.Updates, "requests that updated an object, judged as if they created it",
+		"; the log does not have it as it was, and findings that existed before would only be warned of")
+	note(s.Refused, "requests that were refused at the time", "")
+	note(s.DryRun, "dry runs", "")
 	for _, warning := range r.Warnings {
 		fmt.Fprintf(&b, "%s %s\n", w.colors.Warn("warning:"), warning.text())
 	}
@@ -353,18 +353,6 @@ func by(entry, secret string) string {
 }
 
 func objects(n int) string { return count(n, "object") }
-
-// pods is the subject of a sentence in the past: 1 Pod was, 2 Pods were.
-func pods(n int) string { return count(n, "Pod") + were(n) }
-
-func requests(n int) string { return count(n, "request") + were(n) }
-
-func were(n int) string {
-	if n == 1 {
-		return " was"
-	}
-	return " were"
-}
 
 func count(n int, thing string) string {
 	if n != 1 {
