@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/internal/output"
 	"github.com/evergate/evergate/offline"
 	"github.com/evergate/evergate/policy"
 )
@@ -316,10 +317,10 @@ func TestStream(t *testing.T) {
 			input += pod("a", "p"+strconv.Itoa(i), "bad.example/x:1")
 		}
 		var whole, streamed bytes.Buffer
-		if err := planOf(o, input).Write(&whole, offline.JSON); err != nil {
+		if err := planOf(o, input).Write(&whole, output.JSON); err != nil {
 			t.Fatal(err)
 		}
-		s := NewStream(&streamed, offline.JSON, false)
+		s := NewStream(&streamed, output.JSON, false)
 		streaming := o
 		streaming.Changed = s.Object
 		if err := s.End(planOf(streaming, input)); err != nil {
@@ -345,7 +346,7 @@ func (failing) Write([]byte) (int, error) { return 0, fmt.Errorf("no space left 
 
 func TestStreamFails(t *testing.T) {
 	o := Options{New: mustLoad(t, denies)}
-	s := NewStream(failing{}, offline.Text, text.Colors(false))
+	s := NewStream(failing{}, output.Text, text.Colors(false))
 	o.Changed = s.Object
 	err := s.End(planOf(o, strings.Repeat(badPod, 100)))
 	if err == nil || !strings.Contains(err.Error(), "no space left on device") {
