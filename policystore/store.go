@@ -97,8 +97,9 @@ func open(path string, read func() ([]reload.File, error), log *slog.Logger, obs
 	}
 }
 
-// Run follows the files, looking at them at an interval, until ctx ends. A change is in force an interval and a tenth
-// after it shows in the files, at most. What of the policy in force ends by date, Run logs when it ends.
+// Run follows the files, looking at them at an interval, until ctx ends. A change is in force two intervals after it
+// shows in the files, or an interval and a second, at most. What of the policy in force ends by date, Run logs when it
+// ends.
 func (s *Store) Run(ctx context.Context, interval time.Duration) {
 	var logging sync.WaitGroup
 	logging.Go(func() { s.expiries.run(ctx) })

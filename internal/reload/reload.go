@@ -1,9 +1,8 @@
 // Package reload keeps values that are built from files up to date while the files are replaced: a policy, a
 // certificate and its key, a CA bundle.
 //
-// Files are polled. Notification by the kernel would save little, since kubelet itself needs a minute or so to show a
-// changed ConfigMap or Secret, and it is lost across the symlink swap by which kubelet does so. A read of several files
-// never mixes two versions of a volume.
+// Files are polled. Notification by the kernel would save a second at most, and it is lost across the symlink swap by
+// which kubelet shows a changed ConfigMap or Secret. A read of several files never mixes two versions of a volume.
 //
 // Two rules keep a value good:
 //
@@ -22,13 +21,13 @@ import (
 )
 
 const (
-	// DefaultInterval is the time between two polls: short against the minute or so that kubelet takes to show a change,
-	// long against the fraction of a millisecond that a poll costs.
-	DefaultInterval = 10 * time.Second
+	// DefaultInterval is the time between two polls: short, since kubelet may be told to show a change at once
+	// (kubectl evergate apply), and long against a poll, which costs less than a millisecond for a policy of 20 KiB.
+	DefaultInterval = time.Second
 
-	// settlePart of an interval is how long a change must hold still: of the default, a second, which is long against
-	// the writing of a file.
-	settlePart = 10
+	// maxSettle bounds how long a change must hold still, which is an interval otherwise: a second is long against the
+	// writing of a file.
+	maxSettle = time.Second
 
 	// waitInterval is the time between two polls while there is no value yet and a process cannot start without one.
 	waitInterval = time.Second
@@ -96,7 +95,7 @@ func (v *Value[T]) Wait(ctx context.Context) error {
 // Run polls the files at an interval until ctx ends.
 func (v *Value[T]) Run(ctx context.Context, interval time.Duration) {
 	for pause(ctx, interval) {
-		if l, still := v.settle(ctx, interval/settlePart); still {
+		if l, still := v.settle(ctx, min(interval, maxSettle)); still {
 			_ = v.take(l) // Refused was called
 		}
 	}

@@ -138,7 +138,7 @@ func TestRun(t *testing.T) {
 		s.expect(t, "one")
 
 		s.set("two", nil, nil)
-		pass(DefaultInterval + DefaultInterval/settlePart)
+		pass(DefaultInterval + maxSettle)
 		s.expect(t, "two", "one -> two")
 
 		s.set("bad", nil, nil)
@@ -167,17 +167,17 @@ func TestRunWaitsForAChangeToHoldStill(t *testing.T) {
 		s.set("", nil, nil)
 		pass(DefaultInterval)
 		s.set("tw", nil, nil)
-		pass(DefaultInterval / settlePart)
+		pass(maxSettle)
 		s.set("two", nil, nil)
-		pass(DefaultInterval / settlePart)
+		pass(maxSettle)
 		s.expect(t, "one")
-		pass(DefaultInterval / settlePart)
+		pass(maxSettle)
 		s.expect(t, "two", "one -> two")
 
 		s.set("", nil, nil)
 		pass(DefaultInterval)
 		s.set("two", nil, nil)
-		pass(DefaultInterval / settlePart)
+		pass(maxSettle)
 		s.expect(t, "two")
 	})
 }
@@ -187,7 +187,7 @@ func TestRunEndsWithItsContext(t *testing.T) {
 		s := newSource("one")
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() {
-			pass(DefaultInterval + DefaultInterval/settlePart/2) // between a change and its confirmation
+			pass(DefaultInterval + maxSettle/2) // between a change and its confirmation
 			cancel()
 		}()
 		s.Run(ctx, DefaultInterval)
