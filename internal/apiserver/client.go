@@ -61,6 +61,11 @@ func New(server, credentials string) (*Client, error) {
 	return &Client{u, transport, filepath.Join(credentials, "token")}, nil
 }
 
+// Over returns a client of the API server at a URL, whose credentials are those of the transport.
+func Over(server *url.URL, transport http.RoundTripper) *Client {
+	return &Client{server, transport, ""}
+}
+
 const (
 	// answerTimeout is for one answer with its body: the API server ends a request after 60 s (--request-timeout).
 	answerTimeout = 2 * time.Minute
@@ -83,6 +88,14 @@ type statusError struct {
 
 func (e *statusError) Error() string {
 	return strings.TrimSuffix("the API server answers "+strconv.Itoa(e.code)+": "+e.message, ": ")
+}
+
+// Answered returns the code with which the API server has refused a request; 0 where err is something else.
+func Answered(err error) int {
+	if refusal, ok := errors.AsType[*statusError](err); ok {
+		return refusal.code
+	}
+	return 0
 }
 
 // get returns the body of an answer, which the caller must close. An answer other than 200 is a *statusError.

@@ -39,6 +39,34 @@ func (c *Client) Objects(ctx context.Context) iter.Seq2[offline.Object, error] {
 	}
 }
 
+// List returns the objects at a path of the API, such as /api/v1/nodes, page by page. The query, which may be nil, holds
+// what is selected. An error ends it; Answered has its code.
+func (c *Client) List(ctx context.Context, path string, query url.Values) iter.Seq2[offline.Object, error] {
+	return func(yield func(offline.Object, error) bool) {
+		l := lister{c, nil, yield}
+		if _, err := l.pages(ctx, path, query); err != nil {
+			yield(offline.Object{}, err)
+		}
+	}
+}
+
+// Get returns the text of an answer, which max bytes bound: of an object, or of metrics.
+func (c *Client) Get(ctx context.Context, path string, max int64) ([]byte, error) {
+	body, err := c.get(ctx, path, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = body.Close() }() // it was only read
+	data, err := io.ReadAll(io.LimitReader(body, max+1))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	if int64(len(data)) > max {
+		return nil, fmt.Errorf("%s has more than %d MiB", path, max>>20)
+	}
+	return data, nil
+}
+
 // lister lists the kinds, one after the other.
 type lister struct {
 	*Client
@@ -62,16 +90,26 @@ func (l *lister) list(ctx context.Context, kind review.Kind) bool {
 	if path == "" {
 		return l.yield(offline.Object{}, &offline.NotServedError{Resource: name})
 	}
+	more, err := l.pages(ctx, path, nil)
+	if err != nil {
+		return l.yield(offline.Object{}, fmt.Errorf("%s: not all are listed: %w", name, err))
+	}
+	return more
+}
+
+// pages yields the objects of all pages. more is whether more objects are wanted.
+func (l *lister) pages(ctx context.Context, path string, selected url.Values) (more bool, err error) {
 	query := url.Values{"limit": {pageSize}}
+	for name, values := range selected {
+		query[name] = values
+	}
 	for {
 		next, more, err := l.page(ctx, path, query)
 		switch {
-		case err != nil:
-			return l.yield(offline.Object{}, fmt.Errorf("%s: not all are listed: %w", name, err))
-		case !more || next == "":
-			return more
+		case err != nil || !more || next == "":
+			return more, err
 		case next == query.Get("continue"):
-			return l.yield(offline.Object{}, fmt.Errorf("%s: not all are listed: the same page comes again", name))
+			return true, errors.New("the same page comes again")
 		}
 		query.Set("continue", next)
 	}
