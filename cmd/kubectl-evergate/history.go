@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/revise"
+	"github.com/evergate/evergate/policy"
+)
+
+func newHistory(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "history",
+		Short: "List the last ten policies",
+		Long: `History lists the policies that were applied with kubectl evergate, the newest first: at most ten, each an
+immutable ConfigMap beside the policy's own. The one with a star is in the ConfigMap now.`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return a.history(c.Context()) },
+	}
+}
+
+func (a *app) history(ctx context.Context) error {
+	c, err := a.cluster()
+	if err != nil {
+		return err
+	}
+	replicas, err := c.Replicas(ctx)
+	if err != nil {
+		a.say("%v", err) // the name of the ConfigMap is then the kit's
+	}
+	p := policies(c, replicas)
+	all, err := p.Revisions(ctx)
+	if err != nil {
+		return err
+	}
+	current, err := p.Current(ctx)
+	if err != nil {
+		return err
+	}
+	if len(all) == 0 {
+		fmt.Fprintln(a.stdout, "there is no revision: kubectl evergate apply writes them")
+		return nil
+	}
+	w := tabwriter.NewWriter(a.stdout, 0, 0, 3, ' ', 0)
+	fmt.Fprintln(w, "\tREVISION\tPOLICY\tAPPLIED\tBY\tNOTE")
+	for _, r := range all {
+		star := ""
+		if revise.Same(current, r.Files) {
+			star = "*"
+		}
+		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\n", star, r.Number, r.Hash, r.At.UTC().Format(time.RFC3339), dash(r.By),
+			dash(r.Note))
+	}
+	return w.Flush()
+}
+
+// dash stands for what is empty, in a table.
+func dash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+func newRollback(a *app) *cobra.Command {
+	var f applyFlags
+	c := &cobra.Command{
+		Use:   "rollback [REVISION]",
+		Short: "Put a policy into force that was in force before",
+		Long: `Rollback applies a revision, as kubectl evergate apply does a file: it says what that would change, asks if
+something would be newly denied, and waits until every replica has it. Without a number it takes the newest whose policy
+is not in force.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			number := 0
+			if len(args) > 0 {
+				var err error
+				if number, err = strconv.Atoi(args[0]); err != nil || number < 1 {
+					return fmt.Errorf("%q is not the number of a revision: kubectl evergate history lists them", args[0])
+				}
+			}
+			return a.apply(c.Context(), &f,
+				func(ctx context.Context, p *revise.Policies, current *corev1.ConfigMap) (change, error) {
+					return a.revision(ctx, p, current, number)
+				})
+		},
+	}
+	f.define(c)
+	return c
+}
+
+// revision returns the policy of a revision, by its number or 0.
+func (a *app) revision(
+	ctx context.Context, p *revise.Policies, current *corev1.ConfigMap, number int,
+) (change, error) {
+	all, err := p.Revisions(ctx)
+	if err != nil {
+		return change{}, err
+	}
+	inForce := ""
+	if loaded, err := policy.Load(revise.Files(current)...); err == nil {
+		inForce = loaded.Hash()
+	}
+	r, err := revise.Find(all, number, inForce)
+	if err != nil {
+		return change{}, &foundError{err}
+	}
+	return change{r.Files, fmt.Sprintf("rollback to %d", r.Number)}, nil
+}

@@ -1,0 +1,174 @@
+package live
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/evergate/evergate/internal/apiserver"
+	"github.com/evergate/evergate/offline"
+)
+
+// of are the resources of one group and version that preflight looks at.
+type of struct {
+	api       string // the group and version
+	resources []string
+}
+
+// inCluster are looked at in all namespaces. What not every cluster serves is left out there.
+func inCluster() []of {
+	return []of{
+		{"/apis/admissionregistration.k8s.io/v1", []string{
+			"mutatingwebhookconfigurations", "validatingwebhookconfigurations",
+			"validatingadmissionpolicies", "validatingadmissionpolicybindings",
+		}},
+		{"/api/v1", []string{"namespaces", "nodes", "serviceaccounts"}},
+		{"/apis/rbac.authorization.k8s.io/v1", []string{"clusterroles", "clusterrolebindings"}},
+		{"/apis/cert-manager.io/v1", []string{"clusterissuers"}},
+		{"/apis/networking.k8s.io/v1", []string{"ingresses"}},
+		{"/apis/gateway.networking.k8s.io/v1", []string{"httproutes", "tlsroutes"}},
+		{"/apis/route.openshift.io/v1", []string{"routes"}},
+		{"/apis/monitoring.coreos.com/v1", []string{"prometheuses", "podmonitors", "servicemonitors"}},
+		{"/apis/monitoring.coreos.com/v1alpha1", []string{"prometheusagents"}},
+	}
+}
+
+// inNamespace are looked at in Evergate's namespace.
+func inNamespace() []of {
+	return []of{
+		{"/api/v1", []string{"configmaps", "pods", "resourcequotas", "limitranges"}},
+		{"/apis/policy/v1", []string{"poddisruptionbudgets"}},
+		{"/apis/autoscaling/v2", []string{"horizontalpodautoscalers"}},
+		{"/apis/networking.k8s.io/v1", []string{"networkpolicies"}},
+		{"/apis/discovery.k8s.io/v1", []string{"endpointslices"}},
+		{"/apis/rbac.authorization.k8s.io/v1", []string{"roles", "rolebindings"}},
+		{"/apis/cert-manager.io/v1", []string{"certificates", "issuers"}},
+	}
+}
+
+// byWebhooks are looked at in each namespace that a webhook calls: other webhooks may deadlock with Evergate's.
+func byWebhooks() []of {
+	return []of{{"/api/v1", []string{"services"}}, {"/apis/apps/v1", []string{"deployments"}}}
+}
+
+// Collect yields the objects that preflight looks at, as deploy/collect.sh does. Of Secrets it yields certificates
+// alone. leftOut is called with what may not be read, or is not served.
+func (c *Cluster) Collect(ctx context.Context, leftOut func(what string, err error)) iter.Seq2[offline.Object, error] {
+	return func(yield func(offline.Object, error) bool) {
+		w := &collector{
+			Cluster: c, yield: yield, leftOut: leftOut, called: map[string]bool{c.Namespace: true}, secrets: map[string]bool{},
+		}
+		ok := w.all(ctx, inCluster(), "") && w.all(ctx, inNamespace(), c.Namespace)
+		for _, namespace := range slices.Sorted(maps.Keys(w.called)) {
+			ok = ok && w.all(ctx, byWebhooks(), namespace)
+		}
+		for _, secret := range slices.Sorted(maps.Keys(w.secrets)) {
+			ok = ok && w.certificates(ctx, secret)
+		}
+	}
+}
+
+type collector struct {
+	*Cluster
+	yield   func(offline.Object, error) bool
+	leftOut func(what string, err error)
+	called  map[string]bool // namespaces of the Services of all webhooks
+	secrets map[string]bool // of the certificates in Evergate's namespace
+}
+
+// all yields what there is of some resources. It reports whether more is wanted.
+func (w *collector) all(ctx context.Context, list []of, namespace string) bool {
+	for _, o := range list {
+		for _, resource := range o.resources {
+			path := o.api + "/" + resource
+			if namespace != "" {
+				path = o.api + "/namespaces/" + url.PathEscape(namespace) + "/" + resource
+			}
+			if !w.list(ctx, path, resource) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func (w *collector) list(ctx context.Context, path, resource string) bool {
+	for object, err := range w.Objects.List(ctx, path, nil) {
+		if apiserver.Answered(err) != 0 {
+			w.leftOut(resource, err)
+			return true
+		}
+		if err == nil {
+			w.follow(object)
+		}
+		if !w.yield(object, err) {
+			return false
+		}
+	}
+	return true
+}
+
+// follow notes what else is to be read because of an object.
+func (w *collector) follow(o offline.Object) {
+	var found struct {
+		Webhooks []struct {
+			ClientConfig struct {
+				Service *struct {
+					Namespace string `json:"namespace"`
+				} `json:"service"`
+			} `json:"clientConfig"`
+		} `json:"webhooks"`
+		Spec struct {
+			SecretName string `json:"secretName"`
+		} `json:"spec"`
+	}
+	if err := json.Unmarshal(o.JSON, &found); err != nil {
+		return // a kind whose spec is of another type
+	}
+	for _, hook := range found.Webhooks {
+		if s := hook.ClientConfig.Service; s != nil {
+			w.called[s.Namespace] = true
+		}
+	}
+	if o.Kind == "Certificate" && o.Namespace == w.Namespace && found.Spec.SecretName != "" {
+		w.secrets[found.Spec.SecretName] = true
+	}
+}
+
+// certificates yields a Secret with nothing in it but its certificates: a key is not kept.
+func (w *collector) certificates(ctx context.Context, name string) bool {
+	secret, err := w.Client.CoreV1().Secrets(w.Namespace).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		w.leftOut("secret "+name, err)
+		return true
+	}
+	public := corev1.Secret{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name, UID: secret.UID},
+		Data:       map[string][]byte{},
+	}
+	for _, key := range []string{corev1.TLSCertKey, corev1.ServiceAccountRootCAKey} {
+		if data, ok := secret.Data[key]; ok {
+			public.Data[key] = data
+		}
+	}
+	data, err := json.Marshal(public)
+	if err != nil {
+		return w.yield(offline.Object{}, fmt.Errorf("secret %s: %w", name, err))
+	}
+	return w.yield(offline.Object{
+		Origin: offline.Origin{File: "secrets/" + name}, APIVersion: "v1", Kind: "Secret",
+		Namespace: w.Namespace, Name: name, JSON: data,
+	}, nil)
+}
+
+// NotServed reports whether an error says that a cluster does not have a kind of objects.
+func NotServed(err error) bool { return apiserver.Answered(err) == http.StatusNotFound }

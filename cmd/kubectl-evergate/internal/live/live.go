@@ -1,0 +1,54 @@
+// Package live asks a cluster that runs Evergate: its objects, by the rights of whoever runs the plugin, and its
+// replicas, by a port-forward.
+//
+//	live.go      what a kubeconfig reaches
+//	replicas.go  the Pods that serve, and what each says of itself
+//	forward.go   a connection into a Pod, through the API server and kubelet
+//	collect.go   the objects that preflight looks at
+package live
+
+import (
+	"fmt"
+	"io"
+	"net/url"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/evergate/evergate/internal/apiserver"
+)
+
+// Cluster is one that runs Evergate.
+type Cluster struct {
+	Client    kubernetes.Interface
+	Objects   *apiserver.Client // the same API server, read as a stream
+	Namespace string            // that Evergate runs in
+	Dialer    Dialer
+}
+
+// limits of client-go are for controllers: a command asks a few dozen times in a second, and is done.
+const qps, burst = 50, 100
+
+// New returns a cluster. What the API server warns of is written to warnings.
+func New(config *rest.Config, namespace string, warnings io.Writer) (*Cluster, error) {
+	config = rest.CopyConfig(config)
+	config.QPS, config.Burst = qps, burst
+	config.WarningHandler = rest.NewWarningWriter(warnings, rest.WarningWriterOptions{Deduplicate: true})
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("use the kubeconfig: %w", err)
+	}
+	transport, err := rest.TransportFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("use the kubeconfig: %w", err)
+	}
+	host, _, err := rest.DefaultServerUrlFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("use the kubeconfig: %w", err)
+	}
+	server := &url.URL{Scheme: host.Scheme, Host: host.Host, Path: host.Path}
+	return &Cluster{
+		Client: client, Objects: apiserver.Over(server, transport), Namespace: namespace,
+		Dialer: &forwarder{config: config, pods: client.CoreV1().RESTClient(), namespace: namespace},
+	}, nil
+}

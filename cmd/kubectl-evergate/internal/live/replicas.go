@@ -1,0 +1,217 @@
+package live
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// webhookPods selects the Pods that serve, as the Service of the kit does.
+const webhookPods = "app.kubernetes.io/name=evergate,app.kubernetes.io/component=webhook"
+
+// opsPortName is the name of the port for operators in the kit, and opsPort what it is unless a Pod says otherwise.
+const (
+	opsPortName = "ops"
+	opsPort     = 8080
+)
+
+// Replica is a Pod that serves.
+type Replica struct {
+	Pod corev1.Pod
+}
+
+// Name returns the name of the Pod.
+func (r *Replica) Name() string { return r.Pod.Name }
+
+// Ready reports whether the Service sends calls to it.
+func (r *Replica) Ready() bool {
+	return slices.ContainsFunc(r.Pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
+}
+
+// port returns the port for operators.
+func (r *Replica) port() int {
+	for _, c := range r.Pod.Spec.Containers {
+		for _, p := range c.Ports {
+			if p.Name == opsPortName {
+				return int(p.ContainerPort)
+			}
+		}
+	}
+	return opsPort
+}
+
+// ConfigMap returns the name of the ConfigMap that the Pod shows as its policy; empty where it has none.
+func (r *Replica) ConfigMap() string {
+	for _, v := range r.Pod.Spec.Volumes {
+		if v.Name == "policy" && v.ConfigMap != nil {
+			return v.ConfigMap.Name
+		}
+	}
+	return ""
+}
+
+// Replicas lists the Pods that serve, by name. Those that have ended are left out, and those that are terminating: no
+// policy comes into force in them any more.
+func (c *Cluster) Replicas(ctx context.Context) ([]Replica, error) {
+	list, err := c.Client.CoreV1().Pods(c.Namespace).List(ctx, metav1.ListOptions{LabelSelector: webhookPods})
+	if err != nil {
+		return nil, fmt.Errorf("list the replicas: %w", err)
+	}
+	var all []Replica
+	for _, pod := range list.Items {
+		ended := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+		if !ended && pod.DeletionTimestamp == nil {
+			all = append(all, Replica{pod})
+		}
+	}
+	slices.SortFunc(all, func(a, b Replica) int { return cmp.Compare(a.Name(), b.Name()) })
+	return all, nil
+}
+
+// Policy is what a replica says of its policy, at /policy.
+type Policy struct {
+	Hash     string    `json:"hash"`
+	Since    time.Time `json:"since"`
+	Warnings []string  `json:"warnings"`
+	Stale    bool      `json:"stale"` // the files hold something else, which was refused
+	Refused  *struct {
+		At    time.Time `json:"at"`
+		Error string    `json:"error"`
+	} `json:"refused"`
+}
+
+// Report is what a replica says of itself.
+type Report struct {
+	Replica
+	Policy   Policy
+	Version  string
+	NotAfter time.Time // of the certificate that it serves with; zero where it is not known
+	Err      error     // why it is not known, or a part of it
+}
+
+// Bounds of what is read from a replica: a policy has a hundred warnings at most; the metrics grow with the policy.
+const (
+	maxPolicyPage = 1 << 20
+	maxMetrics    = 16 << 20
+)
+
+// askTimeout is for one answer of a replica, with the port-forward: a kubelet far away takes a second.
+const askTimeout = 10 * time.Second
+
+// Ask asks all replicas at once, for their policy alone or for all that there is to report.
+func (c *Cluster) Ask(ctx context.Context, replicas []Replica, all bool) []Report {
+	reports := make([]Report, len(replicas))
+	var asked sync.WaitGroup
+	for i, r := range replicas {
+		asked.Go(func() {
+			ctx, cancel := context.WithTimeout(ctx, askTimeout)
+			defer cancel()
+			reports[i] = c.ask(ctx, r, all)
+		})
+	}
+	asked.Wait()
+	return reports
+}
+
+func (c *Cluster) ask(ctx context.Context, r Replica, all bool) Report {
+	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return c.Dialer.Dial(ctx, r.Name(), r.port())
+	}}
+	defer transport.CloseIdleConnections()
+	client := &http.Client{Transport: transport}
+	report := Report{Replica: r}
+	page, err := fetch(ctx, client, "/policy", maxPolicyPage)
+	if err == nil {
+		err = json.Unmarshal(page, &report.Policy)
+	}
+	if err != nil {
+		report.Err = err
+		return report
+	}
+	if all {
+		metrics, err := fetch(ctx, client, "/metrics", maxMetrics)
+		if err == nil {
+			err = report.read(metrics)
+		}
+		report.Err = err
+	}
+	return report
+}
+
+// fetch returns the answer of a replica.
+func fetch(ctx context.Context, client *http.Client, path string, max int64) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://replica"+path, http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, errors.Unwrap(err) // without the URL, which is no address
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s answers %s", path, resp.Status)
+	}
+	data, err := io.ReadAll(io.LimitReader(resp.Body, max+1))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	if int64(len(data)) > max {
+		return nil, fmt.Errorf("%s has more than %d MiB", path, max>>20)
+	}
+	return data, nil
+}
+
+// read finds the version and the certificate's end among a replica's metrics.
+func (r *Report) read(metrics []byte) error {
+	families, err := Parse(metrics)
+	if err != nil {
+		return err
+	}
+	for _, m := range families["evergate_build_info"].GetMetric() {
+		r.Version = Label(m, "version")
+	}
+	for _, m := range families["evergate_certificate_not_after_timestamp_seconds"].GetMetric() {
+		if Label(m, "use") == "serving" {
+			r.NotAfter = time.Unix(int64(m.GetGauge().GetValue()), 0)
+		}
+	}
+	return nil
+}
+
+// Parse reads metrics in Prometheus' text format.
+func Parse(metrics []byte) (map[string]*dto.MetricFamily, error) {
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(bytes.NewReader(metrics))
+	if err != nil {
+		return nil, fmt.Errorf("read the metrics: %w", err)
+	}
+	return families, nil
+}
+
+// Label returns the value of a label.
+func Label(m *dto.Metric, name string) string {
+	for _, l := range m.GetLabel() {
+		if l.GetName() == name {
+			return l.GetValue()
+		}
+	}
+	return ""
+}

@@ -1,0 +1,82 @@
+package revise
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// controller is one that applies what is in a repository, again and again.
+type controller struct {
+	name string
+
+	labels      []string // and annotations that it sets on its objects, by their prefixes
+	annotations []string
+	managers    []string // its field managers
+}
+
+func controllers() []controller {
+	return []controller{
+		{
+			"Argo CD", []string{"argocd.argoproj.io/"}, []string{"argocd.argoproj.io/tracking-id"},
+			[]string{"argocd-controller", "argocd-application-controller"},
+		},
+		{
+			"Flux", []string{"kustomize.toolkit.fluxcd.io/", "helm.toolkit.fluxcd.io/"}, nil,
+			[]string{"kustomize-controller", "helm-controller"},
+		},
+	}
+}
+
+// ManagedBy returns an error if a controller applies the ConfigMap from a repository: it would undo the change, or
+// report the cluster as out of sync. It is nil for a ConfigMap that is nil.
+func ManagedBy(cm *corev1.ConfigMap) error {
+	if cm == nil {
+		return nil
+	}
+	for _, c := range controllers() {
+		if why := c.manages(cm); why != "" {
+			return fmt.Errorf("the ConfigMap %s is managed by %s (%s): it would undo the change; change the policy in its "+
+				"repository", cm.Name, c.name, why)
+		}
+	}
+	return nil
+}
+
+// manages returns by what it is seen that a controller applies a ConfigMap; empty where it does not.
+func (c *controller) manages(cm *corev1.ConfigMap) string {
+	for _, label := range slices.Sorted(maps.Keys(cm.Labels)) {
+		if hasPrefix(label, c.labels) {
+			return "label " + label
+		}
+	}
+	for _, annotation := range slices.Sorted(maps.Keys(cm.Annotations)) {
+		if hasPrefix(annotation, c.annotations) {
+			return "annotation " + annotation
+		}
+	}
+	for _, m := range cm.ManagedFields {
+		if slices.Contains(c.managers, m.Manager) {
+			return "field manager " + m.Manager
+		}
+	}
+	return ""
+}
+
+func hasPrefix(s string, prefixes []string) bool {
+	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(s, p) })
+}
+
+// managersOf lists the other managers of a ConfigMap.
+func managersOf(cm *corev1.ConfigMap) string {
+	var names []string
+	for _, m := range cm.ManagedFields {
+		if m.Manager != Manager && !slices.Contains(names, m.Manager) {
+			names = append(names, m.Manager)
+		}
+	}
+	return strings.Join(names, ", ")
+}

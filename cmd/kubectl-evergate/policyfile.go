@@ -1,0 +1,55 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/evergate/evergate/offline"
+	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/policystore"
+)
+
+// maxPolicyInput bounds what is read of standard input: the policy's own limits say what is too long.
+const maxPolicyInput = 16 << 20
+
+// readPolicy reads the policy at path: a file, a directory, or - for standard input. The manifest of a ConfigMap is
+// refused: kubectl applies those.
+func (a *app) readPolicy(path string) ([]policy.File, error) {
+	files, err := a.readFiles(path)
+	if err != nil {
+		return nil, err
+	}
+	inside, err := policystore.Unwrap(files)
+	if err != nil {
+		return nil, err
+	}
+	for i, f := range inside {
+		if i >= len(files) || f.Name != files[i].Name || f.Lines > 0 {
+			return nil, fmt.Errorf("%s is the manifest of a ConfigMap: name the policy file itself", path)
+		}
+	}
+	return files, nil
+}
+
+func (a *app) readFiles(path string) ([]policy.File, error) {
+	if path != offline.Stdin {
+		return policystore.Read(path)
+	}
+	data, err := io.ReadAll(io.LimitReader(a.stdin, maxPolicyInput))
+	if err != nil {
+		return nil, fmt.Errorf("read the policy from stdin: %w", err)
+	}
+	return []policy.File{{Name: "stdin", Data: data}}, nil
+}
+
+// load compiles a policy, and says what it warns of.
+func (a *app) load(files []policy.File) (*policy.Policy, error) {
+	p, err := policy.Load(files...)
+	if err != nil {
+		return nil, err
+	}
+	for _, warning := range p.Warnings() {
+		a.say("warning: %s", warning)
+	}
+	return p, nil
+}

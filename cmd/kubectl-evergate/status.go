@@ -1,0 +1,295 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/live"
+	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/revise"
+	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy"
+)
+
+func newStatus(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "status",
+		Short: "Show how Evergate is doing, on one screen",
+		Long: `Status shows the replicas with their versions, policies and certificates, the webhooks with their failurePolicy
+and CA, which namespaces they match, and how many calls the API server let through because no replica answered. What you may
+not read is left out, and said.
+
+It exits with 1 when something is wrong: replicas that do not have the policy of the ConfigMap or are not ready, a certificate
+or a CA that ends within a week, a webhook without a CA.`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return a.status(c.Context()) },
+	}
+}
+
+func (a *app) status(ctx context.Context) error {
+	c, err := a.cluster()
+	if err != nil {
+		return err
+	}
+	s := &status{now: a.now(), namespace: c.Namespace}
+	s.collect(ctx, c)
+	s.judge()
+	if err := s.write(a.stdout); err != nil {
+		return fmt.Errorf("write the status: %w", err)
+	}
+	if len(s.problems) > 0 {
+		return &foundError{}
+	}
+	return nil
+}
+
+// status is what there is to show.
+type status struct {
+	now       time.Time
+	namespace string
+
+	policy     *policy.Policy // of the ConfigMap; nil where it is not known
+	configMap  string
+	applied    string // by which field manager, and when
+	appliedAt  time.Time
+	replicas   []live.Report
+	hooks      []hook
+	namespaces []corev1.Namespace
+	matched    []string // names of those that a webhook matches, but for the guard of the policy
+	failedOpen map[string]int
+	started    time.Time // the API server that was asked
+	unread     []string
+	problems   []string
+}
+
+// hook is a webhook of Evergate.
+type hook struct {
+	name     string
+	policy   admissionv1.FailurePolicyType
+	service  string // namespace/name
+	ca       []*x509.Certificate
+	selector labels.Selector
+	matches  int // namespaces
+}
+
+// hookSuffix is how the names of Evergate's webhooks end, and guardHook that of its own ConfigMap.
+const (
+	hookSuffix = ".evergate.dev"
+	guardHook  = "policy.validate.evergate.dev"
+)
+
+// collect asks for all there is to show. What may not be read is noted.
+func (s *status) collect(ctx context.Context, c *live.Cluster) {
+	replicas, err := c.Replicas(ctx)
+	s.note("replicas", err)
+	s.replicas = c.Ask(ctx, replicas, true)
+	s.readPolicy(ctx, policies(c, replicas))
+	s.readHooks(ctx, c)
+	list, err := c.Client.CoreV1().Namespaces().List(ctx, metav1.ListOptions{})
+	s.note("namespaces", err)
+	if err == nil {
+		s.namespaces = list.Items
+	}
+	metrics, err := c.Objects.Get(ctx, "/metrics", maxServerMetrics)
+	s.note("metrics of the API server", err)
+	s.note("metrics of the API server", s.readMetrics(metrics))
+}
+
+// note notes what was not read.
+func (s *status) note(what string, err error) {
+	if err != nil {
+		s.unread = append(s.unread, what+": "+text.Printable(err.Error(), maxError))
+	}
+}
+
+// Bounds: an error of the API server has some 200 bytes; the metrics of one in a large cluster some 20 MiB.
+const (
+	maxError         = 500
+	maxServerMetrics = 128 << 20
+)
+
+func (s *status) readPolicy(ctx context.Context, p *revise.Policies) {
+	s.configMap = p.Name
+	cm, err := p.Current(ctx)
+	s.note("ConfigMap "+p.Name, err)
+	if cm == nil {
+		return
+	}
+	for _, m := range cm.ManagedFields {
+		if m.Time != nil && m.Time.After(s.appliedAt) {
+			s.applied, s.appliedAt = m.Manager, m.Time.Time
+		}
+	}
+	if s.policy, err = policy.Load(revise.Files(cm)...); err != nil {
+		s.problems = append(s.problems, "the policy in the ConfigMap does not load: "+
+			text.Printable(strings.ReplaceAll(err.Error(), "\n", "; "), maxError))
+	}
+}
+
+func (s *status) readHooks(ctx context.Context, c *live.Cluster) {
+	configs := c.Client.AdmissionregistrationV1()
+	mutating, err := configs.MutatingWebhookConfigurations().List(ctx, metav1.ListOptions{})
+	s.note("mutating webhooks", err)
+	if err == nil {
+		for _, config := range mutating.Items {
+			for i := range config.Webhooks {
+				w := &config.Webhooks[i]
+				s.addHook(w.Name, w.FailurePolicy, w.ClientConfig, w.NamespaceSelector)
+			}
+		}
+	}
+	validating, err := configs.ValidatingWebhookConfigurations().List(ctx, metav1.ListOptions{})
+	s.note("validating webhooks", err)
+	if err == nil {
+		for _, config := range validating.Items {
+			for i := range config.Webhooks {
+				w := &config.Webhooks[i]
+				s.addHook(w.Name, w.FailurePolicy, w.ClientConfig, w.NamespaceSelector)
+			}
+		}
+	}
+}
+
+func (s *status) addHook(
+	name string, p *admissionv1.FailurePolicyType, client admissionv1.WebhookClientConfig, namespaces *metav1.LabelSelector,
+) {
+	ours := client.Service != nil && client.Service.Namespace == s.namespace
+	if !strings.HasSuffix(name, hookSuffix) || !ours {
+		return
+	}
+	h := hook{name: name, policy: admissionv1.Fail, service: client.Service.Namespace + "/" + client.Service.Name}
+	if p != nil {
+		h.policy = *p
+	}
+	h.ca = certificates(client.CABundle)
+	var err error
+	if h.selector, err = metav1.LabelSelectorAsSelector(namespaces); err != nil {
+		h.selector = labels.Nothing() // the API server refuses such a selector
+	}
+	s.hooks = append(s.hooks, h)
+}
+
+// certificates returns those in a bundle that can be read.
+func certificates(bundle []byte) []*x509.Certificate {
+	var all []*x509.Certificate
+	for {
+		var block *pem.Block
+		if block, bundle = pem.Decode(bundle); block == nil {
+			return all
+		}
+		if c, err := x509.ParseCertificate(block.Bytes); err == nil {
+			all = append(all, c)
+		}
+	}
+}
+
+// Names of the API server's metrics.
+const (
+	failOpenMetric = "apiserver_admission_webhook_fail_open_count"
+	startMetric    = "process_start_time_seconds"
+)
+
+// readMetrics finds the calls that failed open among the metrics of the API server, of which it parses nothing else.
+func (s *status) readMetrics(metrics []byte) error {
+	if metrics == nil {
+		return nil
+	}
+	var lines []byte
+	for line := range bytes.Lines(metrics) {
+		if bytes.HasPrefix(line, []byte(failOpenMetric)) || bytes.HasPrefix(line, []byte(startMetric)) {
+			lines = append(lines, line...)
+		}
+	}
+	families, err := live.Parse(lines)
+	if err != nil {
+		return err
+	}
+	s.failedOpen = map[string]int{}
+	for _, m := range families[failOpenMetric].GetMetric() {
+		s.failedOpen[live.Label(m, "name")] += int(m.GetUntyped().GetValue() + m.GetCounter().GetValue())
+	}
+	for _, m := range families[startMetric].GetMetric() {
+		s.started = time.Unix(int64(m.GetUntyped().GetValue()+m.GetGauge().GetValue()), 0)
+	}
+	return nil
+}
+
+// soon is when the end of a certificate is a problem: cert-manager renews the kit's a month before its end, and the alert
+// EvergateCertificateExpiring fires a week before.
+const soon = 7 * 24 * time.Hour
+
+// judge finds what is wrong.
+func (s *status) judge() {
+	wrong := func(format string, args ...any) { s.problems = append(s.problems, fmt.Sprintf(format, args...)) }
+	if len(s.replicas) == 0 {
+		wrong("there is no replica")
+	}
+	for i := range s.replicas {
+		r := &s.replicas[i]
+		if !r.Ready() {
+			wrong("%s is not ready", r.Name())
+		}
+		switch {
+		case r.Err != nil:
+			wrong("%s cannot be asked: %s", r.Name(), text.Printable(r.Err.Error(), maxError))
+		case r.Policy.Stale && r.Policy.Refused != nil:
+			wrong("%s refuses the policy that it is shown: %s", r.Name(), text.Printable(r.Policy.Refused.Error, maxError))
+		case s.policy != nil && r.Policy.Hash != s.policy.Hash():
+			wrong("%s has another policy than the ConfigMap %s", r.Name(), s.configMap)
+		}
+		if !r.NotAfter.IsZero() && r.NotAfter.Sub(s.now) < soon {
+			wrong("the certificate of %s ends %s", r.Name(), s.until(r.NotAfter))
+		}
+	}
+	for i := range s.hooks {
+		h := &s.hooks[i]
+		if len(h.ca) == 0 {
+			wrong("the webhook %s has no CA: each call fails", h.name)
+		} else if end := lastEnd(h.ca); end.Sub(s.now) < soon {
+			wrong("the CA of the webhook %s ends %s", h.name, s.until(end))
+		}
+	}
+	if len(s.hooks) == 0 && len(s.unread) == 0 {
+		wrong("there is no webhook of Evergate that calls a Service in %s", s.namespace)
+	}
+	s.match()
+}
+
+// match finds which namespaces the webhooks match.
+func (s *status) match() {
+	for _, ns := range s.namespaces {
+		set := labels.Set(ns.Labels)
+		matched := false
+		for i := range s.hooks {
+			h := &s.hooks[i]
+			if h.selector.Matches(set) {
+				h.matches++
+				matched = matched || h.name != guardHook
+			}
+		}
+		if matched {
+			s.matched = append(s.matched, ns.Name)
+		}
+	}
+}
+
+// lastEnd is when the last of some certificates ends.
+func lastEnd(all []*x509.Certificate) time.Time {
+	var end time.Time
+	for _, c := range all {
+		if c.NotAfter.After(end) {
+			end = c.NotAfter
+		}
+	}
+	return end
+}
