@@ -135,14 +135,26 @@ func (a *app) confirm(
 		a.say("the policy that is applied now does not load, so that nothing can be compared with it")
 		was = nil
 	}
-	denies, err := a.plan(ctx, c, was, is, shownBeforeApply)
-	if err != nil || !denies || f.yes {
+	report, err := a.plan(ctx, c, &planFlags{limit: shownBeforeApply}, was, is)
+	if err != nil {
 		return err
 	}
-	if file, ok := a.stdin.(*os.File); !ok || !term.IsTerminal(int(file.Fd())) {
-		return &foundError{errors.New("objects would be newly denied, and there is no terminal to ask at: add --yes")}
+	why := "objects would be newly denied"
+	if !report.Denies() {
+		why = "not all objects could be judged"
 	}
-	fmt.Fprint(a.stderr, "Objects would be newly denied. Apply the policy? [y/N] ")
+	if f.yes || !report.Denies() && report.Summary.Errors == 0 {
+		return nil
+	}
+	if file, ok := a.stdin.(*os.File); !ok || !term.IsTerminal(int(file.Fd())) {
+		return &foundError{errors.New(why + ", and there is no terminal to ask at: add --yes")}
+	}
+	return a.ask(why)
+}
+
+// ask asks whether the policy is to be applied. The error says that it is not.
+func (a *app) ask(why string) error {
+	fmt.Fprintf(a.stderr, "evergate: %s. Apply the policy? [y/N] ", why)
 	answer, err := bufio.NewReader(a.stdin).ReadString('\n')
 	if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
 		return &foundError{errors.Join(errors.New("nothing was applied"), err)}

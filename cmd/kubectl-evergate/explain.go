@@ -1,5 +1,157 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
 
-func newExplain(_ *app) *cobra.Command { return &cobra.Command{Use: "explain POD"} }
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/live"
+	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/revise"
+	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/offline"
+	"github.com/evergate/evergate/policy"
+)
+
+func newExplain(a *app) *cobra.Command {
+	var namespace string
+	c := &cobra.Command{
+		Use:   "explain POD",
+		Short: "Say why the images of a Pod were rewritten, or were not",
+		Long: `Explain says which webhooks match the Pod's namespace, which policy the replicas have, and what that policy
+decides about each image and rule if the Pod is created anew. A Pod that was rewritten is judged by the original images in its
+record, which a tenant may write. The sets of a policy are those of the webhooks that match.`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return errors.New("explain which Pod? kubectl evergate explain POD -n NAMESPACE")
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error { return a.explain(c.Context(), namespace, args[0]) },
+	}
+	c.Flags().StringVarP(&namespace, "namespace", "n", "", "`namespace` of the Pod (default that of the kubeconfig)")
+	return c
+}
+
+func (a *app) explain(ctx context.Context, namespace, name string) error {
+	c, err := a.cluster()
+	if err != nil {
+		return err
+	}
+	if namespace == "" {
+		if namespace, _, err = a.config().Namespace(); err != nil {
+			return fmt.Errorf("read the kubeconfig: %w", err)
+		}
+	}
+	pod, err := c.Client.CoreV1().Pods(namespace).Get(ctx, strings.TrimPrefix(name, "pod/"), metav1.GetOptions{})
+	if err != nil {
+		return fmt.Errorf("read the Pod: %w", err)
+	}
+	e := &explanation{app: a, cluster: c, pod: pod}
+	sets := e.webhooks(ctx)
+	p, err := e.policy(ctx)
+	if err != nil {
+		return err
+	}
+	return e.judge(p, sets)
+}
+
+// explanation is of one Pod.
+type explanation struct {
+	*app
+	cluster *live.Cluster
+	pod     *corev1.Pod
+}
+
+// webhooks says which webhooks match the namespace of the Pod, and returns the sets that they ask for.
+func (e *explanation) webhooks(ctx context.Context) (sets []string) {
+	hooks, err := readHooks(ctx, e.cluster)
+	if err != nil {
+		e.say("which webhooks match is not known: %v", err)
+	}
+	ns, err := e.cluster.Client.CoreV1().Namespaces().Get(ctx, e.pod.Namespace, metav1.GetOptions{})
+	if err != nil {
+		e.say("which webhooks match is not known: %v", err)
+		return nil
+	}
+	var matching []string
+	for _, h := range hooks {
+		if !strings.Contains(h.path, "/pods") || !h.selector.Matches(labels.Set(ns.Labels)) {
+			continue
+		}
+		matching = append(matching, h.name)
+		if _, set, ok := strings.Cut(h.path, "/set/"); ok {
+			sets = append(sets, set)
+		}
+	}
+	if len(matching) == 0 {
+		fmt.Fprintf(e.stdout, "No webhook matches the namespace %s: its Pods are neither rewritten nor judged. The label that "+
+			"opts it in is evergate.dev/admission=enabled.\n", ns.Name)
+	} else {
+		fmt.Fprintf(e.stdout, "The namespace %s is matched by %s.\n", ns.Name, text.List(matching))
+	}
+	return sets
+}
+
+// policy returns the policy of the ConfigMap, and says which replicas have another.
+func (e *explanation) policy(ctx context.Context) (*policy.Policy, error) {
+	replicas, err := e.cluster.Replicas(ctx)
+	if err != nil {
+		e.say("which policy the replicas have is not known: %v", err)
+	}
+	store := policies(e.cluster, replicas)
+	cm, err := store.Current(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p, err := policy.Load(revise.Files(cm)...)
+	if err != nil {
+		return nil, fmt.Errorf("the policy in the ConfigMap %s does not load: %w", store.Name, err)
+	}
+	fmt.Fprintf(e.stdout, "The policy of the ConfigMap %s is %s.\n", store.Name, p.Hash())
+	reports := e.cluster.Ask(ctx, replicas, false)
+	for i := range reports {
+		r := &reports[i]
+		switch {
+		case r.Err != nil:
+			e.say("%s cannot be asked: %v", r.Name(), r.Err)
+		case r.Policy.Hash != p.Hash():
+			fmt.Fprintf(e.stdout, "%s has another: %s.\n", r.Name(), r.Policy.Hash)
+		case e.pod.CreationTimestamp.Time.Before(r.Policy.Since):
+			fmt.Fprintf(e.stdout, "%s has it since %s, and the Pod was created before, at %s: another policy may have decided.\n",
+				r.Name(), r.Policy.Since.UTC().Format(time.RFC3339), e.pod.CreationTimestamp.UTC().Format(time.RFC3339))
+		}
+	}
+	return p, nil
+}
+
+// judge says what a policy decides about the Pod.
+func (e *explanation) judge(p *policy.Policy, sets []string) error {
+	e.pod.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}
+	data, err := json.Marshal(e.pod)
+	if err != nil {
+		return fmt.Errorf("write the Pod: %w", err)
+	}
+	object := offline.Object{
+		Origin: offline.Origin{File: e.pod.Namespace + "/" + e.pod.Name}, APIVersion: "v1", Kind: "Pod",
+		Namespace: e.pod.Namespace, Name: e.pod.Name, JSON: data,
+	}
+	report := offline.Review(offline.Options{
+		Policy: p, Now: e.now(), Sets: p.SetsOf(sets), Recorded: true, Explain: true,
+	}, func(yield func(offline.Object, error) bool) { yield(object, nil) })
+	fmt.Fprintln(e.stdout, "If it were created now:")
+	if err := report.WriteText(e.stdout, offline.TextOptions{}); err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	if len(report.Errors) > 0 {
+		return errors.New(strings.Join(report.Errors, "\n"))
+	}
+	return nil
+}

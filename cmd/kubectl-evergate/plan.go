@@ -3,10 +3,17 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"iter"
 
 	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/live"
+	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/revise"
+	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/offline"
+	"github.com/evergate/evergate/plan"
 	"github.com/evergate/evergate/policy"
 )
 
@@ -15,18 +22,135 @@ const (
 	shownByPlan      = 100 // objects that plan lists unless told otherwise, as evergate plan does
 )
 
+// planFlags are those of plan, and what apply has in their place.
+type planFlags struct {
+	file  string
+	limit int
+	all   bool
+	sets  []string
+}
+
 func newPlan(a *app) *cobra.Command {
-	var file string
-	var limit int
+	var f planFlags
 	c := &cobra.Command{
-		Use: "plan -f POLICY", Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return errors.New("not yet") },
+		Use:   "plan -f POLICY",
+		Short: "Say what a policy would change for the objects of the cluster",
+		Long: `Plan compares a policy with the one in the ConfigMap, as evergate plan does, for each object of the cluster of a
+kind that is judged: what would be newly denied, newly allowed, newly warned of and rewritten otherwise, if it were created
+anew. Objects are read page by page. Those in namespaces that no webhook matches are left out. Pods that were rewritten are
+judged by the original images in their records, which tenants may write.
+
+It exits with 1 if something would be newly denied.`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return a.planCommand(c.Context(), &f) },
 	}
-	c.Flags().StringVarP(&file, "filename", "f", "", "`file` or directory of the policy, or - for stdin")
-	c.Flags().IntVar(&limit, "limit", shownByPlan, "how many objects to list, and 0 for none")
+	flags := c.Flags()
+	flags.StringVarP(&f.file, "filename", "f", "", "`file` or directory of the policy, or - for stdin")
+	flags.IntVar(&f.limit, "limit", shownByPlan, "how many objects to list, and 0 for none")
+	flags.BoolVar(&f.all, "all-namespaces", false, "also objects in namespaces that no webhook matches")
+	flags.StringArrayVar(&f.sets, "set", nil, "judge by the rules of this `set` too, * for all; can be repeated")
 	return c
 }
 
-func (a *app) plan(ctx context.Context, c *live.Cluster, was, is *policy.Policy, limit int) (denies bool, err error) {
-	return false, nil
+func (a *app) planCommand(ctx context.Context, f *planFlags) error {
+	if f.file == "" {
+		return errors.New("plan what? name a policy with -f FILE, -f DIRECTORY or -f - for stdin")
+	}
+	files, err := a.readPolicy(f.file)
+	if err != nil {
+		return err
+	}
+	is, err := a.load(files)
+	if err != nil {
+		return err
+	}
+	c, err := a.cluster()
+	if err != nil {
+		return err
+	}
+	replicas, err := c.Replicas(ctx)
+	if err != nil {
+		a.say("%v", err) // the name of the ConfigMap is then the kit's
+	}
+	current, err := policies(c, replicas).Current(ctx)
+	if err != nil {
+		return err
+	}
+	was, err := policy.Load(revise.Files(current)...)
+	if err != nil {
+		return fmt.Errorf("the policy that is applied now does not load: %w", err)
+	}
+	report, err := a.plan(ctx, c, f, was, is)
+	switch {
+	case err != nil:
+		return err
+	case report.Denies():
+		return &foundError{}
+	case report.Summary.Errors > 0:
+		return errors.New("not all objects could be judged")
+	}
+	return nil
+}
+
+// plan compares two policies for the objects of a cluster, and writes what would change. was may be nil.
+func (a *app) plan(
+	ctx context.Context, c *live.Cluster, f *planFlags, was, is *policy.Policy,
+) (*plan.Report, error) {
+	if sets := is.Sets(); len(f.sets) == 0 && len(sets) > 0 {
+		a.say("no rule of the sets %s is evaluated: kubectl evergate plan has --set", text.List(sets))
+	}
+	p := plan.New(plan.Options{
+		Old: was, New: is, Now: a.now(), Sets: f.sets, FromRecord: true, Limit: f.limit,
+	})
+	objects := c.Objects.Objects(ctx)
+	if !f.all {
+		matched, err := a.matched(ctx, c)
+		if err != nil {
+			a.say("objects of all namespaces are judged: which ones a webhook matches may not be read: %v", err)
+		} else {
+			objects = within(objects, matched)
+		}
+	}
+	p.AddAll(objects)
+	report := p.Report()
+	for _, line := range report.Errors {
+		a.say("%s", line)
+	}
+	if err := report.WriteText(a.stdout, plan.TextOptions{}); err != nil {
+		return nil, fmt.Errorf("write the plan: %w", err)
+	}
+	return report, nil
+}
+
+// matched returns the namespaces that a webhook of Evergate matches.
+func (a *app) matched(ctx context.Context, c *live.Cluster) (map[string]bool, error) {
+	hooks, err := readHooks(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	list, err := c.Client.CoreV1().Namespaces().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	names := match(hooks, list.Items)
+	set := make(map[string]bool, len(names))
+	for _, name := range names {
+		set[name] = true
+	}
+	a.say("%d of %d namespaces are matched; objects of the others are left out", len(names), len(list.Items))
+	return set, nil
+}
+
+// within leaves out objects of other namespaces.
+func within(objects iter.Seq2[offline.Object, error], namespaces map[string]bool) iter.Seq2[offline.Object, error] {
+	return func(yield func(offline.Object, error) bool) {
+		for o, err := range objects {
+			if err == nil && !namespaces[o.Namespace] {
+				continue
+			}
+			if !yield(o, err) {
+				return
+			}
+		}
+	}
 }

@@ -3,17 +3,12 @@ package main
 import (
 	"bytes"
 	"context"
-	"crypto/x509"
-	"encoding/pem"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	admissionv1 "k8s.io/api/admissionregistration/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/live"
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/revise"
@@ -41,7 +36,7 @@ func (a *app) status(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s := &status{now: a.now(), namespace: c.Namespace}
+	s := &status{now: a.now(), namespace: c.Namespace, namespaces: -1}
 	s.collect(ctx, c)
 	s.judge()
 	if err := s.write(a.stdout); err != nil {
@@ -64,29 +59,13 @@ type status struct {
 	appliedAt  time.Time
 	replicas   []live.Report
 	hooks      []hook
-	namespaces []corev1.Namespace
-	matched    []string // names of those that a webhook matches, but for the guard of the policy
+	namespaces int      // -1 where they are not known
+	matched    []string // namespaces that a webhook matches, but for the guard of the policy
 	failedOpen map[string]int
 	started    time.Time // the API server that was asked
 	unread     []string
 	problems   []string
 }
-
-// hook is a webhook of Evergate.
-type hook struct {
-	name     string
-	policy   admissionv1.FailurePolicyType
-	service  string // namespace/name
-	ca       []*x509.Certificate
-	selector labels.Selector
-	matches  int // namespaces
-}
-
-// hookSuffix is how the names of Evergate's webhooks end, and guardHook that of its own ConfigMap.
-const (
-	hookSuffix = ".evergate.dev"
-	guardHook  = "policy.validate.evergate.dev"
-)
 
 // collect asks for all there is to show. What may not be read is noted.
 func (s *status) collect(ctx context.Context, c *live.Cluster) {
@@ -94,11 +73,12 @@ func (s *status) collect(ctx context.Context, c *live.Cluster) {
 	s.note("replicas", err)
 	s.replicas = c.Ask(ctx, replicas, true)
 	s.readPolicy(ctx, policies(c, replicas))
-	s.readHooks(ctx, c)
+	s.hooks, err = readHooks(ctx, c)
+	s.note("webhooks", err)
 	list, err := c.Client.CoreV1().Namespaces().List(ctx, metav1.ListOptions{})
 	s.note("namespaces", err)
 	if err == nil {
-		s.namespaces = list.Items
+		s.namespaces, s.matched = len(list.Items), match(s.hooks, list.Items)
 	}
 	metrics, err := c.Objects.Get(ctx, "/metrics", maxServerMetrics)
 	s.note("metrics of the API server", err)
@@ -133,63 +113,6 @@ func (s *status) readPolicy(ctx context.Context, p *revise.Policies) {
 	if s.policy, err = policy.Load(revise.Files(cm)...); err != nil {
 		s.problems = append(s.problems, "the policy in the ConfigMap does not load: "+
 			text.Printable(strings.ReplaceAll(err.Error(), "\n", "; "), maxError))
-	}
-}
-
-func (s *status) readHooks(ctx context.Context, c *live.Cluster) {
-	configs := c.Client.AdmissionregistrationV1()
-	mutating, err := configs.MutatingWebhookConfigurations().List(ctx, metav1.ListOptions{})
-	s.note("mutating webhooks", err)
-	if err == nil {
-		for _, config := range mutating.Items {
-			for i := range config.Webhooks {
-				w := &config.Webhooks[i]
-				s.addHook(w.Name, w.FailurePolicy, w.ClientConfig, w.NamespaceSelector)
-			}
-		}
-	}
-	validating, err := configs.ValidatingWebhookConfigurations().List(ctx, metav1.ListOptions{})
-	s.note("validating webhooks", err)
-	if err == nil {
-		for _, config := range validating.Items {
-			for i := range config.Webhooks {
-				w := &config.Webhooks[i]
-				s.addHook(w.Name, w.FailurePolicy, w.ClientConfig, w.NamespaceSelector)
-			}
-		}
-	}
-}
-
-func (s *status) addHook(
-	name string, p *admissionv1.FailurePolicyType, client admissionv1.WebhookClientConfig, namespaces *metav1.LabelSelector,
-) {
-	ours := client.Service != nil && client.Service.Namespace == s.namespace
-	if !strings.HasSuffix(name, hookSuffix) || !ours {
-		return
-	}
-	h := hook{name: name, policy: admissionv1.Fail, service: client.Service.Namespace + "/" + client.Service.Name}
-	if p != nil {
-		h.policy = *p
-	}
-	h.ca = certificates(client.CABundle)
-	var err error
-	if h.selector, err = metav1.LabelSelectorAsSelector(namespaces); err != nil {
-		h.selector = labels.Nothing() // the API server refuses such a selector
-	}
-	s.hooks = append(s.hooks, h)
-}
-
-// certificates returns those in a bundle that can be read.
-func certificates(bundle []byte) []*x509.Certificate {
-	var all []*x509.Certificate
-	for {
-		var block *pem.Block
-		if block, bundle = pem.Decode(bundle); block == nil {
-			return all
-		}
-		if c, err := x509.ParseCertificate(block.Bytes); err == nil {
-			all = append(all, c)
-		}
 	}
 }
 
@@ -262,34 +185,4 @@ func (s *status) judge() {
 	if len(s.hooks) == 0 && len(s.unread) == 0 {
 		wrong("there is no webhook of Evergate that calls a Service in %s", s.namespace)
 	}
-	s.match()
-}
-
-// match finds which namespaces the webhooks match.
-func (s *status) match() {
-	for _, ns := range s.namespaces {
-		set := labels.Set(ns.Labels)
-		matched := false
-		for i := range s.hooks {
-			h := &s.hooks[i]
-			if h.selector.Matches(set) {
-				h.matches++
-				matched = matched || h.name != guardHook
-			}
-		}
-		if matched {
-			s.matched = append(s.matched, ns.Name)
-		}
-	}
-}
-
-// lastEnd is when the last of some certificates ends.
-func lastEnd(all []*x509.Certificate) time.Time {
-	var end time.Time
-	for _, c := range all {
-		if c.NotAfter.After(end) {
-			end = c.NotAfter
-		}
-	}
-	return end
 }

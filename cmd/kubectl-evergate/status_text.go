@@ -96,7 +96,7 @@ func (s *status) writeHooks(b *bytes.Buffer) {
 		if s.failedOpen != nil {
 			open = strconv.Itoa(s.failedOpen[h.name])
 		}
-		if s.namespaces != nil {
+		if s.namespaces >= 0 {
 			matches = strconv.Itoa(h.matches)
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", h.name, h.policy, end, matches, open)
@@ -106,11 +106,11 @@ func (s *status) writeHooks(b *bytes.Buffer) {
 
 func (s *status) writeNamespaces(b *bytes.Buffer) {
 	switch {
-	case s.namespaces == nil:
+	case s.namespaces < 0:
 	case len(s.matched) == 0:
-		fmt.Fprintf(b, "\nNamespaces: none of %d has opted in\n", len(s.namespaces))
+		fmt.Fprintf(b, "\nNamespaces: none of %d has opted in\n", s.namespaces)
 	default:
-		fmt.Fprintf(b, "\nNamespaces: %d of %d are matched: %s\n", len(s.matched), len(s.namespaces), text.List(s.matched))
+		fmt.Fprintf(b, "\nNamespaces: %d of %d are matched: %s\n", len(s.matched), s.namespaces, text.List(s.matched))
 	}
 }
 

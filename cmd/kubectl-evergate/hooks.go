@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"strings"
+	"time"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/live"
+)
+
+// hook is a webhook of Evergate.
+type hook struct {
+	name     string
+	policy   admissionv1.FailurePolicyType
+	path     string // of the process that it calls
+	ca       []*x509.Certificate
+	selector labels.Selector
+	matches  int // namespaces
+}
+
+// hookSuffix is how the names of Evergate's webhooks end, and guardHook that of its own ConfigMap.
+const (
+	hookSuffix = ".evergate.dev"
+	guardHook  = "policy.validate.evergate.dev"
+)
+
+// readHooks returns the webhooks of Evergate, those that can be read: the error says of the others why.
+func readHooks(ctx context.Context, c *live.Cluster) ([]hook, error) {
+	var all []hook
+	add := func(
+		name string, p *admissionv1.FailurePolicyType, client admissionv1.WebhookClientConfig, ns *metav1.LabelSelector,
+	) {
+		if ours := client.Service != nil && client.Service.Namespace == c.Namespace; ours &&
+			strings.HasSuffix(name, hookSuffix) {
+			all = append(all, newHook(name, p, client, ns))
+		}
+	}
+	configs := c.Client.AdmissionregistrationV1()
+	mutating, errMutating := configs.MutatingWebhookConfigurations().List(ctx, metav1.ListOptions{})
+	if errMutating == nil {
+		for _, config := range mutating.Items {
+			for i := range config.Webhooks {
+				w := &config.Webhooks[i]
+				add(w.Name, w.FailurePolicy, w.ClientConfig, w.NamespaceSelector)
+			}
+		}
+	}
+	validating, errValidating := configs.ValidatingWebhookConfigurations().List(ctx, metav1.ListOptions{})
+	if errValidating == nil {
+		for _, config := range validating.Items {
+			for i := range config.Webhooks {
+				w := &config.Webhooks[i]
+				add(w.Name, w.FailurePolicy, w.ClientConfig, w.NamespaceSelector)
+			}
+		}
+	}
+	return all, errors.Join(errMutating, errValidating)
+}
+
+func newHook(
+	name string, p *admissionv1.FailurePolicyType, client admissionv1.WebhookClientConfig, namespaces *metav1.LabelSelector,
+) hook {
+	h := hook{name: name, policy: admissionv1.Fail, ca: certificates(client.CABundle)}
+	if p != nil {
+		h.policy = *p
+	}
+	if client.Service.Path != nil {
+		h.path = *client.Service.Path
+	}
+	var err error
+	if h.selector, err = metav1.LabelSelectorAsSelector(namespaces); err != nil {
+		h.selector = labels.Nothing() // the API server stores no such selector
+	}
+	return h
+}
+
+// certificates returns those in a bundle that can be read.
+func certificates(bundle []byte) []*x509.Certificate {
+	var all []*x509.Certificate
+	for {
+		var block *pem.Block
+		if block, bundle = pem.Decode(bundle); block == nil {
+			return all
+		}
+		if c, err := x509.ParseCertificate(block.Bytes); err == nil {
+			all = append(all, c)
+		}
+	}
+}
+
+// match counts which namespaces each webhook matches, and returns those that any does but the guard of the policy.
+func match(hooks []hook, namespaces []corev1.Namespace) []string {
+	var names []string
+	for i := range namespaces {
+		set, matched := labels.Set(namespaces[i].Labels), false
+		for j := range hooks {
+			h := &hooks[j]
+			if h.selector.Matches(set) {
+				h.matches++
+				matched = matched || h.name != guardHook
+			}
+		}
+		if matched {
+			names = append(names, namespaces[i].Name)
+		}
+	}
+	return names
+}
+
+// lastEnd is when the last of some certificates ends.
+func lastEnd(all []*x509.Certificate) time.Time {
+	var end time.Time
+	for _, c := range all {
+		if c.NotAfter.After(end) {
+			end = c.NotAfter
+		}
+	}
+	return end
+}
