@@ -1,0 +1,339 @@
+package kit
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/evergate/evergate/e2e/internal/pki"
+	"github.com/evergate/evergate/e2e/internal/process"
+)
+
+// plugin is the built plugin of kubectl, and a cluster with replicas that it is used on.
+type plugin struct {
+	*cluster
+	binary     string
+	kubeconfig string // of the user that uses it
+}
+
+// startPlugin starts a control plane with the kit, CAs in its webhooks, and replicas.
+func startPlugin(t *testing.T, replicas ...string) *plugin {
+	t.Helper()
+	c := start(t)
+	c.kubectl(t, "", "apply", "-k", filepath.Join(root, "kustomize/overlays/fail-open"))
+	c.injectCA(t)
+	dir, err := filepath.Abs(filepath.Join(root, "cmd/kubectl-evergate"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	binary := filepath.Join(t.TempDir(), "kubectl-evergate")
+	if err := process.Build(t.Context(), dir, binary, nil); err != nil {
+		t.Fatal(err)
+	}
+	if len(replicas) > 0 {
+		c.startReplicas(t, build(t), replicas...)
+	}
+	return &plugin{c, binary, c.kubeconfig}
+}
+
+// injectCA does what cert-manager's injector does.
+func (c *cluster) injectCA(t *testing.T) {
+	t.Helper()
+	ca, err := pki.NewCA("evergate")
+	if err != nil {
+		t.Fatal(err)
+	}
+	configs := c.admin.AdmissionregistrationV1()
+	mutating, err := configs.MutatingWebhookConfigurations().Get(t.Context(), "evergate", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range mutating.Webhooks {
+		mutating.Webhooks[i].ClientConfig.CABundle = ca.PEM
+	}
+	if _, err := configs.MutatingWebhookConfigurations().Update(t.Context(), mutating, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	validating, err := configs.ValidatingWebhookConfigurations().Get(t.Context(), "evergate", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range validating.Webhooks {
+		validating.Webhooks[i].ClientConfig.CABundle = ca.PEM
+	}
+	if _, err := configs.ValidatingWebhookConfigurations().Update(t.Context(), validating, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// run returns what a command prints, stdout and then stderr with "! " before each line, and its exit code if it is not 0.
+func (p *plugin) run(t *testing.T, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), p.binary, args...)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+p.kubeconfig)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	for line := range strings.Lines(stderr.String()) {
+		stdout.WriteString("! " + line)
+	}
+	if cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	if code := cmd.ProcessState.ExitCode(); code != 0 {
+		fmt.Fprintf(&stdout, "exit code %d\n", code)
+	}
+	return stdout.String()
+}
+
+var updateTranscripts = flag.Bool("update-plugin", false, "write testdata/plugin.transcript anew")
+
+// steady replaces what differs from run to run.
+func steady(text string) string {
+	for _, r := range []struct{ pattern, by string }{
+		{`after [0-9.]+m?s`, "after TIME"},
+		{`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`, "TIME"},
+		{`\b\d+[smhd] ago`, "AGO"},
+		{`\bin \d+[smhd]\b`, "IN"},
+		{`v0\.0\.0-\S+|\(devel\)`, "VERSION"},
+		{` +\n`, "\n"},
+		{` {2,}`, "  "},
+	} {
+		text = regexp.MustCompile(r.pattern).ReplaceAllString(text, r.by)
+	}
+	return text
+}
+
+// TestPlugin changes a policy as an operator does, on a real API server, with real replicas behind its port-forward.
+func TestPlugin(t *testing.T) {
+	t.Parallel()
+	p := startPlugin(t, "evergate-a")
+	c := p.cluster
+	for name, value := range map[string]string{"team": "enabled", "other": "disabled"} {
+		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{optIn: value}}}
+		if _, err := c.admin.CoreV1().Namespaces().Create(t.Context(), ns, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if err := createPod(name, pod("web", "quay.io/a/b:1"), metav1.CreateOptions{})(t.Context(), c.admin); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const file = "testdata/plugin.transcript"
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got strings.Builder
+	for line := range strings.Lines(string(want)) {
+		if command, ok := strings.CutPrefix(line, "$ "); ok {
+			name, args, _ := strings.Cut(strings.TrimSpace(command), " ")
+			fmt.Fprintf(&got, "$ %s %s\n", name, args)
+			if name == "kubectl-evergate" {
+				got.WriteString(steady(p.run(t, strings.Fields(args)...)) + "\n")
+				continue
+			}
+			got.WriteString(steady(c.kubectl(t, "", strings.Fields(args)...)) + "\n")
+		}
+	}
+	if *updateTranscripts {
+		if err := os.WriteFile(file, []byte(got.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(string(want), got.String()); diff != "" {
+		t.Errorf("go test ./kit -run TestPlugin -update-plugin writes it anew (-want +got)\n%s", diff)
+	}
+	t.Run("the history is bounded", func(t *testing.T) { p.checkBound(t) })
+	t.Run("keys of another client are not merged", func(t *testing.T) { p.checkKeys(t) })
+	t.Run("rights", func(t *testing.T) { p.checkRights(t) })
+	t.Run("managed", func(t *testing.T) { p.checkManaged(t) })
+	t.Run("preflight", func(t *testing.T) { p.checkPreflight(t) })
+}
+
+const (
+	pluginPolicy   = "testdata/plugin/policy.yaml"
+	pluginStricter = "testdata/plugin/stricter.yaml"
+)
+
+// checkBound applies twelve policies in turn: ten are kept, the newest.
+func (p *plugin) checkBound(t *testing.T) {
+	for i := range 12 {
+		file := []string{pluginPolicy, pluginStricter}[i%2]
+		if out := p.run(t, "apply", "-f", file, "--no-plan", "--wait=false"); strings.Contains(out, "exit code") {
+			t.Fatal(out)
+		}
+	}
+	history := p.run(t, "history")
+	list, err := p.admin.CoreV1().ConfigMaps(evergateNamespace).List(t.Context(),
+		metav1.ListOptions{LabelSelector: "evergate.dev/revision-of=evergate-policy"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(history, "\n") - 1; n != 10 || len(list.Items) != 10 {
+		t.Errorf("%d revisions are listed and %d kept:\n%s", n, len(list.Items), history)
+	}
+	for _, cm := range list.Items {
+		if cm.Immutable == nil || !*cm.Immutable {
+			t.Errorf("%s can be changed", cm.Name)
+		}
+	}
+}
+
+// checkKeys replaces a policy of two keys, which kubectl has written, by one.
+func (p *plugin) checkKeys(t *testing.T) {
+	p.cluster.kubectl(t, "", "-n", evergateNamespace, "delete", "configmap", "evergate-policy")
+	p.cluster.kubectl(t, "", "-n", evergateNamespace, "create", "configmap", "evergate-policy",
+		"--from-file=a.yaml="+pluginPolicy, "--from-file=b.yaml=testdata/plugin/second.yaml", "--from-literal=README=ours")
+	if out := p.run(t, "apply", "-f", pluginStricter, "--no-plan", "--wait=false"); strings.Contains(out, "exit code") {
+		t.Fatal(out)
+	}
+	cm, err := p.admin.CoreV1().ConfigMaps(evergateNamespace).Get(t.Context(), "evergate-policy", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var keys []string
+	for key := range cm.Data {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	if want := []string{"README", "policy.yaml"}; !slices.Equal(keys, want) {
+		t.Errorf("the ConfigMap has %v, want %v", keys, want)
+	}
+}
+
+// checkRights: the Role of the component is all that apply needs; without patch on Pods it waits for kubelet and says so.
+func (p *plugin) checkRights(t *testing.T) {
+	p.cluster.kubectl(t, "", "apply", "-n", evergateNamespace, "-f", filepath.Join(root, "kustomize/components/plugin/rbac.yaml"))
+	user := p.userOf(t, "jane", "evergate-plugin")
+	out := user.run(t, "apply", "-f", pluginPolicy, "--no-plan", "--timeout", "1m")
+	if !strings.Contains(out, "1 of 1: evergate-a has it after") {
+		t.Errorf("with the Role of the component:\n%s", out)
+	}
+	roles := p.admin.RbacV1().Roles(evergateNamespace)
+	role, err := roles.Get(t.Context(), "evergate-plugin", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	less := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "less"}, Rules: role.Rules}
+	for i := range less.Rules {
+		if slices.Equal(less.Rules[i].Resources, []string{"pods"}) {
+			less.Rules[i].Verbs = []string{"get", "list"}
+		}
+	}
+	if _, err := roles.Create(t.Context(), less, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	out = p.userOf(t, "joe", "less").run(t, "apply", "-f", pluginStricter, "--no-plan", "--timeout", "3s")
+	for _, want := range []string{
+		"you may not patch pods in evergate-system, so that kubelet shows the change in its own time",
+		"is applied, and after 3s not every replica has it:", "evergate-a has ", "exit code 1",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("without the right to patch Pods %q is not said:\n%s", want, out)
+		}
+	}
+	if out := p.run(t, "history"); !strings.Contains(out, " joe ") {
+		t.Errorf("the history does not name joe:\n%s", out)
+	}
+}
+
+// userOf returns the plugin as a user with a Role has it.
+func (p *plugin) userOf(t *testing.T, name, role string) *plugin {
+	t.Helper()
+	user, err := p.User(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := user.WriteKubeconfig(file); err != nil {
+		t.Fatal(err)
+	}
+	p.cluster.kubectl(t, "", "-n", evergateNamespace, "create", "rolebinding", name, "--role="+role, "--user="+name)
+	client := p.as(t, name)
+	await(t, "the rights are in force", func(ctx context.Context) bool {
+		_, err := client.CoreV1().Pods(evergateNamespace).List(ctx, metav1.ListOptions{})
+		return err == nil
+	})
+	return &plugin{p.cluster, p.binary, file}
+}
+
+// checkManaged: a ConfigMap that a controller applies from a repository is refused, and stays as it is.
+func (p *plugin) checkManaged(t *testing.T) {
+	for _, test := range []struct{ verb, mark, want string }{
+		{
+			"label", "kustomize.toolkit.fluxcd.io/name=policies",
+			"managed by Flux (label kustomize.toolkit.fluxcd.io/name)",
+		},
+		{
+			"annotate", "argocd.argoproj.io/tracking-id=policies:/ConfigMap:evergate-system/evergate-policy",
+			"managed by Argo CD (annotation argocd.argoproj.io/tracking-id)",
+		},
+	} {
+		p.cluster.kubectl(t, "", "-n", evergateNamespace, test.verb, "configmap", "evergate-policy", test.mark)
+		for _, command := range [][]string{{"apply", "-f", pluginPolicy, "--yes"}, {"rollback", "--yes"}} {
+			out := p.run(t, command...)
+			if !strings.Contains(out, test.want) || !strings.HasSuffix(out, "exit code 1\n") {
+				t.Errorf("%v: want %q:\n%s", command, test.want, out)
+			}
+		}
+		key, _, _ := strings.Cut(test.mark, "=")
+		p.cluster.kubectl(t, "", "-n", evergateNamespace, test.verb, "configmap", "evergate-policy", key+"-")
+	}
+}
+
+// checkPreflight: the plugin finds in the cluster what evergate preflight finds in what collect.sh prints of it.
+func (p *plugin) checkPreflight(t *testing.T) {
+	collect := exec.CommandContext(t.Context(), filepath.Join(root, "deploy/collect.sh"))
+	collect.Env = append(os.Environ(), "KUBECONFIG="+p.kubeconfig,
+		"PATH="+filepath.Dir(p.bin.Kubectl())+string(os.PathListSeparator)+os.Getenv("PATH"))
+	dump, err := collect.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	preflight := exec.CommandContext(t.Context(), build(t), "preflight", "-f", "-", "-o", "json")
+	preflight.Stdin = bytes.NewReader(dump)
+	want, err := preflight.Output()
+	if len(want) == 0 {
+		t.Fatal(err)
+	}
+	got, _, _ := strings.Cut(p.run(t, "preflight", "-o", "json"), "\n! ")
+	got, _, _ = strings.Cut(got, "\nexit code")
+	if diff := cmp.Diff(findings(t, want), findings(t, []byte(got))); diff != "" {
+		t.Errorf("findings of collect.sh and of the plugin (-want +got):\n%s", diff)
+	}
+}
+
+// findings lists what a report of preflight finds.
+func findings(t *testing.T, report []byte) []string {
+	t.Helper()
+	var r struct {
+		Findings []struct{ ID, Severity, Object, Message string }
+	}
+	if err := json.Unmarshal(report, &r); err != nil {
+		t.Fatalf("%v\n%s", err, report)
+	}
+	var all []string
+	for _, f := range r.Findings {
+		all = append(all, fmt.Sprintf("%s %s %s: %s", f.ID, f.Severity, f.Object, f.Message))
+	}
+	if len(all) == 0 {
+		t.Error("nothing is found, and so nothing is compared")
+	}
+	slices.Sort(all)
+	return all
+}
