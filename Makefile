@@ -12,13 +12,16 @@ run: ## serve on this machine: https://127.0.0.1:8443, its own certificate, an e
 request: ## ask the server that "make run" started about a Pod, an Ingress and a Service
 	@examples/request.sh
 
-test: test-unit test-calls test-kit test-traces ## all tests, with the race detector
+test: test-unit test-plugin test-calls test-kit test-traces ## all tests, with the race detector
 
 test-unit: ## the server's own tests
 	$(GO) test -race ./...
 
 # Parts of the end-to-end tests that have tests of their own.
 PARTS = ./internal/controlplane ./internal/load ./internal/process ./internal/registry ./internal/report
+
+test-plugin: ## the plugin's own tests
+	cd cmd/kubectl-evergate && $(GO) test -race ./...
 
 test-calls: ## the built server against kube-apiserver's own webhook client, rolled, renewed, overloaded, attacked
 	cd e2e && $(GO) test -race -count=1 -timeout 20m ./calls/... $(PARTS)
@@ -88,13 +91,15 @@ format: ## every Go file is gofmt-ed
 	@files=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$files" || { echo "not gofmt-ed:"; echo "$$files"; exit 1; }
 
 # With -race, here and below, like the tests, so that their dependencies are compiled once.
-vet: ## go vet, both modules
+vet: ## go vet, all modules
 	$(GO) vet -race ./...
 	cd e2e && $(GO) vet -race ./...
+	cd cmd/kubectl-evergate && $(GO) vet -race ./...
 
-lint: bin/golangci-lint ## the linters of .golangci.yml, both modules; shellcheck where it is installed
+lint: bin/golangci-lint ## the linters of .golangci.yml, all modules; shellcheck where it is installed
 	GOFLAGS="$$($(GO) env GOFLAGS) -race" bin/golangci-lint run ./...
 	cd e2e && GOFLAGS="$$($(GO) env GOFLAGS) -race" ../bin/golangci-lint run ./...
+	cd cmd/kubectl-evergate && GOFLAGS="$$($(GO) env GOFLAGS) -race" ../../bin/golangci-lint run ./...
 	@! command -v shellcheck >/dev/null || shellcheck .ci/run $$(git ls-files '*.sh')
 
 bin/golangci-lint: # anew for each toolchain; go build knows whether it is up to date
@@ -159,5 +164,8 @@ fuzz: ## every fuzz target, $(FUZZTIME) each
 build: ## bin/evergate, static
 	CGO_ENABLED=0 $(GO) build -trimpath -tags grpcnotrace,nethttpomithttp2 -ldflags '-s -w' -o bin/evergate .
 
-.PHONY: help run request test test-unit test-calls test-kit test-traces compat alerts jaeger promtool registry rig apiserver e2e-up e2e e2e-long e2e-down \
+plugin: ## dist/kubectl-evergate, static: put it into PATH, and kubectl evergate runs it
+	cd cmd/kubectl-evergate && CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $(CURDIR)/dist/kubectl-evergate .
+
+.PHONY: help plugin run request test test-unit test-plugin test-calls test-kit test-traces compat alerts jaeger promtool registry rig apiserver e2e-up e2e e2e-long e2e-down \
   check format vet lint bench bench-plan worst profile bench-stages bench-decoders allocs allocs-baseline goodput fuzz build bin/golangci-lint

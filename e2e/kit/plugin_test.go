@@ -20,7 +20,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/evergate/evergate/e2e/internal/pki"
-	"github.com/evergate/evergate/e2e/internal/process"
 )
 
 // plugin is the built plugin of kubectl, and a cluster with replicas that it is used on.
@@ -36,18 +35,24 @@ func startPlugin(t *testing.T, replicas ...string) *plugin {
 	c := start(t)
 	c.kubectl(t, "", "apply", "-k", filepath.Join(root, "kustomize/overlays/fail-open"))
 	c.injectCA(t)
-	dir, err := filepath.Abs(filepath.Join(root, "cmd/kubectl-evergate"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	binary := filepath.Join(t.TempDir(), "kubectl-evergate")
-	if err := process.Build(t.Context(), dir, binary, nil); err != nil {
-		t.Fatal(err)
-	}
+	binary := buildPlugin(t)
 	if len(replicas) > 0 {
 		c.startReplicas(t, build(t), replicas...)
 	}
 	return &plugin{c, binary, c.kubeconfig}
+}
+
+// buildPlugin builds the plugin of this repository, as make plugin does.
+func buildPlugin(t *testing.T) string {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), "kubectl-evergate")
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", binary, ".")
+	cmd.Dir = filepath.Join(root, "cmd/kubectl-evergate")
+	cmd.Env = append(cmd.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return binary
 }
 
 // injectCA does what cert-manager's injector does.

@@ -1,0 +1,27 @@
+package cmd
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// TestServerHasNoClientGo: the server is compiled without a client of the API server, which the plugin of kubectl has.
+func TestServerHasNoClientGo(t *testing.T) {
+	deps := exec.CommandContext(t.Context(), "go", "list", "-deps", ".")
+	deps.Dir = ".."
+	out, err := deps.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(out)) {
+		for _, refused := range []string{
+			"k8s.io/client-go", "k8s.io/streaming", "k8s.io/cli-runtime", "k8s.io/kubectl", "golang.org/x/oauth2",
+			"github.com/moby/spdystream", "github.com/gorilla/websocket", "github.com/evergate/evergate/cmd/kubectl-evergate",
+		} {
+			if path := strings.TrimSpace(line); path == refused || strings.HasPrefix(path, refused+"/") {
+				t.Errorf("the server is compiled from %s", path)
+			}
+		}
+	}
+}
