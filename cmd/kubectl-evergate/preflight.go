@@ -8,11 +8,11 @@ import (
 
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/live"
 	"github.com/evergate/evergate/deploy"
-	"github.com/evergate/evergate/offline"
+	"github.com/evergate/evergate/internal/output"
 )
 
 func newPreflight(a *app) *cobra.Command {
-	output := offline.Text
+	format := output.NewFlag(output.Values()...)
 	c := &cobra.Command{
 		Use:   "preflight",
 		Short: "Say what of this cluster would break it",
@@ -20,13 +20,13 @@ func newPreflight(a *app) *cobra.Command {
 deploy/collect.sh prints. docs/preflight.md lists all findings. What you may not read is left out, and said: findings that need
 it are not made. Of Secrets only certificates are kept.`,
 		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return a.preflight(c.Context(), output) },
+		RunE: func(c *cobra.Command, _ []string) error { return a.preflight(c.Context(), format.Format()) },
 	}
-	c.Flags().VarP(&output, "output", "o", "how to write the report: text, json or yaml")
+	c.Flags().VarP(&format, "output", "o", format.Usage("the report"))
 	return c
 }
 
-func (a *app) preflight(ctx context.Context, output offline.Format) error {
+func (a *app) preflight(ctx context.Context, format output.Format) error {
 	c, err := a.cluster()
 	if err != nil {
 		return err
@@ -45,8 +45,8 @@ func (a *app) preflight(ctx context.Context, output offline.Format) error {
 	if err != nil {
 		return err
 	}
-	if output != offline.Text {
-		err = offline.Encode(a.stdout, output, report)
+	if format != output.Text {
+		err = output.Encode(a.stdout, format, report)
 	} else {
 		_, err = io.WriteString(a.stdout, report.Text())
 	}
