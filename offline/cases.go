@@ -52,9 +52,9 @@ func (r *Result) toCase(find *locator, explain bool) output.Case {
 	for i := range r.Images {
 		switch image := &r.Images[i]; {
 		case image.Effect == Warning:
-			add(output.Warning, image.ID(), image.Path, image.text())
+			add(output.Warning, image.ID(), image.Path, image.text(false))
 		case image.Outcome == outside:
-			add(output.Note, image.ID(), image.Path, image.text())
+			add(output.Note, image.ID(), image.Path, image.text(false))
 		}
 	}
 	return c

@@ -134,7 +134,9 @@ type Image struct {
 	Entry   string `json:"entry,omitempty"`  // of mirrors, that decided
 	Mode    string `json:"mode,omitempty"`   // of that entry
 	To      string `json:"to,omitempty"`     // where it is, or would be, pulled from
-	Why     string `json:"why"`
+	// PullSecret is the imagePullSecret of the entry, with which it is, or would be, pulled.
+	PullSecret string `json:"pullSecret,omitempty"`
+	Why        string `json:"why"`
 
 	Container string `json:"-"` // the place of its container: containers/web
 }
@@ -157,7 +159,7 @@ func (i *Image) Pulled() string {
 }
 
 // Sentence returns what a user reads of the image.
-func (i *Image) Sentence() string { return i.text() }
+func (i *Image) Sentence() string { return i.text(false) }
 
 // Rule records whether a rule applied to the object.
 type Rule struct {

@@ -117,7 +117,7 @@ func (w *textWriter) result(r *Result, exists bool) {
 		}
 	}
 	for _, i := range r.Images {
-		w.line(i.label(), i.text())
+		w.line(i.label(), i.text(w.explain))
 	}
 	for _, rule := range r.Rules {
 		w.line("rule", rule.text())
@@ -181,11 +181,15 @@ func (i *Image) label() string {
 	}
 }
 
-func (i *Image) text() string {
+func (i *Image) text(explain bool) string {
 	s := i.Path + ": " + text.Name(i.Image)
 	switch i.label() {
 	case policy.Rewritten.String():
-		return s + " → " + i.To + " (" + i.Entry + ")"
+		s += " → " + i.To + " (" + i.Entry
+		if explain && i.PullSecret != "" {
+			s += ", with pull secret " + i.PullSecret
+		}
+		return s + ")"
 	case outside:
 		return s + " → " + i.To + " (" + i.Entry + ", " + i.Mode + ")"
 	}

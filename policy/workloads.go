@@ -105,11 +105,7 @@ func (p *Policy) ReviewWorkload(a Attributes, w, old *Workload, e *Effort) (Work
 			return WorkloadResult{}, err
 		}
 	}
-	weakest := Audit
-	if w.Owner != "" {
-		weakest = Enforce
-	}
-	for mode := p.workloads.strictest; mode >= weakest && !j.done; mode-- {
+	for mode := p.workloads.strictest; mode >= weakestMode(w) && !j.done; mode-- {
 		for _, i := range candidates {
 			if p.workloads.rules[i].Mode == mode {
 				j.evaluate(i)
@@ -118,6 +114,14 @@ func (p *Policy) ReviewWorkload(a Attributes, w, old *Workload, e *Effort) (Work
 	}
 	result.Findings = j.findings.list()
 	return result, e.err
+}
+
+// weakestMode returns the weakest mode in which rules judge a workload.
+func weakestMode(w *Workload) Mode {
+	if w.Owner != "" {
+		return Enforce
+	}
+	return Audit
 }
 
 // isKubernetesController reports whether a user is a controller of Kubernetes: a service account of kube-system, or
@@ -284,9 +288,16 @@ func (p *Policy) ExplainWorkload(a Attributes, w *Workload) []RuleTrace {
 	if err != nil || len(templates) == 0 {
 		return p.workloads.notEvaluated("not asked: it has no template with an image that can be judged")
 	}
+	if w.Owner != "" && isKubernetesController(a.User) {
+		return p.workloads.notEvaluated("not asked: a controller of Kubernetes owns it, and has written it")
+	}
 	traces := make([]RuleTrace, len(p.workloads.rules))
 	for i := range p.workloads.rules {
 		rule := &p.workloads.rules[i]
+		if rule.Mode < weakestMode(w) {
+			traces[i] = rule.trace("not asked: a controller owns it, and only rules with workloads: enforce judge such a template")
+			continue
+		}
 		for k := range templates {
 			why, applies := rule.applies(&templates[k].pod.subject)
 			if traces[i].Applies && !applies {

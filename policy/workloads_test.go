@@ -189,6 +189,33 @@ func TestExplainWorkload(t *testing.T) {
 	}
 }
 
+// What is not asked about an owned workload is explained as that, and not as a rule that applies and says nothing.
+func TestExplainOwnedWorkload(t *testing.T) {
+	p := mustLoad(t, workloadsPolicy)
+	w := workload(template("quay.io/evil/a:latest"))
+	w.Owner = "CronJob/x"
+	const (
+		owned = "not asked: a controller owns it, and only rules with workloads: enforce judge such a template"
+		byIt  = "not asked: a controller of Kubernetes owns it, and has written it"
+	)
+	for user, want := range map[string][]RuleTrace{
+		"jane": {
+			{"no-evil", Warn, false, owned, 0, 0}, {"mirrors", Enforce, true, "applies", 1, 0}, {"tags", Warn, false, owned, 0, 0},
+			{"watched", Audit, false, owned, 0, 0},
+		},
+		"system:serviceaccount:kube-system:cronjob-controller": {
+			{"no-evil", Warn, false, byIt, 0, 0}, {"mirrors", Enforce, false, byIt, 0, 0}, {"tags", Warn, false, byIt, 0, 0},
+			{"watched", Audit, false, byIt, 0, 0},
+		},
+	} {
+		a := createWorkload
+		a.User = user
+		if diff := cmp.Diff(want, p.ExplainWorkload(a, w)); diff != "" {
+			t.Errorf("written by %s: -want +got:\n%s", user, diff)
+		}
+	}
+}
+
 // Judging templates counts the steps of them all.
 func TestJudgeWorkloadEffort(t *testing.T) {
 	p := mustLoad(t, workloadsPolicy)
