@@ -30,9 +30,26 @@ func Read(paths []string, stdin io.Reader) iter.Seq2[Object, error] {
 
 // ReadIgnoring is Read without the files of directories that patterns ignore, beside those of each IgnoreFile.
 func ReadIgnoring(paths []string, stdin io.Reader, ignore *Ignore) iter.Seq2[Object, error] {
+	return input{stdin: stdin, ignore: ignore}.read(paths)
+}
+
+// ReadOnce is ReadIgnoring for callers that keep no object: the JSON of one is valid until the next is read, so that a
+// dump costs no memory for each.
+func ReadOnce(paths []string, stdin io.Reader, ignore *Ignore) iter.Seq2[Object, error] {
+	return input{stdin: stdin, ignore: ignore, once: true}.read(paths)
+}
+
+// input is how paths are read.
+type input struct {
+	stdin  io.Reader
+	ignore *Ignore
+	once   bool // no object is kept
+}
+
+func (in input) read(paths []string) iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) {
 		for _, p := range paths {
-			for object, err := range readPath(p, stdin, ignore) {
+			for object, err := range in.path(p) {
 				if !yield(object, err) {
 					return
 				}
@@ -41,20 +58,20 @@ func ReadIgnoring(paths []string, stdin io.Reader, ignore *Ignore) iter.Seq2[Obj
 	}
 }
 
-func readPath(name string, stdin io.Reader, ignore *Ignore) iter.Seq2[Object, error] {
+func (in input) path(name string) iter.Seq2[Object, error] {
 	if name == Stdin {
-		return readStream("stdin", stdin)
+		return in.stream("stdin", in.stdin)
 	}
 	if info, err := os.Stat(name); err == nil && info.IsDir() {
-		return readDir(name, ignore)
+		return in.dir(name)
 	}
-	return readFile(name)
+	return in.file(name)
 }
 
-// readDir leaves hidden files and directories out: tools keep copies there, as kubelet does of a mounted ConfigMap.
-func readDir(dir string, ignore *Ignore) iter.Seq2[Object, error] {
+// dir leaves hidden files and directories out: tools keep copies there, as kubelet does of a mounted ConfigMap.
+func (in input) dir(dir string) iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) {
-		files, repo, err := manifests(dir, ignore)
+		files, repo, err := manifests(dir, in.ignore)
 		if err == nil && len(files) == 0 {
 			err = errors.New("no *.yaml, *.yml or *.json file in this directory")
 		}
@@ -63,7 +80,7 @@ func readDir(dir string, ignore *Ignore) iter.Seq2[Object, error] {
 			return
 		}
 		skipped, read := 0, 0
-		for object, err := range readFound(dir, files, repo) {
+		for object, err := range in.found(dir, files, repo) {
 			if _, ok := errors.AsType[*SkippedError](err); ok {
 				skipped++
 			} else {
@@ -80,8 +97,8 @@ func readDir(dir string, ignore *Ignore) iter.Seq2[Object, error] {
 	}
 }
 
-// readFound reads the files of a directory.
-func readFound(dir string, files []found, repo *repository) iter.Seq2[Object, error] {
+// found reads the files of a directory.
+func (in input) found(dir string, files []found, repo *repository) iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) {
 		for _, f := range files {
 			name := filepath.Join(dir, filepath.FromSlash(f.name))
@@ -95,7 +112,7 @@ func readFound(dir string, files []found, repo *repository) iter.Seq2[Object, er
 				}
 				continue
 			}
-			for object, err := range readFile(name) {
+			for object, err := range in.file(name) {
 				if errors.Is(err, errEmpty) {
 					continue // in a directory it may be a placeholder
 				}
@@ -151,7 +168,7 @@ func manifests(dir string, ignore *Ignore) ([]found, *repository, error) {
 	return files, repo, err
 }
 
-func readFile(name string) iter.Seq2[Object, error] {
+func (in input) file(name string) iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) {
 		file, err := os.Open(name)
 		if err != nil {
@@ -159,7 +176,7 @@ func readFile(name string) iter.Seq2[Object, error] {
 			return
 		}
 		defer file.Close()
-		for object, err := range readStream(name, file) {
+		for object, err := range in.stream(name, file) {
 			if !yield(object, err) {
 				return
 			}
@@ -176,9 +193,9 @@ type objectStream interface {
 // errEmpty is the error of empty input, as from a broken pipeline: without it, a check in CI would pass on nothing.
 var errEmpty = errors.New("no object in it")
 
-// readStream reads text as the format that its beginning shows: JSON objects begin with a brace. YAML that begins so
+// stream reads text as the format that its beginning shows: JSON objects begin with a brace. YAML that begins so
 // too is read as YAML if its file is called .yaml or .yml, or if a word without quotes stands where JSON has none.
-func readStream(name string, r io.Reader) iter.Seq2[Object, error] {
+func (in input) stream(name string, r io.Reader) iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) {
 		at := Origin{File: name}
 		// So many bytes are enough to see past the blank lines that a file may begin with, and the first words of YAML.
@@ -186,7 +203,9 @@ func readStream(name string, r io.Reader) iter.Seq2[Object, error] {
 		head, _ := text.Peek(1 << 10) // its error comes again
 		var stream objectStream
 		if beginsJSON(head) && !strings.HasPrefix(path.Ext(name), ".y") {
-			stream = newJSONStream(text, at)
+			json := newJSONStream(text, at)
+			json.once = in.once
+			stream = json
 		} else {
 			stream = newYAMLStream(text, at)
 		}

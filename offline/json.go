@@ -18,6 +18,7 @@ type jsonStream struct {
 	lines *lineReader // that dec reads
 	at    Origin      // of what is being read; Document counts those begun
 	fixed int         // the line of all that is read; 0 where lines counts them
+	once  bool        // an item is valid until the next one is read
 
 	// The document that is being read.
 	open    bool
@@ -49,20 +50,22 @@ func (s *jsonStream) documents() int { return s.at.Document }
 // next returns the next object, or io.EOF. An error leaves out one object; or all that follows, when it is not JSON.
 func (s *jsonStream) next() (Object, error) {
 	for {
-		var object Object
-		var found bool
-		var err error
-		switch {
-		case s.inItems:
-			object, found, err = s.item()
-		case s.open:
-			object, found, err = s.member()
-		default:
-			err = s.document()
-		}
+		object, found, err := s.step()
 		if found || err != nil {
 			return object, err
 		}
+	}
+}
+
+// step reads a part of a document: an object is not found with each.
+func (s *jsonStream) step() (object Object, found bool, err error) {
+	switch {
+	case s.inItems:
+		return s.item()
+	case s.open:
+		return s.member()
+	default:
+		return Object{}, false, s.document()
 	}
 }
 
@@ -182,7 +185,10 @@ func (s *jsonStream) item() (object Object, found bool, err error) {
 
 // itemOf returns the object in an item.
 func (s *jsonStream) itemOf(value jsontext.Value) (object Object, found bool, err error) {
-	object, err = newObject(s.at, value.Clone(), s.head.item())
+	if !s.once {
+		value = value.Clone()
+	}
+	object, err = newObject(s.at, value, s.head.item())
 	if err == nil && isList(object.Kind) {
 		if items, _ := member(value, "items"); items != nil {
 			err = s.at.Errorf("a %s within a List: write its items into the outer one", object.Kind)

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"bytes"
 	"os"
 	"strings"
 	"testing"
@@ -26,7 +25,7 @@ func BenchmarkPlan(b *testing.B) {
 			b.SetBytes(int64(len(input) / pods))
 			for range (b.N + pods - 1) / pods {
 				p := New(Options{Old: mustLoad(b, old), New: mustLoad(b, moved), FromRecord: true, Limit: 100})
-				p.AddAll(offline.Read([]string{offline.Stdin}, bytes.NewReader([]byte(input))))
+				p.AddAll(offline.ReadOnce([]string{offline.Stdin}, strings.NewReader(input), nil))
 				if r := p.Report(); r.Summary.Judged != pods || r.Changes() != (name == "Rewritten") {
 					b.Fatalf("%+v", r.Summary)
 				}
