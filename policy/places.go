@@ -15,12 +15,16 @@ func (p *Policy) EntryPlaces() []EntryPlace { return p.places }
 // places lists the entries that are not off.
 func (d *document) places() []EntryPlace {
 	var all []EntryPlace
+	var block string // of the last entry: a copy, since a part of its path would keep one path for each entry
 	add := func(h *header) {
 		if h.Mode == Off {
 			return
 		}
-		block, _, _ := strings.Cut(h.Pos.Path, "[")
-		all = append(all, EntryPlace{string(h.Name), block, Problem{File: h.Pos.File, Line: h.Pos.Line, Column: h.Pos.Column}})
+		if of, _, _ := strings.Cut(h.Pos.Path, "["); of != block {
+			block = strings.Clone(of)
+		}
+		at := Problem{File: h.Pos.File, Line: h.Pos.Line, Column: h.Pos.Column}
+		all = append(all, EntryPlace{string(h.Name), block, at})
 	}
 	d.headers(add)
 	for i := range d.Exceptions {
