@@ -111,6 +111,24 @@ func TestCoverage(t *testing.T) {
 	}
 }
 
+// A rule is reached by an object that it applies to, also where it finds nothing, and not by one that it leaves out.
+func TestRulesAreReached(t *testing.T) {
+	const policy = `apiVersion: evergate.dev/v1alpha1
+kind: EvergatePolicy
+services:
+- {name: in-prod, mode: enforce, match: {namespaces: [prod]}, types: {denied: [LoadBalancer]}}
+- {name: in-dev, mode: enforce, match: {namespaces: [dev]}, types: {denied: [LoadBalancer]}}
+`
+	dir := suites(t, map[string]string{
+		"match.yaml":  policy,
+		"a_test.yaml": "policy: [match.yaml]\ncases:\n- {name: a, namespace: prod, " + service + ", allowed: true}\n",
+	})
+	missing := run(t, dir, nil).Coverage[0].Missing
+	if len(missing) != 1 || missing[0].Name != "in-dev" || missing[0].Block != "services" {
+		t.Errorf("%+v", missing)
+	}
+}
+
 // What is not understood is an error, and the rest is run.
 func TestErrors(t *testing.T) {
 	dir := suites(t, map[string]string{
