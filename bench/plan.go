@@ -81,7 +81,11 @@ func (r *rig) measurePlan(ctx context.Context, w io.Writer, pods int) error {
 		return err
 	}
 	took, cpu := time.Since(begin), c.ProcessState.UserTime()+c.ProcessState.SystemTime()
-	peak := c.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10 //nolint:forcetypeassert // it is that on Linux
+	usage, ok := c.ProcessState.SysUsage().(*syscall.Rusage)
+	if !ok {
+		return errors.New("the system does not say how much memory the process took")
+	}
+	peak := usage.Maxrss << 10 // Linux counts KiB
 	fmt.Fprintf(w, "%s\n\n%s\n", machine(), report.String())
 	rate := float64(pods) / cpu.Seconds()
 	fmt.Fprintf(w, "%d Pods, %.1f GB of JSON: %.0f s, %.0f objects a second; %.0f s of processor time, %.0f objects a "+

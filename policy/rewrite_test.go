@@ -410,3 +410,34 @@ mirrors:
 		t.Errorf("%s by %s, %s; want at a mirror by blue", out.Outcome, out.Entry, out.Mode)
 	}
 }
+
+func TestRecorded(t *testing.T) {
+	pod := &Pod{
+		Meta: Meta{Annotations: map[string]string{
+			"a": "b", OriginalsAnnotation: `{"containers/app":"nginx","volumes/v":"x:1","containers/gone":"y"}`,
+		}},
+		Images: []Image{
+			{Place: Containers, Name: "app", Ref: "m.example/nginx"}, {Place: InitContainers, Name: "app", Ref: "busybox"},
+			{Place: Volumes, Name: "v", Ref: "m.example/x:1"},
+		},
+	}
+	want := &Pod{
+		Meta: Meta{Annotations: map[string]string{"a": "b"}},
+		Images: []Image{
+			{Place: Containers, Name: "app", Ref: "nginx"}, {Place: InitContainers, Name: "app", Ref: "busybox"},
+			{Place: Volumes, Name: "v", Ref: "x:1"},
+		},
+	}
+	if diff := cmp.Diff(want, pod.Recorded()); diff != "" || !pod.HasRecord() || want.HasRecord() {
+		t.Error(diff)
+	}
+	if pod.Images[0].Ref != "m.example/nginx" || len(pod.Annotations) != 2 {
+		t.Errorf("the Pod itself has changed: %+v", pod)
+	}
+	for _, record := range []string{"", "[]", "{}", "null", `{"containers/app":5}`, "{" + strings.Repeat(" ", maxRecord) + "}"} {
+		pod := &Pod{Meta: Meta{Annotations: map[string]string{OriginalsAnnotation: record}}, Images: pod.Images}
+		if diff := cmp.Diff(pod, pod.Recorded()); diff != "" {
+			t.Errorf("%.20q: %s", record, diff)
+		}
+	}
+}

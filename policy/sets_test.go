@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -106,5 +107,17 @@ func TestManySets(t *testing.T) {
 	want := "p:104:3: services[100]: match.set: s100 is one set too many: a policy has at most 100"
 	if err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
+	}
+}
+
+func TestSetsOf(t *testing.T) {
+	p := mustLoad(t, "services:\n- {name: a, mode: warn, match: {set: edge}, types: {denied: [NodePort]}}\n"+
+		"- {name: b, mode: warn, match: {set: inner}, types: {denied: [NodePort]}}\n")
+	for _, tt := range []struct{ names, want []string }{
+		{nil, nil}, {[]string{"inner", "other"}, []string{"inner"}}, {[]string{"*"}, []string{"edge", "inner"}},
+	} {
+		if got := p.SetsOf(tt.names); !slices.Equal(got, tt.want) {
+			t.Errorf("%v: %v, want %v", tt.names, got, tt.want)
+		}
 	}
 }
