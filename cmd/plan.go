@@ -172,7 +172,10 @@ func (f *planFlags) check() error {
 		{len(f.files) == 0, "plan for what? name objects with -f FILE, -f DIRECTORY or -f - for stdin"},
 		{stdins > 1, "- (stdin) can be read only once: write what else there is into a file"},
 		{f.limit < 0, "--limit is negative: write how many objects to list, or --all"},
-		{f.all && f.output.Format() == output.YAML, "--all writes objects as they are found, and YAML in one piece: write -o json"},
+		{
+			f.all && f.output.Format() == output.YAML,
+			"--all writes objects as they are found, and YAML in one piece: write -o json",
+		},
 		{
 			f.audit && (f.user != "" || len(f.groups) > 0),
 			"an audit log says who sent each object: leave out --user and --group",

@@ -147,7 +147,10 @@ func (r policyReport) cases() []output.Case {
 				message = at.Path + ": " + message
 			}
 			place := output.Place{File: p.file(at.File), Line: at.Line, Column: at.Column}
-			c.Results = append(c.Results, output.Result{Level: level, Rule: rule, Message: message, Subject: at.Path, Place: place})
+			c.Results = append(
+				c.Results,
+				output.Result{Level: level, Rule: rule, Message: message, Subject: at.Path, Place: place},
+			)
 		}
 		for _, e := range p.Errors {
 			add(output.Error, "policy/error", e)

@@ -27,9 +27,9 @@ func newTestCommand(env settings.Environment) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "test DIRECTORY...",
 		Short: "Run the tests of policies: suites of objects, with what is expected of each",
-		Long: `Test runs suites: files called *_test.yaml, in directories with all beneath them or named themselves. A suite names a
-policy, and cases: an object, who sends it, and what the policy is expected to do, which is decided by the code that
-answers kube-apiserver. docs/testing-policies.md has all fields.
+		Long: `Test runs suites: files called *_test.yaml, in directories with all beneath them or named themselves. A
+suite names a policy, and cases: an object, who sends it, and what the policy is expected to do, which is decided by
+the code that answers kube-apiserver. docs/testing-policies.md has all fields.
 
 For a case that failed it prints the difference of what is expected and what is decided, and at the end which entries
 of the policies no case has reached. --update writes what is decided into the suites, with their comments as they are.

@@ -28,7 +28,10 @@ func itemsOf(r io.Reader, slowly bool) (lines []string, continued string) {
 		case err != nil:
 			lines = append(lines, err.Error())
 		case found:
-			lines = append(lines, fmt.Sprint(object.Origin, " ", object.APIVersion, " ", object, " ", object.phase, " ", len(object.JSON)))
+			lines = append(
+				lines,
+				fmt.Sprint(object.Origin, " ", object.APIVersion, " ", object, " ", object.phase, " ", len(object.JSON)),
+			)
 		}
 	}
 }

@@ -16,7 +16,8 @@ func BenchmarkPlan(b *testing.B) {
 		b.Fatal(err)
 	}
 	const pods = 1000
-	pod := strings.NewReplacer("ORIGINAL", "quay.io/x:1", "MIRRORED", "n.example/quay.io/x:1", "POD", "0").Replace(string(data))
+	pod := strings.NewReplacer("ORIGINAL", "quay.io/x:1", "MIRRORED", "n.example/quay.io/x:1", "POD", "0").
+		Replace(string(data))
 	input := `{"apiVersion": "v1", "items": [` + strings.Repeat(pod+",\n", pods-1) + pod + `], "kind": "List"}`
 	const rules = "pods: [{name: r, mode: enforce, images: {from: mirrors}}]\n"
 	old := "mirrors: [{name: m, mode: enforce, sources: [quay.io, docker.io], mirror: \"n.example/{registry}\"}]\n" + rules

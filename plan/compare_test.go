@@ -118,7 +118,8 @@ func TestDifferences(t *testing.T) {
 	}
 	o := r.Objects[0]
 	want := "changed warning denied r/images.denied spec.containers[0].image"
-	if f := o.Findings; len(f) != 1 || fmt.Sprint(f[0].Change, " ", f[0].Was, " ", f[0].Effect, " ", f[0].ID, " ", f[0].Path) != want {
+	if f := o.Findings; len(f) != 1 ||
+		fmt.Sprint(f[0].Change, " ", f[0].Was, " ", f[0].Effect, " ", f[0].ID, " ", f[0].Path) != want {
 		t.Errorf("%+v", f)
 	}
 	if len(o.Images) > 0 {

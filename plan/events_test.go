@@ -105,8 +105,12 @@ func TestEventsByUser(t *testing.T) {
 	const rule = "ingresses: [{name: r, mode: enforce, exclude: {users: [alice], groups: [admins]}, tls: {required: true}}]\n"
 	ingress := func(user string) string {
 		return strings.NewReplacer(
-			`"username":"alice"`, `"username":"`+user+`"`, `"resource":"pods"`, `"resource":"ingresses","apiGroup":"networking.k8s.io"`,
-			sentPod, `{"kind":"Ingress","apiVersion":"networking.k8s.io/v1","metadata":{"name":"p"},"spec":{"rules":[{"host":"h.example"}]}}`,
+			`"username":"alice"`,
+			`"username":"`+user+`"`,
+			`"resource":"pods"`,
+			`"resource":"ingresses","apiGroup":"networking.k8s.io"`,
+			sentPod,
+			`{"kind":"Ingress","apiVersion":"networking.k8s.io/v1","metadata":{"name":"p"},"spec":{"rules":[{"host":"h.example"}]}}`,
 		).Replace(auditEvent)
 	}
 	r := planOf(Options{New: mustLoad(t, rule), Events: true}, ingress("alice")+ingress("bob")+ingress("alice"))

@@ -45,7 +45,12 @@ func TestAsReview(t *testing.T) {
 			if diff := cmp.Diff(want, asNew); diff != "" {
 				t.Errorf("as the new policy (-review +plan):\n%s", diff)
 			}
-			asOld := decided(Options{Old: p, New: mustLoad(t, off)}, all, none, func(o *Object) offline.Decision { return o.Old })
+			asOld := decided(
+				Options{Old: p, New: mustLoad(t, off)},
+				all,
+				none,
+				func(o *Object) offline.Decision { return o.Old },
+			)
 			if diff := cmp.Diff(want, asOld); diff != "" {
 				t.Errorf("as the old policy (-review +plan):\n%s", diff)
 			}
@@ -101,7 +106,12 @@ func reviewed(p *policy.Policy, all input) map[string]offline.Decision {
 }
 
 // decided returns the same of a plan, in which the other policy decides as other has it.
-func decided(o Options, all input, other map[string]offline.Decision, of func(*Object) offline.Decision) map[string]offline.Decision {
+func decided(
+	o Options,
+	all input,
+	other map[string]offline.Decision,
+	of func(*Object) offline.Decision,
+) map[string]offline.Decision {
 	m := maps.Clone(other)
 	o.Changed = func(o *Object) {
 		if m[o.Source] = of(o); m[o.Source] == offline.Allowed || m[o.Source] == Audited {
@@ -253,7 +263,8 @@ func TestRecord(t *testing.T) {
 	if len(r.Objects) != 1 || !r.Objects[0].FromRecord || cmp.Diff(want, r.Objects[0].Images) != "" {
 		t.Errorf("%+v", r.Objects)
 	}
-	if text := textOf(t, r); !strings.Contains(text, "this is not to be trusted") || !strings.Contains(text, ", by its record") {
+	if text := textOf(t, r); !strings.Contains(text, "this is not to be trusted") ||
+		!strings.Contains(text, ", by its record") {
 		t.Error(text)
 	}
 }
@@ -270,7 +281,11 @@ func textOf(t *testing.T, r *Report) string {
 // What the input can make long, or many, does not grow the report.
 func TestBounds(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
-	o := Options{Old: mustLoad(t, off), New: mustLoad(t, denies+"services: [{name: s, mode: enforce, types: {denied: [NodePort]}}]\n"), Limit: 3}
+	o := Options{
+		Old:   mustLoad(t, off),
+		New:   mustLoad(t, denies+"services: [{name: s, mode: enforce, types: {denied: [NodePort]}}]\n"),
+		Limit: 3,
+	}
 	var input strings.Builder
 	for _, object := range []string{
 		pod(long, "p", "bad.example/x:1"), pod("a", long, "bad.example/x:1"), pod("a", "p", "bad.example/x:"+long),
@@ -295,8 +310,10 @@ func TestBounds(t *testing.T) {
 	const many = maxNames + 5
 	for i := range many {
 		n := strconv.Itoa(i)
-		input.WriteString(`{"kind": "Service", "apiVersion": "v1", "metadata": {"namespace": "n` + n + `"}, "spec": {"type": "NodePort"}}` +
-			`{"kind": "K` + n + `", "apiVersion": "v1"}` + `{"kind": "Pod", "apiVersion": "v` + n + `"}`)
+		input.WriteString(
+			`{"kind": "Service", "apiVersion": "v1", "metadata": {"namespace": "n` + n + `"}, "spec": {"type": "NodePort"}}` +
+				`{"kind": "K` + n + `", "apiVersion": "v1"}` + `{"kind": "Pod", "apiVersion": "v` + n + `"}`,
+		)
 	}
 	r := planOf(o, input.String())
 	if len(r.Namespaces) != maxRows || r.Namespaces[0].Name != others || r.Namespaces[0].Changes.Of(NewlyDenied) != 5 ||

@@ -101,13 +101,13 @@ func (w *textWriter) table(title string, rows []Row, more, most int) {
 		all.addAll(&rows[i].Changes)
 		width = max(width, len(rows[i].Name)+len("  "))
 	}
-	heading := fmt.Sprintf("%-*s", width, title)
+	heading := []string{fmt.Sprintf("%-*s", width, title)}
 	for _, k := range kinds() {
 		if all.Of(k) > 0 {
-			heading += "  " + k.String()
+			heading = append(heading, k.String())
 		}
 	}
-	w.WriteString("\n" + w.colors.Head(heading) + "\n")
+	w.WriteString("\n" + w.colors.Head(strings.Join(heading, "  ")) + "\n")
 	for i := range rows {
 		fmt.Fprintf(w, "  %-*s", width-len("  "), rows[i].Name)
 		for _, k := range kinds() {

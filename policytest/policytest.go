@@ -1,5 +1,5 @@
-// Package policytest runs suites of tests for policies. It decides with the code that answers kube-apiserver, by package
-// offline, so that a test and the server agree.
+// Package policytest runs suites of tests for policies. It decides with the code that answers kube-apiserver, by
+// package offline, so that a test and the server agree.
 //
 //	find.go      directories → suites
 //	run.go       suite → cases → decisions

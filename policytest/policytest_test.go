@@ -155,7 +155,8 @@ c_test.yaml:7:3: e: old: c_test.yaml:7: Pod has no apiVersion: write it beside k
 	if r.Passed || r.Summary.Passed != 1 {
 		t.Errorf("%+v", r.Summary)
 	}
-	if _, err := policytest.Find([]string{t.TempDir()}); err == nil || !strings.HasSuffix(err.Error(), "no *_test.yaml in this directory") {
+	if _, err := policytest.Find([]string{t.TempDir()}); err == nil ||
+		!strings.HasSuffix(err.Error(), "no *_test.yaml in this directory") {
 		t.Error(err)
 	}
 }

@@ -2,7 +2,8 @@ package policytest
 
 import "github.com/evergate/evergate/policy/suite"
 
-// Report is the result of suites. Its JSON is an interface: from the first release on, fields are added and never renamed.
+// Report is the result of suites. Its JSON is an interface: from the first release on, fields are added and never
+// renamed.
 type Report struct {
 	Passed   bool       `json:"passed"` // every case did; coverage has no part in it
 	Summary  Summary    `json:"summary"`

@@ -16,8 +16,8 @@ import (
 	"github.com/evergate/evergate/policystore"
 )
 
-// Run runs the suites in files: those of their cases whose names a pattern matches, or all of them where it is nil. What
-// cannot be understood is in the report, as an error.
+// Run runs the suites in files: those of their cases whose names a pattern matches, or all of them where it is nil.
+// What cannot be understood is in the report, as an error.
 func Run(files []string, only *regexp.Regexp) *Report {
 	r := &runner{Report: Report{Suites: []Suite{}, Coverage: []Coverage{}}, only: only, policies: map[string]*coverage{}}
 	for _, file := range files {

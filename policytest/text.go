@@ -18,8 +18,8 @@ type TextOptions struct {
 // maxNameWidth is how wide the column of names becomes: longer ones push what follows.
 const maxNameWidth = 70
 
-// WriteText writes the report for users: a table of the cases of each suite, those that failed with the difference, what
-// no case has reached, and a summary.
+// WriteText writes the report for users: a table of the cases of each suite, those that failed with the difference,
+// what no case has reached, and a summary.
 func (r *Report) WriteText(to io.Writer, o TextOptions) error {
 	var b strings.Builder
 	for i := range r.Suites {

@@ -26,8 +26,8 @@ func newExplain(a *app) *cobra.Command {
 		Use:   "explain POD",
 		Short: "Say why the images of a Pod were rewritten, or were not",
 		Long: `Explain says which webhooks match the Pod's namespace, which policy the replicas have, and what that policy
-decides about each image and rule if the Pod is created anew. A Pod that was rewritten is judged by the original images in its
-record, which a tenant may write. The sets of a policy are those of the webhooks that match.`,
+decides about each image and rule if the Pod is created anew. A Pod that was rewritten is judged by the original
+images in its record, which a tenant may write. The sets of a policy are those of the webhooks that match.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return errors.New("explain which Pod? kubectl evergate explain POD -n NAMESPACE")
@@ -92,8 +92,12 @@ func (e *explanation) webhooks(ctx context.Context) (sets []string) {
 		}
 	}
 	if len(matching) == 0 {
-		fmt.Fprintf(e.stdout, "No webhook matches the namespace %s: its Pods are neither rewritten nor judged. The label that "+
-			"opts it in is evergate.dev/admission=enabled.\n", ns.Name)
+		fmt.Fprintf(
+			e.stdout,
+			"No webhook matches the namespace %s: its Pods are neither rewritten nor judged. The label that "+
+				"opts it in is evergate.dev/admission=enabled.\n",
+			ns.Name,
+		)
 	} else {
 		fmt.Fprintf(e.stdout, "The namespace %s is matched by %s.\n", ns.Name, text.List(matching))
 	}
@@ -125,8 +129,13 @@ func (e *explanation) policy(ctx context.Context) (*policy.Policy, error) {
 		case r.Policy.Hash != p.Hash():
 			fmt.Fprintf(e.stdout, "%s has another: %s.\n", r.Name(), r.Policy.Hash)
 		case e.pod.CreationTimestamp.Time.Before(r.Policy.Since):
-			fmt.Fprintf(e.stdout, "%s has it since %s, and the Pod was created before, at %s: another policy may have decided.\n",
-				r.Name(), r.Policy.Since.UTC().Format(time.RFC3339), e.pod.CreationTimestamp.UTC().Format(time.RFC3339))
+			fmt.Fprintf(
+				e.stdout,
+				"%s has it since %s, and the Pod was created before, at %s: another policy may have decided.\n",
+				r.Name(),
+				r.Policy.Since.UTC().Format(time.RFC3339),
+				e.pod.CreationTimestamp.UTC().Format(time.RFC3339),
+			)
 		}
 	}
 	return p, nil

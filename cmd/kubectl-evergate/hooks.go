@@ -66,7 +66,10 @@ func readHooks(ctx context.Context, c *live.Cluster) ([]hook, error) {
 }
 
 func newHook(
-	name string, p *admissionv1.FailurePolicyType, client admissionv1.WebhookClientConfig, namespaces *metav1.LabelSelector,
+	name string,
+	p *admissionv1.FailurePolicyType,
+	client admissionv1.WebhookClientConfig,
+	namespaces *metav1.LabelSelector,
 ) hook {
 	h := hook{name: name, policy: admissionv1.Fail, ca: certificates(client.CABundle)}
 	if p != nil {

@@ -17,8 +17,8 @@ func newPreflight(a *app) *cobra.Command {
 		Use:   "preflight",
 		Short: "Say what of this cluster would break it",
 		Long: `Preflight looks at what runs in the cluster and says what would break it, as evergate preflight does of what
-deploy/collect.sh prints. docs/preflight.md lists all findings. What you may not read is left out, and said: findings that need
-it are not made. Of Secrets only certificates are kept.`,
+deploy/collect.sh prints. docs/preflight.md lists all findings. What you may not read is left out, and said: findings
+that need it are not made. Of Secrets only certificates are kept.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.preflight(c.Context(), format.Format()) },
 	}

@@ -81,8 +81,8 @@ func newRoot(a *app) *cobra.Command {
 		Long: `Kubectl evergate uses your kubeconfig and your rights; nothing is installed in the cluster. It reaches the
 replicas by a port-forward. docs/plugin.md has what each command needs to be allowed.
 
-Exit codes of all commands: 0 well, 1 something is wrong, and said, 2 bad flags, a bad policy, or a cluster that cannot be
-asked.`,
+Exit codes of all commands: 0 well, 1 something is wrong, and said, 2 bad flags, a bad policy, or a cluster that
+cannot be asked.`,
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl evergate"},
 		SilenceErrors: true, // run prints them
 		SilenceUsage:  true,

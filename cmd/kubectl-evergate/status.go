@@ -21,11 +21,11 @@ func newStatus(a *app) *cobra.Command {
 		Use:   "status",
 		Short: "Show how Evergate is doing, on one screen",
 		Long: `Status shows the replicas with their versions, policies and certificates, the webhooks with their failurePolicy
-and CA, which namespaces they match, and how many calls the API server let through because no replica answered. What you may
-not read is left out, and said.
+and CA, which namespaces they match, and how many calls the API server let through because no replica answered. What
+you may not read is left out, and said.
 
-It exits with 1 when something is wrong: replicas that do not have the policy of the ConfigMap or are not ready, a certificate
-or a CA that ends within a week, a webhook without a CA.`,
+It exits with 1 when something is wrong: replicas that do not have the policy of the ConfigMap or are not ready, a
+certificate or a CA that ends within a week, a webhook without a CA.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.status(c.Context()) },
 	}
@@ -147,8 +147,8 @@ func (s *status) readMetrics(metrics []byte) error {
 	return nil
 }
 
-// soon is when the end of a certificate is a problem: cert-manager renews the kit's a month before its end, and the alert
-// EvergateCertificateExpiring fires a week before.
+// soon is when the end of a certificate is a problem: cert-manager renews the kit's a month before its end, and the
+// alert EvergateCertificateExpiring fires a week before.
 const soon = 7 * 24 * time.Hour
 
 // judge finds what is wrong.

@@ -74,8 +74,17 @@ func (s *status) writeReplicas(b *bytes.Buffer) {
 		if !r.NotAfter.IsZero() {
 			end = s.until(r.NotAfter)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Name(), dash(r.Pod.Spec.NodeName), ready, dash(r.Version), dash(hash),
-			since, end)
+		fmt.Fprintf(
+			w,
+			"%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
+			r.Name(),
+			dash(r.Pod.Spec.NodeName),
+			ready,
+			dash(r.Version),
+			dash(hash),
+			since,
+			end,
+		)
 	}
 	_ = w.Flush() // into memory
 }
@@ -123,8 +132,12 @@ func (s *status) writeFailedOpen(b *bytes.Buffer) {
 	for i := range s.hooks {
 		n += s.failedOpen[s.hooks[i].name]
 	}
-	fmt.Fprintf(b, "Failed open: %d calls since the API server that answered started, %s; each API server counts its own\n",
-		n, s.ago(s.started))
+	fmt.Fprintf(
+		b,
+		"Failed open: %d calls since the API server that answered started, %s; each API server counts its own\n",
+		n,
+		s.ago(s.started),
+	)
 }
 
 // ago says how long ago something was.

@@ -74,7 +74,7 @@ func (w *waiter) look(ctx context.Context) (bool, error) {
 	}
 	reports := w.cluster.Ask(ctx, replicas, false)
 	if ctx.Err() != nil {
-		return false, nil // what was not answered in time says nothing
+		return false, nil //nolint:nilerr // what was not answered in time says nothing, and await reports it
 	}
 	w.last = reports
 	missing := 0
@@ -113,7 +113,7 @@ func (w *waiter) report(r *live.Report, all int) {
 // shown none, or takes them. Times of the replica are compared with each other alone: its clock is not this one.
 func (w *waiter) refusal(r *live.Report) error {
 	if r.Err != nil {
-		return nil
+		return nil //nolint:nilerr // missing reports it, if it lasts
 	}
 	var at time.Time
 	if r.Policy.Refused != nil {

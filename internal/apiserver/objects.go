@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -100,9 +101,7 @@ func (l *lister) list(ctx context.Context, kind review.Kind) bool {
 // pages yields the objects of all pages. more is whether more objects are wanted.
 func (l *lister) pages(ctx context.Context, path string, selected url.Values) (more bool, err error) {
 	query := url.Values{"limit": {pageSize}}
-	for name, values := range selected {
-		query[name] = values
-	}
+	maps.Copy(query, selected)
 	for {
 		next, more, err := l.page(ctx, path, query)
 		switch {

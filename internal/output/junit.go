@@ -153,47 +153,50 @@ func (l Level) word() string { return [...]string{"note", "warning", "error", "i
 // junitWriter writes XML.
 type junitWriter struct{ *bufio.Writer }
 
+// put writes a text. Flush returns the error of all that is written.
+func (w junitWriter) put(s string) { _, _ = w.WriteString(s) }
+
 func (w junitWriter) report(name string, r *junitReport) {
-	w.WriteString(xml.Header + "<testsuites")
+	w.put(xml.Header + "<testsuites")
 	w.attributes("name", name)
 	w.counts(&r.junitCounts)
-	w.WriteString(">\n")
+	w.put(">\n")
 	for i := range r.suites {
 		s := &r.suites[i]
-		w.WriteString("  <testsuite")
+		w.put("  <testsuite")
 		w.attributes("name", s.name)
 		w.counts(&s.junitCounts)
 		w.attributes("skipped", strconv.Itoa(s.skipped))
-		w.WriteString(">\n")
+		w.put(">\n")
 		for j := range s.cases {
 			w.testCase(&s.cases[j], s.name)
 		}
-		w.WriteString("  </testsuite>\n")
+		w.put("  </testsuite>\n")
 	}
-	w.WriteString("</testsuites>\n")
+	w.put("</testsuites>\n")
 }
 
 // testCase writes a case, whose class is what GitLab shows as its suite.
 func (w junitWriter) testCase(c *junitCase, class string) {
-	w.WriteString("    <testcase")
+	w.put("    <testcase")
 	w.attributes("name", c.name, "classname", class)
-	w.WriteString(">")
+	w.put(">")
 	if c.outcome != "" {
-		w.WriteString("<" + c.outcome)
+		w.put("<" + c.outcome)
 		if c.kind != "" {
 			w.attributes("type", c.kind)
 		}
 		w.attributes("message", c.message)
-		w.WriteString(">")
+		w.put(">")
 		w.escape(c.text)
-		w.WriteString("</" + c.outcome + ">")
+		w.put("</" + c.outcome + ">")
 	}
 	if c.out != "" {
-		w.WriteString("<system-out>")
+		w.put("<system-out>")
 		w.escape(c.out)
-		w.WriteString("</system-out>")
+		w.put("</system-out>")
 	}
-	w.WriteString("</testcase>\n")
+	w.put("</testcase>\n")
 }
 
 func (w junitWriter) counts(c *junitCounts) {
@@ -203,9 +206,9 @@ func (w junitWriter) counts(c *junitCounts) {
 // attributes writes attributes: names and values.
 func (w junitWriter) attributes(pairs ...string) {
 	for i := 0; i+1 < len(pairs); i += 2 {
-		w.WriteString(" " + pairs[i] + `="`)
+		w.put(" " + pairs[i] + `="`)
 		w.escape(pairs[i+1])
-		w.WriteString(`"`)
+		w.put(`"`)
 	}
 }
 

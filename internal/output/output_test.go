@@ -282,7 +282,8 @@ func TestBounds(t *testing.T) {
 	if got := run.Invocations[0].Notifications[0].Message.Text; got != "10 more results are left out: a file has at most 5,000" {
 		t.Error(got)
 	}
-	if got := write(t, GitHub, r); !strings.HasSuffix(got, "\n::notice::and 10 more\n") || strings.Count(got, "\n") != maxResults+1 {
+	if got := write(t, GitHub, r); !strings.HasSuffix(got, "\n::notice::and 10 more\n") ||
+		strings.Count(got, "\n") != maxResults+1 {
 		t.Errorf("%d lines", strings.Count(got, "\n"))
 	}
 	r.Cases[0] = Case{Suite: long, Name: long, Place: Place{File: long, Line: 1}, Results: r.Cases[0].Results[:maxShown+1]}

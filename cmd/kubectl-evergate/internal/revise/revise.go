@@ -135,8 +135,8 @@ func isFieldConflict(err error) bool {
 }
 
 // takeOver makes the plugin the owner of what clients have written without server-side apply (kubectl create, apply,
-// edit): a key that it leaves out would stay otherwise, and be merged with the new policy. kubectl does the same when it
-// changes to server-side apply.
+// edit): a key that it leaves out would stay otherwise, and be merged with the new policy. kubectl does the same
+// when it changes to server-side apply.
 func (p *Policies) takeOver(ctx context.Context, cm *corev1.ConfigMap) (*corev1.ConfigMap, error) {
 	clients := sets.New[string]()
 	for _, m := range cm.ManagedFields {

@@ -43,7 +43,9 @@ type Revision struct {
 
 // Revisions returns those that are kept, the newest first.
 func (p *Policies) Revisions(ctx context.Context) ([]Revision, error) {
-	list, err := p.Client.CoreV1().ConfigMaps(p.Namespace).List(ctx, metav1.ListOptions{LabelSelector: ofLabel + "=" + p.Name})
+	list, err := p.Client.CoreV1().
+		ConfigMaps(p.Namespace).
+		List(ctx, metav1.ListOptions{LabelSelector: ofLabel + "=" + p.Name})
 	if err != nil {
 		return nil, fmt.Errorf("read the revisions: %w", err)
 	}
