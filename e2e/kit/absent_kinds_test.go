@@ -10,8 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// absentRounds is how often each variant is measured: a machine that others use drifts within a minute.
-const absentRounds = 8
+// rounds is how often each variant is measured: a machine that others use drifts within a minute.
+const rounds = 8
 
 // BenchmarkAbsentKinds measures what webhooks of kinds that a cluster lacks cost the objects that it has: the median time
 // of a ConfigMap, which no webhook judges, and of a Pod, which all of them do, with those webhooks and without. The Pods
@@ -26,14 +26,22 @@ func BenchmarkAbsentKinds(b *testing.B) {
 	served := slices.DeleteFunc(slices.Clone(all), func(w admissionv1.ValidatingWebhook) bool {
 		return !slices.Contains([]string{"", "apps", "batch", "networking.k8s.io"}, w.Rules[0].APIGroups[0])
 	})
+	b.ReportMetric(float64(len(all)-len(served)), "webhooks")
+	c.compareWebhooks(b, map[string][]admissionv1.ValidatingWebhook{"with": all, "without": served}, map[string]write{
+		"ConfigMap": createConfigMap("team", "c", dryRun), "Pod": createPod("team", pod("", mirrored), dryRun),
+	})
+}
+
+// compareWebhooks measures the median time of writes with each of several lists of validating webhooks, in turn.
+func (c *cluster) compareWebhooks(b *testing.B, variants map[string][]admissionv1.ValidatingWebhook,
+	writes map[string]write) {
+	b.Helper()
 	took := map[string][]time.Duration{}
-	for range absentRounds {
-		for name, webhooks := range map[string][]admissionv1.ValidatingWebhook{"with": all, "without": served} {
+	for range rounds {
+		for name, webhooks := range variants {
 			c.putInForce(b, webhooks)
-			for range b.N / absentRounds {
-				for kind, do := range map[string]write{
-					"ConfigMap": createConfigMap("team", "c", dryRun), "Pod": createPod("team", pod("", mirrored), dryRun),
-				} {
+			for range b.N / rounds {
+				for kind, do := range writes {
 					begin := time.Now()
 					if err := do(b.Context(), c.admin); err != nil {
 						b.Fatal(err)
@@ -43,7 +51,6 @@ func BenchmarkAbsentKinds(b *testing.B) {
 			}
 		}
 	}
-	b.ReportMetric(float64(len(all)-len(served)), "webhooks")
 	b.ReportMetric(0, "ns/op") // of all of it
 	for name, d := range took {
 		slices.Sort(d)

@@ -22,11 +22,14 @@ const (
 	templateCRDs = "testdata/templates-crds.yaml"
 )
 
+// rolloutTemplate is an entry of templates.
+const rolloutTemplate = `- {group: argoproj.io, versions: [v1alpha1], kind: Rollout, resource: rollouts, paths: [spec.template]}
+`
+
 const templatesPolicy = `apiVersion: evergate.dev/v1alpha1
 kind: EvergatePolicy
 templates:
-- {group: argoproj.io, versions: [v1alpha1], kind: Rollout, resource: rollouts, paths: [spec.template]}
-- group: ray.io
+` + rolloutTemplate + `- group: ray.io
   versions: [v1, v1alpha1]
   kind: RayJob
   resource: rayjobs

@@ -1,0 +1,65 @@
+package kit
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestDocumentedWorkloads runs the transcript of docs/policy.md, with the policy that stands above it, on a real API
+// server: what users read of a Deployment, of a CronJob and of a custom resource.
+func TestDocumentedWorkloads(t *testing.T) {
+	t.Parallel()
+	const page = "../policy.md"
+	entries, shown := block(t, page, "yaml", "name: no-evil"), block(t, page, "console", "$ kubectl ")
+
+	c := start(t)
+	c.kubectl(t, "", "apply", "-f", templateCRDs)
+	c.kubectl(t, "", "wait", "--for=condition=Established", "--timeout=60s", "crd", "--all")
+	binary := build(t)
+	c.kubectl(t, "", "apply", "-k", templatesOverlay(t, binary, "fail-closed", ""))
+	c.serve(t, binary, policyFile(t, "apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n"+
+		"templates:\n"+rolloutTemplate+entries))
+	c.createNamespace(t, "team", map[string]string{optIn: "enabled"})
+	await(t, "the webhooks are in force", func(context.Context) bool {
+		return c.said(t, rollout("awaited", "quay.io/evil/x"), "create", "--dry-run=server", "-f", "-") != "" &&
+			c.said(t, "", "create", "deployment", "awaited", "--image=quay.io/evil/x", "--dry-run=server") != "" &&
+			c.said(t, "", "create", "cronjob", "awaited", "--image=quay.io/evil/x", "--schedule=@daily",
+				"--dry-run=server") != ""
+	})
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "rollout.yaml"), []byte(rollout("web", "quay.io/evil/x")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var got strings.Builder
+	for line := range strings.Lines(shown) {
+		if command, ok := strings.CutPrefix(line, "$ kubectl "); ok {
+			got.WriteString(line + c.transcript(t, dir, strings.Fields(command)))
+		}
+	}
+	hash := regexp.MustCompile(`\b[0-9a-f]{12}\]`)
+	if diff := cmp.Diff(hash.ReplaceAllString(shown, "HASH]"), hash.ReplaceAllString(got.String(), "HASH]")); diff != "" {
+		t.Errorf("docs/policy.md shows something else (-shown +got):\n%s", diff)
+	}
+}
+
+// transcript runs kubectl in the namespace team and returns what a terminal shows, whether it fails or not.
+func (c *cluster) transcript(t *testing.T, dir string, args []string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), c.bin.Kubectl(), append([]string{"--namespace=team"}, args...)...)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+c.kubeconfig, "HOME="+filepath.Dir(c.kubeconfig))
+	cmd.Dir = dir
+	var shown bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &shown, &shown // one writer, so that both are in the order in which they are written
+	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return shown.String()
+}
