@@ -5,8 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/retry"
 )
 
 // I10: a new policy refused updates of what had existed before, the removal of finalizers among them, so that nothing
@@ -14,7 +17,8 @@ import (
 
 func TestI10(t *testing.T) {
 	try(t, incident{
-		id: "I10", what: "an Ingress from before, with a host that is not allowed, is updated and deleted",
+		id: "I10", what: "an Ingress from before, with a host that is not allowed, is updated and deleted; so is a Deployment " +
+			"with an image that is denied",
 		guard:   "an update is denied only for what it brings",
 		happen:  updateIngress,
 		lacking: "a webhook that judges an object as if it were new", without: instead,
@@ -63,6 +67,53 @@ func updateIngress(t *testing.T, l *lab, control bool) outcome {
 		})
 	}
 	update("the finalizer goes, and with it the object", "", func(i *networkingv1.Ingress) { i.Finalizers = nil })
+	if !control {
+		o.add(updateDenied(t, l, ns))
+	}
+	return o
+}
+
+// updateDenied makes a Deployment with an image that a rule with workloads: enforce denies, while its namespace is not
+// matched, and updates it when it is.
+func updateDenied(t *testing.T, l *lab, ns string) outcome {
+	const old, worse = "quay.io/evil/old:1", "quay.io/evil/new:1"
+	l.makeFromBefore(t, ns, old)
+	client := l.api.AppsV1().Deployments(ns)
+	var o outcome
+	update := func(what, denial string, change func(*appsv1.Deployment)) {
+		what = "Deployment: " + what
+		err := retry.RetryOnConflict(retry.DefaultRetry, func() error { // its controller writes it too
+			d, err := client.Get(t.Context(), fromBefore, metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			change(d)
+			_, err = client.Update(t.Context(), d, metav1.UpdateOptions{})
+			return err
+		})
+		switch {
+		case denial == "" && err != nil:
+			o.breaks("%s: %v", what, err)
+		case denial != "" && (err == nil || !strings.Contains(err.Error(), denial)):
+			o.breaks("%s: got %v, want %s", what, err, denial)
+		default:
+			o.figure(what, "%s", answer(err))
+		}
+	}
+	const denied = `admission webhook "` + workloads + `" denied the request: no-evil/images.denied: `
+	another := func(image string) func(*appsv1.Deployment) {
+		return func(d *appsv1.Deployment) {
+			spec := &d.Spec.Template.Spec
+			spec.Containers = append(spec.Containers[:1:1], corev1.Container{Name: "d", Image: image})
+		}
+	}
+	update("a label", "", func(d *appsv1.Deployment) { d.Labels = map[string]string{"a": "b"} })
+	update("a restart", "", func(d *appsv1.Deployment) { d.Spec.Template.Annotations = map[string]string{"restarted": "now"} })
+	update("another image that is allowed", "", another(mirrored))
+	update("another image that is denied", denied, another(worse))
+	must(t, client.Delete(t.Context(), fromBefore, metav1.DeleteOptions{})) // its finalizer holds it
+	update("another image that is denied, of an object that is being deleted", denied, another(worse))
+	update("the finalizer goes, and with it the object", "", func(d *appsv1.Deployment) { d.Finalizers = nil })
 	return o
 }
 

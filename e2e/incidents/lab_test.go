@@ -45,6 +45,7 @@ mirrors:
 pods:
 - {name: only-mirrors, mode: enforce, match: {namespaces: ["strict-*"]}, images: {from: mirrors}}
 - {name: prefer-mirrors, mode: warn, exclude: {namespaces: ["strict-*"]}, images: {from: mirrors}}
+- {name: no-evil, mode: enforce, workloads: enforce, images: {denied: [quay.io/evil]}}
 ingresses:
 - {name: team-hosts, mode: enforce, hosts: {allowed: ["*.apps.example"]}}
 - {name: no-snippets, mode: enforce, annotations: {denied: ["*/configuration-snippet"]}}
