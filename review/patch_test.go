@@ -224,13 +224,20 @@ func TestPatchPullSecrets(t *testing.T) {
 	}
 }
 
-// FuzzPatchPullSecrets has the API server's own library apply the patch to a Pod with any list of pull secrets.
+// FuzzPatchPullSecrets has the API server's own library apply the patch to a Pod with any list of pull secrets, or none.
 func FuzzPatchPullSecrets(f *testing.F) {
-	for _, list := range []string{`null`, `[]`, `[{"name":"x"}]`, `[{},null,{"name":"b","c":[1]}]`} {
+	for _, list := range []string{
+		``, `null`, `[]`, `[{"name":"x"}]`, `[{},null,{"name":"b","c":[1]}]`,
+		`[` + strings.Repeat(`{"name":"b"},`, 99) + `{"name":"b"}]`,
+	} {
 		f.Add(list)
 	}
 	f.Fuzz(func(t *testing.T, list string) {
-		before := []byte(`{"spec":{"imagePullSecrets":` + list + `,"containers":[{"name":"a","image":"a"}]}}`)
+		field := ""
+		if list != "" {
+			field = `"imagePullSecrets":` + list + `,`
+		}
+		before := []byte(`{"spec":{` + field + `"containers":[{"name":"a","image":"a"}]}}`)
 		pod, err := Pods().Parse(before)
 		if err != nil || len(pod.Images) != 1 || pod.Images[0].Ref != "a" {
 			return

@@ -145,6 +145,9 @@ transformers: [../../kustomize/wiring]`)
 				if fails := *w.FailurePolicy == admissionv1.Fail; fails == opens {
 					t.Errorf("%s: the failurePolicy of %s is %s", dir, w.Name, *w.FailurePolicy)
 				}
+				if *w.TimeoutSeconds != 3 {
+					t.Errorf("%s: the timeout of %s is %d s", dir, w.Name, *w.TimeoutSeconds)
+				}
 				operator := metav1.LabelSelectorOpIn
 				if optOut {
 					operator = metav1.LabelSelectorOpNotIn
