@@ -224,7 +224,8 @@ func TestPatchPullSecrets(t *testing.T) {
 	}
 }
 
-// FuzzPatchPullSecrets has the API server's own library apply the patch to a Pod with any list of pull secrets, or none.
+// FuzzPatchPullSecrets has the API server's own library apply the patch to a Pod with any list of pull secrets, or
+// none.
 func FuzzPatchPullSecrets(f *testing.F) {
 	for _, list := range []string{
 		``, `null`, `[]`, `[{"name":"x"}]`, `[{},null,{"name":"b","c":[1]}]`,

@@ -63,8 +63,8 @@ func updatePod(t *testing.T, l *lab, control bool) outcome {
 	return o
 }
 
-// updateDeployment makes a Deployment while its namespace is not matched, and scales and restarts it when it is. Its Pods
-// are rewritten, its template is not, and of all this the webhook is called about the restart alone.
+// updateDeployment makes a Deployment while its namespace is not matched, and scales and restarts it when it is. Its
+// Pods are rewritten, its template is not, and of all this the webhook is called about the restart alone.
 func updateDeployment(t *testing.T, l *lab, ns string) outcome {
 	l.makeFromBefore(t, ns, written)
 	var o outcome

@@ -17,8 +17,8 @@ import (
 
 func TestI10(t *testing.T) {
 	try(t, incident{
-		id: "I10", what: "an Ingress from before, with a host that is not allowed, is updated and deleted; so is a Deployment " +
-			"with an image that is denied",
+		id: "I10", what: "an Ingress from before, with a host that is not allowed, is updated and deleted; so is a " +
+			"Deployment with an image that is denied",
 		guard:   "an update is denied only for what it brings",
 		happen:  updateIngress,
 		lacking: "a webhook that judges an object as if it were new", without: instead,
@@ -108,7 +108,9 @@ func updateDenied(t *testing.T, l *lab, ns string) outcome {
 		}
 	}
 	update("a label", "", func(d *appsv1.Deployment) { d.Labels = map[string]string{"a": "b"} })
-	update("a restart", "", func(d *appsv1.Deployment) { d.Spec.Template.Annotations = map[string]string{"restarted": "now"} })
+	update("a restart", "", func(d *appsv1.Deployment) {
+		d.Spec.Template.Annotations = map[string]string{"restarted": "now"}
+	})
 	update("another image that is allowed", "", another(mirrored))
 	update("another image that is denied", denied, another(worse))
 	must(t, client.Delete(t.Context(), fromBefore, metav1.DeleteOptions{})) // its finalizer holds it

@@ -35,7 +35,8 @@ func TestDocumentedWorkloads(t *testing.T) {
 				"--dry-run=server") != ""
 	})
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "rollout.yaml"), []byte(rollout("web", "quay.io/evil/x")), 0o600); err != nil {
+	manifest := []byte(rollout("web", "quay.io/evil/x"))
+	if err := os.WriteFile(filepath.Join(dir, "rollout.yaml"), manifest, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var got strings.Builder

@@ -58,7 +58,8 @@ func TestWorkloadsFromBefore(t *testing.T) {
 	}
 }
 
-// objectUpdate is one of an object from before, and the beginning of the sentence by which it is denied; empty: it is not.
+// objectUpdate is one of an object from before, and the beginning of the sentence by which it is denied; empty: it is
+// not.
 type objectUpdate struct {
 	name string
 	do   write
@@ -67,7 +68,9 @@ type objectUpdate struct {
 
 // updatesFromBefore are updates of an object from before whose image is denied, in this order.
 func (w workload) updatesFromBefore(old string) []objectUpdate {
-	denied := "no-quay/images.denied: " + strings.Join(w.template, ".") + `.spec.containers[1].image: "quay.io/worse/x:1" is denied`
+	denied := "no-quay/images.denied: " + strings.Join(w.containers(), ".") + `[1].image: "quay.io/worse/x:1" is denied`
+	asByRestart := w.at(`{"metadata": {"annotations": {"restartedAt": "now"}}}`)
+	another := w.patch(w.images(old, "quay.io/worse/x:1"))
 	updates := []objectUpdate{
 		{"a label", w.patch(`{"metadata": {"labels": {"a": "b"}}}`), ""},
 		{"a finalizer", w.patch(`{"metadata": {"finalizers": ["a.example/b"]}}`), ""},
@@ -75,9 +78,9 @@ func (w workload) updatesFromBefore(old string) []objectUpdate {
 	}
 	if !w.fixed {
 		updates = append(updates,
-			objectUpdate{"as by kubectl rollout restart", w.patch(w.at(`{"metadata": {"annotations": {"restartedAt": "now"}}}`)), ""},
+			objectUpdate{"as by kubectl rollout restart", w.patch(asByRestart), ""},
 			objectUpdate{"its templates are as they were written", w.hasImages(old, "nginx:1"), ""},
-			objectUpdate{"another image that is denied", w.patch(w.images(old, "quay.io/worse/x:1")), denied},
+			objectUpdate{"another image that is denied", another, denied},
 			objectUpdate{"another image that is not", w.patch(w.images(old, "nginx:2")), ""},
 			objectUpdate{"the images change places", w.patch(w.images("nginx:2", old)), ""},
 			objectUpdate{"its templates are as they were written", w.hasImages("nginx:2", old), ""},
@@ -88,7 +91,7 @@ func (w workload) updatesFromBefore(old string) []objectUpdate {
 	updates = append(updates, objectUpdate{"deletion, which the finalizer holds up", w.delete(), ""})
 	if !w.fixed {
 		updates = append(updates,
-			objectUpdate{"another image that is denied, of what is being deleted", w.patch(w.images(old, "quay.io/worse/x:1")), denied})
+			objectUpdate{"another image that is denied, of what is being deleted", another, denied})
 	}
 	return append(updates, objectUpdate{"the finalizer goes", w.patch(`{"metadata": {"finalizers": null}}`), ""})
 }
