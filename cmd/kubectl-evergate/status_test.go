@@ -1,0 +1,82 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/live"
+	"github.com/evergate/evergate/policy"
+)
+
+// TestStatusOfTrouble shows what is wrong, and what may not be read, of a cluster in which much is.
+func TestStatusOfTrouble(t *testing.T) {
+	now := time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
+	p, err := policy.Load(policy.File{Name: "policy.yaml", Data: []byte(
+		"apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\nallowEmpty: true\n")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	replica := func(name string, ready corev1.ConditionStatus) live.Replica {
+		return live.Replica{Pod: corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PodSpec{NodeName: "n1"},
+			Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: ready}}},
+		}}
+	}
+	s := &status{
+		now: now, namespace: "evergate-system", configMap: "evergate-policy", policy: p, namespaces: -1,
+		applied: "kubectl-evergate", appliedAt: now.Add(-90 * time.Minute),
+		replicas: []live.Report{
+			{
+				Replica: replica("evergate-a", corev1.ConditionTrue), Version: "v0.1.0",
+				Policy: live.Policy{Hash: "0123456789ab", Since: now.Add(-72 * time.Hour)}, NotAfter: now.Add(30 * time.Hour),
+			},
+			{Replica: replica("evergate-b", corev1.ConditionFalse), Err: errors.New("port-forward to evergate-b: refused")},
+		},
+		hooks: []hook{{name: "pods.validate.evergate.dev", policy: admissionv1.Ignore, selector: labels.Everything()}},
+	}
+	s.note("namespaces", errors.New(`namespaces is forbidden: User "joe" cannot list`))
+	if err := s.readMetrics([]byte("# TYPE apiserver_admission_webhook_fail_open_count counter\n" +
+		"apiserver_admission_webhook_fail_open_count{name=\"pods.validate.evergate.dev\",type=\"validating\"} 3\n" +
+		"apiserver_admission_webhook_fail_open_count{name=\"other\",type=\"validating\"} 5\n" +
+		"broken{\nprocess_start_time_seconds 1.7639e+09\n")); err != nil {
+		t.Fatal(err)
+	}
+	s.started = now.Add(-5 * time.Hour)
+	s.judge()
+	var got bytes.Buffer
+	if err := s.write(&got); err != nil {
+		t.Fatal(err)
+	}
+	want := `Evergate in evergate-system
+Policy: ` + p.Hash() + ` in the ConfigMap evergate-policy, written 90m ago by kubectl-evergate
+
+REPLICA      NODE   READY   VERSION   POLICY         SINCE    CERTIFICATE ENDS
+evergate-a   n1     yes     v0.1.0    0123456789ab   3d ago   in 30h
+evergate-b   n1     no      -         -              -        -
+
+WEBHOOK                      FAILURE POLICY   CA ENDS   NAMESPACES   FAILED OPEN
+pods.validate.evergate.dev   Ignore           none      -            3
+Failed open: 3 calls since the API server that answered started, 5h ago; each API server counts its own
+
+Not read:
+  namespaces: namespaces is forbidden: User "joe" cannot list
+
+Wrong:
+  evergate-a has another policy than the ConfigMap evergate-policy
+  the certificate of evergate-a ends in 30h
+  evergate-b is not ready
+  evergate-b cannot be asked: port-forward to evergate-b: refused
+  the webhook pods.validate.evergate.dev has no CA: each call fails
+`
+	if diff := cmp.Diff(want, got.String()); diff != "" {
+		t.Error(diff)
+	}
+}
