@@ -6,6 +6,7 @@ replace github.com/evergate/evergate => ../..
 
 require (
 	github.com/evergate/evergate v0.0.0-00010101000000-000000000000
+	github.com/google/go-cmp v0.7.0
 	github.com/prometheus/client_model v0.6.3
 	github.com/prometheus/common v0.72.0
 	github.com/spf13/cobra v1.10.2
