@@ -168,7 +168,8 @@ func newFinding(f policy.Finding) Finding {
 func newImage(o *policy.ImageOutcome, path string, exists bool) Image {
 	image := Image{
 		Path: path, Image: o.Image.Ref, Outcome: o.Outcome.String(),
-		Entry: o.Entry, To: o.To, PullSecret: o.PullSecret, Why: o.Why(), Container: o.Image.Place.String() + "/" + o.Image.Name,
+		Entry: o.Entry, To: o.To, PullSecret: o.PullSecret, Why: o.Why(),
+		Container: o.Image.Place.String() + "/" + o.Image.Name,
 	}
 	if o.Entry != "" {
 		image.Mode = o.Mode.String()

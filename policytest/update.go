@@ -9,8 +9,8 @@ import (
 )
 
 // Update writes what is decided into the suites whose cases failed, as what they expect from now on, and returns the
-// suites that it has written. A case that expects nothing gets whether it is allowed, what denies it, what is warned of,
-// and which images are rewritten.
+// suites that it has written. A case that expects nothing gets whether it is allowed, what denies it, what is warned
+// of, and which images are rewritten.
 func (r *Report) Update() (written []string, err error) {
 	for i := range r.Suites {
 		s := &r.Suites[i]

@@ -13,9 +13,9 @@ import (
 // rounds is how often each variant is measured: a machine that others use drifts within a minute.
 const rounds = 8
 
-// BenchmarkAbsentKinds measures what webhooks of kinds that a cluster lacks cost the objects that it has: the median time
-// of a ConfigMap, which no webhook judges, and of a Pod, which all of them do, with those webhooks and without. The Pods
-// are rewritten and judged by the product. -benchtime is in objects of each sort: 4000x.
+// BenchmarkAbsentKinds measures what webhooks of kinds that a cluster lacks cost the objects that it has: the median
+// time of a ConfigMap, which no webhook judges, and of a Pod, which all of them do, with those webhooks and without.
+// The Pods are rewritten and judged by the product. -benchtime is in objects of each sort: 4000x.
 func BenchmarkAbsentKinds(b *testing.B) {
 	c := start(b)
 	k := read(b)
@@ -68,8 +68,8 @@ func (c *cluster) validating(b *testing.B) *admissionv1.ValidatingWebhookConfigu
 	return config
 }
 
-// putInForce replaces the validating webhooks, and returns when the API server knows. It learns of configurations in the
-// order of their changes: one that is written later, and refuses a ConfigMap, tells.
+// putInForce replaces the validating webhooks, and returns when the API server knows. It learns of configurations in
+// the order of their changes: one that is written later, and refuses a ConfigMap, tells.
 func (c *cluster) putInForce(b *testing.B, webhooks []admissionv1.ValidatingWebhook) {
 	b.Helper()
 	api := c.admin.AdmissionregistrationV1().ValidatingWebhookConfigurations()

@@ -56,7 +56,11 @@ func (c *cluster) startReplicas(t testing.TB, binary string, names ...string) *k
 func (k *kubelet) register(t testing.TB, port int) {
 	t.Helper()
 	nodes := k.cluster.admin.CoreV1().Nodes()
-	node, err := nodes.Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node"}}, metav1.CreateOptions{})
+	node, err := nodes.Create(
+		t.Context(),
+		&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node"}},
+		metav1.CreateOptions{},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -338,7 +338,9 @@ func stringsOfPrograms() map[string][]string {
 	const denied = "pull access denied, repository does not exist or may require authorization"
 	const login = "authorization failed: no basic auth credentials"
 	return map[string][]string{
-		secrets:                      {"Unable to retrieve some image pull secrets (%s); attempting to pull the image may not succeed."},
+		secrets: {
+			"Unable to retrieve some image pull secrets (%s); attempting to pull the image may not succeed.",
+		},
 		denied + ": " + login:        {denied, "authorization failed", "no basic auth credentials"}, // of containerd
 		"Error creating: …":          {"Error creating: %v"},
 		`Failed to pull image "…"`:   {"Failed to pull image %q"},

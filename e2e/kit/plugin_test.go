@@ -70,7 +70,8 @@ func (c *cluster) injectCA(t *testing.T) {
 	for i := range mutating.Webhooks {
 		mutating.Webhooks[i].ClientConfig.CABundle = ca.PEM
 	}
-	if _, err := configs.MutatingWebhookConfigurations().Update(t.Context(), mutating, metav1.UpdateOptions{}); err != nil {
+	_, err = configs.MutatingWebhookConfigurations().Update(t.Context(), mutating, metav1.UpdateOptions{})
+	if err != nil {
 		t.Fatal(err)
 	}
 	validating, err := configs.ValidatingWebhookConfigurations().Get(t.Context(), "evergate", metav1.GetOptions{})
@@ -80,12 +81,14 @@ func (c *cluster) injectCA(t *testing.T) {
 	for i := range validating.Webhooks {
 		validating.Webhooks[i].ClientConfig.CABundle = ca.PEM
 	}
-	if _, err := configs.ValidatingWebhookConfigurations().Update(t.Context(), validating, metav1.UpdateOptions{}); err != nil {
+	_, err = configs.ValidatingWebhookConfigurations().Update(t.Context(), validating, metav1.UpdateOptions{})
+	if err != nil {
 		t.Fatal(err)
 	}
 }
 
-// run returns what a command prints, stdout and then stderr with "! " before each line, and its exit code if it is not 0.
+// run returns what a command prints, stdout and then stderr with "! " before each line, and its exit code if it is
+// not 0.
 func (p *plugin) run(t *testing.T, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), p.binary, args...)
@@ -221,9 +224,18 @@ func (p *plugin) checkKeys(t *testing.T) {
 	}
 }
 
-// checkRights: the Role of the component is all that apply needs; without patch on Pods it waits for kubelet and says so.
+// checkRights: the Role of the component is all that apply needs; without patch on Pods it waits for kubelet and
+// says so.
 func (p *plugin) checkRights(t *testing.T) {
-	p.cluster.kubectl(t, "", "apply", "-n", evergateNamespace, "-f", filepath.Join(root, "kustomize/components/plugin/rbac.yaml"))
+	p.cluster.kubectl(
+		t,
+		"",
+		"apply",
+		"-n",
+		evergateNamespace,
+		"-f",
+		filepath.Join(root, "kustomize/components/plugin/rbac.yaml"),
+	)
 	user := p.userOf(t, "jane", "evergate-plugin")
 	out := user.run(t, "apply", "-f", pluginPolicy, "--no-plan", "--timeout", "1m")
 	if !strings.Contains(out, "1 of 1: evergate-a has it after") {

@@ -161,8 +161,8 @@ transformers: [../../kustomize/wiring]`)
 	}
 }
 
-// TestHostKinds: the webhooks of the component fail as that of Ingresses does, and select the same namespaces, whichever the
-// overlay, and whether match-all-namespaces comes before or after it.
+// TestHostKinds: the webhooks of the component fail as that of Ingresses does, and select the same namespaces,
+// whichever the overlay, and whether match-all-namespaces comes before or after it.
 func TestHostKinds(t *testing.T) {
 	const (
 		hostKinds      = "../../kustomize/components/host-kinds"

@@ -39,8 +39,8 @@ pods:
 - {name: no-quay, mode: enforce, images: {denied: [quay.io]}}
 `
 
-// templatesOverlay makes an overlay that adds to an overlay of the kit what evergate policy webhooks prints, and returns
-// its directory. more are further lines of its kustomization.
+// templatesOverlay makes an overlay that adds to an overlay of the kit what evergate policy webhooks prints, and
+// returns its directory. more are further lines of its kustomization.
 func templatesOverlay(t *testing.T, binary, overlay, more string) string {
 	t.Helper()
 	patch, err := exec.CommandContext(t.Context(), binary, "policy", "webhooks", policyFile(t, templatesPolicy)).Output()
@@ -68,8 +68,8 @@ func templatesOverlay(t *testing.T, binary, overlay, more string) string {
 	return dir
 }
 
-// TestTemplatesWebhook: the entry that is printed fails open in every overlay, and selects the namespaces that the webhook
-// of Pods does, in whichever namespace Evergate is.
+// TestTemplatesWebhook: the entry that is printed fails open in every overlay, and selects the namespaces that the
+// webhook of Pods does, in whichever namespace Evergate is.
 func TestTemplatesWebhook(t *testing.T) {
 	t.Parallel()
 	bin, err := controlplane.Find()
@@ -199,8 +199,8 @@ spec:
 `
 }
 
-// TestTemplatesServed: kubectl shows what the product finds in a template of a custom resource, and of a Deployment. Both
-// are stored: these rules refuse the Pods.
+// TestTemplatesServed: kubectl shows what the product finds in a template of a custom resource, and of a Deployment.
+// Both are stored: these rules refuse the Pods.
 func TestTemplatesServed(t *testing.T) {
 	t.Parallel()
 	c := start(t)

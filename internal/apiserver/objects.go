@@ -40,8 +40,8 @@ func (c *Client) Objects(ctx context.Context) iter.Seq2[offline.Object, error] {
 	}
 }
 
-// List returns the objects at a path of the API, such as /api/v1/nodes, page by page. The query, which may be nil, holds
-// what is selected. An error ends it; Answered has its code.
+// List returns the objects at a path of the API, such as /api/v1/nodes, page by page. The query, which may be nil,
+// holds what is selected. An error ends it; Answered has its code.
 func (c *Client) List(ctx context.Context, path string, query url.Values) iter.Seq2[offline.Object, error] {
 	return func(yield func(offline.Object, error) bool) {
 		l := lister{c, nil, yield}

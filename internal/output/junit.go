@@ -37,9 +37,9 @@ type (
 // maxShown is how many results of one case are written: more than is read.
 const maxShown = 50
 
-// writeJUnit writes the report as JUnit's XML: the elements and attributes that both GitLab and Jenkins read, and that the
-// schema of Jenkins (junit-10.xsd) has. It writes the four elements itself, which keeps the encoder of encoding/xml out of
-// the binary.
+// writeJUnit writes the report as JUnit's XML: the elements and attributes that both GitLab and Jenkins read, and
+// that the schema of Jenkins (junit-10.xsd) has. It writes the four elements itself, which keeps the encoder of
+// encoding/xml out of the binary.
 func (r *Report) writeJUnit(w io.Writer) error {
 	var report junitReport
 	suites, names := map[string]int{}, map[string]int{}
@@ -87,8 +87,8 @@ const (
 	junitSkipped = "skipped"
 )
 
-// junitCase returns a case: with one failure, since Jenkins shows no more, which has all that fails; what else was found
-// is its output.
+// junitCase returns a case: with one failure, since Jenkins shows no more, which has all that fails; what else was
+// found is its output.
 func (r *Report) junitCase(c *Case) junitCase {
 	written := junitCase{name: name(c.Name)}
 	if c.Skipped != "" {

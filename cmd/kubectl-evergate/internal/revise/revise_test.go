@@ -111,7 +111,9 @@ func TestFind(t *testing.T) {
 		"the one before":            {0, "c", 2, ""},
 		"changed by another client": {0, "x", 3, ""},
 		"by its number":             {1, "c", 1, ""},
-		"one that is not kept":      {9, "c", 0, "there is no revision 9: kubectl evergate history lists those that are kept"},
+		"one that is not kept": {
+			9, "c", 0, "there is no revision 9: kubectl evergate history lists those that are kept",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := Find(all, test.number, test.hash)
