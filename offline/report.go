@@ -141,8 +141,8 @@ type Image struct {
 	Container string `json:"-"` // the place of its container: containers/web
 }
 
-// ID returns what tells an image that is warned of from others, as Finding.ID does for findings: the entry of mirrors that
-// decided, or images where none did.
+// ID returns what tells an image that is warned of from others, as Finding.ID does for findings: the entry of
+// mirrors that decided, or images where none did.
 func (i *Image) ID() string {
 	if i.Entry == "" {
 		return "images"

@@ -13,8 +13,8 @@
 //		return &output.Report{Command: "review", Version: version, Dir: dir, Cases: report.Cases()}
 //	})
 //
-// report is what JSON and YAML show. Cases are what was judged, one by one, and what was found of each; the package that
-// judges makes them. In package cmd, writeReport knows the command, the version and the directory.
+// report is what JSON and YAML show. Cases are what was judged, one by one, and what was found of each; the
+// package that judges makes them. In package cmd, writeReport knows the command, the version and the directory.
 //
 //	format.go   the formats, the flag, JSON and YAML
 //	sarif.go    SARIF; sarif_types.go, the part of it that is written

@@ -39,8 +39,8 @@ type sarifText struct {
 	Text string `json:"text"`
 }
 
-// sarifAutomation tells runs of different commands apart: GitHub replaces the results of a run by those of the next with
-// the same id.
+// sarifAutomation tells runs of different commands apart: GitHub replaces the results of a run by those of the
+// next with the same id.
 type sarifAutomation struct {
 	ID string `json:"id"`
 }
