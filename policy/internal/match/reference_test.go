@@ -75,6 +75,7 @@ func TestParseReferenceErrors(t *testing.T) {
 		"Nginx":                                "invalid reference format: repository name (library/Nginx) must be lowercase",
 		"nginx:":                               "invalid reference format",
 		"https://docker.io/nginx":              "invalid reference format",
+		"REG.\u212a.example/x":                 "it has the character '\u212a', which no image reference has",
 		"nginx@sha256:12":                      "invalid reference format",
 		"docker.io./library/nginx":             "invalid reference format",
 		strings.Repeat("a", 64):                "invalid repository name (" + strings.Repeat("a", 64) + "), cannot specify 64-byte hexadecimal strings",

@@ -130,7 +130,7 @@ func normalHost(s string, hasPort bool) (string, error) {
 	}
 	lower := s
 	if hasUpper(s) {
-		lower = strings.ToLower(s)
+		lower = LowerASCII(s) // strings.ToLower would make a letter of the Kelvin sign, which no reference has
 	}
 	if !isWords(lower, false, false) {
 		// The grammar reads a first segment with underscores as part of the path, but runtimes send the request to the
