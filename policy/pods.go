@@ -26,6 +26,7 @@ const imageSteps = 4
 type judgedPod struct {
 	*Pod
 	subject subject
+	outcome []ImageOutcome // of each image, before it is pulled; nil for a Pod whose images are as they are pulled
 	parsed  []judgedImage
 }
 
@@ -44,6 +45,9 @@ func (p *judgedPod) images(r *report) []judgedImage {
 	}
 	parsed := make([]judgedImage, len(p.Images))
 	for i, img := range p.Images {
+		if p.outcome != nil && p.outcome[i].Outcome == Rewritten {
+			img.Ref = p.outcome[i].To
+		}
 		if !r.spend(match.ReferenceSteps(img.Ref)) {
 			return nil
 		}

@@ -50,8 +50,18 @@ func (p *Policy) RewritePod(a Attributes, pod, old *Pod, e *Effort) (Rewriting, 
 	if e == nil {
 		e = new(Effort)
 	}
-	rw := Rewriting{Images: make([]ImageOutcome, len(pod.Images))}
 	s := newSubject(a, &pod.Meta, classes{}, e)
+	rw, err := p.rewriteImages(a, pod, old, &s, e)
+	if err == nil && rw.Changes() {
+		rw.PullSecrets = pullSecretsOf(a, pod, rw.Images)
+		rw.Record = p.mirrors.record(pod, &s, rw.Images)
+	}
+	return rw, err
+}
+
+// rewriteImages is RewritePod for the images alone. s is the subject of the Pod.
+func (p *Policy) rewriteImages(a Attributes, pod, old *Pod, s *subject, e *Effort) (Rewriting, error) {
+	rw := Rewriting{Images: make([]ImageOutcome, len(pod.Images))}
 	written := originalImages{policy: p, a: a, pod: pod, old: old, effort: e}
 	mutable, before := canChangeImages(a, pod), newImagesByPlace(old)
 	for i, img := range pod.Images {
@@ -68,7 +78,7 @@ func (p *Policy) RewritePod(a Attributes, pod, old *Pod, e *Effort) (Rewriting, 
 		} else if ref, err := match.ParseReference(img.Ref); err != nil {
 			*out = ImageOutcome{Image: img, Outcome: Malformed, Detail: err.Error()}
 		} else {
-			*out = p.mirrors.decide(ref, &s)
+			*out = p.mirrors.decide(ref, s)
 			out.Image = img
 			if p.denies {
 				written.judge(out, ref)
@@ -79,10 +89,6 @@ func (p *Policy) RewritePod(a Attributes, pod, old *Pod, e *Effort) (Rewriting, 
 		return Rewriting{}, e.err
 	}
 	rw.Findings = written.found
-	if rw.Changes() {
-		rw.PullSecrets = pullSecretsOf(a, pod, rw.Images)
-		rw.Record = p.mirrors.record(pod, &s, rw.Images)
-	}
 	return rw, nil
 }
 

@@ -148,16 +148,12 @@ func (p *Policy) judgedTemplates(a Attributes, w *Workload, e *Effort) ([]judged
 		if !canChangeImages(a, &t.Pod) {
 			continue
 		}
-		rw, err := p.whole().RewritePod(a, &t.Pod, nil, e)
+		pod := newJudgedPod(a, &t.Pod, e)
+		rw, err := p.whole().rewriteImages(a, &t.Pod, nil, &pod.subject, e)
 		if err != nil {
 			return nil, nil, err
 		}
-		rewritings[i] = rw
-		pulled := t.Pod
-		if rw.Changes() {
-			pulled.Images = rw.Pulled(t.Images)
-		}
-		pod := newJudgedPod(a, &pulled, e)
+		rewritings[i], pod.outcome = rw, rw.Images
 		all = append(all, judgedTemplate{t, pod, exemptions{exceptions: p.workloads.exceptions, subject: &pod.subject}})
 	}
 	return all, rewritings, nil
