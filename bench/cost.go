@@ -13,22 +13,23 @@ const connections = 8
 // cost is what one review costs: processor time of the server process, user and system.
 type cost struct {
 	review *review
-	// A figure for each round, in microseconds: of the floor, of evergate, and of evergate with many entries.
-	floor, example, many []float64
+	// A figure for each round, in microseconds: of the floor, of evergate, of evergate with many entries, and, for objects
+	// with hosts, with many owned hosts.
+	floor, example, many, owned []float64
 }
 
 // ratio is how many times as much evergate needs as the floor. Only figures of one round are compared: machines that
 // are shared run faster in one minute than in the next.
 func (c *cost) ratio() float64 { return median(quotients(c.example, c.floor)) }
 
-// growth is how many times as much it needs with many entries.
-func (c *cost) growth() float64 { return median(quotients(c.many, c.example)) }
+// growth is how many times as much it needs with a larger policy, whose figures these are.
+func (c *cost) growth(larger []float64) float64 { return median(quotients(larger, c.example)) }
 
 // sittings is how often the servers are started anew. Two processes of one binary differ by two percent or three for as
 // long as they live.
 const sittings = 4
 
-// measureCosts lets the three servers answer the same reviews in turn, in short rounds, which it divides among
+// measureCosts lets the servers answer the same reviews in turn, in short rounds, which it divides among
 // sittings.
 func (r *rig) measureCosts(ctx context.Context, w io.Writer, reviews []*review, rounds int,
 	round int64) ([]*cost, error) {
@@ -42,9 +43,13 @@ func (r *rig) measureCosts(ctx context.Context, w io.Writer, reviews []*review, 
 		}
 	}
 	for _, c := range costs {
-		fmt.Fprintf(w, "  %-36s floor %6.1f µs, evergate %6.1f µs, ratio %.2f (%.2f to %.2f), many entries %+.0f %%\n",
+		fmt.Fprintf(w, "  %-36s floor %6.1f µs, evergate %6.1f µs, ratio %.2f (%.2f to %.2f), many entries %+.0f %%",
 			c.review.title(), median(c.floor), median(c.example), c.ratio(),
-			slices.Min(quotients(c.example, c.floor)), slices.Max(quotients(c.example, c.floor)), 100*(c.growth()-1))
+			slices.Min(quotients(c.example, c.floor)), slices.Max(quotients(c.example, c.floor)), 100*(c.growth(c.many)-1))
+		if c.owned != nil {
+			fmt.Fprintf(w, ", owned hosts %+.0f %%", 100*(c.growth(c.owned)-1))
+		}
+		fmt.Fprintln(w)
 	}
 	return costs, nil
 }
@@ -69,6 +74,11 @@ func (r *rig) sit(ctx context.Context, costs []*cost, rounds int, round int64) e
 		return err
 	}
 	defer many.stop()
+	owned, err := r.evergate(ctx, "evergate", "owned")
+	if err != nil {
+		return err
+	}
+	defer owned.stop()
 
 	client := r.client()
 	for _, c := range costs {
@@ -76,6 +86,9 @@ func (r *rig) sit(ctx context.Context, costs []*cost, rounds int, round int64) e
 			{newSender(c.review, floor, client), floor, &c.floor},
 			{newSender(c.review, example, client), example, &c.example},
 			{newSender(c.review, many, client), many, &c.many},
+		}
+		if c.review.hosts {
+			turns = append(turns, turn{newSender(c.review, owned, client), owned, &c.owned})
 		}
 		if err := takeTurns(ctx, turns, rounds, max(1, round/c.review.weight())); err != nil {
 			return fmt.Errorf("%s: %w", c.review.name, err)

@@ -5,10 +5,11 @@ import (
 	"strings"
 )
 
-// How many entries the two policies have. Figures are those of the first; the second must cost the same.
+// How many entries the policies have. Figures are those of the example; the others must cost the same.
 const (
 	mirrors, rules         = 20, 20
 	manyMirrors, manyRules = 10_000, 1_000
+	owners, hostsOfOwner   = 500, 100
 )
 
 // examplePolicy has mirrors entries and rules. Of the rules ten look at the Ingresses that are measured with and nine
@@ -19,6 +20,25 @@ func examplePolicy() string { return policyOf(mirrors, 0) }
 // manyPolicy has many more of both. Of the rules, as many as in the example concern the namespace of the objects, and
 // the rest others.
 func manyPolicy() string { return policyOf(manyMirrors, manyRules-rules) }
+
+// ownedPolicy has owners of many hosts beside. One of them owns the hosts of the objects that are measured, whose namespace
+// is theirs.
+func ownedPolicy() string {
+	var b strings.Builder
+	b.WriteString(examplePolicy() + "owners:\n")
+	for i := range owners {
+		team, namespaces := fmt.Sprintf(".team-%d", i), "other-*"
+		if i == 0 {
+			team, namespaces = "", "team-*"
+		}
+		fmt.Fprintf(&b, "- {name: owner-%d, mode: enforce, namespaces: [%s], hosts: [", i, namespaces)
+		for j := range hostsOfOwner {
+			fmt.Fprintf(&b, "shop-%03d%s.apps.corp.example,", j, team)
+		}
+		b.WriteString("]}\n")
+	}
+	return b.String()
+}
 
 func policyOf(mirrors, foreign int) string {
 	var b strings.Builder

@@ -38,7 +38,8 @@ func newRig(ctx context.Context, binaries map[string]string) (*rig, error) {
 		}
 	}
 	for name, text := range map[string]string{
-		"example.yaml": examplePolicy(), "many.yaml": manyPolicy(), "one.yaml": worst.One(), "ten.yaml": worst.Ten(),
+		"example.yaml": examplePolicy(), "many.yaml": manyPolicy(), "owned.yaml": ownedPolicy(),
+		"one.yaml": worst.One(), "ten.yaml": worst.Ten(),
 	} {
 		if err := os.WriteFile(r.path(name), []byte(text), 0o600); err != nil {
 			return nil, err
@@ -62,7 +63,7 @@ func (r *rig) floor(ctx context.Context) (*server, error) {
 	return s, err
 }
 
-// evergate starts a binary of evergate with a policy: example, many, one or ten. All else is as it is by default.
+// evergate starts a binary of evergate with a policy: example, many, owned, one or ten. All else is as it is by default.
 func (r *rig) evergate(ctx context.Context, binary, policy string) (*server, error) {
 	return start(ctx, "evergate, "+policy+" policy", r.path(binary), "serve",
 		"--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0", "--log-format", "json",
