@@ -120,7 +120,7 @@ func TestRows(t *testing.T) {
 		{"", "", func(*report) {}},
 		{"title (", "2.10", func(r *report) { r.costs[0].example[0], r.costs[0].many[0] = 2.1, 2.1 }},
 		{"mirrors and", "+16 %", func(r *report) { r.costs[0].many[0] = 2.32 }},
-		{"owned hosts", "+11 %", func(r *report) { r.costs[0].owned[0] = 2.22 }},
+		{"owned hosts", "+16 %", func(r *report) { r.costs[0].owned[0] = 2.32 }},
 		{"p99", "3.10", func(r *report) { r.latency.example[0] = 3.1 }},
 		{"p99", "not measured", func(r *report) { r.latency = nil }},
 		{"p99", "noise: the floor's is 11 ms", func(r *report) { r.latency.floor[0], r.latency.example[0] = 11, 11 }},
@@ -161,7 +161,7 @@ func TestPolicies(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, r := range reviews() {
-			want := map[string]int{"/validate/services": 9, "/validate/ingresses": 10}[r.path]
+			want := map[string]int{"/validate/services": 9, "/validate/ingresses": 10, "/validate/routes": 4}[r.path]
 			if name == "owned" && want > 0 {
 				want++ // the owners
 			}
@@ -189,6 +189,12 @@ func asked(t *testing.T, p *policy.Policy, r *review) (n int) {
 			t.Fatal(err)
 		}
 		traces = p.ExplainIngress(req.Attributes, req.Object)
+	case "/validate/routes":
+		req, err := decoding.Routes().Decode(r.body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		traces = p.ExplainRoute(req.Attributes, req.Object)
 	}
 	for _, trace := range traces {
 		if trace.Applies {

@@ -7,22 +7,22 @@ import (
 
 // How many entries the policies have. Figures are those of the example; the others must cost the same.
 const (
-	mirrors, rules         = 20, 20
+	mirrors, rules         = 20, 24
 	manyMirrors, manyRules = 10_000, 1_000
 	owners, hostsOfOwner   = 500, 100
 )
 
-// examplePolicy has mirrors entries and rules. Of the rules ten look at the Ingresses that are measured with and nine
-// at the Service, and find nothing; the one for Pods is asked by another call than the one that rewrites, which is the
-// one measured.
+// examplePolicy has mirrors entries and rules. Of the rules ten look at the Ingresses that are measured with, nine at
+// the Service and four at the HTTPRoute, and find nothing; the one for Pods is asked by another call than the one that
+// rewrites, which is the one measured.
 func examplePolicy() string { return policyOf(mirrors, 0) }
 
 // manyPolicy has many more of both. Of the rules, as many as in the example concern the namespace of the objects, and
 // the rest others.
 func manyPolicy() string { return policyOf(manyMirrors, manyRules-rules) }
 
-// ownedPolicy has owners of many hosts beside. One of them owns the hosts of the objects that are measured, whose namespace
-// is theirs.
+// ownedPolicy has owners of many hosts beside. One of them owns the hosts of the objects that are measured, whose
+// namespace is theirs.
 func ownedPolicy() string {
 	var b strings.Builder
 	b.WriteString(examplePolicy() + "owners:\n")
@@ -56,6 +56,7 @@ func policyOf(mirrors, foreign int) string {
 	}{
 		{"pods", `images: {from: mirrors}`, 1},
 		{"ingresses", `hosts: {allowed: ["**.example", "**.example.com"]}, tls: {required: true}`, 10},
+		{"routes", `hosts: {required: true, allowed: ["**.example"]}, backends: {crossNamespace: deny}`, 4},
 		{"services", `types: {allowed: [ClusterIP, LoadBalancer]}`, 9},
 	}
 	for _, kind := range kinds {

@@ -63,7 +63,8 @@ func (r *rig) floor(ctx context.Context) (*server, error) {
 	return s, err
 }
 
-// evergate starts a binary of evergate with a policy: example, many, owned, one or ten. All else is as it is by default.
+// evergate starts a binary of evergate with a policy: example, many, owned, one or ten. All else is as it is by
+// default.
 func (r *rig) evergate(ctx context.Context, binary, policy string) (*server, error) {
 	return start(ctx, "evergate, "+policy+" policy", r.path(binary), "serve",
 		"--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0", "--log-format", "json",
