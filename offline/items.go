@@ -18,7 +18,7 @@ const (
 	mostItem = 16 << 20
 )
 
-// itemReader reads the items of a List by finding the end of each and no more, at several times the speed of a decoder.
+// itemReader reads the items of a List by finding the end of each, and its header, at several times the speed of a decoder.
 // It looks for no names that stand twice: where a field decides, judging the object does.
 type itemReader struct {
 	r     io.Reader
@@ -27,6 +27,9 @@ type itemReader struct {
 	line  int   // of pos
 	err   error // why no more can be read
 	first bool  // no item was read yet
+
+	head   header // of the item that was found last
+	headed bool   // it could be read
 }
 
 // newItemReader reads a List of which data has been read behind its opening bracket, at a line, and the rest comes
@@ -73,6 +76,9 @@ func (i *itemReader) find() (start, end int) {
 	}
 	if i.data[start] != '{' {
 		return -1, 0
+	}
+	if i.head, end, i.headed = scanHeader(i.data[start:]); i.headed {
+		return start, start + end
 	}
 	return start, jsonscan.Skip(i.data, start)
 }

@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"slices"
@@ -167,7 +168,15 @@ func (s *jsonStream) item() (object Object, found bool, err error) {
 		if s.at.Line = line; s.fixed > 0 {
 			s.at.Line = s.fixed
 		}
-		return s.itemOf(value)
+		if !s.once {
+			value = bytes.Clone(value)
+		}
+		if s.items.headed {
+			object, err = s.items.head.object(s.at, value, s.head.item())
+		} else {
+			object, err = newObject(s.at, value, s.head.item())
+		}
+		return s.noList(object, err)
 	}
 	if s.dec.PeekKind() == ']' {
 		_, err := s.dec.ReadToken()
@@ -180,18 +189,15 @@ func (s *jsonStream) item() (object Object, found bool, err error) {
 		return Object{}, false, s.broken(err)
 	}
 	s.at.Line = s.lineOf(s.dec.InputOffset() - int64(len(value)))
-	return s.itemOf(value)
+	object, err = newObject(s.at, value.Clone(), s.head.item())
+	return s.noList(object, err)
 }
 
-// itemOf returns the object in an item.
-func (s *jsonStream) itemOf(value jsontext.Value) (object Object, found bool, err error) {
-	if !s.once {
-		value = value.Clone()
-	}
-	object, err = newObject(s.at, value, s.head.item())
+// noList returns an item, and an error for a List, of which it finds no items.
+func (s *jsonStream) noList(object Object, err error) (Object, bool, error) {
 	if err == nil && isList(object.Kind) {
-		if items, _ := member(value, "items"); items != nil {
-			err = s.at.Errorf("a %s within a List: write its items into the outer one", object.Kind)
+		if items, _ := member(object.JSON, "items"); items != nil {
+			err = s.at.Errorf("a %s within a List: write its items into the outer one", text.Name(object.Kind))
 		}
 	}
 	return object, err == nil, err

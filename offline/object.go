@@ -50,13 +50,18 @@ type header struct {
 // newObject returns the object in value. Where value has no kind, as the items of a PodList have none, fallback is its
 // type.
 func newObject(at Origin, value jsontext.Value, fallback typeMeta) (Object, error) {
-	head, ok := scanHeader(value)
-	if !ok {
+	head, end, ok := scanHeader(value)
+	if !ok || jsonscan.Space(value, end) < len(value) {
 		head = header{phase: head.phase}
 		if err := json.Unmarshal(value, &head); err != nil {
 			return Object{}, &inputError{Origin: at, Err: errors.New(describe(err))}
 		}
 	}
+	return head.object(at, value, fallback)
+}
+
+// object returns the object in value, which has the header.
+func (head header) object(at Origin, value jsontext.Value, fallback typeMeta) (Object, error) {
 	if head.typeMeta == (typeMeta{}) {
 		head.typeMeta = fallback
 	}
@@ -80,9 +85,9 @@ func newObject(at Origin, value jsontext.Value, fallback typeMeta) (Object, erro
 // maxHeader bounds the text of a header: the longest name has 253 bytes. A longer one is left to the decoder.
 const maxHeader = 4 << 10
 
-// scanHeader reads the header of an object at several times the speed of a decoder, which says what is wrong where it
-// is not ok.
-func scanHeader(value jsontext.Value) (head header, ok bool) {
+// scanHeader reads the header of the object that a text begins with, at several times the speed of a decoder, and returns
+// where the object ends. Where it is not ok, a decoder says what is wrong, if anything is.
+func scanHeader(value []byte) (head header, end int, ok bool) {
 	r := jsonscan.New(value, jsonscan.Limits{Text: maxHeader})
 	for name := range r.Fields {
 		switch string(name) {
@@ -96,7 +101,7 @@ func scanHeader(value jsontext.Value) (head header, ok bool) {
 			head.phase = scanPhase(r)
 		}
 	}
-	return head, r.End() == nil
+	return head, r.Pos(), r.Err() == nil
 }
 
 // scanPhase returns the phase of a status; empty where the status has none, or is something else.

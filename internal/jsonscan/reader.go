@@ -74,6 +74,9 @@ func New(data []byte, limits Limits) *Reader {
 // that is not JSON.
 func (r *Reader) Err() error { return r.err }
 
+// Pos returns where what has been read ends.
+func (r *Reader) Pos() int { return r.pos }
+
 // End checks that nothing follows the value that was read, and returns the first error.
 func (r *Reader) End() error {
 	if r.err == nil && space(r.data, r.pos) < len(r.data) {
