@@ -29,14 +29,26 @@ type Object interface {
 
 // object is the request in which an object is judged.
 type object[T any] struct {
-	kind    kind[T]
-	request review.Request[T]
+	kind     kind[T]
+	request  review.Request[T]
+	recorded *T // nil until it is asked for
 }
 
 // Decide implements Object.
 func (o *object[T]) Decide(ask Question) (*Answer, error) {
 	r := o.request
-	return o.kind.all(ask, &r)
+	if !ask.Recorded || o.kind.recorded == nil {
+		return o.kind.all(ask, &r)
+	}
+	if o.recorded == nil {
+		o.recorded = o.kind.recorded(r.Object)
+	}
+	r.Object = o.recorded
+	a, err := o.kind.all(ask, &r)
+	if err == nil {
+		a.Object = o.request.Object
+	}
+	return a, err
 }
 
 // Question is how to judge an object.
@@ -92,7 +104,7 @@ func (k kind[T]) offlineOf(of review.Kind) Kind {
 		Object: func(p *policy.Policy, a policy.Attributes, json, old []byte) (Object, error) {
 			a.Resource, a.Group = of.Resource.Name, of.Resource.Group
 			objects := k.objectsIn(p)
-			o := &object[T]{k, review.Request[T]{Attributes: a}}
+			o := &object[T]{kind: k, request: review.Request[T]{Attributes: a}}
 			var err error
 			if o.request.Object, err = objects.ParseAs(of.Resource, json); err != nil {
 				return nil, err
@@ -120,9 +132,6 @@ func (k kind[T]) all(ask Question, r *review.Request[T]) (*Answer, error) {
 	a := &Answer{Decision: Decision{Attributes: r.Attributes, Policy: ask.Policy.Hash()}, Object: r.Object}
 	if r.Object == nil || !judged(r.Operation) {
 		return a, nil
-	}
-	if ask.Recorded && k.recorded != nil {
-		r.Object = k.recorded(r.Object)
 	}
 	final := r.Object
 	if k.mutate != nil {
