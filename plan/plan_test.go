@@ -315,7 +315,12 @@ func TestBounds(t *testing.T) {
 				`{"kind": "K` + n + `", "apiVersion": "v1"}` + `{"kind": "Pod", "apiVersion": "v` + n + `"}`,
 		)
 	}
-	r := planOf(o, input.String())
+	p := New(o)
+	p.AddAll(offline.Read([]string{offline.Stdin}, strings.NewReader(input.String())))
+	if len(p.objects.at) > o.Limit*numKinds || len(p.spaces) > maxNames+1 {
+		t.Errorf("%d objects and %d namespaces are kept", len(p.objects.at), len(p.spaces))
+	}
+	r := p.Report()
 	if len(r.Namespaces) != maxRows || r.Namespaces[0].Name != others || r.Namespaces[0].Changes.Of(NewlyDenied) != 5 ||
 		r.MoreNamespaces != maxNames+1-maxRows {
 		t.Errorf("%d namespaces and %d more, first %+v", len(r.Namespaces), r.MoreNamespaces, r.Namespaces[0])
