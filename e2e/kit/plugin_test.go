@@ -46,11 +46,8 @@ func startPlugin(t *testing.T, replicas ...string) *plugin {
 func buildPlugin(t *testing.T) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "kubectl-evergate")
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", binary, ".")
-	cmd.Dir = filepath.Join(root, "cmd/kubectl-evergate")
-	cmd.Env = append(cmd.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	if err := process.BuildPlugin(t.Context(), root, binary); err != nil {
+		t.Fatal(err)
 	}
 	return binary
 }

@@ -31,6 +31,18 @@ func Build(ctx context.Context, root, path string, overlay map[string]string) er
 	return nil
 }
 
+// BuildPlugin compiles kubectl-evergate, a module of its own in the repository at root, into a binary at path, as make
+// plugin does.
+func BuildPlugin(ctx context.Context, root, path string) error {
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", path, ".")
+	cmd.Dir = filepath.Join(root, "cmd", "kubectl-evergate")
+	cmd.Env = append(cmd.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("build %s: %w\n%s", cmd.Dir, err, out)
+	}
+	return nil
+}
+
 func writeOverlay(root, file string, overlay map[string]string) (string, error) {
 	replace := map[string]string{}
 	for name, replacement := range overlay {

@@ -1,0 +1,138 @@
+package incidents
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/evergate/evergate/e2e/internal/cluster"
+	"github.com/evergate/evergate/e2e/internal/process"
+)
+
+// I20: a policy was changed, and for a minute each replica decided by another one.
+
+// operator has no right but those of the Role that the component plugin brings.
+const operator = "operator"
+
+func TestI20(t *testing.T) {
+	try(t, incident{
+		id: "I20", what: fmt.Sprintf("kubectl evergate apply --wait, %d times", changes()),
+		guard:   "the plugin has kubelet show the policy at once, and returns when every replica reports it",
+		product: cluster.Product{Components: []string{"plugin"}},
+		happen:  changePolicy,
+		lacking: "no right to patch Pods: kubelet shows the policy when it looks the next time",
+		without: func(t *testing.T, l *lab) {
+			l.Kubectl(t, "", "-n", system, "patch", "role", "evergate-plugin", "--type=json",
+				`-p=[{"op": "test", "path": "/rules/1/resources/0", "value": "pods"},
+				  {"op": "replace", "path": "/rules/1/verbs", "value": ["get", "list"]}]`)
+		},
+	})
+}
+
+// changes is how many: a hundred show a distribution, and take five minutes.
+func changes() int {
+	switch {
+	case long():
+		return 100
+	case testing.Short():
+		return 3
+	default:
+		return 10
+	}
+}
+
+// changePolicy changes the policy as an operator does, again and again. It breaks where the plugin says that a replica
+// does not have the policy, and where one has not although the plugin says that all have. A control stops when it does.
+func changePolicy(t *testing.T, l *lab, control bool) outcome {
+	t.Cleanup(func() { l.fix(t) })
+	p := l.plugin(t)
+	var o outcome
+	var took []time.Duration
+	for i := range changes() {
+		text := fmt.Sprintf("%s- {name: change-%d, mode: audit, types: {denied: [ExternalName]}}\n", policy, i)
+		begun := time.Now()
+		hash, err := p.apply(t.Context(), text)
+		took = append(took, time.Since(begun))
+		if err != nil {
+			o.breaks("change %d: %v", i+1, err)
+		} else {
+			o.add(l.haveAll(t, hash))
+		}
+		if control && len(o.broken) > 0 {
+			return o
+		}
+	}
+	slices.Sort(took)
+	inTime, _ := slices.BinarySearch(took, goal+1)
+	o.figure("from the command to its end, all replicas with the policy", "half within %.1f s, 95 %% within %.1f s, all "+
+		"within %.1f s", took[(len(took)-1)/2].Seconds(), took[(len(took)*95+99)/100-1].Seconds(), took[len(took)-1].Seconds())
+	o.figure(fmt.Sprintf("within %s", goal), "%d of %d", inTime, len(took))
+	return o
+}
+
+// goal is what 95 of 100 changes should take at most. Slower ones are a figure, and break nothing.
+const goal = 5 * time.Second
+
+// haveAll asks every replica for the hash of its policy.
+func (l *lab) haveAll(t *testing.T, hash string) outcome {
+	t.Helper()
+	var o outcome
+	pods, err := l.replicas(t.Context())
+	must(t, err)
+	for _, pod := range pods {
+		set, err := l.count(t.Context(), pod.Name)
+		must(t, err)
+		if set.Sum("evergate_policy_info", map[string]string{"hash": hash}) != 1 {
+			o.breaks("%s does not have the policy %s, and the plugin says that it has", pod.Name, hash)
+		}
+	}
+	return o
+}
+
+// plugin is kubectl evergate as the operator.
+type plugin struct {
+	binary, kubeconfig, dir string
+}
+
+// plugin builds it, and binds the Role to the operator.
+func (l *lab) plugin(t *testing.T) *plugin {
+	t.Helper()
+	p := &plugin{filepath.Join(t.TempDir(), "kubectl-evergate"), l.Kubeconfig, t.TempDir()}
+	must(t, process.BuildPlugin(t.Context(), filepath.Dir(l.Dir), p.binary))
+	l.Kubectl(t, fmt.Sprintf(`apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: %s, namespace: %s}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: evergate-plugin}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: %[1]s}]
+`, operator, system), "apply", "-f", "-")
+	return p
+}
+
+// patience is what a change may take before the plugin gives up: less than half of the minute that kubelet may take to
+// look at a ConfigMap unasked, and more than a busy machine needs.
+const patience = 25 * time.Second
+
+// apply applies a policy and returns its hash.
+func (p *plugin) apply(ctx context.Context, text string) (hash string, err error) {
+	file := filepath.Join(p.dir, "policy.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		return "", err
+	}
+	cmd := exec.CommandContext(ctx, p.binary, "apply", "-f", file, "--no-plan", "--timeout", patience.String(),
+		"--kubeconfig", p.kubeconfig, "--as", operator)
+	var said strings.Builder
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("%w: %s%s", err, out, &said)
+	}
+	_, rest, _ := strings.Cut(string(out), "policy ")
+	hash, _, _ = strings.Cut(rest, " ")
+	return hash, nil
+}
