@@ -49,10 +49,11 @@ func (a *app) history(ctx context.Context) error {
 	}
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 3, ' ', 0)
 	fmt.Fprintln(w, "\tREVISION\tPOLICY\tAPPLIED\tBY\tNOTE")
+	found := false
 	for _, r := range all {
 		star := ""
-		if revise.Same(current, r.Files) {
-			star = "*"
+		if !found && revise.Same(current, r.Files) { // an older one may be the same policy
+			star, found = "*", true
 		}
 		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\n", star, r.Number, r.Hash, r.At.UTC().Format(time.RFC3339), dash(r.By),
 			dash(r.Note))

@@ -148,7 +148,7 @@ func (s *status) readMetrics(metrics []byte) error {
 }
 
 // soon is when the end of a certificate is a problem: cert-manager renews the kit's a month before its end, and the
-// alert EvergateCertificateExpiring fires a week before.
+// alert EvergateCertificateExpires fires a week before.
 const soon = 7 * 24 * time.Hour
 
 // judge finds what is wrong.
@@ -174,15 +174,32 @@ func (s *status) judge() {
 			wrong("the certificate of %s ends %s", r.Name(), s.until(r.NotAfter))
 		}
 	}
-	for i := range s.hooks {
-		h := &s.hooks[i]
-		if len(h.ca) == 0 {
-			wrong("the webhook %s has no CA: each call fails", h.name)
-		} else if end := lastEnd(h.ca); end.Sub(s.now) < soon {
-			wrong("the CA of the webhook %s ends %s", h.name, s.until(end))
-		}
-	}
+	s.judgeCAs(wrong)
 	if len(s.hooks) == 0 && len(s.unread) == 0 {
 		wrong("there is no webhook of Evergate that calls a Service in %s", s.namespace)
+	}
+}
+
+// judgeCAs finds webhooks without a CA, and those whose CA ends soon: in a sentence each, since all have the same.
+func (s *status) judgeCAs(wrong func(format string, args ...any)) {
+	var without, ending []string
+	first := s.now.Add(soon)
+	for i := range s.hooks {
+		h := &s.hooks[i]
+		switch end := lastEnd(h.ca); {
+		case len(h.ca) == 0:
+			without = append(without, h.name)
+		case end.Sub(s.now) < soon:
+			ending = append(ending, h.name)
+			if end.Before(first) {
+				first = end
+			}
+		}
+	}
+	if len(without) > 0 {
+		wrong("webhooks without a CA, so that each call fails: %s", text.List(without))
+	}
+	if len(ending) > 0 {
+		wrong("the CA ends %s of the webhooks %s", s.until(first), text.List(ending))
 	}
 }

@@ -74,7 +74,7 @@ Wrong:
   the certificate of evergate-a ends in 30h
   evergate-b is not ready
   evergate-b cannot be asked: port-forward to evergate-b: refused
-  the webhook pods.validate.evergate.dev has no CA: each call fails
+  webhooks without a CA, so that each call fails: pods.validate.evergate.dev
 `
 	if diff := cmp.Diff(want, got.String()); diff != "" {
 		t.Error(diff)
