@@ -147,8 +147,8 @@ func (s *status) readMetrics(metrics []byte) error {
 	return nil
 }
 
-// soon is when the end of a certificate is a problem: cert-manager renews the kit's a month before its end, and the
-// alert EvergateCertificateExpires fires a week before.
+// soon is when the end of a certificate is a problem: cert-manager renews the kit's 30 days before it, so that it has
+// failed for three weeks.
 const soon = 7 * 24 * time.Hour
 
 // judge finds what is wrong.
