@@ -35,7 +35,7 @@ func (r *reviewer) admissionReview(object Object) error {
 		r.skip(object, "not judged")
 		return nil
 	}
-	a, err := kinds[i].Review(r.question(), object.JSON)
+	a, err := kinds[i].Review(r.question(object), object.JSON)
 	if err != nil {
 		return &inputError{Origin: object.Origin, Err: fmt.Errorf("the review cannot be judged: %w", err)}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/evergate/evergate/admission"
@@ -61,9 +62,13 @@ func (j *Judge) Result(object Object, a *admission.Answer) Result {
 	return newResult(object, a, j.AsExisting, j.Explain)
 }
 
-func (j *Judge) question() admission.Question {
+func (j *Judge) question(object Object) admission.Question {
+	sets := j.Sets
+	if j.SetsOf != nil {
+		sets = slices.Concat(sets, j.SetsOf(object))
+	}
 	return admission.Question{
-		Policy: j.Policy, Existing: j.AsExisting, Explain: j.Explain, Recorded: j.Recorded, Sets: j.Sets, Now: j.Now,
+		Policy: j.Policy, Existing: j.AsExisting, Explain: j.Explain, Recorded: j.Recorded, Sets: sets, Now: j.Now,
 	}
 }
 
@@ -97,7 +102,7 @@ func (j *Judge) read(object Object, k kind) (admission.Object, error) {
 
 // decide judges an object that has been read.
 func (j *Judge) decide(object Object, k kind, read admission.Object) (*admission.Answer, error) {
-	answer, err := read.Decide(j.question())
+	answer, err := read.Decide(j.question(object))
 	if err == nil && k.makesPods() && len(answer.TemplateImages) == 0 && !strings.Contains(object.group(), ".") {
 		err = errors.New("it has no template with an image, so that there is no Pod to judge")
 	}

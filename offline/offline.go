@@ -32,7 +32,10 @@ type Options struct {
 	User      string // that sends the request, for rules that match by user
 	Groups    []string
 	Now       time.Time // by which exceptions end; at the zero time none has ended
-	Sets      []string  // whose rules judge too; the labels of namespaces, by which a cluster decides that, are not known
+	Sets      []string  // whose rules judge too, all objects alike; only a cluster knows the labels of namespaces
+	// SetsOf returns the sets whose rules judge an object beside those of Sets, for callers who can ask a cluster; it may
+	// be nil.
+	SetsOf func(Object) []string
 
 	// AsExisting judges objects that a cluster holds already. Images are then what runs, and are not rewritten first;
 	// the report holds only what there is something to say of, by namespace and owner. Left out and counted are Pods

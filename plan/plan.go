@@ -34,6 +34,8 @@ type Options struct {
 	Groups    []string
 	Now       time.Time // by which exceptions end; at the zero time none has ended
 	Sets      []string  // whose rules judge too, in the policy that has them
+	// SetsOf returns the sets whose rules judge an object, too; it may be nil.
+	SetsOf func(offline.Object) []string
 
 	// FromRecord judges Pods that were rewritten by the original images in their records. Tenants may write those.
 	FromRecord bool
@@ -79,7 +81,7 @@ func New(o Options) *Plan {
 func newJudge(o *Options, p *policy.Policy) *offline.Judge {
 	return offline.NewJudge(offline.Options{
 		Policy: p, Namespace: o.Namespace, User: o.User, Groups: o.Groups, Now: o.Now, Sets: p.SetsOf(o.Sets),
-		Recorded: o.FromRecord,
+		SetsOf: o.SetsOf, Recorded: o.FromRecord,
 	})
 }
 

@@ -34,10 +34,23 @@ images in its record, which a tenant may write. The sets of a policy are those o
 			}
 			return nil
 		},
-		RunE: func(c *cobra.Command, args []string) error { return a.explain(c.Context(), namespace, args[0]) },
+		RunE:              func(c *cobra.Command, args []string) error { return a.explain(c.Context(), namespace, args[0]) },
+		ValidArgsFunction: a.completions(a.podNames(&namespace)),
 	}
 	c.Flags().StringVarP(&namespace, "namespace", "n", "", "`namespace` of the Pod (default that of the kubeconfig)")
 	return c
+}
+
+// podNamespace returns the namespace of a flag; that of the kubeconfig if it is empty.
+func (a *app) podNamespace(flag string) (string, error) {
+	if flag != "" {
+		return flag, nil
+	}
+	of, _, err := a.config().Namespace()
+	if err != nil {
+		return "", fmt.Errorf("read the kubeconfig: %w", err)
+	}
+	return of, nil
 }
 
 func (a *app) explain(ctx context.Context, namespace, name string) error {
@@ -45,10 +58,8 @@ func (a *app) explain(ctx context.Context, namespace, name string) error {
 	if err != nil {
 		return err
 	}
-	if namespace == "" {
-		if namespace, _, err = a.config().Namespace(); err != nil {
-			return fmt.Errorf("read the kubeconfig: %w", err)
-		}
+	if namespace, err = a.podNamespace(namespace); err != nil {
+		return err
 	}
 	pod, err := c.Client.CoreV1().Pods(namespace).Get(ctx, strings.TrimPrefix(name, "pod/"), metav1.GetOptions{})
 	if err != nil {

@@ -77,7 +77,8 @@ func newRollback(a *app) *cobra.Command {
 		Long: `Rollback applies a revision, as kubectl evergate apply does a file: it says what that would change, asks if
 something would be newly denied, and waits until every replica has it. Without a number it takes the newest whose policy
 is not in force.`,
-		Args: cobra.MaximumNArgs(1),
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: a.completions(revisionNames),
 		RunE: func(c *cobra.Command, args []string) error {
 			number := 0
 			if len(args) > 0 {

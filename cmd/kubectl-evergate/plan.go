@@ -4,15 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 
 	"github.com/spf13/cobra"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/live"
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/revise"
-	"github.com/evergate/evergate/internal/text"
-	"github.com/evergate/evergate/offline"
 	"github.com/evergate/evergate/plan"
 	"github.com/evergate/evergate/policy"
 )
@@ -27,7 +23,6 @@ type planFlags struct {
 	file  string
 	limit int
 	all   bool
-	sets  []string
 }
 
 func newPlan(a *app) *cobra.Command {
@@ -37,8 +32,9 @@ func newPlan(a *app) *cobra.Command {
 		Short: "Say what a policy would change for the objects of the cluster",
 		Long: `Plan compares a policy with the one in the ConfigMap, as evergate plan does, for each object of the cluster
 of a kind that is judged: what would be newly denied, newly allowed, newly warned of and rewritten otherwise, if it
-were created anew. Objects are read page by page. Those in namespaces that no webhook matches are left out. Pods that
-were rewritten are judged by the original images in their records, which tenants may write.
+were created anew. Objects are read page by page. Those in namespaces that no webhook matches are left out. Rules of a
+set judge objects in the namespaces that its webhook matches. Pods that were rewritten are judged by the original images
+in their records, which tenants may write.
 
 It exits with 1 if something would be newly denied.`,
 		Args: cobra.NoArgs,
@@ -48,7 +44,6 @@ It exits with 1 if something would be newly denied.`,
 	flags.StringVarP(&f.file, "filename", "f", "", "`file` or directory of the policy, or - for stdin")
 	flags.IntVar(&f.limit, "limit", shownByPlan, "how many objects to list, and 0 for none")
 	flags.BoolVar(&f.all, "all-namespaces", false, "also objects in namespaces that no webhook matches")
-	flags.StringArrayVar(&f.sets, "set", nil, "judge by the rules of this `set` too, * for all; can be repeated")
 	return c
 }
 
@@ -96,21 +91,21 @@ func (a *app) planCommand(ctx context.Context, f *planFlags) error {
 func (a *app) plan(
 	ctx context.Context, c *live.Cluster, f *planFlags, was, is *policy.Policy,
 ) (*plan.Report, error) {
-	if sets := is.Sets(); len(f.sets) == 0 && len(sets) > 0 {
-		a.say("no rule of the sets %s is evaluated: kubectl evergate plan has --set", text.List(sets))
-	}
-	p := plan.New(plan.Options{
-		Old: was, New: is, Now: a.now(), Sets: f.sets, FromRecord: true, Limit: f.limit,
-	})
+	options := plan.Options{Old: was, New: is, Now: a.now(), FromRecord: true, Limit: f.limit}
 	objects := c.Objects.Objects(ctx)
-	if !f.all {
-		matched, err := a.matched(ctx, c)
-		if err != nil {
-			a.say("objects of all namespaces are judged: which ones a webhook matches may not be read: %v", err)
-		} else {
-			objects = within(objects, matched)
-		}
+	in, err := readScope(ctx, c)
+	switch {
+	case err != nil:
+		a.say("objects of all namespaces are judged, by the rules of all sets: which ones a webhook matches may not be "+
+			"read: %v", err)
+		options.Sets = []string{"*"}
+	case f.all:
+		options.SetsOf = in.sets
+	default:
+		a.say("%d of %d namespaces are matched; objects of the others are left out", len(in.matched), len(in.labels))
+		options.SetsOf, objects = in.sets, in.within(objects)
 	}
+	p := plan.New(options)
 	p.AddAll(objects)
 	report := p.Report()
 	for _, line := range report.Errors {
@@ -120,37 +115,4 @@ func (a *app) plan(
 		return nil, fmt.Errorf("write the plan: %w", err)
 	}
 	return report, nil
-}
-
-// matched returns the namespaces that a webhook of Evergate matches.
-func (a *app) matched(ctx context.Context, c *live.Cluster) (map[string]bool, error) {
-	hooks, err := readHooks(ctx, c)
-	if err != nil {
-		return nil, err
-	}
-	list, err := c.Client.CoreV1().Namespaces().List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, err
-	}
-	names := match(hooks, list.Items)
-	set := make(map[string]bool, len(names))
-	for _, name := range names {
-		set[name] = true
-	}
-	a.say("%d of %d namespaces are matched; objects of the others are left out", len(names), len(list.Items))
-	return set, nil
-}
-
-// within leaves out objects of other namespaces.
-func within(objects iter.Seq2[offline.Object, error], namespaces map[string]bool) iter.Seq2[offline.Object, error] {
-	return func(yield func(offline.Object, error) bool) {
-		for o, err := range objects {
-			if err == nil && !namespaces[o.Namespace] {
-				continue
-			}
-			if !yield(o, err) {
-				return
-			}
-		}
-	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -23,6 +24,8 @@ that need it are not made. Of Secrets only certificates are kept.`,
 		RunE: func(c *cobra.Command, _ []string) error { return a.preflight(c.Context(), format.Format()) },
 	}
 	c.Flags().VarP(&format, "output", "o", format.Usage("the report"))
+	words := cobra.FixedCompletions(strings.Split(format.Type(), "|"), cobra.ShellCompDirectiveNoFileComp)
+	_ = c.RegisterFlagCompletionFunc("output", words) // fails for a flag that has one
 	return c
 }
 

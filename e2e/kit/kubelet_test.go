@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -33,7 +34,8 @@ type kubelet struct {
 type replica struct {
 	process *process.Process
 	policy  pki.Mount
-	synced  string // the annotations at the last sync
+	synced  string            // the annotations at the last sync
+	beside  map[string][]byte // files that are shown beside those of the ConfigMap
 }
 
 const evergateNamespace = "evergate-system"
@@ -148,6 +150,7 @@ func (k *kubelet) show(ctx context.Context, r *replica) error {
 		return err
 	}
 	files := map[string][]byte{}
+	maps.Copy(files, r.beside)
 	for name, data := range cm.Data {
 		files[name] = []byte(data)
 	}

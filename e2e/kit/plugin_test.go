@@ -20,13 +20,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/evergate/evergate/e2e/internal/pki"
+	"github.com/evergate/evergate/e2e/internal/process"
 )
 
 // plugin is the built plugin of kubectl, and a cluster with replicas that it is used on.
 type plugin struct {
 	*cluster
 	binary     string
-	kubeconfig string // of the user that uses it
+	kubeconfig string   // of the user that uses it
+	kubelet    *kubelet // of the replicas; nil without
 }
 
 // startPlugin starts a control plane with the kit, CAs in its webhooks, and replicas.
@@ -36,10 +38,11 @@ func startPlugin(t *testing.T, replicas ...string) *plugin {
 	c.kubectl(t, "", "apply", "-k", filepath.Join(root, "kustomize/overlays/fail-open"))
 	c.injectCA(t)
 	binary := buildPlugin(t)
+	p := &plugin{c, binary, c.kubeconfig, nil}
 	if len(replicas) > 0 {
-		c.startReplicas(t, build(t), replicas...)
+		p.kubelet = c.startReplicas(t, build(t), replicas...)
 	}
-	return &plugin{c, binary, c.kubeconfig}
+	return p
 }
 
 // buildPlugin builds the plugin of this repository, as make plugin does.
@@ -167,12 +170,17 @@ func TestPlugin(t *testing.T) {
 	t.Run("keys of another client are not merged", func(t *testing.T) { p.checkKeys(t) })
 	t.Run("rights", func(t *testing.T) { p.checkRights(t) })
 	t.Run("managed", func(t *testing.T) { p.checkManaged(t) })
+	t.Run("another manager", func(t *testing.T) { p.checkConflict(t) })
+	t.Run("sets", func(t *testing.T) { p.checkSets(t) })
+	t.Run("a replica refuses", func(t *testing.T) { p.checkRefusal(t) })
+	t.Run("completion", func(t *testing.T) { p.checkCompletion(t) })
 	t.Run("preflight", func(t *testing.T) { p.checkPreflight(t) })
 }
 
 const (
 	pluginPolicy   = "testdata/plugin/policy.yaml"
 	pluginStricter = "testdata/plugin/stricter.yaml"
+	pluginSets     = "testdata/plugin/sets.yaml"
 )
 
 // checkBound applies twelve policies in turn: ten are kept, the newest.
@@ -283,7 +291,7 @@ func (p *plugin) userOf(t *testing.T, name, role string) *plugin {
 		_, err := client.CoreV1().Pods(evergateNamespace).List(ctx, metav1.ListOptions{})
 		return err == nil
 	})
-	return &plugin{p.cluster, p.binary, file}
+	return &plugin{p.cluster, p.binary, file, p.kubelet}
 }
 
 // checkManaged: a ConfigMap that a controller applies from a repository is refused, and stays as it is.
@@ -307,6 +315,97 @@ func (p *plugin) checkManaged(t *testing.T) {
 		}
 		key, _, _ := strings.Cut(test.mark, "=")
 		p.cluster.kubectl(t, "", "-n", evergateNamespace, test.verb, "configmap", "evergate-policy", key+"-")
+	}
+}
+
+// checkConflict: a field of another manager of server-side apply is taken over only where the user says so.
+func (p *plugin) checkConflict(t *testing.T) {
+	text, err := os.ReadFile(pluginPolicy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cm := map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]string{"policy.yaml": string(text)},
+		"metadata": map[string]string{"name": "evergate-policy", "namespace": evergateNamespace},
+	}
+	manifest, err := json.Marshal(cm)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.cluster.kubectl(t, string(manifest), "apply", "--server-side", "--force-conflicts", "--field-manager=pipeline", "-f", "-")
+	apply := []string{"apply", "-f", pluginStricter, "--no-plan", "--wait=false"}
+	out := p.run(t, apply...)
+	for _, want := range []string{`conflict with "pipeline"`, "to take it over add --force-conflicts", "exit code 2"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is not said:\n%s", want, out)
+		}
+	}
+	if out := p.run(t, append(apply, "--force-conflicts")...); strings.Contains(out, "exit code") {
+		t.Error(out)
+	}
+}
+
+// checkRefusal: a replica that does not take the files ends the wait with its reason, long before the timeout.
+func (p *plugin) checkRefusal(t *testing.T) {
+	show := func(files map[string][]byte) {
+		p.kubelet.mu.Lock()
+		defer p.kubelet.mu.Unlock()
+		p.kubelet.replicas["evergate-a"].beside = files
+	}
+	show(map[string][]byte{"zz.yaml": []byte("mirrorz: []\n")})
+	defer show(nil)
+	out := p.run(t, "apply", "-f", pluginSets, "--no-plan")
+	for _, want := range []string{"evergate-a refuses the policy and goes on with ", "zz.yaml:1", "mirrorz", "exit code 1"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is not said:\n%s", want, out)
+		}
+	}
+}
+
+// checkSets: rules of a set judge the objects of the namespaces that its webhook matches, and no others.
+func (p *plugin) checkSets(t *testing.T) {
+	p.cluster.kubectl(t, "", "label", "namespace", "team", "tier=edge")
+	p.cluster.kubectl(t, `apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {name: evergate-sets}
+webhooks:
+- name: edge.pods.validate.evergate.dev
+  admissionReviewVersions: [v1]
+  sideEffects: None
+  failurePolicy: Ignore
+  clientConfig: {service: {name: evergate, namespace: evergate-system, path: /validate/pods/set/edge}}
+  namespaceSelector: {matchLabels: {tier: edge}}
+  rules: [{operations: [CREATE], apiGroups: [""], apiVersions: [v1], resources: [pods]}]
+`, "apply", "-f", "-")
+	plan := []string{"plan", "--all-namespaces", "-f", pluginSets}
+	if out := p.run(t, "apply", "-f", pluginPolicy, "--no-plan", "--wait=false"); strings.Contains(out, "exit code") {
+		t.Fatal(out)
+	}
+	const denied = "Pod team/web (/api/v1/pods:1: item 3): allowed → denied"
+	if out := steady(p.run(t, plan...)); !strings.Contains(out, denied) || strings.Contains(out, "Pod other/") {
+		t.Errorf("want %q:\n%s", denied, out)
+	}
+	p.cluster.kubectl(t, "", "label", "namespace", "team", "tier-")
+	if out := p.run(t, plan...); strings.Contains(out, "newly denied") {
+		t.Errorf("no webhook of the set matches:\n%s", out)
+	}
+}
+
+// checkCompletion asks as kubectl does, by the script that it runs.
+func (p *plugin) checkCompletion(t *testing.T) {
+	for words, want := range map[string]string{
+		"explain -n team ":  "web\n:4\n",
+		"preflight -o ":     "text\njson\nyaml\n:4\n",
+		"rollback nothing ": ":4\n",
+	} {
+		cmd := exec.CommandContext(t.Context(), filepath.Join(root, "cmd/kubectl-evergate/kubectl_complete-evergate"),
+			strings.Split(words, " ")...)
+		cmd.Env = append(os.Environ(), "KUBECONFIG="+p.kubeconfig,
+			"PATH="+filepath.Dir(p.binary)+string(os.PathListSeparator)+os.Getenv("PATH"))
+		got, err := cmd.Output()
+		if err != nil || string(got) != want {
+			t.Errorf("%q: %q, %v; want %q", words, got, err, want)
+		}
 	}
 }
 

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"strconv"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/live"
+)
+
+// completions returns the completion of an argument from the cluster. What cannot be asked completes nothing: a shell
+// has no place for an error.
+func (a *app) completions(list func(*cobra.Command, *live.Cluster) []cobra.Completion) cobra.CompletionFunc {
+	return func(c *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		cluster, err := a.cluster()
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return list(c, cluster), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// revisionNames completes the revisions of the policy, the newest first, each with its hash.
+func revisionNames(c *cobra.Command, cluster *live.Cluster) []cobra.Completion {
+	replicas, _ := cluster.Replicas(c.Context()) // without them the ConfigMap has the kit's name
+	all, err := policies(cluster, replicas).Revisions(c.Context())
+	if err != nil {
+		return nil
+	}
+	var names []cobra.Completion
+	for _, r := range all {
+		names = append(names, cobra.CompletionWithDesc(strconv.Itoa(r.Number), r.Hash))
+	}
+	return names
+}
+
+// podNames returns what completes the Pods of a namespace, which namespace names: that of the kubeconfig if empty.
+func (a *app) podNames(namespace *string) func(*cobra.Command, *live.Cluster) []cobra.Completion {
+	return func(c *cobra.Command, cluster *live.Cluster) []cobra.Completion {
+		in, err := a.podNamespace(*namespace)
+		if err != nil {
+			return nil
+		}
+		list, err := cluster.Client.CoreV1().Pods(in).List(c.Context(), metav1.ListOptions{})
+		if err != nil {
+			return nil
+		}
+		var names []cobra.Completion
+		for i := range list.Items {
+			names = append(names, list.Items[i].Name)
+		}
+		return names
+	}
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"iter"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/evergate/evergate/admission"
+	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/live"
+	"github.com/evergate/evergate/offline"
+	"github.com/evergate/evergate/review"
+)
+
+// scope is what the webhooks of a cluster match, by the labels of its namespaces.
+type scope struct {
+	labels  map[string]labels.Set // of each namespace
+	matched map[string]bool       // the namespaces that a webhook matches, that of the policy aside
+	setsBy  []setHook
+}
+
+// setHook is a webhook that judges by the rules of a set.
+type setHook struct {
+	set     string
+	webhook *admission.Webhook
+	matches labels.Selector // of namespaces
+}
+
+// readScope reads the webhooks and namespaces of a cluster.
+func readScope(ctx context.Context, c *live.Cluster) (*scope, error) {
+	hooks, err := readHooks(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	list, err := c.Client.CoreV1().Namespaces().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	s := &scope{labels: map[string]labels.Set{}, matched: map[string]bool{}}
+	for i := range list.Items {
+		s.labels[list.Items[i].Name] = list.Items[i].Labels
+	}
+	for _, name := range match(hooks, list.Items) {
+		s.matched[name] = true
+	}
+	for _, h := range hooks {
+		if w, set := admission.ParsePath(h.path); set != "" {
+			s.setsBy = append(s.setsBy, setHook{set, w, h.selector})
+		}
+	}
+	return s, nil
+}
+
+// within leaves out objects in namespaces that no webhook matches.
+func (s *scope) within(objects iter.Seq2[offline.Object, error]) iter.Seq2[offline.Object, error] {
+	return func(yield func(offline.Object, error) bool) {
+		for o, err := range objects {
+			if err == nil && !s.matched[o.Namespace] {
+				continue
+			}
+			if !yield(o, err) {
+				return
+			}
+		}
+	}
+}
+
+// sets returns the sets whose webhooks match the kind and the namespace of an object.
+func (s *scope) sets(o offline.Object) []string {
+	var sets []string
+	for _, h := range s.setsBy {
+		if h.judges(o.Kind) && h.matches.Matches(s.labels[o.Namespace]) {
+			sets = append(sets, h.set)
+		}
+	}
+	return sets
+}
+
+// judges reports whether objects of a kind come to the webhook: those that it names, and to that of workloads those
+// that no webhook names, since only templates of the policy tell how they are read.
+func (h *setHook) judges(kind string) bool {
+	named := func(w admission.Webhook) bool {
+		return slices.ContainsFunc(w.Kinds, func(k review.Kind) bool { return k.Name == kind })
+	}
+	return named(*h.webhook) || h.webhook.Path == "/validate/workloads" && !slices.ContainsFunc(admission.Webhooks(), named)
+}
