@@ -18,8 +18,8 @@ const (
 	mostItem = 16 << 20
 )
 
-// itemReader reads the items of a List by finding the end of each, and its header, at several times the speed of a decoder.
-// It looks for no names that stand twice: where a field decides, judging the object does.
+// itemReader reads the items of a List by finding the end of each, and its header, at several times the speed of a
+// decoder. It looks for no names that stand twice: where a field decides, judging the object does.
 type itemReader struct {
 	r     io.Reader
 	data  []byte

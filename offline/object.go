@@ -61,7 +61,7 @@ func newObject(at Origin, value jsontext.Value, fallback typeMeta) (Object, erro
 }
 
 // object returns the object in value, which has the header.
-func (head header) object(at Origin, value jsontext.Value, fallback typeMeta) (Object, error) {
+func (head *header) object(at Origin, value jsontext.Value, fallback typeMeta) (Object, error) {
 	if head.typeMeta == (typeMeta{}) {
 		head.typeMeta = fallback
 	}
@@ -85,8 +85,8 @@ func (head header) object(at Origin, value jsontext.Value, fallback typeMeta) (O
 // maxHeader bounds the text of a header: the longest name has 253 bytes. A longer one is left to the decoder.
 const maxHeader = 4 << 10
 
-// scanHeader reads the header of the object that a text begins with, at several times the speed of a decoder, and returns
-// where the object ends. Where it is not ok, a decoder says what is wrong, if anything is.
+// scanHeader reads the header of the object that a text begins with, at several times the speed of a decoder, and
+// returns where the object ends. Where it is not ok, a decoder says what is wrong, if anything is.
 func scanHeader(value []byte) (head header, end int, ok bool) {
 	r := jsonscan.New(value, jsonscan.Limits{Text: maxHeader})
 	for name := range r.Fields {

@@ -84,5 +84,6 @@ func (h *setHook) judges(kind string) bool {
 	named := func(w admission.Webhook) bool {
 		return slices.ContainsFunc(w.Kinds, func(k review.Kind) bool { return k.Name == kind })
 	}
-	return named(*h.webhook) || h.webhook.Path == "/validate/workloads" && !slices.ContainsFunc(admission.Webhooks(), named)
+	return named(*h.webhook) ||
+		h.webhook.Path == "/validate/workloads" && !slices.ContainsFunc(admission.Webhooks(), named)
 }

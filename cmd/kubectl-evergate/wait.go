@@ -49,7 +49,8 @@ func (a *app) await(ctx context.Context, f *applyFlags, c *live.Cluster, p *revi
 	defer again.Stop()
 	for {
 		done, err := w.look(ctx)
-		if ctx.Err() != nil {
+		// A client refuses a call that is due after the deadline a moment before the context ends.
+		if deadline, _ := ctx.Deadline(); ctx.Err() != nil || err != nil && !a.now().Before(deadline) {
 			return &foundError{w.missing(f.timeout)}
 		}
 		if done || err != nil {

@@ -70,8 +70,9 @@ func changePolicy(t *testing.T, l *lab, control bool) outcome {
 	}
 	slices.Sort(took)
 	inTime, _ := slices.BinarySearch(took, goal+1)
-	o.figure("from the command to its end, all replicas with the policy", "half within %.1f s, 95 %% within %.1f s, all "+
-		"within %.1f s", took[(len(took)-1)/2].Seconds(), took[(len(took)*95+99)/100-1].Seconds(), took[len(took)-1].Seconds())
+	of := func(percent int) float64 { return took[(len(took)*percent+99)/100-1].Seconds() }
+	o.figure("from the command to its end, all replicas with the policy",
+		"half within %.1f s, 95 %% within %.1f s, all within %.1f s", of(50), of(95), of(100))
 	o.figure(fmt.Sprintf("within %s", goal), "%d of %d", inTime, len(took))
 	return o
 }

@@ -332,7 +332,8 @@ func (p *plugin) checkConflict(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.cluster.kubectl(t, string(manifest), "apply", "--server-side", "--force-conflicts", "--field-manager=pipeline", "-f", "-")
+	p.cluster.kubectl(t, string(manifest), "apply", "--server-side", "--force-conflicts", "--field-manager=pipeline",
+		"-f", "-")
 	apply := []string{"apply", "-f", pluginStricter, "--no-plan", "--wait=false"}
 	out := p.run(t, apply...)
 	for _, want := range []string{`conflict with "pipeline"`, "to take it over add --force-conflicts", "exit code 2"} {
@@ -355,7 +356,7 @@ func (p *plugin) checkRefusal(t *testing.T) {
 	show(map[string][]byte{"zz.yaml": []byte("mirrorz: []\n")})
 	defer show(nil)
 	out := p.run(t, "apply", "-f", pluginSets, "--no-plan")
-	for _, want := range []string{"evergate-a refuses the policy and goes on with ", "zz.yaml:1", "mirrorz", "exit code 1"} {
+	for _, want := range []string{"evergate-a refuses the policy and goes on with ", "zz.yaml:1", "mirrorz", "code 1"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is not said:\n%s", want, out)
 		}
