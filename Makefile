@@ -55,6 +55,7 @@ apiserver: ## run them on this machine until Ctrl-C, to try the kit out
 	cd e2e && $(GO) run ./cmd/controlplane
 
 e2e-up: ## a real cluster on this machine, as root: three nodes, cert-manager, this tree's image; see e2e/README.md
+	e2e/rig/down.sh --killed
 	e2e/rig/build.sh all
 	e2e/rig/image.sh build . e2e
 	e2e/rig/up.sh

@@ -2,6 +2,7 @@
 # Stops what up.sh has started and takes away all that it made: processes, mounts, cgroups, network, data.
 #
 #   down.sh          everything; what build.sh has built stays in its cache
+#   down.sh --killed only if none of its processes runs: it ended with the machine or with the session, and left its rules here
 #   down.sh --keep   but the data of etcd, the disks of the nodes and the keys stay: up.sh takes them up again
 . "$(dirname "$0")/settings.sh"
 . "$rig/processes.sh"
@@ -11,6 +12,7 @@
 . "$rig/controlplane.sh"
 
 [ "$(id -u)" = 0 ] || die "wants root, as up.sh does"
+[ "${1:-}" != --killed ] || killed || exit 0
 for node in "${nodes[@]}"; do node_kill "$node" & done
 wait
 for process in kube-controller-manager kube-scheduler cert-manager; do stop $process KILL & done # they keep nothing

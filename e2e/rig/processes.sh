@@ -15,6 +15,16 @@ running() { # running NAME
   [ -n "$at" ] && [ "$(born "$pid")" = "$at" ]
 }
 
+killed() { # killed: there was a cluster, nobody stopped it, and none of its processes runs
+  local file found=
+  for file in "$state"/run/*; do
+    [ -f "$file" ] || continue
+    ! running "${file##*/}" || return 1
+    found=yes
+  done
+  [ "$found" ]
+}
+
 start() { # start NAME COMMAND...: unless it is running; the log is appended to
   local name=$1
   shift
