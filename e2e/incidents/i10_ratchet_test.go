@@ -77,6 +77,7 @@ func updateIngress(t *testing.T, l *lab, control bool) outcome {
 // matched, and updates it when it is.
 func updateDenied(t *testing.T, l *lab, ns string) outcome {
 	const old, worse = "quay.io/evil/old:1", "quay.io/evil/new:1"
+	l.denyEvil(t)
 	l.makeFromBefore(t, ns, old)
 	client := l.api.AppsV1().Deployments(ns)
 	var o outcome
@@ -117,6 +118,16 @@ func updateDenied(t *testing.T, l *lab, ns string) outcome {
 	update("another image that is denied, of an object that is being deleted", denied, another(worse))
 	update("the finalizer goes, and with it the object", "", func(d *appsv1.Deployment) { d.Finalizers = nil })
 	return o
+}
+
+// denyEvil adds a rule that judges workloads to the policy of every replica, until the test ends.
+func (l *lab) denyEvil(t *testing.T) {
+	t.Helper()
+	const rule = "- {name: no-evil, mode: enforce, workloads: enforce, images: {denied: [quay.io/evil]}}\n"
+	t.Cleanup(func() { l.fix(t) })
+	was := l.loads(t)
+	l.setPolicy(t, strings.Replace(policy, "pods:\n", "pods:\n"+rule, 1))
+	l.awaitLoads(t, was)
 }
 
 func answer(err error) string {

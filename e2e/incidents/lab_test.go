@@ -37,7 +37,8 @@ const (
 	plain  = "plain"    // has not opted in
 )
 
-// policy is what is in force in all incidents: a change takes kubelet a minute to reach the replicas.
+// policy is what is in force in most incidents: a change takes kubelet a minute to reach the replicas. The revisions that
+// are controls load it too, so that it has no field that they do not know.
 const policy = `apiVersion: evergate.dev/v1alpha1
 kind: EvergatePolicy
 mirrors:
@@ -45,7 +46,6 @@ mirrors:
 pods:
 - {name: only-mirrors, mode: enforce, match: {namespaces: ["strict-*"]}, images: {from: mirrors}}
 - {name: prefer-mirrors, mode: warn, exclude: {namespaces: ["strict-*"]}, images: {from: mirrors}}
-- {name: no-evil, mode: enforce, workloads: enforce, images: {denied: [quay.io/evil]}}
 ingresses:
 - {name: team-hosts, mode: enforce, hosts: {allowed: ["*.apps.example"]}}
 - {name: no-snippets, mode: enforce, annotations: {denied: ["*/configuration-snippet"]}}
