@@ -42,9 +42,7 @@ func strictPolicy() string {
 // beStrict puts that policy in force in every replica. The next test puts back what it was.
 func (l *lab) beStrict(t *testing.T) {
 	t.Helper()
-	was := l.loads(t)
-	l.setPolicy(t, strictPolicy())
-	l.awaitLoads(t, was)
+	l.enforcePolicy(t, strictPolicy())
 }
 
 // costly is a forbidden object, as large as the API server takes it, that was made to cost a reviewer much.

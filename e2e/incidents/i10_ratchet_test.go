@@ -117,17 +117,16 @@ func updateDenied(t *testing.T, l *lab, ns string) outcome {
 	must(t, client.Delete(t.Context(), fromBefore, metav1.DeleteOptions{})) // its finalizer holds it
 	update("another image that is denied, of an object that is being deleted", denied, another(worse))
 	update("the finalizer goes, and with it the object", "", func(d *appsv1.Deployment) { d.Finalizers = nil })
+	l.restorePolicy(t) // or the next incident would take what it loads then for its own
 	return o
 }
 
-// denyEvil adds a rule that judges workloads to the policy of every replica, until the test ends.
+// denyEvil adds a rule that judges workloads to the policy of every replica.
 func (l *lab) denyEvil(t *testing.T) {
 	t.Helper()
 	const rule = "- {name: no-evil, mode: enforce, workloads: enforce, images: {denied: [quay.io/evil]}}\n"
 	t.Cleanup(func() { l.fix(t) })
-	was := l.loads(t)
-	l.setPolicy(t, strings.Replace(policy, "pods:\n", "pods:\n"+rule, 1))
-	l.awaitLoads(t, was)
+	l.enforcePolicy(t, strings.Replace(policy, "pods:\n", "pods:\n"+rule, 1))
 }
 
 func answer(err error) string {

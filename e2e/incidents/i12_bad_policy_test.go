@@ -103,9 +103,15 @@ func reachReplicas(t *testing.T, l *lab, text string) outcome {
 // restorePolicy puts the policy back in every replica.
 func (l *lab) restorePolicy(t *testing.T) {
 	t.Helper()
+	l.enforcePolicy(t, policy)
+}
+
+// enforcePolicy puts a policy in force in every replica, and says how long that took and how.
+func (l *lab) enforcePolicy(t *testing.T, text string) string {
+	t.Helper()
 	was := l.loads(t)
-	l.setPolicy(t, policy)
-	l.awaitLoads(t, was)
+	l.setPolicy(t, text)
+	return l.awaitLoads(t, was)
 }
 
 // reload applies a policy that differs, and says how long it takes to be in force everywhere.

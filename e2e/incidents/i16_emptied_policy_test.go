@@ -32,11 +32,9 @@ func TestI16(t *testing.T) {
 
 func empty(t *testing.T, l *lab, control bool) outcome {
 	t.Cleanup(func() { l.heal(context.WithoutCancel(t.Context()), t) })
-	was := l.loads(t)
 	tr := l.start(t)
-	l.setPolicy(t, "apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n")
-	took := l.awaitLoads(t, was)
-	was = l.loads(t)
+	took := l.enforcePolicy(t, "apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n")
+	was := l.loads(t)
 	must(t, l.api.CoreV1().ConfigMaps(system).Delete(t.Context(), "evergate-policy", metav1.DeleteOptions{}))
 	l.awaitLoads(t, was)
 	tr.some(t)
@@ -47,9 +45,7 @@ func empty(t *testing.T, l *lab, control bool) outcome {
 	l.Kubectl(t, "", "-n", system, "delete", "pods", "-l", "app.kubernetes.io/component=webhook")
 	o.add(l.afterRestart(t, control))
 	if control { // the next incident begins with replicas that have the policy
-		was = l.loads(t)
-		l.setPolicy(t, policy)
-		l.awaitLoads(t, was)
+		l.restorePolicy(t)
 		return o
 	}
 	begun := time.Now()

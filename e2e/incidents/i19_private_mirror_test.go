@@ -53,9 +53,7 @@ const (
 // another password, when it is right, and for a Pod that got no reference. The first one runs in the end.
 func pullPrivate(t *testing.T, l *lab, in incident) outcome {
 	m := l.startMirror(t)
-	loads := l.loads(t)
-	l.setPolicy(t, strings.Replace(policy, "mirrors:\n", "mirrors:\n"+privateMirrors, 1))
-	l.awaitLoads(t, loads)
+	l.enforcePolicy(t, strings.Replace(policy, "mirrors:\n", "mirrors:\n"+privateMirrors, 1))
 
 	begun := time.Now()
 	early := m.create(t, "no-secret", m.private)
