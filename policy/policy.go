@@ -41,7 +41,8 @@
 //	  images about to be rewritten        rewrite_denied.go
 //	  workloads                           workloads.go, with what is judged
 //	ingresses                             ingresses.go, with defaultBackend
-//	  hosts                               hosts.go; host_claims.go, where hosts stand; host_annotations.go, in annotations
+//	  hosts                               hosts.go; host_claims.go, which an object claims; claim_place.go, where
+//	  hosts in annotations                host_annotations.go; host_grammars.go, how their values are read
 //	  tls                                 ingress_tls.go
 //	  classNames                          ingress_class_names.go
 //	  paths                               ingress_paths.go; ingress_paths_denied.go, its denied
