@@ -38,6 +38,9 @@ type header struct {
 	refuses bool
 }
 
+// head returns the header of an entry, whatever its block.
+func (h *header) head() *header { return h }
+
 // applies reports whether the entry applies to s, and if it does not, why. It counts the steps of its selectors.
 func (h *header) applies(s *subject) (why selectorResult, ok bool) {
 	if h.Until.hasEnded(s.now) {

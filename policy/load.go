@@ -95,12 +95,11 @@ func Load(files ...File) (*Policy, error) {
 
 // LoadWithin is Load within other limits, until ctx is done: then the error wraps its cause.
 func LoadWithin(ctx context.Context, limits Limits, files ...File) (*Policy, error) {
-	policies := slices.DeleteFunc(slices.Clone(files), File.isSuite)
+	policies := inOrder(files)
 	if len(files) > 0 && len(policies) == 0 {
 		return nil, errOnlySuites(files[0].Name)
 	}
 	files = policies
-	slices.SortStableFunc(files, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
 	d := strict.NewDecoder(ctx, strict.Limits{
 		Values: limits.Values, Entries: limits.Entries, Texts: limits.Patterns, Cost: limits.RegexSteps,
 	})
@@ -127,6 +126,14 @@ func LoadWithin(ctx context.Context, limits Limits, files ...File) (*Policy, err
 		in.hash = p.hash
 	}
 	return p, nil
+}
+
+// inOrder returns the files of policies, without suites of tests, in the order in which they are merged: that of their
+// names.
+func inOrder(files []File) []File {
+	policies := slices.DeleteFunc(slices.Clone(files), File.isSuite)
+	slices.SortStableFunc(policies, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
+	return policies
 }
 
 // SyntaxError returns an error, with file, line and column, where a file is not YAML, and nil where it is, whatever it

@@ -1,0 +1,55 @@
+package policy
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Describe has every field that is set, in normal form, and no other.
+func TestDescribe(t *testing.T) {
+	doc, err := Describe(File{Name: "b.yaml", Data: []byte(`apiVersion: evergate.dev/v1alpha1
+kind: EvergatePolicy
+carriers: [gateways]
+services:
+- name: open
+  mode: warn
+  exclude: {labels: [a, b=c*]}
+  externalNames: {}
+  nodePorts: {allowed: ["30000-30999", "443"]}
+exceptions:
+- {name: ticket, rules: [open/*], match: {namespaces: [x]}, until: 2030-01-01, reason: why}
+`)}, File{Name: "a.yaml", Data: []byte(`apiVersion: evergate.dev/v1alpha1
+kind: EvergatePolicy
+mirrors:
+- {name: hub, mode: "off", sources: [index.docker.io, "*.gcr.io"], mirror: "mirror.example:0443/x/{registry}"}
+pods:
+- {name: p, mode: enforce, message: hi, images: {from: mirrors, allowed: [], denied: [ghcr.io:443/a/*]}}
+`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Document{
+		Settings: Fields{"carriers": []any{"gateways"}},
+		Entries: []Entry{
+			{Block: "mirrors", Name: "hub", Mode: Off, Pos: Position{"a.yaml", 4, 3, "mirrors[0]"}, Fields: Fields{
+				"sources": []any{"docker.io", "*.gcr.io"},
+				"mirror":  Fields{"place": "mirror.example/x", "written": "mirror.example:0443/x", "keepRegistry": "true"},
+			}},
+			{Block: "pods", Name: "p", Mode: Enforce, Message: "hi", Pos: Position{"a.yaml", 6, 3, "pods[0]"}, Fields: Fields{
+				"images": Fields{"from": "true", "allowed": []any{}, "denied": []any{"ghcr.io/a/*"}},
+			}},
+			{Block: "services", Name: "open", Mode: Warn, Pos: Position{"b.yaml", 5, 3, "services[0]"}, Fields: Fields{
+				"exclude":       Fields{"labels": []any{"a", "b=c*"}},
+				"externalNames": Fields{},
+				"nodePorts":     Fields{"allowed": []any{"30000-30999", "443"}},
+			}},
+			{Block: "exceptions", Name: "ticket", Mode: Enforce, Pos: Position{"b.yaml", 11, 3, "exceptions[0]"}, Fields: Fields{
+				"rules": []any{"open/*"}, "match": Fields{"namespaces": []any{"x"}}, "until": "2030-01-01", "reason": "why",
+			}},
+		},
+	}
+	if diff := cmp.Diff(want, doc); diff != "" {
+		t.Error(diff)
+	}
+}
