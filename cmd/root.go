@@ -75,6 +75,7 @@ func newRootCommand(env settings.Environment) *cobra.Command {
 		newPlanCommand(env),
 		newPolicyCommand(env),
 		newPreflightCommand(env),
+		newExportCommand(),
 		newVersionCommand(),
 		newDocsCommand(),
 	)

@@ -1,0 +1,157 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/evergate/evergate/export"
+	"github.com/evergate/evergate/policy"
+)
+
+// exitRefused says that export --best-effort has left something out.
+const exitRefused = 1
+
+// exportFlags are the flags of evergate export.
+type exportFlags struct {
+	targets     []string
+	exempt      []string
+	breakGlass  string
+	bestEffort  bool
+	coverage    bool
+	unrewritten bool
+}
+
+func newExportCommand() *cobra.Command {
+	var f exportFlags
+	c := &cobra.Command{
+		Use:   "export --target TARGET POLICY...",
+		Short: "Write a policy as native policies of the API server, or as a configuration of nodes",
+		Long: `Export writes what a policy says in a language that holds without a replica of Evergate: native admission policies
+of Kubernetes, which the API server evaluates itself, or the configuration of a container runtime. What cannot be said
+exactly is refused, with file, line, reason and what to do instead, and nothing is written; with --best-effort the rest
+is, with a comment for each refusal. --coverage prints instead, entry by entry, what is native and what only a webhook
+does. Which target is for whom, and what each does not do: docs/native.md.
+
+Targets, of which several can be named:
+` + targetList() + `
+The arguments are one policy together: files, directories, the manifest of its ConfigMap, or - for standard input.
+
+Exit codes: 0 written, 1 with --best-effort: something was left out, 2 refused, or the policy is not valid or cannot be
+read.`,
+		Example: "  evergate export --target vap,map policy.yaml >backstop.yaml\n" +
+			"  evergate export --target vap --coverage policy.yaml",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return errors.New("export which policy? name its file or directory")
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			return f.run(args, c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr())
+		},
+		ValidArgsFunction: completePolicies,
+	}
+	f.define(c.Flags())
+	return c
+}
+
+// targetList describes the targets, a line each.
+func targetList() string {
+	var b strings.Builder
+	for _, t := range export.Targets() {
+		fmt.Fprintf(&b, "  %-16s%s\n", t.Name, t.Does)
+	}
+	return b.String()
+}
+
+func (f *exportFlags) define(flags *pflag.FlagSet) {
+	flags.StringSliceVar(&f.targets, "target", nil, "what to write; can be repeated")
+	flags.StringSliceVar(&f.exempt, "exempt-namespaces", export.ExemptNamespaces(),
+		"namespaces that are never matched, Evergate's own first")
+	flags.StringVar(&f.breakGlass, "break-glass-group", "evergate:break-glass",
+		"the group that may delete and change what the target static protects")
+	flags.BoolVar(&f.bestEffort, "best-effort", false, "write what can be said, with a comment for each refusal")
+	flags.BoolVar(&f.coverage, "coverage", false, "print what of each entry is native, and write nothing else")
+	flags.BoolVar(&f.unrewritten, "deny-unrewritten", false,
+		"export from: mirrors also without the target map: Pods that no webhook has rewritten are then denied")
+}
+
+func (f *exportFlags) run(args []string, stdin io.Reader, stdout, stderr io.Writer) error {
+	var files []policy.File
+	for _, path := range args {
+		more, err := readPolicy(path, stdin)
+		if err != nil {
+			return err
+		}
+		files = append(files, more...)
+	}
+	options, err := f.options()
+	if err != nil {
+		return err
+	}
+	p, err := policy.Load(files...)
+	if err != nil {
+		return err
+	}
+	doc, err := policy.Describe(files...)
+	if err != nil {
+		return err
+	}
+	options.Hash = p.Hash()
+	return f.write(export.Export(doc, options), stdout, stderr)
+}
+
+// options checks what the flags say.
+func (f *exportFlags) options() (export.Options, error) {
+	o := export.Options{DenyUnrewritten: f.unrewritten, Exempt: f.exempt, BreakGlass: f.breakGlass}
+	if len(f.targets) == 0 {
+		return o, errors.New("export to what? name a target, as in --target vap,map")
+	}
+	for _, name := range f.targets {
+		if !slices.ContainsFunc(export.Targets(), func(t export.TargetInfo) bool { return string(t.Name) == name }) {
+			return o, fmt.Errorf("--target %q is not known: see evergate export --help", name)
+		}
+		o.Targets = append(o.Targets, export.Target(name))
+	}
+	if len(f.exempt) == 0 {
+		return o, errors.New("--exempt-namespaces is empty: it names Evergate's own namespace at least")
+	}
+	return o, nil
+}
+
+// write writes the result, or why there is none.
+func (f *exportFlags) write(r export.Result, stdout, stderr io.Writer) error {
+	if f.coverage {
+		for _, c := range r.Coverage {
+			if _, err := fmt.Fprintln(stdout, c); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	var refusals []error
+	for _, refusal := range r.Refusals {
+		refusals = append(refusals, errors.New(refusal.String()))
+	}
+	if len(refusals) > 0 && !f.bestEffort {
+		return errors.Join(refusals...)
+	}
+	manifests, err := r.Text()
+	if err != nil {
+		return err
+	}
+	if _, err := stdout.Write(manifests); err != nil {
+		return err
+	}
+	if len(refusals) > 0 {
+		printError(stderr, errors.Join(refusals...))
+		return &exitError{code: exitRefused}
+	}
+	return nil
+}

@@ -1,0 +1,275 @@
+package export
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/evergate/evergate/policy"
+)
+
+var update = flag.Bool("update", false, "write the goldens")
+
+// describe returns the entries of a policy, which is valid.
+func describe(t *testing.T, text string) policy.Document {
+	t.Helper()
+	doc, err := policy.Describe(policy.File{
+		Name: "policy.yaml", Data: []byte("apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n" + text),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+// What cannot be said exactly is refused, with file, line, field, reason and what to do instead.
+func TestRefusals(t *testing.T) {
+	const webhook = ": leave the entry to the webhook, with --best-effort"
+	for name, test := range map[string]struct {
+		text    string
+		options Options
+		want    []string
+	}{
+		"from without map": {
+			`pods: [{name: p, mode: enforce, images: {from: mirrors}}]`, Options{Targets: []Target{VAP}},
+			[]string{"policy.yaml:3:8: pods[0].images.from: without the policy that rewrites it denies every Pod when no " +
+				"replica answers: " +
+				"export both by --target vap,map (Kubernetes 1.36), or accept that by --deny-unrewritten"},
+		},
+		"from with map": {`pods: [{name: p, mode: enforce, images: {from: mirrors}}]`,
+			Options{Targets: []Target{VAP, MAP}}, nil},
+		"from that is meant": {`pods: [{name: p, mode: enforce, images: {from: mirrors}}]`,
+			Options{Targets: []Target{VAP}, DenyUnrewritten: true}, nil},
+		"off": {`owners: [{name: p, mode: "off", hosts: [a.example], namespaces: [x]}]`,
+			Options{Targets: []Target{VAP}}, nil},
+		"a block": {`owners: [{name: p, mode: audit, hosts: [a.example], namespaces: [x]}]`,
+			Options{Targets: []Target{VAP}}, []string{"policy.yaml:3:10: owners[0]: entries of owners are not said natively" +
+				webhook}},
+		"a block of no target": {`owners: [{name: p, mode: audit, hosts: [a.example], namespaces: [x]}]`,
+			Options{Targets: []Target{MAP}}, nil},
+		"fields": {`services:
+- {name: s, mode: warn, until: 2030-01-01, hosts: {allowed: []}, externalNames: {}, ports: {allowed: []}}
+ingresses:
+- {name: i, mode: enforce, exclude: {namespaces: [x], until: 2030-01-01, reason: y}, ingressNginx: {maxRisk: Medium}, paths: {unsafeCharacters: deny}}
+- {name: set, mode: enforce, match: {set: edge}, tls: {required: true}}
+`, Options{Targets: []Target{VAP}}, []string{
+			"policy.yaml:6:3: ingresses[0].exclude.until: it ends by date, and the API server's expressions have no clock: " +
+				"export again after that, or leave the entry to the webhook, with --best-effort",
+			"policy.yaml:6:3: ingresses[0].ingressNginx: the risks of annotations are a table of ingress-nginx" + webhook,
+			"policy.yaml:6:3: ingresses[0].paths.unsafeCharacters: it is not said natively" + webhook,
+			"policy.yaml:7:3: ingresses[1].match.set: the path of a webhook chooses the set: leave the sets to the webhook, " +
+				"with --best-effort",
+			"policy.yaml:4:3: services[0].externalNames: which top-level domains are public, the API server does not know" +
+				webhook,
+			"policy.yaml:4:3: services[0].hosts: annotations that name hosts have grammars of their own" + webhook,
+			"policy.yaml:4:3: services[0].until: it ends by date, and the API server's expressions have no clock: export " +
+				"again after that, or leave the entry to the webhook, with --best-effort",
+		}},
+		"mirrors": {`mirrors:
+- {name: hub, mode: warn, sources: [docker.io], mirror: m.example/hub}
+- {name: google, mode: enforce, sources: ["*.gcr.io"], mirror: "m.example/{registry}"}
+pods:
+- {name: from, mode: enforce, images: {from: mirrors}}
+- {name: tags, mode: warn, images: {deniedTags: [latest]}}
+`, Options{Targets: []Target{VAP, MAP}}, []string{
+			"policy.yaml:4:3: mirrors[0].mode: a policy that mutates cannot warn: leave the entry to the webhook until it is " +
+				"in mode enforce, with --best-effort",
+			"policy.yaml:5:3: mirrors[1].sources: the wildcard *.gcr.io is not said natively: write the registries out, or " +
+				"leave the entry to the webhook, with --best-effort",
+			"policy.yaml:7:3: pods[0].images.from: not every entry of mirrors is said natively: write their sources out and " +
+				"without until, or leave the entry to the webhook, with --best-effort",
+			"policy.yaml:8:3: pods[1].mode: of images that are rewritten it warns of the original, and a policy that mutates " +
+				"cannot warn" + webhook,
+		}},
+		"exceptions": {`pods: [{name: p, mode: enforce, images: {digest: required}}, {name: q, mode: enforce, images: {digest: required}}]
+exceptions: [{name: ticket, rules: ["*p/*"], match: {namespaces: [x]}, until: 2030-01-01, reason: why}]
+`, Options{Targets: []Target{VAP}}, []string{"policy.yaml:3:8: pods[0]: the exception ticket is about it until a date, and the API server's expressions have no clock: " +
+			"export again after that, or leave the entry to the webhook, with --best-effort"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for _, r := range Export(describe(t, test.text), test.options).Refusals {
+				got = append(got, r.String())
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// The coverage says of each entry what is native, and why not the rest.
+func TestCoverage(t *testing.T) {
+	doc := describe(t, `mirrors: [{name: hub, mode: enforce, sources: [docker.io], mirror: m.example}]
+pods: [{name: p, mode: enforce, images: {digest: required}}]
+services:
+- {name: s, mode: enforce, types: {denied: [NodePort]}}
+- {name: part, mode: enforce, types: {denied: [NodePort]}, externalNames: {}}
+- {name: none, mode: enforce, externalNames: {}}
+- {name: "off", mode: "off", externalNames: {}}
+`)
+	var got []string
+	for _, c := range Export(doc, Options{Targets: []Target{VAP}}).Coverage {
+		got = append(got, c.String())
+	}
+	want := []string{
+		"policy.yaml:3:11: mirrors hub: webhook only: no target of the export is about it",
+		"policy.yaml:4:8: pods p: native: but for the templates of workloads, which the webhook judges",
+		"policy.yaml:6:3: services s: native",
+		"policy.yaml:7:3: services part: native: but for externalNames (which top-level domains are public, the API " +
+			"server does not know)",
+		"policy.yaml:8:3: services none: webhook only: but for externalNames (which top-level domains are public, the API " +
+			"server does not know)",
+		"policy.yaml:9:3: services off: webhook only: it is off",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// With --best-effort a block that is refused is left out, and the others of its entry stay.
+func TestBestEffort(t *testing.T) {
+	r := Export(describe(t, `services: [{name: part, mode: enforce, types: {denied: [NodePort]}, externalNames: {}}]`),
+		Options{
+			Targets: []Target{VAP}, Exempt: ExemptNamespaces(), Hash: "0123456789ab",
+		})
+	text, err := r.Text()
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "best-effort.yaml", text)
+	for _, want := range []string{"# not said here: policy.yaml:3:12: services[0].externalNames:", "types.denied",
+		"failurePolicy: Fail"} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("lacks %s", want)
+		}
+	}
+}
+
+// The exempt namespaces are those of the kit.
+func TestExemptNamespaces(t *testing.T) {
+	kit, err := os.ReadFile("../kustomize/base/exempt-namespaces.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, list, _ := strings.Cut(string(kit), "\nnames:\n")
+	var names []string
+	for line := range strings.Lines(list) {
+		name, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "- "), " ")
+		names = append(names, name)
+	}
+	if diff := cmp.Diff(names, ExemptNamespaces()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s (write it by -update):\n%s", path, diff)
+	}
+}
+
+// Nodes get the mirrors in force; what a container runtime cannot do is refused.
+func TestNodes(t *testing.T) {
+	const text = `mirrors:
+- {name: hub, mode: enforce, sources: [docker.io], mirror: mirror.example/docker.io}
+- {name: k8s, mode: enforce, sources: [registry.k8s.io], mirror: k8s.mirror.example}
+- {name: acme, mode: enforce, sources: [ghcr.io/acme], mirror: "mirror.example:5000/acme"}
+- {name: team, mode: enforce, sources: [quay.io], mirror: mirror.example/quay, match: {namespaces: [x]}, imagePullSecret: s}
+- {name: off, mode: warn, sources: ["*.gcr.io"], mirror: "mirror.example/{registry}"}
+`
+	for target, want := range map[Target]struct{ text, refused string }{
+		HostsTOML: {`# /etc/containerd/certs.d/docker.io/hosts.toml
+server = "https://registry-1.docker.io"
+[host."https://mirror.example/v2/docker.io"]
+  capabilities = ["pull", "resolve"]
+  override_path = true
+
+# /etc/containerd/certs.d/registry.k8s.io/hosts.toml
+server = "https://registry.k8s.io"
+[host."https://k8s.mirror.example/v2"]
+  capabilities = ["pull", "resolve"]
+  override_path = true
+
+`, `acme.sources: containerd has mirrors of whole registries, and ghcr.io/acme has a path
+team.match: a container runtime knows no Pods
+team.imagePullSecret: kubelet chooses credentials by the image as it is written
+off.mode: a container runtime cannot warn
+off.sources: the wildcard *.gcr.io cannot keep registries apart at the mirror
+`},
+		RegistriesConf: {`[[registry]]
+prefix = "docker.io"
+location = "docker.io"
+[[registry.mirror]]
+location = "mirror.example/docker.io"
+
+[[registry]]
+prefix = "registry.k8s.io"
+location = "registry.k8s.io"
+[[registry.mirror]]
+location = "k8s.mirror.example"
+
+[[registry]]
+prefix = "ghcr.io/acme"
+location = "ghcr.io/acme"
+[[registry.mirror]]
+location = "mirror.example:5000/acme"
+
+`, `team.match: a container runtime knows no Pods
+team.imagePullSecret: kubelet chooses credentials by the image as it is written
+off.mode: a container runtime cannot warn
+off.sources: the wildcard *.gcr.io cannot keep registries apart at the mirror
+`},
+	} {
+		doc := describe(t, text)
+		names := map[string]string{}
+		for _, e := range doc.Entries {
+			names[e.Pos.Path] = e.Name
+		}
+		r := Export(doc, Options{Targets: []Target{target}})
+		refused := ""
+		for _, refusal := range r.Refusals {
+			refused += names[refusal.Pos.Path] + "." + refusal.Field + ": " + refusal.Why + "\n"
+		}
+		if diff := cmp.Diff(want.text, string(r.Nodes)); diff != "" {
+			t.Errorf("%s: %s", target, diff)
+		}
+		if diff := cmp.Diff(want.refused, refused); diff != "" {
+			t.Errorf("%s: %s", target, diff)
+		}
+	}
+}
+
+// Files of the API server have names that no object has, and refer to each other by them.
+func TestStatic(t *testing.T) {
+	r := Export(describe(t, `mirrors: [{name: hub, mode: enforce, sources: [docker.io], mirror: m.example}]
+pods: [{name: p, mode: enforce, images: {from: mirrors}}]
+`), Options{Targets: []Target{Static}, Exempt: ExemptNamespaces(), BreakGlass: "evergate:break-glass", Hash: "0123456789ab"})
+	text, err := r.Text()
+	if err != nil || len(r.Refusals) > 0 {
+		t.Fatal(err, r.Refusals)
+	}
+	golden(t, "static.yaml", text)
+	for line := range strings.Lines(string(text)) {
+		name, found := strings.CutPrefix(strings.TrimSpace(line), "name: evergate-")
+		policy, foundPolicy := strings.CutPrefix(strings.TrimSpace(line), "policyName: ")
+		if found && !strings.HasSuffix(name, staticSuffix) || foundPolicy && !strings.HasSuffix(policy, staticSuffix) {
+			t.Errorf("%s", line)
+		}
+	}
+}

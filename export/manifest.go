@@ -1,0 +1,143 @@
+package export
+
+import (
+	"bytes"
+	"strings"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+)
+
+// Object is a manifest, with what stands above it as a comment.
+type Object struct {
+	Comment []string
+	Object  any
+
+	plugin string // validating or mutating, of a file of the API server
+}
+
+// YAML returns objects as a file of several documents.
+func YAML(objects []Object) ([]byte, error) {
+	var b bytes.Buffer
+	for i, o := range objects {
+		if i > 0 {
+			b.WriteString("---\n")
+		}
+		for _, line := range o.Comment {
+			b.WriteString("# " + strings.ReplaceAll(line, "\n", " ") + "\n")
+		}
+		manifest, err := yaml.Marshal(o.Object)
+		if err != nil {
+			return nil, err
+		}
+		b.Write(withoutStatus(manifest))
+	}
+	return b.Bytes(), nil
+}
+
+// withoutStatus removes what the API server fills in.
+func withoutStatus(manifest []byte) []byte {
+	return bytes.TrimSuffix(manifest, []byte("status: {}\n"))
+}
+
+func (x *exporter) add(o Object) { x.result.Objects = append(x.result.Objects, o) }
+
+func typeMeta(kind string) metav1.TypeMeta {
+	return metav1.TypeMeta{APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: kind}
+}
+
+// HashAnnotation has the hash of the policy that an object says.
+const HashAnnotation = "evergate.dev/policy-hash"
+
+func (x *exporter) meta(name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{
+		Name: name, Labels: map[string]string{"app.kubernetes.io/name": "evergate",
+			"app.kubernetes.io/component": "backstop"},
+		Annotations: map[string]string{HashAnnotation: x.Hash},
+	}
+}
+
+// OptInLabel is the label of the namespaces that are matched; OptInValue is its value.
+const (
+	OptInLabel = "evergate.dev/admission"
+	OptInValue = "enabled"
+)
+
+// namespaces selects the namespaces that the webhooks of the kit are called for.
+func (x *exporter) namespaces() *admissionv1.MatchResources {
+	return &admissionv1.MatchResources{NamespaceSelector: &metav1.LabelSelector{
+		MatchExpressions: []metav1.LabelSelectorRequirement{
+			{Key: OptInLabel, Operator: metav1.LabelSelectorOpIn, Values: []string{OptInValue}},
+			{Key: metav1LabelName, Operator: metav1.LabelSelectorOpNotIn, Values: x.Exempt},
+		},
+	}}
+}
+
+// metav1LabelName is the label with the name of a namespace, which the API server sets.
+const metav1LabelName = "kubernetes.io/metadata.name"
+
+func variablesOf(vars []variable) []admissionv1.Variable {
+	all := make([]admissionv1.Variable, len(vars))
+	for i, v := range vars {
+		all[i] = admissionv1.Variable{Name: v.name, Expression: v.expression}
+	}
+	return all
+}
+
+// rule matches operations on resources in namespaces.
+func rule(group string, operations []admissionv1.OperationType,
+	resources ...string) admissionv1.NamedRuleWithOperations {
+	return admissionv1.NamedRuleWithOperations{RuleWithOperations: admissionv1.RuleWithOperations{
+		Operations: operations,
+		Rule: admissionv1.Rule{
+			APIGroups: []string{group}, APIVersions: []string{"v1"}, Resources: resources,
+			Scope: new(admissionv1.NamespacedScope),
+		},
+	}}
+}
+
+func createAndUpdate() []admissionv1.OperationType {
+	return []admissionv1.OperationType{admissionv1.Create, admissionv1.Update}
+}
+
+func podResources() []admissionv1.NamedRuleWithOperations {
+	return []admissionv1.NamedRuleWithOperations{
+		rule("", createAndUpdate(), "pods"),
+		rule("", []admissionv1.OperationType{admissionv1.Update}, "pods/ephemeralcontainers"),
+	}
+}
+
+// notTheClusterItself is the condition of all webhooks of the kit: nodes create nothing but mirror Pods, and the API
+// server nothing but what it runs on.
+func notTheClusterItself() admissionv1.MatchCondition {
+	return admissionv1.MatchCondition{
+		Name: "not-the-cluster-itself",
+		Expression: `!("system:nodes" in request.userInfo.?groups.orValue([])) && ` +
+			`request.userInfo.?username.orValue("") != "system:apiserver"`,
+	}
+}
+
+// podConditions are those of the kit's webhooks for Pods.
+func podConditions() []admissionv1.MatchCondition {
+	return []admissionv1.MatchCondition{
+		notTheClusterItself(),
+		{
+			Name:       "not-a-mirror-pod",
+			Expression: `!("kubernetes.io/config.mirror" in object.metadata.?annotations.orValue({}))`,
+		},
+		{Name: "images-change", Expression: `request.operation == "CREATE" || ` +
+			`object.spec.containers != oldObject.spec.containers || ` +
+			`object.spec.?initContainers != oldObject.spec.?initContainers || ` +
+			`object.spec.?ephemeralContainers != oldObject.spec.?ephemeralContainers`},
+	}
+}
+
+// whatIsJudgedChanges is the condition of the kit's webhooks for objects of which spec, annotations and labels are
+// judged.
+func whatIsJudgedChanges() admissionv1.MatchCondition {
+	return admissionv1.MatchCondition{Name: "what-is-judged-changes", Expression: `request.operation == "CREATE" || ` +
+		`object.?spec != oldObject.?spec || ` +
+		`object.metadata.?annotations != oldObject.metadata.?annotations || ` +
+		`object.metadata.?labels != oldObject.metadata.?labels`}
+}

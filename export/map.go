@@ -1,0 +1,177 @@
+package export
+
+import (
+	"slices"
+	"strings"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+
+	"github.com/evergate/evergate/policy"
+)
+
+const (
+	// maxAnnotations is what the API server allows for all annotations of an object together, in bytes.
+	maxAnnotations = 256 << 10
+	// maxRecord is how long the record of original images may be, as in package policy.
+	maxRecord = 16 << 10
+)
+
+// rewrites reports whether the policy that rewrites does so for an entry.
+func (x *exporter) rewrites(e *policy.Entry) bool { return e.Mode == policy.Enforce && x.native(e) }
+
+// exportMirrors exports the entries of mirrors as one policy that rewrites. All of them are in its table: an image at
+// the mirror of one, or one that a weaker entry covers, is not rewritten by another.
+func (x *exporter) exportMirrors() {
+	rewriting := 0
+	for _, e := range x.mirrors.entries {
+		if x.rewrites(e) {
+			rewriting++
+		}
+	}
+	if rewriting == 0 {
+		return
+	}
+	const name = "evergate-mirrors"
+	x.add(Object{
+		Comment: []string{
+			"mirrors: rewrites images to their mirrors, and records the original ones. Kubernetes 1.36.",
+			"rewrites Pods of up to " + number(LargestPod(1)) + " images of a hundred characters; the API server denies what " +
+				"costs more than its budget",
+		},
+		Object: &admissionv1.MutatingAdmissionPolicy{
+			TypeMeta: typeMeta("MutatingAdmissionPolicy"), ObjectMeta: x.meta(name),
+			Spec: admissionv1.MutatingAdmissionPolicySpec{
+				FailurePolicy:      new(admissionv1.Fail),
+				ReinvocationPolicy: admissionv1.IfNeededReinvocationPolicy,
+				MatchConstraints:   &admissionv1.MatchResources{ResourceRules: podResources()},
+				MatchConditions:    append(podConditions(), x.somethingToMove()),
+				Variables:          variablesOf(x.mapVariables()),
+				Mutations: []admissionv1.Mutation{{
+					PatchType: admissionv1.PatchTypeJSONPatch, JSONPatch: &admissionv1.JSONPatch{Expression: x.patch()},
+				}},
+			},
+		},
+	})
+	x.add(Object{Object: &admissionv1.MutatingAdmissionPolicyBinding{
+		TypeMeta: typeMeta("MutatingAdmissionPolicyBinding"), ObjectMeta: x.meta(name),
+		Spec: admissionv1.MutatingAdmissionPolicyBindingSpec{PolicyName: name, MatchResources: x.namespaces()},
+	}})
+}
+
+// somethingToMove keeps Pods out whose images are all at mirrors: without it they would be patched, and reinvoked, for
+// nothing. Variables are not evaluated before the conditions, so that it has a map of its own.
+func (x *exporter) somethingToMove() admissionv1.MatchCondition {
+	var lists []string
+	for _, list := range []string{"containers", "initContainers", "ephemeralContainers"} {
+		lists = append(lists, "object.spec.?"+list+".orValue([]).all(c,has(c.image)&&["+
+			"c.image.split('/')].all(s,lists.range(size(s)-1).exists(k,s.slice(0,k+1).join('/') in m)))")
+	}
+	lists = append(lists, "object.spec.?volumes.orValue([]).all(v,!has(v.image))")
+	return admissionv1.MatchCondition{
+		Name: "something-to-move", Expression: "![" + set(x.mirrors.ends) + "].all(m," + strings.Join(lists, "&&") + ")",
+	}
+}
+
+// mapVariables are the variables of the policy that rewrites.
+func (x *exporter) mapVariables() []variable {
+	vars := []variable{
+		{"images", podImages(now, true)},
+		{"kept_images", "oldObject==null?[]:(" + podImages(before, true) + ").map(x,x.key+' '+x.ref)"},
+		{"references", references("variables.images.filter(x,!((x.key+' '+x.ref) in variables.kept_images))", "path", "ref",
+			"key")},
+	}
+	vars = append(vars, x.mirrors.variables(now, x.rewrites)...)
+	vars = append(vars, variable{"decided", x.mirrors.decided("variables.references", now, "path", "ref", "key")})
+	vars = append(vars, x.deniedOriginals()...)
+	moves := "variables.decided.filter(x,x.to!=''&&x.mode!=''&&x.excluded==''"
+	for _, v := range vars {
+		if strings.HasPrefix(v.name, "denied_") && !strings.HasSuffix(v.name, before.suffix()) {
+			moves += "&&!(" + "variables." + v.name + ".exists(y,y.path==x.path))"
+		}
+	}
+	vars = append(vars, variable{"moves", moves + ")"})
+	return append(vars, x.record()...)
+}
+
+// deniedOriginals are the faults of enforced rules that deny images as they are written: those are not rewritten, so
+// that they are denied.
+func (x *exporter) deniedOriginals() []variable {
+	var vars []variable
+	k := x.pods()
+	for i := range x.entries {
+		e := &x.entries[i]
+		if e.Block != "pods" || e.Mode != policy.Enforce {
+			continue
+		}
+		for _, c := range k.checks(e) {
+			if c.id != "images.denied" && c.id != "images.deniedTags" {
+				continue
+			}
+			if len(vars) == 0 {
+				vars = []variable{
+					{"images_before", podImages(before, false)},
+					{"references_before", references("variables.images_before", "path", "ref")},
+				}
+			}
+			name := "denied_" + number(i) + "_" + strings.TrimPrefix(c.id, "images.")
+			old := "oldObject==null?[]:" + bind("o", k.faults(e, c, before), "o.map(y,y.id)")
+			vars = append(vars, variable{name + before.suffix(), old},
+				variable{name, "(" + k.faults(e, c, now) + ").filter(y,!(y.id in variables." + name + before.suffix() + "))"})
+		}
+	}
+	return vars
+}
+
+// annotation is where the record stands.
+const annotation = "object.metadata.?annotations[?'" + policy.OriginalsAnnotation + "'].orValue('')"
+
+// record returns the variables of the record of original images: those that are rewritten, and of the record that is
+// there what can be verified, which is what would be rewritten to the image that stands there now.
+func (x *exporter) record() []variable {
+	const member = `"[^"\\]*"\s*:\s*"[^"\\]*"`
+	pairs := bind("t", annotation, "size(t)<="+number(maxRecord)+"&&t.matches("+
+		str(`^\s*\{\s*`+member+`\s*(?:,\s*`+member+`\s*)*\}\s*$`)+")?t.findAll("+str(member)+"):[]")
+	earlier := pairs + ".map(p,p.findAll('\"[^\"]*\"'))" +
+		".map(p,{'key':p[0].substring(1,size(p[0])-1),'ref':p[1].substring(1,size(p[1])-1)})"
+	lookup := "size(variables.earlier)==0?[]:variables.images.filter(i,!variables.moves.exists(m,m.path==i.path))" +
+		".map(i,variables.earlier.filter(e,e.key==i.key).map(e,{'path':i.ref,'key':i.key,'ref':e.ref})).filter(l,size(l)>0)" +
+		".map(l,l[size(l)-1])"
+	kept := x.mirrors.decided("("+references("variables.recorded", "path", "ref", "key")+")", now, "path", "ref", "key") +
+		".filter(x,x.to==x.path&&x.mode!=''&&x.excluded=='')"
+	text := "'{'+(variables.moves.map(x,'\"'+x.key+'\":\"'+x.ref+'\"')" +
+		"+variables.kept.map(x,'\"'+x.key+'\":\"'+x.ref+'\"'))" +
+		".sort().join(',')+'}'"
+	room := number(maxAnnotations-len(policy.OriginalsAnnotation)) + "-size(bytes(" +
+		bind("a", "object.metadata.?annotations.orValue({})",
+			"a.map(k,k=='"+policy.OriginalsAnnotation+"'?'':k+a[k]).join('')") + "))"
+	return []variable{
+		{"earlier", earlier}, {"recorded", lookup}, {"kept", kept}, {"record", text}, {"room", room},
+		{"recordable", "size(variables.moves)>0&&request.?subResource.orValue('')==''&&" +
+			bind("n", "size(bytes(variables.record))", "n<="+number(maxRecord)+"&&n<=variables.room")},
+	}
+}
+
+// patch returns the JSON patch.
+func (x *exporter) patch() string {
+	images := "variables.moves.map(x,JSONPatch{op:'replace',path:x.path,value:x.to})"
+	record := "(variables.recordable?(has(object.metadata.annotations)?[]:" +
+		"[JSONPatch{op:'add',path:'/metadata/annotations',value:{}}])+[JSONPatch{op:'add',path:'/metadata/annotations/'+" +
+		"jsonpatch.escapeKey('" + policy.OriginalsAnnotation + "'),value:variables.record}]:[])"
+	return images + "+" + record + x.pullSecrets()
+}
+
+// pullSecrets returns what a Pod that is created gets in spec.imagePullSecrets; empty where no mirror has a secret.
+func (x *exporter) pullSecrets() string {
+	if !slices.ContainsFunc(x.mirrors.entries, func(e *policy.Entry) bool { return e.Fields["imagePullSecret"] != nil }) {
+		return ""
+	}
+	there := "object.spec.?imagePullSecrets.orValue([]).map(s,string(s.?name.orValue('')))"
+	lacking := "variables.moves.map(x,variables.mirrors[x.entry][2]).filter(s,s!='').distinct()"
+	// A list that is absent is added as a whole: nothing can be added to it.
+	name := "Object.spec.imagePullSecrets{name:s}"
+	added := choose("has(object.spec.imagePullSecrets)||size(q)==0",
+		"q.map(s,JSONPatch{op:'add',path:'/spec/imagePullSecrets/-',value:"+name+"})",
+		"[JSONPatch{op:'add',path:'/spec/imagePullSecrets',value:q.map(s,"+name+")}]")
+	return "+" + choose("request.operation=='CREATE'&&request.?subResource.orValue('')==''",
+		bind("t", there, bind("q", lacking+".filter(s,!(s in t))", added)), "[]")
+}

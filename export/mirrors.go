@@ -1,0 +1,178 @@
+package export
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/evergate/evergate/policy"
+)
+
+// mirrors are the entries of mirrors in force, and the expressions that decide as mirror tables of package policy do.
+type mirrors struct {
+	entries []*policy.Entry
+	ends    []string // the places where routes end
+	sources []string // in the order of their entries
+	routes  map[string][]route
+	labels  bool // an entry depends on labels
+}
+
+// route is a source of an entry, and what replaces it.
+type route struct {
+	entry, to string
+}
+
+const (
+	dockerHub = "docker.io"
+	maxPath   = 255 // of the grammar of references
+)
+
+// newMirrors returns the entries that are not off.
+func newMirrors(entries []policy.Entry) *mirrors {
+	m := &mirrors{routes: map[string][]route{}}
+	for i := range entries {
+		e := &entries[i]
+		if e.Block != "mirrors" || e.Mode == policy.Off {
+			continue
+		}
+		m.entries = append(m.entries, e)
+		m.labels = m.labels || usesLabels(e)
+		for _, source := range texts(e.Fields["sources"]) {
+			m.add(e, source)
+		}
+	}
+	slices.Sort(m.ends)
+	m.ends = slices.Compact(m.ends)
+	return m
+}
+
+// add adds a route. Of entries with the same source, those with a match come first.
+func (m *mirrors) add(e *policy.Entry, source string) {
+	mirror, _ := e.Fields["mirror"].(policy.Fields)
+	place, _ := mirror["place"].(string)
+	written, _ := mirror["written"].(string)
+	registry, _, _ := strings.Cut(source, "/")
+	if mirror["keepRegistry"] != nil {
+		place, written = place+"/"+registry, written+"/"+registry
+	}
+	r := route{entry: e.Name, to: written}
+	if m.routes[source] == nil {
+		m.sources = append(m.sources, source)
+	}
+	if e.Fields["match"] == nil {
+		m.routes[source] = append(m.routes[source], r)
+	} else {
+		m.routes[source] = slices.Insert(m.routes[source], 0, r)
+	}
+	m.ends = append(m.ends, place)
+}
+
+// conditional reports whether some entry has a match.
+func (m *mirrors) conditional() bool {
+	return slices.ContainsFunc(m.entries, func(e *policy.Entry) bool { return e.Fields["match"] != nil })
+}
+
+// excluding reports whether some entry excludes something.
+func (m *mirrors) excluding() bool {
+	return slices.ContainsFunc(m.entries, func(e *policy.Entry) bool { return e.Fields["exclude"] != nil })
+}
+
+// variables returns the variables by which decided decides.
+func (m *mirrors) variables(s side, rewrites func(*policy.Entry) bool) []variable {
+	vars := []variable{{"ends", set(m.ends)}, {"routes", m.table()}, {"mirrors", m.perMirror(rewrites)}}
+	if m.conditional() {
+		vars = append(vars, variable{"matched" + s.suffix(), m.perEntry(func(e *policy.Entry) string {
+			return selects(&policy.Entry{Fields: policy.Fields{"match": e.Fields["match"]}}, s, "")
+		})})
+	}
+	if m.excluding() {
+		vars = append(vars, variable{"excluded" + s.suffix(), m.perEntry(func(e *policy.Entry) string {
+			return "!(" + selects(&policy.Entry{Fields: policy.Fields{"exclude": e.Fields["exclude"]}}, s, "") + ")"
+		})})
+	}
+	return vars
+}
+
+// perEntry returns a map from the names of entries to conditions.
+func (m *mirrors) perEntry(condition func(*policy.Entry) string) string {
+	var pairs []string
+	for _, e := range m.entries {
+		pairs = append(pairs, str(e.Name)+":"+condition(e))
+	}
+	return "{" + strings.Join(pairs, ",") + "}"
+}
+
+// table returns a map from sources to their routes, each the name of an entry and what replaces the source.
+func (m *mirrors) table() string {
+	var pairs []string
+	for _, source := range m.sources {
+		var list []string
+		for _, r := range m.routes[source] {
+			list = append(list, str(r.entry+" "+r.to))
+		}
+		pairs = append(pairs, str(source)+":["+strings.Join(list, ",")+"]")
+	}
+	return "{" + strings.Join(pairs, ",") + "}"
+}
+
+// perMirror returns a map from the names of entries to whether they rewrite, how long the path of a rewritten image
+// may be, and the pull secret.
+func (m *mirrors) perMirror(rewrites func(*policy.Entry) bool) string {
+	return m.perEntry(func(e *policy.Entry) string {
+		mirror, _ := e.Fields["mirror"].(policy.Fields)
+		place, _ := mirror["place"].(string)
+		longest, mode := maxPath, ""
+		if registry, _, _ := strings.Cut(place, "/"); strings.Contains(registry, "_") {
+			longest -= len(registry) + 1 // in the grammar it is the first segment of the path
+		}
+		if rewrites(e) {
+			mode = "y"
+		}
+		secret, _ := e.Fields["imagePullSecret"].(string)
+		return "['" + mode + "','" + number(longest) + "'," + str(secret) + "]"
+	})
+}
+
+// decided returns an expression that adds to each reference of a list what becomes of it: at, where it is at a mirror;
+// of an image that a source covers, entry, its entry, excluded, where that excludes it, to, the image that
+// replaces it, and mode, where the entry rewrites and does not only report.
+func (m *mirrors) decided(list string, s side, keep ...string) string {
+	kept := ""
+	for _, k := range keep {
+		kept += "'" + k + "':x." + k + ","
+	}
+	kept += "'name':x.name,'version':x.version,'ok':x.ok,"
+	matched := ""
+	if m.conditional() {
+		matched = ".filter(r,variables.matched" + s.suffix() + "[string(r[1])])"
+	}
+	// An image of which some place ends a route is at a mirror, and has no route.
+	found := bind("p", places("x.name"), "p.exists(a,a in variables.ends)?[['','','']]:"+
+		"p.filter(a,a in variables.routes).map(a,variables.routes[a].map(t,[a]+t.split(' '))"+matched+").flatten()")
+	chosen := bind("r", "x.ok==''?['']:"+bind("c", found, "size(c)>0?c[0]:['']"), "{"+kept+
+		"'at':size(r)>1&&r[0]==''?'y':'','to':r[0]==''?'':"+m.target()+
+		",'entry':r[0]==''?'':string(r[1]),'mode':r[0]==''?'':variables.mirrors[string(r[1])][0],'excluded':r[0]==''?'':"+
+		m.excludes(s)+"}")
+	return list + ".map(x," + chosen + ")"
+}
+
+// target returns the image that replaces x by the route r; empty where runtimes would parse it as another one.
+func (m *mirrors) target() string {
+	return bind("t", "string(r[2])+x.name.substring(size(string(r[0])))",
+		allOf("t.contains('/')", "size(t)-t.indexOf('/')-1<=int(variables.mirrors[string(r[1])][1])",
+			"size(t)+size(x.version)<=1024",
+			"!t.startsWith('docker.io/')||t.substring(10).contains('/')")+"?t+x.version:''")
+}
+
+// excludes returns whether the entry of the route r excludes x.
+func (m *mirrors) excludes(s side) string {
+	if !m.excluding() {
+		return "''"
+	}
+	var conditions []string
+	for _, e := range m.entries {
+		if images := imagesOf(e); len(images) > 0 {
+			conditions = append(conditions, "string(r[1])=="+str(e.Name)+"&&("+isCovered(images)+")")
+		}
+	}
+	return "(variables.excluded" + s.suffix() + "[string(r[1])]||" + anyOf(conditions...) + ")?'y':''"
+}

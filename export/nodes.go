@@ -1,0 +1,77 @@
+package export
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/evergate/evergate/policy"
+)
+
+// refuseNodes refuses of the entries of mirrors what the configuration of a container runtime cannot say. Its answer is
+// the same for all Pods of a node.
+func (x *exporter) refuseNodes(e *policy.Entry, t Target) {
+	if e.Mode != policy.Enforce {
+		x.refuse(e, "mode", "a container runtime cannot warn", "export it once it is in mode enforce")
+	}
+	for _, field := range []string{"match", "exclude"} {
+		if e.Fields[field] != nil {
+			x.refuse(e, field, "a container runtime knows no Pods", useWebhook)
+		}
+	}
+	if e.Fields["imagePullSecret"] != nil {
+		x.refuse(e, "imagePullSecret", "kubelet chooses credentials by the image as it is written",
+			"give the nodes the credentials of the mirror, and leave the field out")
+	}
+	for _, source := range texts(e.Fields["sources"]) {
+		switch {
+		case strings.HasPrefix(source, "*"):
+			x.refuse(e, "sources", "the wildcard "+source+" cannot keep registries apart at the mirror",
+				"write the registries out")
+		case t == HostsTOML && strings.Contains(source, "/"):
+			x.refuse(e, "sources", "containerd has mirrors of whole registries, and "+source+" has a path", useWebhook)
+		}
+	}
+}
+
+// nodes returns the configuration of a container runtime.
+func (x *exporter) nodes(t Target) []byte {
+	var b bytes.Buffer
+	for _, source := range x.mirrors.sources {
+		r := x.mirrors.routes[source][0]
+		e := x.entry(r.entry)
+		if !x.rewrites(e) {
+			continue
+		}
+		if t == HostsTOML {
+			writeHostsTOML(&b, source, r.to)
+		} else {
+			fmt.Fprintf(&b, "[[registry]]\nprefix = %q\nlocation = %q\n[[registry.mirror]]\nlocation = %q\n\n", source, source,
+				r.to)
+		}
+	}
+	return b.Bytes()
+}
+
+// writeHostsTOML writes the file of a registry. override_path keeps containerd from adding /v2 behind the path.
+func writeHostsTOML(b *bytes.Buffer, source, to string) {
+	server := source
+	if source == dockerHub {
+		server = "registry-1.docker.io" // which serves what docker.io names
+	}
+	registry, path, _ := strings.Cut(to, "/")
+	fmt.Fprintf(b, "# /etc/containerd/certs.d/%s/hosts.toml\nserver = \"https://%s\"\n", source, server)
+	host := "https://" + registry + "/v2/" + path
+	fmt.Fprintf(b, "[host.%q]\n  capabilities = [\"pull\", \"resolve\"]\n  override_path = true\n\n",
+		strings.TrimSuffix(host, "/"))
+}
+
+// entry returns the entry of mirrors of that name.
+func (x *exporter) entry(name string) *policy.Entry {
+	for _, e := range x.mirrors.entries {
+		if e.Name == name {
+			return e
+		}
+	}
+	return nil
+}

@@ -1,0 +1,128 @@
+package export
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/evergate/evergate/policy"
+)
+
+const (
+	// longestPlain is how many characters the regular expression of plainImages may have: a match costs the product of
+	// its length and that of the image, and above this the places are looked up for less.
+	longestPlain = 500
+	// longestImage is how long an image may be that is judged by one: no path of it is too long.
+	longestImage = 255
+)
+
+// plainImages returns whether every image of a Pod passes every check of some entries, by one regular expression: it is
+// written in full, at a place that passes, with a tag or a digest that does. It is the quick way for most Pods. Others
+// pass, too, but that takes all of the checks. It is empty where no regular expression of moderate length says so.
+func (x *exporter) plainImages(entries []*policy.Entry) string {
+	places, limited := x.plainPlaces(entries)
+	if limited && len(places) == 0 {
+		return ""
+	}
+	var tags []string
+	digest, version := false, false
+	for _, e := range entries {
+		images, _ := e.Fields["images"].(policy.Fields)
+		if denied := texts(images["denied"]); denied != nil && (!limited || mayDeny(denied, places)) {
+			return ""
+		}
+		tags = append(tags, texts(images["deniedTags"])...)
+		digest = digest || images["digest"] != nil
+	}
+	version = slices.ContainsFunc(tags, func(t string) bool { return matchesGlob(t, "latest") })
+	regex := plainRegex(places, digest, version)
+	passes := "size(c.image)<=" + number(longestImage) + "&&c.image.matches(" + str(regex) + ")"
+	if len(tags) > 0 {
+		denied := make([]string, len(tags))
+		for i, t := range tags {
+			denied[i] = globRegex(t)
+		}
+		// A port is no tag, and a match of one sends the Pod the longer way only.
+		passes += "&&!c.image.matches(" + str(":(?:"+strings.Join(denied, "|")+")(?:@|$)") + ")"
+	}
+	if len(passes) > longestPlain {
+		return ""
+	}
+	var lists []string
+	for _, list := range []string{"containers", "initContainers", "ephemeralContainers"} {
+		lists = append(lists, "object.spec.?"+list+".orValue([]).all(c,has(c.image)&&"+passes+")")
+	}
+	return strings.Join(append(lists, "object.spec.?volumes.orValue([]).all(v,!has(v.image))"), "&&")
+}
+
+// plainRegex returns the regular expression of images at some places; at any, if there is none.
+func plainRegex(places []string, digest, version bool) string {
+	const (
+		path = `[a-z0-9]+(?:[._/-][a-z0-9]+)*`
+		tag  = `:[a-zA-Z0-9_][a-zA-Z0-9_.-]{0,127}`
+		hash = `@sha256:[a-f0-9]{64}`
+	)
+	quoted := make([]string, len(places))
+	for i, p := range places {
+		quoted[i] = regexp.QuoteMeta(p)
+	}
+	at := "(?:" + strings.Join(quoted, "|") + ")/"
+	if len(places) == 0 {
+		at = `[a-z0-9]+(?:[.-][a-z0-9]+)*\.[a-z][a-z0-9]*/`
+	}
+	end := "(?:" + tag + ")?(?:" + hash + ")?"
+	switch {
+	case digest:
+		end = "(?:" + tag + ")?" + hash
+	case version:
+		end = "(?:(?:" + tag + ")?" + hash + "|" + tag + ")"
+	}
+	return "^" + at + path + end + "$"
+}
+
+// plainPlaces returns places at which every entry lets images pass, and whether entries say so at all.
+func (x *exporter) plainPlaces(entries []*policy.Entry) (places []string, limited bool) {
+	for _, e := range entries {
+		images, _ := e.Fields["images"].(policy.Fields)
+		if images["from"] == nil && images["allowed"] == nil {
+			continue
+		}
+		var own []string
+		if images["from"] != nil {
+			own = slices.Clone(x.mirrors.ends)
+		}
+		for _, p := range texts(images["allowed"]) {
+			if !hasVersion(p) {
+				own = append(own, strings.TrimSuffix(p, "/*"))
+			}
+		}
+		if !limited {
+			places, limited = own, true
+			continue
+		}
+		places = slices.Concat(within(places, own), within(own, places))
+	}
+	slices.Sort(places)
+	return slices.Compact(places), limited
+}
+
+// within returns those of some places that are at or below one of others.
+func within(places, others []string) []string {
+	return slices.DeleteFunc(slices.Clone(places), func(p string) bool {
+		return !slices.ContainsFunc(others, func(o string) bool { return p == o || strings.HasPrefix(p, o+"/") })
+	})
+}
+
+// mayDeny reports whether patterns may deny an image at one of some places: one of the same registry, or one of Docker
+// Hub, which has several names.
+func mayDeny(denied, places []string) bool {
+	registries := map[string]bool{}
+	for _, d := range denied {
+		registry, _, _ := strings.Cut(d, "/")
+		registries[registry] = true
+	}
+	return slices.ContainsFunc(places, func(p string) bool {
+		registry, _, _ := strings.Cut(p, "/")
+		return registries[registry] || strings.HasSuffix(registry, dockerHub) || registry == "registry.hub.docker.com"
+	})
+}

@@ -1,0 +1,171 @@
+package export
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy"
+)
+
+// LargestPod returns how many images of a hundred characters a Pod may have that a policy of so many checks judges. The
+// API server denies a Pod whose expressions cost more than its budget. The module interop tries it.
+func LargestPod(checks int) int {
+	const (
+		images = 300 // which one check can judge with room to spare: each expression has a budget, too
+		few    = 4   // checks that leave those of the images as the greater part of the cost
+	)
+	return images * few / max(few, checks)
+}
+
+// podImages returns all images of a Pod, each with the path of its field, in the order in which sentences name them.
+// With patch it has what a patch and a record need of it too: its JSON Pointer and its key.
+func podImages(s side, patch bool) string {
+	list := func(name, having, field string) string {
+		pairs := "'path':'spec." + name + "['+string(i)+']." + field + "'"
+		if patch {
+			pairs = "'path':'/spec/" + name + "/'+string(i)+'/" + strings.ReplaceAll(field, ".", "/") + "'," +
+				"'key':'" + name + "/'+string(c.?name.orValue(''))"
+		}
+		return string(s) + ".spec.?" + name + ".orValue([]).transformList(i,c," + having +
+			"{" + pairs + ",'ref':string(c.?" + strings.ReplaceAll(field, ".", ".?") + ".orValue(''))})"
+	}
+	return list("containers", "", "image") + "+" + list("initContainers", "", "image") + "+" +
+		list("ephemeralContainers", "", "image") + "+" + list("volumes", "has(c.image),", "image.reference")
+}
+
+// pods is the kind of Pods.
+func (x *exporter) pods() kind {
+	m := x.mirrors
+	k := kind{
+		name: "pods", resources: podResources(), conditions: podConditions(),
+		checks: func(e *policy.Entry) []check { return x.podChecks(e) },
+		plain:  x.plainImages,
+		capacity: func(checks int) string {
+			return "judges Pods of up to " + number(LargestPod(checks)) + " images of a hundred characters; the API server denies " +
+				"what costs more than its budget"
+		},
+	}
+	k.variables = func(s side) []variable {
+		vars := []variable{
+			{"images" + s.suffix(), podImages(s, false)},
+			{"references" + s.suffix(), references("variables.images"+s.suffix(), "path", "ref")},
+		}
+		if !x.usesMirrors() {
+			return vars
+		}
+		for _, v := range m.variables(s, x.rewrites) {
+			if s == now || strings.HasSuffix(v.name, s.suffix()) {
+				vars = append(vars, v)
+			}
+		}
+		return append(vars, variable{
+			"decided" + s.suffix(), m.decided("variables.references"+s.suffix(), s, "path", "ref"),
+		})
+	}
+	return k
+}
+
+// usesMirrors reports whether a rule depends on the mirrors.
+func (x *exporter) usesMirrors() bool {
+	for i := range x.entries {
+		images, _ := x.entries[i].Fields["images"].(policy.Fields)
+		if x.entries[i].Block == "pods" && images["from"] != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// podChecks returns the checks of an entry of pods, in the order of policy/pod_images.go.
+func (x *exporter) podChecks(e *policy.Entry) []check {
+	images, _ := e.Fields["images"].(policy.Fields)
+	var all []check
+	add := func(id string, fails, sentence, malformed string) {
+		if excluded := imagesOf(e); len(excluded) > 0 {
+			fails = "(" + fails + ")&&!(x.ok!=''&&" + isCovered(excluded) + ")"
+		}
+		list := "references"
+		if id == "images.from" {
+			list = "decided"
+		}
+		all = append(all, check{id: id, faults: func(s side) string {
+			return "variables." + list + s.suffix() + ".filter(x," + fails + ").map(x,{'path':x.path," +
+				"'id':x.ok==''?' '+x.ref:x.name+x.version,'why':" + quoted + "+(x.ok==''?" +
+				str(" is not an image reference, so it "+malformed) + ":" + sentence + ")})"
+		}})
+	}
+	allowed := texts(images["allowed"])
+	switch {
+	case images["from"] != nil:
+		passes := anyOf("x.at!=''", "x.excluded!=''", covered(allowed))
+		add("images.from", "x.ok==''||!("+passes+")", "(x.to!=''?' is not pulled from a mirror; write '+x.to:"+
+			str(" is not pulled from a mirror"+x.mirrors.pass(allowed))+")", "is not pulled from a mirror")
+	case images["allowed"] != nil:
+		pass := "no image is"
+		if len(allowed) > 0 {
+			pass = "allowed are " + text.List(allowed)
+		}
+		add("images.allowed", "x.ok==''||!("+isCovered(allowed)+")", str(" is not allowed; "+pass), "is not allowed")
+	}
+	if denied := texts(images["denied"]); len(denied) > 0 {
+		add("images.denied", "x.ok==''||size("+deniedBy(denied)+")>0",
+			"' is denied by '+string("+deniedBy(denied)+"[0])", "counts as denied")
+	}
+	if tags := texts(images["deniedTags"]); len(tags) > 0 {
+		add("images.deniedTags", "x.ok==''||"+tagDenied(tags), "(x.version==''?"+
+			"' has neither tag nor digest, which means latest':' has the tag '+"+tag+")+', and that is denied'+"+
+			deniedTag(tags), "counts as having a denied tag")
+	}
+	if images["digest"] != nil {
+		add("images.digest", "x.ok==''||!x.version.contains('@')", "' has no digest; write '+x.ref+'@sha256:<digest>'",
+			"has no digest")
+	}
+	return all
+}
+
+// covered is isCovered where there are patterns.
+func covered(patterns []string) string {
+	if len(patterns) == 0 {
+		return ""
+	}
+	return isCovered(patterns)
+}
+
+// pass is the end of the sentence about an image that has no mirror.
+func (m *mirrors) pass(allowed []string) string {
+	var known []string
+	seen := map[string]bool{}
+	for _, e := range m.entries {
+		mirror, _ := e.Fields["mirror"].(policy.Fields)
+		place, _ := mirror["place"].(string)
+		if mirror["keepRegistry"] != nil {
+			place += "/{registry}"
+		}
+		if !seen[place] {
+			seen[place] = true
+			known = append(known, place)
+		}
+	}
+	if known = append(known, allowed...); len(known) == 0 {
+		return ", and the policy has no mirrors in force"
+	}
+	return "; allowed are " + text.List(known)
+}
+
+// tagDenied returns whether the tag of x is denied.
+func tagDenied(patterns []string) string { return bind("t", tag, allOf("t!=''", globs(patterns, "t"))) }
+
+// deniedTag returns the end of the sentence about the tag of x: the first pattern that matches it, unless that is the
+// tag itself.
+func deniedTag(patterns []string) string {
+	end := "''"
+	for _, p := range slices.Backward(patterns) {
+		if strings.Contains(p, "*") {
+			end = globs([]string{p}, "t") + "?" + str(" by "+p) + ":" + end
+		} else {
+			end = "t==" + str(p) + "?'':" + end
+		}
+	}
+	return bind("t", tag, end)
+}

@@ -1,0 +1,131 @@
+package export
+
+// The texts below are the functions of policy/internal/match/reference.go and registry.go in CEL. The module interop
+// compares both, image by image. A shorter regular expression stands before a longer one where it suffices for nearly
+// every image: the cost of a match is the product of both lengths.
+
+const (
+	// usual is the regular expression of references that are well-formed by their characters alone, in 200 of them.
+	usual = `^(?:[a-z0-9]+(?:[.-][a-z0-9]+)*:[1-9][0-9]{3}/)?[a-z0-9]+(?:[._/-][a-z0-9]+)*` +
+		`(?::[a-zA-Z0-9_][a-zA-Z0-9_.-]{0,127})?(?:@sha256:[a-f0-9]{64})?$`
+	// grammar is the regular expression of all references, but for addresses in brackets that are none, for the lengths
+	// of paths, and for IDs of images.
+	grammar = `^(?:(?:[a-zA-Z0-9]+(?:(?:\.|-+)[a-zA-Z0-9]+)*|\[[a-fA-F0-9:]+\])(?::` + port + `)?/)?` +
+		`[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*)*` +
+		`(?::[a-zA-Z0-9_][a-zA-Z0-9_.-]{0,127})?` +
+		`(?:@(?:sha256:[a-f0-9]{64}|sha384:[a-f0-9]{96}|sha512:[a-f0-9]{128}))?$`
+	// port is a number from 1 to 65535.
+	port = `0*(?:[1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])`
+	// imageID is the regular expression of what a runtime may take for the ID of an image.
+	imageID = `^(?:[a-f0-9]{64}|sha(?:256|384|512):[a-fA-F0-9]+)$`
+	// normalHost is that of hosts that have one spelling: names in lower case that do not end in a number, with a dot.
+	normalHost = `^[a-z0-9]+(?:[.-][a-z0-9]+)*\.[a-z][a-z0-9]*$`
+)
+
+// fullName returns the name and the version of an image in full: docker.io/library/nginx:1.25, where v is the variable
+// of a text that has no slash, or of one that has.
+func fullName(v string) string {
+	const first, rest = "f", "r"
+	isRegistry := first + ".contains('.')||" + first + ".contains(':')||" + first + "=='localhost'||" +
+		first + "!=" + first + ".lowerAscii()"
+	hub := choose(rest+".contains('/')", "'docker.io/'", "'docker.io/library/'") + "+" + rest
+	named := bind("g", normalRegistry(first), choose("g in ['docker.io','index.docker.io']",
+		bind(rest, v+".substring(size("+first+")+1)", hub), "g+"+v+".substring(size("+first+"))"))
+	return choose("!"+v+".contains('/')", "'docker.io/library/'+"+v,
+		bind(first, v+".find('^[^/]*')", choose(isRegistry, named, "'docker.io/'+"+v)))
+}
+
+// normalRegistry returns the one spelling of a registry, for what the variable f stands for.
+func normalRegistry(f string) string {
+	const host, address = "h", "a"
+	hosts := choose(host+".startsWith('[')", normalIPv6(host), bind(address, host+".lowerAscii()",
+		choose(address+".matches("+str(`(?:^|\.)(?:0x[0-9a-f]*|[0-9]+)$`)+")", looseIPv4(address), address)))
+	// HTTPS is spoken to every registry unless it is configured otherwise, so that its port is none. A host without a dot
+	// keeps it, since it would be a path without.
+	ports := bind("p", f+".substring(size("+host+")).find('[1-9][0-9]*$')", choose(
+		"n.contains('.')||n.contains(':')||n=='localhost'",
+		choose("p in ['','443']", "n", "n+':'+p"), choose("p==''", "n+':443'", "n+':'+p")))
+	return choose(f+".matches("+str(normalHost)+")", f,
+		bind(host, choose(f+".startsWith('[')", f+`.find('^\\[[^\\]]*\\]')`, f+".find('^[^:]*')"), bind("n", hosts, ports)))
+}
+
+// normalIPv6 returns an address in brackets in its one spelling, and the IPv4 address of one that stands for it,
+// without them. A text that is neither stays as it is.
+func normalIPv6(host string) string {
+	inner := choose("size("+host+")<2", "''", host+".substring(1,size("+host+")-1)")
+	return bind("i", inner, choose("isIP(i)", "'['+string(ip(i))+']'",
+		bind("u", unmapped("i"), choose("u==''", host, "u"))))
+}
+
+// unmapped returns the IPv4 address that an IPv4-mapped IPv6 address stands for; empty for other texts. ip() refuses
+// such addresses: they are parsed with another group in the place of ffff.
+func unmapped(address string) string {
+	dotted := bind("q", "t.substring(7).split(':').map(x,"+digits("x", "16")+")",
+		"string(q[0]/256)+'.'+string(q[0]%256)+'.'+string(q[1]/256)+'.'+string(q[1]%256)")
+	return bind("m", address+".lowerAscii().replace('ffff','fffe',1)", choose("isIP(m)",
+		bind("t", "string(ip(m))", choose("t.matches('^::fffe:[0-9a-f]+:[0-9a-f]+$')", dotted, "''")), "''"))
+}
+
+// isIPv6 returns whether the registry of v is no address in brackets, or an IPv6 address.
+func isIPv6() string {
+	return "!v.startsWith('[')||" + bind("h", `v.find('^\\[[^\\]]*\\]')`,
+		bind("i", choose("size(h)<2", "''", "h.substring(1,size(h)-1)"),
+			"isIP(i)||"+unmapped("i")+"!=''"))
+}
+
+// looseIPv4 returns a host that ends in a number as inet_aton(3) reads it: one to four numbers, decimal, octal or
+// hexadecimal, the last of which fills all remaining bytes. A host that is no address stays as it is.
+func looseIPv4(host string) string {
+	number := choose("d.matches('^0x0*[0-9a-f]{0,8}$')&&size(d)>2", digits("d.substring(2)", "16"),
+		choose("d.matches('^0[0-7]+$')&&size(d.find('[1-7][0-7]*$'))<=11", digits("d.substring(1)", "8"),
+			choose("d.matches('^(?:0|[1-9][0-9]{0,9})$')", "int(d)", "-1")))
+	address := "string(v/16777216)+'.'+string(v/65536%256)+'.'+string(v/256%256)+'.'+string(v%256)"
+	bytes := "lists.range(size(w)).map(k," + choose("k==size(w)-1", "w[k]", "w[k]*[16777216,65536,256][k]") + ").sum()"
+	fits := "size(w)<=4&&w.all(x,x>=0)&&w.slice(0,size(w)-1).all(x,x<=255)&&" +
+		"w[size(w)-1]<=[4294967295,16777215,65535,255][size(w)-1]"
+	return choose("isIP("+host+")", host, bind("w", host+".split('.').map(d,"+number+")",
+		choose(fits, bind("v", bytes, address), host)))
+}
+
+// digits returns the number that a text of digits is, with at most eight of base 16 and eleven of base 8 that are not
+// leading zeros.
+func digits(text, base string) string {
+	powers := "[1,16,256,4096,65536,1048576,16777216,268435456]"
+	if base == "8" {
+		powers = "[1,8,64,512,4096,32768,262144,2097152,16777216,134217728,1073741824]"
+	}
+	return bind("c", text+".find('[1-9a-f][0-9a-f]*$').split('')",
+		"lists.range(size(c)).map(k,{'0':0,'1':1,'2':2,'3':3,'4':4,'5':5,'6':6,'7':7,'8':8,'9':9,"+
+			"'a':10,'b':11,'c':12,'d':13,'e':14,'f':15}[c[k]]*"+powers+"[size(c)-1-k]).sum()")
+}
+
+// isReference returns whether the variable v is a well-formed reference, of which the variable n is the full name.
+func isReference() string {
+	slow := allOf("size(v)<=1024", "v.matches("+str(grammar)+")", isIPv6(),
+		"v.contains('/')||!v.matches("+str(imageID)+")",
+		"size(n)-n.indexOf('/')-1<=255",
+		"size(n)<=255||!n.find('^[^/]*').contains('_')")
+	return "size(v)<=200&&(v.contains('/')||size(v)!=64&&!v.startsWith('sha'))&&v.matches(" + str(usual) + ")||(" +
+		slow + ")"
+}
+
+// references returns an expression that adds to each element of a list the full name of its image and its version, and
+// in ok whether it is a reference at all. Elements are maps of texts.
+func references(list string, keep ...string) string {
+	kept := ""
+	for _, k := range keep {
+		kept += "'" + k + "':x." + k + ","
+	}
+	parsed := list + ".map(x,{" + kept + "'full':" + bind("v", "x.ref", fullName("v")) + "})"
+	parsed += ".map(x,{" + kept + "'full':x.full,'name':x.full.find('^(?:[^/]*/)*[^/:@]*')})"
+	return parsed + ".map(x,{" + kept + "'name':x.name,'version':x.full.substring(size(x.name))," +
+		"'ok':" + bind("v", "x.ref", bind("n", "x.name", isReference())) + "?'y':''})"
+}
+
+// places returns the places of a name: itself, and those above it, up to its registry.
+func places(name string) string {
+	return bind("s", name+".split('/')", "lists.range(size(s)).map(k,s.slice(0,size(s)-k).join('/'))")
+}
+
+// quoted returns the image of x as sentences show it: in quotes, and cut to 256 characters.
+const quoted = "(size(x.ref)<=256?strings.quote(x.ref):strings.quote(x.ref.substring(0,256))+'…')"

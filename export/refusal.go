@@ -1,0 +1,254 @@
+package export
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/evergate/evergate/policy"
+)
+
+// Refusal says that a field of an entry cannot be said natively.
+type Refusal struct {
+	Pos     policy.Position
+	Field   string // exclude.until; empty for the whole entry
+	Why     string
+	Instead string // what to do
+}
+
+// String returns the line of a report: file, line, column, field, reason, and what to do instead.
+func (r Refusal) String() string {
+	path := r.Pos.Path
+	if r.Field != "" {
+		path += "." + r.Field
+	}
+	return fmt.Sprintf("%s: %s: %s: %s", r.Pos, path, r.Why, r.Instead)
+}
+
+// useWebhook is what to do about most refusals.
+const useWebhook = "leave the entry to the webhook, with --best-effort"
+
+// refuse files a refusal of an entry.
+func (x *exporter) refuse(e *policy.Entry, field, why, instead string) {
+	r := Refusal{e.Pos, field, why, instead}
+	x.refused[e.Name] = append(x.refused[e.Name], r)
+	x.result.Refusals = append(x.result.Refusals, r)
+}
+
+// leaveOut files a refusal of a block of checks. The checks of an entry are independent of each other, so that the
+// others are exported with --best-effort.
+func (x *exporter) leaveOut(e *policy.Entry, block, field, why, instead string) {
+	r := Refusal{e.Pos, field, why, instead}
+	x.partial[e.Name] = append(x.partial[e.Name], r)
+	x.result.Refusals = append(x.result.Refusals, r)
+	delete(e.Fields, block)
+}
+
+// native reports whether an entry is in force and has not been refused.
+func (x *exporter) native(e *policy.Entry) bool {
+	return e.Mode != policy.Off && len(x.refused[e.Name]) == 0
+}
+
+// known are the fields that are read of the entries of each block, with the fields in them. A nil mapping stands for
+// whatever is in it.
+type known map[string]known
+
+// readFields returns the fields that are read of a block; nil for a block that is not exported.
+func readFields(block string) known {
+	images := known{"from": nil, "allowed": nil, "denied": nil, "deniedTags": nil, "digest": nil}
+	switch block {
+	case "mirrors":
+		selector := known{"namespaces": nil, "podLabels": nil, "images": nil, "reason": nil}
+		return known{"match": selector, "exclude": selector, "sources": nil, "mirror": nil, "imagePullSecret": nil}
+	case "pods":
+		selector := known{"namespaces": nil, "podLabels": nil, "images": nil, "reason": nil}
+		return known{"match": selector, "exclude": selector, "images": images, "workloads": nil}
+	case "services":
+		return withSelectors(serviceFields(), "loadBalancerClasses")
+	case "ingresses":
+		return withSelectors(ingressFields(), "classNames")
+	}
+	return nil
+}
+
+// withSelectors adds match and exclude of entries for what users write themselves.
+func withSelectors(fields known, classes string) known {
+	selector := known{"namespaces": nil, "users": nil, "groups": nil, "labels": nil, "reason": nil, classes: nil}
+	fields["match"], fields["exclude"] = selector, selector
+	return fields
+}
+
+// refuseAll files what of the entries that are in force is not exported.
+func (x *exporter) refuseAll() {
+	for i := range x.entries {
+		e := &x.entries[i]
+		if e.Mode == policy.Off || !x.exports(e.Block) || e.Block == "mirrors" && !slices.Contains(x.Targets, MAP) {
+			continue
+		}
+		fields := readFields(e.Block)
+		if fields == nil {
+			x.refuse(e, "", "entries of "+e.Block+" are not said natively", useWebhook)
+			continue
+		}
+		x.refuseFields(e, "", e.Fields, fields)
+	}
+	for _, e := range x.mirrors.entries {
+		for _, t := range []Target{HostsTOML, RegistriesConf} {
+			if slices.Contains(x.Targets, t) {
+				x.refuseNodes(e, t)
+			}
+		}
+	}
+	x.refuseMirrors()
+	x.refuseExceptions()
+}
+
+// exports reports whether a target is about the entries of a block.
+func (x *exporter) exports(block string) bool {
+	switch block {
+	case "exceptions":
+		return false
+	case "mirrors":
+		return slices.ContainsFunc(x.Targets, func(t Target) bool {
+			return t == MAP || t == HostsTOML ||
+				t == RegistriesConf
+		})
+	}
+	return slices.Contains(x.Targets, VAP)
+}
+
+// refuseFields refuses the fields that are not known.
+func (x *exporter) refuseFields(e *policy.Entry, path string, fields policy.Fields, read known) {
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		inner, ok := read[name]
+		if !ok {
+			x.refuseField(e, path, name)
+			continue
+		}
+		if nested, isFields := fields[name].(policy.Fields); isFields && inner != nil {
+			x.refuseFields(e, path+name+".", nested, inner)
+		}
+	}
+}
+
+// refuseField refuses a field: of a block of checks that field alone, of other fields the entry.
+func (x *exporter) refuseField(e *policy.Entry, path, name string) {
+	why, instead := whyNot(e.Block, path+name)
+	if e.Block == "mirrors" || e.Block == "pods" || strings.HasPrefix(path, "match.") ||
+		strings.HasPrefix(path, "exclude.") ||
+		name == "until" || name == "reason" {
+		x.refuse(e, path+name, why, instead)
+		return
+	}
+	if path == "" {
+		x.leaveOut(e, name, name, why, instead)
+		return
+	}
+	block, _, _ := strings.Cut(path, ".")
+	fields, _ := e.Fields[block].(policy.Fields)
+	x.leaveOut(e, "", path+name, why, instead)
+	delete(fields, name)
+}
+
+// whyNot returns why a field is not exported, and what to do instead.
+func whyNot(block, field string) (why, instead string) {
+	switch last := field[strings.LastIndexByte(field, '.')+1:]; {
+	case field == "hosts":
+		return "annotations that name hosts have grammars of their own", useWebhook
+	case field == "externalNames":
+		return "which top-level domains are public, the API server does not know", useWebhook
+	case field == "ingressNginx":
+		return "the risks of annotations are a table of ingress-nginx", useWebhook
+	case last == "until":
+		return "it ends by date, and the API server's expressions have no clock", "export again after that, or " + useWebhook
+	case last == "set":
+		return "the path of a webhook chooses the set", "leave the sets to the webhook, with --best-effort"
+	}
+	return "it is not said natively", useWebhook
+}
+
+// refuseMirrors refuses what the policy that rewrites cannot do, and rules that need it where it is not exported.
+func (x *exporter) refuseMirrors() {
+	exact := true // the table of mirrors is said exactly
+	for _, e := range x.mirrors.entries {
+		exact = exact && len(x.refused[e.Name]) == 0
+		for _, s := range texts(e.Fields["sources"]) {
+			if strings.HasPrefix(s, "*") {
+				exact = false
+				if slices.Contains(x.Targets, MAP) {
+					x.refuse(e, "sources", "the wildcard "+s+" is not said natively", "write the registries out, or "+useWebhook)
+				}
+			}
+		}
+		if exclude, _ := e.Fields["exclude"].(policy.Fields); exclude["until"] != nil || e.Fields["until"] != nil {
+			exact = false
+		}
+		if e.Mode != policy.Enforce && slices.Contains(x.Targets, MAP) {
+			x.refuse(e, "mode", "a policy that mutates cannot warn",
+				"leave the entry to the webhook until it is in mode enforce, "+
+					"with --best-effort")
+		}
+	}
+	for i := range x.entries {
+		e := &x.entries[i]
+		images, _ := e.Fields["images"].(policy.Fields)
+		if e.Block != "pods" || !x.native(e) || !x.exports("pods") {
+			continue
+		}
+		if slices.Contains(x.Targets, MAP) && e.Mode != policy.Enforce && (images["denied"] != nil ||
+			images["deniedTags"] != nil) &&
+			len(x.mirrors.entries) > 0 {
+			x.refuse(e, "mode", "of images that are rewritten it warns of the original, and a policy that mutates cannot warn",
+				useWebhook)
+		}
+		switch {
+		case images["from"] == nil:
+		case !exact:
+			x.refuse(e, "images.from", "not every entry of mirrors is said natively",
+				"write their sources out and without until, or "+
+					useWebhook)
+		case !slices.Contains(x.Targets, MAP) && !x.DenyUnrewritten:
+			x.refuse(e, "images.from", "without the policy that rewrites it denies every Pod when no replica answers",
+				"export both by --target vap,map (Kubernetes 1.36), or accept that by --deny-unrewritten")
+		}
+	}
+}
+
+// refuseExceptions refuses the rules that exceptions name: exceptions end by date.
+func (x *exporter) refuseExceptions() {
+	for i := range x.entries {
+		exception := &x.entries[i]
+		if exception.Block != "exceptions" {
+			continue
+		}
+		for _, rule := range texts(exception.Fields["rules"]) {
+			name, _, _ := strings.Cut(rule, "/")
+			for j := range x.entries {
+				e := &x.entries[j]
+				if e.Block != "exceptions" && x.exports(e.Block) && e.Block != "mirrors" && x.native(e) &&
+					matchesGlob(name, e.Name) {
+					x.refuse(e, "", "the exception "+exception.Name+" is about it until a date, and the API server's expressions "+
+						"have no clock", "export again after that, or "+useWebhook)
+				}
+			}
+		}
+	}
+}
+
+// matchesGlob reports whether a pattern, in which * is any run of characters, matches a name.
+func matchesGlob(pattern, name string) bool {
+	head, rest, wild := strings.Cut(pattern, "*")
+	if !wild {
+		return pattern == name
+	}
+	if name, wild = strings.CutPrefix(name, head); !wild {
+		return false
+	}
+	for i := range len(name) + 1 {
+		if matchesGlob(rest, name[i:]) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,107 @@
+package export
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/evergate/evergate/policy"
+)
+
+// side is one of the two objects of an update, as expressions name it.
+type side string
+
+// The object as it is now, and as it was before the update.
+const (
+	now    side = "object"
+	before side = "oldObject"
+)
+
+// suffix ends the names of variables about the object.
+func (s side) suffix() string {
+	if s == before {
+		return "_before"
+	}
+	return ""
+}
+
+// dimensions are the fields of match and exclude that selects translates, beside images, which are for single images.
+func dimensions() []string {
+	return []string{"namespaces", "users", "groups", "podLabels", "labels", "classNames", "loadBalancerClasses"}
+}
+
+// selects returns whether an entry is about an object.
+func selects(e *policy.Entry, s side, classes string) string {
+	match, _ := e.Fields["match"].(policy.Fields)
+	exclude, _ := e.Fields["exclude"].(policy.Fields)
+	var conditions, excluded []string
+	for _, d := range dimensions() {
+		if patterns, ok := match[d]; ok {
+			conditions = append(conditions, dimension(d, texts(patterns), s, classes, false))
+		}
+		if patterns, ok := exclude[d]; ok {
+			excluded = append(excluded, dimension(d, texts(patterns), s, classes, true))
+		}
+	}
+	if len(excluded) > 0 {
+		conditions = append(conditions, "!("+anyOf(excluded...)+")")
+	}
+	return allOf(conditions...)
+}
+
+// dimension returns whether an object meets one of the patterns of a dimension.
+func dimension(name string, patterns []string, s side, classes string, excludes bool) string {
+	switch name {
+	case "namespaces":
+		return globs(patterns, "request.namespace")
+	case "users":
+		return globs(patterns, "request.userInfo.?username.orValue('')")
+	case "groups":
+		return "request.userInfo.?groups.orValue([]).exists(g," + globs(patterns, "g") + ")"
+	case "podLabels", "labels":
+		return labels(patterns, s)
+	}
+	// Of an object that names two classes, the one that is not excluded may be in force.
+	if excludes {
+		return bind("c", classes+".filter(c,c!='')", "size(c)>0&&c.all(c,"+globs(patterns, "c")+")")
+	}
+	return classes + ".exists(c,c!=''&&(" + globs(patterns, "c") + "))"
+}
+
+// labels returns whether an object has one of some labels.
+func labels(patterns []string, s side) string {
+	var conditions []string
+	for _, p := range patterns {
+		key, value, hasValue := strings.Cut(p, "=")
+		condition := str(key) + " in l"
+		if hasValue {
+			condition += "&&" + globs([]string{value}, "l["+str(key)+"]")
+		}
+		conditions = append(conditions, condition)
+	}
+	return bind("l", string(s)+".metadata.?labels.orValue({})", anyOf(conditions...))
+}
+
+// texts returns a list of texts.
+func texts(v any) []string {
+	list, _ := v.([]any)
+	all := make([]string, 0, len(list))
+	for _, element := range list {
+		text, _ := element.(string)
+		all = append(all, text)
+	}
+	return all
+}
+
+// imagesOf returns the patterns of exclude.images.
+func imagesOf(e *policy.Entry) []string {
+	exclude, _ := e.Fields["exclude"].(policy.Fields)
+	return texts(exclude["images"])
+}
+
+// usesLabels reports whether an entry depends on the labels of an object.
+func usesLabels(e *policy.Entry) bool {
+	return slices.ContainsFunc([]string{"match", "exclude"}, func(field string) bool {
+		f, _ := e.Fields[field].(policy.Fields)
+		return f["podLabels"] != nil || f["labels"] != nil
+	})
+}

@@ -1,0 +1,256 @@
+package export
+
+import (
+	"strings"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+
+	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy"
+)
+
+// sourceRangesAnnotation is the older form of spec.loadBalancerSourceRanges.
+const sourceRangesAnnotation = "service.beta.kubernetes.io/load-balancer-source-ranges"
+
+// services is the kind of Services.
+func (x *exporter) services() kind {
+	return kind{
+		name:       "services",
+		resources:  []admissionv1.NamedRuleWithOperations{rule("", createAndUpdate(), "services", "services/status")},
+		conditions: []admissionv1.MatchCondition{notTheClusterItself(), whatIsJudgedChanges()},
+		variables: func(s side) []variable {
+			return []variable{
+				{"type" + s.suffix(), bind("t", "string("+string(s)+".spec.?type.orValue(''))", "t==''?'ClusterIP':t")},
+				{"class" + s.suffix(), "string(" + string(s) + ".spec.?loadBalancerClass.orValue(''))"},
+				{"annotations" + s.suffix(), annotationKeys(s)},
+			}
+		},
+		classes: func(s side) string { return "[variables.class" + s.suffix() + "]" },
+		checks:  serviceChecks,
+	}
+}
+
+// serviceFields are the fields of an entry that are read.
+func serviceFields() known {
+	allowed := known{"allowed": nil}
+	annotations := annotationFields()
+	annotations["requiredForLoadBalancer"] = annotations["required"]
+	return known{
+		"types": {"allowed": nil, "denied": nil}, "ports": allowed, "nodePorts": allowed,
+		"allocateLoadBalancerNodePorts": nil,
+		"loadBalancerClass":             {"required": nil, "allowed": nil}, "loadBalancerSourceRanges": {"required": nil,
+			"allowed": nil},
+		"externalIPs": allowed, "annotations": annotations,
+	}
+}
+
+// serviceChecks returns the checks of an entry, in the order of policy/services.go.
+func serviceChecks(e *policy.Entry) []check {
+	var all []check
+	for _, checks := range [][]check{
+		typeChecks(e), portChecks(e), nodePortChecks(e), classChecks(e), sourceRangeChecks(e), externalIPChecks(e),
+	} {
+		all = append(all, checks...)
+	}
+	annotations, _ := e.Fields["annotations"].(policy.Fields)
+	all = append(all, annotationChecks(annotations)...)
+	if required, ok := annotations["requiredForLoadBalancer"].([]any); ok {
+		all = append(all, check{id: "annotations.requiredForLoadBalancer", faults: func(s side) string {
+			return choose(isLoadBalancer(s), requiredAnnotations(required, s), "[]")
+		}})
+	}
+	return all
+}
+
+// fault returns a fault as a map.
+func fault(path, id, why string) string {
+	return "{'path':" + path + ",'id':" + id + ",'why':" + why + "}"
+}
+
+// when returns a list of a fault where a condition holds.
+func when(condition, path, id, why string) string {
+	return choose(condition, "["+fault(path, id, why)+"]", "[]")
+}
+
+// passing is the end of a sentence, which says what would pass.
+func passing(allowed []string) string {
+	if len(allowed) == 0 {
+		return "; the policy allows none"
+	}
+	return "; allowed: " + text.List(allowed)
+}
+
+// quote returns the value of an expression as sentences show it: in quotes, and cut to 60 characters.
+func quote(value string) string {
+	const short = "60" // text.Short
+	return bind("z", value, "size(z)<="+short+"?strings.quote(z):strings.quote(z.substring(0,"+short+"))+'…'")
+}
+
+func isLoadBalancer(s side) string { return "variables.type" + s.suffix() + "=='LoadBalancer'" }
+
+func typeChecks(e *policy.Entry) []check {
+	types, _ := e.Fields["types"].(policy.Fields)
+	one := func(id, condition string, list []string, end string) check {
+		return check{id: id, faults: func(s side) string {
+			t := "variables.type" + s.suffix()
+			return when(condition+"("+t+" in "+set(list)+")", "'spec.type'", t, quote(t)+"+"+str(end))
+		}}
+	}
+	if allowed, ok := types["allowed"]; ok {
+		return []check{one("types.allowed", "!", texts(allowed), " is not allowed"+passing(texts(allowed)))}
+	}
+	if denied, ok := types["denied"]; ok {
+		return []check{one("types.denied", "", texts(denied), " is denied; write another type")}
+	}
+	return nil
+}
+
+// inRanges returns whether the port n is in one of some ranges.
+func inRanges(ranges []string) string {
+	var conditions []string
+	for _, r := range ranges {
+		if low, high, isRange := strings.Cut(r, "-"); isRange {
+			conditions = append(conditions, low+"<=n&&n<="+high)
+		} else {
+			conditions = append(conditions, "n=="+r)
+		}
+	}
+	return anyOf(conditions...)
+}
+
+// allowedIn returns the list allowed of a block, and whether there is one.
+func allowedIn(e *policy.Entry, block string) ([]string, bool) {
+	fields, _ := e.Fields[block].(policy.Fields)
+	allowed, ok := fields["allowed"]
+	return texts(allowed), ok
+}
+
+// requires reports whether a block has required: true.
+func requires(e *policy.Entry, block string) bool {
+	fields, _ := e.Fields[block].(policy.Fields)
+	return fields["required"] != nil
+}
+
+// portsOf returns the ports of an object, each with its path.
+func portsOf(s side, field string) string {
+	return string(s) + ".spec.?ports.orValue([]).transformList(i,p,{'path':'spec.ports['+string(i)+']." + field +
+		"','port':string(p.?" + field + ".orValue(0))})"
+}
+
+func portChecks(e *policy.Entry) []check {
+	allowed, ok := allowedIn(e, "ports")
+	if !ok {
+		return nil
+	}
+	return []check{{id: "ports.allowed", faults: func(s side) string {
+		return portsOf(s, "port") + ".filter(p,!(" + bind("n", "int(p.port)", inRanges(allowed)) + ")).map(p," +
+			fault("p.path", "p.port", "p.port+"+str(" is not allowed"+passing(allowed))) + ")"
+	}}}
+}
+
+// nodePortChecks are nodePorts and allocateLoadBalancerNodePorts.
+func nodePortChecks(e *policy.Entry) []check {
+	var all []check
+	if allowed, ok := allowedIn(e, "nodePorts"); ok {
+		all = append(all, check{id: "nodePorts.allowed", faults: func(s side) string {
+			wrong := "p.port!='0'&&!(" + bind("n", "int(p.port)", inRanges(allowed)) + ")"
+			says := "'node port '+p.port+" + str(" is not allowed; if you did not write it, the API server allocated it: ")
+			if len(allowed) > 0 {
+				says = "'node port '+p.port+" + str(" is not allowed; allowed: "+text.List(allowed)+"; if you did not write it, "+
+					"the API server allocated it: write one that is allowed, or ")
+			}
+			typed := "(" + isLoadBalancer(s) + "?'set spec.allocateLoadBalancerNodePorts to false and remove every nodePort'" +
+				":'set spec.type to ClusterIP')"
+			health := "[{'path':'spec.healthCheckNodePort','port':string(" + string(s) +
+				".spec.?healthCheckNodePort.orValue(0))}]"
+			return portsOf(s, "nodePort") + ".filter(p," + wrong + ").map(p," + fault("p.path", "p.port", says+"+"+typed) +
+				")+" +
+				health + ".filter(p," + wrong + ").map(p," +
+				fault("p.path", "p.port+' health checks'", says+"+'set spec.externalTrafficPolicy to Cluster'") + ")"
+		}})
+	}
+	if e.Fields["allocateLoadBalancerNodePorts"] != nil {
+		all = append(all, check{id: "allocateLoadBalancerNodePorts", faults: func(s side) string {
+			return when(isLoadBalancer(s)+"&&"+string(s)+".spec.?allocateLoadBalancerNodePorts.orValue(true)",
+				"'spec.allocateLoadBalancerNodePorts'", "''",
+				"'node ports are allocated to this LoadBalancer, which is denied; set it to false'")
+		}})
+	}
+	return all
+}
+
+func classChecks(e *policy.Entry) []check {
+	var all []check
+	allowed, limited := allowedIn(e, "loadBalancerClass")
+	if requires(e, "loadBalancerClass") {
+		says := "is required for a LoadBalancer; set it"
+		if len(allowed) > 0 {
+			says = "is required for a LoadBalancer; allowed: " + text.List(allowed)
+		}
+		all = append(all, check{id: "loadBalancerClass.required", faults: func(s side) string {
+			return when(isLoadBalancer(s)+"&&variables.class"+s.suffix()+"==''", "'spec.loadBalancerClass'", "''", str(says))
+		}})
+	}
+	if limited {
+		all = append(all, check{id: "loadBalancerClass.allowed", faults: func(s side) string {
+			class := "variables.class" + s.suffix()
+			return when(class+"!=''&&!("+class+" in "+set(allowed)+")", "'spec.loadBalancerClass'", class,
+				quote(class)+"+"+str(" is not allowed"+passing(allowed)))
+		}})
+	}
+	return all
+}
+
+func sourceRangeChecks(e *policy.Entry) []check {
+	var all []check
+	allowed, limited := allowedIn(e, "loadBalancerSourceRanges")
+	annotation := func(s side) string {
+		return "string(" + string(s) + ".metadata.?annotations[?'" + sourceRangesAnnotation + "'].orValue('')).trim()"
+	}
+	field := func(s side) string { return string(s) + ".spec.?loadBalancerSourceRanges.orValue([])" }
+	if requires(e, "loadBalancerSourceRanges") {
+		all = append(all, check{id: "loadBalancerSourceRanges.required", faults: func(s side) string {
+			return when(isLoadBalancer(s)+"&&size("+field(s)+")==0&&"+annotation(s)+"==''", "'spec.loadBalancerSourceRanges'",
+				"''",
+				"'is required for a LoadBalancer; list the address ranges that may call it'")
+		}})
+	}
+	if limited {
+		all = append(all, check{
+			id: "loadBalancerSourceRanges.allowed",
+			faults: func(s side) string {
+				// Ranges of the annotation are hidden by those of the field: they have no effect until the field is removed.
+				hidden := "(size(" + field(s) + ")>0?'h':'v')"
+				inField := field(s) + ".transformList(i,a,{'path':'spec.loadBalancerSourceRanges['+string(i)+']'," +
+					"'as':'v','a':string(a).trim()})"
+				inAnnotation := bind("l", annotation(s), "l==''?[]:size(l.split(','))>5000?"+
+					"[{'path':"+str(annotationPath(sourceRangesAnnotation))+",'as':"+hidden+",'a':l}]:l.split(',').map(a,{'path':"+
+					str(annotationPath(sourceRangesAnnotation))+",'as':"+hidden+",'a':a.trim()})")
+				return "(" + inField + "+" + inAnnotation + ").map(r,{'path':r.path,'as':r.as,'a':r.a,'p':" + normalRange("r.a") +
+					"})" +
+					".filter(r,r.p==''||!(" + inCIDRs("r.p", allowed) + ")).map(r," +
+					fault("r.path", "r.as+(r.p==''?r.a:r.p)", quote("r.a")+"+(r.p==''?' is not an address range':"+
+						str(" is not allowed"+passing(allowed))+")") + ")"
+			},
+			// A range inside one that was there before is no new finding, nor is one that the field now hides.
+			known: "o.exists(k,(k.startsWith('v')||y.id.startsWith('h'))&&(k.substring(1)==y.id.substring(1)||" +
+				"isCIDR(k.substring(1))&&isCIDR(y.id.substring(1))&&cidr(k.substring(1)).containsCIDR(y.id.substring(1))))",
+		})
+	}
+	return all
+}
+
+func externalIPChecks(e *policy.Entry) []check {
+	allowed, ok := allowedIn(e, "externalIPs")
+	if !ok {
+		return nil
+	}
+	return []check{{id: "externalIPs.allowed", faults: func(s side) string {
+		return string(s) + ".spec.?externalIPs.orValue([])" +
+			".transformList(i,a,{'path':'spec.externalIPs['+string(i)+']','a':string(a)})" +
+			".map(r,{'path':r.path,'a':r.a,'p':" + normalAddress("r.a") + "})" +
+			".filter(r,r.p==''||!(" + inCIDRs("r.p+(r.p.contains(':')?'/128':'/32')", allowed) + ")).map(r," +
+			fault("r.path", "r.p==''?' '+r.a:r.p", quote("r.a")+"+(r.p==''?' is not an address':"+
+				str(" is not allowed"+passing(allowed))+")") + ")"
+	}}}
+}
