@@ -12,10 +12,13 @@ run: ## serve on this machine: https://127.0.0.1:8443, its own certificate, an e
 request: ## ask the server that "make run" started about a Pod, an Ingress and a Service
 	@examples/request.sh
 
-test: test-unit test-plugin test-calls test-kit test-traces ## all tests, with the race detector
+test: test-unit test-plugin test-interop test-calls test-kit test-traces ## all tests, with the race detector
 
 test-unit: ## the server's own tests
 	$(GO) test -race ./...
+
+test-interop: ## what evergate export writes, evaluated by the API server's own code; OBJECTS=20000 for many objects
+	cd interop && $(GO) test -count=1 ./... $(if $(OBJECTS),-objects $(OBJECTS))
 
 # Parts of the end-to-end tests that have tests of their own.
 PARTS = ./internal/controlplane ./internal/load ./internal/process ./internal/registry ./internal/report
@@ -95,12 +98,14 @@ format: ## every Go file is gofmt-ed
 vet: ## go vet, all modules
 	$(GO) vet -race ./...
 	cd e2e && $(GO) vet -race ./...
+	cd interop && $(GO) vet ./...
 	cd cmd/kubectl-evergate && $(GO) vet -race ./...
 
 lint: bin/golangci-lint ## the linters of .golangci.yml, all modules; shellcheck where it is installed
 	GOFLAGS="$$($(GO) env GOFLAGS) -race" bin/golangci-lint run ./...
 	cd e2e && GOFLAGS="$$($(GO) env GOFLAGS) -race" ../bin/golangci-lint run ./...
 	cd cmd/kubectl-evergate && GOFLAGS="$$($(GO) env GOFLAGS) -race" ../../bin/golangci-lint run ./...
+	cd interop && ../bin/golangci-lint run ./...
 	@! command -v shellcheck >/dev/null || shellcheck .ci/run $$(git ls-files '*.sh')
 
 bin/golangci-lint: # anew for each toolchain; go build knows whether it is up to date

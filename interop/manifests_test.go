@@ -1,0 +1,108 @@
+package interop
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/evergate/evergate/export"
+)
+
+// webhookOnly are the directories of policy/testdata whose policies are refused, and why.
+func webhookOnly() map[string]string {
+	return map[string]string{
+		"ingresses/hosts":                  "annotations that name hosts",
+		"ingresses/ingressNginx":           "the table of ingress-nginx",
+		"ingresses/paths.denied":           "regular expressions in paths",
+		"ingresses/paths.unsafeCharacters": "not said",
+		"services/externalNames":           "public top-level domains",
+		"services/hosts":                   "annotations that name hosts",
+		"services/loadBalancerStatus":      "not said",
+		"mirrors/longest":                  "wildcards",
+		"mirrors/teams":                    "entries in mode warn",
+		"mirrors/refused":                  "policies that do not load",
+		"pods/from":                        "wildcards",
+	}
+}
+
+// Every manifest of policy/testdata, created, and as an update of each other of its directory, is judged as it is
+// there.
+func TestManifests(t *testing.T) {
+	var dirs []string
+	for _, block := range []string{"pods", "mirrors", "services", "ingresses"} {
+		of, err := filepath.Glob("../policy/testdata/" + block + "/*")
+		if err != nil || len(of) == 0 {
+			t.Fatal(of, err)
+		}
+		dirs = append(dirs, of...)
+	}
+	compared := 0
+	for _, dir := range dirs {
+		name := strings.TrimPrefix(filepath.ToSlash(dir), "../policy/testdata/")
+		t.Run(name, func(t *testing.T) {
+			for prefix := range webhookOnly() {
+				if name == prefix || strings.HasPrefix(name, prefix+".") {
+					t.Skip(webhookOnly()[prefix])
+				}
+			}
+			text, err := os.ReadFile(filepath.Join(dir, "policy.yaml"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, entries, _ := strings.Cut(string(text), "kind: EvergatePolicy\n")
+			s := newSubject(t, entries, export.Options{Targets: []export.Target{export.VAP, export.MAP}})
+			manifests := manifestsIn(t, dir)
+			for _, object := range manifests {
+				s.compare(t, requestOf(object, nil))
+				for _, old := range manifests {
+					if old["kind"] == object["kind"] {
+						s.compare(t, requestOf(object, old))
+					}
+				}
+			}
+			compared += s.compared
+		})
+	}
+	if compared < 200 {
+		t.Errorf("only %d objects", compared)
+	}
+}
+
+// manifestsIn returns the objects of a directory, sorted by their files.
+func manifestsIn(t *testing.T, dir string) []map[string]any {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(paths)
+	var all []map[string]any
+	for _, path := range paths {
+		if filepath.Base(path) == "policy.yaml" {
+			continue
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		object := map[string]any{}
+		if err := yaml.Unmarshal(text, &object); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, object)
+	}
+	return all
+}
+
+func requestOf(object, old map[string]any) request {
+	r := request{object: object, old: old, user: "jane"}
+	meta, _ := object["metadata"].(map[string]any)
+	if r.namespace, _ = meta["namespace"].(string); r.namespace == "" {
+		r.namespace = "default"
+	}
+	return r
+}
