@@ -1,0 +1,138 @@
+package kit
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+const exportedPolicy = `apiVersion: evergate.dev/v1alpha1
+kind: EvergatePolicy
+mirrors:
+- {name: hub, mode: enforce, sources: [docker.io], mirror: mirror.corp.example/docker.io, imagePullSecret: mirror-login}
+- {name: team, mode: enforce, sources: [ghcr.io/acme], mirror: mirror.corp.example/acme, match: {namespaces: [team-*]}}
+pods:
+- {name: only-mirrors, mode: enforce, images: {from: mirrors, allowed: [quay.io/acme/*]}}
+- {name: hygiene, mode: enforce, images: {denied: [docker.io/evil], deniedTags: [latest, "dev-*"]}}
+ingresses:
+- {name: tls, mode: enforce, tls: {required: true}}
+services:
+- {name: no-node-ports, mode: enforce, types: {denied: [NodePort]}, externalIPs: {allowed: []}}
+`
+
+// TestExported creates what evergate export writes on a real API server, where no replica runs: Pods are rewritten and
+// denied as evergate review says.
+func TestExported(t *testing.T) {
+	t.Parallel()
+	c := start(t)
+	binary, path := build(t), policyFile(t, exportedPolicy)
+	manifests, err := exec.CommandContext(t.Context(), binary, "export", "--target", "vap,map", path).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.kubectl(t, string(manifests), "apply", "--server-side", "-f", "-")
+	for _, name := range []string{"team-a", "other"} {
+		c.createNamespace(t, name, map[string]string{optIn: "enabled"})
+	}
+	await(t, "the policies are in force", func(ctx context.Context) bool {
+		p, err := c.admin.CoreV1().Pods("other").Create(ctx, restricted(pod("p", "nginx:1")), dryRun)
+		_, denied := c.admin.CoreV1().Pods("other").Create(ctx, restricted(pod("p", "evil.example/x:1")), dryRun)
+		return err == nil && strings.HasPrefix(p.Spec.Containers[0].Image, "mirror.corp.example/") && denied != nil
+	})
+	for _, namespace := range []string{"team-a", "other"} {
+		for i, image := range exportedImages() {
+			p := restricted(pod(fmt.Sprintf("p%d", i), image))
+			p.TypeMeta, p.Namespace = metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, namespace
+			want := reviewed(t, binary, path, p)
+			got := ""
+			created, err := c.admin.CoreV1().Pods(namespace).Create(t.Context(), p, dryRun)
+			if err != nil {
+				_, got, _ = strings.Cut(err.Error(), " denied request: ")
+				got = "denied: " + got
+			} else {
+				got = created.Spec.Containers[0].Image
+			}
+			if got != want {
+				t.Errorf("%s in %s: %s, want %s", image, namespace, got, want)
+			}
+		}
+	}
+	svc := &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: "s"},
+		Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort, Ports: []corev1.ServicePort{{Port: 80}}},
+	}
+	_, err = c.admin.CoreV1().Services("other").Create(t.Context(), svc, dryRun)
+	if err == nil || !strings.Contains(err.Error(), `no-node-ports/types.denied: spec.type: "NodePort" is denied`) {
+		t.Errorf("a Service is admitted: %v", err)
+	}
+	if err := createIngress("other", dryRun)(t.Context(), c.admin); err == nil ||
+		!strings.Contains(err.Error(), "tls/tls.required") {
+		t.Errorf("an Ingress is admitted: %v", err)
+	}
+}
+
+// exportedImages are images in many spellings.
+func exportedImages() []string {
+	var all []string
+	for _, registry := range []string{"", "docker.io/", "index.docker.io/", "GHCR.io:0443/", "ghcr.io/", "quay.io/",
+		"[::ffff:c000:201]:5000/",
+		"0300.0.2.1:05000/", "mirror.corp.example/docker.io/", "mirror.corp.example:443/", "registry-1.docker.io/"} {
+		for _, path := range []string{"nginx", "acme/app", "evil", "evil/x", "library/evil"} {
+			for _, version := range []string{"", ":1", ":latest", ":dev-1@sha256:" + strings.Repeat("a", 64)} {
+				all = append(all, registry+path+version)
+			}
+		}
+	}
+	return append(all, "sha256:12ab", "Nginx", "nginx@sha256:12", "reg.example:65536/x", "a..b/x")
+}
+
+// reviewed returns what evergate review decides: the image that a Pod ends with, or why it is denied, as the API server
+// reports it.
+func reviewed(t *testing.T, binary, policy string, p *corev1.Pod) string {
+	t.Helper()
+	manifest, err := json.Marshal(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), binary, "review", "--policy", policy, "-o", "json", "-f", "-")
+	cmd.Stdin = strings.NewReader(string(manifest))
+	out, _ := cmd.Output() // exit code 1 says that it is denied
+	var report struct {
+		Policy  struct{ Hash string }
+		Results []struct {
+			Decision string
+			Findings []struct{ Effect, ID, Path, Message string }
+			Images   []struct{ To string }
+		}
+	}
+	if err := json.Unmarshal(out, &report); err != nil || len(report.Results) != 1 {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	result := &report.Results[0]
+	if result.Decision != "denied" {
+		if len(result.Images) == 1 && result.Images[0].To != "" {
+			return result.Images[0].To
+		}
+		return p.Spec.Containers[0].Image
+	}
+	reason := regexp.MustCompile(` is not an image reference \(.*\), so it `)
+	var sentences []string
+	for _, f := range result.Findings {
+		if f.Effect == "denied" {
+			text := f.ID + ": " + f.Path + ": " + f.Message
+			sentences = append(sentences, reason.ReplaceAllString(text, " is not an image reference, so it "))
+		}
+	}
+	head := ""
+	if n := len(sentences); n > 1 {
+		head = fmt.Sprintf("%d findings: ", n)
+	}
+	return "denied: " + head + strings.Join(sentences, "; ") + " [policy " + report.Policy.Hash + "]"
+}
