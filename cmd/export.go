@@ -32,11 +32,11 @@ func newExportCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "export --target TARGET POLICY...",
 		Short: "Write a policy as native policies of the API server, or as a configuration of nodes",
-		Long: `Export writes what a policy says in a language that holds without a replica of Evergate: native admission policies
-of Kubernetes, which the API server evaluates itself, or the configuration of a container runtime. What cannot be said
-exactly is refused, with file, line, reason and what to do instead, and nothing is written; with --best-effort the rest
-is, with a comment for each refusal. --coverage prints instead, entry by entry, what is native and what only a webhook
-does. Which target is for whom, and what each does not do: docs/native.md.
+		Long: `Export writes what a policy says in a language that holds without a replica of Evergate: native admission
+policies of Kubernetes, which the API server evaluates itself, or the configuration of a container runtime. What cannot
+be said exactly is refused, with file, line, reason and what to do instead, and nothing is written; with --best-effort
+the rest is, with a comment for each refusal. --coverage prints instead, entry by entry, what is native and what only a
+webhook does. Which target is for whom, and what each does not do: docs/native.md.
 
 Targets, of which several can be named:
 ` + targetList() + `
@@ -71,9 +71,9 @@ func targetList() string {
 }
 
 func (f *exportFlags) define(flags *pflag.FlagSet) {
-	flags.StringSliceVar(&f.targets, "target", nil, "what to write; can be repeated")
-	flags.StringSliceVar(&f.exempt, "exempt-namespaces", export.ExemptNamespaces(),
-		"namespaces that are never matched, Evergate's own first")
+	flags.StringArrayVar(&f.targets, "target", nil, "what to write; several with a comma between them, or repeated")
+	flags.StringArrayVar(&f.exempt, "exempt-namespace", export.ExemptNamespaces(),
+		"a namespace that is never matched, Evergate's own first; repeated, it replaces the whole list")
 	flags.StringVar(&f.breakGlass, "break-glass-group", "evergate:break-glass",
 		"the group that may delete and change what the target static protects")
 	flags.BoolVar(&f.bestEffort, "best-effort", false, "write what can be said, with a comment for each refusal")
@@ -113,14 +113,14 @@ func (f *exportFlags) options() (export.Options, error) {
 	if len(f.targets) == 0 {
 		return o, errors.New("export to what? name a target, as in --target vap,map")
 	}
-	for _, name := range f.targets {
+	for name := range strings.SplitSeq(strings.Join(f.targets, ","), ",") {
 		if !slices.ContainsFunc(export.Targets(), func(t export.TargetInfo) bool { return string(t.Name) == name }) {
 			return o, fmt.Errorf("--target %q is not known: see evergate export --help", name)
 		}
 		o.Targets = append(o.Targets, export.Target(name))
 	}
-	if len(f.exempt) == 0 {
-		return o, errors.New("--exempt-namespaces is empty: it names Evergate's own namespace at least")
+	if len(f.exempt) == 0 || f.exempt[0] == "" {
+		return o, errors.New("--exempt-namespace is empty: name Evergate's own namespace at least")
 	}
 	return o, nil
 }

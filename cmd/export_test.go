@@ -1,0 +1,58 @@
+package cmd
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// runExport runs evergate export with a policy, and returns its exit code and what it prints.
+func runExport(t *testing.T, policy string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "policy.yaml")
+	text := "apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n" + policy
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out, errs strings.Builder
+	code = Run(t.Context(), append(append([]string{"export"}, args...), path), nil, strings.NewReader(""), &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+// Without a refusal the exit code is 0. With one nothing is written and it is 2, or with --best-effort the rest and 1.
+func TestExport(t *testing.T) {
+	const exact = "services: [{name: s, mode: enforce, types: {denied: [NodePort]}}]\n"
+	const partly = "services: [{name: s, mode: enforce, types: {denied: [NodePort]}, externalNames: {}}]\n"
+	const refusal = "policy.yaml:3:12: services[0].externalNames: which top-level domains are public, the API server does not know: " +
+		"leave the entry to the webhook, with --best-effort\n"
+	for name, test := range map[string]struct {
+		policy         string
+		args           []string
+		code           int
+		stdout, stderr string // what each begins with; empty where there is nothing
+	}{
+		"exact":       {exact, []string{"--target", "vap,map"}, 0, "# services: denies what", ""},
+		"refused":     {partly, []string{"--target", "vap"}, 2, "", "evergate: " + refusal},
+		"best effort": {partly, []string{"--target", "vap", "--best-effort"}, 1, "# not said here: " + refusal, "evergate: " + refusal},
+		"coverage": {partly, []string{"--target", "vap", "--coverage"}, 0,
+			"policy.yaml:3:12: services s: native: but for externalNames (which top-level domains are public, the API server does not know)\n", ""},
+		"no target":   {exact, nil, 2, "", "evergate: export to what? name a target, as in --target vap,map\n"},
+		"what target": {exact, []string{"--target", "vpa"}, 2, "", `evergate: --target "vpa" is not known: see evergate export --help` + "\n"},
+		"no policy":   {"pods: x", []string{"--target", "vap"}, 2, "", "evergate: policy.yaml:3:7: pods: want a list"},
+		"own namespace": {exact, []string{"--target", "vap", "--exempt-namespace", ""}, 2, "",
+			"evergate: --exempt-namespace is empty: name Evergate's own namespace at least\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, stdout, stderr := runExport(t, test.policy, test.args...)
+			if code != test.code || !begins(stdout, test.stdout) || !begins(stderr, test.stderr) {
+				t.Errorf("exit code %d\n%.300s\n%s", code, stdout, stderr)
+			}
+		})
+	}
+}
+
+// begins reports whether a text begins with another, and is empty where that is.
+func begins(text, with string) bool {
+	return strings.HasPrefix(text, with) && (with != "" || text == "")
+}
