@@ -120,15 +120,23 @@ func (p *annotationPrefixes) known() *knownAnnotations {
 	if p == nil {
 		return defaultAnnotations()
 	}
-	more := map[string][]annotationPrefix{}
-	for _, f := range p.fields() {
-		more[f.known[0]] = *f.list
-	}
 	nginx := []string{ingressNginxPrefix + "/"}
 	for _, prefix := range p.IngressNginx {
 		nginx = append(nginx, string(prefix)+"/")
 	}
-	return &knownAnnotations{hosts: hostAnnotationTables(more), nginx: nginx}
+	return &knownAnnotations{hosts: hostAnnotationTables(p.more()), nginx: nginx}
+}
+
+// more returns the prefixes of the block, by the one that their controller has without a flag.
+func (p *annotationPrefixes) more() map[string][]annotationPrefix {
+	more := map[string][]annotationPrefix{}
+	if p == nil {
+		return more
+	}
+	for _, f := range p.fields() {
+		more[f.known[0]] = *f.list
+	}
+	return more
 }
 
 // hostTable returns the annotations of a kind of objects by which they claim hosts.

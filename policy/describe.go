@@ -44,6 +44,28 @@ type Document struct {
 	// Settings are the fields of the document that are no entries: annotationPrefixes, carriers, globbingClasses,
 	// templates.
 	Settings Fields
+	// HostAnnotations are the annotations by which objects claim hosts, by their kinds, also those under the prefixes of
+	// annotationPrefixes.
+	HostAnnotations map[string][]HostAnnotation
+}
+
+// HostAnnotation is an annotation by which objects of a kind claim hosts.
+type HostAnnotation struct {
+	Key     string // in lower case, * for any run of characters; compared without case
+	Grammar string // how its value names hosts: a word of data/host-annotations.txt
+}
+
+// hostAnnotations returns the annotations of each kind, in the order of the table.
+func (d *document) hostAnnotations() map[string][]HostAnnotation {
+	all, more := map[string][]HostAnnotation{}, d.AnnotationPrefixes.more()
+	for _, line := range hostAnnotationLines() {
+		for _, kind := range line.kinds {
+			for _, key := range line.keys(more) {
+				all[kind] = append(all[kind], HostAnnotation{string(key), line.word})
+			}
+		}
+	}
+	return all
 }
 
 // Describe returns the entries of a policy, also those that are off. The policy must be one that Load loads.
@@ -64,7 +86,7 @@ func Describe(files ...File) (Document, error) {
 
 // describe returns the document as Describe has it.
 func (d *document) describe() Document {
-	var out Document
+	out := Document{HostAnnotations: d.hostAnnotations()}
 	v := reflect.ValueOf(d).Elem()
 	out.Settings, _ = describe(v).(Fields)
 	blocks := reflect.ValueOf(&d.blocks).Elem()

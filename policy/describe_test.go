@@ -1,9 +1,11 @@
 package policy
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // Describe has every field that is set, in normal form, and no other.
@@ -49,7 +51,30 @@ pods:
 			}},
 		},
 	}
-	if diff := cmp.Diff(want, doc); diff != "" {
+	if diff := cmp.Diff(want, doc, cmpopts.IgnoreFields(Document{}, "HostAnnotations")); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// Describe has the annotations that claim hosts under each prefix that is read.
+func TestDescribeHostAnnotations(t *testing.T) {
+	doc, err := Describe(File{Name: "a.yaml", Data: []byte(`apiVersion: evergate.dev/v1alpha1
+kind: EvergatePolicy
+annotationPrefixes: {externalDNS: [DNS.corp.example]}
+services: [{name: s, mode: enforce, hosts: {allowed: []}}]
+`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []HostAnnotation{
+		{"external-dns.kubernetes.io/hostname", "dns"}, {"dns.corp.example/hostname", "dns"},
+		{"dns.corp.example/internal-hostname", "dns"},
+	} {
+		if !slices.Contains(doc.HostAnnotations["Service"], want) {
+			t.Errorf("lacks %v", want)
+		}
+	}
+	if got := doc.HostAnnotations["Gateway"]; len(got) != 2 {
+		t.Errorf("of Gateways %v", got)
 	}
 }

@@ -31,7 +31,18 @@ type hostAnnotationGlob struct {
 type hostAnnotationLine struct {
 	key     string
 	kinds   []string
+	word    string // that names the grammar
 	grammar hostGrammar
+}
+
+// keys returns the key of the line, and those under the further prefixes that its prefix has.
+func (l *hostAnnotationLine) keys(more map[string][]annotationPrefix) []match.Glob {
+	prefix, name, _ := strings.Cut(l.key, "/")
+	keys := []match.Glob{match.Glob(l.key)}
+	for _, other := range more[prefix] {
+		keys = append(keys, match.Glob(match.LowerASCII(string(other))+"/"+name))
+	}
+	return keys
 }
 
 // hostAnnotationLines returns the lines of hostAnnotations, parsed on first use.
@@ -41,7 +52,7 @@ var hostAnnotationLines = sync.OnceValue(func() []hostAnnotationLine {
 		key, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 		kinds, word, ok := strings.Cut(rest, " ")
 		if ok && key != "#" {
-			lines = append(lines, hostAnnotationLine{key, slices.Collect(strings.SplitSeq(kinds, ",")), hostGrammars[word]})
+			lines = append(lines, hostAnnotationLine{key, slices.Collect(strings.SplitSeq(kinds, ",")), word, hostGrammars[word]})
 		}
 	}
 	return lines
@@ -52,11 +63,7 @@ var hostAnnotationLines = sync.OnceValue(func() []hostAnnotationLine {
 func hostAnnotationTables(more map[string][]annotationPrefix) map[string]*hostAnnotationTable {
 	tables := map[string]*hostAnnotationTable{}
 	for _, line := range hostAnnotationLines() {
-		prefix, name, _ := strings.Cut(line.key, "/")
-		keys := []match.Glob{match.Glob(line.key)}
-		for _, other := range more[prefix] {
-			keys = append(keys, match.Glob(match.LowerASCII(string(other))+"/"+name))
-		}
+		keys := line.keys(more)
 		for _, kind := range line.kinds {
 			t := tables[kind]
 			if t == nil {
