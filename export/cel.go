@@ -1,9 +1,12 @@
 package export
 
 import (
+	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // str returns a text as a literal of CEL. Its escapes are a part of Go's.
@@ -11,12 +14,14 @@ func str(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')
 	for _, c := range s {
-		switch c {
-		case '"', '\\':
+		switch {
+		case c == '"' || c == '\\':
 			b.WriteByte('\\')
 			b.WriteRune(c)
-		case '\n':
+		case c == '\n':
 			b.WriteString(`\n`)
+		case unicode.IsControl(c):
+			fmt.Fprintf(&b, `\u%04x`, c)
 		default:
 			b.WriteRune(c)
 		}
@@ -27,9 +32,11 @@ func str(s string) string {
 
 // set returns a map literal with the texts as its keys. What is looked up in it costs the same, however many there are.
 func set(keys []string) string {
-	pairs := make([]string, len(keys))
+	var pairs []string
 	for i, k := range keys {
-		pairs[i] = str(k) + ":true"
+		if !slices.Contains(keys[:i], k) { // twice, a literal is none
+			pairs = append(pairs, str(k)+":true")
+		}
 	}
 	return "{" + strings.Join(pairs, ",") + "}"
 }

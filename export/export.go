@@ -10,7 +10,8 @@
 //	vap.go         the policies of a kind: rules, modes, the ratchet, the message
 //	pods.go        the checks of images; images.go, patterns of images; reference.go, the grammar of references
 //	services.go    the checks of Services; addresses.go, of addresses
-//	ingresses.go   the checks of Ingresses; annotations.go, of annotations
+//	ingresses.go   the checks of Ingresses; paths.go, of paths; annotations.go, of annotations
+//	hosts.go       the checks of hosts; host_claims.go, where hosts stand; host_annotations.go, in annotations
 //	mirrors.go     which mirror an image has; map.go, the policy that rewrites
 //	static.go      the same as files of the API server, and what protects the rest
 //	nodes.go       mirrors as container runtimes have them
@@ -114,10 +115,13 @@ type exporter struct {
 	Options
 	entries  []policy.Entry
 	settings policy.Fields
-	mirrors  *mirrors
-	refused  map[string][]Refusal // whole entries, by their names
-	partial  map[string][]Refusal // blocks of checks of entries, by their names
-	result   Result
+	// hostAnnotations are the annotations by which objects claim hosts, by their kinds.
+	hostAnnotations map[string][]policy.HostAnnotation
+
+	mirrors *mirrors
+	refused map[string][]Refusal // whole entries, by their names
+	partial map[string][]Refusal // blocks of checks of entries, by their names
+	result  Result
 }
 
 // Export exports a policy.
@@ -128,7 +132,7 @@ func Export(doc policy.Document, o Options) Result {
 	}
 	x := &exporter{
 		Options: o, entries: cloneEntries(doc.Entries), settings: doc.Settings,
-		refused: map[string][]Refusal{}, partial: map[string][]Refusal{},
+		hostAnnotations: doc.HostAnnotations, refused: map[string][]Refusal{}, partial: map[string][]Refusal{},
 	}
 	x.mirrors = newMirrors(x.entries)
 	x.refuseAll()

@@ -60,14 +60,30 @@ ingresses:
 			"policy.yaml:6:3: ingresses[0].exclude.until: it ends by date, and the API server's expressions have no clock: " +
 				"export again after that, or leave the entry to the webhook, with --best-effort",
 			"policy.yaml:6:3: ingresses[0].ingressNginx: the risks of annotations are a table of ingress-nginx" + webhook,
-			"policy.yaml:6:3: ingresses[0].paths.unsafeCharacters: it is not said natively" + webhook,
 			"policy.yaml:7:3: ingresses[1].match.set: the path of a webhook chooses the set: leave the sets to the webhook, " +
 				"with --best-effort",
 			"policy.yaml:4:3: services[0].externalNames: which top-level domains are public, the API server does not know" +
 				webhook,
-			"policy.yaml:4:3: services[0].hosts: annotations that name hosts have grammars of their own" + webhook,
 			"policy.yaml:4:3: services[0].until: it ends by date, and the API server's expressions have no clock: export " +
 				"again after that, or leave the entry to the webhook, with --best-effort",
+		}},
+		"hosts": {`ingresses:
+- {name: i, mode: enforce, hosts: {required: true}}
+- {name: some, mode: enforce, match: {namespaces: [x]}, annotations: {denied: ["alb.ingress.kubernetes.io/*"]}}
+`, Options{Targets: []Target{VAP}}, []string{
+			"policy.yaml:4:3: ingresses[0].hosts: the API server's expressions cannot read the hosts in the annotation " +
+				"alb.ingress.kubernetes.io/conditions.*: deny it in an entry in mode enforce, without match and exclude: " +
+				`annotations: {denied: ["alb.ingress.kubernetes.io/conditions.*"]}, or leave the entry to the webhook, with --best-effort`,
+		}},
+		"hosts that are read": {`ingresses:
+- {name: i, mode: enforce, hosts: {required: true}}
+- {name: all, mode: enforce, annotations: {denied: ["alb.ingress.kubernetes.io/*"]}}
+`, Options{Targets: []Target{VAP}}, nil},
+		"hosts of globbing classes": {`globbingClasses: [alb]
+ingresses:
+- {name: i, mode: enforce, hosts: {required: true}, annotations: {denied: ["*"]}}
+`, Options{Targets: []Target{VAP}}, []string{
+			"policy.yaml:5:3: ingresses[0].hosts: with globbingClasses a host of spec.tls is not always that of a rule" + webhook,
 		}},
 		"mirrors": {`mirrors:
 - {name: hub, mode: warn, sources: [docker.io], mirror: m.example/hub}

@@ -1,6 +1,8 @@
 package export
 
 import (
+	"slices"
+
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 
 	"github.com/evergate/evergate/policy"
@@ -24,18 +26,25 @@ func (x *exporter) ingresses() kind {
 				{"classes" + s.suffix(), classesOf(s)},
 				{"annotations" + s.suffix(), annotationKeys(s)},
 				{"hosts" + s.suffix(), x.ruleHosts(s)},
+				{"claims" + s.suffix(), x.ingressClaims(s)},
+				{"paths" + s.suffix(), pathsOf(s)},
+				{"regexPaths" + s.suffix(), regexPaths(s)},
 			}
 		},
 		classes: func(s side) string { return "variables.classes" + s.suffix() + ".map(c,c.class)" },
 		checks:  ingressChecks,
+		capacity: func(int) string {
+			return "judges Ingresses of up to " + number(LargestIngress) + " hosts; the API server denies what costs more than its budget"
+		},
 	}
 }
 
 // ingressFields are the fields of an entry that are read.
 func ingressFields() known {
 	return known{
+		"hosts":      fieldHostFields(),
 		"tls":        {"required": nil, "coversHosts": nil, "allowHTTP": nil},
-		"classNames": {"required": nil, "allowed": nil}, "paths": {"types": nil, "deniedPatterns": nil},
+		"classNames": {"required": nil, "allowed": nil}, "paths": pathFields(),
 		"annotations": annotationFields(), "defaultBackend": nil,
 	}
 }
@@ -47,26 +56,43 @@ func classesOf(s side) string {
 		".metadata.?annotations[?'" + classAnnotation + "'].orValue(''))}].filter(c,c.class!='')"
 }
 
-// ruleHosts returns the hosts of an Ingress: of its rules, and every host for a default backend beside rules and for an
-// Ingress without rules. A host is a text, ** for every one. With globbing classes *.x in a rule is **.x.
+// ruleHosts returns the claims of the rules of an Ingress, and of its default backend. With globbing classes *.x in a rule
+// is names at any depth.
 func (x *exporter) ruleHosts(s side) string {
-	host := "h"
+	pattern := oneLabel("v")
 	if globbing := texts(x.settings["globbingClasses"]); len(globbing) > 0 {
-		host = "h.startsWith('*.')&&variables.classes" + s.suffix() + ".exists(c," + globs(globbing, "c.class") + ")?'*'+h:h"
+		pattern = bind("o", pattern, "o.startsWith('*.')&&variables.classes"+s.suffix()+".exists(c,"+
+			globs(globbing, "c.class")+")?'*'+o:o")
 	}
 	rules := string(s) + ".spec.?rules.orValue([])"
-	backend := "has(" + string(s) + ".spec.defaultBackend)?[{'path':'spec.defaultBackend','host':'**'," +
-		"'every':'serves every host that no rule names','set':'name hosts in spec.rules instead'}]:[]"
-	none := "'every':'no host is set, which means every host','set':'set one'"
-	return "size(" + rules + ")==0?[{'path':'spec.rules','host':'**'," + none + "}]:" +
-		rules + ".transformList(i,r,{'path':'spec.rules['+string(i)+'].host','host':" +
-		bind("h", "string(r.?host.orValue(''))", "h==''?'**':"+host) + "," + none + "})+(" + backend + ")"
+	const path = "'spec.rules['+string(i)+'].host'"
+	backend := "(has(" + string(s) + ".spec.defaultBackend)?[" + everyClaim("'spec.defaultBackend'", atBackend) + "]:[])"
+	return choose("size("+rules+")==0", "["+everyClaim("'spec.rules'", atNone)+"]", rules+".transformList(i,r,"+
+		bind("v", "string(r.?host.orValue(''))", choose("v==''", everyClaim(path, atRule), claim(path, atRule, pattern, "v", "''")))+
+		")+"+backend)
+}
+
+// ingressClaims returns the claims of all places of an Ingress. A host in spec.tls that a rule has too is none of its own.
+func (x *exporter) ingressClaims(s side) string {
+	hosts := "variables.hosts" + s.suffix()
+	tls := string(s) + ".spec.?tls.orValue([]).transformList(i,t," + bind("l", "t.?hosts.orValue([]).map(v,string(v))",
+		"l.transformList(j,v,v!=''&&(j==0||v!=l[j-1])&&!(j<size("+hosts+")&&v=="+hosts+"[j].text),"+
+			claim("'spec.tls['+string(i)+'].hosts['+string(j)+']'", atRepeated, oneLabel("v"), "v", "''")+")") + ").flatten()"
+	return hosts + "+" + tls + "+" + x.annotationClaims("Ingress", s, hosts)
+}
+
+// annotationClaims returns the claims that stand in the annotations of an object of a kind.
+func (x *exporter) annotationClaims(kind string, s side, hosts string) string {
+	return hostAnnotations(x.hostAnnotations[kind]).claims("variables.annotations"+s.suffix(), string(s)+".metadata.annotations",
+		"'metadata.annotations['+strings.quote(a.k)+']'", hosts)
 }
 
 // ingressChecks returns the checks of an entry, in the order of policy/ingresses.go.
 func ingressChecks(e *policy.Entry) []check {
-	all := append(tlsChecks(e), classNameChecks(e)...)
-	all = append(all, pathChecks(e)...)
+	hosts, _ := e.Fields["hosts"].(policy.Fields)
+	all := slices.Concat(hostChecks(hosts, "claims", "spec.rules"), tlsChecks(e), classNameChecks(e))
+	paths, _ := e.Fields["paths"].(policy.Fields)
+	all = append(all, pathChecks(paths)...)
 	annotations, _ := e.Fields["annotations"].(policy.Fields)
 	all = append(all, annotationChecks(annotations)...)
 	if e.Fields["defaultBackend"] != nil {
@@ -93,15 +119,15 @@ func tlsChecks(e *policy.Entry) []check {
 			unnamed := list(s) + ".transformList(i,t,size(t.?hosts.orValue([]))==0,' (spec.tls['+string(i)+" +
 				"'] names no host, so what it covers is not known)')+['']"
 			parent := "(!p.startsWith('*.')&&p.contains('.')?p.substring(p.indexOf('.')+1):'')"
-			why := "h.host=='**'?h.every+'; no certificate covers that, '+h.set:" + quote("p") +
+			why := "h.p=='**'?" + everyHost() + "+'; no certificate covers that'+" + setOne() + ".replace(';',',',1):" + quote("p") +
 				"+' is in no spec.tls[].hosts; add it'+" +
 				bind("q", parent, "q==''?'':' or '+"+quote("'*.'+q")) + "+u[0]"
 			// A host at any depth is in certificates as one of one label.
-			asCertified := "h.host.startsWith('**.')?h.host.substring(1):h.host"
+			asCertified := "h.p.startsWith('**.')?h.p.substring(1):h.p"
 			covered := "p in t||p!='**'&&!p.startsWith('*.')&&('*.'+" + parent + ") in t"
 			return bind("t", certified, bind("u", unnamed, "variables.hosts"+s.suffix()+".filter(h,!("+
 				bind("p", asCertified, covered)+
-				")).map(h,"+bind("p", asCertified, fault("h.path", "h.host", why))+")"))
+				")).map(h,"+bind("p", asCertified, fault("h.path", hostID, why))+")"))
 		}})
 	}
 	if tls["allowHTTP"] != nil {
@@ -143,39 +169,4 @@ func classNameChecks(e *policy.Entry) []check {
 			quote("c[1].class")+"+' contradicts spec.ingressClassName, which is '+"+quote("c[0].class")+
 				"+'; remove the annotation'"))
 	}})
-}
-
-// pathsOf returns the paths of an Ingress, each with its field, its type, and its host, which is a part of its
-// identity.
-func pathsOf(s side) string {
-	return string(s) + ".spec.?rules.orValue([]).transformList(i,r,r.?http.?paths.orValue([]).transformList(j,p,{" +
-		"'field':'spec.rules['+string(i)+'].http.paths['+string(j)+'].path','path':string(p.?path.orValue(''))," +
-		"'type':(p.?pathType.orValue(null)==null?'':string(p.pathType)),'host':variables.hosts" + s.suffix() +
-		"[i].host})).flatten()"
-}
-
-func pathChecks(e *policy.Entry) []check {
-	var all []check
-	paths, _ := e.Fields["paths"].(policy.Fields)
-	const id = "p.host+' '+p.path"
-	if types, ok := paths["types"]; ok {
-		end := str(passing(texts(types)))
-		all = append(all, check{id: "paths.types", faults: func(s side) string {
-			return pathsOf(s) + ".filter(p,!(p.type in " + set(texts(types)) + ")).map(p," +
-				fault("p.field+'Type'", id+"+' '+p.type",
-					"(p.type==''?'no type is set':"+quote("p.type")+"+' is not allowed')+"+end) + ")"
-		}})
-	}
-	if patterns := texts(paths["deniedPatterns"]); len(patterns) > 0 {
-		all = append(all, check{id: "paths.deniedPatterns", faults: func(s side) string {
-			by := "''"
-			for i := len(patterns) - 1; i >= 0; i-- {
-				by = "p.path.matches(" + str(whole(patterns[i:i+1])) + ")?" + str(patterns[i]) + ":" + by
-			}
-			return pathsOf(s) + ".map(p,{'field':p.field,'path':p.path,'host':p.host,'by':" + by +
-				"}).filter(p,p.by!='').map(p," +
-				fault("p.field", id, quote("p.path")+"+' matches '+p.by+', which is denied'") + ")"
-		}})
-	}
-	return all
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/evergate/evergate/policy"
@@ -102,6 +103,41 @@ func (x *exporter) refuseAll() {
 	}
 	x.refuseMirrors()
 	x.refuseExceptions()
+	for i := range x.entries {
+		if e := &x.entries[i]; e.Fields["hosts"] != nil && x.native(e) && readFields(e.Block) != nil && x.exports(e.Block) {
+			x.refuseHosts(e)
+		}
+	}
+}
+
+// refuseHosts refuses hosts where an annotation that names some cannot be read by expressions, unless the policy denies
+// that annotation, and where it depends on the order of rules which hosts of spec.tls are claims of their own.
+func (x *exporter) refuseHosts(e *policy.Entry) {
+	if e.Block == "ingresses" && len(texts(x.settings["globbingClasses"])) > 0 {
+		x.leaveOut(e, "hosts", "hosts", "with globbingClasses a host of spec.tls is not always that of a rule", useWebhook)
+		return
+	}
+	kinds := map[string][]string{"ingresses": {"Ingress"}, "services": {"Service"}}[e.Block]
+	for _, kind := range kinds {
+		for _, a := range x.hostAnnotations[kind] {
+			if unread(a.Grammar) && !x.denies(e.Block, a.Key) {
+				x.leaveOut(e, "hosts", "hosts", "the API server's expressions cannot read the hosts in the annotation "+a.Key,
+					"deny it in an entry in mode enforce, without match and exclude: annotations: {denied: ["+
+						strconv.Quote(a.Key)+"]}, or "+useWebhook)
+				return
+			}
+		}
+	}
+}
+
+// denies reports whether a rule denies an annotation in every object of a block.
+func (x *exporter) denies(block, key string) bool {
+	return slices.ContainsFunc(x.entries, func(e policy.Entry) bool {
+		annotations, _ := e.Fields["annotations"].(policy.Fields)
+		return e.Block == block && e.Mode == policy.Enforce && x.native(&e) && e.Fields["match"] == nil &&
+			e.Fields["exclude"] == nil && e.Fields["kinds"] == nil &&
+			slices.ContainsFunc(texts(annotations["denied"]), func(p string) bool { return matchesGlob(p, key) })
+	})
 }
 
 // exports reports whether a target is about the entries of a block.
@@ -154,8 +190,6 @@ func (x *exporter) refuseField(e *policy.Entry, path, name string) {
 // whyNot returns why a field is not exported, and what to do instead.
 func whyNot(block, field string) (why, instead string) {
 	switch last := field[strings.LastIndexByte(field, '.')+1:]; {
-	case field == "hosts":
-		return "annotations that name hosts have grammars of their own", useWebhook
 	case field == "externalNames":
 		return "which top-level domains are public, the API server does not know", useWebhook
 	case field == "ingressNginx":

@@ -23,6 +23,7 @@ func (x *exporter) services() kind {
 				{"type" + s.suffix(), bind("t", "string("+string(s)+".spec.?type.orValue(''))", "t==''?'ClusterIP':t")},
 				{"class" + s.suffix(), "string(" + string(s) + ".spec.?loadBalancerClass.orValue(''))"},
 				{"annotations" + s.suffix(), annotationKeys(s)},
+				{"claims" + s.suffix(), x.annotationClaims("Service", s, "[]")},
 			}
 		},
 		classes: func(s side) string { return "[variables.class" + s.suffix() + "]" },
@@ -36,7 +37,7 @@ func serviceFields() known {
 	annotations := annotationFields()
 	annotations["requiredForLoadBalancer"] = annotations["required"]
 	return known{
-		"types": {"allowed": nil, "denied": nil}, "ports": allowed, "nodePorts": allowed,
+		"hosts": hostFields(), "types": {"allowed": nil, "denied": nil}, "ports": allowed, "nodePorts": allowed,
 		"allocateLoadBalancerNodePorts": nil,
 		"loadBalancerClass":             {"required": nil, "allowed": nil}, "loadBalancerSourceRanges": {"required": nil,
 			"allowed": nil},
@@ -46,7 +47,8 @@ func serviceFields() known {
 
 // serviceChecks returns the checks of an entry, in the order of policy/services.go.
 func serviceChecks(e *policy.Entry) []check {
-	var all []check
+	hosts, _ := e.Fields["hosts"].(policy.Fields)
+	all := hostChecks(hosts, "claims", "metadata.annotations")
 	for _, checks := range [][]check{
 		typeChecks(e), portChecks(e), nodePortChecks(e), classChecks(e), sourceRangeChecks(e), externalIPChecks(e),
 	} {
@@ -80,10 +82,13 @@ func passing(allowed []string) string {
 	return "; allowed: " + text.List(allowed)
 }
 
-// quote returns the value of an expression as sentences show it: in quotes, and cut to 60 characters.
+// quote returns the value of an expression as sentences show it: in quotes, and cut to 60 bytes, at a character.
 func quote(value string) string {
 	const short = "60" // text.Short
-	return bind("z", value, "size(z)<="+short+"?strings.quote(z):strings.quote(z.substring(0,"+short+"))+'…'")
+	fits := "lists.range(" + short + "+1).filter(k,k<=size(w)&&size(bytes(w.substring(0,k)))<=" + short + ").max()"
+	cut := bind("w", "size(z)<="+short+"?z:z.substring(0,"+short+")", choose("size(bytes(w))<="+short, "w", "w.substring(0,"+fits+")"))
+	return bind("z", value, choose("size(z)<="+short+"&&size(bytes(z))<="+short, "strings.quote(z)",
+		"strings.quote("+cut+")+'…'"))
 }
 
 func isLoadBalancer(s side) string { return "variables.type" + s.suffix() + "=='LoadBalancer'" }

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"slices"
 	"strings"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
@@ -91,7 +92,7 @@ func (x *exporter) addVAP(k kind, entries []*policy.Entry, stage string, w which
 		FailurePolicy:    new(admissionv1.Fail),
 		MatchConstraints: &admissionv1.MatchResources{ResourceRules: k.resources},
 		MatchConditions:  conditions,
-		Variables:        variablesOf(vars),
+		Variables:        variablesOf(referenced(vars, passes, "variables.findings")),
 		Validations:      []admissionv1.Validation{{Expression: passes, MessageExpression: x.message(passes)}},
 	}
 	comment := []string{x.heading(k, entries, stage)}
@@ -107,6 +108,28 @@ func (x *exporter) addVAP(k kind, entries []*policy.Entry, stage string, w which
 			PolicyName: name, ValidationActions: []admissionv1.ValidationAction{action}, MatchResources: x.namespaces(),
 		},
 	}})
+}
+
+// referenced returns the variables that some expressions refer to, or others of them. Each refers to those before it.
+func referenced(vars []variable, by ...string) (kept []variable) {
+	for _, v := range slices.Backward(vars) {
+		if slices.ContainsFunc(by, func(e string) bool { return refersTo(e, v.name) }) {
+			kept, by = append(kept, v), append(by, v.expression)
+		}
+	}
+	slices.Reverse(kept)
+	return kept
+}
+
+// refersTo reports whether an expression refers to a variable.
+func refersTo(expression, name string) bool {
+	for rest := range strings.SplitSeq(expression, "variables.") {
+		if after, ok := strings.CutPrefix(rest, name); ok &&
+			(after == "" || !strings.ContainsAny(after[:1], "_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")) {
+			return true
+		}
+	}
+	return false
 }
 
 // rules returns the variables of entries, and the lists of their findings as sentences.

@@ -189,9 +189,22 @@ func sentence(f policy.Finding) string {
 }
 
 func equal(a, b outcome) bool {
-	return slices.Equal(a[admissionv1.Deny], b[admissionv1.Deny]) && slices.Equal(a[admissionv1.Warn],
-		b[admissionv1.Warn]) &&
-		slices.Equal(a[admissionv1.Audit], b[admissionv1.Audit])
+	for _, action := range []admissionv1.ValidationAction{admissionv1.Deny, admissionv1.Warn, admissionv1.Audit} {
+		if !slices.EqualFunc(a[action], b[action], func(x, y string) bool { return unescaped(x) == unescaped(y) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// unescaped returns a sentence with characters that do not print as they are. Native policies escape few of them.
+func unescaped(sentence string) string {
+	return regexp.MustCompile(`\\\\|\\x[0-9a-f]{2}|\\u[0-9a-f]{4}`).ReplaceAllStringFunc(sentence, func(s string) string {
+		if c, err := strconv.ParseUint(s[2:], 16, 32); err == nil && len(s) > 2 {
+			return string(rune(c))
+		}
+		return s
+	})
 }
 
 // called reports whether the kit's webhooks are called for a request.

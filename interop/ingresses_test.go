@@ -2,6 +2,8 @@ package interop
 
 import (
 	"math/rand/v2"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/evergate/evergate/export"
@@ -16,6 +18,26 @@ ingresses:
 - {name: backend, mode: enforce, defaultBackend: deny}
 - {name: classes, mode: enforce, classNames: {required: true, allowed: [internal, "public-*"]}}
 `,
+		"hosts": `
+annotationPrefixes: {ingressNginx: [dns.example], externalDNS: [dns.example], haproxyIngress: [dns.example]}
+ingresses:
+- {name: alb, mode: enforce, annotations: {denied: ["alb.ingress.kubernetes.io/conditions.*"]}}
+- name: allowed
+  mode: enforce
+  hosts:
+    required: true
+    allowed: [a.example.com, "*.b.example.com", "**.deep.example.com", "{namespace}.corp.example", "*.{namespace}.corp.example", "**.x.{namespace}.corp.example"]
+    wildcards: deny
+    max: 3
+- name: denied
+  mode: enforce
+  exclude: {labels: [free]}
+  hosts: {denied: [b.example.com, "*.evil.example", "**.bad.example", a.b.c.example, x.com]}
+- {name: one, mode: warn, hosts: {allowed: ["**"], max: 1, required: true}}
+- {name: covered, mode: warn, tls: {coversHosts: true}}
+- {name: none, mode: audit, match: {labels: [free]}, hosts: {allowed: []}}
+- {name: deep, mode: audit, hosts: {allowed: ["**.com", "*.x.example"], denied: ["**.c.example"]}}
+`,
 		"globbing": `
 globbingClasses: [alb, "public-*"]
 ingresses:
@@ -29,7 +51,7 @@ ingresses:
   mode: enforce
   match: {namespaces: [team-*], groups: [devs, system:*]}
   exclude: {users: [bob]}
-  paths: {types: [Exact, Prefix], deniedPatterns: ["/admin.*", ".*[.]php"]}
+  paths: {types: [Exact, Prefix], deniedPatterns: ["/admin.*", ".*[.]php"], denied: [/Admin, .env, "ü1"], unsafeCharacters: deny}
 - name: keys
   mode: enforce
   annotations:
@@ -86,19 +108,46 @@ func ingress(r *rand.Rand) map[string]any {
 	if r.IntN(4) == 0 {
 		spec["defaultBackend"] = map[string]any{"service": map[string]any{"name": "x", "port": map[string]any{"number": 80}}}
 	}
-	host := func() string {
-		return pick(r, "", "a.example.com", "b.example.com", "a.b.example.com", "*.example.com", "*.b.example.com", "com",
-			"x")
+	if rules := ingressRules(r); rules != nil {
+		spec["rules"] = rules
 	}
-	var rules []any
+	if r.IntN(3) > 0 {
+		spec["tls"] = ingressTLS(r, spec["rules"])
+	}
+	meta := map[string]any{"name": "p"}
+	if r.IntN(3) == 0 {
+		meta["labels"] = map[string]any{"free": "y"}
+	}
+	annotations := map[string]any{}
+	for range r.IntN(4) {
+		key := pick(r, "nginx.ingress.kubernetes.io/configuration-snippet", "example.com/team", "example.com/x",
+			"kubernetes.io/ingress.allow-http", "nginx.ingress.kubernetes.io/use-regex", "x.example/rewrite-target")
+		annotations[key] = pick(r, "false", "true", "abc", "a;b", "X")
+	}
+	if r.IntN(3) == 0 {
+		annotations["kubernetes.io/ingress.class"] = pick(r, "internal", "public-a", "public-b", "alb", "other")
+	}
+	for r.IntN(3) == 0 {
+		key, value := hostAnnotation(r, "Ingress")
+		annotations[key] = value
+	}
+	if len(annotations) > 0 {
+		meta["annotations"] = annotations
+	}
+	return map[string]any{"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": meta, "spec": spec}
+}
+
+func ingressRules(r *rand.Rand) (rules []any) {
 	for range r.IntN(4) {
 		rule := map[string]any{}
-		if h := host(); h != "" {
+		if h := host(r); h != "" {
 			rule["host"] = h
 		}
 		var paths []any
 		for range r.IntN(3) {
-			path := map[string]any{"path": pick(r, "/", "/admin", "/admin/x", "/x.php", "/a\"b", "/über")}
+			path := map[string]any{"path": pick(r, "/", "/admin", "/ADMIN/x", "/x.php", "/a\"b", "/über", "/a.min", "/[a]dmin",
+				"/x(/|$)(.*)", "/.nv", "/a\\b", "/a'b{c};#d e\tf", "/\u2028", "/x\x00\x1f\x7f\u0085\u00a0\u3000\r", "/..1", "/ü1",
+				"/"+strings.Repeat("x", 70)+";")}
 			if r.IntN(5) > 0 {
 				path["pathType"] = pick(r, "Exact", "Prefix", "ImplementationSpecific")
 			}
@@ -109,35 +158,123 @@ func ingress(r *rand.Rand) map[string]any {
 		}
 		rules = append(rules, rule)
 	}
-	if rules != nil {
-		spec["rules"] = rules
-	}
-	if r.IntN(3) > 0 {
-		var tls []any
-		for range 1 + r.IntN(2) {
-			element := map[string]any{}
-			if h := host(); h != "" {
-				element["hosts"] = []any{h, pick(r, "a.example.com", "*.example.com")}
+	return rules
+}
+
+// ingressTLS returns spec.tls, with hosts of the rules in half of the cases.
+func ingressTLS(r *rand.Rand, rules any) (tls []any) {
+	of, _ := rules.([]any)
+	for range 1 + r.IntN(2) {
+		var hosts []any
+		if r.IntN(2) == 0 {
+			for _, rule := range of {
+				if h, ok := rule.(map[string]any)["host"]; ok && r.IntN(3) > 0 {
+					hosts = append(hosts, h)
+				}
 			}
-			tls = append(tls, element)
 		}
-		spec["tls"] = tls
+		for range r.IntN(3) {
+			if h := host(r); h != "" {
+				hosts = append(hosts, h)
+			}
+		}
+		element := map[string]any{}
+		if hosts != nil {
+			element["hosts"] = hosts
+		}
+		tls = append(tls, element)
 	}
-	meta := map[string]any{"name": "p"}
-	if r.IntN(3) == 0 {
-		meta["labels"] = map[string]any{"free": "y"}
+	return tls
+}
+
+// An Ingress of as many hosts as the comment of a policy says is within the API server's budget, also where each of them
+// is denied. Of annotations no more than a thousand hosts are read.
+func TestLargestIngress(t *testing.T) {
+	s := newSubject(t, `
+ingresses:
+- {name: alb, mode: enforce, annotations: {denied: ["alb.ingress.kubernetes.io/conditions.*"]}}
+- {name: allowed, mode: enforce, hosts: {required: true, allowed: ["*.apps.example.com", "**.x.example.com"], denied: ["**.evil.example"], wildcards: deny, max: 1000}}
+- {name: covered, mode: enforce, tls: {coversHosts: true}}
+`, export.Options{Targets: []export.Target{export.VAP}})
+	for name, domain := range map[string]string{"allowed": "x.example.com", "denied": "long-name.of-a.host.evil.example"} {
+		t.Run(name, func(t *testing.T) {
+			object, old := ingressOf(export.LargestIngress, "app", domain), ingressOf(export.LargestIngress, "old", domain)
+			for _, old := range []map[string]any{nil, object, old} {
+				s.compare(t, request{object: object, old: old, namespace: "team-a", user: "jane"})
+			}
+		})
 	}
-	annotations := map[string]any{}
+	many := newSubject(t, `
+services: [{name: s, mode: enforce, hosts: {denied: ["**.evil.example"]}}]
+`, export.Options{Targets: []export.Target{export.VAP}})
+	for _, n := range []int{999, 1000, 1001, 1500} {
+		service := map[string]any{"apiVersion": "v1", "kind": "Service", "spec": map[string]any{}, "metadata": map[string]any{
+			"name": "s", "annotations": map[string]any{
+				"external-dns.alpha.kubernetes.io/hostname": strings.Repeat("a.example, ", n/2),
+				"external-dns.kubernetes.io/hostname":       strings.Repeat("b.example,,", n-n/2),
+			},
+		}}
+		many.compare(t, request{object: service, namespace: "team-a", user: "jane"})
+	}
+	if many.denied != 2 {
+		t.Errorf("%d Services are denied", many.denied)
+	}
+}
+
+// ingressOf returns an Ingress of n rules, with their hosts in spec.tls too.
+func ingressOf(n int, name, domain string) map[string]any {
+	var rules, hosts []any
+	for i := range n {
+		h := name + strconv.Itoa(i) + "." + domain
+		rules, hosts = append(rules, map[string]any{"host": h}), append(hosts, h)
+	}
+	return map[string]any{
+		"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": map[string]any{"name": "p"},
+		"spec": map[string]any{"rules": rules, "tls": []any{map[string]any{"hosts": hosts}}},
+	}
+}
+
+// host returns a host as the API server accepts it, or none.
+func host(r *rand.Rand) string {
+	if r.IntN(2) == 0 {
+		return pick(r, "", "a.example.com", "b.example.com", "a.b.example.com", "*.example.com", "*.b.example.com", "com", "x")
+	}
+	return pick(r, "*.com", "c.example", "a.b.c.example", "*.b.c.example", "team-a.corp.example", "x.team-a.corp.example",
+		"*.team-a.corp.example", "a.x.team-a.corp.example", "other.corp.example", "a.deep.example.com", "*.a.deep.example.com",
+		"deep.example.com", "y.evil.example", "evil.example", "z.y.evil.example", "*.bad.example", "www.a.example.com",
+		strings.Repeat("a.", 126)+"a", "corp.example", "*.corp.example", "*.x.example", "bad.example")
+}
+
+// hostAnnotation returns an annotation that may name hosts.
+func hostAnnotation(r *rand.Rand, kind string) (key, value string) {
+	name := func() string {
+		return pick(r, host(r), host(r), "A.Example.COM", "a.example.com.", "a.example.com..", "*.B.example.com.", ".b.example.com",
+			"~^a[.]b$", "www.example.*", "_dmarc.example.com", "-x.example.com", "a b", "ünï.example", "*", "**.x", ".", "..a",
+			strings.Repeat("x", 254), strings.Repeat("a.", 126)+"ab", "*."+strings.Repeat("a.", 126)+"a", "Example Root", "a\u00a0b",
+			"https://x.example/", "x.example:80", strings.Repeat("ab", 40)+".example")
+	}
+	value = name()
 	for range r.IntN(4) {
-		key := pick(r, "nginx.ingress.kubernetes.io/configuration-snippet", "example.com/team", "example.com/x",
-			"kubernetes.io/ingress.allow-http")
-		annotations[key] = pick(r, "false", "true", "abc", "a;b", "X")
+		value += pick(r, ",", ", ", " ,", ",\u00a0", ",\v", ",,") + name()
 	}
-	if r.IntN(3) == 0 {
-		annotations["kubernetes.io/ingress.class"] = pick(r, "internal", "public-a", "public-b", "alb", "other")
+	if r.IntN(40) == 0 {
+		value = strings.Repeat("a.example.com,b.example.com,", r.IntN(40)) + name()
 	}
-	if len(annotations) > 0 {
-		meta["annotations"] = annotations
+	switch r.IntN(4) {
+	case 0:
+		value = pick(r, "true", "T", "1", "yes", "false", "", " ", "\u2003")
+	case 1:
+		value = pick(r, `Host("a")`, `Path("/x")`, `Header("Host", "a")`, `Header("a", "b") && HostAny("c")`, `Ho"x"st`,
+			`Path("Host\"")`, `"Host`, `PathRegexp(/^Host/)`, "`Host`", `a"\`, `"a\" Host" Ho"b"s"c"t`, value)
 	}
-	return map[string]any{"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": meta, "spec": spec}
+	if kind == "Service" {
+		return pick(r, "external-dns.alpha.kubernetes.io/hostname", "External-DNS.kubernetes.io/internal-hostname", "domainName",
+			"dns.example/hostname", "haproxy-ingress.github.io/server-alias", "ingress.kubernetes.io/redirect-from-regex",
+			"load-balancer.hetzner.cloud/http-managed-certificate-domains", "zalando.org/dnsname"), value
+	}
+	return pick(r, "external-dns.kubernetes.io/hostname", "cert-manager.io/common-name", "cert-manager.io/alt-names",
+		"nginx.ingress.kubernetes.io/server-alias", "nginx.ingress.kubernetes.io/from-to-www-redirect", "dns.example/server-alias",
+		"haproxy-ingress.github.io/server-alias-regex", "traefik.ingress.kubernetes.io/router.tls.domains.0.main",
+		"traefik.ingress.kubernetes.io/Router.tls.domains.0.x.sans", "konghq.com/snis", "zalando.org/skipper-predicate",
+		"zalando.org/skipper-routes", "dns.example/hostname"), value
 }

@@ -22,6 +22,12 @@ services:
   loadBalancerSourceRanges: {required: true, allowed: [10.0.0.0/9, 10.128.0.0/9, "2001:db8::/32", "::/3"]}
 - {name: classes, mode: enforce, loadBalancerClass: {required: true, allowed: [a.example/x, a.example/y]}}
 `,
+		"hosts": `
+annotationPrefixes: {externalDNS: [dns.example]}
+services:
+- {name: allowed, mode: enforce, hosts: {allowed: ["**.example.com", "**.{namespace}.corp.example"], denied: ["*.b.example.com", c.example], max: 2}}
+- {name: wild, mode: warn, hosts: {wildcards: deny, denied: ["**"]}}
+`,
 		"annotations": `
 services:
 - name: keys
@@ -129,6 +135,10 @@ func serviceAnnotations(r *rand.Rand) map[string]any {
 		all["service.beta.kubernetes.io/load-balancer-source-ranges"] = pick(r, "", " ", addressRange(r), addressRange(r)+
 			" , "+addressRange(r), ",",
 			strings.Repeat("10.0.0.0/8,", r.IntN(2)*5000)+"10.0.0.0/8")
+	}
+	for r.IntN(2) == 0 {
+		key, value := hostAnnotation(r, "Service")
+		all[key] = value
 	}
 	return all
 }

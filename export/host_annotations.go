@@ -1,0 +1,125 @@
+package export
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/evergate/evergate/policy"
+)
+
+const (
+	// maxAnnotationHosts is how many hosts of annotations are read, as in package policy. The next one is every host.
+	maxAnnotationHosts = 1000
+	// element is the regular expression of an element of a list with commas: it begins with no blank, as
+	// strings.TrimSpace knows them.
+	element = `[^,\pZ\t-\r\x{85}][^,]*`
+	// eskipQuoted is a text in quotes of eskip.
+	eskipQuoted = `"(?:[^"\\]|\\.)*"`
+	// title is the regular expression of a common name that is free text.
+	title = `^[a-zA-Z0-9 _:/@()&-]*$`
+)
+
+// unread reports whether the values of a grammar cannot be read by expressions: JSON and URIs.
+func unread(grammar string) bool { return grammar == "alb" || grammar == "uris" }
+
+// hostAnnotations are annotations of one kind by which objects claim hosts.
+type hostAnnotations []policy.HostAnnotation
+
+// claims returns the claims that stand in the annotations of an object, as expressions of package policy read them:
+// annotations are sorted by their keys, and end at maxAnnotationHosts. keys is the sorted list of them, values the
+// mapping, and hosts the list of the claims of rules.
+func (t hostAnnotations) claims(keys, values, path, hosts string) string {
+	read := bind("v", "string("+values+"[a.k])", t.byGrammar(path, hosts))
+	all := keys + ".map(k,{'k':k,'g':" + t.grammar() + "}).filter(a,a.g!='').map(a," + read + ").flatten()"
+	more := "[a[" + number(maxAnnotationHosts) + "]].map(h,{'path':h.path,'k':h.k,'p':'**','text':'more than " +
+		number(maxAnnotationHosts) + " names','key':h.key,'bad':'y'})"
+	return bind("a", all, choose("size(a)<="+number(maxAnnotationHosts), "a", "a.slice(0,"+number(maxAnnotationHosts)+")+"+more))
+}
+
+// grammar returns the grammars of the annotation k, with a plus between two; an empty text where it names no hosts.
+func (t hostAnnotations) grammar() string {
+	words := map[string]string{}
+	var keys []string
+	globbed := "''"
+	for _, a := range slices.Backward(t) {
+		if strings.Contains(a.Key, "*") {
+			globbed = globs([]string{a.Key}, "l") + "?" + str(a.Grammar) + ":" + globbed
+		}
+	}
+	for _, a := range t {
+		switch {
+		case strings.Contains(a.Key, "*"):
+		case words[a.Key] == "":
+			words[a.Key] = a.Grammar
+			keys = append(keys, a.Key)
+		default:
+			words[a.Key] += "+" + a.Grammar
+		}
+	}
+	pairs := make([]string, len(keys))
+	for i, k := range keys {
+		pairs[i] = str(k) + ":" + str(words[k])
+	}
+	return bind("l", "k.lowerAscii()", bind("m", "{"+strings.Join(pairs, ",")+"}", choose("l in m", "m[l]", globbed)))
+}
+
+// byGrammar returns the claims that the value v of the annotation a makes by its grammars.
+func (t hostAnnotations) byGrammar(path, hosts string) string {
+	claims := "[]"
+	var seen []string
+	for _, a := range t {
+		if !slices.Contains(seen, a.Grammar) {
+			seen = append(seen, a.Grammar)
+			claims = choose("g=="+str(a.Grammar), t.read(a.Grammar, path, hosts), claims)
+		}
+	}
+	return "a.g.split('+').map(g," + claims + ").flatten()"
+}
+
+// read returns the claims of the value v by one grammar, as the functions of policy/host_annotations.go read it.
+func (t hostAnnotations) read(grammar, path, hosts string) string {
+	one := func(pattern, written string) string { return claim(path, atRepeated, pattern, written, "a.k") }
+	elements := "v.findAll(" + str(element) + "," + number(maxAnnotationHosts+1) + ").map(e,e.trim())"
+	switch grammar {
+	case "dns":
+		return elements + ".map(e," + one(anyDepth("e"), "e") + ")"
+	case "certificate":
+		return elements + ".map(e," + one(oneLabel("e"), "e") + ")"
+	case "commonname":
+		return elements + ".map(e," + one(oneLabel("e"), "e") + ").filter(h,h.bad==''||!h.text.matches(" + str(title) + "))"
+	case "nginx":
+		below := bind("w", "e.substring(1)", bind("b", oneLabel("w"), choose("b=='**'||b.startsWith('*')",
+			"["+one("'**'", "e")+"]", "["+one("b", "e")+","+one("'**.'+b", "e")+"]")))
+		return elements + ".map(e," + choose("e.startsWith('.')", below, "["+one(anyDepth("e"), "e")+"]") + ").flatten()"
+	case "www":
+		other := "h.p.startsWith('www.')?h.p.substring(4):'www.'+h.p"
+		return choose("v in ['1','t','T','TRUE','true','True']", hosts+".filter(h,h.k=='"+atRule+"'&&!h.p.startsWith('*')).map(h,"+
+			other+").filter(w,size(w)<="+number(maxHost)+").map(w,"+one("w", "w")+")", "[]")
+	case "regex":
+		return choose("v.trim()==''", "[]", "["+one("'**'", "v")+"]")
+	case "eskip":
+		return choose(eskipNamesHosts(), "["+one("'**'", "v")+"]", "[]")
+	}
+	// A rule that is a condition of the export denies annotations that are not read, but those in another case.
+	return choose(globs(t.keysOf(grammar), "a.k"), "[]", "["+one("'**'", "v")+"]")
+}
+
+// keysOf returns the keys of a grammar.
+func (t hostAnnotations) keysOf(grammar string) []string {
+	var keys []string
+	for _, a := range t {
+		if a.Grammar == grammar {
+			keys = append(keys, a.Key)
+		}
+	}
+	return keys
+}
+
+// eskipNamesHosts returns whether the eskip v has a predicate about hosts outside of its texts in quotes; of a value in
+// which quotes may mean something else, anywhere.
+func eskipNamesHosts() string {
+	const q = "(?:" + eskipQuoted + ")*"
+	plain := `^(?s:(?:[^"/` + "`" + `]|` + eskipQuoted + `)*)$`
+	outside := `^(?s:(?:[^"]|` + eskipQuoted + `)*?H` + q + "o" + q + "s" + q + `t)`
+	return "v.contains('Host')&&(!v.matches(" + str(plain) + ")||v.matches(" + str(outside) + "))"
+}

@@ -1,0 +1,131 @@
+package export
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+
+	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy"
+)
+
+// pathFields are the fields of paths of an Ingress that are read.
+func pathFields() known {
+	return known{"types": nil, "denied": nil, "deniedPatterns": nil, "unsafeCharacters": nil}
+}
+
+// pathsOf returns the paths of an Ingress, each with its field, its type, and its host, which is a part of its
+// identity.
+func pathsOf(s side) string {
+	return string(s) + ".spec.?rules.orValue([]).transformList(i,r,r.?http.?paths.orValue([]).transformList(j,p,{" +
+		"'field':'spec.rules['+string(i)+'].http.paths['+string(j)+'].path','path':string(p.?path.orValue(''))," +
+		"'type':(p.?pathType.orValue(null)==null?'':string(p.pathType)),'host':variables.hosts" + s.suffix() +
+		"[i].p})).flatten()"
+}
+
+// pathID is the identity of the path p.
+const pathID = "p.host+' '+p.path"
+
+// pathChecks returns the checks of the block paths of an Ingress, in the order of policy/ingress_paths.go.
+func pathChecks(paths policy.Fields) []check {
+	var all []check
+	add := func(id, where, path, ident, why string) {
+		all = append(all, check{id: id, faults: func(s side) string {
+			return "variables.paths" + s.suffix() + where + ".map(p," + fault(path, ident, why) + ")"
+		}})
+	}
+	if types, ok := paths["types"]; ok {
+		add("paths.types", ".filter(p,!(p.type in "+set(texts(types))+"))", "p.field+'Type'", pathID+"+' '+p.type",
+			"(p.type==''?'no type is set':"+quote("p.type")+"+' is not allowed')+"+str(passing(texts(types))))
+	}
+	if parts := texts(paths["denied"]); len(parts) > 0 {
+		all = append(all, check{id: "paths.denied", faults: func(s side) string {
+			return pathsWith("variables.paths"+s.suffix(), deniedPart(parts, "variables.regexPaths"+s.suffix()))
+		}})
+	}
+	if patterns := texts(paths["deniedPatterns"]); len(patterns) > 0 {
+		by := "''"
+		for i := len(patterns) - 1; i >= 0; i-- {
+			by = "p.path.matches(" + str(whole(patterns[i:i+1])) + ")?" +
+				str(" matches "+patterns[i]+", which is denied") + ":" + by
+		}
+		all = append(all, check{id: "paths.deniedPatterns", faults: func(s side) string {
+			return pathsWith("variables.paths"+s.suffix(), by)
+		}})
+	}
+	if paths["unsafeCharacters"] != nil {
+		unsafe := unsafeInPaths()
+		class := "[" + unsafe.class + "]"
+		add("paths.unsafeCharacters", ".filter(p,p.path.matches("+str(class)+"))", "p.field", pathID,
+			quote("p.path")+"+' contains '+"+bind("l", unsafe.quotes()+".map(m,p.path.findAll("+str(class)+").distinct()"+
+				".map(c,m[c]))[0]", "size(l)>5?l.slice(0,5).join(', ')+' and '+string(size(l)-5)+' more':l.join(', ')")+
+				"+"+str(", which can get out into the controller's configuration (CVE-2026-24512); leave it out"))
+	}
+	return all
+}
+
+// pathsWith returns a fault for each path about which there is something to say: what stands behind it in the sentence.
+func pathsWith(paths, says string) string {
+	return paths + ".map(p,{'field':p.field,'path':p.path,'host':p.host,'says':" + says +
+		"}).filter(p,p.says!='').map(p," + fault("p.field", pathID, quote("p.path")+"+p.says") + ")"
+}
+
+// deniedPart returns what is to be said of the path p, which must contain none of some parts; allRegex is whether
+// ingress-nginx takes all paths of the object for regular expressions.
+func deniedPart(parts []string, allRegex string) string {
+	const special = `[\[\](){}*+?|^$\\]`
+	contains, dotted := "''", "''"
+	for i := len(parts) - 1; i >= 0; i-- {
+		quoted := text.Quote(parts[i])
+		contains = "l.contains(" + str(parts[i]) + ")?" + str(" contains "+quoted+", which is denied") + ":" + contains
+		dotted = "l.matches(" + str(withDots(parts[i])) + ")?" +
+			str(" as a pattern, in which a dot is any character, contains "+quoted+", which is denied") + ":" + dotted
+	}
+	char := "(x==" + str(`\`) + "?" + str(`'\\'`) + ":\"'\"+x+\"'\")"
+	pattern := "' may be taken for a pattern, because of '+" + char + "+" + str(", so what it matches cannot be distinguished "+
+		"from "+text.Quote(parts[0])+", which is denied; write pathType Exact or Prefix, without use-regex and rewrite-target")
+	asRegex := bind("x", "p.path.find("+str(special)+")", choose("x!=''", pattern, choose("l.contains('.')", dotted, "''")))
+	return bind("l", "p.path.lowerAscii()", bind("c", contains, choose("c!=''", "c",
+		choose(allRegex+"||!(p.type in {'Exact':true,'Prefix':true})", asRegex, "''"))))
+}
+
+// withDots returns the regular expression of texts that contain a part where each of their dots is any byte.
+func withDots(part string) string {
+	var b strings.Builder
+	for _, c := range part {
+		b.WriteString("(?:" + regexp.QuoteMeta(string(c)) + `|\.{` + number(len(string(c))) + "})")
+	}
+	return b.String()
+}
+
+// regexPaths returns whether ingress-nginx takes all paths of an Ingress for regular expressions.
+func regexPaths(s side) string {
+	return "variables.annotations" + s.suffix() + ".exists(k,k.endsWith('/use-regex')||k.endsWith('/rewrite-target'))"
+}
+
+// unsafeRunes are the characters that no path may have.
+type unsafeRunes struct {
+	class string // of a regular expression
+	runes []rune
+}
+
+// unsafeInPaths returns the characters that isUnsafeInPath of package policy has: some signs, white space and control
+// characters.
+func unsafeInPaths() unsafeRunes {
+	u := unsafeRunes{class: `"'\\{};#\pZ\x{0}-\x{1f}\x{7f}-\x{9f}`}
+	for c := range unicode.MaxLatin1 + rune(0x3000) {
+		if strings.ContainsRune(`"'\{};#`, c) || unicode.IsSpace(c) || unicode.IsControl(c) {
+			u.runes = append(u.runes, c)
+		}
+	}
+	return u
+}
+
+// quotes returns a list of one mapping, from the characters to how sentences show them.
+func (u unsafeRunes) quotes() string {
+	pairs := make([]string, len(u.runes))
+	for i, c := range u.runes {
+		pairs[i] = str(string(c)) + ":" + str(text.QuoteRune(c))
+	}
+	return "[{" + strings.Join(pairs, ",") + "}]"
+}
