@@ -11,6 +11,8 @@
 //	pods.go        the checks of images; images.go, patterns of images; reference.go, the grammar of references
 //	services.go    the checks of Services; addresses.go, of addresses
 //	ingresses.go   the checks of Ingresses; paths.go, of paths; annotations.go, of annotations
+//	routes.go      the checks of routes; route_rules.go, of their rules
+//	gateways.go    the checks of Gateways and ListenerSets
 //	hosts.go       the checks of hosts; host_claims.go, where hosts stand; host_annotations.go, in annotations
 //	mirrors.go     which mirror an image has; map.go, the policy that rewrites
 //	static.go      the same as files of the API server, and what protects the rest
@@ -176,7 +178,9 @@ func cloneFields(fields policy.Fields) policy.Fields {
 }
 
 // kinds are the kinds of objects that are judged natively.
-func (x *exporter) kinds() []kind { return []kind{x.pods(), x.services(), x.ingresses()} }
+func (x *exporter) kinds() []kind {
+	return []kind{x.pods(), x.services(), x.ingresses(), x.routes(), x.gateways()}
+}
 
 // Coverage is what of an entry is native.
 type Coverage struct {
@@ -224,7 +228,7 @@ func (x *exporter) cover() {
 			c.Native, c.Why = false, refused[0].Why
 		case len(x.partial[e.Name]) > 0:
 			c.Native = slices.ContainsFunc(slices.Collect(maps.Keys(e.Fields)),
-				func(f string) bool { return f != "match" && f != "exclude" })
+				func(f string) bool { return !slices.Contains([]string{"match", "exclude", "kinds", "subdomainDomains"}, f) })
 			c.Why = "but for " + refusedFields(x.partial[e.Name])
 		case e.Block == "pods":
 			c.Why = "but for the templates of workloads, which the webhook judges"

@@ -79,6 +79,15 @@ ingresses:
 - {name: i, mode: enforce, hosts: {required: true}}
 - {name: all, mode: enforce, annotations: {denied: ["alb.ingress.kubernetes.io/*"]}}
 `, Options{Targets: []Target{VAP}}, nil},
+		"routes": {`routes:
+- {name: all, mode: enforce, hosts: {required: true}}
+- {name: listed, mode: enforce, kinds: [HTTPRoute], hosts: {required: true}}
+- {name: openshift, mode: enforce, kinds: [Route], hosts: {required: true}}
+`, Options{Targets: []Target{VAP}}, []string{
+			"policy.yaml:4:3: routes[0].kinds: Routes of OpenShift are not said natively: list the kinds of Gateway API alone, or " +
+				"leave the entry to the webhook, with --best-effort",
+			"policy.yaml:6:3: routes[2].kinds: Routes of OpenShift are not said natively" + webhook,
+		}},
 		"hosts of globbing classes": {`globbingClasses: [alb]
 ingresses:
 - {name: i, mode: enforce, hosts: {required: true}, annotations: {denied: ["*"]}}

@@ -25,15 +25,27 @@ func unread(grammar string) bool { return grammar == "alb" || grammar == "uris" 
 // hostAnnotations are annotations of one kind by which objects claim hosts.
 type hostAnnotations []policy.HostAnnotation
 
-// claims returns the claims that stand in the annotations of an object, as expressions of package policy read them:
-// annotations are sorted by their keys, and end at maxAnnotationHosts. keys is the sorted list of them, values the
-// mapping, and hosts the list of the claims of rules.
-func (t hostAnnotations) claims(keys, values, path, hosts string) string {
-	read := bind("v", "string("+values+"[a.k])", t.byGrammar(path, hosts))
-	all := keys + ".map(k,{'k':k,'g':" + t.grammar() + "}).filter(a,a.g!='').map(a," + read + ").flatten()"
-	more := "[a[" + number(maxAnnotationHosts) + "]].map(h,{'path':h.path,'k':h.k,'p':'**','text':'more than " +
-		number(maxAnnotationHosts) + " names','key':h.key,'bad':'y'})"
-	return bind("a", all, choose("size(a)<="+number(maxAnnotationHosts), "a", "a.slice(0,"+number(maxAnnotationHosts)+")+"+more))
+// annotationClaims returns the claims that stand in metadata.annotations of an object, by the tables of some kinds, one
+// after the other. hosts is the list of the claims of rules.
+func (x *exporter) annotationClaims(s side, hosts string, kinds ...string) string {
+	return x.claimsIn("variables.annotations"+s.suffix(), string(s)+".metadata.annotations", "metadata.annotations", hosts,
+		kinds...)
+}
+
+// claimsIn returns the claims that stand in annotations, as package policy reads them: sorted by their keys, and at most
+// maxAnnotationHosts. keys is the sorted list of their keys, and values the mapping.
+func (x *exporter) claimsIn(keys, values, field, hosts string, kinds ...string) string {
+	var lists []string
+	for _, kind := range kinds {
+		t := hostAnnotations(x.hostAnnotations[kind])
+		if len(t) > 0 {
+			read := bind("v", "string("+values+"[a.k])", t.byGrammar("'"+field+"['+strings.quote(a.k)+']'", hosts))
+			lists = append(lists, keys+".map(k,{'k':k,'g':"+t.grammar()+"}).filter(a,a.g!='').map(a,"+read+").flatten()")
+		}
+	}
+	most := number(maxAnnotationHosts)
+	more := "[a[" + most + "]].map(h,{'path':h.path,'k':h.k,'p':'**','text':'more than " + most + " names','key':h.key,'bad':'y'})"
+	return bind("a", sum(lists...), choose("size(a)<="+most, "a", "a.slice(0,"+most+")+"+more))
 }
 
 // grammar returns the grammars of the annotation k, with a plus between two; an empty text where it names no hosts.

@@ -78,13 +78,7 @@ func (x *exporter) ingressClaims(s side) string {
 	tls := string(s) + ".spec.?tls.orValue([]).transformList(i,t," + bind("l", "t.?hosts.orValue([]).map(v,string(v))",
 		"l.transformList(j,v,v!=''&&(j==0||v!=l[j-1])&&!(j<size("+hosts+")&&v=="+hosts+"[j].text),"+
 			claim("'spec.tls['+string(i)+'].hosts['+string(j)+']'", atRepeated, oneLabel("v"), "v", "''")+")") + ").flatten()"
-	return hosts + "+" + tls + "+" + x.annotationClaims("Ingress", s, hosts)
-}
-
-// annotationClaims returns the claims that stand in the annotations of an object of a kind.
-func (x *exporter) annotationClaims(kind string, s side, hosts string) string {
-	return hostAnnotations(x.hostAnnotations[kind]).claims("variables.annotations"+s.suffix(), string(s)+".metadata.annotations",
-		"'metadata.annotations['+strings.quote(a.k)+']'", hosts)
+	return hosts + "+" + tls + "+" + x.annotationClaims(s, hosts, "Ingress")
 }
 
 // ingressChecks returns the checks of an entry, in the order of policy/ingresses.go.
@@ -92,7 +86,8 @@ func ingressChecks(e *policy.Entry) []check {
 	hosts, _ := e.Fields["hosts"].(policy.Fields)
 	all := slices.Concat(hostChecks(hosts, "claims", "spec.rules"), tlsChecks(e), classNameChecks(e))
 	paths, _ := e.Fields["paths"].(policy.Fields)
-	all = append(all, pathChecks(paths)...)
+	all = append(all, pathChecks(paths, func(s side) string { return "variables.regexPaths" + s.suffix() },
+		"write pathType Exact or Prefix, without use-regex and rewrite-target")...)
 	annotations, _ := e.Fields["annotations"].(policy.Fields)
 	all = append(all, annotationChecks(annotations)...)
 	if e.Fields["defaultBackend"] != nil {

@@ -11,14 +11,20 @@ import (
 
 // pathFields are the fields of paths of an Ingress that are read.
 func pathFields() known {
-	return known{"types": nil, "denied": nil, "deniedPatterns": nil, "unsafeCharacters": nil}
+	fields := routePathFields()
+	fields["unsafeCharacters"] = nil
+	return fields
 }
+
+// routePathFields are those of routes.
+func routePathFields() known { return known{"types": nil, "denied": nil, "deniedPatterns": nil} }
 
 // pathsOf returns the paths of an Ingress, each with its field, its type, and its host, which is a part of its
 // identity.
 func pathsOf(s side) string {
 	return string(s) + ".spec.?rules.orValue([]).transformList(i,r,r.?http.?paths.orValue([]).transformList(j,p,{" +
-		"'field':'spec.rules['+string(i)+'].http.paths['+string(j)+'].path','path':string(p.?path.orValue(''))," +
+		"'field':'spec.rules['+string(i)+'].http.paths['+string(j)+'].path'," +
+		"'typeField':'spec.rules['+string(i)+'].http.paths['+string(j)+'].pathType','path':string(p.?path.orValue(''))," +
 		"'type':(p.?pathType.orValue(null)==null?'':string(p.pathType)),'host':variables.hosts" + s.suffix() +
 		"[i].p})).flatten()"
 }
@@ -26,8 +32,9 @@ func pathsOf(s side) string {
 // pathID is the identity of the path p.
 const pathID = "p.host+' '+p.path"
 
-// pathChecks returns the checks of the block paths of an Ingress, in the order of policy/ingress_paths.go.
-func pathChecks(paths policy.Fields) []check {
+// pathChecks returns the checks of the block paths, in the order of policy/ingress_paths.go. allRegex is the variable that
+// says whether all paths are taken for regular expressions, or false, and literal says how a path is none.
+func pathChecks(paths policy.Fields, allRegex func(side) string, literal string) []check {
 	var all []check
 	add := func(id, where, path, ident, why string) {
 		all = append(all, check{id: id, faults: func(s side) string {
@@ -35,12 +42,12 @@ func pathChecks(paths policy.Fields) []check {
 		}})
 	}
 	if types, ok := paths["types"]; ok {
-		add("paths.types", ".filter(p,!(p.type in "+set(texts(types))+"))", "p.field+'Type'", pathID+"+' '+p.type",
+		add("paths.types", ".filter(p,!(p.type in "+set(texts(types))+"))", "p.typeField", pathID+"+' '+p.type",
 			"(p.type==''?'no type is set':"+quote("p.type")+"+' is not allowed')+"+str(passing(texts(types))))
 	}
 	if parts := texts(paths["denied"]); len(parts) > 0 {
 		all = append(all, check{id: "paths.denied", faults: func(s side) string {
-			return pathsWith("variables.paths"+s.suffix(), deniedPart(parts, "variables.regexPaths"+s.suffix()))
+			return pathsWith("variables.paths"+s.suffix(), deniedPart(parts, allRegex(s), literal))
 		}})
 	}
 	if patterns := texts(paths["deniedPatterns"]); len(patterns) > 0 {
@@ -70,9 +77,9 @@ func pathsWith(paths, says string) string {
 		"}).filter(p,p.says!='').map(p," + fault("p.field", pathID, quote("p.path")+"+p.says") + ")"
 }
 
-// deniedPart returns what is to be said of the path p, which must contain none of some parts; allRegex is whether
-// ingress-nginx takes all paths of the object for regular expressions.
-func deniedPart(parts []string, allRegex string) string {
+// deniedPart returns what is to be said of the path p, which must contain none of some parts; allRegex is whether all
+// paths of the object are taken for regular expressions.
+func deniedPart(parts []string, allRegex, literal string) string {
 	const special = `[\[\](){}*+?|^$\\]`
 	contains, dotted := "''", "''"
 	for i := len(parts) - 1; i >= 0; i-- {
@@ -83,10 +90,10 @@ func deniedPart(parts []string, allRegex string) string {
 	}
 	char := "(x==" + str(`\`) + "?" + str(`'\\'`) + ":\"'\"+x+\"'\")"
 	pattern := "' may be taken for a pattern, because of '+" + char + "+" + str(", so what it matches cannot be distinguished "+
-		"from "+text.Quote(parts[0])+", which is denied; write pathType Exact or Prefix, without use-regex and rewrite-target")
+		"from "+text.Quote(parts[0])+", which is denied; "+literal)
 	asRegex := bind("x", "p.path.find("+str(special)+")", choose("x!=''", pattern, choose("l.contains('.')", dotted, "''")))
 	return bind("l", "p.path.lowerAscii()", bind("c", contains, choose("c!=''", "c",
-		choose(allRegex+"||!(p.type in {'Exact':true,'Prefix':true})", asRegex, "''"))))
+		choose(allRegex+"||!(p.type in {'Exact':true,'Prefix':true,'PathPrefix':true})", asRegex, "''"))))
 }
 
 // withDots returns the regular expression of texts that contain a part where each of their dots is any byte.

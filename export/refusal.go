@@ -69,13 +69,20 @@ func readFields(block string) known {
 		return withSelectors(serviceFields(), "loadBalancerClasses")
 	case "ingresses":
 		return withSelectors(ingressFields(), "classNames")
+	case "routes":
+		return withSelectors(routeFields(), "")
+	case "gateways":
+		return withSelectors(gatewayFields(), "gatewayClassNames")
 	}
 	return nil
 }
 
 // withSelectors adds match and exclude of entries for what users write themselves.
 func withSelectors(fields known, classes string) known {
-	selector := known{"namespaces": nil, "users": nil, "groups": nil, "labels": nil, "reason": nil, classes: nil}
+	selector := known{"namespaces": nil, "users": nil, "groups": nil, "labels": nil, "reason": nil}
+	if classes != "" {
+		selector[classes] = nil
+	}
 	fields["match"], fields["exclude"] = selector, selector
 	return fields
 }
@@ -93,6 +100,7 @@ func (x *exporter) refuseAll() {
 			continue
 		}
 		x.refuseFields(e, "", e.Fields, fields)
+		x.refuseOpenShift(e)
 	}
 	for _, e := range x.mirrors.entries {
 		for _, t := range []Target{HostsTOML, RegistriesConf} {
@@ -110,6 +118,18 @@ func (x *exporter) refuseAll() {
 	}
 }
 
+// refuseOpenShift refuses entries of routes for Routes of OpenShift: of what they share with others the rest is exported.
+func (x *exporter) refuseOpenShift(e *policy.Entry) {
+	kinds := texts(e.Fields["kinds"])
+	switch {
+	case e.Block != "routes" || !x.native(e):
+	case len(kinds) == 1 && kinds[0] == "Route":
+		x.refuse(e, "kinds", "Routes of OpenShift are not said natively", useWebhook)
+	case len(kinds) == 0 || slices.Contains(kinds, "Route"):
+		x.leaveOut(e, "", "kinds", "Routes of OpenShift are not said natively", "list the kinds of Gateway API alone, or "+useWebhook)
+	}
+}
+
 // refuseHosts refuses hosts where an annotation that names some cannot be read by expressions, unless the policy denies
 // that annotation, and where it depends on the order of rules which hosts of spec.tls are claims of their own.
 func (x *exporter) refuseHosts(e *policy.Entry) {
@@ -117,7 +137,9 @@ func (x *exporter) refuseHosts(e *policy.Entry) {
 		x.leaveOut(e, "hosts", "hosts", "with globbingClasses a host of spec.tls is not always that of a rule", useWebhook)
 		return
 	}
-	kinds := map[string][]string{"ingresses": {"Ingress"}, "services": {"Service"}}[e.Block]
+	kinds := map[string][]string{
+		"ingresses": {"Ingress"}, "services": {"Service"}, "gateways": {"Gateway", "Service"},
+	}[e.Block]
 	for _, kind := range kinds {
 		for _, a := range x.hostAnnotations[kind] {
 			if unread(a.Grammar) && !x.denies(e.Block, a.Key) {

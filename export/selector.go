@@ -26,7 +26,8 @@ func (s side) suffix() string {
 
 // dimensions are the fields of match and exclude that selects translates, beside images, which are for single images.
 func dimensions() []string {
-	return []string{"namespaces", "users", "groups", "podLabels", "labels", "classNames", "loadBalancerClasses"}
+	return []string{"namespaces", "users", "groups", "podLabels", "labels", "classNames", "loadBalancerClasses",
+		"gatewayClassNames"}
 }
 
 // selects returns whether an entry is about an object.
@@ -34,6 +35,9 @@ func selects(e *policy.Entry, s side, classes string) string {
 	match, _ := e.Fields["match"].(policy.Fields)
 	exclude, _ := e.Fields["exclude"].(policy.Fields)
 	var conditions, excluded []string
+	if kinds := texts(e.Fields["kinds"]); len(kinds) > 0 {
+		conditions = append(conditions, "request.resource.resource in "+set(resourcesOf(kinds)))
+	}
 	for _, d := range dimensions() {
 		if patterns, ok := match[d]; ok {
 			conditions = append(conditions, dimension(d, texts(patterns), s, classes, false))
@@ -64,7 +68,11 @@ func dimension(name string, patterns []string, s side, classes string, excludes 
 	if excludes {
 		return bind("c", classes+".filter(c,c!='')", "size(c)>0&&c.all(c,"+globs(patterns, "c")+")")
 	}
-	return classes + ".exists(c,c!=''&&(" + globs(patterns, "c") + "))"
+	matched := classes + ".exists(c,c!=''&&(" + globs(patterns, "c") + "))"
+	if name == "gatewayClassNames" { // a ListenerSet names none
+		return classes + ".all(c,c=='')||" + matched
+	}
+	return matched
 }
 
 // labels returns whether an object has one of some labels.

@@ -23,7 +23,7 @@ func (x *exporter) services() kind {
 				{"type" + s.suffix(), bind("t", "string("+string(s)+".spec.?type.orValue(''))", "t==''?'ClusterIP':t")},
 				{"class" + s.suffix(), "string(" + string(s) + ".spec.?loadBalancerClass.orValue(''))"},
 				{"annotations" + s.suffix(), annotationKeys(s)},
-				{"claims" + s.suffix(), x.annotationClaims("Service", s, "[]")},
+				{"claims" + s.suffix(), x.annotationClaims(s, "[]", "Service")},
 			}
 		},
 		classes: func(s side) string { return "[variables.class" + s.suffix() + "]" },

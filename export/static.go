@@ -80,7 +80,7 @@ func (x *exporter) protect() {
 const notWeaker = "(has(object.webhooks)||has(oldObject.webhooks)?" +
 	"size(object.?webhooks.orValue([]))==size(oldObject.?webhooks.orValue([]))&&" +
 	"object.webhooks.transformList(i,w,[w,oldObject.webhooks[i]])" +
-	".all(p,p[0].name==p[1].name&&p[0].rules==p[1].rules&&p[0].?failurePolicy==p[1].?failurePolicy&&" +
+	".all(p,p[0].name==p[1].name&&p[0].?rules==p[1].?rules&&p[0].?failurePolicy==p[1].?failurePolicy&&" +
 	"p[0].?matchPolicy==p[1].?matchPolicy&&" +
 	"p[0].?namespaceSelector==p[1].?namespaceSelector&&p[0].?objectSelector==p[1].?objectSelector&&" +
 	"p[0].?matchConditions==p[1].?matchConditions&&p[0].?timeoutSeconds==p[1].?timeoutSeconds&&" +

@@ -14,6 +14,7 @@ import (
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apiserver "k8s.io/apiserver/pkg/admission"
@@ -106,6 +107,7 @@ func (s *subject) answer(t testing.TB, r request, existing bool) *admission.Answ
 	gvk := schema.FromAPIVersionAndKind(r.object["apiVersion"].(string), r.object["kind"].(string))
 	a := policy.Attributes{
 		Operation: policy.Create, Namespace: r.namespace, User: r.user, Groups: r.groups, Subresource: r.subresource,
+		Resource: resources()[gvk.Kind],
 	}
 	var old []byte
 	if r.old != nil {
@@ -299,12 +301,23 @@ func (r request) attributes(t testing.TB) apiserver.Attributes {
 }
 
 func resources() map[string]string {
-	return map[string]string{"Pod": "pods", "Service": "services", "Ingress": "ingresses"}
+	return map[string]string{
+		"Pod": "pods", "Service": "services", "Ingress": "ingresses", "HTTPRoute": "httproutes", "GRPCRoute": "grpcroutes",
+		"TLSRoute": "tlsroutes", "TCPRoute": "tcproutes", "UDPRoute": "udproutes", "Gateway": "gateways",
+		"ListenerSet": "listenersets", "XListenerSet": "xlistenersets",
+	}
 }
 
-// typed returns an object as the API server holds it.
+// typed returns an object as the API server holds it. Custom resources have no type.
 func typed(t testing.TB, gvk schema.GroupVersionKind, object map[string]any) runtime.Object {
 	t.Helper()
+	if strings.HasPrefix(gvk.Group, "gateway.") {
+		custom := new(unstructured.Unstructured)
+		if err := custom.UnmarshalJSON(marshal(t, object)); err != nil {
+			t.Fatal(err)
+		}
+		return custom
+	}
 	typed, err := scheme.Scheme.New(gvk)
 	if err != nil {
 		t.Fatal(err)
@@ -313,6 +326,27 @@ func typed(t testing.TB, gvk schema.GroupVersionKind, object map[string]any) run
 		t.Fatal(err)
 	}
 	return typed
+}
+
+// withoutNulls returns a custom resource without fields that are null, which the API server removes.
+func withoutNulls(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		kept := map[string]any{}
+		for key, value := range v {
+			if value != nil {
+				kept[key] = withoutNulls(value)
+			}
+		}
+		return kept
+	case []any:
+		kept := make([]any, len(v))
+		for i := range v {
+			kept[i] = withoutNulls(v[i])
+		}
+		return kept
+	}
+	return v
 }
 
 func convert(t testing.TB, from, to any) {

@@ -29,7 +29,7 @@ func webhookOnly() map[string]string {
 // there.
 func TestManifests(t *testing.T) {
 	var dirs []string
-	for _, block := range []string{"pods", "mirrors", "services", "ingresses"} {
+	for _, block := range []string{"pods", "mirrors", "services", "ingresses", "routes", "gateways"} {
 		of, err := filepath.Glob("../policy/testdata/" + block + "/*")
 		if err != nil || len(of) == 0 {
 			t.Fatal(of, err)
@@ -53,12 +53,15 @@ func TestManifests(t *testing.T) {
 			if strings.HasPrefix(name, "ingresses/hosts.") { // without this rule hosts are refused
 				entries += "- {name: alb, mode: enforce, annotations: {denied: [alb.ingress.kubernetes.io/conditions.*]}}\n"
 			}
+			if strings.HasPrefix(name, "routes/") && !strings.Contains(entries, "\n  kinds:") { // nor Routes of OpenShift
+				entries = strings.Replace(entries, "mode: enforce", "mode: enforce\n  "+gatewayKinds, 1)
+			}
 			s := newSubject(t, entries, export.Options{Targets: []export.Target{export.VAP, export.MAP}})
 			manifests := manifestsIn(t, dir)
 			for _, object := range manifests {
 				s.compare(t, requestOf(object, nil))
 				for _, old := range manifests {
-					if old["kind"] == object["kind"] {
+					if old["kind"] == object["kind"] && old["apiVersion"] == object["apiVersion"] {
 						s.compare(t, requestOf(object, old))
 					}
 				}
@@ -92,9 +95,28 @@ func manifestsIn(t *testing.T, dir string) []map[string]any {
 		if err := yaml.Unmarshal(text, &object); err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, object)
+		all = append(all, asServed(object))
 	}
 	return all
+}
+
+// asServed returns an object as the API server holds it: it converts older versions of Gateway API, and of custom resources
+// it removes fields that are null. An annotation that YAML 1.2 reads as the text y is one.
+func asServed(object map[string]any) map[string]any {
+	meta, _ := object["metadata"].(map[string]any)
+	annotations, _ := meta["annotations"].(map[string]any)
+	for key, value := range annotations {
+		if value == true {
+			annotations[key] = "y"
+		}
+	}
+	if version, _ := object["apiVersion"].(string); strings.HasPrefix(version, "gateway.") {
+		object, _ = withoutNulls(object).(map[string]any)
+		if strings.HasPrefix(version, "gateway.networking.k8s.io/") {
+			object["apiVersion"] = "gateway.networking.k8s.io/v1"
+		}
+	}
+	return object
 }
 
 func requestOf(object, old map[string]any) request {

@@ -51,6 +51,19 @@ func (p routeParent) String() string {
 	return s
 }
 
+// describe implements describer.
+func (p routeParent) describe() any {
+	fields := Fields{"text": p.String()}
+	for name, pattern := range map[string]match.Glob{
+		"kind": p.Kind, "namespace": p.Namespace, "name": p.Name, "sectionName": p.SectionName,
+	} {
+		if pattern != "" {
+			fields[name] = string(pattern)
+		}
+	}
+	return fields
+}
+
 // Validate implements strict.Validator.
 func (p *routeParent) Validate() error {
 	var faults strict.Faults

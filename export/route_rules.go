@@ -1,0 +1,102 @@
+package export
+
+import "github.com/evergate/evergate/policy"
+
+// routePaths returns the path of every match of an HTTPRoute or a GRPCRoute; other routes have none.
+func routePaths(s side) string {
+	const rules = "spec.rules"
+	every := func(field string) string {
+		return "[{'field':" + field + ",'typeField':" + field + ",'path':'/','type':'PathPrefix','host':''}]"
+	}
+	const at = "'spec.rules['+string(i)+'].matches"
+	match := func(field, path, kind string) string {
+		return "{'field':" + at + "['+string(j)+']." + field + "','typeField':" + at + "['+string(j)+']." + kind +
+			"','path':" + path + ",'type':t,'host':''}"
+	}
+	text := func(of string) string { return "string(" + of + ".orValue(''))" }
+	http := bind("v", text("m.?path.?value"), bind("t", text("m.?path.?type"), bind("t", "t==''?'PathPrefix':t",
+		match("path.value", "(v==''?'/':v)", "path.type"))))
+	grpc := bind("a", text("m.?method.?service"), bind("b", text("m.?method.?method"), bind("t", text("m.?method.?type"),
+		bind("t", choose("t!=''", "t", "a==''&&b==''?'PathPrefix':'Exact'"),
+			match("method", "(a==''&&b==''?'/':'/'+(a==''?'*':a)+'/'+(b==''?'*':b))", "method.type")))))
+	list := string(s) + ".spec.?rules.orValue([])"
+	each := func(match string) string {
+		return choose("size("+list+")==0", every("'"+rules+"'"), list+".transformList(i,r,"+
+			bind("l", "r.?matches.orValue([])", choose("size(l)==0", every(at+"'"), "l.transformList(j,m,"+match+")"))+
+			").flatten()")
+	}
+	return choose("request.resource.resource=='httproutes'", each(http),
+		choose("request.resource.resource=='grpcroutes'", each(grpc), "[]"))
+}
+
+// eachFilter returns a list of what an expression says of each filter of a route: those of rules, and behind those of a
+// rule the filters of its backends. The expression is that of the filter f, at a path.
+func eachFilter(s side, of func(path string) string) string {
+	filters := func(holder, path string) string {
+		return holder + ".?filters.orValue([]).transformList(k,f," + of(path+".filters['+string(k)+']'") + ")"
+	}
+	const rule = "'spec.rules['+string(i)+']"
+	return string(s) + ".spec.?rules.orValue([]).transformList(i,r," + filters("r", rule) +
+		"+r.?backendRefs.orValue([]).transformList(j,b," + filters("b", rule+".backendRefs['+string(j)+']") +
+		").flatten()).flatten()"
+}
+
+// routeFilter returns a filter: its path, its type, and the identity of the object that it names.
+func routeFilter(path string) string {
+	backend := func(field string) string {
+		return bind("z", "{"+reference("f."+field+".?backendRef", "", "Service")+"}", referenceID("z"))
+	}
+	extension := bind("z", "{"+reference("f.extensionRef", "", "")+"}", referenceID("z"))
+	ref := choose("has(f.requestMirror)", backend("requestMirror"),
+		choose("has(f.extensionRef)", extension, choose("has(f.externalAuth)", backend("externalAuth"), "''")))
+	return "{'path':" + path + ",'type':string(f.?type.orValue('')),'ref':" + ref + "}"
+}
+
+// routeBackends returns every backend of a route: those of rules, and those to which filters send requests, each with what
+// it gets them for.
+func routeBackends(s side) string {
+	one := func(of, path, part string) string {
+		return "{'path':" + path + "," + reference(of, "", "Service") + ",'part':'" + part + "'}"
+	}
+	ofFilter := func(path string) string {
+		at := func(field, part string) string {
+			return choose("has(f."+field+")", "["+one("f."+field+".?backendRef", path+"+'."+field+".backendRef'", part)+"]", "[]")
+		}
+		return at("requestMirror", "1") + "+" + at("externalAuth", "2")
+	}
+	return string(s) + ".spec.?rules.orValue([]).transformList(i,r,r.?backendRefs.orValue([]).transformList(j,b," +
+		one("b", "'spec.rules['+string(i)+'].backendRefs['+string(j)+']'", "0") + ")).flatten()+" +
+		eachFilter(s, ofFilter) + ".flatten()"
+}
+
+// backendChecks returns the checks of the block backends, in the order of policy/route_backends.go.
+func backendChecks(block policy.Fields) []check {
+	var all []check
+	add := func(id, fails, field, why string) {
+		all = append(all, check{id: id, faults: func(s side) string {
+			return "variables.backends" + s.suffix() + ".filter(b," + fails + ").map(b," +
+				fault("b.path+'."+field+"'", referenceID("b")+"+' '+b.part", why) + ")"
+		}})
+	}
+	if block["crossNamespace"] != nil {
+		add("backends.crossNamespace", "b.ns!=request.namespace", "namespace", described("b")+"+' is in another namespace'")
+	}
+	if kinds, ok := block["kinds"].([]any); ok {
+		add("backends.kinds", "!("+globs(texts(kinds), "b.kind")+")", "kind",
+			quote("b.kind")+"+"+str(" is not allowed"+passing(texts(kinds))))
+	}
+	return all
+}
+
+// filterChecks returns the check of the block filters. Of filters that name no object as many are known as there were.
+func filterChecks(block policy.Fields) []check {
+	denied := texts(block["denied"])
+	if len(denied) == 0 {
+		return nil
+	}
+	nth := "string(size(l.slice(0,n+1).filter(g,g.type==f.type&&g.ref=='')))"
+	return []check{{id: "filters.denied", faults: func(s side) string {
+		return bind("l", "variables.filters"+s.suffix()+".filter(f,f.type in "+set(denied)+")", "l.transformList(n,f,"+
+			fault("f.path+'.type'", "f.type+'\\n'+(f.ref!=''?f.ref:"+nth+")", quote("f.type")+"+' is denied; remove the filter'")+")")
+	}}}
+}

@@ -1,0 +1,207 @@
+package export
+
+import (
+	"slices"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+
+	"github.com/evergate/evergate/policy"
+)
+
+// gatewayGroup is the group of Gateway API.
+const gatewayGroup = "gateway.networking.k8s.io"
+
+// routeKinds are the kinds of routes that are judged, with their resources. Routes of OpenShift are not.
+func routeKinds() [][2]string {
+	return [][2]string{
+		{"HTTPRoute", "httproutes"}, {"GRPCRoute", "grpcroutes"}, {"TLSRoute", "tlsroutes"}, {"TCPRoute", "tcproutes"},
+		{"UDPRoute", "udproutes"},
+	}
+}
+
+// resourcesOf returns the resources of kinds.
+func resourcesOf(kinds []string) (resources []string) {
+	for _, k := range routeKinds() {
+		if slices.Contains(kinds, k[0]) {
+			resources = append(resources, k[1])
+		}
+	}
+	return resources
+}
+
+// routes is the kind of routes of Gateway API. A policy about resources that a cluster lacks matches nothing.
+func (x *exporter) routes() kind {
+	var all []string
+	for _, k := range routeKinds() {
+		all = append(all, k[1])
+	}
+	return kind{
+		name:       "routes",
+		resources:  []admissionv1.NamedRuleWithOperations{rule(gatewayGroup, createAndUpdate(), all...)},
+		conditions: []admissionv1.MatchCondition{notTheClusterItself(), whatIsJudgedChanges()},
+		variables: func(s side) []variable {
+			return []variable{
+				{"annotations" + s.suffix(), annotationKeys(s)},
+				{"parents" + s.suffix(), routeParents(s)},
+				{"byDefault" + s.suffix(), attachesByDefault(s)},
+				{"hosts" + s.suffix(), routeHosts(s)},
+				{"annotated" + s.suffix(), x.routeAnnotations(s)},
+				{"claims" + s.suffix(), routeClaims(s, false)},
+				{"meshClaims" + s.suffix(), routeClaims(s, true)},
+				{"paths" + s.suffix(), routePaths(s)},
+				{"filters" + s.suffix(), eachFilter(s, routeFilter)},
+				{"backends" + s.suffix(), routeBackends(s)},
+			}
+		},
+		checks: routeChecks,
+	}
+}
+
+// routeFields are the fields of an entry that are read.
+func routeFields() known {
+	hosts := fieldHostFields()
+	hosts["meshHosts"] = nil
+	return known{
+		"kinds": nil, "hosts": hosts, "paths": routePathFields(), "parents": {"allowed": nil, "crossNamespace": nil},
+		"backends": {"crossNamespace": nil, "kinds": nil}, "filters": {"denied": nil}, "annotations": annotationFields(),
+		"subdomainDomains": nil, // which is about Routes of OpenShift alone
+	}
+}
+
+// routeChecks returns the checks of an entry, in the order of policy/routes.go.
+func routeChecks(e *policy.Entry) []check {
+	block := func(name string) policy.Fields { fields, _ := e.Fields[name].(policy.Fields); return fields }
+	claims := "claims"
+	if block("hosts")["meshHosts"] != nil {
+		claims = "meshClaims"
+	}
+	never := func(side) string { return "false" }
+	return slices.Concat(
+		hostChecks(block("hosts"), claims, "spec.hostnames"),
+		pathChecks(block("paths"), never, "write type Exact or PathPrefix"),
+		parentChecks(block("parents")),
+		backendChecks(block("backends")),
+		filterChecks(block("filters")),
+		annotationChecks(block("annotations")),
+	)
+}
+
+// reference returns the fields of a reference to an object, as parts of a map: its kind with its group behind a dot, its
+// namespace, its name. of is the expression of the reference, and the others what an absent group and kind are.
+func reference(of, group, kind string) string {
+	kinds := bind("g", "string("+of+".?group.orValue('"+group+"'))", bind("d", "string("+of+".?kind.orValue('"+kind+"'))",
+		"g==''?d:d+'.'+g"))
+	return "'kind':" + kinds + ",'ns':" + bind("n", "string("+of+".?namespace.orValue(''))", "n==''?request.namespace:n") +
+		",'name':string(" + of + ".?name.orValue(''))"
+}
+
+// described is what sentences call the reference in a variable.
+func described(v string) string {
+	return bind("o", v, "o.kind.endsWith('."+gatewayGroup+"')?o.kind.substring(0,size(o.kind)-"+number(len(gatewayGroup)+1)+
+		"):o.kind") + "+' '+" + quote("("+v+".ns+'/'+"+v+".name)")
+}
+
+// referenceID is the identity of the reference in a variable.
+func referenceID(v string) string { return "[" + v + ".kind," + v + ".ns," + v + ".name].join('\\n')" }
+
+// attachesByDefault returns whether a route attaches to Gateways that it does not name.
+func attachesByDefault(s side) string {
+	return "!(string(" + string(s) + ".spec.?useDefaultGateways.orValue('')) in ['','None'])"
+}
+
+// isMesh returns whether all parents of a route are Services, of which there is one.
+func isMesh(s side) string {
+	parents := "variables.parents" + s.suffix()
+	return "size(" + parents + ")>0&&!variables.byDefault" + s.suffix() + "&&" + parents + ".all(r,r.kind=='Service')"
+}
+
+// routeHosts returns the claims of spec.hostnames, in which *.example is names at any depth.
+func routeHosts(s side) string {
+	names := string(s) + ".spec.?hostnames.orValue([])"
+	list := names + ".map(v,string(v)).transformList(i,v," +
+		claim("'spec.hostnames['+string(i)+']'", atRule, anyDepth("v"), "v", "''") + ")"
+	return choose("!(request.resource.resource in ['httproutes','grpcroutes','tlsroutes'])", "[]",
+		choose("size("+names+")==0", "["+everyClaim("'spec.hostnames'", atNone)+"]", list))
+}
+
+// routeAnnotations returns the claims that stand in the annotations of a route, by the table of its kind.
+func (x *exporter) routeAnnotations(s side) string {
+	claims := "[]"
+	for _, k := range slices.Backward(routeKinds()) {
+		claims = choose("request.resource.resource=='"+k[1]+"'", x.annotationClaims(s, "[]", k[0]), claims)
+	}
+	return claims
+}
+
+// routeClaims returns all claims of a route. The hostnames of one that belongs to a mesh are none, or stand behind those of
+// annotations.
+func routeClaims(s side, mesh bool) string {
+	hosts, annotated := "variables.hosts"+s.suffix(), "variables.annotated"+s.suffix()
+	inMesh := annotated
+	if mesh {
+		inMesh += "+" + hosts
+	}
+	return choose(isMesh(s), inMesh, hosts+"+"+annotated)
+}
+
+// routeParents returns spec.parentRefs.
+func routeParents(s side) string {
+	return string(s) + ".spec.?parentRefs.orValue([]).transformList(i,r,{'path':'spec.parentRefs['+string(i)+']'," +
+		reference("r", gatewayGroup, "Gateway") + ",'section':string(r.?sectionName.orValue(''))," +
+		"'port':string(r.?port.orValue(0))})"
+}
+
+// parentChecks returns the checks of the block parents, in the order of policy/route_parents.go.
+func parentChecks(block policy.Fields) []check {
+	var all []check
+	const id, byDefault = "+'\\n'+r.section+'\\n'+r.port", "'spec.useDefaultGateways'"
+	section := "+(r.section==''?'':', sectionName '+" + quote("r.section") + ")"
+	add := func(name, fails, path, why, defaults string) {
+		all = append(all, check{id: name, faults: func(s side) string {
+			return "variables.parents" + s.suffix() + ".filter(r," + fails + ").map(r," +
+				fault("r.path"+path, referenceID("r")+id, described("r")+section+"+"+why) + ")+" +
+				when("variables.byDefault"+s.suffix(), byDefault, byDefault, defaults)
+		}})
+	}
+	if allowed, ok := block["allowed"].([]any); ok {
+		conditions, names := make([]string, len(allowed)), make([]string, len(allowed))
+		for i, a := range allowed {
+			fields, _ := a.(policy.Fields)
+			conditions[i], names[i] = parentPasses(fields), fields["text"].(string)
+		}
+		end := passing(names)
+		add("parents.allowed", "!("+anyOf(conditions...)+")", "", str(" is not allowed"+end),
+			str("attaches to Gateways that the route does not name"+end))
+	}
+	if block["crossNamespace"] != nil {
+		add("parents.crossNamespace", "r.ns!=request.namespace", "+'.namespace'", "' is in another namespace'",
+			"'attaches to Gateways of other namespaces; name parents in spec.parentRefs instead'")
+	}
+	return all
+}
+
+// parentPasses returns whether an element of parents.allowed covers the parent r.
+func parentPasses(allowed policy.Fields) string {
+	conditions := []string{"r.ns==request.namespace"}
+	for _, field := range []struct{ name, value string }{
+		{"namespace", "r.ns"}, {"kind", "k"}, {"name", "r.name"}, {"sectionName", "r.section"},
+	} {
+		pattern, ok := allowed[field.name].(string)
+		if !ok {
+			continue
+		}
+		condition := globs([]string{pattern}, field.value)
+		switch field.name {
+		case "namespace":
+			conditions[0] = condition
+			continue
+		case "kind":
+			condition = bind("k", "r.kind.endsWith('."+gatewayGroup+"')?r.kind.substring(0,size(r.kind)-"+
+				number(len(gatewayGroup)+1)+"):r.kind", condition)
+		case "sectionName":
+			condition = "r.section!=''&&" + condition
+		}
+		conditions = append(conditions, condition)
+	}
+	return allOf(conditions...)
+}
