@@ -174,5 +174,5 @@ plugin: ## dist/kubectl-evergate, static, and its completion: put them into PATH
 	cd cmd/kubectl-evergate && CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $(CURDIR)/dist/kubectl-evergate .
 	cp cmd/kubectl-evergate/kubectl_complete-evergate dist/
 
-.PHONY: help plugin run request test test-unit test-plugin test-calls test-kit test-traces compat alerts jaeger promtool registry rig apiserver e2e-up e2e e2e-long e2e-down \
+.PHONY: help plugin run request test test-unit test-plugin test-interop test-calls test-kit test-traces compat alerts jaeger promtool registry rig apiserver e2e-up e2e e2e-long e2e-down \
   check format vet lint bench bench-plan worst profile bench-stages bench-decoders allocs allocs-baseline goodput fuzz build bin/golangci-lint

@@ -24,7 +24,8 @@ func runExport(t *testing.T, policy string, args ...string) (code int, stdout, s
 func TestExport(t *testing.T) {
 	const exact = "services: [{name: s, mode: enforce, types: {denied: [NodePort]}}]\n"
 	const partly = "services: [{name: s, mode: enforce, types: {denied: [NodePort]}, externalNames: {}}]\n"
-	const refusal = "policy.yaml:3:12: services[0].externalNames: which top-level domains are public, the API server does not know: " +
+	const refusal = "policy.yaml:3:12: services[0].externalNames: which top-level domains are public, the API server does " +
+		"not know: " +
 		"leave the entry to the webhook, with --best-effort\n"
 	for name, test := range map[string]struct {
 		policy         string
@@ -32,14 +33,17 @@ func TestExport(t *testing.T) {
 		code           int
 		stdout, stderr string // what each begins with; empty where there is nothing
 	}{
-		"exact":       {exact, []string{"--target", "vap,map"}, 0, "# services: denies what", ""},
-		"refused":     {partly, []string{"--target", "vap"}, 2, "", "evergate: " + refusal},
-		"best effort": {partly, []string{"--target", "vap", "--best-effort"}, 1, "# not said here: " + refusal, "evergate: " + refusal},
+		"exact":   {exact, []string{"--target", "vap,map"}, 0, "# services: denies what", ""},
+		"refused": {partly, []string{"--target", "vap"}, 2, "", "evergate: " + refusal},
+		"best effort": {partly, []string{"--target", "vap", "--best-effort"}, 1, "# not said here: " + refusal, "evergate: " +
+			refusal},
 		"coverage": {partly, []string{"--target", "vap", "--coverage"}, 0,
-			"policy.yaml:3:12: services s: native: but for externalNames (which top-level domains are public, the API server does not know)\n", ""},
-		"no target":   {exact, nil, 2, "", "evergate: export to what? name a target, as in --target vap,map\n"},
-		"what target": {exact, []string{"--target", "vpa"}, 2, "", `evergate: --target "vpa" is not known: see evergate export --help` + "\n"},
-		"no policy":   {"pods: x", []string{"--target", "vap"}, 2, "", "evergate: policy.yaml:3:7: pods: want a list"},
+			"policy.yaml:3:12: services s: native: but for externalNames (which top-level domains are public, the API " +
+				"server does not know)\n", ""},
+		"no target": {exact, nil, 2, "", "evergate: export to what? name a target, as in --target vap,map\n"},
+		"what target": {exact, []string{"--target", "vpa"}, 2, "",
+			`evergate: --target "vpa" is not known: see evergate export --help` + "\n"},
+		"no policy": {"pods: x", []string{"--target", "vap"}, 2, "", "evergate: policy.yaml:3:7: pods: want a list"},
 		"own namespace": {exact, []string{"--target", "vap", "--exempt-namespace", ""}, 2, "",
 			"evergate: --exempt-namespace is empty: name Evergate's own namespace at least\n"},
 	} {

@@ -59,8 +59,8 @@ func annotationChecks(block policy.Fields) []check {
 	return all
 }
 
-// requiredAnnotations returns the faults of required annotations. One that is absent has the identity of an empty value, as
-// in package policy.
+// requiredAnnotations returns the faults of required annotations. One that is absent has the identity of an empty
+// value, as in package policy.
 func requiredAnnotations(required []any, s side) string {
 	var lists []string
 	for _, r := range required {

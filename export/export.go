@@ -228,7 +228,9 @@ func (x *exporter) cover() {
 			c.Native, c.Why = false, refused[0].Why
 		case len(x.partial[e.Name]) > 0:
 			c.Native = slices.ContainsFunc(slices.Collect(maps.Keys(e.Fields)),
-				func(f string) bool { return !slices.Contains([]string{"match", "exclude", "kinds", "subdomainDomains"}, f) })
+				func(f string) bool {
+					return !slices.Contains([]string{"match", "exclude", "kinds", "subdomainDomains"}, f)
+				})
 			c.Why = "but for " + refusedFields(x.partial[e.Name])
 		case e.Block == "pods":
 			c.Why = "but for the templates of workloads, which the webhook judges"

@@ -73,7 +73,8 @@ ingresses:
 `, Options{Targets: []Target{VAP}}, []string{
 			"policy.yaml:4:3: ingresses[0].hosts: the API server's expressions cannot read the hosts in the annotation " +
 				"alb.ingress.kubernetes.io/conditions.*: deny it in an entry in mode enforce, without match and exclude: " +
-				`annotations: {denied: ["alb.ingress.kubernetes.io/conditions.*"]}, or leave the entry to the webhook, with --best-effort`,
+				`annotations: {denied: ["alb.ingress.kubernetes.io/conditions.*"]}, or leave the entry to the webhook, with ` +
+				"--best-effort",
 		}},
 		"hosts that are read": {`ingresses:
 - {name: i, mode: enforce, hosts: {required: true}}
@@ -84,15 +85,16 @@ ingresses:
 - {name: listed, mode: enforce, kinds: [HTTPRoute], hosts: {required: true}}
 - {name: openshift, mode: enforce, kinds: [Route], hosts: {required: true}}
 `, Options{Targets: []Target{VAP}}, []string{
-			"policy.yaml:4:3: routes[0].kinds: Routes of OpenShift are not said natively: list the kinds of Gateway API alone, or " +
-				"leave the entry to the webhook, with --best-effort",
+			"policy.yaml:4:3: routes[0].kinds: Routes of OpenShift are not said natively: list the kinds of Gateway " +
+				"API alone, or leave the entry to the webhook, with --best-effort",
 			"policy.yaml:6:3: routes[2].kinds: Routes of OpenShift are not said natively" + webhook,
 		}},
 		"hosts of globbing classes": {`globbingClasses: [alb]
 ingresses:
 - {name: i, mode: enforce, hosts: {required: true}, annotations: {denied: ["*"]}}
 `, Options{Targets: []Target{VAP}}, []string{
-			"policy.yaml:5:3: ingresses[0].hosts: with globbingClasses a host of spec.tls is not always that of a rule" + webhook,
+			"policy.yaml:5:3: ingresses[0].hosts: with globbingClasses a host of spec.tls is not always that of a rule" +
+				webhook,
 		}},
 		"mirrors": {`mirrors:
 - {name: hub, mode: warn, sources: [docker.io], mirror: m.example/hub}
@@ -110,7 +112,8 @@ pods:
 			"policy.yaml:8:3: pods[1].mode: of images that are rewritten it warns of the original, and a policy that mutates " +
 				"cannot warn" + webhook,
 		}},
-		"exceptions": {`pods: [{name: p, mode: enforce, images: {digest: required}}, {name: q, mode: enforce, images: {digest: required}}]
+		"exceptions": {`pods: [{name: p, mode: enforce, images: {digest: required}}, {name: q, mode: enforce, images: ` +
+			`{digest: required}}]
 exceptions: [{name: ticket, rules: ["*p/*"], match: {namespaces: [x]}, until: 2030-01-01, reason: why}]
 `, Options{Targets: []Target{VAP}}, []string{"policy.yaml:3:8: pods[0]: the exception ticket is about it until a date, and the API server's expressions have no clock: " +
 			"export again after that, or leave the entry to the webhook, with --best-effort"}},

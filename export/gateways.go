@@ -122,7 +122,8 @@ func gatewayTLSChecks(block policy.Fields) []check {
 	if block["crossNamespaceRefs"] != nil {
 		all = append(all, check{id: "tls.crossNamespaceRefs", faults: func(s side) string {
 			return certificateRefs(s) + ".filter(c,c.ns!=''&&c.ns!=request.namespace).map(c," + fault("c.path+'.namespace'",
-				"c.ns+' '+c.name", quote("c.ns")+"+' is another namespace, which is denied; refer to one of the same namespace'") + ")"
+				"c.ns+' '+c.name", quote("c.ns")+"+' is another namespace, which is denied; refer to one of the same namespace'") +
+				")"
 		}})
 	}
 	return all
@@ -131,7 +132,8 @@ func gatewayTLSChecks(block policy.Fields) []check {
 // certificateRefs returns all references to certificates and authorities.
 func certificateRefs(s side) string {
 	one := func(of, path string) string {
-		return "{'path':" + path + ",'ns':string(" + of + ".?namespace.orValue('')),'name':string(" + of + ".?name.orValue(''))}"
+		return "{'path':" + path + ",'ns':string(" + of + ".?namespace.orValue('')),'name':string(" + of +
+			".?name.orValue(''))}"
 	}
 	list := func(of, path string) string {
 		return of + ".orValue([]).transformList(j,c," + one("c", path+"+'['+string(j)+']'") + ")"
@@ -174,7 +176,8 @@ func allowedRouteChecks(block policy.Fields) []check {
 		return nil
 	}
 	said := fromNamespaces("l.?allowedRoutes.?namespaces", "Same")
-	return []check{listeners("allowedRoutes.from", "!("+said+"[0] in "+set(texts(from))+")", "allowedRoutes.namespaces.from",
+	return []check{listeners("allowedRoutes.from", "!("+said+"[0] in "+set(texts(from))+")",
+		"allowedRoutes.namespaces.from",
 		said+"[0]"+listenerName, said+"[1]+"+str(passing(texts(from))))}
 }
 
@@ -185,7 +188,8 @@ func allowedListenerChecks(block policy.Fields) []check {
 	}
 	return []check{{id: "allowedListeners.from", faults: func(s side) string {
 		said := fromNamespaces(string(s)+".spec.?allowedListeners.?namespaces", "None")
-		return bind("f", said, when("f[0]!='None'&&!(f[0] in "+set(texts(from))+")", "'spec.allowedListeners.namespaces.from'",
+		return bind("f", said, when("f[0]!='None'&&!(f[0] in "+set(texts(from))+")",
+			"'spec.allowedListeners.namespaces.from'",
 			"f[0]", "f[1]+"+str(passing(texts(from)))))
 	}}}
 }

@@ -32,8 +32,8 @@ func (x *exporter) annotationClaims(s side, hosts string, kinds ...string) strin
 		kinds...)
 }
 
-// claimsIn returns the claims that stand in annotations, as package policy reads them: sorted by their keys, and at most
-// maxAnnotationHosts. keys is the sorted list of their keys, and values the mapping.
+// claimsIn returns the claims that stand in annotations, as package policy reads them: sorted by their keys, and at
+// most maxAnnotationHosts. keys is the sorted list of their keys, and values the mapping.
 func (x *exporter) claimsIn(keys, values, field, hosts string, kinds ...string) string {
 	var lists []string
 	for _, kind := range kinds {
@@ -44,7 +44,8 @@ func (x *exporter) claimsIn(keys, values, field, hosts string, kinds ...string) 
 		}
 	}
 	most := number(maxAnnotationHosts)
-	more := "[a[" + most + "]].map(h,{'path':h.path,'k':h.k,'p':'**','text':'more than " + most + " names','key':h.key,'bad':'y'})"
+	more := "[a[" + most + "]].map(h,{'path':h.path,'k':h.k,'p':'**','text':'more than " + most +
+		" names','key':h.key,'bad':'y'})"
 	return bind("a", sum(lists...), choose("size(a)<="+most, "a", "a.slice(0,"+most+")+"+more))
 }
 
@@ -105,7 +106,8 @@ func (t hostAnnotations) read(grammar, path, hosts string) string {
 		return elements + ".map(e," + choose("e.startsWith('.')", below, "["+one(anyDepth("e"), "e")+"]") + ").flatten()"
 	case "www":
 		other := "h.p.startsWith('www.')?h.p.substring(4):'www.'+h.p"
-		return choose("v in ['1','t','T','TRUE','true','True']", hosts+".filter(h,h.k=='"+atRule+"'&&!h.p.startsWith('*')).map(h,"+
+		return choose("v in ['1','t','T','TRUE','true','True']", hosts+".filter(h,h.k=='"+atRule+
+			"'&&!h.p.startsWith('*')).map(h,"+
 			other+").filter(w,size(w)<="+number(maxHost)+").map(w,"+one("w", "w")+")", "[]")
 	case "regex":
 		return choose("v.trim()==''", "[]", "["+one("'**'", "v")+"]")

@@ -68,11 +68,12 @@ func quotedHost() string {
 // hostID is the identity of a claim: its hosts, or, of a text that is no name, the text and the annotation.
 const hostID = "(h.bad=='y'&&(h.text!=''||h.key!='')?h.key+' '+h.text:h.p)"
 
-// claimFaults returns the faults of the claims for which a condition holds. Those of a text that is no name are left out
-// where the claim before is the same.
+// claimFaults returns the faults of the claims for which a condition holds. Those of a text that is no name are left
+// out where the claim before is the same.
 func claimFaults(claims, fails, why string) string {
 	same := bind("b", claims+"[i-1]", "b.bad=='y'&&b.text==h.text&&b.key==h.key")
-	failing := claims + ".transformList(i,h,(" + fails + ")&&!(h.bad=='y'&&h.k=='" + atRepeated + "'&&i>0&&" + same + "),h)"
+	failing := claims + ".transformList(i,h,(" + fails + ")&&!(h.bad=='y'&&h.k=='" + atRepeated + "'&&i>0&&" + same +
+		"),h)"
 	first := "h.k!='" + atRepeated + "'||h.bad=='y'||!f.slice(0,i).exists(b,b.bad==''&&b.p==h.p)"
 	return bind("f", failing, "f.transformList(i,h,"+first+","+fault("h.path", hostID, why)+")")
 }

@@ -9,8 +9,8 @@ import (
 
 // The checks of policy/hosts.go. What they judge are claims: see host_claims.go.
 
-// LargestIngress is how many hosts an Ingress may have that all checks of its hosts judge, also where each is denied. The
-// module interop tries it.
+// LargestIngress is how many hosts an Ingress may have that all checks of its hosts judge, also where each is denied.
+// The module interop tries it.
 const LargestIngress = 200
 
 // hostFields are the fields of hosts that are read, of kinds that have hosts in their annotations alone.
@@ -44,7 +44,8 @@ func hostChecks(block policy.Fields, claims, list string) []check {
 	}
 	if denied := texts(block["denied"]); len(denied) > 0 {
 		by := deniedHosts(denied)
-		add("hosts.denied", "size("+by+")>0", bind("d", by, "h.p=='**'?"+everyHost()+"+"+str(", also the denied "+denied[0])+"+"+
+		add("hosts.denied", "size("+by+")>0", bind("d", by, "h.p=='**'?"+everyHost()+"+"+str(", also the denied "+denied[0])+
+			"+"+
 			setOne()+":d[0]=='below'?"+quotedHost()+"+' stands also for the denied '+d[1]+'; write each host out':"+
 			quotedHost()+"+' is denied by '+d[1]"))
 	}

@@ -34,7 +34,8 @@ func (x *exporter) ingresses() kind {
 		classes: func(s side) string { return "variables.classes" + s.suffix() + ".map(c,c.class)" },
 		checks:  ingressChecks,
 		capacity: func(int) string {
-			return "judges Ingresses of up to " + number(LargestIngress) + " hosts; the API server denies what costs more than its budget"
+			return "judges Ingresses of up to " + number(LargestIngress) +
+				" hosts; the API server denies what costs more than its budget"
 		},
 	}
 }
@@ -56,8 +57,8 @@ func classesOf(s side) string {
 		".metadata.?annotations[?'" + classAnnotation + "'].orValue(''))}].filter(c,c.class!='')"
 }
 
-// ruleHosts returns the claims of the rules of an Ingress, and of its default backend. With globbing classes *.x in a rule
-// is names at any depth.
+// ruleHosts returns the claims of the rules of an Ingress, and of its default backend. With globbing classes *.x in a
+// rule is names at any depth.
 func (x *exporter) ruleHosts(s side) string {
 	pattern := oneLabel("v")
 	if globbing := texts(x.settings["globbingClasses"]); len(globbing) > 0 {
@@ -68,11 +69,13 @@ func (x *exporter) ruleHosts(s side) string {
 	const path = "'spec.rules['+string(i)+'].host'"
 	backend := "(has(" + string(s) + ".spec.defaultBackend)?[" + everyClaim("'spec.defaultBackend'", atBackend) + "]:[])"
 	return choose("size("+rules+")==0", "["+everyClaim("'spec.rules'", atNone)+"]", rules+".transformList(i,r,"+
-		bind("v", "string(r.?host.orValue(''))", choose("v==''", everyClaim(path, atRule), claim(path, atRule, pattern, "v", "''")))+
+		bind("v", "string(r.?host.orValue(''))", choose("v==''", everyClaim(path, atRule), claim(path, atRule, pattern, "v",
+			"''")))+
 		")+"+backend)
 }
 
-// ingressClaims returns the claims of all places of an Ingress. A host in spec.tls that a rule has too is none of its own.
+// ingressClaims returns the claims of all places of an Ingress. A host in spec.tls that a rule has too is none of its
+// own.
 func (x *exporter) ingressClaims(s side) string {
 	hosts := "variables.hosts" + s.suffix()
 	tls := string(s) + ".spec.?tls.orValue([]).transformList(i,t," + bind("l", "t.?hosts.orValue([]).map(v,string(v))",
@@ -114,7 +117,8 @@ func tlsChecks(e *policy.Entry) []check {
 			unnamed := list(s) + ".transformList(i,t,size(t.?hosts.orValue([]))==0,' (spec.tls['+string(i)+" +
 				"'] names no host, so what it covers is not known)')+['']"
 			parent := "(!p.startsWith('*.')&&p.contains('.')?p.substring(p.indexOf('.')+1):'')"
-			why := "h.p=='**'?" + everyHost() + "+'; no certificate covers that'+" + setOne() + ".replace(';',',',1):" + quote("p") +
+			why := "h.p=='**'?" + everyHost() + "+'; no certificate covers that'+" + setOne() + ".replace(';',',',1):" +
+				quote("p") +
 				"+' is in no spec.tls[].hosts; add it'+" +
 				bind("q", parent, "q==''?'':' or '+"+quote("'*.'+q")) + "+u[0]"
 			// A host at any depth is in certificates as one of one label.

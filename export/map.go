@@ -83,13 +83,13 @@ func (x *exporter) mapVariables() []variable {
 	vars = append(vars, x.mirrors.variables(now, x.rewrites)...)
 	vars = append(vars, variable{"decided", x.mirrors.decided("variables.references", now, "path", "ref", "key")})
 	vars = append(vars, x.deniedOriginals()...)
-	moves := "variables.decided.filter(x,x.to!=''&&x.mode!=''&&x.excluded==''"
+	moves := []string{"x.to!=''", "x.mode!=''", "x.excluded==''"}
 	for _, v := range vars {
 		if strings.HasPrefix(v.name, "denied_") && !strings.HasSuffix(v.name, before.suffix()) {
-			moves += "&&!(" + "variables." + v.name + ".exists(y,y.path==x.path))"
+			moves = append(moves, "!variables."+v.name+".exists(y,y.path==x.path)")
 		}
 	}
-	vars = append(vars, variable{"moves", moves + ")"})
+	vars = append(vars, variable{"moves", "variables.decided.filter(x," + allOf(moves...) + ")"})
 	return append(vars, x.record()...)
 }
 

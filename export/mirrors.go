@@ -136,10 +136,7 @@ func (m *mirrors) perMirror(rewrites func(*policy.Entry) bool) string {
 // of an image that a source covers, entry, its entry, excluded, where that excludes it, to, the image that
 // replaces it, and mode, where the entry rewrites and does not only report.
 func (m *mirrors) decided(list string, s side, keep ...string) string {
-	kept := ""
-	for _, k := range keep {
-		kept += "'" + k + "':x." + k + ","
-	}
+	kept := keptFields(keep)
 	kept += "'name':x.name,'version':x.version,'ok':x.ok,"
 	matched := ""
 	if m.conditional() {

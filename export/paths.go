@@ -2,6 +2,7 @@ package export
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -32,8 +33,8 @@ func pathsOf(s side) string {
 // pathID is the identity of the path p.
 const pathID = "p.host+' '+p.path"
 
-// pathChecks returns the checks of the block paths, in the order of policy/ingress_paths.go. allRegex is the variable that
-// says whether all paths are taken for regular expressions, or false, and literal says how a path is none.
+// pathChecks returns the checks of the block paths, in the order of policy/ingress_paths.go. allRegex is the variable
+// that says whether all paths are taken for regular expressions, or false, and literal says how a path is none.
 func pathChecks(paths policy.Fields, allRegex func(side) string, literal string) []check {
 	var all []check
 	add := func(id, where, path, ident, why string) {
@@ -52,9 +53,9 @@ func pathChecks(paths policy.Fields, allRegex func(side) string, literal string)
 	}
 	if patterns := texts(paths["deniedPatterns"]); len(patterns) > 0 {
 		by := "''"
-		for i := len(patterns) - 1; i >= 0; i-- {
-			by = "p.path.matches(" + str(whole(patterns[i:i+1])) + ")?" +
-				str(" matches "+patterns[i]+", which is denied") + ":" + by
+		for _, pattern := range slices.Backward(patterns) {
+			by = "p.path.matches(" + str(whole([]string{pattern})) + ")?" +
+				str(" matches "+pattern+", which is denied") + ":" + by
 		}
 		all = append(all, check{id: "paths.deniedPatterns", faults: func(s side) string {
 			return pathsWith("variables.paths"+s.suffix(), by)
@@ -82,16 +83,18 @@ func pathsWith(paths, says string) string {
 func deniedPart(parts []string, allRegex, literal string) string {
 	const special = `[\[\](){}*+?|^$\\]`
 	contains, dotted := "''", "''"
-	for i := len(parts) - 1; i >= 0; i-- {
-		quoted := text.Quote(parts[i])
-		contains = "l.contains(" + str(parts[i]) + ")?" + str(" contains "+quoted+", which is denied") + ":" + contains
-		dotted = "l.matches(" + str(withDots(parts[i])) + ")?" +
+	for _, part := range slices.Backward(parts) {
+		quoted := text.Quote(part)
+		contains = "l.contains(" + str(part) + ")?" + str(" contains "+quoted+", which is denied") + ":" + contains
+		dotted = "l.matches(" + str(withDots(part)) + ")?" +
 			str(" as a pattern, in which a dot is any character, contains "+quoted+", which is denied") + ":" + dotted
 	}
 	char := "(x==" + str(`\`) + "?" + str(`'\\'`) + ":\"'\"+x+\"'\")"
-	pattern := "' may be taken for a pattern, because of '+" + char + "+" + str(", so what it matches cannot be distinguished "+
-		"from "+text.Quote(parts[0])+", which is denied; "+literal)
-	asRegex := bind("x", "p.path.find("+str(special)+")", choose("x!=''", pattern, choose("l.contains('.')", dotted, "''")))
+	pattern := "' may be taken for a pattern, because of '+" + char + "+" +
+		str(", so what it matches cannot be distinguished "+
+			"from "+text.Quote(parts[0])+", which is denied; "+literal)
+	asRegex := bind("x", "p.path.find("+str(special)+")", choose("x!=''", pattern, choose("l.contains('.')", dotted,
+		"''")))
 	return bind("l", "p.path.lowerAscii()", bind("c", contains, choose("c!=''", "c",
 		choose(allRegex+"||!(p.type in {'Exact':true,'Prefix':true,'PathPrefix':true})", asRegex, "''"))))
 }

@@ -42,7 +42,8 @@ func (x *exporter) pods() kind {
 		checks: func(e *policy.Entry) []check { return x.podChecks(e) },
 		plain:  x.plainImages,
 		capacity: func(checks int) string {
-			return "judges Pods of up to " + number(LargestPod(checks)) + " images of a hundred characters; the API server denies " +
+			return "judges Pods of up to " + number(LargestPod(checks)) +
+				" images of a hundred characters; the API server denies " +
 				"what costs more than its budget"
 		},
 	}

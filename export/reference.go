@@ -1,5 +1,7 @@
 package export
 
+import "strings"
+
 // The texts below are the functions of policy/internal/match/reference.go and registry.go in CEL. The module interop
 // compares both, image by image. A shorter regular expression stands before a longer one where it suffices for nearly
 // every image: the cost of a match is the product of both lengths.
@@ -109,13 +111,19 @@ func isReference() string {
 		slow + ")"
 }
 
+// keptFields returns fields of x as parts of a map.
+func keptFields(names []string) string {
+	var b strings.Builder
+	for _, name := range names {
+		b.WriteString("'" + name + "':x." + name + ",")
+	}
+	return b.String()
+}
+
 // references returns an expression that adds to each element of a list the full name of its image and its version, and
 // in ok whether it is a reference at all. Elements are maps of texts.
 func references(list string, keep ...string) string {
-	kept := ""
-	for _, k := range keep {
-		kept += "'" + k + "':x." + k + ","
-	}
+	kept := keptFields(keep)
 	parsed := list + ".map(x,{" + kept + "'full':" + bind("v", "x.ref", fullName("v")) + "})"
 	parsed += ".map(x,{" + kept + "'full':x.full,'name':x.full.find('^(?:[^/]*/)*[^/:@]*')})"
 	return parsed + ".map(x,{" + kept + "'name':x.name,'version':x.full.substring(size(x.name))," +

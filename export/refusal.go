@@ -118,7 +118,8 @@ func (x *exporter) refuseAll() {
 	}
 }
 
-// refuseOpenShift refuses entries of routes for Routes of OpenShift: of what they share with others the rest is exported.
+// refuseOpenShift refuses entries of routes for Routes of OpenShift: of what they share with others the rest is
+// exported.
 func (x *exporter) refuseOpenShift(e *policy.Entry) {
 	kinds := texts(e.Fields["kinds"])
 	switch {
@@ -126,7 +127,8 @@ func (x *exporter) refuseOpenShift(e *policy.Entry) {
 	case len(kinds) == 1 && kinds[0] == "Route":
 		x.refuse(e, "kinds", "Routes of OpenShift are not said natively", useWebhook)
 	case len(kinds) == 0 || slices.Contains(kinds, "Route"):
-		x.leaveOut(e, "", "kinds", "Routes of OpenShift are not said natively", "list the kinds of Gateway API alone, or "+useWebhook)
+		x.leaveOut(e, "", "kinds", "Routes of OpenShift are not said natively", "list the kinds of Gateway API alone, or "+
+			useWebhook)
 	}
 }
 
@@ -192,7 +194,7 @@ func (x *exporter) refuseFields(e *policy.Entry, path string, fields policy.Fiel
 
 // refuseField refuses a field: of a block of checks that field alone, of other fields the entry.
 func (x *exporter) refuseField(e *policy.Entry, path, name string) {
-	why, instead := whyNot(e.Block, path+name)
+	why, instead := whyNot(path + name)
 	if e.Block == "mirrors" || e.Block == "pods" || strings.HasPrefix(path, "match.") ||
 		strings.HasPrefix(path, "exclude.") ||
 		name == "until" || name == "reason" {
@@ -210,7 +212,7 @@ func (x *exporter) refuseField(e *policy.Entry, path, name string) {
 }
 
 // whyNot returns why a field is not exported, and what to do instead.
-func whyNot(block, field string) (why, instead string) {
+func whyNot(field string) (why, instead string) {
 	switch last := field[strings.LastIndexByte(field, '.')+1:]; {
 	case field == "externalNames":
 		return "which top-level domains are public, the API server does not know", useWebhook

@@ -52,15 +52,16 @@ func routeFilter(path string) string {
 	return "{'path':" + path + ",'type':string(f.?type.orValue('')),'ref':" + ref + "}"
 }
 
-// routeBackends returns every backend of a route: those of rules, and those to which filters send requests, each with what
-// it gets them for.
+// routeBackends returns every backend of a route: those of rules, and those to which filters send requests, each with
+// what it gets them for.
 func routeBackends(s side) string {
 	one := func(of, path, part string) string {
 		return "{'path':" + path + "," + reference(of, "", "Service") + ",'part':'" + part + "'}"
 	}
 	ofFilter := func(path string) string {
 		at := func(field, part string) string {
-			return choose("has(f."+field+")", "["+one("f."+field+".?backendRef", path+"+'."+field+".backendRef'", part)+"]", "[]")
+			return choose("has(f."+field+")", "["+one("f."+field+".?backendRef", path+"+'."+field+".backendRef'", part)+"]",
+				"[]")
 		}
 		return at("requestMirror", "1") + "+" + at("externalAuth", "2")
 	}
@@ -97,6 +98,7 @@ func filterChecks(block policy.Fields) []check {
 	nth := "string(size(l.slice(0,n+1).filter(g,g.type==f.type&&g.ref=='')))"
 	return []check{{id: "filters.denied", faults: func(s side) string {
 		return bind("l", "variables.filters"+s.suffix()+".filter(f,f.type in "+set(denied)+")", "l.transformList(n,f,"+
-			fault("f.path+'.type'", "f.type+'\\n'+(f.ref!=''?f.ref:"+nth+")", quote("f.type")+"+' is denied; remove the filter'")+")")
+			fault("f.path+'.type'", "f.type+'\\n'+(f.ref!=''?f.ref:"+nth+")", quote("f.type")+
+				"+' is denied; remove the filter'")+")")
 	}}}
 }

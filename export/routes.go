@@ -86,8 +86,8 @@ func routeChecks(e *policy.Entry) []check {
 	)
 }
 
-// reference returns the fields of a reference to an object, as parts of a map: its kind with its group behind a dot, its
-// namespace, its name. of is the expression of the reference, and the others what an absent group and kind are.
+// reference returns the fields of a reference to an object, as parts of a map: its kind with its group behind a dot,
+// its namespace, its name. of is the expression of the reference, and the others what an absent group and kind are.
 func reference(of, group, kind string) string {
 	kinds := bind("g", "string("+of+".?group.orValue('"+group+"'))", bind("d", "string("+of+".?kind.orValue('"+kind+"'))",
 		"g==''?d:d+'.'+g"))
@@ -97,7 +97,8 @@ func reference(of, group, kind string) string {
 
 // described is what sentences call the reference in a variable.
 func described(v string) string {
-	return bind("o", v, "o.kind.endsWith('."+gatewayGroup+"')?o.kind.substring(0,size(o.kind)-"+number(len(gatewayGroup)+1)+
+	return bind("o", v, "o.kind.endsWith('."+gatewayGroup+"')?o.kind.substring(0,size(o.kind)-"+number(len(gatewayGroup)+
+		1)+
 		"):o.kind") + "+' '+" + quote("("+v+".ns+'/'+"+v+".name)")
 }
 
@@ -133,8 +134,8 @@ func (x *exporter) routeAnnotations(s side) string {
 	return claims
 }
 
-// routeClaims returns all claims of a route. The hostnames of one that belongs to a mesh are none, or stand behind those of
-// annotations.
+// routeClaims returns all claims of a route. The hostnames of one that belongs to a mesh are none, or stand behind
+// those of annotations.
 func routeClaims(s side, mesh bool) string {
 	hosts, annotated := "variables.hosts"+s.suffix(), "variables.annotated"+s.suffix()
 	inMesh := annotated

@@ -86,7 +86,8 @@ func passing(allowed []string) string {
 func quote(value string) string {
 	const short = "60" // text.Short
 	fits := "lists.range(" + short + "+1).filter(k,k<=size(w)&&size(bytes(w.substring(0,k)))<=" + short + ").max()"
-	cut := bind("w", "size(z)<="+short+"?z:z.substring(0,"+short+")", choose("size(bytes(w))<="+short, "w", "w.substring(0,"+fits+")"))
+	cut := bind("w", "size(z)<="+short+"?z:z.substring(0,"+short+")", choose("size(bytes(w))<="+short, "w",
+		"w.substring(0,"+fits+")"))
 	return bind("z", value, choose("size(z)<="+short+"&&size(bytes(z))<="+short, "strings.quote(z)",
 		"strings.quote("+cut+")+'…'"))
 }

@@ -76,7 +76,7 @@ func (x *exporter) addVAP(k kind, entries []*policy.Entry, stage string, w which
 	name := "evergate-" + k.name + "-" + stage
 	conditions := k.conditions
 	if w == existing {
-		conditions = append(conditions[:len(conditions):len(conditions)],
+		conditions = append(slices.Clip(conditions),
 			admissionv1.MatchCondition{Name: "an-update", Expression: `request.operation == "UPDATE"`})
 	}
 	vars, lists := x.rules(k, entries, w)

@@ -244,7 +244,8 @@ func matches(constraints *admissionv1.MatchResources, a admission.Attributes) bo
 	}
 	return slices.ContainsFunc(constraints.ResourceRules, func(r admissionv1.NamedRuleWithOperations) bool {
 		return slices.Contains(r.Operations, admissionv1.OperationType(a.GetOperation())) &&
-			slices.Contains(r.APIGroups, a.GetResource().Group) && (slices.Contains(r.APIVersions, a.GetResource().Version) || slices.Contains(r.APIVersions, "*")) &&
+			slices.Contains(r.APIGroups, a.GetResource().Group) && (slices.Contains(r.APIVersions, a.GetResource().Version) ||
+			slices.Contains(r.APIVersions, "*")) &&
 			slices.Contains(r.Resources, resource)
 	})
 }

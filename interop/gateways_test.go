@@ -58,7 +58,8 @@ func gatewaySpec(r *rand.Rand, spec map[string]any) {
 		switch {
 		case r.IntN(5) == 0:
 		case a["type"] == "Hostname":
-			a["value"] = pick(r, "a.lb.example.com", "A.LB.example.com.", "X.example", "*.lb.example.com", "b.example", "*", "a b", ".")
+			a["value"] = pick(r, "a.lb.example.com", "A.LB.example.com.", "X.example", "*.lb.example.com", "b.example", "*",
+				"a b", ".")
 		default:
 			a["value"] = address(r)
 		}
@@ -75,7 +76,8 @@ func gatewaySpec(r *rand.Rand, spec map[string]any) {
 		refs := map[string]any{"validation": map[string]any{"caCertificateRefs": []any{certificateRef(r), certificateRef(r)}}}
 		tls := map[string]any{"frontend": map[string]any{"default": refs}}
 		if r.IntN(2) == 0 {
-			tls["frontend"] = map[string]any{"perPort": []any{map[string]any{"port": 443, "tls": refs}, map[string]any{"port": 1}}}
+			tls["frontend"] = map[string]any{"perPort": []any{map[string]any{"port": 443, "tls": refs},
+				map[string]any{"port": 1}}}
 		}
 		if r.IntN(2) == 0 {
 			tls["backend"] = map[string]any{"clientCertificateRef": certificateRef(r)}

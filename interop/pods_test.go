@@ -226,7 +226,8 @@ func TestLargestPod(t *testing.T) {
 	few, _, _ := strings.Cut(podPolicies()["readme"], "- {name: hints")
 	many := "\npods:\n"
 	for i := range 12 {
-		many += fmt.Sprintf("- {name: rule-%d, mode: enforce, images: {denied: [docker.io/x%[1]d], deniedTags: [t%[1]d]}}\n", i)
+		many += fmt.Sprintf("- {name: rule-%d, mode: enforce, images: {denied: [docker.io/x%[1]d], deniedTags: [t%[1]d]}}\n",
+			i)
 	}
 	for name, test := range map[string]struct {
 		policy string

@@ -136,7 +136,8 @@ func customMeta(r *rand.Rand, kind string) map[string]any {
 	}
 	for r.IntN(3) == 0 {
 		_, value := hostAnnotation(r, kind)
-		annotations[pick(r, "external-dns.kubernetes.io/hostname", "External-dns.alpha.kubernetes.io/Hostname", "dns.example/hostname",
+		annotations[pick(r, "external-dns.kubernetes.io/hostname", "External-dns.alpha.kubernetes.io/Hostname",
+			"dns.example/hostname",
 			"konghq.com/snis", "cert-manager.io/common-name", "cert-manager.io/alt-names", "zalando.org/dnsname")] = value
 	}
 	if len(annotations) > 0 {

@@ -38,7 +38,8 @@ func binding(name string, action admissionv1.ValidationAction) *admissionv1.Vali
 	}
 }
 
-// What enforces the policy is neither deleted nor weakened, but by the group that may.
+// What enforces the policy is neither deleted nor weakened, but by the group that may. The requests have no name, as those
+// for each object of a list that is deleted.
 func TestProtect(t *testing.T) {
 	s := newSubject(t, `services: [{name: s, mode: enforce, types: {denied: [NodePort]}}]`, export.Options{
 		Targets: []export.Target{export.Static}, BreakGlass: "evergate:break-glass",
@@ -76,7 +77,8 @@ func TestProtect(t *testing.T) {
 			guarded("evergate"), "", nil, true},
 		"no webhook": {hooks(func(c *admissionv1.ValidatingWebhookConfiguration) { c.Webhooks = nil }),
 			guarded("evergate"), "", nil, true},
-		"audits only": {binding("evergate-pods-enforce", admissionv1.Audit), binding("evergate-pods-enforce", admissionv1.Deny),
+		"audits only": {binding("evergate-pods-enforce", admissionv1.Audit), binding("evergate-pods-enforce",
+			admissionv1.Deny),
 			"", nil, true},
 		"another audits": {binding("other", admissionv1.Audit), binding("other", admissionv1.Deny), "", nil, false},
 		"the namespace": {nil, &corev1.Namespace{TypeMeta: core, ObjectMeta: metav1.ObjectMeta{Name: "evergate-system"}},
@@ -92,7 +94,8 @@ func TestProtect(t *testing.T) {
 			if test.object == nil {
 				operation = apiserver.Delete
 			}
-			a := apiserver.NewAttributesRecord(test.object, test.old, gvk, test.namespace, "", resourceOf(gvk), "", operation, nil,
+			a := apiserver.NewAttributesRecord(test.object, test.old, gvk, test.namespace, "", resourceOf(gvk), "", operation,
+				nil,
 				false, &user.DefaultInfo{Name: "jane", Groups: test.groups})
 			if got := s.evaluator.validate(t, a)[admissionv1.Deny]; len(got) > 0 != test.denied {
 				t.Errorf("%v", got)

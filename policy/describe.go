@@ -115,7 +115,7 @@ func (d *document) describe() Document {
 func describeEntry(block string, v reflect.Value) Entry {
 	fields, _ := describe(v).(Fields)
 	var h header
-	if entry, ok := v.Addr().Interface().(interface{ head() *header }); ok {
+	if entry, ok := reflect.TypeAssert[interface{ head() *header }](v.Addr()); ok {
 		h = *entry.head()
 	}
 	e := Entry{Block: block, Name: string(h.Name), Mode: h.Mode, Pos: Position(h.Pos), Fields: fields}
