@@ -24,8 +24,8 @@ func runExport(t *testing.T, policy string, args ...string) (code int, stdout, s
 func TestExport(t *testing.T) {
 	const exact = "services: [{name: s, mode: enforce, types: {denied: [NodePort]}}]\n"
 	const partly = "services: [{name: s, mode: enforce, types: {denied: [NodePort]}, externalNames: {}}]\n"
-	const refusal = "policy.yaml:3:12: services[0].externalNames: which top-level domains are public, the API server does " +
-		"not know: " +
+	const refusal = "policy.yaml:3:12: services[0].externalNames: which top-level domains are public, the API server " +
+		"does not know: " +
 		"leave the entry to the webhook, with --best-effort\n"
 	for name, test := range map[string]struct {
 		policy         string
