@@ -171,8 +171,7 @@ func (x *exporter) exports(block string) bool {
 		return false
 	case "mirrors":
 		return slices.ContainsFunc(x.Targets, func(t Target) bool {
-			return t == MAP || t == HostsTOML ||
-				t == RegistriesConf
+			return t == MAP || t == HostsTOML || t == RegistriesConf
 		})
 	}
 	return slices.Contains(x.Targets, VAP)
@@ -195,9 +194,8 @@ func (x *exporter) refuseFields(e *policy.Entry, path string, fields policy.Fiel
 // refuseField refuses a field: of a block of checks that field alone, of other fields the entry.
 func (x *exporter) refuseField(e *policy.Entry, path, name string) {
 	why, instead := whyNot(path + name)
-	if e.Block == "mirrors" || e.Block == "pods" || strings.HasPrefix(path, "match.") ||
-		strings.HasPrefix(path, "exclude.") ||
-		name == "until" || name == "reason" {
+	selects := strings.HasPrefix(path, "match.") || strings.HasPrefix(path, "exclude.")
+	if e.Block == "mirrors" || e.Block == "pods" || selects || name == "until" || name == "reason" {
 		x.refuse(e, path+name, why, instead)
 		return
 	}
@@ -244,8 +242,7 @@ func (x *exporter) refuseMirrors() {
 		}
 		if e.Mode != policy.Enforce && slices.Contains(x.Targets, MAP) {
 			x.refuse(e, "mode", "a policy that mutates cannot warn",
-				"leave the entry to the webhook until it is in mode enforce, "+
-					"with --best-effort")
+				"leave the entry to the webhook until it is in mode enforce, with --best-effort")
 		}
 	}
 	for i := range x.entries {
@@ -254,9 +251,8 @@ func (x *exporter) refuseMirrors() {
 		if e.Block != "pods" || !x.native(e) || !x.exports("pods") {
 			continue
 		}
-		if slices.Contains(x.Targets, MAP) && e.Mode != policy.Enforce && (images["denied"] != nil ||
-			images["deniedTags"] != nil) &&
-			len(x.mirrors.entries) > 0 {
+		denies := images["denied"] != nil || images["deniedTags"] != nil
+		if denies && e.Mode != policy.Enforce && len(x.mirrors.entries) > 0 && slices.Contains(x.Targets, MAP) {
 			x.refuse(e, "mode", "of images that are rewritten it warns of the original, and a policy that mutates cannot warn",
 				useWebhook)
 		}
@@ -264,8 +260,7 @@ func (x *exporter) refuseMirrors() {
 		case images["from"] == nil:
 		case !exact:
 			x.refuse(e, "images.from", "not every entry of mirrors is said natively",
-				"write their sources out and without until, or "+
-					useWebhook)
+				"write their sources out and without until, or "+useWebhook)
 		case !slices.Contains(x.Targets, MAP) && !x.DenyUnrewritten:
 			x.refuse(e, "images.from", "without the policy that rewrites it denies every Pod when no replica answers",
 				"export both by --target vap,map (Kubernetes 1.36), or accept that by --deny-unrewritten")

@@ -64,6 +64,7 @@ ingresses:
 }
 
 func TestIngresses(t *testing.T) {
+	t.Parallel()
 	for name, text := range ingressPolicies() {
 		t.Run(name, func(t *testing.T) {
 			s := newSubject(t, text, export.Options{Targets: []export.Target{export.VAP}})
@@ -190,6 +191,7 @@ func ingressTLS(r *rand.Rand, rules any) (tls []any) {
 // An Ingress of as many hosts as the comment of a policy says is within the API server's budget, also where each of them
 // is denied. Of annotations no more than a thousand hosts are read.
 func TestLargestIngress(t *testing.T) {
+	t.Parallel()
 	s := newSubject(t, `
 ingresses:
 - {name: alb, mode: enforce, annotations: {denied: ["alb.ingress.kubernetes.io/conditions.*"]}}

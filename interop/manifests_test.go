@@ -28,6 +28,7 @@ func webhookOnly() map[string]string {
 // Every manifest of policy/testdata, created, and as an update of each other of its directory, is judged as it is
 // there.
 func TestManifests(t *testing.T) {
+	t.Parallel()
 	var dirs []string
 	for _, block := range []string{"pods", "mirrors", "services", "ingresses", "routes", "gateways"} {
 		of, err := filepath.Glob("../policy/testdata/" + block + "/*")

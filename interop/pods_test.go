@@ -58,6 +58,7 @@ pods:
 }
 
 func TestPods(t *testing.T) {
+	t.Parallel()
 	for name, text := range podPolicies() {
 		t.Run(name, func(t *testing.T) {
 			s := newSubject(t, text, export.Options{Targets: []export.Target{export.VAP, export.MAP}})
@@ -222,6 +223,7 @@ func pick(r *rand.Rand, all ...string) string { return all[r.IntN(len(all))] }
 
 // A Pod of as many images as the comment of a policy says is within the API server's budget, whatever is found in it.
 func TestLargestPod(t *testing.T) {
+	t.Parallel()
 	// Judging ends at a thousand findings, which no expression does: weaker rules then find nothing.
 	few, _, _ := strings.Cut(podPolicies()["readme"], "- {name: hints")
 	many := "\npods:\n"

@@ -38,6 +38,7 @@ func TestRoutes(t *testing.T) { compareGenerated(t, routePolicies(), 4, generate
 // compareGenerated compares generated objects, as many for each policy.
 func compareGenerated(t *testing.T, policies map[string]string, seed uint64, generate func(*rand.Rand) request) {
 	t.Helper()
+	t.Parallel()
 	for name, text := range policies {
 		t.Run(name, func(t *testing.T) {
 			s := newSubject(t, text, export.Options{Targets: []export.Target{export.VAP}})

@@ -47,6 +47,7 @@ services:
 }
 
 func TestServices(t *testing.T) {
+	t.Parallel()
 	for name, text := range servicePolicies() {
 		t.Run(name, func(t *testing.T) {
 			s := newSubject(t, text, export.Options{Targets: []export.Target{export.VAP}})

@@ -41,6 +41,7 @@ func binding(name string, action admissionv1.ValidationAction) *admissionv1.Vali
 // What enforces the policy is neither deleted nor weakened, but by the group that may. The requests have no name, as those
 // for each object of a list that is deleted.
 func TestProtect(t *testing.T) {
+	t.Parallel()
 	s := newSubject(t, `services: [{name: s, mode: enforce, types: {denied: [NodePort]}}]`, export.Options{
 		Targets: []export.Target{export.Static}, BreakGlass: "evergate:break-glass",
 	})

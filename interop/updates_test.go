@@ -16,6 +16,7 @@ import (
 
 // A Pod that costs more than the API server's budget is denied and not rewritten: no policy is one that lets it in.
 func TestOverBudget(t *testing.T) {
+	t.Parallel()
 	few, _, _ := strings.Cut(podPolicies()["readme"], "- {name: hints")
 	s := newSubject(t, few, export.Options{Targets: []export.Target{export.VAP, export.MAP}})
 	var containers []any
@@ -54,6 +55,7 @@ func TestOverBudget(t *testing.T) {
 // What an object was excluded for by a label is introduced by an update that removes the label, and pre-existing where an
 // update adds it.
 func TestChangedLabels(t *testing.T) {
+	t.Parallel()
 	s := newSubject(t, `
 services: [{name: s, mode: enforce, exclude: {labels: [free]}, types: {denied: [NodePort]}}]
 `, export.Options{Targets: []export.Target{export.VAP}})
@@ -79,6 +81,7 @@ services: [{name: s, mode: enforce, exclude: {labels: [free]}, types: {denied: [
 // The API server asks the policy that rewrites once more after a webhook has injected a container: that one is rewritten
 // too, the record keeps the images of the first time, and a third time nothing is to do.
 func TestReinvocation(t *testing.T) {
+	t.Parallel()
 	s := newSubject(t, podPolicies()["readme"], export.Options{Targets: []export.Target{export.VAP, export.MAP}})
 	pod := map[string]any{
 		"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": "p"},

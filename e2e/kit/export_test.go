@@ -44,7 +44,8 @@ func TestExported(t *testing.T) {
 	await(t, "the policies are in force", func(ctx context.Context) bool {
 		p, err := c.admin.CoreV1().Pods("other").Create(ctx, restricted(pod("p", "nginx:1")), dryRun)
 		_, denied := c.admin.CoreV1().Pods("other").Create(ctx, restricted(pod("p", "evil.example/x:1")), dryRun)
-		return err == nil && strings.HasPrefix(p.Spec.Containers[0].Image, "mirror.corp.example/") && denied != nil
+		return err == nil && strings.HasPrefix(p.Spec.Containers[0].Image, "mirror.corp.example/") && denied != nil &&
+			createNodePort(ctx, c) != nil && createIngress("other", dryRun)(ctx, c.admin) != nil
 	})
 	for _, namespace := range []string{"team-a", "other"} {
 		for i, image := range exportedImages() {
@@ -64,11 +65,7 @@ func TestExported(t *testing.T) {
 			}
 		}
 	}
-	svc := &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Name: "s"},
-		Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort, Ports: []corev1.ServicePort{{Port: 80}}},
-	}
-	_, err = c.admin.CoreV1().Services("other").Create(t.Context(), svc, dryRun)
+	err = createNodePort(t.Context(), c)
 	if err == nil || !strings.Contains(err.Error(), `no-node-ports/types.denied: spec.type: "NodePort" is denied`) {
 		t.Errorf("a Service is admitted: %v", err)
 	}
@@ -76,6 +73,15 @@ func TestExported(t *testing.T) {
 		!strings.Contains(err.Error(), "tls/tls.required") {
 		t.Errorf("an Ingress is admitted: %v", err)
 	}
+}
+
+func createNodePort(ctx context.Context, c *cluster) error {
+	svc := &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: "s"},
+		Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort, Ports: []corev1.ServicePort{{Port: 80}}},
+	}
+	_, err := c.admin.CoreV1().Services("other").Create(ctx, svc, dryRun)
+	return err
 }
 
 // exportedImages are images in many spellings.
