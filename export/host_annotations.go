@@ -132,8 +132,7 @@ func (t hostAnnotations) keysOf(grammar string) []string {
 // eskipNamesHosts returns whether the eskip v has a predicate about hosts outside of its texts in quotes; of a value in
 // which quotes may mean something else, anywhere.
 func eskipNamesHosts() string {
-	const q = "(?:" + eskipQuoted + ")*"
 	plain := `^(?s:(?:[^"/` + "`" + `]|` + eskipQuoted + `)*)$`
-	outside := `^(?s:(?:[^"]|` + eskipQuoted + `)*?H` + q + "o" + q + "s" + q + `t)`
+	outside := `^(?s:(?:[^"]|` + eskipQuoted + `)*?Host)`
 	return "v.contains('Host')&&(!v.matches(" + str(plain) + ")||v.matches(" + str(outside) + "))"
 }

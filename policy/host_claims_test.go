@@ -85,6 +85,7 @@ func TestHostClaims(t *testing.T) {
 		"Skipper, any host":   {annotated("zalando.org/skipper-predicate", `Path("/b") && HostAny("b.example")`), []string{`metadata.annotations["zalando.org/skipper-predicate"] **`}},
 		"Skipper, forwarded":  {annotated("zalando.org/skipper-routes", `r: ForwardedHost("b") -> <shunt>`), []string{`metadata.annotations["zalando.org/skipper-routes"] **`}},
 		"Skipper, a text":     {annotated("zalando.org/skipper-predicate", `Header("X-Host", "\"Host(") && Path("/Host")`), nil},
+		"Skipper, no word":    {annotated("zalando.org/skipper-predicate", `Ho"x"st("a")`), nil},
 		"Skipper, a filter":   {annotated("zalando.org/skipper-routes", `r: * -> setRequestHeader("Host", "b") -> <shunt>`), nil},
 		"Skipper, a quote in a regular expression": {annotated("zalando.org/skipper-predicate", `PathRegexp(/"/) && Host(/b"/)`), []string{`metadata.annotations["zalando.org/skipper-predicate"] **`}},
 		"Skipper, a comment":                       {annotated("zalando.org/skipper-routes", "// \"\nr: Host(`b`) -> \"x\""), []string{`metadata.annotations["zalando.org/skipper-routes"] **`}},

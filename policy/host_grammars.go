@@ -181,8 +181,8 @@ func eskipHosts(value string, _ []hostClaim) iter.Seq2[string, match.HostPattern
 	}
 }
 
-// unquotedEskip returns eskip without its texts in double quotes: Header("X-Host", "a") has no predicate about hosts. It is
-// the whole value where quotes may mean something else: with a regular expression or a comment (/) or a backquote
+// unquotedEskip returns eskip with its texts in double quotes empty: Header("X-Host", "a") has no predicate about hosts.
+// It is the whole value where quotes may mean something else: with a regular expression or a comment (/) or a backquote
 // outside of them, or without the last quote.
 func unquotedEskip(value string) string {
 	var b strings.Builder
@@ -193,6 +193,7 @@ func unquotedEskip(value string) string {
 			i++
 		case c == '"':
 			quoted = !quoted
+			b.WriteByte(c) // so that what stands before a text and after it is no word
 		case quoted:
 		case c == '/' || c == '`':
 			return value
