@@ -301,3 +301,20 @@ pods: [{name: p, mode: enforce, images: {from: mirrors}}]
 		}
 	}
 }
+
+// A list whose items are of the type of an object makes kube-apiserver 1.36 panic, and the connection breaks: module
+// interop showed it on such a server, which is no part of the gate.
+func TestPatchOfMaps(t *testing.T) {
+	doc := describe(t, "mirrors: [{name: m, mode: enforce, sources: [docker.io], mirror: m.example, imagePullSecret: login}]")
+	result := Export(doc, Options{Targets: []Target{MAP}})
+	text, err := result.Text()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(text), "/spec/imagePullSecrets/-") {
+		t.Error("no pull secret is added")
+	}
+	if strings.Contains(string(text), "imagePullSecrets{") {
+		t.Error("a pull secret is of the type of an object")
+	}
+}
