@@ -17,6 +17,18 @@ mirrors:
 - {name: k8s, mode: enforce, sources: [registry.k8s.io, k8s.gcr.io], mirror: mirror.corp.example/k8s}
 - {name: acme, mode: enforce, sources: [ghcr.io/acme], mirror: "mirror.corp.example:0443/acme"}
 `
+	const teams = `
+mirrors:
+- name: hub
+  mode: enforce
+  sources: [docker.io]
+  mirror: mirror.corp.example/docker.io
+  exclude: {images: [docker.io/library/busybox, "docker.io/library/nginx:1.25"], namespaces: [team-x], podLabels: [free]}
+  imagePullSecret: mirror-login
+- {name: team, mode: enforce, sources: [docker.io, ghcr.io/acme/app], mirror: team.example/x, match: {namespaces: [team-*]}, imagePullSecret: team-login}
+- {name: strict, mode: enforce, sources: [docker.io, quay.io], mirror: "strict.example:5000", match: {namespaces: [other], podLabels: [strict]}}
+- {name: registries, mode: enforce, sources: [ghcr.io, quay.io/one], mirror: "under_score.example/{registry}"}
+`
 	return map[string]string{
 		"readme": mirrors + `
 pods:
@@ -39,17 +51,8 @@ pods:
     deniedTags: ["*-rc*", latest]
 - {name: tags, mode: warn, images: {deniedTags: [latest, "v*", "*"]}}
 `,
-		"teams": `
-mirrors:
-- name: hub
-  mode: enforce
-  sources: [docker.io]
-  mirror: mirror.corp.example/docker.io
-  exclude: {images: [docker.io/library/busybox, "docker.io/library/nginx:1.25"], namespaces: [team-x], podLabels: [free]}
-  imagePullSecret: mirror-login
-- {name: team, mode: enforce, sources: [docker.io, ghcr.io/acme/app], mirror: team.example/x, match: {namespaces: [team-*]}, imagePullSecret: team-login}
-- {name: strict, mode: enforce, sources: [docker.io, quay.io], mirror: "strict.example:5000", match: {namespaces: [other], podLabels: [strict]}}
-- {name: registries, mode: enforce, sources: [ghcr.io, quay.io/one], mirror: "under_score.example/{registry}"}
+		"rewriting": teams,
+		"teams": teams + `
 pods:
 - {name: from, mode: enforce, images: {from: mirrors}}
 - {name: denied, mode: enforce, exclude: {podLabels: [strict]}, images: {denied: [docker.io/library/nginx], deniedTags: [latest]}}

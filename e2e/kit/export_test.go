@@ -1,9 +1,11 @@
 package kit
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"os/exec"
 	"regexp"
 	"strings"
@@ -72,6 +74,20 @@ func TestExported(t *testing.T) {
 	if err := createIngress("other", dryRun)(t.Context(), c.admin); err == nil ||
 		!strings.Contains(err.Error(), "tls/tls.required") {
 		t.Errorf("an Ingress is admitted: %v", err)
+	}
+}
+
+// TestExportedObjects creates generated objects of all kinds on a real API server, which judges them by what is exported:
+// module interop generates them, and says what Evergate decides. EVERGATE_E2E_OBJECTS is how many of each kind.
+func TestExportedObjects(t *testing.T) {
+	t.Parallel()
+	c := start(t)
+	c.installHostKinds(t)
+	cmd := exec.CommandContext(t.Context(), "go", "test", "-race", "-count=1", "-timeout=20m", "-run=^TestServer$", ".",
+		"-kubeconfig", c.kubeconfig, "-objects", cmp.Or(os.Getenv("EVERGATE_E2E_OBJECTS"), "15"))
+	cmd.Dir = "../../interop"
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
 	}
 }
 
