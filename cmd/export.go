@@ -25,6 +25,7 @@ type exportFlags struct {
 	bestEffort  bool
 	coverage    bool
 	unrewritten bool
+	conditions  bool
 }
 
 func newExportCommand() *cobra.Command {
@@ -36,7 +37,8 @@ func newExportCommand() *cobra.Command {
 policies of Kubernetes, which the API server evaluates itself, or the configuration of a container runtime. What cannot
 be said exactly is refused, with file, line, reason and what to do instead, and nothing is written; with --best-effort
 the rest is, with a comment for each refusal. --coverage prints instead, entry by entry, what is native and what only a
-webhook does. Which target is for whom, and what each does not do: docs/native.md.
+webhook does. --webhook-conditions prints instead patches of the kit by which webhooks are not called for what the
+exported policies do. Which target is for whom, and what each does not do: docs/native.md.
 
 Targets, of which several can be named:
 ` + targetList() + `
@@ -45,6 +47,7 @@ The arguments are one policy together: files, directories, the manifest of its C
 Exit codes: 0 written, 1 with --best-effort: something was left out, 2 refused, or the policy is not valid or cannot be
 read.`,
 		Example: "  evergate export --target vap,map policy.yaml >backstop.yaml\n" +
+			"  evergate export --target vap,map --webhook-conditions policy.yaml >conditions.yaml\n" +
 			"  evergate export --target vap --coverage policy.yaml",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -78,6 +81,8 @@ func (f *exportFlags) define(flags *pflag.FlagSet) {
 		"the group that may delete and change what the target static protects")
 	flags.BoolVar(&f.bestEffort, "best-effort", false, "write what can be said, with a comment for each refusal")
 	flags.BoolVar(&f.coverage, "coverage", false, "print what of each entry is native, and write nothing else")
+	flags.BoolVar(&f.conditions, "webhook-conditions", false,
+		"print patches by which the kit's webhooks are not called for what is exported, and write nothing else")
 	flags.BoolVar(&f.unrewritten, "deny-unrewritten", false,
 		"export from: mirrors also without the target map: Pods that no webhook has rewritten are then denied")
 }
@@ -104,6 +109,9 @@ func (f *exportFlags) run(args []string, stdin io.Reader, stdout, stderr io.Writ
 		return err
 	}
 	options.Hash = p.Hash()
+	if f.conditions {
+		return writeConditions(stdout, export.WebhookUses(doc, options), options.Hash)
+	}
 	return f.write(export.Export(doc, options), stdout, stderr)
 }
 
@@ -118,6 +126,9 @@ func (f *exportFlags) options() (export.Options, error) {
 			return o, fmt.Errorf("--target %q is not known: see evergate export --help", name)
 		}
 		o.Targets = append(o.Targets, export.Target(name))
+	}
+	if f.conditions && f.coverage {
+		return o, errors.New("--coverage and --webhook-conditions are two reports: name one")
 	}
 	if len(f.exempt) == 0 || f.exempt[0] == "" {
 		return o, errors.New("--exempt-namespace is empty: name Evergate's own namespace at least")
@@ -154,4 +165,14 @@ func (f *exportFlags) write(r export.Result, stdout, stderr io.Writer) error {
 		return &exitError{code: exitRefused}
 	}
 	return nil
+}
+
+// writeConditions writes patches by which webhooks are not called for what is exported.
+func writeConditions(to io.Writer, uses []export.WebhookUse, hash string) error {
+	patches, err := export.ConditionPatches(uses, hash)
+	if err != nil {
+		return err
+	}
+	_, err = to.Write(patches)
+	return err
 }

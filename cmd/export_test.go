@@ -40,6 +40,10 @@ func TestExport(t *testing.T) {
 		"coverage": {partly, []string{"--target", "vap", "--coverage"}, 0,
 			"policy.yaml:3:12: services s: native: but for externalNames (which top-level domains are public, the API " +
 				"server does not know)\n", ""},
+		"conditions": {exact, []string{"--target", "vap", "--webhook-conditions"}, 0,
+			"# Patches for an overlay of the kit whose backstop is of the policy ", ""},
+		"two reports": {exact, []string{"--target", "vap", "--webhook-conditions", "--coverage"}, 2, "",
+			"evergate: --coverage and --webhook-conditions are two reports: name one\n"},
 		"no target": {exact, nil, 2, "", "evergate: export to what? name a target, as in --target vap,map\n"},
 		"what target": {exact, []string{"--target", "vpa"}, 2, "",
 			`evergate: --target "vpa" is not known: see evergate export --help` + "\n"},
