@@ -59,6 +59,14 @@ for kind in \
   namespaces nodes clusterroles clusterrolebindings; do
   get "$kind"
 done
+# From Kubernetes 1.36 on. Earlier versions of it are not read.
+for kind in mutatingadmissionpolicies mutatingadmissionpolicybindings; do
+  if is_served "$kind.admissionregistration.k8s.io"; then
+    get "$kind.v1.admissionregistration.k8s.io"
+  else
+    echo "collect.sh: not served: $kind.admissionregistration.k8s.io" >&2
+  fi
+done
 get_served clusterissuers.cert-manager.io
 get --all-namespaces ingresses # a mirror may be behind one, or behind a route
 for kind in httproutes.gateway.networking.k8s.io tlsroutes.gateway.networking.k8s.io routes.route.openshift.io; do

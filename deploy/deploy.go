@@ -8,6 +8,7 @@
 //	hook.go          a webhook, mutating or validating; selector.go
 //	server.go        a Deployment that runs evergate serve; environment.go its variables; probe.go its probes
 //	network.go       what NetworkPolicies allow; monitor.go what scrapes the Pods; chain.go certificates that are served
+//	backstop.go      the native policies beside the webhooks
 //	endpoint.go      where traces go; resources.go what quotas count; pod_security.go what profiles refuse
 //	check.go         what a check is; premise.go what has to hold for it to be run; checks.go lists all of them, in the
 //	                 order in which they report

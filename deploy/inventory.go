@@ -27,6 +27,8 @@ type Inventory struct {
 	validatingWebhooks []*admissionv1.ValidatingWebhookConfiguration
 	admissionPolicies  []*admissionv1.ValidatingAdmissionPolicy
 	policyBindings     []*admissionv1.ValidatingAdmissionPolicyBinding
+	mutatingPolicies   []*admissionv1.MutatingAdmissionPolicy
+	mutatingBindings   []*admissionv1.MutatingAdmissionPolicyBinding
 
 	namespaces     []*corev1.Namespace
 	nodes          []*corev1.Node
@@ -97,6 +99,10 @@ func kinds() map[string]kind {
 			into(func(i inv) *[]*admissionv1.ValidatingAdmissionPolicy { return &i.admissionPolicies })},
 		"ValidatingAdmissionPolicyBinding": {admission,
 			into(func(i inv) *[]*admissionv1.ValidatingAdmissionPolicyBinding { return &i.policyBindings })},
+		"MutatingAdmissionPolicy": {admission,
+			into(func(i inv) *[]*admissionv1.MutatingAdmissionPolicy { return &i.mutatingPolicies })},
+		"MutatingAdmissionPolicyBinding": {admission,
+			into(func(i inv) *[]*admissionv1.MutatingAdmissionPolicyBinding { return &i.mutatingBindings })},
 
 		"Namespace":      {"v1", into(func(i inv) *[]*corev1.Namespace { return &i.namespaces })},
 		"Node":           {"v1", into(func(i inv) *[]*corev1.Node { return &i.nodes })},

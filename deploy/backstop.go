@@ -1,0 +1,184 @@
+package deploy
+
+import (
+	"slices"
+	"strings"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+
+	"github.com/evergate/evergate/export"
+	"github.com/evergate/evergate/policy"
+)
+
+// labelComponent is the label by which the backstop is known: what evergate export has written.
+const labelComponent = "app.kubernetes.io/component"
+
+// nativePolicy is a policy of the backstop with its bindings, validating or mutating.
+type nativePolicy struct {
+	object
+	mutates     bool
+	failsOpen   bool
+	constraints *admissionv1.MatchResources
+	bindings    []nativeBinding
+}
+
+// nativeBinding is a binding of a native policy.
+type nativeBinding struct {
+	object
+	matches *admissionv1.MatchResources
+	denies  bool
+}
+
+// backstop returns the policies of the backstop.
+func (c *cluster) backstop() []nativePolicy {
+	var all []nativePolicy
+	for _, p := range c.admissionPolicies {
+		if isBackstop(p) {
+			all = append(all, nativePolicy{p, false, failsOpen(p), p.Spec.MatchConstraints, c.bindingsOf(p.Name)})
+		}
+	}
+	for _, p := range c.mutatingPolicies {
+		if isBackstop(p) {
+			opens := p.Spec.FailurePolicy != nil && *p.Spec.FailurePolicy == admissionv1.Ignore
+			all = append(all, nativePolicy{p, true, opens, p.Spec.MatchConstraints, c.mutatingBindingsOf(p.Name)})
+		}
+	}
+	return all
+}
+
+func isBackstop(o object) bool { return isOurs(o) && o.GetLabels()[labelComponent] == export.Component }
+
+func (c *cluster) bindingsOf(policy string) []nativeBinding {
+	var all []nativeBinding
+	for _, b := range c.policyBindings {
+		if b.Spec.PolicyName == policy {
+			all = append(all, nativeBinding{b, b.Spec.MatchResources, slices.Contains(b.Spec.ValidationActions,
+				admissionv1.Deny)})
+		}
+	}
+	return all
+}
+
+func (c *cluster) mutatingBindingsOf(policy string) []nativeBinding {
+	var all []nativeBinding
+	for _, b := range c.mutatingBindings {
+		if b.Spec.PolicyName == policy {
+			all = append(all, nativeBinding{object: b, matches: b.Spec.MatchResources})
+		}
+	}
+	return all
+}
+
+// hash is that of the policy that it was exported from.
+func (p *nativePolicy) hash() string { return p.GetAnnotations()[export.HashAnnotation] }
+
+// enforces reports whether it is to deny what it finds. The others warn, count and rewrite.
+func (p *nativePolicy) enforces() bool { return strings.HasSuffix(p.GetName(), "-enforce") }
+
+// bound reports whether a binding has it do what it is for.
+func (p *nativePolicy) bound() bool {
+	return slices.ContainsFunc(p.bindings, func(b nativeBinding) bool { return b.denies || !p.enforces() })
+}
+
+// webhook returns a webhook of Evergate whose work a native policy does; nil where the input has none.
+func (c *cluster) webhookOf(p *nativePolicy) *hook {
+	for _, w := range export.Webhooks() {
+		if p.GetName() != w.PolicyPrefix() && !strings.HasPrefix(p.GetName(), w.PolicyPrefix()+"-") {
+			continue
+		}
+		if i := slices.IndexFunc(c.hooks, func(h *hook) bool { return h.path() == w.Path }); i >= 0 {
+			return c.hooks[i]
+		}
+	}
+	return nil
+}
+
+// leavesOut returns by which fields a policy or a binding leaves objects out that the exporter's do not.
+func leavesOut(m *admissionv1.MatchResources, binding bool) []string {
+	var fields []string
+	if m == nil {
+		return nil
+	}
+	if !anything(m.ObjectSelector) {
+		fields = append(fields, "objectSelector")
+	}
+	if len(m.ExcludeResourceRules) > 0 {
+		fields = append(fields, "excludeResourceRules")
+	}
+	if binding && len(m.ResourceRules) > 0 {
+		fields = append(fields, "resourceRules")
+	}
+	if !binding && !anything(m.NamespaceSelector) {
+		fields = append(fields, "namespaceSelector")
+	}
+	return fields
+}
+
+// namespaceSelector of a binding; nil for every namespace.
+func (b *nativeBinding) namespaceSelector() *metav1.LabelSelector {
+	if b.matches == nil {
+		return nil
+	}
+	return b.matches.NamespaceSelector
+}
+
+// canonical returns a selector in one form: label in (values), sorted.
+func canonical(s *metav1.LabelSelector) string {
+	parsed, err := metav1.LabelSelectorAsSelector(s)
+	if s == nil || err != nil {
+		return ""
+	}
+	requirements, _ := parsed.Requirements()
+	terms := []string{}
+	for _, r := range requirements {
+		if r.Operator() == selection.Equals || r.Operator() == selection.DoubleEquals {
+			in, err := labels.NewRequirement(r.Key(), selection.In, r.ValuesUnsorted())
+			if err != nil {
+				return ""
+			}
+			r = *in
+		}
+		terms = append(terms, r.String())
+	}
+	slices.Sort(terms)
+	return strings.Join(terms, ",")
+}
+
+// neverCalled returns the name of the condition for which a webhook is never called; empty where it may be.
+func (h *hook) neverCalled() string {
+	for _, m := range h.MatchConditions {
+		if strings.TrimSpace(m.Expression) == export.NativeExpression {
+			return m.Name
+		}
+	}
+	return ""
+}
+
+// exportOf returns what is exported of a policy where the backstop has policies of some kinds.
+func exportOf(files []policy.File, backstop []nativePolicy, unrewritten bool) (policy.Document, export.Options, bool) {
+	doc, err := policy.Describe(files...)
+	o := export.Options{
+		Targets: []export.Target{export.VAP}, Exempt: export.ExemptNamespaces(), DenyUnrewritten: unrewritten,
+	}
+	if slices.ContainsFunc(backstop, func(p nativePolicy) bool { return p.mutates }) {
+		o.Targets = append(o.Targets, export.MAP)
+	}
+	return doc, o, err == nil
+}
+
+// policyNames returns the names of the policies that an export has.
+func policyNames(r export.Result) []string {
+	var names []string
+	for _, o := range r.Objects {
+		switch p := o.Object.(type) {
+		case *admissionv1.ValidatingAdmissionPolicy:
+			names = append(names, p.Name)
+		case *admissionv1.MutatingAdmissionPolicy:
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
