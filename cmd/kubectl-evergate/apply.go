@@ -25,6 +25,9 @@ type applyFlags struct {
 	wait    bool
 	force   bool
 	timeout time.Duration
+
+	bestEffort  bool // of the backstop
+	unrewritten bool
 }
 
 // defaultTimeout is more than the minute and a half that kubelet takes at most to show a ConfigMap unasked.
@@ -36,6 +39,9 @@ func (f *applyFlags) define(c *cobra.Command) {
 	flags.BoolVar(&f.noPlan, "no-plan", false, "do not list the objects of the cluster to see what would change for them")
 	flags.BoolVar(&f.wait, "wait", true, "wait until every replica reports the policy")
 	flags.DurationVar(&f.timeout, "timeout", defaultTimeout, "how long to wait")
+	flags.BoolVar(&f.bestEffort, "best-effort", false, "leave to the webhooks what a backstop cannot say")
+	flags.BoolVar(&f.unrewritten, "deny-unrewritten", false,
+		"have a backstop that does not rewrite say from: mirrors: it denies Pods that no webhook has rewritten")
 	flags.BoolVar(&f.force, "force-conflicts", false, "take the policy over from another manager of server-side apply")
 }
 
@@ -49,6 +55,9 @@ func newApply(a *app) *cobra.Command {
 newly denied, and replaces the policy by server-side apply. What was in force is kept as a revision: kubectl evergate
 history. It then has kubelet show the change at once, by an annotation on the Pods of Evergate, and waits until every
 replica reports the hash of the policy. Without the right to patch Pods it waits for kubelet, a minute or so.
+
+Where the cluster has a backstop, native policies that evergate export has written, it is renewed with the policy. What
+they cannot say is refused before anything is applied, unless --best-effort leaves it to the webhooks.
 
 A ConfigMap that Argo CD or Flux manages is refused: they would undo the change.`,
 		Example: `  kubectl evergate apply -f policy.yaml
@@ -108,6 +117,10 @@ func (a *app) apply(
 	if err != nil {
 		return err
 	}
+	native, err := a.renewal(ctx, f, c, current, to.files, is.Hash())
+	if err != nil {
+		return err
+	}
 	if revise.Same(current, to.files) {
 		fmt.Fprintf(a.stdout, "policy %s is applied already\n", is.Hash())
 	} else {
@@ -119,6 +132,10 @@ func (a *app) apply(
 		if err := a.replace(ctx, f, p, current, to, is.Hash()); err != nil {
 			return err
 		}
+	}
+	// At once, and not when all replicas have the policy: the backstop is for when they do not answer.
+	if err := a.renew(ctx, native, is.Hash()); err != nil {
+		return err
 	}
 	if !f.wait {
 		return nil

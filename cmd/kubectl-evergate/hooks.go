@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/live"
+	"github.com/evergate/evergate/export"
 )
 
 // hook is a webhook of Evergate.
@@ -21,6 +22,7 @@ type hook struct {
 	name     string
 	policy   admissionv1.FailurePolicyType
 	path     string // of the process that it calls
+	never    string // the matchCondition for which it is never called; empty where it may be
 	ca       []*x509.Certificate
 	selector labels.Selector
 	matches  int // namespaces
@@ -37,10 +39,13 @@ func readHooks(ctx context.Context, c *live.Cluster) ([]hook, error) {
 	var all []hook
 	add := func(
 		name string, p *admissionv1.FailurePolicyType, client admissionv1.WebhookClientConfig, ns *metav1.LabelSelector,
+		conditions []admissionv1.MatchCondition,
 	) {
 		if ours := client.Service != nil && client.Service.Namespace == c.Namespace; ours &&
 			strings.HasSuffix(name, hookSuffix) {
-			all = append(all, newHook(name, p, client, ns))
+			h := newHook(name, p, client, ns)
+			h.never = neverCalled(conditions)
+			all = append(all, h)
 		}
 	}
 	configs := c.Client.AdmissionregistrationV1()
@@ -49,7 +54,7 @@ func readHooks(ctx context.Context, c *live.Cluster) ([]hook, error) {
 		for _, config := range mutating.Items {
 			for i := range config.Webhooks {
 				w := &config.Webhooks[i]
-				add(w.Name, w.FailurePolicy, w.ClientConfig, w.NamespaceSelector)
+				add(w.Name, w.FailurePolicy, w.ClientConfig, w.NamespaceSelector, w.MatchConditions)
 			}
 		}
 	}
@@ -58,7 +63,7 @@ func readHooks(ctx context.Context, c *live.Cluster) ([]hook, error) {
 		for _, config := range validating.Items {
 			for i := range config.Webhooks {
 				w := &config.Webhooks[i]
-				add(w.Name, w.FailurePolicy, w.ClientConfig, w.NamespaceSelector)
+				add(w.Name, w.FailurePolicy, w.ClientConfig, w.NamespaceSelector, w.MatchConditions)
 			}
 		}
 	}
@@ -83,6 +88,16 @@ func newHook(
 		h.selector = labels.Nothing() // the API server stores no such selector
 	}
 	return h
+}
+
+// neverCalled returns the name of a condition that is never true; empty where there is none.
+func neverCalled(conditions []admissionv1.MatchCondition) string {
+	for _, m := range conditions {
+		if strings.TrimSpace(m.Expression) == export.NativeExpression {
+			return m.Name
+		}
+	}
+	return ""
 }
 
 // certificates returns those in a bundle that can be read.

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/backstop"
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/live"
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/revise"
 	"github.com/evergate/evergate/internal/text"
@@ -25,7 +27,7 @@ and CA, which namespaces they match, and how many calls the API server let throu
 you may not read is left out, and said.
 
 It exits with 1 when something is wrong: replicas that do not have the policy of the ConfigMap or are not ready, a
-certificate or a CA that ends within a week, a webhook without a CA.`,
+certificate or a CA that ends within a week, a webhook without a CA, a backstop of another policy.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.status(c.Context()) },
 	}
@@ -59,6 +61,8 @@ type status struct {
 	appliedAt  time.Time
 	replicas   []live.Report
 	hooks      []hook
+	native     int      // policies of the backstop
+	nativeOf   []string // the hashes of the policies that they were exported from
 	namespaces int      // -1 where they are not known
 	matched    []string // namespaces that a webhook matches, but for the guard of the policy
 	failedOpen map[string]int
@@ -75,6 +79,7 @@ func (s *status) collect(ctx context.Context, c *live.Cluster) {
 	s.readPolicy(ctx, policies(c, replicas))
 	s.hooks, err = readHooks(ctx, c)
 	s.note("webhooks", err)
+	s.readBackstop(ctx, c)
 	list, err := c.Client.CoreV1().Namespaces().List(ctx, metav1.ListOptions{})
 	s.note("namespaces", err)
 	if err == nil {
@@ -113,6 +118,14 @@ func (s *status) readPolicy(ctx context.Context, p *revise.Policies) {
 	if s.policy, err = policy.Load(revise.Files(cm)...); err != nil {
 		s.problems = append(s.problems, "the policy in the ConfigMap does not load: "+
 			text.Printable(strings.ReplaceAll(err.Error(), "\n", "; "), maxError))
+	}
+}
+
+func (s *status) readBackstop(ctx context.Context, c *live.Cluster) {
+	b, err := backstop.Read(ctx, c.Dynamic)
+	s.note("backstop", err)
+	if err == nil {
+		s.native, s.nativeOf = b.Policies()
 	}
 }
 
@@ -173,6 +186,10 @@ func (s *status) judge() {
 		if !r.NotAfter.IsZero() && r.NotAfter.Sub(s.now) < soon {
 			wrong("the certificate of %s ends %s", r.Name(), s.until(r.NotAfter))
 		}
+	}
+	if s.policy != nil && s.native > 0 && !slices.Equal(s.nativeOf, []string{s.policy.Hash()}) {
+		wrong("the backstop is of another policy than the ConfigMap %s has: kubectl evergate apply, or evergate export, "+
+			"renews it", s.configMap)
 	}
 	s.judgeCAs(wrong)
 	if len(s.hooks) == 0 && len(s.unread) == 0 {

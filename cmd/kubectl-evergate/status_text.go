@@ -16,6 +16,7 @@ func (s *status) write(to io.Writer) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "Evergate in %s\n", s.namespace)
 	s.writePolicy(&b)
+	s.writeBackstop(&b)
 	s.writeReplicas(&b)
 	s.writeHooks(&b)
 	s.writeNamespaces(&b)
@@ -46,6 +47,12 @@ func (s *status) writePolicy(b *bytes.Buffer) {
 		fmt.Fprintf(b, ", written %s by %s", s.ago(s.appliedAt), s.applied)
 	}
 	fmt.Fprintln(b)
+}
+
+func (s *status) writeBackstop(b *bytes.Buffer) {
+	if s.native > 0 {
+		fmt.Fprintf(b, "Backstop: %d native policies of policy %s\n", s.native, text.List(s.nativeOf))
+	}
 }
 
 // table begins a table, which ends with Flush.

@@ -29,6 +29,7 @@ func inCluster() []of {
 		{"/apis/admissionregistration.k8s.io/v1", []string{
 			"mutatingwebhookconfigurations", "validatingwebhookconfigurations",
 			"validatingadmissionpolicies", "validatingadmissionpolicybindings",
+			"mutatingadmissionpolicies", "mutatingadmissionpolicybindings",
 		}},
 		{"/api/v1", []string{"namespaces", "nodes", "serviceaccounts"}},
 		{"/apis/rbac.authorization.k8s.io/v1", []string{"clusterroles", "clusterrolebindings"}},

@@ -12,6 +12,7 @@ import (
 	"io"
 	"net/url"
 
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -21,6 +22,7 @@ import (
 // Cluster is one that runs Evergate.
 type Cluster struct {
 	Client    kubernetes.Interface
+	Dynamic   dynamic.Interface
 	Objects   *apiserver.Client // the same API server, read as a stream
 	Namespace string            // that Evergate runs in
 	Dialer    Dialer
@@ -38,6 +40,10 @@ func New(config *rest.Config, namespace string, warnings io.Writer) (*Cluster, e
 	if err != nil {
 		return nil, fmt.Errorf("use the kubeconfig: %w", err)
 	}
+	untyped, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("use the kubeconfig: %w", err)
+	}
 	transport, err := rest.TransportFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("use the kubeconfig: %w", err)
@@ -48,7 +54,7 @@ func New(config *rest.Config, namespace string, warnings io.Writer) (*Cluster, e
 	}
 	server := &url.URL{Scheme: host.Scheme, Host: host.Host, Path: host.Path}
 	return &Cluster{
-		Client: client, Objects: apiserver.Over(server, transport), Namespace: namespace,
+		Client: client, Dynamic: untyped, Objects: apiserver.Over(server, transport), Namespace: namespace,
 		Dialer: &forwarder{config: config, pods: client.CoreV1().RESTClient(), namespace: namespace},
 	}, nil
 }

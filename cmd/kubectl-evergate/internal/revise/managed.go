@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // controller is one that applies what is in a repository, again and again.
@@ -37,28 +38,33 @@ func ManagedBy(cm *corev1.ConfigMap) error {
 	if cm == nil {
 		return nil
 	}
+	return ObjectManagedBy("ConfigMap", cm)
+}
+
+// ObjectManagedBy is ManagedBy for an object of any kind.
+func ObjectManagedBy(kind string, o metav1.Object) error {
 	for _, c := range controllers() {
-		if why := c.manages(cm); why != "" {
-			return fmt.Errorf("the ConfigMap %s is managed by %s (%s): it would undo the change; change the policy in its "+
-				"repository", cm.Name, c.name, why)
+		if why := c.manages(o); why != "" {
+			return fmt.Errorf("the %s %s is managed by %s (%s): it would undo the change; change the policy in its "+
+				"repository", kind, o.GetName(), c.name, why)
 		}
 	}
 	return nil
 }
 
-// manages returns by what it is seen that a controller applies a ConfigMap; empty where it does not.
-func (c *controller) manages(cm *corev1.ConfigMap) string {
-	for _, label := range slices.Sorted(maps.Keys(cm.Labels)) {
+// manages returns by what it is seen that a controller applies an object; empty where it does not.
+func (c *controller) manages(o metav1.Object) string {
+	for _, label := range slices.Sorted(maps.Keys(o.GetLabels())) {
 		if hasPrefix(label, c.labels) {
 			return "label " + label
 		}
 	}
-	for _, annotation := range slices.Sorted(maps.Keys(cm.Annotations)) {
+	for _, annotation := range slices.Sorted(maps.Keys(o.GetAnnotations())) {
 		if hasPrefix(annotation, c.annotations) {
 			return "annotation " + annotation
 		}
 	}
-	for _, m := range cm.ManagedFields {
+	for _, m := range o.GetManagedFields() {
 		if slices.Contains(c.managers, m.Manager) {
 			return "field manager " + m.Manager
 		}

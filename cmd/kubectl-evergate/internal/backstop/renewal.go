@@ -1,0 +1,219 @@
+package backstop
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/util/csaupgrade"
+
+	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/revise"
+	"github.com/evergate/evergate/export"
+	"github.com/evergate/evergate/policy"
+)
+
+// Options say what is exported of a policy.
+type Options struct {
+	Hash            string
+	Exempt          []string // namespaces, for bindings where there is none yet
+	DenyUnrewritten bool
+}
+
+// Renewal makes the backstop that of another policy.
+type Renewal struct {
+	*Backstop
+	// Refusals are what of the policy is not native.
+	Refusals []export.Refusal
+	// Uses says which webhooks have to be called beside the new backstop.
+	Uses []export.WebhookUse
+
+	applied []unstructured.Unstructured // a policy before its binding, and what rewrites before what denies
+	removed []unstructured.Unstructured // a binding before its policy
+}
+
+// Renew returns what makes the backstop that of a policy, which takes the place of another; was is empty where that is
+// not known.
+func (b *Backstop) Renew(was, is policy.Document, o Options) (*Renewal, error) {
+	options := export.Options{
+		Targets: b.targets(was, o), Exempt: o.Exempt, Hash: o.Hash, DenyUnrewritten: o.DenyUnrewritten,
+	}
+	result := export.Export(is, options)
+	r := &Renewal{Backstop: b, Refusals: result.Refusals, Uses: export.WebhookUses(is, options)}
+	for _, object := range result.Objects {
+		u, err := b.desired(object.Object)
+		if err != nil {
+			return nil, err
+		}
+		r.applied = append(r.applied, *u)
+	}
+	for _, binding := range []bool{true, false} {
+		for i := range b.objects {
+			if o := &b.objects[i]; isBinding(o.GetKind()) == binding && !r.keeps(o) {
+				r.removed = append(r.removed, *o)
+			}
+		}
+	}
+	return r, nil
+}
+
+// targets returns what the policy is exported to: that policies mutate, too, where they do now, or where the policy
+// before had nothing to rewrite, so that their absence says nothing.
+func (b *Backstop) targets(was policy.Document, o Options) []export.Target {
+	targets := []export.Target{export.VAP}
+	mutating := slices.ContainsFunc(b.objects, func(o unstructured.Unstructured) bool {
+		return o.GetKind() == mutatingPolicy
+	})
+	if !mutating && b.mutates {
+		before := export.Export(was, export.Options{Targets: []export.Target{export.MAP}, Exempt: o.Exempt})
+		mutating = len(before.Objects) == 0
+	}
+	if mutating {
+		targets = append(targets, export.MAP)
+	}
+	return targets
+}
+
+// keeps reports whether an object stays, as the policy has it.
+func (r *Renewal) keeps(o *unstructured.Unstructured) bool {
+	return slices.ContainsFunc(r.applied, func(a unstructured.Unstructured) bool {
+		return a.GetKind() == o.GetKind() && a.GetName() == o.GetName()
+	})
+}
+
+// desired returns an exported object as it is to be: labels and annotations of other clients stay, and a binding matches
+// the namespaces that it has matched, or that another one does. Those are for the kit's wiring to say.
+func (b *Backstop) desired(object any) (*unstructured.Unstructured, error) {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	if err != nil {
+		return nil, fmt.Errorf("export: %w", err)
+	}
+	delete(content, "status")
+	u := &unstructured.Unstructured{Object: content}
+	unstructured.RemoveNestedField(content, "metadata", "creationTimestamp")
+	is := b.find(u.GetKind(), u.GetName())
+	if is != nil {
+		u.SetLabels(union(is.GetLabels(), u.GetLabels()))
+		u.SetAnnotations(union(is.GetAnnotations(), u.GetAnnotations()))
+	}
+	if !isBinding(u.GetKind()) {
+		return u, nil
+	}
+	like := is
+	for i := range b.objects {
+		if like == nil && isBinding(b.objects[i].GetKind()) {
+			like = &b.objects[i]
+		}
+	}
+	if like == nil {
+		return u, nil
+	}
+	matches, found, err := unstructured.NestedFieldCopy(like.Object, "spec", "matchResources", "namespaceSelector")
+	if err != nil || !found {
+		return u, err
+	}
+	return u, unstructured.SetNestedField(content, matches, "spec", "matchResources", "namespaceSelector")
+}
+
+// union returns the pairs of two maps, those of the second where both have a key.
+func union(a, b map[string]string) map[string]string {
+	all := map[string]string{}
+	maps.Copy(all, a)
+	maps.Copy(all, b)
+	return all
+}
+
+// Done reports whether the backstop is of the policy already.
+func (r *Renewal) Done() bool {
+	for i := range r.applied {
+		a := &r.applied[i]
+		is := r.find(a.GetKind(), a.GetName())
+		if is == nil || is.GetAnnotations()[export.HashAnnotation] != a.GetAnnotations()[export.HashAnnotation] {
+			return false
+		}
+	}
+	return len(r.removed) == 0
+}
+
+// Counts returns how many policies are renewed, added and removed.
+func (r *Renewal) Counts() (renewed, added, removed int) {
+	for i := range r.applied {
+		switch a := &r.applied[i]; {
+		case isBinding(a.GetKind()):
+		case r.find(a.GetKind(), a.GetName()) != nil:
+			renewed++
+		default:
+			added++
+		}
+	}
+	for i := range r.removed {
+		if !isBinding(r.removed[i].GetKind()) {
+			removed++
+		}
+	}
+	return renewed, added, removed
+}
+
+// Try has the API server check all that Write writes: expressions and rights. Nothing is changed.
+func (r *Renewal) Try(ctx context.Context) error { return r.write(ctx, []string{metav1.DryRunAll}) }
+
+// Write makes the backstop that of the policy. It applies what the policy has, and only then removes what it no longer
+// has: between the two it denies what either does.
+func (r *Renewal) Write(ctx context.Context) error { return r.write(ctx, nil) }
+
+func (r *Renewal) write(ctx context.Context, dryRun []string) error {
+	for i := range r.applied {
+		o := &r.applied[i]
+		if is := r.find(o.GetKind(), o.GetName()); is != nil && dryRun == nil {
+			if err := r.takeOver(ctx, is); err != nil {
+				return err
+			}
+		}
+		_, err := r.client.Resource(resource(o.GetKind())).Apply(ctx, o.GetName(), o,
+			metav1.ApplyOptions{FieldManager: revise.Manager, Force: true, DryRun: dryRun})
+		if err != nil {
+			return fmt.Errorf("apply the %s %s: %w", o.GetKind(), o.GetName(), err)
+		}
+	}
+	for i := range r.removed {
+		o := &r.removed[i]
+		err := r.client.Resource(resource(o.GetKind())).Delete(ctx, o.GetName(), metav1.DeleteOptions{DryRun: dryRun})
+		if err != nil && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("remove the %s %s: %w", o.GetKind(), o.GetName(), err)
+		}
+	}
+	return nil
+}
+
+// takeOver makes the plugin the owner of all fields of an object, whichever client has written them, by server-side
+// apply or without: a condition or a variable that the new policy does not have would stay otherwise.
+func (r *Renewal) takeOver(ctx context.Context, is *unstructured.Unstructured) error {
+	managers, copied := sets.New[string](), is.DeepCopy()
+	fields := copied.GetManagedFields()
+	for i := range fields {
+		if fields[i].Subresource == "" && fields[i].Manager != revise.Manager {
+			fields[i].Operation = metav1.ManagedFieldsOperationUpdate // what csaupgrade unites
+			managers.Insert(fields[i].Manager)
+		}
+	}
+	copied.SetManagedFields(fields)
+	patch, err := csaupgrade.UpgradeManagedFieldsPatch(copied, managers, revise.Manager)
+	if err != nil {
+		return fmt.Errorf("take the %s %s over from %s: %w", is.GetKind(), is.GetName(), sets.List(managers), err)
+	}
+	if patch == nil {
+		return nil
+	}
+	_, err = r.client.Resource(resource(is.GetKind())).Patch(ctx, is.GetName(), types.JSONPatchType, patch,
+		metav1.PatchOptions{FieldManager: revise.Manager})
+	if err != nil {
+		return fmt.Errorf("take the %s %s over from %s: %w", is.GetKind(), is.GetName(), sets.List(managers), err)
+	}
+	return nil
+}
