@@ -1,0 +1,160 @@
+package backstop
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/evergate/evergate/export"
+	"github.com/evergate/evergate/policy"
+)
+
+const (
+	tags    = "pods: [{name: tags, mode: enforce, images: {deniedTags: [latest]}}]\n"
+	ports   = "services: [{name: types, mode: enforce, types: {denied: [NodePort]}}]\n"
+	mirrors = "mirrors: [{name: hub, mode: enforce, sources: [docker.io], mirror: m.example/hub}]\n"
+)
+
+func describe(t *testing.T, text string) policy.Document {
+	t.Helper()
+	doc, err := policy.Describe(policy.File{
+		Name: "policy.yaml", Data: []byte("apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n" + text),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+// stored returns a backstop as a cluster has it: of a policy, with another selector of namespaces.
+func stored(t *testing.T, text, hash string, mutates bool) *Backstop {
+	t.Helper()
+	o := export.Options{Targets: []export.Target{export.VAP}, Exempt: export.ExemptNamespaces(), Hash: hash}
+	if mutates {
+		o.Targets = append(o.Targets, export.MAP)
+	}
+	b := &Backstop{mutates: true}
+	for _, object := range export.Export(describe(t, text), o).Objects {
+		u, err := b.desired(object.Object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.objects = append(b.objects, *u)
+	}
+	for i := range b.objects {
+		if isBinding(b.objects[i].GetKind()) {
+			must(t, unstructured.SetNestedMap(b.objects[i].Object, map[string]any{"matchLabels": map[string]any{"a": "b"}},
+				"spec", "matchResources", "namespaceSelector"))
+		}
+		b.objects[i].SetLabels(union(b.objects[i].GetLabels(), map[string]string{"team": "platform"}))
+	}
+	return b
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func names(objects []unstructured.Unstructured) string {
+	var all []string
+	for i := range objects {
+		short := "policy "
+		if isBinding(objects[i].GetKind()) {
+			short = "binding "
+		}
+		all = append(all, short+strings.TrimPrefix(objects[i].GetName(), "evergate-"))
+	}
+	return strings.Join(all, ", ")
+}
+
+// What rewrites comes before what denies, a policy before its binding; what is removed comes last, bindings first.
+// Labels of other clients and the namespaces stay.
+func TestRenew(t *testing.T) {
+	for name, test := range map[string]struct {
+		was, is          string
+		mutates          bool
+		applied, removed string
+	}{
+		"the same": {tags, tags, false,
+			"policy pods-enforce, binding pods-enforce, policy pods-existing, binding pods-existing", ""},
+		"another kind": {tags, ports, false,
+			"policy services-enforce, binding services-enforce, policy services-existing, binding services-existing",
+			"binding pods-enforce, binding pods-existing, policy pods-enforce, policy pods-existing"},
+		"nothing rewrote, and now does": {tags, mirrors + tags, true,
+			"policy mirrors, binding mirrors, policy pods-enforce, binding pods-enforce, policy pods-existing, binding pods-existing", ""},
+		"rewriting is left to the webhook": {mirrors + tags, mirrors + tags, false,
+			"policy pods-enforce, binding pods-enforce, policy pods-existing, binding pods-existing", ""},
+		"nothing is rewritten any more": {mirrors + tags, tags, true,
+			"policy pods-enforce, binding pods-enforce, policy pods-existing, binding pods-existing",
+			"binding mirrors, policy mirrors"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := stored(t, test.was, "old", test.mutates)
+			r, err := b.Renew(describe(t, test.was), describe(t, test.is), Options{Hash: "new", Exempt: export.ExemptNamespaces()})
+			must(t, err)
+			if diff := cmp.Diff([]string{test.applied, test.removed}, []string{names(r.applied), names(r.removed)}); diff != "" {
+				t.Error(diff)
+			}
+			if r.Done() {
+				t.Error("it is of the policy already")
+			}
+			for i := range r.applied {
+				o := &r.applied[i]
+				if o.GetAnnotations()[export.HashAnnotation] != "new" {
+					t.Errorf("%s has the hash of another policy", o.GetName())
+				}
+				if is := b.find(o.GetKind(), o.GetName()); is != nil && o.GetLabels()["team"] != "platform" {
+					t.Errorf("%s has lost a label", o.GetName())
+				}
+				if got, _, _ := unstructured.NestedString(o.Object, "spec", "matchResources", "namespaceSelector", "matchLabels",
+					"a"); isBinding(o.GetKind()) && got != "b" {
+					t.Errorf("%s matches other namespaces", o.GetName())
+				}
+			}
+		})
+	}
+}
+
+// A backstop of the policy is not written again.
+func TestDone(t *testing.T) {
+	for hash, want := range map[string]bool{"same": true, "other": false} {
+		r, err := stored(t, tags, "same", false).Renew(describe(t, tags), describe(t, tags), Options{
+			Hash: hash, Exempt: export.ExemptNamespaces(),
+		})
+		must(t, err)
+		if r.Done() != want {
+			t.Errorf("%s: done %t", hash, r.Done())
+		}
+	}
+}
+
+// The counts are of policies, and the hashes of those that are there.
+func TestCounts(t *testing.T) {
+	b := stored(t, tags, "old", false)
+	r, err := b.Renew(describe(t, tags), describe(t, mirrors+ports), Options{Hash: "new", Exempt: export.ExemptNamespaces()})
+	must(t, err)
+	renewed, added, removed := r.Counts()
+	if diff := cmp.Diff([]int{0, 3, 2}, []int{renewed, added, removed}); diff != "" {
+		t.Error(diff)
+	}
+	n, hashes := b.Policies()
+	if diff := cmp.Diff([]string{"old"}, hashes); diff != "" || n != 2 {
+		t.Errorf("%d policies\n%s", n, diff)
+	}
+}
+
+// Each kind is asked for by the name of its resource.
+func TestResource(t *testing.T) {
+	for kind, want := range map[string]string{
+		validatingPolicy: "validatingadmissionpolicies", mutatingBinding: "mutatingadmissionpolicybindings",
+	} {
+		if got := resource(kind).Resource; got != want {
+			t.Errorf("%s: %s", kind, got)
+		}
+	}
+}
