@@ -4,7 +4,7 @@ FUZZTIME ?= 1m
 TOOL = $(GO) tool -modfile=tools/go.mod
 
 help: ## list the targets
-	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "%-12s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "%-15s %s\n", $$1, $$2}'
 
 run: ## serve on this machine: https://127.0.0.1:8443, its own certificate, an example policy
 	$(GO) run . serve --dev
@@ -85,6 +85,9 @@ e2e-long: export EVERGATE_E2E_LONG = 1
 e2e-long: REPORT = report-long.md
 e2e-long: ## the same at full length: hours
 	$(INCIDENTS) -timeout 8h
+
+bench-apiserver: ## how long a Pod takes through the API server of that cluster: webhooks, native policies, both; prints tables
+	cd e2e && EVERGATE_E2E_REQUIRED=1 EVERGATE_E2E_LATENCY=1 $(GO) test -count=1 -v -run '^TestLatency$$' -timeout 60m ./incidents
 
 e2e-down: ## stop that cluster and remove all that it made
 	e2e/rig/down.sh
@@ -175,4 +178,4 @@ plugin: ## dist/kubectl-evergate, static, and its completion: put them into PATH
 	cp cmd/kubectl-evergate/kubectl_complete-evergate dist/
 
 .PHONY: help plugin run request test test-unit test-plugin test-interop test-calls test-kit test-traces compat alerts jaeger promtool registry rig apiserver e2e-up e2e e2e-long e2e-down \
-  check format vet lint bench bench-plan worst profile bench-stages bench-decoders allocs allocs-baseline goodput fuzz build bin/golangci-lint
+  check format vet lint bench bench-apiserver bench-plan worst profile bench-stages bench-decoders allocs allocs-baseline goodput fuzz build bin/golangci-lint

@@ -42,6 +42,16 @@ func TestI3(t *testing.T) {
 			happen:  allGone, // the control is that of "all gone"
 		})
 	})
+	t.Run("backstop", func(t *testing.T) {
+		try(t, incident{
+			id: "I3", what: "no replica is left, where native policies stand behind the webhooks", guard: "the same",
+			product: cluster.Product{Overlay: "fail-closed"},
+			happen: func(t *testing.T, l *lab, control bool) outcome { // the control is that of "all gone"
+				l.backstop(t)
+				return allGone(t, l, control)
+			},
+		})
+	})
 	t.Run("frozen", func(t *testing.T) {
 		in := incident{
 			id: "I3", what: "a replica freezes", guard: "liveness by a watchdog",

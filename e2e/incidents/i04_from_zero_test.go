@@ -42,6 +42,16 @@ func TestI4(t *testing.T) {
 			},
 		})
 	})
+	t.Run("backstop", func(t *testing.T) {
+		try(t, incident{
+			id: "I4", what: "the same with every namespace matched, by native policies too", guard: "the same",
+			product: cluster.Product{Overlay: "fail-closed", Components: []string{"match-all-namespaces"}},
+			happen: func(t *testing.T, l *lab, control bool) outcome {
+				l.backstop(t)
+				return fromZero(t, l, control, func() outcome { return outcome{} }) // the control is that of "opted in"
+			},
+		})
+	})
 	t.Run("every namespace", func(t *testing.T) {
 		try(t, incident{
 			id: "I4", what: "the same with every namespace matched, and a network that comes up from a namespace of its own",

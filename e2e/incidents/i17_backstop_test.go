@@ -1,0 +1,187 @@
+package incidents
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/evergate/evergate/e2e/internal/process"
+)
+
+// I17: every replica was dead, and what fails open let everything in; what fails closed would have kept everything out.
+
+func TestI17(t *testing.T) {
+	try(t, incident{
+		id: "I17", what: "no replica is left, failurePolicy Ignore", guard: "a backstop of native policies",
+		happen:  letNothingIn,
+		lacking: "no backstop",
+		without: func(*testing.T, *lab) {}, // happen makes one
+	})
+}
+
+// backstop has the API server enforce what of the policy is native, until the test ends, in the namespaces that the
+// webhook for Pods selects.
+func (l *lab) backstop(t *testing.T) {
+	t.Helper()
+	l.exportPolicy(t, policy)
+	hooks, err := l.api.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), "evergate",
+		metav1.GetOptions{})
+	must(t, err)
+	for i := range hooks.Webhooks {
+		if hooks.Webhooks[i].Name == "pods.validate.evergate.dev" {
+			l.bind(t, hooks.Webhooks[i].NamespaceSelector)
+		}
+	}
+	l.await(t, "the backstop to be in force", time.Minute, func(ctx context.Context) error {
+		if err := l.createPod(evil)(ctx, team); !denied(err, "evergate-pods-enforce") {
+			return fmt.Errorf("a Pod with a denied image: got %w", err)
+		}
+		if err := l.createService(ctx, team, corev1.ServiceTypeNodePort); !denied(err, "evergate-services-enforce") {
+			return fmt.Errorf("a Service of type NodePort: got %w", err)
+		}
+		return nil
+	})
+}
+
+// exportPolicy applies what of a policy is native, until the test ends.
+func (l *lab) exportPolicy(t *testing.T, text string) {
+	t.Helper()
+	dir := t.TempDir()
+	binary, file := filepath.Join(dir, "evergate"), filepath.Join(dir, "policy.yaml")
+	must(t, process.Build(t.Context(), l.root(), binary, nil))
+	must(t, os.WriteFile(file, []byte(text), 0o600))
+	manifests, err := exec.CommandContext(t.Context(), binary, "export", "--target", "vap,map", "--best-effort",
+		file).Output()
+	if len(manifests) == 0 { // exit code 1 says that hosts are left out
+		t.Fatal(err)
+	}
+	l.undo(t, "delete", "validatingadmissionpolicybindings,mutatingadmissionpolicybindings,"+
+		"validatingadmissionpolicies,mutatingadmissionpolicies", "-l", "app.kubernetes.io/component=backstop")
+	l.Kubectl(t, string(manifests), "apply", "--server-side", "-f", "-")
+}
+
+// bind has the bindings of the backstop match the namespaces that a selector selects.
+func (l *lab) bind(t *testing.T, namespaces *metav1.LabelSelector) {
+	t.Helper()
+	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"matchResources": map[string]any{
+		"namespaceSelector": namespaces,
+	}}})
+	must(t, err)
+	for _, kind := range []string{"validatingadmissionpolicybindings", "mutatingadmissionpolicybindings"} {
+		names := l.Kubectl(t, "", "get", kind, "-l", "app.kubernetes.io/component=backstop", "-o", "name")
+		for name := range strings.FieldsSeq(names) {
+			l.Kubectl(t, "", "patch", name, "--type=merge", "-p", string(patch))
+		}
+	}
+}
+
+const (
+	evil      = "quay.io/evil/x:1" // which the policy denies
+	elsewhere = "quay.io/a/b:1"    // of no mirror
+)
+
+// createPod returns the creation of a Pod, which ends with an error where it is not rewritten.
+func (l *lab) createPod(image string) func(context.Context, string) error {
+	return func(ctx context.Context, namespace string) error {
+		p, err := l.api.CoreV1().Pods(namespace).Create(ctx, pod("", image), dryRun)
+		if err == nil && image == written && p.Spec.Containers[0].Image != mirrored {
+			err = errors.New("it is admitted as " + p.Spec.Containers[0].Image)
+		}
+		return err
+	}
+}
+
+func (l *lab) createIngress(host string, annotations map[string]string) func(context.Context, string) error {
+	return func(ctx context.Context, namespace string) error {
+		i := ingress("", host)
+		i.Annotations = annotations
+		_, err := l.api.NetworkingV1().Ingresses(namespace).Create(ctx, i, dryRun)
+		return err
+	}
+}
+
+// denied reports whether an error is the denial of a native policy.
+func denied(err error, by string) bool {
+	return err != nil && strings.Contains(err.Error(), "ValidatingAdmissionPolicy '"+by+"'")
+}
+
+// letNothingIn takes every replica away, and then writes what the policy forbids and what it allows.
+func letNothingIn(t *testing.T, l *lab, control bool) outcome {
+	var o outcome
+	if !control {
+		begun := time.Now()
+		l.backstop(t)
+		o.figure("the backstop is in force", "%s after it was begun to be built", time.Since(begun).Round(time.Second))
+	}
+	l.scaleToZero(t)
+	// Hosts are judged by the webhook alone.
+	l.await(t, "no replica to answer", 2*time.Minute, func(ctx context.Context) error {
+		return l.createIngress("evil.example", nil)(ctx, team)
+	})
+	for _, forbidden := range []struct {
+		what, by string
+		do       func(context.Context, string) error
+	}{
+		{"a Pod with a denied image", "evergate-pods-enforce", l.createPod(evil)},
+		{"an Ingress with a snippet", "evergate-ingresses-enforce", l.createIngress("a.apps.example", map[string]string{
+			"nginx.ingress.kubernetes.io/configuration-snippet": "return 200;",
+		})},
+		{"a Service of type NodePort", "evergate-services-enforce", func(ctx context.Context, ns string) error {
+			return l.createService(ctx, ns, corev1.ServiceTypeNodePort)
+		}},
+	} {
+		err := forbidden.do(t.Context(), team)
+		if !denied(err, forbidden.by) {
+			o.breaks("%s: got %v", forbidden.what, err)
+		} else {
+			o.figure("denied", "%v", err)
+		}
+		if err := forbidden.do(t.Context(), plain); err != nil {
+			o.breaks("%s, in a namespace that has not opted in: %v", forbidden.what, err)
+		}
+	}
+	if err := l.createPod(elsewhere)(t.Context(), strict); err == nil {
+		o.breaks("a Pod whose image is of no mirror, where none else may be, is admitted")
+	}
+	o.add(l.goodPass(t))
+	return o
+}
+
+// goodPass writes what the policy allows, and what a control plane does.
+func (l *lab) goodPass(t *testing.T) outcome {
+	t.Helper()
+	var o outcome
+	for _, namespace := range []string{team, strict} {
+		if err := l.createPod(written)(t.Context(), namespace); err != nil {
+			o.breaks("a good Pod in %s: %v", namespace, err)
+		} else {
+			o.figure("a good Pod in "+namespace, "admitted and rewritten to %s", mirrored)
+		}
+	}
+	if err := l.createService(t.Context(), team, corev1.ServiceTypeClusterIP); err != nil {
+		o.breaks("a good Service: %v", err)
+	}
+	if err := l.createIngress("a.apps.example", nil)(t.Context(), team); err != nil {
+		o.breaks("a good Ingress: %v", err)
+	}
+	passed := 0
+	for _, w := range controlPlaneWrites() {
+		if err := w.do(t.Context(), l.api); err != nil {
+			o.breaks("%s: %v", w.name, err)
+			continue
+		}
+		passed++
+	}
+	o.figure("writes of a control plane that succeed", "%d of %d", passed, len(controlPlaneWrites()))
+	return o
+}

@@ -1,0 +1,204 @@
+package incidents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/evergate/evergate/e2e/internal/cluster"
+)
+
+// measuredPolicy is wholly native, so that native policies can do all that the webhooks do.
+const measuredPolicy = `apiVersion: evergate.dev/v1alpha1
+kind: EvergatePolicy
+mirrors:
+- {name: hub, mode: enforce, sources: [docker.io], mirror: mirror.corp.example/docker.io}
+- {name: k8s, mode: enforce, sources: [registry.k8s.io], mirror: mirror.corp.example/k8s}
+- {name: acme, mode: enforce, sources: [ghcr.io/acme], mirror: mirror.corp.example/acme}
+pods:
+- {name: only-mirrors, mode: enforce, images: {from: mirrors, allowed: [quay.io/acme/*]}}
+- {name: hygiene, mode: enforce, images: {denied: [docker.io/evil], deniedTags: [latest, "dev-*"]}}
+`
+
+// setup is one way to have Pods judged: a namespace for which webhooks are called, native policies are bound, or both.
+type setup struct {
+	name, namespace  string
+	webhooks, native bool
+}
+
+// setups are those that are measured: the first judges nothing.
+func setups() []setup {
+	return []setup{
+		{"none", "latency-none", false, false},
+		{"webhooks", "latency-webhooks", true, false},
+		{"webhooks and backstop", "latency-both", true, true},
+		{"… with conditions of --target vap", "latency-one-call", true, true},
+		{"… with conditions of --target vap,map", "latency-no-call", true, true},
+		{"export alone", "latency-native", false, true},
+	}
+}
+
+// TestLatency measures what a Pod's creation takes through the API server, in ways that take turns: make
+// bench-apiserver. It is no test of a guarantee, and skipped without EVERGATE_E2E_LATENCY.
+func TestLatency(t *testing.T) {
+	if os.Getenv("EVERGATE_E2E_LATENCY") == "" {
+		t.Skip("measures; run it by make bench-apiserver")
+	}
+	l := open(t)
+	l.setPolicy(t, measuredPolicy)
+	l.Install(t, cluster.Product{})
+	l.Kubectl(t, "", "-n", system, "rollout", "restart", deployment)
+	l.AwaitRollout(t)
+	l.awaitReplicas(t, 3)
+	l.prepare(t)
+	for _, size := range []struct {
+		name       string
+		containers int
+	}{{"small", 1}, {"typical", 5}, {"large", 20}} {
+		m := l.measure(t, largePod(size.containers))
+		t.Logf("%s Pod, %d containers\n%s", size.name, size.containers, m.table())
+	}
+}
+
+// prepare makes the namespaces, binds the native policies to some of them, and adds the conditions to the webhooks, for
+// single namespaces, so that all ways can be measured in turn.
+func (l *lab) prepare(t *testing.T) {
+	t.Helper()
+	l.exportPolicy(t, measuredPolicy)
+	l.bind(t, &metav1.LabelSelector{MatchLabels: map[string]string{"evergate.e2e/native": "yes"}})
+	for _, s := range setups() {
+		value := ""
+		if s.webhooks {
+			value = "enabled"
+		}
+		l.namespace(t, s.namespace, value)
+		l.undo(t, "delete", "namespace", s.namespace, "--wait=false")
+		if s.native {
+			l.Kubectl(t, "", "label", "namespace", s.namespace, "evergate.e2e/native=yes", "--overwrite")
+		}
+	}
+	condition := func(config string, expression string, hooks ...string) {
+		patch := func(element string) string {
+			var all []string
+			for _, hook := range hooks {
+				all = append(all, fmt.Sprintf(`{"name": %q, "matchConditions": [%s]}`, hook, element))
+			}
+			return `{"webhooks": [` + strings.Join(all, ", ") + `]}`
+		}
+		l.undo(t, "patch", config, "evergate", "--type=strategic", "-p", patch(`{"name": "latency", "$patch": "delete"}`))
+		l.Kubectl(t, "", "patch", config, "evergate", "--type=strategic", "-p",
+			patch(fmt.Sprintf(`{"name": "latency", "expression": %q}`, expression)))
+	}
+	condition("validatingwebhookconfiguration", `!(request.namespace in ['latency-one-call', 'latency-no-call'])`,
+		"pods.validate.evergate.dev")
+	condition("mutatingwebhookconfiguration", `request.namespace != 'latency-no-call'`, "pods.mutate.evergate.dev",
+		"again.pods.mutate.evergate.dev")
+	l.await(t, "each way to judge as it should", time.Minute, func(ctx context.Context) error {
+		var errs []error
+		for _, s := range setups() {
+			errs = append(errs, l.judgesAs(ctx, &s))
+		}
+		return errors.Join(errs...)
+	})
+}
+
+// judgesAs returns an error unless a good Pod is rewritten and a bad one denied in a namespace, or neither.
+func (l *lab) judgesAs(ctx context.Context, s *setup) error {
+	err := l.createPod(written)(ctx, s.namespace)
+	_, bad := l.api.CoreV1().Pods(s.namespace).Create(ctx, pod("", elsewhere), dryRun)
+	judges := s.webhooks || s.native
+	if (err == nil) != judges || (bad != nil) != judges {
+		return fmt.Errorf("%s: a good Pod: %w, a bad one: %w", s.name, err, bad)
+	}
+	if natively := denied(bad, "evergate-pods-enforce"); natively != s.native {
+		return fmt.Errorf("%s: denied natively: %t: %w", s.name, natively, bad)
+	}
+	return nil
+}
+
+const (
+	rounds = 40 // of all ways in turn, in an order of their own
+	calls  = 10 // of one way in a round
+)
+
+// measurement is how long creations took, by the way, in each round.
+type measurement map[string][][]time.Duration
+
+// measure creates a Pod again and again, as a dry run.
+func (l *lab) measure(t *testing.T, p *corev1.Pod) measurement {
+	t.Helper()
+	m, order := measurement{}, setups()
+	for round := range rounds + 1 {
+		rand.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+		for _, s := range order {
+			var took []time.Duration
+			for range calls {
+				begun := time.Now()
+				_, err := l.api.CoreV1().Pods(s.namespace).Create(t.Context(), p, dryRun)
+				took = append(took, time.Since(begun))
+				must(t, err)
+			}
+			if round > 0 { // the first warms connections up
+				m[s.name] = append(m[s.name], took)
+			}
+		}
+	}
+	return m
+}
+
+// table returns, for each way, the median and the 90th percentile, the ratio of its median to that of none, and what it
+// adds to that as a part of what webhooks add, each ratio as the median of the rounds'.
+func (m measurement) table() string {
+	var b strings.Builder
+	b.WriteString("| | p50 | p90 | of none | added, of what webhooks add |\n| --- | --- | --- | --- | --- |\n")
+	none, webhooks := m["none"], m["webhooks"]
+	for _, s := range setups() {
+		var ratios, added []float64
+		for i, round := range m[s.name] {
+			is, was, called := median(round), median(none[i]), median(webhooks[i])
+			ratios = append(ratios, float64(is)/float64(was))
+			added = append(added, float64(is-was)/float64(called-was))
+		}
+		all := slices.Sorted(slices.Values(slices.Concat(m[s.name]...)))
+		fmt.Fprintf(&b, "| %s | %.1f ms | %.1f ms | %.2f | %.2f |\n", s.name, ms(median(all)), ms(all[len(all)*9/10]),
+			median(ratios), median(added))
+	}
+	return b.String()
+}
+
+func ms(d time.Duration) float64 { return d.Seconds() * 1000 }
+
+func median[T interface{ ~int64 | ~float64 }](values []T) T {
+	return slices.Sorted(slices.Values(values))[len(values)/2]
+}
+
+// largePod returns a Pod with containers such as people write them: some 2.5 KiB each.
+func largePod(containers int) *corev1.Pod {
+	p := pod("", written)
+	p.Labels = map[string]string{"app.kubernetes.io/name": "shop", "app.kubernetes.io/component": "api"}
+	p.Spec.Containers = nil
+	for i := range containers {
+		c := corev1.Container{
+			Name: fmt.Sprintf("c%d", i), Image: fmt.Sprintf("docker.io/library/app-%d:1.%d", i, i),
+			Args: []string{"--listen=:8080", "--log-level=info"}, Ports: []corev1.ContainerPort{{ContainerPort: int32(8080 + i)}},
+			Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
+				corev1.ResourceCPU: resource.MustParse("1m"), corev1.ResourceMemory: resource.MustParse("1Mi"),
+			}},
+		}
+		for j := range 20 {
+			c.Env = append(c.Env, corev1.EnvVar{Name: fmt.Sprintf("SETTING_%d", j), Value: strings.Repeat("value ", 8)})
+		}
+		p.Spec.Containers = append(p.Spec.Containers, c)
+	}
+	return p
+}
