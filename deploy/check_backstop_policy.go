@@ -44,8 +44,8 @@ type backstopCheck struct {
 	report   func(at ref, format string, args ...any)
 }
 
-// compareHashes compares the policies that were exported with the one in the ConfigMap; those that are of it must be all
-// that it exports.
+// compareHashes compares the policies that were exported with the one in the ConfigMap; those that are of it must be
+// all that it exports.
 func (b *backstopCheck) compareHashes() {
 	p, ok := b.policy()
 	if !ok || len(b.policies) == 0 {
@@ -151,7 +151,8 @@ func (b *backstopCheck) checkUncalled(r *reporter, h *hook, condition string) {
 	}
 	uses := export.WebhookUses(doc, o)
 	if why := uses[i].Called; why != "" {
-		r.error(h.ref, "its matchCondition %s is never true, so that it is never called, and it has to be: %s", condition, why)
+		r.error(h.ref, "its matchCondition %s is never true, so that it is never called, and it has to be: %s", condition,
+			why)
 		return
 	}
 	var bound []string

@@ -2,6 +2,7 @@ package deploy
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -81,7 +82,6 @@ type kind struct {
 // kinds holds the kinds that are read, by name. Objects of other kinds are passed over.
 func kinds() map[string]kind {
 	const (
-		admission   = "admissionregistration.k8s.io/v1"
 		networking  = "networking.k8s.io/v1"
 		rbac        = "rbac.authorization.k8s.io/v1"
 		certManager = "cert-manager.io/v1"
@@ -90,20 +90,7 @@ func kinds() map[string]kind {
 		openShift   = "route.openshift.io/"
 	)
 	type inv = *Inventory
-	return map[string]kind{
-		"MutatingWebhookConfiguration": {admission,
-			into(func(i inv) *[]*admissionv1.MutatingWebhookConfiguration { return &i.mutatingWebhooks })},
-		"ValidatingWebhookConfiguration": {admission,
-			into(func(i inv) *[]*admissionv1.ValidatingWebhookConfiguration { return &i.validatingWebhooks })},
-		"ValidatingAdmissionPolicy": {admission,
-			into(func(i inv) *[]*admissionv1.ValidatingAdmissionPolicy { return &i.admissionPolicies })},
-		"ValidatingAdmissionPolicyBinding": {admission,
-			into(func(i inv) *[]*admissionv1.ValidatingAdmissionPolicyBinding { return &i.policyBindings })},
-		"MutatingAdmissionPolicy": {admission,
-			into(func(i inv) *[]*admissionv1.MutatingAdmissionPolicy { return &i.mutatingPolicies })},
-		"MutatingAdmissionPolicyBinding": {admission,
-			into(func(i inv) *[]*admissionv1.MutatingAdmissionPolicyBinding { return &i.mutatingBindings })},
-
+	all := map[string]kind{
 		"Namespace":      {"v1", into(func(i inv) *[]*corev1.Namespace { return &i.namespaces })},
 		"Node":           {"v1", into(func(i inv) *[]*corev1.Node { return &i.nodes })},
 		"Pod":            {"v1", into(func(i inv) *[]*corev1.Pod { return &i.pods })},
@@ -141,6 +128,28 @@ func kinds() map[string]kind {
 		"PrometheusAgent": loosely(monitoring, func(i inv) *[]*unstructured.Unstructured { return &i.prometheusAgents }),
 		"PodMonitor":      loosely(monitoring, func(i inv) *[]*unstructured.Unstructured { return &i.podMonitors }),
 		"ServiceMonitor":  loosely(monitoring, func(i inv) *[]*unstructured.Unstructured { return &i.serviceMonitors }),
+	}
+	maps.Copy(all, admissionKinds())
+	return all
+}
+
+// admissionKinds are those of kinds that decide what is admitted.
+func admissionKinds() map[string]kind {
+	const admission = "admissionregistration.k8s.io/v1"
+	type inv = *Inventory
+	return map[string]kind{
+		"MutatingWebhookConfiguration": {admission,
+			into(func(i inv) *[]*admissionv1.MutatingWebhookConfiguration { return &i.mutatingWebhooks })},
+		"ValidatingWebhookConfiguration": {admission,
+			into(func(i inv) *[]*admissionv1.ValidatingWebhookConfiguration { return &i.validatingWebhooks })},
+		"ValidatingAdmissionPolicy": {admission,
+			into(func(i inv) *[]*admissionv1.ValidatingAdmissionPolicy { return &i.admissionPolicies })},
+		"ValidatingAdmissionPolicyBinding": {admission,
+			into(func(i inv) *[]*admissionv1.ValidatingAdmissionPolicyBinding { return &i.policyBindings })},
+		"MutatingAdmissionPolicy": {admission,
+			into(func(i inv) *[]*admissionv1.MutatingAdmissionPolicy { return &i.mutatingPolicies })},
+		"MutatingAdmissionPolicyBinding": {admission,
+			into(func(i inv) *[]*admissionv1.MutatingAdmissionPolicyBinding { return &i.mutatingBindings })},
 	}
 }
 

@@ -75,9 +75,9 @@ type WebhookUse struct {
 	Called string
 }
 
-// WebhookUses returns which webhooks have to be called where what Export exports is in force. One need not if all of its
-// entries are native and enforced, and there is one: entries in mode warn and audit are there to be counted, and only
-// the webhook counts.
+// WebhookUses returns which webhooks have to be called where what Export exports is in force. One need not if all of
+// its entries are native and enforced, and there is one: entries in mode warn and audit are there to be counted, and
+// only the webhook counts.
 func WebhookUses(doc policy.Document, o Options) []WebhookUse {
 	refused := map[policy.Position]Refusal{}
 	for _, r := range Export(doc, o).Refusals {
@@ -153,8 +153,9 @@ type patchedWebhook struct {
 // replaces all conditions of a webhook, so that the kit's stand in it too.
 func ConditionPatches(uses []WebhookUse, hash string) ([]byte, error) {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, `# Patches for an overlay of the kit whose backstop is of the policy %s: native policies do what the webhooks below
-# would, so that these are not called. What is lost: docs/native.md. Take a webhook out to go on calling it.
+	fmt.Fprintf(&b, `# Patches for an overlay of the kit whose backstop is of the policy %s:
+# native policies do what the webhooks below would, so that these are not called. What is lost: docs/native.md.
+# Take a webhook out to go on calling it.
 `, hash)
 	for _, u := range uses {
 		if u.Called != "" {

@@ -14,6 +14,12 @@ func TestWebhookUses(t *testing.T) {
 		pods    = "pods: [{name: p, mode: enforce, images: {digest: required}}]\n"
 		service = "services: [{name: s, mode: enforce, types: {denied: [NodePort]}}]\n"
 		none    = "no entry of ingresses is in force"
+		counted = "pods q is in mode warn, and only the webhook counts what it finds"
+		audited = "services s is in mode audit, and only the webhook counts what it finds"
+		noVAP   = "the target vap is not exported"
+		noMAP   = "the target map is not exported"
+		hosts   = "services s is not native as a whole: hosts: annotations that name hosts have grammars of their own"
+		owners  = "owners o is not native as a whole: it: entries of owners are not said natively"
 	)
 	both, vap := Options{Targets: []Target{VAP, MAP}}, Options{Targets: []Target{VAP}}
 	for name, test := range map[string]struct {
@@ -22,34 +28,38 @@ func TestWebhookUses(t *testing.T) {
 		want    map[string]string // why each is called; those that are not listed are not
 	}{
 		"all native": {mirrors + pods + service, both, map[string]string{"ingresses.validate": none}},
-		"as files":   {mirrors + pods + service, Options{Targets: []Target{Static}, Exempt: ExemptNamespaces()}, map[string]string{"ingresses.validate": none}},
+		"as files": {
+			mirrors + pods + service, Options{Targets: []Target{Static}, Exempt: ExemptNamespaces()},
+			map[string]string{"ingresses.validate": none},
+		},
 		"without map": {mirrors + pods + service, vap, map[string]string{
-			"pods.mutate": "the target map is not exported", "again.pods.mutate": "the target map is not exported",
+			"pods.mutate": noMAP, "again.pods.mutate": noMAP,
 			"ingresses.validate": none,
 		}},
 		"no vap": {mirrors + pods + service, Options{Targets: []Target{MAP}}, map[string]string{
-			"pods.validate": "the target vap is not exported", "services.validate": "the target vap is not exported",
-			"loadbalancerstatus.validate": "the target vap is not exported", "ingresses.validate": "the target vap is not exported",
+			"pods.validate": noVAP, "services.validate": noVAP,
+			"loadbalancerstatus.validate": noVAP, "ingresses.validate": noVAP,
 		}},
 		"only in part": {
 			"services: [{name: s, mode: enforce, types: {denied: [NodePort]}, hosts: {allowed: []}}]\n" +
-				`pods: [{name: p, mode: enforce, images: {digest: required}}, {name: "q", mode: "off", images: {digest: required}}]`, both,
+				`pods: [{name: p, mode: enforce, images: {digest: required}}, {name: "q", mode: "off", images: {digest: required}}]`,
+			both,
 			map[string]string{
 				"pods.mutate": "no entry of mirrors is in force", "again.pods.mutate": "no entry of mirrors is in force",
-				"services.validate":           "services s is not native as a whole: hosts: annotations that name hosts have grammars of their own",
-				"loadbalancerstatus.validate": "services s is not native as a whole: hosts: annotations that name hosts have grammars of their own",
+				"services.validate":           hosts,
+				"loadbalancerstatus.validate": hosts,
 				"ingresses.validate":          none,
 			},
 		},
 		"warned of and counted": {
-			mirrors + "pods: [{name: p, mode: enforce, images: {digest: required}}, {name: q, mode: warn, images: {digest: required}}]\n" +
+			mirrors + pods[:len(pods)-2] + ", {name: q, mode: warn, images: {digest: required}}]\n" +
 				"services: [{name: s, mode: audit, types: {denied: [NodePort]}}]\n", both,
 			map[string]string{
-				"pods.mutate":                 "pods q is in mode warn, and only the webhook counts what it finds",
-				"again.pods.mutate":           "pods q is in mode warn, and only the webhook counts what it finds",
-				"pods.validate":               "pods q is in mode warn, and only the webhook counts what it finds",
-				"services.validate":           "services s is in mode audit, and only the webhook counts what it finds",
-				"loadbalancerstatus.validate": "services s is in mode audit, and only the webhook counts what it finds",
+				"pods.mutate":                 counted,
+				"again.pods.mutate":           counted,
+				"pods.validate":               counted,
+				"services.validate":           audited,
+				"loadbalancerstatus.validate": audited,
 				"ingresses.validate":          none,
 			},
 		},
@@ -58,16 +68,17 @@ func TestWebhookUses(t *testing.T) {
 				"owners: [{name: o, mode: enforce, hosts: [a.example], namespaces: [x]}]\n" +
 				"ingresses: [{name: i, mode: enforce, tls: {required: true}}]\n", vap,
 			map[string]string{
-				"pods.mutate": "the target map is not exported", "again.pods.mutate": "the target map is not exported",
-				"pods.validate": "no entry of pods is in force", "services.validate": "owners o is not native as a whole: it: entries of owners are not said natively",
-				"loadbalancerstatus.validate": "owners o is not native as a whole: it: entries of owners are not said natively",
-				"ingresses.validate":          "owners o is not native as a whole: it: entries of owners are not said natively",
+				"pods.mutate": noMAP, "again.pods.mutate": noMAP,
+				"pods.validate": "no entry of pods is in force", "services.validate": owners,
+				"loadbalancerstatus.validate": owners,
+				"ingresses.validate":          owners,
 			},
 		},
 		"set apart by an exception": {
-			pods + "exceptions: [{name: ticket, rules: [p/*], match: {namespaces: [x]}, until: 2030-01-01, reason: why}]\n", vap,
+			pods + "exceptions: [{name: ticket, rules: [p/*], match: {namespaces: [x]}, until: 2030-01-01, reason: why}]\n",
+			vap,
 			map[string]string{
-				"pods.mutate": "the target map is not exported", "again.pods.mutate": "the target map is not exported",
+				"pods.mutate": noMAP, "again.pods.mutate": noMAP,
 				"pods.validate": "pods p is not native as a whole: it: the exception ticket is about it until a date, and the API server's " +
 					"expressions have no clock",
 				"services.validate": "no entry of services is in force", "loadbalancerstatus.validate": "no entry of services is in force",

@@ -8,8 +8,8 @@ const Component = "backstop"
 // stages end the names of the policies of a kind.
 func stages() []string { return []string{"enforce", "existing", "warn", "audit"} }
 
-// Names returns the names that exported policies, and their bindings, can have: of those that validate and of those that
-// mutate.
+// Names returns the names that exported policies, and their bindings, can have: of those that validate and of those
+// that mutate.
 func Names() (validating, mutating []string) {
 	x := &exporter{mirrors: newMirrors(nil)}
 	for _, k := range x.kinds() {

@@ -19,7 +19,8 @@ func TestNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, m := range regexp.MustCompile(`(?:- |resourceNames: \[)(evergate-[a-z-]+)\b`).FindAllStringSubmatch(string(role), -1) {
+	name := regexp.MustCompile(`(?:- |resourceNames: \[)(evergate-[a-z-]+)\b`)
+	for _, m := range name.FindAllStringSubmatch(string(role), -1) {
 		got = append(got, m[1])
 	}
 	validating, mutating := Names()
