@@ -35,7 +35,8 @@ func collect(t *testing.T, environ ...string) (stdout, stderr bytes.Buffer, aske
 // notEverywhere are the resources that not every cluster has.
 func notEverywhere() []string {
 	return []string{
-		"mutatingadmissionpolicies.admissionregistration.k8s.io", "mutatingadmissionpolicybindings.admissionregistration.k8s.io",
+		"mutatingadmissionpolicies.admissionregistration.k8s.io",
+		"mutatingadmissionpolicybindings.admissionregistration.k8s.io",
 		"clusterissuers.cert-manager.io", "httproutes.gateway.networking.k8s.io", "tlsroutes.gateway.networking.k8s.io",
 		"routes.route.openshift.io", "prometheuses.monitoring.coreos.com", "prometheusagents.monitoring.coreos.com",
 		"podmonitors.monitoring.coreos.com", "servicemonitors.monitoring.coreos.com", "certificates.cert-manager.io",

@@ -42,7 +42,7 @@ func TestWebhookUses(t *testing.T) {
 		}},
 		"only in part": {
 			"services: [{name: s, mode: enforce, types: {denied: [NodePort]}, hosts: {allowed: []}}]\n" +
-				`pods: [{name: p, mode: enforce, images: {digest: required}}, {name: "q", mode: "off", images: {digest: required}}]`,
+				pods[:len(pods)-2] + `, {name: q, mode: "off", images: {digest: required}}]`,
 			both,
 			map[string]string{
 				"pods.mutate": "no entry of mirrors is in force", "again.pods.mutate": "no entry of mirrors is in force",
@@ -79,10 +79,11 @@ func TestWebhookUses(t *testing.T) {
 			vap,
 			map[string]string{
 				"pods.mutate": noMAP, "again.pods.mutate": noMAP,
-				"pods.validate": "pods p is not native as a whole: it: the exception ticket is about it until a date, and the API server's " +
-					"expressions have no clock",
-				"services.validate": "no entry of services is in force", "loadbalancerstatus.validate": "no entry of services is in force",
-				"ingresses.validate": none,
+				"pods.validate": "pods p is not native as a whole: it: the exception ticket is about it until a date, and the " +
+					"API server's expressions have no clock",
+				"services.validate":           "no entry of services is in force",
+				"loadbalancerstatus.validate": "no entry of services is in force",
+				"ingresses.validate":          none,
 			},
 		},
 	} {

@@ -108,8 +108,8 @@ func (a *app) renew(ctx context.Context, r *backstop.Renewal, hash string) error
 		return fmt.Errorf("the policy is applied, and the backstop is not of it yet: apply it again: %w", err)
 	}
 	renewed, added, removed := r.Counts()
-	fmt.Fprintf(a.stdout, "the backstop is of policy %s: %d native policies renewed, %d added, %d removed\n", hash, renewed,
-		added, removed)
+	fmt.Fprintf(a.stdout, "the backstop is of policy %s: %d native policies renewed, %d added, %d removed\n", hash,
+		renewed, added, removed)
 	if renewed+added == 0 {
 		a.say("nothing of the policy is native, so that there is no backstop any more: evergate export makes another one")
 	}

@@ -87,8 +87,8 @@ func (r *Renewal) keeps(o *unstructured.Unstructured) bool {
 	})
 }
 
-// desired returns an exported object as it is to be: labels and annotations of other clients stay, and a binding matches
-// the namespaces that it has matched, or that another one does. Those are for the kit's wiring to say.
+// desired returns an exported object as it is to be: labels and annotations of other clients stay, and a binding
+// matches the namespaces that it has matched, or that another one does. Those are for the kit's wiring to say.
 func (b *Backstop) desired(object any) (*unstructured.Unstructured, error) {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {

@@ -75,27 +75,29 @@ func names(objects []unstructured.Unstructured) string {
 // What rewrites comes before what denies, a policy before its binding; what is removed comes last, bindings first.
 // Labels of other clients and the namespaces stay.
 func TestRenew(t *testing.T) {
+	const pods = "policy pods-enforce, binding pods-enforce, policy pods-existing, binding pods-existing"
 	for name, test := range map[string]struct {
 		was, is          string
 		mutates          bool
 		applied, removed string
 	}{
 		"the same": {tags, tags, false,
-			"policy pods-enforce, binding pods-enforce, policy pods-existing, binding pods-existing", ""},
+			pods, ""},
 		"another kind": {tags, ports, false,
 			"policy services-enforce, binding services-enforce, policy services-existing, binding services-existing",
 			"binding pods-enforce, binding pods-existing, policy pods-enforce, policy pods-existing"},
 		"nothing rewrote, and now does": {tags, mirrors + tags, true,
-			"policy mirrors, binding mirrors, policy pods-enforce, binding pods-enforce, policy pods-existing, binding pods-existing", ""},
+			"policy mirrors, binding mirrors, " + pods, ""},
 		"rewriting is left to the webhook": {mirrors + tags, mirrors + tags, false,
-			"policy pods-enforce, binding pods-enforce, policy pods-existing, binding pods-existing", ""},
+			pods, ""},
 		"nothing is rewritten any more": {mirrors + tags, tags, true,
-			"policy pods-enforce, binding pods-enforce, policy pods-existing, binding pods-existing",
+			pods,
 			"binding mirrors, policy mirrors"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := stored(t, test.was, "old", test.mutates)
-			r, err := b.Renew(describe(t, test.was), describe(t, test.is), Options{Hash: "new", Exempt: export.ExemptNamespaces()})
+			exempt := export.ExemptNamespaces()
+			r, err := b.Renew(describe(t, test.was), describe(t, test.is), Options{Hash: "new", Exempt: exempt})
 			must(t, err)
 			if diff := cmp.Diff([]string{test.applied, test.removed}, []string{names(r.applied), names(r.removed)}); diff != "" {
 				t.Error(diff)
@@ -135,8 +137,8 @@ func TestDone(t *testing.T) {
 
 // The counts are of policies, and the hashes of those that are there.
 func TestCounts(t *testing.T) {
-	b := stored(t, tags, "old", false)
-	r, err := b.Renew(describe(t, tags), describe(t, mirrors+ports), Options{Hash: "new", Exempt: export.ExemptNamespaces()})
+	b, exempt := stored(t, tags, "old", false), export.ExemptNamespaces()
+	r, err := b.Renew(describe(t, tags), describe(t, mirrors+ports), Options{Hash: "new", Exempt: exempt})
 	must(t, err)
 	renewed, added, removed := r.Counts()
 	if diff := cmp.Diff([]int{0, 3, 2}, []int{renewed, added, removed}); diff != "" {
