@@ -190,7 +190,8 @@ func largePod(containers int) *corev1.Pod {
 	for i := range containers {
 		c := corev1.Container{
 			Name: fmt.Sprintf("c%d", i), Image: fmt.Sprintf("docker.io/library/app-%d:1.%d", i, i),
-			Args: []string{"--listen=:8080", "--log-level=info"}, Ports: []corev1.ContainerPort{{ContainerPort: int32(8080 + i)}},
+			Args:  []string{"--listen=:8080", "--log-level=info"},
+			Ports: []corev1.ContainerPort{{ContainerPort: int32(8080 + i)}},
 			Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
 				corev1.ResourceCPU: resource.MustParse("1m"), corev1.ResourceMemory: resource.MustParse("1Mi"),
 			}},

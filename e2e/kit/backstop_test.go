@@ -74,8 +74,9 @@ func namespacesOf(t *testing.T, manifests []byte) (webhooks, bindings map[string
 // overlay, and excludes Evergate's own.
 func TestBackstopFollows(t *testing.T) {
 	for name, overlay := range map[string]string{
-		"as it is":  "resources: [../../" + exampleBackstop + "]",
-		"elsewhere": "namespace: another-name\nresources: [../../" + exampleBackstop + "]\ntransformers: [../../kustomize/wiring]",
+		"as it is": "resources: [../../" + exampleBackstop + "]",
+		"elsewhere": "namespace: another-name\nresources: [../../" + exampleBackstop + "]\n" +
+			"transformers: [../../kustomize/wiring]",
 		"opting out": "resources: [../../" + exampleBackstop + "]\n" +
 			"components: [../../kustomize/components/match-all-namespaces]",
 		"one more name, and one kind elsewhere": "resources: [../../" + exampleBackstop + `]
@@ -152,7 +153,8 @@ func withConditions(t testing.TB, k *Kit, binary, base string) (overlay string) 
 	if err := k.files.WriteFile("/test/overlay/conditions.yaml", []byte(conditions)); err != nil {
 		t.Fatal(err)
 	}
-	return k.add(t, "resources: [../../"+base+"]\npatches: [{path: conditions.yaml}]\ntransformers: [../../kustomize/wiring]\n")
+	return k.add(t, "resources: [../../"+base+"]\npatches: [{path: conditions.yaml}]\n"+
+		"transformers: [../../kustomize/wiring]\n")
 }
 
 // TestConditions: the patches add the one condition to the webhooks that they name, and change nothing else of any.
@@ -226,7 +228,8 @@ func TestPluginBackstop(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		file := filepath.Join(dir, name+".yaml")
-		if err := os.WriteFile(file, []byte("apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n"+text), 0o600); err != nil {
+		text = "apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n" + text
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		return file
@@ -238,32 +241,36 @@ func TestPluginBackstop(t *testing.T) {
 		mirrors = "mirrors: [{name: hub, mode: enforce, sources: [docker.io], mirror: m.example/hub}]\n"
 	)
 	first, second := write("first", tags+types), write("second", mirrors+tags+balance)
-	third := write("third", tags+"services: [{name: types, mode: enforce, types: {denied: [NodePort]}, hosts: {allowed: []}}]\n")
+	third := write("third", tags+
+		"services: [{name: types, mode: enforce, types: {denied: [NodePort]}, hosts: {allowed: []}}]\n")
 	binary := build(t)
 	p.cluster.kubectl(t, exported(t, binary, first), "apply", "--server-side", "-f", "-")
-	p.cluster.kubectl(t, "", "-n", evergateNamespace, "create", "configmap", "evergate-policy", "--from-file=policy.yaml="+first)
+	p.cluster.kubectl(t, "", "-n", evergateNamespace, "create", "configmap", "evergate-policy",
+		"--from-file=policy.yaml="+first)
 	p.narrow(t)
 	jane := p.renewer(t)
+	ofSecond := []string{"evergate-mirrors", "evergate-pods-enforce", "evergate-pods-existing", "evergate-services-audit"}
 
 	p.says(t, jane, []string{"apply", "-f", second}, "the backstop is of policy ",
 		": 2 native policies renewed, 2 added, 2 removed\n")
-	p.checkBackstop(t, binary, "evergate-mirrors", "evergate-pods-enforce", "evergate-pods-existing", "evergate-services-audit")
+	p.checkBackstop(t, binary, ofSecond...)
 	p.says(t, jane, []string{"apply", "-f", second}, "is applied already\n")
 	if out := p.run(t, "status"); !strings.Contains(out, "Backstop: 4 native policies of policy ") ||
 		strings.Contains(out, "another policy") {
 		t.Error(out)
 	}
 	t.Run("what is not native", func(t *testing.T) {
-		p.says(t, jane, []string{"apply", "-f", third}, "policy.yaml:4:12: services[0].hosts: ", "--best-effort", "exit code 1")
-		p.checkBackstop(t, binary, "evergate-mirrors", "evergate-pods-enforce", "evergate-pods-existing", "evergate-services-audit")
-		p.says(t, jane, []string{"apply", "-f", third, "--best-effort"}, "not in the backstop: ", "is applied to the ConfigMap",
-			": 2 native policies renewed, 2 added, 2 removed\n")
+		p.says(t, jane, []string{"apply", "-f", third}, "policy.yaml:4:12: services[0].hosts: ", "--best-effort",
+			"exit code 1")
+		p.checkBackstop(t, binary, ofSecond...)
+		p.says(t, jane, []string{"apply", "-f", third, "--best-effort"}, "not in the backstop: ",
+			"is applied to the ConfigMap", ": 2 native policies renewed, 2 added, 2 removed\n")
 		p.checkBackstop(t, binary, "evergate-pods-enforce", "evergate-pods-existing", "evergate-services-enforce",
 			"evergate-services-existing")
 	})
 	t.Run("rollback", func(t *testing.T) {
 		p.says(t, jane, []string{"rollback"}, ": 2 native policies renewed, 2 added, 2 removed\n")
-		p.checkBackstop(t, binary, "evergate-mirrors", "evergate-pods-enforce", "evergate-pods-existing", "evergate-services-audit")
+		p.checkBackstop(t, binary, ofSecond...)
 	})
 	t.Run("a webhook that is not called", func(t *testing.T) {
 		p.cluster.kubectl(t, "", "patch", "validatingwebhookconfiguration", "evergate", "--type=strategic", "-p",
