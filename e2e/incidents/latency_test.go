@@ -182,7 +182,7 @@ func median[T interface{ ~int64 | ~float64 }](values []T) T {
 	return slices.Sorted(slices.Values(values))[len(values)/2]
 }
 
-// largePod returns a Pod with containers such as people write them: some 2.5 KiB each.
+// largePod returns a Pod with containers such as people write them: some 2 KiB each.
 func largePod(containers int) *corev1.Pod {
 	p := pod("", written)
 	p.Labels = map[string]string{"app.kubernetes.io/name": "shop", "app.kubernetes.io/component": "api"}
