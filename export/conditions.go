@@ -42,6 +42,8 @@ func Webhooks() []Webhook {
 		{"pods.validate.evergate.dev", "/validate/pods", false, "pods", nil, pods},
 		{"ingresses.validate.evergate.dev", "/validate/ingresses", false, "ingresses", owners, object},
 		{"services.validate.evergate.dev", "/validate/services", false, "services", owners, object},
+		{"routes.validate.evergate.dev", "/validate/routes", false, "routes", owners, object},
+		{"gateways.validate.evergate.dev", "/validate/gateways", false, "gateways", owners, object},
 		{"loadbalancerstatus.validate.evergate.dev", "/validate/services/status", false, "services", owners,
 			[]admissionv1.MatchCondition{notTheClusterItself(), loadBalancerChanges()}},
 	}
@@ -81,7 +83,8 @@ type WebhookUse struct {
 func WebhookUses(doc policy.Document, o Options) []WebhookUse {
 	refused := map[policy.Position]Refusal{}
 	for _, r := range Export(doc, o).Refusals {
-		if _, known := refused[r.Pos]; !known {
+		// Routes of OpenShift have a webhook of their own, which is always called.
+		if _, known := refused[r.Pos]; !known && r.Why != openShiftRoutes {
 			refused[r.Pos] = r
 		}
 	}
@@ -104,7 +107,7 @@ func (w *Webhook) called(doc policy.Document, o Options, refused map[policy.Posi
 	native := 0
 	for i := range doc.Entries {
 		e := &doc.Entries[i]
-		if e.Mode == policy.Off || e.Block != w.block && !slices.Contains(w.beside, e.Block) {
+		if e.Mode == policy.Off || e.Block != w.block && !slices.Contains(w.beside, e.Block) || onlyOpenShift(e) {
 			continue
 		}
 		if why := onlyByWebhook(e, refused); why != "" {
@@ -118,6 +121,12 @@ func (w *Webhook) called(doc policy.Document, o Options, refused map[policy.Posi
 		return "no entry of " + w.block + " is in force"
 	}
 	return ""
+}
+
+// onlyOpenShift reports whether an entry is about Routes of OpenShift alone: no other webhook applies it.
+func onlyOpenShift(e *policy.Entry) bool {
+	kinds := texts(e.Fields["kinds"])
+	return e.Block == "routes" && len(kinds) == 1 && kinds[0] == "Route"
 }
 
 // onlyByWebhook returns why an entry needs the webhook.

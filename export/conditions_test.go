@@ -1,104 +1,123 @@
 package export
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/evergate/evergate/policy"
 )
 
 // A webhook need not be called where all of its entries are native and enforced. Each reason why it has to be is said.
 func TestWebhookUses(t *testing.T) {
 	const (
-		mirrors = "mirrors: [{name: hub, mode: enforce, sources: [docker.io], mirror: m.example}]\n"
-		pods    = "pods: [{name: p, mode: enforce, images: {digest: required}}]\n"
-		service = "services: [{name: s, mode: enforce, types: {denied: [NodePort]}}]\n"
-		none    = "no entry of ingresses is in force"
-		counted = "pods q is in mode warn, and only the webhook counts what it finds"
-		audited = "services s is in mode audit, and only the webhook counts what it finds"
-		noVAP   = "the target vap is not exported"
-		noMAP   = "the target map is not exported"
-		hosts   = "services s is not native as a whole: hosts: annotations that name hosts have grammars of their own"
-		owners  = "owners o is not native as a whole: it: entries of owners are not said natively"
+		mirrors  = "mirrors: [{name: hub, mode: enforce, sources: [docker.io], mirror: m.example}]\n"
+		pods     = "pods: [{name: p, mode: enforce, images: {digest: required}}]\n"
+		service  = "services: [{name: s, mode: enforce, types: {denied: [NodePort]}}]\n"
+		ingress  = "ingresses: [{name: i, mode: enforce, tls: {required: true}}]\n"
+		routes   = "routes: [{name: r, mode: enforce, hosts: {required: true}}]\n"
+		gateways = "gateways: [{name: g, mode: enforce, protocols: {allowed: [TLS]}}]\n"
+		counted  = "pods q is in mode warn, and only the webhook counts what it finds"
+		audited  = "services s is in mode audit, and only the webhook counts what it finds"
+		noVAP    = "the target vap is not exported"
+		noMAP    = "the target map is not exported"
+		names    = "services s is not native as a whole: externalNames: which top-level domains are public, the API server " +
+			"does not know"
+		hosts = "ingresses i is not native as a whole: hosts: the API server's expressions cannot read the hosts in the " +
+			"annotation alb.ingress.kubernetes.io/conditions.*"
+		dated = "routes r is not native as a whole: it: the exception ticket is about it until a date, and the API " +
+			"server's expressions have no clock"
+		owners = "owners o is not native as a whole: it: entries of owners are not said natively"
 	)
 	both, vap := Options{Targets: []Target{VAP, MAP}}, Options{Targets: []Target{VAP}}
 	for name, test := range map[string]struct {
 		text    string
 		options Options
-		want    map[string]string // why each is called; those that are not listed are not
+		want    map[string]string // why each is called; those that are not listed are not, or have no entry
 	}{
-		"all native": {mirrors + pods + service, both, map[string]string{"ingresses.validate": none}},
+		"all native": {mirrors + pods + service + ingress + routes + gateways, both, nil},
 		"as files": {
-			mirrors + pods + service, Options{Targets: []Target{Static}, Exempt: ExemptNamespaces()},
-			map[string]string{"ingresses.validate": none},
+			mirrors + pods + service + ingress + routes + gateways,
+			Options{Targets: []Target{Static}, Exempt: ExemptNamespaces()}, nil,
 		},
-		"without map": {mirrors + pods + service, vap, map[string]string{
-			"pods.mutate": noMAP, "again.pods.mutate": noMAP,
-			"ingresses.validate": none,
-		}},
+		"without map": {mirrors + pods + service, vap, map[string]string{"pods.mutate": noMAP, "again.pods.mutate": noMAP}},
 		"no vap": {mirrors + pods + service, Options{Targets: []Target{MAP}}, map[string]string{
-			"pods.validate": noVAP, "services.validate": noVAP,
-			"loadbalancerstatus.validate": noVAP, "ingresses.validate": noVAP,
+			"pods.validate": noVAP, "services.validate": noVAP, "loadbalancerstatus.validate": noVAP,
+			"ingresses.validate": noVAP, "routes.validate": noVAP, "gateways.validate": noVAP,
 		}},
 		"only in part": {
-			"services: [{name: s, mode: enforce, types: {denied: [NodePort]}, hosts: {allowed: []}}]\n" +
+			"services: [{name: s, mode: enforce, types: {denied: [NodePort]}, externalNames: {}}]\n" +
+				"ingresses: [{name: i, mode: enforce, tls: {required: true}, hosts: {allowed: []}}]\n" +
 				pods[:len(pods)-2] + `, {name: q, mode: "off", images: {digest: required}}]`,
 			both,
-			map[string]string{
-				"pods.mutate": "no entry of mirrors is in force", "again.pods.mutate": "no entry of mirrors is in force",
-				"services.validate":           hosts,
-				"loadbalancerstatus.validate": hosts,
-				"ingresses.validate":          none,
-			},
+			map[string]string{"services.validate": names, "loadbalancerstatus.validate": names, "ingresses.validate": hosts},
 		},
 		"warned of and counted": {
 			mirrors + pods[:len(pods)-2] + ", {name: q, mode: warn, images: {digest: required}}]\n" +
-				"services: [{name: s, mode: audit, types: {denied: [NodePort]}}]\n", both,
+				"services: [{name: s, mode: audit, types: {denied: [NodePort]}}]\n" +
+				"routes: [{name: r, mode: enforce, kinds: [HTTPRoute], hosts: {required: true}}, " +
+				"{name: w, mode: warn, kinds: [TLSRoute], hosts: {required: true}}]\n", both,
 			map[string]string{
-				"pods.mutate":                 counted,
-				"again.pods.mutate":           counted,
-				"pods.validate":               counted,
-				"services.validate":           audited,
-				"loadbalancerstatus.validate": audited,
-				"ingresses.validate":          none,
+				"pods.mutate": counted, "again.pods.mutate": counted, "pods.validate": counted,
+				"services.validate": audited, "loadbalancerstatus.validate": audited,
+				"routes.validate": "routes w is in mode warn, and only the webhook counts what it finds",
 			},
 		},
 		"owners": {
-			"services: [{name: s, mode: enforce, types: {denied: [NodePort]}}]\n" +
-				"owners: [{name: o, mode: enforce, hosts: [a.example], namespaces: [x]}]\n" +
-				"ingresses: [{name: i, mode: enforce, tls: {required: true}}]\n", vap,
+			service + ingress + routes + gateways +
+				"owners: [{name: o, mode: enforce, hosts: [a.example], namespaces: [x]}]\n", both,
 			map[string]string{
-				"pods.mutate": noMAP, "again.pods.mutate": noMAP,
-				"pods.validate": "no entry of pods is in force", "services.validate": owners,
-				"loadbalancerstatus.validate": owners,
-				"ingresses.validate":          owners,
+				"services.validate": owners, "loadbalancerstatus.validate": owners, "ingresses.validate": owners,
+				"routes.validate": owners, "gateways.validate": owners,
 			},
 		},
 		"set apart by an exception": {
-			pods + "exceptions: [{name: ticket, rules: [p/*], match: {namespaces: [x]}, until: 2030-01-01, reason: why}]\n",
-			vap,
-			map[string]string{
-				"pods.mutate": noMAP, "again.pods.mutate": noMAP,
-				"pods.validate": "pods p is not native as a whole: it: the exception ticket is about it until a date, and the " +
-					"API server's expressions have no clock",
-				"services.validate":           "no entry of services is in force",
-				"loadbalancerstatus.validate": "no entry of services is in force",
-				"ingresses.validate":          none,
-			},
+			pods + routes +
+				"exceptions: [{name: ticket, rules: [r/*], match: {namespaces: [x]}, until: 2030-01-01, reason: why}]\n",
+			both, map[string]string{"routes.validate": dated},
+		},
+		// Their webhook is always called; that of the other routes is not for them.
+		"Routes of OpenShift": {
+			"routes: [{name: r, mode: enforce, kinds: [HTTPRoute, Route], hosts: {required: true}}, " +
+				"{name: s, mode: warn, kinds: [Route], hosts: {required: true}}]\n", both, nil,
+		},
+		"Routes of OpenShift alone": {
+			"routes: [{name: r, mode: enforce, kinds: [Route], hosts: {required: true}}]\n", both, nil,
+		},
+		"what has no native kind": {
+			routes + "grants: [{name: n, mode: enforce, to: {names: required}}]\n", both, nil,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			doc := describe(t, test.text)
 			got := map[string]string{}
-			for _, u := range WebhookUses(describe(t, test.text), test.options) {
+			for _, u := range WebhookUses(doc, test.options) {
+				hook := strings.TrimSuffix(u.Name, ".evergate.dev")
+				if u.Called == "no entry of "+u.block+" is in force" {
+					if inForce(doc, u.block) {
+						t.Errorf("%s: %s", hook, u.Called)
+					}
+					continue
+				}
 				if u.Called != "" {
-					got[strings.TrimSuffix(u.Name, ".evergate.dev")] = u.Called
+					got[hook] = u.Called
 				}
 			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
+			if diff := cmp.Diff(test.want, got, cmpopts.EquateEmpty()); diff != "" {
 				t.Error(diff)
 			}
 		})
 	}
+}
+
+// inForce reports whether an entry of a block is in force that is not about Routes of OpenShift alone.
+func inForce(doc policy.Document, block string) bool {
+	return slices.ContainsFunc(doc.Entries, func(e policy.Entry) bool {
+		return e.Block == block && e.Mode != policy.Off && !slices.Equal(texts(e.Fields["kinds"]), []string{"Route"})
+	})
 }
 
 // The patches name the webhooks that are not called, and comments the others.
@@ -106,6 +125,7 @@ func TestConditionPatches(t *testing.T) {
 	uses := WebhookUses(describe(t, `mirrors: [{name: hub, mode: enforce, sources: [docker.io], mirror: m.example}]
 pods: [{name: p, mode: enforce, images: {from: mirrors}}]
 services: [{name: s, mode: audit, types: {denied: [NodePort]}}]
+routes: [{name: r, mode: enforce, hosts: {required: true}}]
 `), Options{Targets: []Target{VAP, MAP}})
 	patches, err := ConditionPatches(uses, "0123456789ab")
 	if err != nil {

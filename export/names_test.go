@@ -37,6 +37,8 @@ func TestNamesAreAll(t *testing.T) {
 pods: [{name: a, mode: enforce, images: {from: mirrors}}, {name: b, mode: warn, images: {digest: required}}]
 services: [{name: c, mode: audit, types: {denied: [NodePort]}}]
 ingresses: [{name: d, mode: enforce, tls: {required: true}}]
+routes: [{name: e, mode: enforce, kinds: [HTTPRoute], hosts: {required: true}}]
+gateways: [{name: f, mode: warn, protocols: {allowed: [TLS]}}]
 `)
 	for _, o := range Export(doc, Options{Targets: []Target{VAP, MAP}}).Objects {
 		name := o.Object.(interface{ GetName() string }).GetName()

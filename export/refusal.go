@@ -30,6 +30,9 @@ func (r Refusal) String() string {
 // useWebhook is what to do about most refusals.
 const useWebhook = "leave the entry to the webhook, with --best-effort"
 
+// openShiftRoutes is why entries of routes are refused that are about Routes of OpenShift.
+const openShiftRoutes = "Routes of OpenShift are not said natively"
+
 // refuse files a refusal of an entry.
 func (x *exporter) refuse(e *policy.Entry, field, why, instead string) {
 	r := Refusal{e.Pos, field, why, instead}
@@ -124,11 +127,10 @@ func (x *exporter) refuseOpenShift(e *policy.Entry) {
 	kinds := texts(e.Fields["kinds"])
 	switch {
 	case e.Block != "routes" || !x.native(e):
-	case len(kinds) == 1 && kinds[0] == "Route":
-		x.refuse(e, "kinds", "Routes of OpenShift are not said natively", useWebhook)
+	case onlyOpenShift(e):
+		x.refuse(e, "kinds", openShiftRoutes, useWebhook)
 	case len(kinds) == 0 || slices.Contains(kinds, "Route"):
-		x.leaveOut(e, "", "kinds", "Routes of OpenShift are not said natively", "list the kinds of Gateway API alone, or "+
-			useWebhook)
+		x.leaveOut(e, "", "kinds", openShiftRoutes, "list the kinds of Gateway API alone, or "+useWebhook)
 	}
 }
 
