@@ -15,8 +15,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
+	"sigs.k8s.io/yaml"
 )
 
 // exampleBackstop is the overlay that shows the component.
@@ -116,8 +118,8 @@ transformers: [../../kustomize/wiring]`,
 					t.Errorf("%s does not exclude %s, but %s", binding, own, names)
 				}
 			}
-			if len(bindings) != 7 {
-				t.Errorf("%d bindings, want 7", len(bindings))
+			if len(bindings) != 11 {
+				t.Errorf("%d bindings, want 11", len(bindings))
 			}
 		})
 	}
@@ -161,7 +163,7 @@ func withConditions(t testing.TB, k *Kit, binary, base string) (overlay string) 
 func TestConditions(t *testing.T) {
 	k := read(t)
 	want := conditionsOf(t, k.render(t, exampleBackstop))
-	for _, name := range []string{mutate, again, pods, ingress, services, balancer} {
+	for _, name := range []string{mutate, again, pods, ingress, services, balancer, routes, gateways} {
 		want[name] = append(want[name], admissionv1.MatchCondition{Name: "not-judged-natively", Expression: "false"})
 	}
 	got := conditionsOf(t, k.render(t, withConditions(t, k, build(t), exampleBackstop)))
@@ -170,11 +172,12 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// TestUncalled: with the conditions a Pod is rewritten and judged, and no webhook is called, which fails closed here
-// since no replica runs. Without them it is refused for that.
+// TestUncalled: with the conditions objects are rewritten and judged, and no webhook is called, which fails closed here
+// since no replica runs. Without them they are refused for that.
 func TestUncalled(t *testing.T) {
 	t.Parallel()
 	c := start(t)
+	c.installHostKinds(t)
 	k := read(t)
 	if err := k.Add("test/closed", "resources: [../../"+exampleBackstop+`]
 patches:
@@ -185,6 +188,8 @@ patches:
     webhooks:
     - {name: pods.validate.evergate.dev, failurePolicy: Fail}
     - {name: services.validate.evergate.dev, failurePolicy: Fail}
+    - {name: routes.validate.evergate.dev, failurePolicy: Fail}
+    - {name: gateways.validate.evergate.dev, failurePolicy: Fail}
 `); err != nil {
 		t.Fatal(err)
 	}
@@ -201,6 +206,12 @@ patches:
 		_, err := create(ctx, "nginx:1")
 		return err != nil && strings.Contains(err.Error(), `failed calling webhook "pods.validate.evergate.dev"`)
 	})
+	for hook, o := range judgedByGatewayAPI(t, "a.apps.example", "HTTPS") {
+		err := c.send(t.Context(), t, o, nil)
+		if err == nil || !strings.Contains(err.Error(), `failed calling webhook "`+hook+`"`) {
+			t.Errorf("a %s: %v", o.GetKind(), err)
+		}
+	}
 	c.kubectl(t, string(k.render(t, withConditions(t, k, build(t), "test/closed"))), "apply", "--server-side", "-f", "-")
 	await(t, "the webhooks are not called", func(ctx context.Context) bool {
 		image, err := create(ctx, "nginx:1")
@@ -219,6 +230,37 @@ patches:
 		!strings.Contains(err.Error(), "no-node-ports/types.denied") {
 		t.Errorf("a Service: %v", err)
 	}
+	for _, o := range judgedByGatewayAPI(t, "a.apps.example", "HTTPS") {
+		if err := c.send(t.Context(), t, o, nil); err != nil {
+			t.Errorf("a good %s: %v", o.GetKind(), err)
+		}
+	}
+	denials := map[string]string{routes: "team-hosts/hosts.allowed", gateways: "tls-only/protocols.allowed"}
+	for hook, o := range judgedByGatewayAPI(t, "evil.example", "HTTP") {
+		if err := c.send(t.Context(), t, o, nil); err == nil || !strings.Contains(err.Error(), denials[hook]) {
+			t.Errorf("a %s: %v", o.GetKind(), err)
+		}
+	}
+}
+
+// judgedByGatewayAPI returns an HTTPRoute of a host and a Gateway with a listener of a protocol, by the webhooks that
+// judge them.
+func judgedByGatewayAPI(t *testing.T, host, protocol string) map[string]*unstructured.Unstructured {
+	t.Helper()
+	all := map[string]*unstructured.Unstructured{}
+	for hook, manifest := range map[string]string{
+		routes: "{kind: HTTPRoute, metadata: {name: r, namespace: team}, spec: {hostnames: [" + host + "]}}",
+		gateways: "{kind: Gateway, metadata: {name: g, namespace: team}, spec: {gatewayClassName: c, listeners: [{name: l, " +
+			"port: 443, protocol: " + protocol + "}]}}",
+	} {
+		o := new(unstructured.Unstructured)
+		if err := yaml.Unmarshal([]byte(manifest), &o.Object); err != nil {
+			t.Fatal(err)
+		}
+		o.SetAPIVersion("gateway.networking.k8s.io/v1")
+		all[hook] = o
+	}
+	return all
 }
 
 // TestPluginBackstop renews a backstop as an operator does, who has no more rights than the two roles of the kit give.
@@ -242,7 +284,7 @@ func TestPluginBackstop(t *testing.T) {
 	)
 	first, second := write("first", tags+types), write("second", mirrors+tags+balance)
 	third := write("third", tags+
-		"services: [{name: types, mode: enforce, types: {denied: [NodePort]}, hosts: {allowed: []}}]\n")
+		"services: [{name: types, mode: enforce, types: {denied: [NodePort]}, externalNames: {}}]\n")
 	binary := build(t)
 	p.cluster.kubectl(t, exported(t, binary, first), "apply", "--server-side", "-f", "-")
 	p.cluster.kubectl(t, "", "-n", evergateNamespace, "create", "configmap", "evergate-policy",
@@ -260,7 +302,7 @@ func TestPluginBackstop(t *testing.T) {
 		t.Error(out)
 	}
 	t.Run("what is not native", func(t *testing.T) {
-		p.says(t, jane, []string{"apply", "-f", third}, "policy.yaml:4:12: services[0].hosts: ", "--best-effort",
+		p.says(t, jane, []string{"apply", "-f", third}, "policy.yaml:4:12: services[0].externalNames: ", "--best-effort",
 			"exit code 1")
 		p.checkBackstop(t, binary, ofSecond...)
 		p.says(t, jane, []string{"apply", "-f", third, "--best-effort"}, "not in the backstop: ",
@@ -277,7 +319,7 @@ func TestPluginBackstop(t *testing.T) {
 			`{"webhooks": [{"name": "services.validate.evergate.dev", "matchConditions": [{"name": "not-judged-natively", `+
 				`"expression": "false"}]}]}`)
 		p.says(t, jane, []string{"apply", "-f", third, "--best-effort"}, "services.validate.evergate.dev is never called",
-			"hosts: annotations", "exit code 1")
+			"externalNames: which top-level domains", "exit code 1")
 		p.says(t, jane, []string{"apply", "-f", first}, ": 2 native policies renewed, 2 added, 2 removed\n")
 	})
 	t.Run("of another client", func(t *testing.T) {

@@ -24,6 +24,8 @@ const (
 	pods     = "pods.validate.evergate.dev"
 	ingress  = "ingresses.validate.evergate.dev"
 	services = "services.validate.evergate.dev"
+	routes   = "routes.validate.evergate.dev"
+	gateways = "gateways.validate.evergate.dev"
 	balancer = "loadbalancerstatus.validate.evergate.dev"
 	policy   = "policy.validate.evergate.dev"
 
