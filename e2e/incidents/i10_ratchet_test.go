@@ -124,9 +124,14 @@ func updateDenied(t *testing.T, l *lab, ns string) outcome {
 // denyEvil adds a rule that judges workloads to the policy of every replica.
 func (l *lab) denyEvil(t *testing.T) {
 	t.Helper()
-	const rule = "- {name: no-evil, mode: enforce, workloads: enforce, images: {denied: [quay.io/evil]}}\n"
 	t.Cleanup(func() { l.fix(t) })
-	l.enforcePolicy(t, strings.Replace(policy, "pods:\n", "pods:\n"+rule, 1))
+	l.enforcePolicy(t, evilDenied())
+}
+
+// evilDenied is the policy of most incidents and a rule about workloads, which old revisions do not know.
+func evilDenied() string {
+	const rule = "- {name: no-evil, mode: enforce, workloads: enforce, images: {denied: [quay.io/evil]}}\n"
+	return strings.Replace(policy, "pods:\n", "pods:\n"+rule, 1)
 }
 
 func answer(err error) string {

@@ -8,13 +8,18 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
 
+	"github.com/evergate/evergate/e2e/internal/crds"
 	"github.com/evergate/evergate/e2e/internal/process"
 )
 
@@ -29,11 +34,19 @@ func TestI17(t *testing.T) {
 	})
 }
 
-// backstop has the API server enforce what of the policy is native, until the test ends, in the namespaces that the
+// backstopPolicy is what is exported: the policy of most incidents, and rules for images and routes that are denied. The
+// replicas have neither, since no replica answers when it matters.
+func backstopPolicy() string {
+	return evilDenied() + `routes:
+- {name: team-routes, mode: enforce, kinds: [HTTPRoute], hosts: {allowed: ["*.apps.example"]}}
+`
+}
+
+// backstop has the API server enforce what of that policy is native, until the test ends, in the namespaces that the
 // webhook for Pods selects.
 func (l *lab) backstop(t *testing.T) {
 	t.Helper()
-	l.exportPolicy(t, policy)
+	l.exportPolicy(t, backstopPolicy())
 	hooks, err := l.api.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), "evergate",
 		metav1.GetOptions{})
 	must(t, err)
@@ -62,7 +75,7 @@ func (l *lab) exportPolicy(t *testing.T, text string) {
 	must(t, os.WriteFile(file, []byte(text), 0o600))
 	manifests, err := exec.CommandContext(t.Context(), binary, "export", "--target", "vap,map", "--best-effort",
 		file).Output()
-	if len(manifests) == 0 { // exit code 1 says that hosts are left out
+	if len(manifests) == 0 { // exit code 1 says that hosts of Ingresses are left out
 		t.Fatal(err)
 	}
 	l.undo(t, "delete", "validatingadmissionpolicybindings,mutatingadmissionpolicybindings,"+
@@ -110,6 +123,44 @@ func (l *lab) createIngress(host string, annotations map[string]string) func(con
 	}
 }
 
+// httpRoutes is the resource of HTTPRoutes.
+func httpRoutes() schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: "gateway.networking.k8s.io", Version: "v1", Resource: "httproutes"}
+}
+
+// serveRoutes has the API server serve HTTPRoutes until the test ends. A cluster that serves them already goes on.
+func (l *lab) serveRoutes(t *testing.T) {
+	t.Helper()
+	served, err := l.api.Discovery().ServerResourcesForGroupVersion(httpRoutes().GroupVersion().String())
+	if err == nil && slices.ContainsFunc(served.APIResources, func(r metav1.APIResource) bool {
+		return r.Name == httpRoutes().Resource
+	}) {
+		return
+	}
+	manifest, err := crds.HTTPRoutes().Read(t.Context())
+	must(t, err)
+	l.undo(t, "delete", "crd", httpRoutes().GroupResource().String(), "--ignore-not-found")
+	l.Kubectl(t, string(manifest), "apply", "--server-side", "-f", "-")
+	l.await(t, "HTTPRoutes to be served", time.Minute, func(ctx context.Context) error {
+		return l.createRoute("a.apps.example")(ctx, plain)
+	})
+}
+
+func (l *lab) createRoute(host string) func(context.Context, string) error {
+	return func(ctx context.Context, namespace string) error {
+		client, err := dynamic.NewForConfig(l.Config())
+		if err != nil {
+			return err
+		}
+		route := &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": httpRoutes().GroupVersion().String(), "kind": "HTTPRoute",
+			"metadata": map[string]any{"generateName": "x-"}, "spec": map[string]any{"hostnames": []any{host}},
+		}}
+		_, err = client.Resource(httpRoutes()).Namespace(namespace).Create(ctx, route, dryRun)
+		return err
+	}
+}
+
 // denied reports whether an error is the denial of a native policy.
 func denied(err error, by string) bool {
 	return err != nil && strings.Contains(err.Error(), "ValidatingAdmissionPolicy '"+by+"'")
@@ -118,13 +169,14 @@ func denied(err error, by string) bool {
 // letNothingIn takes every replica away, and then writes what the policy forbids and what it allows.
 func letNothingIn(t *testing.T, l *lab, control bool) outcome {
 	var o outcome
+	l.serveRoutes(t)
 	if !control {
 		begun := time.Now()
 		l.backstop(t)
 		o.figure("the backstop is in force", "%s after it was begun to be built", time.Since(begun).Round(time.Second))
 	}
 	l.scaleToZero(t)
-	// Hosts are judged by the webhook alone.
+	// Hosts of Ingresses are judged by the webhook alone: they may stand in annotations that are JSON.
 	l.await(t, "no replica to answer", 2*time.Minute, func(ctx context.Context) error {
 		return l.createIngress("evil.example", nil)(ctx, team)
 	})
@@ -139,6 +191,7 @@ func letNothingIn(t *testing.T, l *lab, control bool) outcome {
 		{"a Service of type NodePort", "evergate-services-enforce", func(ctx context.Context, ns string) error {
 			return l.createService(ctx, ns, corev1.ServiceTypeNodePort)
 		}},
+		{"an HTTPRoute of a host that is not allowed", "evergate-routes-enforce", l.createRoute("evil.example")},
 	} {
 		err := forbidden.do(t.Context(), team)
 		if !denied(err, forbidden.by) {
@@ -173,6 +226,9 @@ func (l *lab) goodPass(t *testing.T) outcome {
 	}
 	if err := l.createIngress("a.apps.example", nil)(t.Context(), team); err != nil {
 		o.breaks("a good Ingress: %v", err)
+	}
+	if err := l.createRoute("a.apps.example")(t.Context(), team); err != nil {
+		o.breaks("a good HTTPRoute: %v", err)
 	}
 	passed := 0
 	for _, w := range controlPlaneWrites() {
