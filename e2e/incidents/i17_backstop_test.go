@@ -86,15 +86,21 @@ func (l *lab) exportPolicy(t *testing.T, text string) {
 // bind has the bindings of the backstop match the namespaces that a selector selects.
 func (l *lab) bind(t *testing.T, namespaces *metav1.LabelSelector) {
 	t.Helper()
-	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"matchResources": map[string]any{
-		"namespaceSelector": namespaces,
-	}}})
+	l.bindKind(t, "validatingadmissionpolicybindings", namespaces)
+	l.bindKind(t, "mutatingadmissionpolicybindings", namespaces)
+}
+
+// bindKind does so for those of one kind.
+func (l *lab) bindKind(t *testing.T, kind string, namespaces *metav1.LabelSelector) {
+	t.Helper()
+	// A merge would keep the expressions that evergate export has written.
+	patch, err := json.Marshal([]map[string]any{
+		{"op": "add", "path": "/spec/matchResources/namespaceSelector", "value": namespaces},
+	})
 	must(t, err)
-	for _, kind := range []string{"validatingadmissionpolicybindings", "mutatingadmissionpolicybindings"} {
-		names := l.Kubectl(t, "", "get", kind, "-l", "app.kubernetes.io/component=backstop", "-o", "name")
-		for name := range strings.FieldsSeq(names) {
-			l.Kubectl(t, "", "patch", name, "--type=merge", "-p", string(patch))
-		}
+	names := l.Kubectl(t, "", "get", kind, "-l", "app.kubernetes.io/component=backstop", "-o", "name")
+	for name := range strings.FieldsSeq(names) {
+		l.Kubectl(t, "", "patch", name, "--type=json", "-p", string(patch))
 	}
 }
 
@@ -178,7 +184,11 @@ func letNothingIn(t *testing.T, l *lab, control bool) outcome {
 	l.scaleToZero(t)
 	// Hosts of Ingresses are judged by the webhook alone: they may stand in annotations that are JSON.
 	l.await(t, "no replica to answer", 2*time.Minute, func(ctx context.Context) error {
-		return l.createIngress("evil.example", nil)(ctx, team)
+		err := l.createIngress("evil.example", nil)(ctx, team)
+		if err == nil && control { // with a backstop it is denied whoever answers
+			err = l.createService(ctx, team, corev1.ServiceTypeNodePort)
+		}
+		return err
 	})
 	for _, forbidden := range []struct {
 		what, by string
