@@ -30,21 +30,22 @@ pods:
 - {name: hygiene, mode: enforce, images: {denied: [docker.io/evil], deniedTags: [latest, "dev-*"]}}
 `
 
-// setup is one way to have Pods judged: a namespace for which webhooks are called, native policies are bound, or both.
+// setup is one way to have Pods judged: a namespace for which webhooks are called, native policies are bound that judge
+// Pods, and one that rewrites them.
 type setup struct {
-	name, namespace  string
-	webhooks, native bool
+	name, namespace            string
+	webhooks, judges, rewrites bool
 }
 
 // setups are those that are measured: the first judges nothing.
 func setups() []setup {
 	return []setup{
-		{"none", "latency-none", false, false},
-		{"webhooks", "latency-webhooks", true, false},
-		{"webhooks and backstop", "latency-both", true, true},
-		{"… with conditions of --target vap", "latency-one-call", true, true},
-		{"… with conditions of --target vap,map", "latency-no-call", true, true},
-		{"export alone", "latency-native", false, true},
+		{"none", "latency-none", false, false, false},
+		{"webhooks", "latency-webhooks", true, false, false},
+		{"webhooks and backstop", "latency-both", true, true, true},
+		{"… of --target vap, with conditions", "latency-one-call", true, true, false},
+		{"… of --target vap,map, with conditions", "latency-no-call", true, true, true},
+		{"export alone", "latency-native", false, true, true},
 	}
 }
 
@@ -75,7 +76,11 @@ func TestLatency(t *testing.T) {
 func (l *lab) prepare(t *testing.T) {
 	t.Helper()
 	l.exportPolicy(t, measuredPolicy)
-	l.bind(t, &metav1.LabelSelector{MatchLabels: map[string]string{"evergate.e2e/native": "yes"}})
+	selector := func(label string) *metav1.LabelSelector {
+		return &metav1.LabelSelector{MatchLabels: map[string]string{label: "yes"}}
+	}
+	l.bindKind(t, "validatingadmissionpolicybindings", selector("evergate.e2e/judges"))
+	l.bindKind(t, "mutatingadmissionpolicybindings", selector("evergate.e2e/rewrites"))
 	for _, s := range setups() {
 		value := ""
 		if s.webhooks {
@@ -83,8 +88,11 @@ func (l *lab) prepare(t *testing.T) {
 		}
 		l.namespace(t, s.namespace, value)
 		l.undo(t, "delete", "namespace", s.namespace, "--wait=false")
-		if s.native {
-			l.Kubectl(t, "", "label", "namespace", s.namespace, "evergate.e2e/native=yes", "--overwrite")
+		if s.judges {
+			l.Kubectl(t, "", "label", "namespace", s.namespace, "evergate.e2e/judges=yes", "--overwrite")
+		}
+		if s.rewrites {
+			l.Kubectl(t, "", "label", "namespace", s.namespace, "evergate.e2e/rewrites=yes", "--overwrite")
 		}
 	}
 	condition := func(config string, expression string, hooks ...string) {
@@ -116,11 +124,11 @@ func (l *lab) prepare(t *testing.T) {
 func (l *lab) judgesAs(ctx context.Context, s *setup) error {
 	err := l.createPod(written)(ctx, s.namespace)
 	_, bad := l.api.CoreV1().Pods(s.namespace).Create(ctx, pod("", elsewhere), dryRun)
-	judges := s.webhooks || s.native
+	judges := s.webhooks || s.judges
 	if (err == nil) != judges || (bad != nil) != judges {
 		return fmt.Errorf("%s: a good Pod: %w, a bad one: %w", s.name, err, bad)
 	}
-	if natively := denied(bad, "evergate-pods-enforce"); natively != s.native {
+	if natively := denied(bad, "evergate-pods-enforce"); natively != s.judges {
 		return fmt.Errorf("%s: denied natively: %t: %w", s.name, natively, bad)
 	}
 	return nil
