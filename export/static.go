@@ -14,6 +14,7 @@ const staticSuffix = ".static.k8s.io"
 // directory is that of one plugin, so that what validates stands before what mutates.
 func (x *exporter) makeStatic() {
 	x.protect()
+	x.probe()
 	for i := range x.result.Objects {
 		o := &x.result.Objects[i]
 		plugin := "validating"
@@ -64,6 +65,39 @@ func (x *exporter) protect() {
 					MessageExpression: "(request.operation=='DELETE'?'deleting ':'changing ')+request.resource.resource+' '+" + old +
 						"+' is denied: it enforces the policy; the group " + x.BreakGlass + " may'",
 				}},
+			},
+		},
+	})
+	x.add(Object{Object: &admissionv1.ValidatingAdmissionPolicyBinding{
+		TypeMeta: typeMeta("ValidatingAdmissionPolicyBinding"), ObjectMeta: x.meta(name),
+		Spec: admissionv1.ValidatingAdmissionPolicyBindingSpec{
+			PolicyName: name, ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny},
+		},
+	}})
+}
+
+// Probe is the name of a ConfigMap whose creation in Evergate's namespace, as a dry run, files of the API server deny: the
+// message has the hash of their policy. No API shows what stands in files.
+const Probe = "evergate-backstop-probe"
+
+// ProbePolicy is the native policy that denies it.
+const ProbePolicy = "evergate-probe" + staticSuffix
+
+// probe adds what tells which policy the files are of. Dry runs of that name are all that it denies.
+func (x *exporter) probe() {
+	name := strings.TrimSuffix(ProbePolicy, staticSuffix)
+	x.add(Object{
+		Comment: []string{"Tells kubectl evergate status which policy these files are of."},
+		Object: &admissionv1.ValidatingAdmissionPolicy{
+			TypeMeta: typeMeta("ValidatingAdmissionPolicy"), ObjectMeta: x.meta(name),
+			Spec: admissionv1.ValidatingAdmissionPolicySpec{
+				FailurePolicy: new(admissionv1.Fail),
+				MatchConstraints: &admissionv1.MatchResources{ResourceRules: []admissionv1.NamedRuleWithOperations{
+					rule("", []admissionv1.OperationType{admissionv1.Create}, "configmaps"),
+				}},
+				MatchConditions: []admissionv1.MatchCondition{{Name: "the-probe", Expression: "request.?dryRun.orValue(false)&&" +
+					"request.namespace==" + str(x.Exempt[0]) + "&&object.metadata.?name.orValue('')==" + str(Probe)}},
+				Validations: []admissionv1.Validation{{Expression: "false", Message: "the files are of [policy " + x.Hash + "]"}},
 			},
 		},
 	})

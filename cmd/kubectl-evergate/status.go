@@ -63,6 +63,7 @@ type status struct {
 	hooks      []hook
 	native     int      // policies of the backstop
 	nativeOf   []string // the hashes of the policies that they were exported from
+	filesOf    string   // the same of files of the API server that was asked; empty without
 	namespaces int      // -1 where they are not known
 	matched    []string // namespaces that a webhook matches, but for the guard of the policy
 	failedOpen map[string]int
@@ -127,6 +128,8 @@ func (s *status) readBackstop(ctx context.Context, c *live.Cluster) {
 	if err == nil {
 		s.native, s.nativeOf = b.Policies()
 	}
+	s.filesOf, err = backstop.Files(ctx, c.Client, c.Namespace)
+	s.note("files of the API server", err)
 }
 
 // Names of the API server's metrics.
@@ -190,6 +193,10 @@ func (s *status) judge() {
 	if s.policy != nil && s.native > 0 && !slices.Equal(s.nativeOf, []string{s.policy.Hash()}) {
 		wrong("the backstop is of another policy than the ConfigMap %s has: kubectl evergate apply, or evergate export, "+
 			"renews it", s.configMap)
+	}
+	if s.policy != nil && s.filesOf != "" && s.filesOf != s.policy.Hash() {
+		wrong("files of the API server are of another policy than the ConfigMap %s has: evergate export --target static "+
+			"writes them anew", s.configMap)
 	}
 	s.judgeCAs(wrong)
 	if len(s.hooks) == 0 && len(s.unread) == 0 {

@@ -40,7 +40,7 @@ func TestStatusOfTrouble(t *testing.T) {
 			},
 			{Replica: replica("evergate-b", corev1.ConditionFalse), Err: errors.New("port-forward to evergate-b: refused")},
 		},
-		native: 3, nativeOf: []string{"0123456789ab", p.Hash()},
+		native: 3, nativeOf: []string{"0123456789ab", p.Hash()}, filesOf: "0123456789ab",
 		hooks: []hook{{name: "pods.validate.evergate.dev", policy: admissionv1.Ignore, selector: labels.Everything()}},
 	}
 	s.note("namespaces", errors.New(`namespaces is forbidden: User "joe" cannot list`))
@@ -59,6 +59,7 @@ func TestStatusOfTrouble(t *testing.T) {
 	want := `Evergate in evergate-system
 Policy: ` + p.Hash() + ` in the ConfigMap evergate-policy, written 90m ago by kubectl-evergate
 Backstop: 3 native policies of policy 0123456789ab, ` + p.Hash() + `
+Files of the API server: of policy 0123456789ab
 
 REPLICA      NODE   READY   VERSION   POLICY         SINCE    CERTIFICATE ENDS
 evergate-a   n1     yes     v0.1.0    0123456789ab   3d ago   in 30h
@@ -77,6 +78,7 @@ Wrong:
   evergate-b is not ready
   evergate-b cannot be asked: port-forward to evergate-b: refused
   the backstop is of another policy than the ConfigMap evergate-policy has: kubectl evergate apply, or evergate export, renews it
+  files of the API server are of another policy than the ConfigMap evergate-policy has: evergate export --target static writes them anew
   webhooks without a CA, so that each call fails: pods.validate.evergate.dev
 `
 	if diff := cmp.Diff(want, got.String()); diff != "" {

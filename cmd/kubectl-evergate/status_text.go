@@ -53,6 +53,9 @@ func (s *status) writeBackstop(b *bytes.Buffer) {
 	if s.native > 0 {
 		fmt.Fprintf(b, "Backstop: %d native policies of policy %s\n", s.native, text.List(s.nativeOf))
 	}
+	if s.filesOf != "" {
+		fmt.Fprintf(b, "Files of the API server: of policy %s\n", s.filesOf)
+	}
 }
 
 // table begins a table, which ends with Flush.

@@ -12,11 +12,13 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
 
 	"github.com/evergate/evergate/export"
 )
@@ -72,6 +74,23 @@ func Read(ctx context.Context, client dynamic.Interface) (*Backstop, error) {
 		b.objects = append(b.objects, list.Items...)
 	}
 	return b, nil
+}
+
+// Files returns the hash of the policy that files of the API server are of; empty where it has none. It asks for the
+// creation of a ConfigMap, as a dry run, that those files deny. The API server that answers is one of several, maybe.
+func Files(ctx context.Context, client kubernetes.Interface, namespace string) (hash string, err error) {
+	probe := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: export.Probe}}
+	_, err = client.CoreV1().ConfigMaps(namespace).Create(ctx, probe, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	if err == nil {
+		return "", nil
+	}
+	if _, said, ok := strings.Cut(err.Error(), export.ProbePolicy); ok {
+		if _, hash, ok = strings.Cut(said, "[policy "); ok {
+			hash, _, _ = strings.Cut(hash, "]")
+			return hash, nil
+		}
+	}
+	return "", fmt.Errorf("ask for files of the API server: %w", err)
 }
 
 // Empty reports whether the cluster has none.

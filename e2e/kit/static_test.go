@@ -1,0 +1,116 @@
+package kit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/evergate/evergate/e2e/internal/controlplane"
+)
+
+// TestStatic starts an API server with what evergate export --target static writes as its files: it rewrites and denies
+// Pods, nobody but the group that may takes the enforcement away, and kubectl evergate status says of which policy it is.
+func TestStatic(t *testing.T) {
+	t.Parallel()
+	if bin, err := controlplane.Find(); err == nil && strings.Contains(versionOf(t, filepath.Join(string(bin), "kube-apiserver")), "v1.36.") {
+		t.Skip("files of manifest-based admission are for Kubernetes 1.37")
+	}
+	binary, path := build(t), policyFile(t, exportedPolicy)
+	manifests := exported(t, binary, path, "--target", "static")
+	c := start(t, "--admission-control-config-file="+admissionFiles(t, manifests))
+	c.createNamespace(t, evergateNamespace, nil)
+	c.createNamespace(t, "other", map[string]string{optIn: "enabled"})
+	await(t, "the label to be seen", func(ctx context.Context) bool {
+		_, err := c.admin.CoreV1().Pods("other").Create(ctx, restricted(pod("p", "evil.example/x:1")), dryRun)
+		return err != nil && strings.Contains(err.Error(), "evergate-pods-enforce.static.k8s.io")
+	})
+	p, err := c.admin.CoreV1().Pods("other").Create(t.Context(), restricted(pod("p", "nginx:1")), dryRun)
+	if err != nil || p.Spec.Containers[0].Image != "mirror.corp.example/docker.io/library/nginx:1" {
+		t.Errorf("a Pod is not rewritten: %v, %v", p.Spec.Containers, err)
+	}
+	c.checkProtected(t)
+	status := &plugin{c, buildPlugin(t), c.kubeconfig, nil}
+	hash := regexp.MustCompile(`policy-hash: (\w+)`).FindStringSubmatch(manifests)[1]
+	if out := status.run(t, "status"); !strings.Contains(out, "\nFiles of the API server: of policy "+hash+"\n") {
+		t.Error(out)
+	}
+}
+
+// checkProtected deletes what enforces the policy, as dry runs: only the group that may is let through.
+func (c *cluster) checkProtected(t *testing.T) {
+	t.Helper()
+	hooks := &admissionv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "evergate"}}
+	_, err := c.admin.AdmissionregistrationV1().ValidatingWebhookConfigurations().Create(t.Context(), hooks,
+		metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	none := metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}}
+	may := c.as(t, "jane", "system:masters", "evergate:break-glass")
+	for what, remove := range map[string]func(kubernetes.Interface) error{
+		"the namespace": func(api kubernetes.Interface) error {
+			return api.CoreV1().Namespaces().Delete(t.Context(), evergateNamespace, none)
+		},
+		"the webhooks": func(api kubernetes.Interface) error {
+			return api.AdmissionregistrationV1().ValidatingWebhookConfigurations().Delete(t.Context(), "evergate", none)
+		},
+		"all webhooks": func(api kubernetes.Interface) error {
+			return api.AdmissionregistrationV1().ValidatingWebhookConfigurations().DeleteCollection(t.Context(), none,
+				metav1.ListOptions{})
+		},
+	} {
+		if err := remove(c.admin); err == nil || !strings.Contains(err.Error(), "evergate-protect.static.k8s.io") {
+			t.Errorf("%s may be deleted: %v", what, err)
+		}
+		if err := remove(may); err != nil {
+			t.Errorf("%s, by the group that may: %v", what, err)
+		}
+	}
+}
+
+// admissionFiles writes manifests into the directories that the comments above them name, and returns the configuration
+// of the API server that is their first comment.
+func admissionFiles(t *testing.T, manifests string) string {
+	t.Helper()
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		file := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	lines := strings.Split(manifests, "\n")
+	last := slices.IndexFunc(lines, func(l string) bool { return strings.HasSuffix(l, "/mutating") })
+	var configuration strings.Builder
+	for _, line := range lines[1 : last+1] {
+		configuration.WriteString(strings.ReplaceAll(line, "/etc/kubernetes/admission", dir)[2:] + "\n")
+	}
+	for i, doc := range strings.Split(manifests, "\n---\n") {
+		_, of, _ := strings.Cut(doc, "of the plugin that is ")
+		of, _, _ = strings.Cut(of, "\n")
+		write(fmt.Sprintf("%s/%d.yaml", of, i), doc)
+	}
+	return write("configuration.yaml", configuration.String())
+}
+
+// versionOf returns what a program says of its version.
+func versionOf(t *testing.T, program string) string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), program, "--version").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
