@@ -30,6 +30,8 @@ func TestWebhookUses(t *testing.T) {
 			"annotation alb.ingress.kubernetes.io/conditions.*"
 		dated = "routes r is not native as a whole: it: the exception ticket is about it until a date, and the API " +
 			"server's expressions have no clock"
+		originals = "mirrors hub is not native as a whole: it: the rule p is about images as they are written, and is not " +
+			"native: the exception ticket is about it until a date, and the API server's expressions have no clock"
 		owners = "owners o is not native as a whole: it: entries of owners are not said natively"
 	)
 	both, vap := Options{Targets: []Target{VAP, MAP}}, Options{Targets: []Target{VAP}}
@@ -78,6 +80,15 @@ func TestWebhookUses(t *testing.T) {
 			pods + routes +
 				"exceptions: [{name: ticket, rules: [r/*], match: {namespaces: [x]}, until: 2030-01-01, reason: why}]\n",
 			both, map[string]string{"routes.validate": dated},
+		},
+		"originals, and no native rule about them": {
+			mirrors + "pods: [{name: p, mode: enforce, images: {denied: [docker.io/evil]}}]\n" +
+				"exceptions: [{name: ticket, rules: [p], match: {namespaces: [x]}, until: 2030-01-01, reason: why}]\n",
+			Options{Targets: []Target{MAP}}, map[string]string{
+				"pods.mutate": originals, "again.pods.mutate": originals, "pods.validate": noVAP,
+				"services.validate": noVAP, "loadbalancerstatus.validate": noVAP, "ingresses.validate": noVAP,
+				"routes.validate": noVAP, "gateways.validate": noVAP,
+			},
 		},
 		// Their webhook is always called; that of the other routes is not for them.
 		"Routes of OpenShift": {

@@ -94,7 +94,8 @@ func withSelectors(fields known, classes string) known {
 func (x *exporter) refuseAll() {
 	for i := range x.entries {
 		e := &x.entries[i]
-		if e.Mode == policy.Off || !x.exports(e.Block) || e.Block == "mirrors" && !slices.Contains(x.Targets, MAP) {
+		exported := x.exports(e.Block) && (e.Block != "mirrors" || slices.Contains(x.Targets, MAP))
+		if e.Mode == policy.Off || !exported && !x.seesOriginals(e) {
 			continue
 		}
 		fields := readFields(e.Block)
@@ -112,8 +113,9 @@ func (x *exporter) refuseAll() {
 			}
 		}
 	}
-	x.refuseMirrors()
 	x.refuseExceptions()
+	x.refuseRewriting()
+	x.refuseMirrors()
 	for i := range x.entries {
 		if e := &x.entries[i]; e.Fields["hosts"] != nil && x.native(e) && readFields(e.Block) != nil && x.exports(e.Block) {
 			x.refuseHosts(e)
@@ -226,6 +228,39 @@ func whyNot(field string) (why, instead string) {
 	return "it is not said natively", useWebhook
 }
 
+// seesOriginals reports whether a rule judges images as they are written, which a policy that rewrites hides from the
+// webhooks.
+func (x *exporter) seesOriginals(e *policy.Entry) bool {
+	images, _ := e.Fields["images"].(policy.Fields)
+	return e.Block == "pods" && (images["denied"] != nil || images["deniedTags"] != nil) && len(x.mirrors.entries) > 0 &&
+		slices.Contains(x.Targets, MAP)
+}
+
+// refuseRewriting refuses all of mirrors where a rule about images as they are written is left to the webhooks, which
+// are called after the policy that rewrites: they would see nothing to deny, or to warn of.
+func (x *exporter) refuseRewriting() {
+	for i := range x.entries {
+		e := &x.entries[i]
+		why := ""
+		switch refused := x.refused[e.Name]; {
+		case e.Mode == policy.Off || !x.seesOriginals(e):
+		case len(refused) > 0:
+			why = "is not native: " + refused[0].Why
+		case e.Mode != policy.Enforce:
+			why = "is in mode " + e.Mode.String() + ", and a policy that mutates cannot warn"
+		}
+		if why == "" {
+			continue
+		}
+		for _, m := range x.mirrors.entries {
+			if m.Mode == policy.Enforce { // others are refused in any case
+				x.refuse(m, "", "the rule "+e.Name+" is about images as they are written, and "+why, useWebhook)
+			}
+		}
+		return
+	}
+}
+
 // refuseMirrors refuses what the policy that rewrites cannot do, and rules that need it where it is not exported.
 func (x *exporter) refuseMirrors() {
 	exact := true // the table of mirrors is said exactly
@@ -253,11 +288,6 @@ func (x *exporter) refuseMirrors() {
 		if e.Block != "pods" || !x.native(e) || !x.exports("pods") {
 			continue
 		}
-		denies := images["denied"] != nil || images["deniedTags"] != nil
-		if denies && e.Mode != policy.Enforce && len(x.mirrors.entries) > 0 && slices.Contains(x.Targets, MAP) {
-			x.refuse(e, "mode", "of images that are rewritten it warns of the original, and a policy that mutates cannot warn",
-				useWebhook)
-		}
 		switch {
 		case images["from"] == nil:
 		case !exact:
@@ -281,8 +311,8 @@ func (x *exporter) refuseExceptions() {
 			name, _, _ := strings.Cut(rule, "/")
 			for j := range x.entries {
 				e := &x.entries[j]
-				if e.Block != "exceptions" && x.exports(e.Block) && e.Block != "mirrors" && x.native(e) &&
-					matchesGlob(name, e.Name) {
+				exported := x.exports(e.Block) && e.Block != "mirrors" && e.Block != "exceptions"
+				if (exported || x.seesOriginals(e)) && x.native(e) && matchesGlob(name, e.Name) {
 					x.refuse(e, "", "the exception "+exception.Name+" is about it until a date, and the API server's expressions "+
 						"have no clock", "export again after that, or "+useWebhook)
 				}
