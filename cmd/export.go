@@ -130,6 +130,9 @@ func (f *exportFlags) options() (export.Options, error) {
 	if f.conditions && f.coverage {
 		return o, errors.New("--coverage and --webhook-conditions are two reports: name one")
 	}
+	if f.breakGlass == "" {
+		return o, errors.New("--break-glass-group is empty: name the group that may change what enforces the policy")
+	}
 	if len(f.exempt) == 0 || f.exempt[0] == "" {
 		return o, errors.New("--exempt-namespace is empty: name Evergate's own namespace at least")
 	}

@@ -63,7 +63,7 @@ func (x *exporter) protect() {
 				Validations: []admissionv1.Validation{{
 					Expression: "request.operation=='UPDATE'&&" + notWeaker,
 					MessageExpression: "(request.operation=='DELETE'?'deleting ':'changing ')+request.resource.resource+' '+" + old +
-						"+' is denied: it enforces the policy; the group " + x.BreakGlass + " may'",
+						"+" + str(" is denied: it enforces the policy; the group "+x.BreakGlass+" may"),
 				}},
 			},
 		},
@@ -118,6 +118,7 @@ const notWeaker = "(has(object.webhooks)||has(oldObject.webhooks)?" +
 	"p[0].?matchPolicy==p[1].?matchPolicy&&" +
 	"p[0].?namespaceSelector==p[1].?namespaceSelector&&p[0].?objectSelector==p[1].?objectSelector&&" +
 	"p[0].?matchConditions==p[1].?matchConditions&&p[0].?timeoutSeconds==p[1].?timeoutSeconds&&" +
+	"p[0].?admissionReviewVersions==p[1].?admissionReviewVersions&&p[0].?sideEffects==p[1].?sideEffects&&" +
 	"p[0].?reinvocationPolicy==p[1].?reinvocationPolicy&&p[0].clientConfig.?service==p[1].clientConfig.?service&&" +
 	"p[0].clientConfig.?url==p[1].clientConfig.?url)" +
 	":object.?spec==oldObject.?spec)"

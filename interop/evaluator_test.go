@@ -148,6 +148,10 @@ func compileValidating(t testing.TB, p *admissionv1.ValidatingAdmissionPolicy) v
 	for _, v := range p.Spec.Validations {
 		validations = append(validations, &validating.ValidationCondition{Expression: v.Expression, Message: v.Message,
 			Reason: v.Reason})
+		if v.MessageExpression == "" {
+			messages = append(messages, nil)
+			continue
+		}
 		messages = append(messages, &validating.MessageExpressionCondition{MessageExpression: v.MessageExpression})
 	}
 	return validating.NewValidator(conditions(t, p.Name, c, validations...), matcher(t, p.Name, c, p.Spec.MatchConditions),

@@ -21,10 +21,14 @@ func guarded(name string) *admissionv1.ValidatingWebhookConfiguration {
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Webhooks: []admissionv1.ValidatingWebhook{{
 			Name: "pods.validate.evergate.dev", FailurePolicy: new(admissionv1.Fail),
+			AdmissionReviewVersions: []string{"v1"}, SideEffects: new(admissionv1.SideEffectClassNone),
 			ClientConfig: admissionv1.WebhookClientConfig{
 				Service: &admissionv1.ServiceReference{Namespace: "evergate-system", Name: "evergate"}, CABundle: []byte("old"),
 			},
-		}, {Name: "services.validate.evergate.dev"}},
+		}, {
+			Name: "services.validate.evergate.dev", AdmissionReviewVersions: []string{"v1"},
+			SideEffects: new(admissionv1.SideEffectClassNone),
+		}},
 	}
 }
 
@@ -45,6 +49,7 @@ func TestProtect(t *testing.T) {
 	s := newSubject(t, `services: [{name: s, mode: enforce, types: {denied: [NodePort]}}]`, export.Options{
 		Targets: []export.Target{export.Static}, BreakGlass: "evergate:break-glass",
 	})
+	newSubject(t, "allowEmpty: true", export.Options{Targets: []export.Target{export.Static}, BreakGlass: "o'brien"})
 	hooks := func(change func(*admissionv1.ValidatingWebhookConfiguration)) runtime.Object {
 		c := guarded("evergate")
 		change(c)
@@ -73,6 +78,9 @@ func TestProtect(t *testing.T) {
 		}), guarded("evergate"), "", nil, true},
 		"no more namespaces": {hooks(func(c *admissionv1.ValidatingWebhookConfiguration) {
 			c.Webhooks[0].NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"no": "one"}}
+		}), guarded("evergate"), "", nil, true},
+		"a version that is not answered": {hooks(func(c *admissionv1.ValidatingWebhookConfiguration) {
+			c.Webhooks[0].AdmissionReviewVersions = []string{"v1beta1"}
 		}), guarded("evergate"), "", nil, true},
 		"a webhook less": {hooks(func(c *admissionv1.ValidatingWebhookConfiguration) { c.Webhooks = c.Webhooks[:1] }),
 			guarded("evergate"), "", nil, true},

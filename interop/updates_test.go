@@ -107,3 +107,35 @@ func TestReinvocation(t *testing.T) {
 		t.Errorf("%s\n%s", once, got)
 	}
 }
+
+// Objects of as many annotations as docs/native.md says are judged, by checks that look at annotations.
+func TestManyAnnotations(t *testing.T) {
+	t.Parallel()
+	const most = 500
+	annotations := map[string]any{}
+	for i := range most {
+		annotations[fmt.Sprintf("team-%d.example.com/some-setting-of-a-controller", i)] = strings.Repeat("value ", 8)
+	}
+	for kind, test := range map[string]struct {
+		policies map[string]string
+		object   map[string]any
+	}{
+		"services": {servicePolicies(), map[string]any{"apiVersion": "v1", "kind": "Service"}},
+		"ingresses": {ingressPolicies(), map[string]any{
+			"apiVersion": "networking.k8s.io/v1", "kind": "Ingress",
+		}},
+		"routes": {routePolicies(), map[string]any{"apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute"}},
+		"gateways": {gatewayPolicies(), map[string]any{
+			"apiVersion": "gateway.networking.k8s.io/v1", "kind": "Gateway",
+		}},
+	} {
+		for name, text := range test.policies {
+			t.Run(kind+"/"+name, func(t *testing.T) {
+				s := newSubject(t, text, export.Options{Targets: []export.Target{export.VAP}})
+				test.object["metadata"] = map[string]any{"name": "p", "annotations": annotations}
+				test.object["spec"] = map[string]any{}
+				s.compare(t, request{object: test.object, namespace: "team-a", user: "jane"})
+			})
+		}
+	}
+}
