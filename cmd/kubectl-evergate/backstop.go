@@ -21,23 +21,26 @@ import (
 func (a *app) renewal(
 	ctx context.Context, f *applyFlags, c *live.Cluster, current *corev1.ConfigMap, files []policy.File, hash string,
 ) (*backstop.Renewal, error) {
+	is, err := policy.Describe(files...)
+	if err != nil {
+		return nil, err
+	}
 	b, err := backstop.Read(ctx, c.Dynamic)
 	if apierrors.IsForbidden(err) {
 		a.say("you may not list native policies, so that a backstop, where there is one, stays as it is: the component " +
 			"backstop of the kit has a ClusterRole")
-		return nil, nil
+		return nil, a.refuseUncalled(ctx, c, usesOfFiles(ctx, c, is))
 	}
-	if err != nil || b.Empty() {
+	if err != nil {
 		return nil, err
+	}
+	if b.Empty() {
+		return nil, a.refuseUncalled(ctx, c, usesOfFiles(ctx, c, is))
 	}
 	for _, o := range b.Objects() {
 		if err := revise.ObjectManagedBy(o.GetKind(), &o); err != nil {
 			return nil, &foundError{err}
 		}
-	}
-	is, err := policy.Describe(files...)
-	if err != nil {
-		return nil, err
 	}
 	was, err := policy.Describe(revise.Files(current)...)
 	if err != nil {
@@ -74,12 +77,32 @@ func (a *app) refuse(ctx context.Context, f *applyFlags, c *live.Cluster, r *bac
 			"that to the webhooks add --best-effort"))
 		return &foundError{errors.Join(refusals...)}
 	}
+	return a.refuseUncalled(ctx, c, r.Uses)
+}
+
+// usesOfFiles returns which webhooks have to be called where no backstop is seen but files of the API server, if those
+// say that they are there.
+func usesOfFiles(ctx context.Context, c *live.Cluster, doc policy.Document) []export.WebhookUse {
+	uses := export.WebhookUses(doc, export.Options{
+		Targets: []export.Target{export.Static}, Exempt: export.ExemptNamespaces(),
+	})
+	if hash, err := backstop.Files(ctx, c.Client, c.Namespace); err == nil && hash != "" {
+		return uses
+	}
+	for i := range uses {
+		uses[i].Called = "no native policy is seen that does its work"
+	}
+	return uses
+}
+
+// refuseUncalled returns an error if a webhook is never called that has to be.
+func (a *app) refuseUncalled(ctx context.Context, c *live.Cluster, uses []export.WebhookUse) error {
 	hooks, err := readHooks(ctx, c)
 	if err != nil {
 		a.say("whether webhooks are called may not be read: %v", err)
 	}
 	for i := range hooks {
-		if why := uncalled(&hooks[i], r.Uses); why != "" {
+		if why := uncalled(&hooks[i], uses); why != "" {
 			return &foundError{fmt.Errorf("nothing was applied: the webhook %s is never called, by its matchCondition %s, and "+
 				"has to be under this policy: %s: take the condition out first", hooks[i].name, hooks[i].never, why)}
 		}

@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -129,16 +131,50 @@ func union(a, b map[string]string) map[string]string {
 	return all
 }
 
-// Done reports whether the backstop is of the policy already.
+// Done reports whether the backstop is of the policy already: all of it is there, and says what the policy says.
 func (r *Renewal) Done() bool {
 	for i := range r.applied {
 		a := &r.applied[i]
 		is := r.find(a.GetKind(), a.GetName())
-		if is == nil || is.GetAnnotations()[export.HashAnnotation] != a.GetAnnotations()[export.HashAnnotation] {
+		if is == nil || is.GetAnnotations()[export.HashAnnotation] != a.GetAnnotations()[export.HashAnnotation] ||
+			!says(is.Object["spec"], a.Object["spec"]) {
 			return false
 		}
 	}
 	return len(r.removed) == 0
+}
+
+// says reports whether a specification says what another does. The API server fills in fields that are absent, with what
+// is empty or the default of matchPolicy; any other field may have been added to weaken it.
+func says(is, wanted any) bool {
+	switch wanted := wanted.(type) {
+	case map[string]any:
+		fields, ok := is.(map[string]any)
+		for name, value := range fields {
+			if _, named := wanted[name]; !named && !isDefault(value) {
+				return false
+			}
+		}
+		for name, value := range wanted {
+			ok = ok && says(fields[name], value)
+		}
+		return ok
+	case []any:
+		items, ok := is.([]any)
+		return ok && slices.EqualFunc(items, wanted, says)
+	}
+	return reflect.DeepEqual(is, wanted)
+}
+
+// isDefault reports whether the API server fills a value in.
+func isDefault(value any) bool {
+	switch value := value.(type) {
+	case map[string]any:
+		return len(value) == 0
+	case string:
+		return value == string(admissionv1.Equivalent)
+	}
+	return false
 }
 
 // Counts returns how many policies are renewed, added and removed.

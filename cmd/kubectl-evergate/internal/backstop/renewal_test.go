@@ -135,6 +135,42 @@ func TestDone(t *testing.T) {
 	}
 }
 
+// A backstop that was weakened is written again; what the API server fills in weakens nothing.
+func TestWeakened(t *testing.T) {
+	set := func(value any, fields ...string) func(*testing.T, map[string]any) {
+		return func(t *testing.T, o map[string]any) {
+			t.Helper()
+			must(t, unstructured.SetNestedField(o, value, append([]string{"spec"}, fields...)...))
+		}
+	}
+	for name, test := range map[string]struct {
+		kind   string
+		change func(*testing.T, map[string]any)
+		done   bool
+	}{
+		"a binding audits":     {validatingBinding, set([]any{"Audit"}, "validationActions"), false},
+		"it validates nothing": {validatingPolicy, set([]any{map[string]any{"expression": "true"}}, "validations"), false},
+		"no condition is left": {validatingPolicy, set([]any{}, "matchConditions"), false},
+		"it fails open":        {validatingPolicy, set("Ignore", "failurePolicy"), false},
+		"it leaves objects out": {validatingPolicy, set(map[string]any{"matchLabels": map[string]any{"a": "b"}},
+			"matchConstraints", "objectSelector"), false},
+		"it leaves resources out": {validatingBinding, set([]any{map[string]any{}}, "matchResources", "excludeResourceRules"),
+			false},
+		"an empty selector":  {validatingPolicy, set(map[string]any{}, "matchConstraints", "objectSelector"), true},
+		"the default policy": {validatingPolicy, set("Equivalent", "matchConstraints", "matchPolicy"), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := stored(t, tags, "same", false)
+			test.change(t, b.find(test.kind, "evergate-pods-enforce").Object)
+			r, err := b.Renew(describe(t, tags), describe(t, tags), Options{Hash: "same", Exempt: export.ExemptNamespaces()})
+			must(t, err)
+			if r.Done() != test.done {
+				t.Errorf("done %t", r.Done())
+			}
+		})
+	}
+}
+
 // The counts are of policies, and the hashes of those that are there.
 func TestCounts(t *testing.T) {
 	b, exempt := stored(t, tags, "old", false), export.ExemptNamespaces()
