@@ -103,8 +103,8 @@ pods:
 - {name: from, mode: enforce, images: {from: mirrors}}
 - {name: tags, mode: warn, images: {deniedTags: [latest]}}
 `, Options{Targets: []Target{VAP, MAP}}, []string{
-			"policy.yaml:5:3: mirrors[1]: the rule tags is about images as they are written, and is in mode warn, and a policy " +
-				"that mutates cannot warn" + webhook,
+			"policy.yaml:5:3: mirrors[1]: the rule tags is about images as they are written, and is in mode warn, and a " +
+				"policy that mutates cannot warn" + webhook,
 			"policy.yaml:4:3: mirrors[0].mode: a policy that mutates cannot warn: leave the entry to the webhook until it is " +
 				"in mode enforce, with --best-effort",
 			"policy.yaml:5:3: mirrors[1].sources: the wildcard *.gcr.io is not said natively: write the registries out, or " +
@@ -113,23 +113,23 @@ pods:
 				"without until, or leave the entry to the webhook, with --best-effort",
 		}},
 		// A rewritten image hides from the webhook what a rule denies that is not native, or not in time.
-		"a rule about originals, with an end": {`mirrors: [{name: hub, mode: enforce, sources: [docker.io], mirror: m.example}]
+		"a rule about originals, with an end": {`mirrors: [{name: m, mode: enforce, sources: [docker.io], mirror: m.example}]
 pods:
-- {name: evil, mode: enforce, images: {denied: [docker.io/evil]}, exclude: {namespaces: [a], until: 2030-01-01, reason: r}}
+- {name: evil, mode: enforce, images: {denied: [q.io/evil]}, exclude: {namespaces: [a], until: 2030-01-01, reason: r}}
 `, Options{Targets: []Target{MAP}}, []string{
 			"policy.yaml:5:3: pods[0].exclude.until: it ends by date, and the API server's expressions have no clock: export " +
 				"again after that, or leave the entry to the webhook, with --best-effort",
 			"policy.yaml:3:11: mirrors[0]: the rule evil is about images as they are written, and is not native: it ends by " +
 				"date, and the API server's expressions have no clock" + webhook,
 		}},
-		"a rule about originals, with an exception": {`mirrors: [{name: hub, mode: enforce, sources: [docker.io], mirror: m.example}]
+		"originals, with an exception": {`mirrors: [{name: m, mode: enforce, sources: [docker.io], mirror: m.example}]
 pods: [{name: evil, mode: enforce, images: {denied: [docker.io/evil]}}]
 exceptions: [{name: x, rules: [evil], match: {namespaces: [a]}, until: 2030-01-01, reason: r}]
 `, Options{Targets: []Target{MAP}}, []string{
 			"policy.yaml:4:8: pods[0]: the exception x is about it until a date, and the API server's expressions have no " +
 				"clock: export again after that, or leave the entry to the webhook, with --best-effort",
-			"policy.yaml:3:11: mirrors[0]: the rule evil is about images as they are written, and is not native: the exception " +
-				"x is about it until a date, and the API server's expressions have no clock" + webhook,
+			"policy.yaml:3:11: mirrors[0]: the rule evil is about images as they are written, and is not native: the " +
+				"exception x is about it until a date, and the API server's expressions have no clock" + webhook,
 		}},
 		"exceptions": {`pods: [{name: p, mode: enforce, images: {digest: required}}, {name: q, mode: enforce, images: ` +
 			`{digest: required}}]
@@ -324,7 +324,8 @@ pods: [{name: p, mode: enforce, images: {from: mirrors}}]
 // A list whose items are of the type of an object makes kube-apiserver 1.36 panic, and the connection breaks: module
 // interop showed it on such a server, which is no part of the gate.
 func TestPatchOfMaps(t *testing.T) {
-	doc := describe(t, "mirrors: [{name: m, mode: enforce, sources: [docker.io], mirror: m.example, imagePullSecret: login}]")
+	doc := describe(t, "mirrors: [{name: m, mode: enforce, sources: [docker.io], mirror: m.example, "+
+		"imagePullSecret: login}]")
 	result := Export(doc, Options{Targets: []Target{MAP}})
 	text, err := result.Text()
 	if err != nil {

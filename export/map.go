@@ -167,8 +167,8 @@ func (x *exporter) pullSecrets() string {
 	}
 	there := "object.spec.?imagePullSecrets.orValue([]).map(s,string(s.?name.orValue('')))"
 	lacking := "variables.moves.map(x,variables.mirrors[x.entry][2]).filter(s,s!='').distinct()"
-	// A list that is absent is added as a whole: nothing can be added to it. Its items are maps: kube-apiserver 1.36 panics
-	// where they are of the type Object.spec.imagePullSecrets.
+	// A list that is absent is added as a whole: nothing can be added to it. Its items are maps: kube-apiserver 1.36
+	// panics where they are of the type Object.spec.imagePullSecrets.
 	const name = "{'name':s}"
 	added := choose("has(object.spec.imagePullSecrets)||size(q)==0",
 		"q.map(s,JSONPatch{op:'add',path:'/spec/imagePullSecrets/-',value:"+name+"})",

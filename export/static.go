@@ -76,8 +76,8 @@ func (x *exporter) protect() {
 	}})
 }
 
-// Probe is the name of a ConfigMap whose creation in Evergate's namespace, as a dry run, files of the API server deny: the
-// message has the hash of their policy. No API shows what stands in files.
+// Probe is the name of a ConfigMap whose creation in Evergate's namespace, as a dry run, files of the API server deny:
+// the message has the hash of their policy. No API shows what stands in files.
 const Probe = "evergate-backstop-probe"
 
 // ProbePolicy is the native policy that denies it.
