@@ -23,7 +23,8 @@ import (
 // Pods, nobody but the group that may takes the enforcement away, and kubectl evergate status says of which policy it is.
 func TestStatic(t *testing.T) {
 	t.Parallel()
-	if bin, err := controlplane.Find(); err == nil && strings.Contains(versionOf(t, filepath.Join(string(bin), "kube-apiserver")), "v1.36.") {
+	bin, err := controlplane.Find()
+	if err == nil && strings.Contains(versionOf(t, filepath.Join(string(bin), "kube-apiserver")), "v1.36.") {
 		t.Skip("files of manifest-based admission are for Kubernetes 1.37")
 	}
 	binary, path := build(t), policyFile(t, exportedPolicy)

@@ -80,7 +80,8 @@ func Read(ctx context.Context, client dynamic.Interface) (*Backstop, error) {
 // creation of a ConfigMap, as a dry run, that those files deny. The API server that answers is one of several, maybe.
 func Files(ctx context.Context, client kubernetes.Interface, namespace string) (hash string, err error) {
 	probe := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: export.Probe}}
-	_, err = client.CoreV1().ConfigMaps(namespace).Create(ctx, probe, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	_, err = client.CoreV1().ConfigMaps(namespace).Create(ctx, probe,
+		metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 	if err == nil {
 		return "", nil
 	}

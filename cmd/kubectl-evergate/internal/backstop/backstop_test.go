@@ -15,7 +15,8 @@ import (
 // Files of the API server say which policy they are of by what they deny. Another denial is an error.
 func TestFiles(t *testing.T) {
 	forbidden := func(why string) error {
-		return apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "evergate-backstop-probe", errors.New(why))
+		return apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "evergate-backstop-probe",
+			errors.New(why))
 	}
 	for name, test := range map[string]struct {
 		err    error

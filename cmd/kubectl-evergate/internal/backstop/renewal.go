@@ -144,8 +144,8 @@ func (r *Renewal) Done() bool {
 	return len(r.removed) == 0
 }
 
-// says reports whether a specification says what another does. The API server fills in fields that are absent, with what
-// is empty or the default of matchPolicy; any other field may have been added to weaken it.
+// says reports whether a specification says what another does. The API server fills in fields that are absent, with
+// what is empty or the default of matchPolicy; any other field may have been added to weaken it.
 func says(is, wanted any) bool {
 	switch wanted := wanted.(type) {
 	case map[string]any:
