@@ -30,14 +30,14 @@ test-calls: ## the built server against kube-apiserver's own webhook client, rol
 	cd e2e && $(GO) test -race -count=1 -timeout 20m ./calls/... $(PARTS)
 
 test-kit: ## kustomize/ rendered, and on a real API server where "make rig" has built one; alerts, where "make promtool" has
-	cd e2e && $(GO) test -race -count=1 -timeout 20m ./kit/...
+	cd e2e && $(GO) test -race -count=1 -timeout 30m ./kit/...
 
 test-traces: ## reviews in a real Jaeger, where "make jaeger" has built one
-	cd e2e && $(GO) test -race -count=1 -timeout 20m ./internal/traces/...
+	cd e2e && $(GO) test -race -count=1 -timeout 30m ./internal/traces/...
 
 compat: ## the same on the Kubernetes of e2e/rig/compat, a minor version older; no part of the gate
 	bin=$$(e2e/rig/build.sh compat) && cd e2e && EVERGATE_E2E_BIN=$$bin EVERGATE_E2E_REQUIRED=1 \
-	  $(GO) test -race -count=1 -timeout 20m ./kit
+	  $(GO) test -race -count=1 -timeout 30m ./kit
 
 alerts: promtool ## the alerts of the kit, by promtool
 	cd e2e && EVERGATE_E2E_REQUIRED=1 $(GO) test -count=1 -run 'Alert|Runbooks|MetricsExist|Dashboard|Clusters' ./kit
