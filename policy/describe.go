@@ -11,7 +11,7 @@ import (
 )
 
 // Entry is an entry of a policy as it is written, for what says policies in another language. Its fields are those of
-// the file, with their patterns in normal form. Whoever reads it refuses the fields that it does not know.
+// the file, with their patterns in normal form. A reader refuses the fields that it does not know.
 type Entry struct {
 	Block   string // mirrors, pods, ingresses, …, or exceptions
 	Name    string

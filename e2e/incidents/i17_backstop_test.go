@@ -185,7 +185,7 @@ func letNothingIn(t *testing.T, l *lab, control bool) outcome {
 	// Hosts of Ingresses are judged by the webhook alone: they may stand in annotations that are JSON.
 	l.await(t, "no replica to answer", 2*time.Minute, func(ctx context.Context) error {
 		err := l.createIngress("evil.example", nil)(ctx, team)
-		if err == nil && control { // with a backstop it is denied whoever answers
+		if err == nil && control { // with a backstop it is denied in any case
 			err = l.createService(ctx, team, corev1.ServiceTypeNodePort)
 		}
 		return err

@@ -20,7 +20,7 @@ import (
 )
 
 // TestStatic starts an API server with what evergate export --target static writes as its files: it rewrites and denies
-// Pods, nobody but the group that may takes the enforcement away, and kubectl evergate status says of which policy it is.
+// Pods, only the exempt group takes the enforcement away, and kubectl evergate status says of which policy it is.
 func TestStatic(t *testing.T) {
 	t.Parallel()
 	bin, err := controlplane.Find()
