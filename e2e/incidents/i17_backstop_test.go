@@ -240,14 +240,6 @@ func (l *lab) goodPass(t *testing.T) outcome {
 	if err := l.createRoute("a.apps.example")(t.Context(), team); err != nil {
 		o.breaks("a good HTTPRoute: %v", err)
 	}
-	passed := 0
-	for _, w := range controlPlaneWrites() {
-		if err := w.do(t.Context(), l.api); err != nil {
-			o.breaks("%s: %v", w.name, err)
-			continue
-		}
-		passed++
-	}
-	o.figure("writes of a control plane that succeed", "%d of %d", passed, len(controlPlaneWrites()))
+	o.add(l.controlPlaneGoesOn(t))
 	return o
 }
