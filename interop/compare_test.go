@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"math/rand/v2"
 	"reflect"
 	"regexp"
 	"slices"
@@ -26,7 +27,8 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// generated is how many objects each test generates. The few by default take seconds.
+// generated is how many objects each test generates. The few by default take a
+// minute, with the race detector.
 var generated = flag.Int("objects", 150, "how many objects of each kind to generate")
 
 func objects(testing.TB) int { return *generated }
@@ -71,6 +73,27 @@ func newSubject(t testing.TB, text string, o export.Options) *subject {
 		t.Fatal(err)
 	}
 	return &subject{policy: p, manifests: manifests, evaluator: newEvaluator(t, manifests)}
+}
+
+// compareGenerated compares generated objects, as many for each policy.
+func compareGenerated(
+	t *testing.T, policies map[string]string, seed uint64, generate func(*rand.Rand) request, targets ...export.Target,
+) {
+	t.Helper()
+	t.Parallel()
+	for name, text := range policies {
+		t.Run(name, func(t *testing.T) {
+			s := newSubject(t, text, export.Options{Targets: targets})
+			r := rand.New(rand.NewPCG(seed, uint64(len(name))))
+			for range objects(t) / len(policies) {
+				s.compare(t, generate(r))
+				if t.Failed() {
+					t.FailNow()
+				}
+			}
+			s.report(t)
+		})
+	}
 }
 
 func (s *subject) report(t testing.TB) {

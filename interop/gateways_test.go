@@ -3,6 +3,8 @@ package interop
 import (
 	"math/rand/v2"
 	"testing"
+
+	"github.com/evergate/evergate/export"
 )
 
 // gatewayPolicies are policies whose Gateways and ListenerSets are generated. Together they have every field that is
@@ -27,7 +29,9 @@ gateways:
 	}
 }
 
-func TestGateways(t *testing.T) { compareGenerated(t, gatewayPolicies(), 5, generateGateway) }
+func TestGateways(t *testing.T) {
+	compareGenerated(t, gatewayPolicies(), 5, generateGateway, export.VAP)
+}
 
 // generateGateway returns a request with a Gateway or a ListenerSet, which an update has changed in half of the cases.
 func generateGateway(r *rand.Rand) request {

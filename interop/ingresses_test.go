@@ -64,20 +64,7 @@ ingresses:
 }
 
 func TestIngresses(t *testing.T) {
-	t.Parallel()
-	for name, text := range ingressPolicies() {
-		t.Run(name, func(t *testing.T) {
-			s := newSubject(t, text, export.Options{Targets: []export.Target{export.VAP}})
-			r := rand.New(rand.NewPCG(3, uint64(len(name))))
-			for range objects(t) / len(ingressPolicies()) {
-				s.compare(t, generateIngress(r))
-				if t.Failed() {
-					t.FailNow()
-				}
-			}
-			s.report(t)
-		})
-	}
+	compareGenerated(t, ingressPolicies(), 3, generateIngress, export.VAP)
 }
 
 // generateIngress returns a request with an Ingress, which an update has changed in half of the cases.

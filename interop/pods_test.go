@@ -61,20 +61,7 @@ pods:
 }
 
 func TestPods(t *testing.T) {
-	t.Parallel()
-	for name, text := range podPolicies() {
-		t.Run(name, func(t *testing.T) {
-			s := newSubject(t, text, export.Options{Targets: []export.Target{export.VAP, export.MAP}})
-			r := rand.New(rand.NewPCG(1, uint64(len(name))))
-			for range objects(t) / len(podPolicies()) {
-				s.compare(t, generatePod(r))
-				if t.Failed() {
-					t.FailNow()
-				}
-			}
-			s.report(t)
-		})
-	}
+	compareGenerated(t, podPolicies(), 1, generatePod, export.VAP, export.MAP)
 }
 
 // generatePod returns a request with a Pod, which an update has changed in half of the cases.

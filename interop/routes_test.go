@@ -33,26 +33,7 @@ routes:
 	}
 }
 
-func TestRoutes(t *testing.T) { compareGenerated(t, routePolicies(), 4, generateRoute) }
-
-// compareGenerated compares generated objects, as many for each policy.
-func compareGenerated(t *testing.T, policies map[string]string, seed uint64, generate func(*rand.Rand) request) {
-	t.Helper()
-	t.Parallel()
-	for name, text := range policies {
-		t.Run(name, func(t *testing.T) {
-			s := newSubject(t, text, export.Options{Targets: []export.Target{export.VAP}})
-			r := rand.New(rand.NewPCG(seed, uint64(len(name))))
-			for range objects(t) / len(policies) {
-				s.compare(t, generate(r))
-				if t.Failed() {
-					t.FailNow()
-				}
-			}
-			s.report(t)
-		})
-	}
-}
+func TestRoutes(t *testing.T) { compareGenerated(t, routePolicies(), 4, generateRoute, export.VAP) }
 
 // generateRoute returns a request with a route, which an update has changed in half of the cases.
 func generateRoute(r *rand.Rand) request {

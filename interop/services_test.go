@@ -47,20 +47,7 @@ services:
 }
 
 func TestServices(t *testing.T) {
-	t.Parallel()
-	for name, text := range servicePolicies() {
-		t.Run(name, func(t *testing.T) {
-			s := newSubject(t, text, export.Options{Targets: []export.Target{export.VAP}})
-			r := rand.New(rand.NewPCG(2, uint64(len(name))))
-			for range objects(t) / len(servicePolicies()) {
-				s.compare(t, generateService(r))
-				if t.Failed() {
-					t.FailNow()
-				}
-			}
-			s.report(t)
-		})
-	}
+	compareGenerated(t, servicePolicies(), 2, generateService, export.VAP)
 }
 
 // generateService returns a request with a Service, which an update has changed in half of the cases.
