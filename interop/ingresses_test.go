@@ -79,7 +79,7 @@ func generateIngress(r *rand.Rand) request {
 	req.old = ingress(r)
 	for _, field := range []string{"spec", "metadata"} {
 		was, now := req.old[field].(map[string]any), req.object[field].(map[string]any)
-		for key, value := range now {
+		for key, value := range inOrder(now) {
 			if r.IntN(3) > 0 {
 				was[key] = value
 			}

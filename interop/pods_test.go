@@ -2,7 +2,10 @@ package interop
 
 import (
 	"fmt"
+	"iter"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -102,7 +105,8 @@ func podMeta(r *rand.Rand) map[string]any {
 	meta := map[string]any{"name": "p"}
 	if r.IntN(2) == 0 {
 		labels := map[string]any{"app": "x"}
-		for key, value := range map[string]string{"free": "", "strict": "y", "tier": "front-a"} {
+		for _, label := range [][2]string{{"free", ""}, {"strict", "y"}, {"tier", "front-a"}} {
+			key, value := label[0], label[1]
 			if r.IntN(4) == 0 {
 				labels[key] = value
 			}
@@ -114,7 +118,7 @@ func podMeta(r *rand.Rand) map[string]any {
 
 func podSpec(r *rand.Rand) map[string]any {
 	spec := map[string]any{}
-	for list, most := range map[string]int{"containers": 3, "initContainers": 1, "ephemeralContainers": 1} {
+	for list, most := range inOrder(map[string]int{"containers": 3, "initContainers": 1, "ephemeralContainers": 1}) {
 		var all []any
 		n := r.IntN(most + 1)
 		if list == "containers" {
@@ -251,5 +255,16 @@ func compareLarge(t *testing.T, s *subject, n int, image string) {
 	}
 	for _, old := range []map[string]any{nil, pod(image), pod("other.example/x:1")} {
 		s.compare(t, request{object: pod(image), old: old, namespace: "team-a", user: "jane"})
+	}
+}
+
+// inOrder yields the pairs of a map in the order of their keys, so that one seed always generates the same.
+func inOrder[V any](m map[string]V) iter.Seq2[string, V] {
+	return func(yield func(string, V) bool) {
+		for _, key := range slices.Sorted(maps.Keys(m)) {
+			if !yield(key, m[key]) {
+				return
+			}
+		}
 	}
 }

@@ -50,7 +50,7 @@ func changed(r *rand.Rand, object func() map[string]any) request {
 	req.old = object()
 	for _, field := range []string{"spec", "metadata"} {
 		was, now := req.old[field].(map[string]any), req.object[field].(map[string]any)
-		for key, value := range now {
+		for key, value := range inOrder(now) {
 			if r.IntN(3) > 0 {
 				was[key] = value
 			}

@@ -63,7 +63,7 @@ func generateService(r *rand.Rand) request {
 	for _, field := range []string{"spec", "metadata"} {
 		if r.IntN(4) > 0 { // most fields of an object stay as they are
 			was, now := req.old[field].(map[string]any), req.object[field].(map[string]any)
-			for key, value := range now {
+			for key, value := range inOrder(now) {
 				if r.IntN(4) > 0 {
 					was[key] = value
 				}
