@@ -1,6 +1,7 @@
 package export
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -41,6 +42,40 @@ func isCovered(patterns []string) string {
 	return bind("m", set(patterns), "("+covers(patterns, "x.name", effective)+").exists(k,k in m)")
 }
 
+// longestHint is how many characters the regular expression of hint may have: above that, looking the places up costs
+// less.
+const longestHint = 200
+
+// hint returns whether one of the patterns may cover the image x, by the part of a pattern that each name of what it
+// covers has. It is empty where nothing short says so.
+func hint(patterns []string) string {
+	var parts []string
+	for _, p := range patterns {
+		name := strings.TrimSuffix(p, "/*")
+		if at := strings.IndexAny(name[strings.LastIndexByte(name, '/')+1:], ":@"); at >= 0 && hasVersion(p) {
+			name = name[:strings.LastIndexByte(name, '/')+1+at]
+		}
+		registry, path, _ := strings.Cut(name, "/")
+		if slices.Contains(hubNames(), registry) {
+			name = strings.TrimPrefix(path, "library/")
+		}
+		if name == "" || name == "library" { // all of Docker Hub, or its official images
+			return ""
+		}
+		parts = append(parts, regexp.QuoteMeta(name))
+	}
+	regex := strings.Join(parts, "|")
+	if len(regex) > longestHint {
+		return ""
+	}
+	return "x.name.matches(" + str(regex) + ")"
+}
+
+// hubNames are the registries that are Docker Hub.
+func hubNames() []string {
+	return []string{dockerHub, "registry-1.docker.io", "registry.hub.docker.com"}
+}
+
 // deniedBy returns the patterns that cover the image x however either is written: under each name that its repository
 // has on Docker Hub, by its digest, by its tag also where a digest stands behind it, or by its place.
 func deniedBy(patterns []string) string {
@@ -50,7 +85,7 @@ func deniedBy(patterns []string) string {
 		keys = "[n+x.version.substring(size(" + tag + ")),n+" + tag + "].filter(k,k!=n)+" + keys
 	}
 	names := "[x.name]+" + bind("r", "x.name.find('^[^/]*')",
-		"r in ['docker.io','registry-1.docker.io','registry.hub.docker.com']?"+
+		"r in "+set(hubNames())+"?"+
 			bind("p", "x.name.substring(size(r))", "(r=='docker.io'?[]:['docker.io'+p])+"+
 				"(p.startsWith('/library/')?['docker.io'+p.substring(8)]:[])")+":[]")
 	return bind("m", set(patterns), "("+names+").map(n,"+keys+").flatten().filter(k,k in m)")

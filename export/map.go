@@ -76,20 +76,23 @@ func (x *exporter) somethingToMove() admissionv1.MatchCondition {
 func (x *exporter) mapVariables() []variable {
 	vars := []variable{
 		{"images", podImages(now, true)},
-		{"kept_images", "oldObject==null?[]:(" + podImages(before, true) + ").map(x,x.key+' '+x.ref)"},
-		{"references", references("variables.images.filter(x,!((x.key+' '+x.ref) in variables.kept_images))", "path", "ref",
-			"key")},
+		{"kept_images", "(" + podImages(before, true) + ").map(x,x.key+' '+x.ref)"},
+		{"references", references("(oldObject==null?variables.images:"+
+			"variables.images.filter(x,!((x.key+' '+x.ref) in variables.kept_images)))", "path", "ref", "key")},
 	}
 	vars = append(vars, x.mirrors.variables(now, x.rewrites)...)
-	vars = append(vars, variable{"decided", x.mirrors.decided("variables.references", now, "path", "ref", "key")})
-	vars = append(vars, x.deniedOriginals()...)
-	moves := []string{"x.to!=''", "x.mode!=''", "x.excluded==''"}
-	for _, v := range vars {
-		if strings.HasPrefix(v.name, "denied_") && !strings.HasSuffix(v.name, before.suffix()) {
-			moves = append(moves, "!variables."+v.name+".exists(y,y.path==x.path)")
+	moves := x.mirrors.moved("variables.references", now, x.rewrites, "path", "ref", "key")
+	if denied := x.deniedOriginals(); len(denied) > 0 {
+		var paths []string
+		for _, v := range denied {
+			if strings.HasPrefix(v.name, "denied_") && !strings.HasSuffix(v.name, before.suffix()) {
+				paths = append(paths, "variables."+v.name+".map(y,y.path)")
+			}
 		}
+		vars = append(append(vars, denied...), variable{"denied", sum(paths...)})
+		moves = "(" + moves + ").filter(x,!(x.path in variables.denied))"
 	}
-	vars = append(vars, variable{"moves", "variables.decided.filter(x," + allOf(moves...) + ")"})
+	vars = append(vars, variable{"moves", moves})
 	return append(vars, x.record()...)
 }
 
@@ -136,8 +139,8 @@ func (x *exporter) record() []variable {
 	lookup := "size(variables.earlier)==0?[]:variables.images.filter(i,!variables.moves.exists(m,m.path==i.path))" +
 		".map(i,variables.earlier.filter(e,e.key==i.key).map(e,{'path':i.ref,'key':i.key,'ref':e.ref})).filter(l,size(l)>0)" +
 		".map(l,l[size(l)-1])"
-	kept := x.mirrors.decided("("+references("variables.recorded", "path", "ref", "key")+")", now, "path", "ref", "key") +
-		".filter(x,x.to==x.path&&x.mode!=''&&x.excluded=='')"
+	kept := x.mirrors.moved("("+references("variables.recorded", "path", "ref", "key")+")", now, x.rewrites, "path", "ref",
+		"key") + ".filter(x,x.to==x.path)"
 	text := "'{'+(variables.moves.map(x,'\"'+x.key+'\":\"'+x.ref+'\"')" +
 		"+variables.kept.map(x,'\"'+x.key+'\":\"'+x.ref+'\"'))" +
 		".sort().join(',')+'}'"

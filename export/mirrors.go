@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -101,13 +102,13 @@ func (m *mirrors) perEntry(condition func(*policy.Entry) string) string {
 	return "{" + strings.Join(pairs, ",") + "}"
 }
 
-// table returns a map from sources to their routes, each the name of an entry and what replaces the source.
+// table returns a map from sources to their routes, each the source, the name of an entry and what replaces the source.
 func (m *mirrors) table() string {
 	var pairs []string
 	for _, source := range m.sources {
 		var list []string
 		for _, r := range m.routes[source] {
-			list = append(list, str(r.entry+" "+r.to))
+			list = append(list, "["+str(source)+","+str(r.entry)+","+str(r.to)+"]")
 		}
 		pairs = append(pairs, str(source)+":["+strings.Join(list, ",")+"]")
 	}
@@ -133,43 +134,63 @@ func (m *mirrors) perMirror(rewrites func(*policy.Entry) bool) string {
 }
 
 // decided returns an expression that adds to each reference of a list what becomes of it: at, where it is at a mirror;
-// of an image that a source covers, entry, its entry, excluded, where that excludes it, to, the image that
-// replaces it, and mode, where the entry rewrites and does not only report.
+// of an image that a source covers, excluded, where its entry excludes it, and to, the image that replaces it.
 func (m *mirrors) decided(list string, s side, keep ...string) string {
-	kept := keptFields(keep)
-	kept += "'name':x.name,'version':x.version,'ok':x.ok,"
+	return m.routed(list, s, keptFields(append(keep, "name", "version", "ok"))+"'at':size(r)>1&&r[0]==''?'y':'',"+
+		"'to':"+choose("r[0]==''", "''", m.target())+
+		",'excluded':"+allOf("r[0]!=''", cmp.Or(m.excludes(s), "false"))+"?'y':''")
+}
+
+// moved returns an expression of the references of a list that are rewritten: to, the image that replaces them, and
+// entry, the entry that has it so.
+func (m *mirrors) moved(list string, s side, rewrites func(*policy.Entry) bool, keep ...string) string {
+	stays := []string{"r[0]==''", m.excludes(s)}
+	if slices.ContainsFunc(m.entries, func(e *policy.Entry) bool { return !rewrites(e) }) {
+		stays = append(stays, "variables.mirrors[r[1]][0]==''")
+	}
+	return m.routed(list, s, keptFields(keep)+"'entry':r[0]==''?'':r[1],'to':"+choose(anyOf(stays...), "''", m.target())) +
+		".filter(x,x.to!='')"
+}
+
+// routed returns an expression that makes of each reference of a list a map of some fields, in which r stands for the
+// route of x; for three empty texts where it is at a mirror, and one where it is neither.
+func (m *mirrors) routed(list string, s side, fields string) string {
 	matched := ""
 	if m.conditional() {
-		matched = ".filter(r,variables.matched" + s.suffix() + "[string(r[1])])"
+		matched = ".filter(r,variables.matched" + s.suffix() + "[r[1]])"
 	}
 	// An image of which some place ends a route is at a mirror, and has no route.
-	found := bind("p", places("x.name"), "p.exists(a,a in variables.ends)?[['','','']]:"+
-		"p.filter(a,a in variables.routes).map(a,variables.routes[a].map(t,[a]+t.split(' '))"+matched+").flatten()")
-	chosen := bind("r", "x.ok==''?['']:"+bind("c", found, "size(c)>0?c[0]:['']"), "{"+kept+
-		"'at':size(r)>1&&r[0]==''?'y':'','to':r[0]==''?'':"+m.target()+
-		",'entry':r[0]==''?'':string(r[1]),'mode':r[0]==''?'':variables.mirrors[string(r[1])][0],'excluded':r[0]==''?'':"+
-		m.excludes(s)+"}")
-	return list + ".map(x," + chosen + ")"
+	found := bind("p", places("x.name")+".filter(a,a in variables.ends||a in variables.routes)",
+		"size(p)==0?[]:p.exists(a,a in variables.ends)?[['','','']]:p.map(a,variables.routes[a]"+matched+").flatten()")
+	return list + ".map(x," + bind("r", "x.ok==''?['']:"+bind("c", found, "size(c)>0?c[0]:['']"), "{"+fields+"}") + ")"
 }
 
 // target returns the image that replaces x by the route r; empty where runtimes would parse it as another one.
 func (m *mirrors) target() string {
-	return bind("t", "string(r[2])+x.name.substring(size(string(r[0])))",
-		allOf("t.contains('/')", "size(t)-t.indexOf('/')-1<=int(variables.mirrors[string(r[1])][1])",
-			"size(t)+size(x.version)<=1024",
-			"!t.startsWith('docker.io/')||t.substring(10).contains('/')")+"?t+x.version:''")
+	// In two hundred characters no part is too long: maxPath, less the registry, is more than what is left of them.
+	fits := []string{"t.contains('/')", "size(t)<=200||size(t)-t.indexOf('/')-1<=int(variables.mirrors[r[1]][1])&&" +
+		"size(t)+size(x.version)<=1024"}
+	if m.toHub() {
+		fits = append(fits, "!t.startsWith('docker.io/')||t.substring(10).contains('/')")
+	}
+	return bind("t", "r[2]+x.name.substring(size(r[0]))", allOf(fits...)+"?t+x.version:''")
 }
 
-// excludes returns whether the entry of the route r excludes x.
+// toHub reports whether a mirror is at Docker Hub, where a name of one part is another image's.
+func (m *mirrors) toHub() bool {
+	return slices.ContainsFunc(m.ends, func(end string) bool { return end == dockerHub || strings.HasPrefix(end, dockerHub+"/") })
+}
+
+// excludes returns whether the entry of the route r excludes x; empty where none excludes anything.
 func (m *mirrors) excludes(s side) string {
 	if !m.excluding() {
-		return "''"
+		return ""
 	}
 	var conditions []string
 	for _, e := range m.entries {
 		if images := imagesOf(e); len(images) > 0 {
-			conditions = append(conditions, "string(r[1])=="+str(e.Name)+"&&("+isCovered(images)+")")
+			conditions = append(conditions, "r[1]=="+str(e.Name)+"&&("+isCovered(images)+")")
 		}
 	}
-	return "(variables.excluded" + s.suffix() + "[string(r[1])]||" + anyOf(conditions...) + ")?'y':''"
+	return anyOf("variables.excluded"+s.suffix()+"[r[1]]", anyOf(conditions...))
 }

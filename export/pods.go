@@ -110,7 +110,7 @@ func (x *exporter) podChecks(e *policy.Entry) []check {
 		add("images.allowed", "x.ok==''||!("+isCovered(allowed)+")", str(" is not allowed; "+pass), "is not allowed")
 	}
 	if denied := texts(images["denied"]); len(denied) > 0 {
-		add("images.denied", "x.ok==''||size("+deniedBy(denied)+")>0",
+		add("images.denied", "x.ok==''||"+allOf(hint(denied), "size("+deniedBy(denied)+")>0"),
 			"' is denied by '+string("+deniedBy(denied)+"[0])", "counts as denied")
 	}
 	if tags := texts(images["deniedTags"]); len(tags) > 0 {

@@ -10,6 +10,11 @@ const (
 	// usual is the regular expression of references that are well-formed by their characters alone, in 200 of them.
 	usual = `^(?:[a-z0-9]+(?:[.-][a-z0-9]+)*:[1-9][0-9]{3}/)?[a-z0-9]+(?:[._/-][a-z0-9]+)*` +
 		`(?::[a-zA-Z0-9_][a-zA-Z0-9_.-]{0,127})?(?:@sha256:[a-f0-9]{64})?$`
+	// normal is that of references with a registry that has one spelling, but for those of hubAlias.
+	normal = `^[a-z0-9]+(?:[.-][a-z0-9]+)*\.[a-z][a-z0-9]*(?:/[a-z0-9]+(?:[._-][a-z0-9]+)*)+` +
+		`(?::[a-zA-Z0-9_][a-zA-Z0-9_.-]{0,127})?(?:@sha256:[a-f0-9]{64})?$`
+	// hubAlias is that of images of Docker Hub that have another full name.
+	hubAlias = `^(?:index\.docker\.io/|docker\.io/[^/]*$)`
 	// grammar is the regular expression of all references, but for addresses in brackets that are none, for the lengths
 	// of paths, and for IDs of images.
 	grammar = `^(?:(?:[a-zA-Z0-9]+(?:(?:\.|-+)[a-zA-Z0-9]+)*|\[[a-fA-F0-9:]+\])(?::` + port + `)?/)?` +
@@ -111,6 +116,12 @@ func isReference() string {
 		slow + ")"
 }
 
+// isNormal returns whether a text is a reference that has no shorter way to be said, and no longer one, by its characters
+// alone: with a registry that is a name in lower case. It is the quick way for most images.
+func isNormal(v string) string {
+	return "size(" + v + ")<=200&&" + v + ".matches(" + str(normal) + ")&&!" + v + ".matches(" + str(hubAlias) + ")"
+}
+
 // keptFields returns fields of x as parts of a map.
 func keptFields(names []string) string {
 	var b strings.Builder
@@ -124,10 +135,11 @@ func keptFields(names []string) string {
 // in ok whether it is a reference at all. Elements are maps of texts.
 func references(list string, keep ...string) string {
 	kept := keptFields(keep)
-	parsed := list + ".map(x,{" + kept + "'full':" + bind("v", "x.ref", fullName("v")) + "})"
-	parsed += ".map(x,{" + kept + "'full':x.full,'name':x.full.find('^(?:[^/]*/)*[^/:@]*')})"
-	return parsed + ".map(x,{" + kept + "'name':x.name,'version':x.full.substring(size(x.name))," +
-		"'ok':" + bind("v", "x.ref", bind("n", "x.name", isReference())) + "?'y':''})"
+	const name = `.find('^(?:[^/]*/)*[^/:@]*')`
+	quick := bind("n", "x.ref"+name, "{"+kept+"'name':n,'version':x.ref.substring(size(n)),'ok':'y'}")
+	slow := bind("f", bind("v", "x.ref", fullName("v")), bind("n", "f"+name, "{"+kept+"'name':n,"+
+		"'version':f.substring(size(n)),'ok':"+bind("v", "x.ref", isReference())+"?'y':''}"))
+	return list + ".map(x," + choose(isNormal("x.ref"), quick, slow) + ")"
 }
 
 // places returns the places of a name: itself, and those above it, up to its registry.
