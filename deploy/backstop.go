@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
@@ -157,27 +158,96 @@ func (h *hook) neverCalled() string {
 	return ""
 }
 
-// exportOf returns what is exported of a policy where the backstop has policies of some kinds.
-func exportOf(files []policy.File, backstop []nativePolicy, unrewritten bool) (policy.Document, export.Options, bool) {
-	doc, err := policy.Describe(files...)
-	o := export.Options{
-		Targets: []export.Target{export.VAP}, Exempt: export.ExemptNamespaces(), DenyUnrewritten: unrewritten,
-	}
-	if slices.ContainsFunc(backstop, func(p nativePolicy) bool { return p.mutates }) {
-		o.Targets = append(o.Targets, export.MAP)
-	}
-	return doc, o, err == nil
+// exported is what the policy of the ConfigMap is exported as.
+type exported struct {
+	document policy.Document
+	options  export.Options
+	policies []object
 }
 
-// policyNames returns the names of the policies that an export has.
-func policyNames(r export.Result) []string {
-	var names []string
-	for _, o := range r.Objects {
+// exportAs exports the policy where the backstop has policies of some kinds, with --deny-unrewritten or without.
+func (c *cluster) exportAs(backstop []nativePolicy, unrewritten bool) (exported, bool) {
+	p, ok := c.policy()
+	if !ok {
+		return exported{}, false
+	}
+	doc, err := policy.Describe(c.policyFilesOf(c.kept())...)
+	if err != nil {
+		return exported{}, false
+	}
+	e := exported{document: doc, options: export.Options{
+		Targets: []export.Target{export.VAP}, Exempt: export.ExemptNamespaces(), Hash: p.Hash(),
+		DenyUnrewritten: unrewritten,
+	}}
+	if slices.ContainsFunc(backstop, func(p nativePolicy) bool { return p.mutates }) {
+		e.options.Targets = append(e.options.Targets, export.MAP)
+	}
+	for _, o := range export.Export(doc, e.options).Objects {
 		switch p := o.Object.(type) {
 		case *admissionv1.ValidatingAdmissionPolicy:
-			names = append(names, p.Name)
+			e.policies = append(e.policies, p)
 		case *admissionv1.MutatingAdmissionPolicy:
-			names = append(names, p.Name)
+			e.policies = append(e.policies, p)
+		}
+	}
+	return e, true
+}
+
+// names returns those of the policies.
+func (e *exported) names() []string {
+	var names []string
+	for _, p := range e.policies {
+		names = append(names, p.GetName())
+	}
+	return names
+}
+
+// differences returns the fields by which a native policy judges otherwise than what is exported by its name: all of
+// them, where nothing is.
+func (e *exported) differences(p *nativePolicy) []string {
+	return differences(p.object, find(e.policies, "", p.GetName()))
+}
+
+// field is one of a specification.
+type field struct {
+	name  string
+	value any
+}
+
+// judgement returns the fields of a native policy by which it judges; nil for any other object.
+func judgement(o any) []field {
+	switch p := o.(type) {
+	case *admissionv1.ValidatingAdmissionPolicy:
+		s := &p.Spec
+		return []field{
+			{"spec.paramKind", s.ParamKind}, {"spec.matchConstraints.resourceRules", resourceRules(s.MatchConstraints)},
+			{"spec.matchConditions", s.MatchConditions}, {"spec.variables", s.Variables}, {"spec.validations", s.Validations},
+		}
+	case *admissionv1.MutatingAdmissionPolicy:
+		s := &p.Spec
+		return []field{
+			{"spec.paramKind", s.ParamKind}, {"spec.matchConstraints.resourceRules", resourceRules(s.MatchConstraints)},
+			{"spec.matchConditions", s.MatchConditions}, {"spec.variables", s.Variables}, {"spec.mutations", s.Mutations},
+			{"spec.reinvocationPolicy", s.ReinvocationPolicy},
+		}
+	}
+	return nil
+}
+
+func resourceRules(m *admissionv1.MatchResources) []admissionv1.NamedRuleWithOperations {
+	if m == nil {
+		return nil
+	}
+	return m.ResourceRules
+}
+
+// differences returns the fields by which a native policy judges otherwise than another.
+func differences(is, wanted any) []string {
+	var names []string
+	want := judgement(wanted)
+	for i, f := range judgement(is) {
+		if i >= len(want) || !equality.Semantic.DeepEqual(f.value, want[i].value) {
+			names = append(names, f.name)
 		}
 	}
 	return names

@@ -18,7 +18,9 @@ import (
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	"sigs.k8s.io/yaml"
 
+	"github.com/evergate/evergate/export"
 	"github.com/evergate/evergate/offline"
+	"github.com/evergate/evergate/policy"
 )
 
 // now is the time in all tests.
@@ -33,13 +35,17 @@ type testCase struct {
 	Find   []string `json:"find"`   // SEVERITY OBJECT: MESSAGE
 }
 
-// change adds an object, or patches one (RFC 6902), or adds a copy of one that is patched, or removes it.
+// change adds an object, or what is exported of the policy, or patches an object (RFC 6902), or adds a copy of one that is
+// patched, or removes it.
 type change struct {
 	Add    map[string]any   `json:"add"`
 	To     string           `json:"to"`   // Kind/name
 	Copy   string           `json:"copy"` // Kind/name
 	Patch  []map[string]any `json:"patch"`
 	Remove string           `json:"remove"` // Kind/name
+
+	Export      []export.Target `json:"export"`
+	Unrewritten bool            `json:"unrewritten"` // export --deny-unrewritten
 }
 
 // manifests are the objects of a case.
@@ -62,6 +68,8 @@ func (m manifests) apply(t *testing.T, changes []change) manifests {
 		switch {
 		case c.Add != nil:
 			m = append(m, c.Add)
+		case c.Export != nil:
+			m = append(m, m.exported(t, c)...)
 		case c.Remove != "":
 			i := m.index(t, c.Remove)
 			m = slices.Delete(m, i, i+1)
@@ -83,6 +91,31 @@ func (m manifests) apply(t *testing.T, changes []change) manifests {
 		}
 	}
 	return m
+}
+
+// exported is what evergate export writes of the policy.
+func (m manifests) exported(t *testing.T, c change) manifests {
+	t.Helper()
+	data := m[m.index(t, "ConfigMap/evergate-policy")]["data"].(map[string]any)["policy.yaml"].(string)
+	file := policy.File{Name: "policy.yaml", Data: []byte(data)}
+	p, err := policy.Load(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := policy.Describe(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	result := export.Export(doc, export.Options{
+		Targets: c.Export, Exempt: export.ExemptNamespaces(), Hash: p.Hash(), DenyUnrewritten: c.Unrewritten,
+	})
+	var all manifests
+	for _, o := range result.Objects {
+		var object map[string]any
+		decode(t, encode(t, o.Object), &object)
+		all = append(all, object)
+	}
+	return all
 }
 
 // inventory reads the objects as evergate preflight does.

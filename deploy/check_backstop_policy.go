@@ -7,14 +7,15 @@ import (
 	"github.com/evergate/evergate/export"
 )
 
-// backstopPolicy: the native policies of the backstop are of the policy that the Pods are given; each fails closed, is
-// bound, and judges in the namespaces of the webhook whose work it does; and a webhook is not called only where native
-// policies do all that it would.
+// backstopPolicy: the native policies of the backstop, or the files of the API server, are of the policy that the Pods
+// are given; each policy judges as it is exported, fails closed, is bound, and judges in the namespaces of the webhook
+// whose work it does; and a webhook is not called only where native policies do all that it would.
 func backstopPolicy() check {
 	return check{
 		id: "backstop-policy", severity: Error,
-		finds: "native policies of another policy than the ConfigMap has, that are not bound, that do not deny, or that " +
-			"match other namespaces than the webhooks; an error where a webhook is never called because of them",
+		finds: "native policies of another policy than the ConfigMap has, or changed since, that are not bound, that do " +
+			"not deny, or that match other namespaces than the webhooks; files of the API server of another policy; an " +
+			"error where a webhook is never called because of them",
 		why: "what they let through is let through while no replica answers, or always where no webhook is called; and " +
 			"what they deny beyond the policy is denied although the policy allows it",
 		fix: "export the policy again, evergate export --target vap,map POLICY, and apply it with the kit's wiring, which " +
@@ -24,7 +25,10 @@ func backstopPolicy() check {
 			if slices.ContainsFunc(c.hooks, func(h *hook) bool { return h.neverCalled() != "" }) {
 				b.report = r.error
 			}
-			b.compareHashes()
+			if b.compareHashes() {
+				b.compareExported()
+			}
+			b.compareFiles()
 			for i := range b.policies {
 				b.checkPolicy(&b.policies[i])
 			}
@@ -44,18 +48,16 @@ type backstopCheck struct {
 	report   func(at ref, format string, args ...any)
 }
 
-// compareHashes compares the policies that were exported with the one in the ConfigMap; those that are of it must be
-// all that it exports.
-func (b *backstopCheck) compareHashes() {
+// compareHashes compares the policies that were exported with the one in the ConfigMap, and reports whether all are of it.
+func (b *backstopCheck) compareHashes() bool {
 	p, ok := b.policy()
 	if !ok || len(b.policies) == 0 {
-		return
+		return false
 	}
 	differ := map[string][]string{} // names, by the hash
-	var there, hashes []string
+	var hashes []string
 	for i := range b.policies {
 		native := &b.policies[i]
-		there = append(there, native.GetName())
 		if hash := native.hash(); hash != p.Hash() {
 			if differ[hash] == nil {
 				hashes = append(hashes, hash)
@@ -63,18 +65,67 @@ func (b *backstopCheck) compareHashes() {
 			differ[hash] = append(differ[hash], native.GetName())
 		}
 	}
-	at := b.ref(b.policies[0].object)
 	for _, hash := range hashes {
-		b.report(at, "the policy in the ConfigMap is %s, and of another one, %s, are: %s", p.Hash(), orNone(hash),
-			some(differ[hash]))
+		b.report(b.ref(b.policies[0].object), "the policy in the ConfigMap is %s, and of another one, %s, are: %s", p.Hash(),
+			orNone(hash), some(differ[hash]))
 	}
-	if len(hashes) > 0 {
+	return len(hashes) == 0
+}
+
+// compareExported compares the policies with what the policy is exported as, of which all must be there.
+func (b *backstopCheck) compareExported() {
+	e, ok := b.exported()
+	if !ok {
 		return
 	}
-	doc, o, ok := exportOf(b.policyFilesOf(b.kept()), b.policies, false)
-	if missing := without(policyNames(export.Export(doc, o)), there); ok && len(missing) > 0 {
-		b.report(at, "the policy is exported as more than is there, which lacks: %s", some(missing))
+	if missing := b.missing(&e); len(missing) > 0 {
+		b.report(b.ref(b.policies[0].object), "the policy is exported as more than is there, which lacks: %s", some(missing))
 	}
+	for i := range b.policies {
+		p := &b.policies[i]
+		if fields := e.differences(p); len(fields) > 0 {
+			b.report(b.ref(p.object), "it differs from what this version of evergate exports of the policy, by %s",
+				strings.Join(fields, ", "))
+		}
+	}
+}
+
+// exported returns what the policy is exported as: with --deny-unrewritten if that alone is what is there.
+func (b *backstopCheck) exported() (exported, bool) {
+	e, ok := b.exportAs(b.policies, false)
+	if !ok || b.isThere(&e) {
+		return e, ok
+	}
+	if denying, ok := b.exportAs(b.policies, true); ok && b.isThere(&denying) {
+		return denying, true
+	}
+	return e, ok
+}
+
+// isThere reports whether the policies are all that is exported, and judge as that does.
+func (b *backstopCheck) isThere(e *exported) bool {
+	return len(b.missing(e)) == 0 && !slices.ContainsFunc(b.policies, func(p nativePolicy) bool {
+		return len(e.differences(&p)) > 0
+	})
+}
+
+// missing returns the names of what is exported and not there.
+func (b *backstopCheck) missing(e *exported) []string {
+	var there []string
+	for i := range b.policies {
+		there = append(there, b.policies[i].GetName())
+	}
+	return without(e.names(), there)
+}
+
+// compareFiles compares the policy that files of the API server are of with the one in the ConfigMap.
+func (b *backstopCheck) compareFiles() {
+	p, ok := b.policy()
+	if !ok || b.filesPolicy == "" || b.filesPolicy == p.Hash() {
+		return
+	}
+	at := ref{kind: "ValidatingAdmissionPolicy", name: export.ProbePolicy}
+	b.report(at, "the policy in the ConfigMap is %s, and the files of the API server are of %s", p.Hash(), b.filesPolicy)
 }
 
 // orNone stands for a hash that is not known.
@@ -137,33 +188,44 @@ func (b *backstopCheck) checkUncalled(r *reporter, h *hook, condition string) {
 		r.error(h.ref, "its matchCondition %s is never true, so that it is never called, and no native policy does its work",
 			condition)
 		return
-	case len(b.policies) == 0:
+	case len(b.policies) == 0 && b.filesPolicy == "":
 		r.warning(h.ref, "its matchCondition %s is never true, so that it is never called, and no native policy is in the "+
-			"input: files of the API server are not seen here", condition)
+			"input, nor what files of the API server say: deploy/collect.sh asks them", condition)
 		return
 	}
-	if len(b.servers) == 0 {
+	e, ok := b.exported()
+	if len(b.policies) == 0 { // the files are all of what is exported
+		e, ok = b.exportAs([]nativePolicy{{mutates: true}}, true)
+	}
+	if !ok || len(e.document.Entries) == 0 {
 		return
 	}
-	doc, o, ok := exportOf(b.policyFilesOf(b.kept()), b.policies, true)
-	if !ok || len(doc.Entries) == 0 {
-		return
-	}
-	uses := export.WebhookUses(doc, o)
+	uses := export.WebhookUses(e.document, e.options)
 	if why := uses[i].Called; why != "" {
 		r.error(h.ref, "its matchCondition %s is never true, so that it is never called, and it has to be: %s", condition,
 			why)
 		return
 	}
+	if len(b.policies) > 0 {
+		b.checkReplaced(r, h, condition, wantedOf(&e, uses[i]))
+	}
+}
+
+// wantedOf returns the names of the policies that do the work of a webhook.
+func wantedOf(e *exported, use export.WebhookUse) []string {
+	return slices.DeleteFunc(e.names(), func(name string) bool {
+		return name != use.PolicyPrefix() && !strings.HasPrefix(name, use.PolicyPrefix()+"-")
+	})
+}
+
+// checkReplaced looks at whether policies are there, and bound, that do the work of a webhook which is never called.
+func (b *backstopCheck) checkReplaced(r *reporter, h *hook, condition string, wanted []string) {
 	var bound []string
 	for j := range b.policies {
 		if p := &b.policies[j]; p.bound() {
 			bound = append(bound, p.GetName())
 		}
 	}
-	wanted := slices.DeleteFunc(policyNames(export.Export(doc, o)), func(name string) bool {
-		return name != uses[i].PolicyPrefix() && !strings.HasPrefix(name, uses[i].PolicyPrefix()+"-")
-	})
 	if missing := without(wanted, bound); len(missing) > 0 {
 		r.error(h.ref, "its matchCondition %s is never true, so that it is never called, and what would do its work is not "+
 			"there, or not bound: %s", condition, some(missing))

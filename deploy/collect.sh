@@ -52,6 +52,23 @@ certificates() {
   printf '"data":{"tls.crt":"%s","ca.crt":"%s"}}\n' "$3" "${4:-}"
 }
 
+# files prints which policy files of the API server are of, which no list shows: they deny this dry run, and say it. Nothing is
+# created.
+files() {
+  said=$(kubectl -n "$namespace" create configmap evergate-backstop-probe --dry-run=server 2>&1 >/dev/null) && return
+  case $said in
+  *evergate-probe.static.k8s.io*'[policy '*)
+    hash=$(printf '%s' "${said##*'[policy '}" | sed 's/].*//' | tr -cd '0-9a-f')
+    printf '{"apiVersion":"v1","kind":"Status","status":"Failure",'
+    printf '"message":"evergate-probe.static.k8s.io: the files are of [policy %s]"}\n' "$hash"
+    ;;
+  *)
+    echo "$said" >&2
+    echo 'collect.sh: left out: files of the API server' >&2
+    ;;
+  esac
+}
+
 # Of the whole cluster.
 for kind in \
   mutatingwebhookconfigurations validatingwebhookconfigurations \
@@ -67,6 +84,7 @@ for kind in mutatingadmissionpolicies mutatingadmissionpolicybindings; do
     echo "collect.sh: not served: $kind.admissionregistration.k8s.io" >&2
   fi
 done
+files
 get_served clusterissuers.cert-manager.io
 get --all-namespaces ingresses # a mirror may be behind one, or behind a route
 for kind in httproutes.gateway.networking.k8s.io tlsroutes.gateway.networking.k8s.io routes.route.openshift.io; do

@@ -20,6 +20,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	kjson "sigs.k8s.io/json"
+
+	"github.com/evergate/evergate/export"
 )
 
 // Inventory holds the objects that the checks look at, in the order of the input.
@@ -63,6 +65,8 @@ type Inventory struct {
 	prometheusAgents []*unstructured.Unstructured
 	podMonitors      []*unstructured.Unstructured
 	serviceMonitors  []*unstructured.Unstructured
+
+	filesPolicy string // the hash of the policy that files of the API server say they are of; empty where none is known
 
 	sources map[object]string // FILE:LINE
 }
@@ -130,6 +134,7 @@ func kinds() map[string]kind {
 		"ServiceMonitor":  loosely(monitoring, func(i inv) *[]*unstructured.Unstructured { return &i.serviceMonitors }),
 	}
 	maps.Copy(all, admissionKinds())
+	all["Status"] = kind{"v1", (*Inventory).addStatus}
 	return all
 }
 
@@ -171,6 +176,19 @@ func into[T any, P interface {
 		inv.sources[o] = m.source
 		return nil
 	}
+}
+
+// addStatus reads an answer of the API server: to the probe of its files it says which policy they are of, and no object
+// does.
+func (inv *Inventory) addStatus(m manifest) error {
+	var status metav1.Status
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(m.json, &status); err != nil {
+		return fmt.Errorf("%s: %s: %w", m.source, m.kind, err)
+	}
+	if hash, ok := export.ProbedPolicy(status.Message); ok {
+		inv.filesPolicy = hash
+	}
+	return nil
 }
 
 // loosely reads manifests of a group without its types, whatever their version: of hundreds of fields of the Prometheus

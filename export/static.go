@@ -83,6 +83,20 @@ const Probe = "evergate-backstop-probe"
 // ProbePolicy is the native policy that denies it.
 const ProbePolicy = "evergate-probe" + staticSuffix
 
+// ProbedPolicy returns the hash of the policy that files of the API server are of, by the message with which they deny
+// the probe; ok is false for any other message.
+func ProbedPolicy(message string) (hash string, ok bool) {
+	_, said, ok := strings.Cut(message, ProbePolicy)
+	if !ok {
+		return "", false
+	}
+	if _, said, ok = strings.Cut(said, "[policy "); !ok {
+		return "", false
+	}
+	hash, _, ok = strings.Cut(said, "]")
+	return hash, ok
+}
+
 // probe adds what tells which policy the files are of. Dry runs of that name are all that it denies.
 func (x *exporter) probe() {
 	name := strings.TrimSuffix(ProbePolicy, staticSuffix)

@@ -15,6 +15,7 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"sigs.k8s.io/yaml"
 
 	"github.com/evergate/evergate/e2e/internal/controlplane"
 )
@@ -46,6 +47,27 @@ func TestStatic(t *testing.T) {
 	if out := status.run(t, "status"); !strings.Contains(out, "\nFiles of the API server: of policy "+hash+"\n") {
 		t.Error(out)
 	}
+	c.installOther(t)
+	if out := status.run(t, "preflight"); !strings.Contains(out, "and the files of the API server are of "+hash+"\n") {
+		t.Error(out)
+	}
+	status.checkPreflight(t)
+}
+
+// installOther creates a Deployment of Evergate, of which no Pod runs, and another policy for it than the files are of.
+func (c *cluster) installOther(t *testing.T) {
+	t.Helper()
+	for _, o := range objects(t, read(t).render(t, "kustomize/overlays/fail-open")) {
+		if o.GetKind() != "Deployment" {
+			continue
+		}
+		data, err := yaml.Marshal(o.Object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.kubectl(t, string(data), "create", "-f", "-")
+	}
+	c.kubectl(t, "", "-n", evergateNamespace, "create", "configmap", "evergate-policy", "--from-file="+pluginPolicy)
 }
 
 // checkProtected deletes what enforces the policy, as dry runs: only the group that may is let through.

@@ -85,11 +85,8 @@ func Files(ctx context.Context, client kubernetes.Interface, namespace string) (
 	if err == nil {
 		return "", nil
 	}
-	if _, said, ok := strings.Cut(err.Error(), export.ProbePolicy); ok {
-		if _, hash, ok = strings.Cut(said, "[policy "); ok {
-			hash, _, _ = strings.Cut(hash, "]")
-			return hash, nil
-		}
+	if hash, ok := export.ProbedPolicy(err.Error()); ok {
+		return hash, nil
 	}
 	return "", fmt.Errorf("ask for files of the API server: %w", err)
 }

@@ -89,7 +89,7 @@ func (r *Renewal) keeps(o *unstructured.Unstructured) bool {
 	})
 }
 
-// desired returns an exported object as it is to be: labels and annotations of other clients stay, and a binding
+// desired returns an exported object as it is to be: the metadata of other clients stays, and a binding
 // matches the namespaces that it has matched, or that another one does. Those are for the kit's wiring to say.
 func (b *Backstop) desired(object any) (*unstructured.Unstructured, error) {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
@@ -103,6 +103,8 @@ func (b *Backstop) desired(object any) (*unstructured.Unstructured, error) {
 	if is != nil {
 		u.SetLabels(union(is.GetLabels(), u.GetLabels()))
 		u.SetAnnotations(union(is.GetAnnotations(), u.GetAnnotations()))
+		u.SetOwnerReferences(is.GetOwnerReferences())
+		u.SetFinalizers(is.GetFinalizers())
 	}
 	if !isBinding(u.GetKind()) {
 		return u, nil

@@ -1,6 +1,7 @@
 package backstop
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,6 +50,7 @@ func stored(t *testing.T, text, hash string, mutates bool) *Backstop {
 				"spec", "matchResources", "namespaceSelector"))
 		}
 		b.objects[i].SetLabels(union(b.objects[i].GetLabels(), map[string]string{"team": "platform"}))
+		b.objects[i].SetFinalizers([]string{"corp.example/keep"})
 	}
 	return b
 }
@@ -73,7 +75,7 @@ func names(objects []unstructured.Unstructured) string {
 }
 
 // What rewrites comes before what denies, a policy before its binding; what is removed comes last, bindings first.
-// Labels of other clients and the namespaces stay.
+// What other clients have set in the metadata, and the namespaces stay.
 func TestRenew(t *testing.T) {
 	const pods = "policy pods-enforce, binding pods-enforce, policy pods-existing, binding pods-existing"
 	for name, test := range map[string]struct {
@@ -110,8 +112,9 @@ func TestRenew(t *testing.T) {
 				if o.GetAnnotations()[export.HashAnnotation] != "new" {
 					t.Errorf("%s has the hash of another policy", o.GetName())
 				}
-				if is := b.find(o.GetKind(), o.GetName()); is != nil && o.GetLabels()["team"] != "platform" {
-					t.Errorf("%s has lost a label", o.GetName())
+				if is := b.find(o.GetKind(), o.GetName()); is != nil && (o.GetLabels()["team"] != "platform" ||
+					!slices.Equal(o.GetFinalizers(), []string{"corp.example/keep"})) {
+					t.Errorf("%s has lost what another client has set: %v", o.GetName(), o.Object["metadata"])
 				}
 				if got, _, _ := unstructured.NestedString(o.Object, "spec", "matchResources", "namespaceSelector", "matchLabels",
 					"a"); isBinding(o.GetKind()) && got != "b" {
