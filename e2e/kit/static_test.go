@@ -12,7 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	admissionv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/yaml"
@@ -41,24 +40,25 @@ func TestStatic(t *testing.T) {
 	if err != nil || p.Spec.Containers[0].Image != "mirror.corp.example/docker.io/library/nginx:1" {
 		t.Errorf("a Pod is not rewritten: %v, %v", p.Spec.Containers, err)
 	}
+	c.installOther(t)
 	c.checkProtected(t)
 	status := &plugin{c, buildPlugin(t), c.kubeconfig, nil}
 	hash := regexp.MustCompile(`policy-hash: (\w+)`).FindStringSubmatch(manifests)[1]
 	if out := status.run(t, "status"); !strings.Contains(out, "\nFiles of the API server: of policy "+hash+"\n") {
 		t.Error(out)
 	}
-	c.installOther(t)
 	if out := status.run(t, "preflight"); !strings.Contains(out, "and the files of the API server are of "+hash+"\n") {
 		t.Error(out)
 	}
 	status.checkPreflight(t)
 }
 
-// installOther creates a Deployment of Evergate, of which no Pod runs, and another policy for it than the files are of.
+// installOther creates webhooks and a Deployment of Evergate, of which no Pod runs, and another policy for it than the files
+// are of.
 func (c *cluster) installOther(t *testing.T) {
 	t.Helper()
 	for _, o := range objects(t, read(t).render(t, "kustomize/overlays/fail-open")) {
-		if o.GetKind() != "Deployment" {
+		if !slices.Contains([]string{"Deployment", "ValidatingWebhookConfiguration"}, o.GetKind()) {
 			continue
 		}
 		data, err := yaml.Marshal(o.Object)
@@ -73,12 +73,6 @@ func (c *cluster) installOther(t *testing.T) {
 // checkProtected deletes what enforces the policy, as dry runs: only the group that may is let through.
 func (c *cluster) checkProtected(t *testing.T) {
 	t.Helper()
-	hooks := &admissionv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "evergate"}}
-	_, err := c.admin.AdmissionregistrationV1().ValidatingWebhookConfigurations().Create(t.Context(), hooks,
-		metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	none := metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}}
 	may := c.as(t, "jane", "system:masters", "evergate:break-glass")
 	for what, remove := range map[string]func(kubernetes.Interface) error{
