@@ -48,7 +48,8 @@ type backstopCheck struct {
 	report   func(at ref, format string, args ...any)
 }
 
-// compareHashes compares the policies that were exported with the one in the ConfigMap, and reports whether all are of it.
+// compareHashes compares the policies that were exported with the one in the ConfigMap, and reports whether all are of
+// it.
 func (b *backstopCheck) compareHashes() bool {
 	p, ok := b.policy()
 	if !ok || len(b.policies) == 0 {

@@ -178,7 +178,7 @@ func into[T any, P interface {
 	}
 }
 
-// addStatus reads an answer of the API server: to the probe of its files it says which policy they are of, and no object
+// addStatus reads an answer of the API server. That to the probe of its files says which policy they are of; no object
 // does.
 func (inv *Inventory) addStatus(m manifest) error {
 	var status metav1.Status

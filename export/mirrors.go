@@ -178,7 +178,7 @@ func (m *mirrors) target() string {
 
 // toHub reports whether a mirror is at Docker Hub, where a name of one part is another image's.
 func (m *mirrors) toHub() bool {
-	return slices.ContainsFunc(m.ends, func(end string) bool { return end == dockerHub || strings.HasPrefix(end, dockerHub+"/") })
+	return slices.ContainsFunc(m.ends, func(end string) bool { return strings.HasPrefix(end+"/", dockerHub+"/") })
 }
 
 // excludes returns whether the entry of the route r excludes x; empty where none excludes anything.

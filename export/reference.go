@@ -116,8 +116,8 @@ func isReference() string {
 		slow + ")"
 }
 
-// isNormal returns whether a text is a reference that has no shorter way to be said, and no longer one, by its characters
-// alone: with a registry that is a name in lower case. It is the quick way for most images.
+// isNormal returns whether a text is a reference in full, in its one spelling, by its characters alone: with a registry
+// that is a name in lower case. It is the quick way for most images.
 func isNormal(v string) string {
 	return "size(" + v + ")<=200&&" + v + ".matches(" + str(normal) + ")&&!" + v + ".matches(" + str(hubAlias) + ")"
 }
