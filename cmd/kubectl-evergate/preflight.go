@@ -2,14 +2,20 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"io"
+	"iter"
 	"strings"
 
 	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/backstop"
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/live"
 	"github.com/evergate/evergate/deploy"
+	"github.com/evergate/evergate/export"
 	"github.com/evergate/evergate/internal/output"
+	"github.com/evergate/evergate/offline"
 )
 
 func newPreflight(a *app) *cobra.Command {
@@ -34,13 +40,7 @@ func (a *app) preflight(ctx context.Context, format output.Format) error {
 	if err != nil {
 		return err
 	}
-	inv, err := deploy.Read(c.Collect(ctx, func(what string, err error) {
-		if live.NotServed(err) {
-			a.say("not served: %s", what)
-			return
-		}
-		a.say("left out: %s: %v", what, err)
-	}))
+	inv, err := deploy.Read(a.collect(ctx, c))
 	if err != nil {
 		return err
 	}
@@ -57,4 +57,34 @@ func (a *app) preflight(ctx context.Context, format output.Format) error {
 		err = &foundError{}
 	}
 	return err
+}
+
+// collect yields what preflight looks at: the objects of the cluster, and what files of its API server say.
+func (a *app) collect(ctx context.Context, c *live.Cluster) iter.Seq2[offline.Object, error] {
+	return func(yield func(offline.Object, error) bool) {
+		if hash, err := backstop.Files(ctx, c.Client, c.Namespace); err != nil {
+			a.say("left out: files of the API server: %v", err)
+		} else if hash != "" && !yield(filesStatus(hash)) {
+			return
+		}
+		objects := c.Collect(ctx, func(what string, err error) {
+			if live.NotServed(err) {
+				a.say("not served: %s", what)
+				return
+			}
+			a.say("left out: %s: %v", what, err)
+		})
+		objects(yield)
+	}
+}
+
+// filesStatus returns what files of the API server answer, in the form of deploy/collect.sh: no object shows it.
+func filesStatus(hash string) (offline.Object, error) {
+	data, err := json.Marshal(metav1.Status{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure,
+		Message: export.ProbePolicy + ": the files are of [policy " + hash + "]",
+	})
+	return offline.Object{
+		Origin: offline.Origin{File: "files of the API server"}, APIVersion: "v1", Kind: "Status", JSON: data,
+	}, err
 }

@@ -13,8 +13,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/backstop"
-	"github.com/evergate/evergate/export"
 	"github.com/evergate/evergate/internal/apiserver"
 	"github.com/evergate/evergate/offline"
 )
@@ -69,7 +67,7 @@ func (c *Cluster) Collect(ctx context.Context, leftOut func(what string, err err
 		w := &collector{
 			Cluster: c, yield: yield, leftOut: leftOut, called: map[string]bool{c.Namespace: true}, secrets: map[string]bool{},
 		}
-		ok := w.all(ctx, inCluster(), "") && w.files(ctx) && w.all(ctx, inNamespace(), c.Namespace)
+		ok := w.all(ctx, inCluster(), "") && w.all(ctx, inNamespace(), c.Namespace)
 		for _, namespace := range slices.Sorted(maps.Keys(w.called)) {
 			ok = ok && w.all(ctx, byWebhooks(), namespace)
 		}
@@ -144,24 +142,6 @@ func (w *collector) follow(o offline.Object) {
 	if o.Kind == "Certificate" && o.Namespace == w.Namespace && found.Spec.SecretName != "" {
 		w.secrets[found.Spec.SecretName] = true
 	}
-}
-
-// files yields which policy files of the API server say that they are of, as a status: no list shows them.
-func (w *collector) files(ctx context.Context) bool {
-	hash, err := backstop.Files(ctx, w.Client, w.Namespace)
-	if err != nil {
-		w.leftOut("files of the API server", err)
-	}
-	if hash == "" {
-		return true
-	}
-	data, err := json.Marshal(metav1.Status{
-		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure,
-		Message: export.ProbePolicy + ": the files are of [policy " + hash + "]",
-	})
-	return w.yield(offline.Object{
-		Origin: offline.Origin{File: "files of the API server"}, APIVersion: "v1", Kind: "Status", JSON: data,
-	}, err)
 }
 
 // certificates yields a Secret with nothing in it but its certificates: a key is not kept.
