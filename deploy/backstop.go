@@ -103,6 +103,9 @@ func leavesOut(m *admissionv1.MatchResources, binding bool) []string {
 	if m == nil {
 		return nil
 	}
+	if m.MatchPolicy != nil && *m.MatchPolicy != admissionv1.Equivalent { // an object of another version
+		fields = append(fields, "matchPolicy")
+	}
 	if !anything(m.ObjectSelector) {
 		fields = append(fields, "objectSelector")
 	}

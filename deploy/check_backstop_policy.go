@@ -91,23 +91,23 @@ func (b *backstopCheck) compareExported() {
 	}
 }
 
-// exported returns what the policy is exported as: with --deny-unrewritten if that alone is what is there.
+// exported returns what the policy is exported as: with --deny-unrewritten, unless what is there is nearer to what it is
+// without.
 func (b *backstopCheck) exported() (exported, bool) {
-	e, ok := b.exportAs(b.policies, false)
-	if !ok || b.isThere(&e) {
-		return e, ok
+	denying, ok := b.exportAs(b.policies, true)
+	if plain, ok := b.exportAs(b.policies, false); ok && b.deviations(&plain) < b.deviations(&denying) {
+		return plain, true
 	}
-	if denying, ok := b.exportAs(b.policies, true); ok && b.isThere(&denying) {
-		return denying, true
-	}
-	return e, ok
+	return denying, ok
 }
 
-// isThere reports whether the policies are all that is exported, and judge as that does.
-func (b *backstopCheck) isThere(e *exported) bool {
-	return len(b.missing(e)) == 0 && !slices.ContainsFunc(b.policies, func(p nativePolicy) bool {
-		return len(e.differences(&p)) > 0
-	})
+// deviations returns how many policies are missing of what is exported, or judge otherwise.
+func (b *backstopCheck) deviations(e *exported) int {
+	n := len(b.missing(e))
+	for i := range b.policies {
+		n += min(len(e.differences(&b.policies[i])), 1)
+	}
+	return n
 }
 
 // missing returns the names of what is exported and not there.
