@@ -42,9 +42,9 @@ func isCovered(patterns []string) string {
 	return bind("m", set(patterns), "("+covers(patterns, "x.name", effective)+").exists(k,k in m)")
 }
 
-// longestHint is how many characters the regular expression of hint may have: above that, looking the places up costs
-// less.
-const longestHint = 200
+// longestHint is how many characters the regular expression of hint may have: a match costs the product of its length
+// and that of the image, and above this looking the places up costs less.
+const longestHint = 80
 
 // hint returns whether one of the patterns may cover the image x, by the part of a pattern that each name of what it
 // covers has. It is empty where nothing short says so.

@@ -83,15 +83,18 @@ func isIPv6() string {
 // looseIPv4 returns a host that ends in a number as inet_aton(3) reads it: one to four numbers, decimal, octal or
 // hexadecimal, the last of which fills all remaining bytes. A host that is no address stays as it is.
 func looseIPv4(host string) string {
-	number := choose("d.matches('^0x0*[0-9a-f]{0,8}$')&&size(d)>2", digits("d.substring(2)", "16"),
-		choose("d.matches('^0[0-7]+$')&&size(d.find('[1-7][0-7]*$'))<=11", digits("d.substring(1)", "8"),
+	// Of more digits than a byte has, all but the last are no number, which costs less than to work it out.
+	const last = "k==size(b)-1"
+	number := choose("d.matches('^0x0*[0-9a-f]{0,8}$')&&size(d)>2&&("+last+"||d.matches('^0x0*[0-9a-f]{0,2}$'))",
+		digits("d.substring(2)", "16"),
+		choose("d.matches('^0[0-7]+$')&&size(d.find('[1-7][0-7]*$'))<=("+last+"?11:3)", digits("d.substring(1)", "8"),
 			choose("d.matches('^(?:0|[1-9][0-9]{0,9})$')", "int(d)", "-1")))
 	address := "string(v/16777216)+'.'+string(v/65536%256)+'.'+string(v/256%256)+'.'+string(v%256)"
 	bytes := "lists.range(size(w)).map(k," + choose("k==size(w)-1", "w[k]", "w[k]*[16777216,65536,256][k]") + ").sum()"
 	fits := "size(w)<=4&&w.all(x,x>=0)&&w.slice(0,size(w)-1).all(x,x<=255)&&" +
 		"w[size(w)-1]<=[4294967295,16777215,65535,255][size(w)-1]"
-	return choose("isIP("+host+")", host, bind("w", host+".split('.').map(d,"+number+")",
-		choose(fits, bind("v", bytes, address), host)))
+	numbers := bind("b", host+".split('.')", "b.transformList(k,d,"+number+")")
+	return choose("isIP("+host+")", host, bind("w", numbers, choose(fits, bind("v", bytes, address), host)))
 }
 
 // digits returns the number that a text of digits is, with at most eight of base 16 and eleven of base 8 that are not
@@ -119,7 +122,7 @@ func isReference() string {
 // isNormal returns whether a text is a reference in full, in its one spelling, by its characters alone: with a registry
 // that is a name in lower case. It is the quick way for most images.
 func isNormal(v string) string {
-	return "size(" + v + ")<=200&&" + v + ".matches(" + str(normal) + ")&&!" + v + ".matches(" + str(hubAlias) + ")"
+	return "size(" + v + ")<=200&&!" + v + ".startsWith('[')&&" + v + ".matches(" + str(normal) + ")&&!" + v + ".matches(" + str(hubAlias) + ")"
 }
 
 // keptFields returns fields of x as parts of a map.

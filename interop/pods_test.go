@@ -234,6 +234,10 @@ func TestLargestPod(t *testing.T) {
 			"denied":    "Reg.example:5000/team/" + strings.Repeat("x", 80),
 			"rewritten": "docker.io/team/" + strings.Repeat("x", 20) + ":1.2.3@sha256:" + strings.Repeat("a", 64),
 			"malformed": "reg.example/team/" + strings.Repeat("x", 80) + "/:1.2.3",
+			// Hosts that are an address take the longest to normalise.
+			"IPv6":  "[::ffff:c0a8:c9c9]:05000/" + strings.Repeat("x", 75),
+			"octal": "037777777777.037777777777.037777777777.037777777777:05000/" + strings.Repeat("x", 42),
+			"hex":   "0x00000000ffffffff.0xff.0xff.0xff:05000/" + strings.Repeat("x", 60),
 		} {
 			t.Run(name+"/"+what, func(t *testing.T) { compareLarge(t, s, export.LargestPod(test.checks), image) })
 		}
