@@ -2,10 +2,12 @@ package policy
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"path"
 	"slices"
 	"strings"
 
@@ -129,10 +131,12 @@ func LoadWithin(ctx context.Context, limits Limits, files ...File) (*Policy, err
 }
 
 // inOrder returns the files of policies, without suites of tests, in the order in which they are merged: that of their
-// names.
+// names without directories, as the keys of a ConfigMap have none.
 func inOrder(files []File) []File {
 	policies := slices.DeleteFunc(slices.Clone(files), File.isSuite)
-	slices.SortStableFunc(policies, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(policies, func(a, b File) int {
+		return cmp.Or(strings.Compare(path.Base(a.Name), path.Base(b.Name)), strings.Compare(a.Name, b.Name))
+	})
 	return policies
 }
 

@@ -31,9 +31,10 @@ func TestLoadErrors(t *testing.T) {
 	}
 }
 
-// Files are merged in the order of their names, whatever their order in the call.
+// Files are merged in the order of their names, whatever their order in the call and their directories, which a
+// ConfigMap of them has not.
 func TestLoadMergesInNameOrder(t *testing.T) {
-	a := policyFile("a.yaml", "services:\n- {name: first, mode: enforce, types: {allowed: []}}\n")
+	a := policyFile("z/a.yaml", "services:\n- {name: first, mode: enforce, types: {allowed: []}}\n")
 	b := policyFile("b.yaml", "services:\n- {name: second, mode: enforce, types: {allowed: []}}\n"+
 		"---\napiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\nservices:\n- {name: third, mode: warn, types: {allowed: []}}\n")
 	var hash string
