@@ -91,8 +91,8 @@ func (b *backstopCheck) compareExported() {
 	}
 }
 
-// exported returns what the policy is exported as: with --deny-unrewritten, unless what is there is nearer to what it is
-// without.
+// exported returns what the policy is exported as: with --deny-unrewritten, unless what is there is nearer to what it
+// is without.
 func (b *backstopCheck) exported() (exported, bool) {
 	denying, ok := b.exportAs(b.policies, true)
 	if plain, ok := b.exportAs(b.policies, false); ok && b.deviations(&plain) < b.deviations(&denying) {

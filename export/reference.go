@@ -122,7 +122,8 @@ func isReference() string {
 // isNormal returns whether a text is a reference in full, in its one spelling, by its characters alone: with a registry
 // that is a name in lower case. It is the quick way for most images.
 func isNormal(v string) string {
-	return "size(" + v + ")<=200&&!" + v + ".startsWith('[')&&" + v + ".matches(" + str(normal) + ")&&!" + v + ".matches(" + str(hubAlias) + ")"
+	return "size(" + v + ")<=200&&!" + v + ".startsWith('[')&&" + v + ".matches(" + str(normal) + ")&&!" +
+		v + ".matches(" + str(hubAlias) + ")"
 }
 
 // keptFields returns fields of x as parts of a map.
