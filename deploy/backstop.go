@@ -208,7 +208,14 @@ func (e *exported) names() []string {
 // differences returns the fields by which a native policy judges otherwise than what is exported by its name: all of
 // them, where nothing is.
 func (e *exported) differences(p *nativePolicy) []string {
-	return differences(p.object, find(e.policies, "", p.GetName()))
+	var names []string
+	wanted := judgement(find(e.policies, "", p.GetName()))
+	for i, f := range judgement(p.object) {
+		if i >= len(wanted) || !equality.Semantic.DeepEqual(f.value, wanted[i].value) {
+			names = append(names, f.name)
+		}
+	}
+	return names
 }
 
 // field is one of a specification.
@@ -242,16 +249,4 @@ func resourceRules(m *admissionv1.MatchResources) []admissionv1.NamedRuleWithOpe
 		return nil
 	}
 	return m.ResourceRules
-}
-
-// differences returns the fields by which a native policy judges otherwise than another.
-func differences(is, wanted any) []string {
-	var names []string
-	want := judgement(wanted)
-	for i, f := range judgement(is) {
-		if i >= len(want) || !equality.Semantic.DeepEqual(f.value, want[i].value) {
-			names = append(names, f.name)
-		}
-	}
-	return names
 }

@@ -76,6 +76,7 @@ func (x *exporter) somethingToMove() admissionv1.MatchCondition {
 func (x *exporter) mapVariables() []variable {
 	vars := []variable{
 		{"images", podImages(now, true)},
+		// Evaluated where it is used, which is on an update only: on a creation there is no old object.
 		{"kept_images", "(" + podImages(before, true) + ").map(x,x.key+' '+x.ref)"},
 		{"references", references("(oldObject==null?variables.images:"+
 			"variables.images.filter(x,!((x.key+' '+x.ref) in variables.kept_images)))", "path", "ref", "key")},

@@ -101,7 +101,7 @@ func ProbedPolicy(message string) (hash string, ok bool) {
 func (x *exporter) probe() {
 	name := strings.TrimSuffix(ProbePolicy, staticSuffix)
 	x.add(Object{
-		Comment: []string{"Tells kubectl evergate status which policy these files are of."},
+		Comment: []string{"Tells preflight and kubectl evergate status which policy these files are of."},
 		Object: &admissionv1.ValidatingAdmissionPolicy{
 			TypeMeta: typeMeta("ValidatingAdmissionPolicy"), ObjectMeta: x.meta(name),
 			Spec: admissionv1.ValidatingAdmissionPolicySpec{
