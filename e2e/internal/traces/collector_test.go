@@ -208,13 +208,15 @@ func dying(t testing.TB, protocol string) *collector {
 	}))
 }
 
-// listen runs a collector until the test ends. Its connections are closed then, and not before unless meet does so.
+// listen runs a collector until the test ends. Its connections are closed then, and not before unless meet does so; each
+// meet has returned when the test has ended.
 func listen(t testing.TB, meet func(net.Listener, net.Conn)) *collector {
 	t.Helper()
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	must(t, err)
 	c := &collector{addr: l.Addr().String(), met: make(chan struct{}), reviewed: func(int) {}}
 	var conns []net.Conn
+	var meetings sync.WaitGroup // only the goroutine that accepts adds to it
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -226,7 +228,7 @@ func listen(t testing.TB, meet func(net.Listener, net.Conn)) *collector {
 			if conns = append(conns, conn); len(conns) == 1 {
 				close(c.met)
 			}
-			go meet(l, conn)
+			meetings.Go(func() { meet(l, conn) })
 		}
 	}()
 	t.Cleanup(func() {
@@ -235,6 +237,7 @@ func listen(t testing.TB, meet func(net.Listener, net.Conn)) *collector {
 		for _, conn := range conns {
 			_ = conn.Close()
 		}
+		meetings.Wait()
 	})
 	return c
 }
@@ -245,21 +248,19 @@ func relay(t testing.TB, protocol string, back func(l net.Listener, from, to net
 	t.Helper()
 	j := startJaeger(t)
 	addr := strings.TrimPrefix(j.endpoint(protocol), "http://")
-	var alive sync.WaitGroup
-	t.Cleanup(alive.Wait)
 	return func(l net.Listener, conn net.Conn) {
-		alive.Go(func() {
-			defer conn.Close()
-			upstream, err := new(net.Dialer).DialContext(t.Context(), "tcp", addr)
-			if err != nil {
-				return
-			}
-			defer upstream.Close()
-			alive.Go(func() {
-				_, _ = io.Copy(upstream, conn)
-				_ = upstream.Close()
-			})
-			back(l, upstream, conn)
+		var there sync.WaitGroup
+		defer there.Wait()
+		defer conn.Close()
+		upstream, err := new(net.Dialer).DialContext(t.Context(), "tcp", addr)
+		if err != nil {
+			return
+		}
+		defer upstream.Close()
+		there.Go(func() {
+			_, _ = io.Copy(upstream, conn)
+			_ = upstream.Close()
 		})
+		back(l, upstream, conn)
 	}
 }
