@@ -25,13 +25,13 @@ import (
 // Stage is called with the name of each step of a review as the step begins.
 type Stage func(name string)
 
-// decide adds to a decision what a policy decides about the object of a request. An error means that the object cannot
-// be judged.
-type decide[T any] func(p *policy.Policy, r *review.Request[T], e *policy.Effort, d *Decision) error
+// decideFunc adds to a decision what a policy decides about the object of a request. An error means that the object
+// cannot be judged.
+type decideFunc[T any] func(p *policy.Policy, r *review.Request[T], e *policy.Effort, d *Decision) error
 
 // judgeBy returns what decodes a review and decides it. Operations without a new object are allowed: what is deleted or
 // connected to was judged when it was created.
-func (k kind[T]) judgeBy(decide decide[T]) Judge {
+func (k kind[T]) judgeBy(decide decideFunc[T]) Judge {
 	return func(p *policy.Policy, body []byte, now time.Time, e *policy.Effort, stage Stage) (*Decision, error) {
 		stage("decode")
 		r, err := k.objectsIn(p).Decode(body)
@@ -59,7 +59,7 @@ func judged(o policy.Operation) bool { return o == policy.Create || o == policy.
 func (w *Webhook) Decide(
 	p *policy.Policy, set string, body []byte, now time.Time, e *policy.Effort, stage Stage,
 ) (*Decision, error) {
-	rules := w.rules(p, set)
+	rules := w.policyOf(p, set)
 	unknown := rules == nil
 	if unknown {
 		rules = p // for what a decision says beside its findings

@@ -22,15 +22,15 @@ type kind[T any] struct {
 	// subresources are those that are judged too.
 	subresources []string
 	// mutate decides what is changed in an object before it is judged; nil for a kind that is never changed.
-	mutate decide[T]
-	// mutated returns an object as it is after that, and patch makes the patch that changes it so.
+	mutate decideFunc[T]
+	// mutated returns an object as it is after that; patch is mutate, and makes the patch that changes it so.
 	mutated func(obj *T, d *Decision) *T
-	patch   decide[T]
+	patch   decideFunc[T]
 	// recorded returns an object as its record says that it was before it was changed; nil for kinds without records.
 	recorded func(obj *T) *T
 	judge    func(p *policy.Policy, a policy.Attributes, obj, old *T, e *policy.Effort) ([]policy.Finding, error)
 	// validateBy is judge where a decision has more than findings; otherwise it is nil.
-	validateBy decide[T]
+	validateBy decideFunc[T]
 	// explain says of each rule whether it looks at an object.
 	explain func(p *policy.Policy, a policy.Attributes, obj *T) []policy.RuleTrace
 	// strictest returns the strictest mode among the entries that judge the kind.
@@ -238,7 +238,7 @@ func (k kind[T]) probePolicy() string { return k.selfProbePolicy }
 func (k kind[T]) webhooks() []Webhook {
 	var all []Webhook
 	for _, path := range k.mutating {
-		w := k.webhook(path, k.rewrite)
+		w := k.webhook(path, k.patch)
 		w.Mutates, w.Blocks = true, []string{"mirrors"}
 		w.Strictest = func(m policy.Modes) policy.Mode { return m.Mirrors }
 		all = append(all, w)
@@ -249,7 +249,7 @@ func (k kind[T]) webhooks() []Webhook {
 	return all
 }
 
-func (k kind[T]) webhook(path string, decide decide[T]) Webhook {
+func (k kind[T]) webhook(path string, decide decideFunc[T]) Webhook {
 	return Webhook{
 		Path: path, Kinds: k.objects.Kinds, Subresources: k.subresources, Blocks: k.blocks, SelfProbe: k.selfProbe,
 		Strictest: k.strictest, Judge: k.judgeBy(decide),
@@ -273,12 +273,4 @@ func (k kind[T]) validate(p *policy.Policy, r *review.Request[T], e *policy.Effo
 	}
 	d.Findings, err = k.judge(p, r.Attributes, r.Object, r.Old, e)
 	return err
-}
-
-// rewrite decides what is changed in an object, and makes the patch.
-func (k kind[T]) rewrite(p *policy.Policy, r *review.Request[T], e *policy.Effort, d *Decision) error {
-	if err := k.mutate(p, r, e, d); err != nil {
-		return err
-	}
-	return k.patch(p, r, e, d)
 }

@@ -61,7 +61,6 @@ func (l *line) add(parts ...string) {
 func (l *line) String() string {
 	if l.more > 0 {
 		l.text.WriteString(" and " + strconv.Itoa(l.more) + " more")
-		l.more = 0
 	}
 	return l.text.String()
 }

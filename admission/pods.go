@@ -12,9 +12,12 @@ func rewritePod(p *policy.Policy, r *review.Request[policy.Pod], e *policy.Effor
 	return err
 }
 
-// patchPod makes the patch of a Pod that is rewritten. The ephemeralcontainers subresource changes no metadata, so the
-// originals are not recorded there.
-func patchPod(_ *policy.Policy, r *review.Request[policy.Pod], _ *policy.Effort, d *Decision) (err error) {
+// patchPod is rewritePod, and makes the patch of a Pod that is rewritten. The ephemeralcontainers subresource changes
+// no metadata, so the originals are not recorded there.
+func patchPod(p *policy.Policy, r *review.Request[policy.Pod], e *policy.Effort, d *Decision) (err error) {
+	if err = rewritePod(p, r, e, d); err != nil {
+		return err
+	}
 	d.Patch, err = review.PatchPod(r.Object, d.Rewriting, r.Subresource == "")
 	return err
 }

@@ -32,9 +32,9 @@ func ParsePath(path string) (w *Webhook, set string) {
 	return nil, ""
 }
 
-// rules returns the policy by which reviews of a set are judged: p itself without a set. It is nil for a set that no
+// policyOf returns the policy by which reviews of a set are judged: p itself without a set. It is nil for a set that no
 // entry of the webhook's blocks is in.
-func (w *Webhook) rules(p *policy.Policy, set string) *policy.Policy {
+func (w *Webhook) policyOf(p *policy.Policy, set string) *policy.Policy {
 	if set == "" {
 		return p
 	}
@@ -44,12 +44,12 @@ func (w *Webhook) rules(p *policy.Policy, set string) *policy.Policy {
 // strictest returns the strictest mode among the entries that may judge the reviews of a set. Of a set that is not
 // known these are all entries of the webhook: which of them was meant is not known either.
 func (w *Webhook) strictest(p *policy.Policy, set string) policy.Mode {
-	if in := w.rules(p, set); in != nil {
+	if in := w.policyOf(p, set); in != nil {
 		return w.Strictest(in.Strictest())
 	}
 	mode := w.Strictest(p.Strictest())
 	for _, name := range p.Sets() {
-		if in := w.rules(p, name); in != nil {
+		if in := w.policyOf(p, name); in != nil {
 			mode = max(mode, w.Strictest(in.Strictest()))
 		}
 	}

@@ -123,7 +123,7 @@ func (s *server) load(life context.Context) (err error) {
 	s.process = &lifecycle.Process{
 		Open:   func(ctx context.Context) (net.Listener, error) { return s.open(ctx, life) },
 		Probe:  s.probe,
-		Exempt: func(r *http.Request) bool { return handlers.IsProbe(r) || s.prober.Sent(r) },
+		Exempt: s.exempt,
 
 		DrainDelay:       f.DrainDelay,
 		DrainTimeout:     f.DrainTimeout,
@@ -139,6 +139,9 @@ func (s *server) load(life context.Context) (err error) {
 	}
 	return nil
 }
+
+// exempt reports whether a request is no review of a client: a probe, or one that the process has sent itself.
+func (s *server) exempt(r *http.Request) bool { return handlers.IsProbe(r) || s.prober.Sent(r) }
 
 // observer counts what lifecycle observes, and also traces phases.
 type observer struct {

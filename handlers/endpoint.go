@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/go-chi/chi/v5"
-	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/evergate/evergate/admission"
 	"github.com/evergate/evergate/internal/limit"
@@ -49,38 +48,6 @@ func newServer(cfg Config) *server {
 	}
 }
 
-// capacity bounds how many reviews of some paths are in progress, and how much memory their bodies take.
-type capacity struct {
-	name   string // of what the slots are for, in metrics and sentences
-	memory *limit.Memory
-	slots  *limit.Slots
-	waits  prometheus.Observer // in seconds, of each review
-	most   int64               // bytes of one body
-}
-
-// The reviews of policies have a capacity of their own. To check a policy takes up to a second and 100 MiB, a thousand
-// times what other reviews take, and any peer can ask for it. With their own, they take neither the slots nor the
-// memory of other reviews, and they do not make the process look stuck.
-const (
-	// maxGuardBytes is how long a body may be. A ConfigMap has at most 1 MiB of text, which JSON often makes two to four
-	// times as long, and an update carries the old one too.
-	maxGuardBytes = 6 << 20
-	// guardBodies is the memory of their bodies: of one that is checked, and of one that arrives.
-	guardBodies = 2 * maxGuardBytes
-)
-
-func newGuardCapacity(m *telemetry.Metrics) capacity {
-	// Waits for this slot are not in the histogram, where they would hide those of reviews of objects.
-	unmeasured := prometheus.ObserverFunc(func(float64) {})
-	return capacity{
-		name:   "policy_reviews",
-		memory: limit.NewMemory(guardBodies, m.BodyBytesInFlight()),
-		slots:  limit.NewSlots(1),
-		waits:  unmeasured,
-		most:   maxGuardBytes,
-	}
-}
-
 // endpoint answers the reviews that come in on one path.
 type endpoint struct {
 	*server
@@ -116,8 +83,8 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
 	span := e.spans.Review(r)
 	connection := http.NewResponseController(w) // its errors are those of writers of tests
-	within := deadlinesOf(r, start)
-	d, err := e.review(connection, r, within, span)
+	due := deadlinesOf(r, start, e.Guards)
+	d, err := e.review(connection, r, due, span)
 	took := time.Since(start)
 	outcome := outcomeOf(d.Decision, err)
 	e.count(d.Decision, err, outcome, took, span.TraceID())
@@ -132,7 +99,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		e.buffers.Put(d.encoded)
 	}
-	e.trace(span, d, err, outcome, within.timeout, took)
+	e.trace(span, d, err, outcome, due.timeout, took)
 	if err != nil {
 		e.logError(r, err, span)
 	} else {
@@ -143,14 +110,14 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // review takes one review through limits, body and decision. It releases slot and memory before the answer is written,
 // since a client that reads slowly needs neither.
 func (e *endpoint) review(
-	connection *http.ResponseController, r *http.Request, d deadlines, span *telemetry.ReviewSpan,
+	connection *http.ResponseController, r *http.Request, due deadlines, span *telemetry.ReviewSpan,
 ) (decision, error) {
 	if err := checkHeader(r); err != nil {
 		return decision{}, err
 	}
-	ctx, cancel := context.WithDeadline(r.Context(), d.answer)
+	ctx, cancel := context.WithDeadline(r.Context(), due.answer)
 	defer cancel()
-	_ = connection.SetReadDeadline(d.answer) // a context does not end the reading of a body
+	_ = connection.SetReadDeadline(due.answer) // a context does not end the reading of a body
 
 	span.Stage("read body")
 	if r.ContentLength > e.capacity.most {
@@ -158,13 +125,13 @@ func (e *endpoint) review(
 	}
 	memory := e.capacity.memory.Reserve(func() { _ = connection.SetReadDeadline(time.Now()) })
 	defer memory.Release()
-	body, err := e.readBody(ctx, r, d.queue, memory, span)
+	body, err := e.readBody(ctx, r, due.queue, memory, span)
 	if err != nil {
 		return decision{}, err
 	}
 	span.Stage("wait for slot")
 	waited := time.Now()
-	slot, err := e.capacity.slots.Acquire(ctx, d.queue)
+	slot, err := e.capacity.slots.Acquire(ctx, due.queue)
 	e.capacity.waits.Observe(time.Since(waited).Seconds())
 	if err != nil {
 		return decision{}, shed(err, e.capacity.name)
@@ -176,11 +143,7 @@ func (e *endpoint) review(
 	}()
 	e.metrics.ReviewsInFlight().Inc()
 	defer e.metrics.ReviewsInFlight().Dec()
-	within := min(maxJudging, d.timeout/2)
-	if e.Guards {
-		within = min(admission.GuardWithin, d.timeout*2/3)
-	}
-	return e.answer(chi.URLParam(r, setParam), body, within, span)
+	return e.answer(chi.URLParam(r, setParam), body, due.deciding, span)
 }
 
 // answer loads the current policy, once, decides the review in body by it, or by a set of its rules, and encodes the

@@ -555,7 +555,7 @@ func TestDeadlines(t *testing.T) {
 		{"?timeout=0s", 9 * time.Second, 9 * time.Second},
 		{"?timeout=-3s", 9 * time.Second, 9 * time.Second},
 	} {
-		got := deadlinesOf(httptest.NewRequest(http.MethodPost, "/mutate/pods"+tt.query, nil), start)
+		got := deadlinesOf(httptest.NewRequest(http.MethodPost, "/mutate/pods"+tt.query, nil), start, false)
 		if q, a := got.queue.Sub(start), got.answer.Sub(start); q != tt.queue || a != tt.answer {
 			t.Errorf("%q: queues %v of %v, want %v of %v", tt.query, q, a, tt.queue, tt.answer)
 		}

@@ -127,7 +127,7 @@ func TestGoodputHolds(t *testing.T) {
 	for _, timeout := range []time.Duration{2 * time.Second, 3 * time.Second} {
 		served := int(timeout / 3 / decisionCost) // so many calls wait for a third of their time
 		r := httptest.NewRequest(http.MethodPost, "/fake?timeout="+timeout.String(), nil)
-		now := func() deadlines { return deadlinesOf(r, time.Now()) }
+		now := func() deadlines { return deadlinesOf(r, time.Now(), false) }
 		impatient := func() deadlines {
 			t := now()
 			t.queue = time.Now().Add(timeout / 3)

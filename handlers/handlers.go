@@ -4,13 +4,14 @@
 //
 //	handlers.go      the routes, and what they need
 //	endpoint.go      one review: limits → body → decision (package admission) → answer
+//	capacity.go      how many reviews are in progress, and how much memory they take
 //	deadlines.go     how long a review may queue and take
-//	stuck.go         the stuck-review detector
 //	body.go          reading the body into memory that was reserved for it
 //	errors.go        every answer that is not a review
 //	observe.go       how logs and metrics report a review
 //	trace.go         how its span reports it
 //	probes.go        /livez, /readyz, /policy
+//	stuck.go         the stuck-review detector, which /livez asks
 package handlers
 
 import (

@@ -85,7 +85,7 @@ func bareEndpoint(f *fixture) http.Handler {
 	for _, hook := range admission.Webhooks() {
 		e := s.endpoint(hook)
 		r.Method(http.MethodPost, hook.Path, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			v, err := e.review(http.NewResponseController(w), r, deadlinesOf(r, time.Now()), nil)
+			v, err := e.review(http.NewResponseController(w), r, deadlinesOf(r, time.Now(), false), nil)
 			if err != nil {
 				writeError(w, err)
 				return

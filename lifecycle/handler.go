@@ -8,7 +8,7 @@ import (
 	"github.com/evergate/evergate/internal/conns"
 )
 
-// wrap is the outermost handler of the serving port.
+// wrap stands before all handlers of the serving port; around it is only what package conns counts requests with.
 //
 // Before the process is ready it answers reviews with 503, Retry-After and Connection: close: kube-apiserver's client
 // retries such a call, within its deadline, and on a new connection, so that it reaches another replica.
@@ -43,6 +43,7 @@ type answer struct {
 	status  int // 0 until it has begun
 }
 
+// begin is called before anything of the answer is written.
 func (a *answer) begin(status int) {
 	if a.status != 0 || status < http.StatusOK { // 1xx announces an answer and is none
 		return
@@ -54,17 +55,17 @@ func (a *answer) begin(status int) {
 	}
 }
 
-// maxDiscard bounds how much of a body that no handler has read is read before the answer, as net/http does it: a
+// maxUnread bounds how much of a body that no handler has read is read before the answer, as net/http does it: a
 // client may read nothing before it has sent all.
-const maxDiscard = 256 << 10
+const maxUnread = 256 << 10
 
 // discard reads what is left of a body. net/http would do it a moment later, but package conns would not count
 // what it reads as progress.
 func discard(r *http.Request) {
-	if r.ContentLength > maxDiscard || r.Header.Get("Expect") != "" { // net/http closes the connection
+	if r.ContentLength > maxUnread || r.Header.Get("Expect") != "" { // net/http closes the connection
 		return
 	}
-	_, _ = io.CopyN(io.Discard, r.Body, maxDiscard) // net/http meets its error again
+	_, _ = io.CopyN(io.Discard, r.Body, maxUnread) // net/http meets its error again
 }
 
 func (a *answer) WriteHeader(status int) {

@@ -101,8 +101,8 @@ type before[T any] struct {
 }
 
 // judge evaluates every rule that applies to obj. With old, which an update replaces, a finding that old has too is
-// marked as pre-existing, unless an exemption that is in force silences it in old and no longer in obj. An error means that the object was not judged to its end; Effort documents which ones there
-// are.
+// marked as pre-existing, unless an exemption that is in force silences it in old and no longer in obj. An error means
+// that the object was not judged to its end; Effort documents which ones there are.
 func judge[T any, P object[T]](s *ruleset[T], a Attributes, obj, old *T, e *Effort) ([]Finding, error) {
 	if e == nil {
 		e = new(Effort)
@@ -120,7 +120,9 @@ func judge[T any, P object[T]](s *ruleset[T], a Attributes, obj, old *T, e *Effo
 		j.old.exempt = exemptions{exceptions: s.exceptions, subject: &j.old.subject}
 		j.old.report = report{effort: e, known: s.known, collect: j.old.record, subject: &j.old.subject}
 	}
-	j.nameExempt()
+	if s.exceptions != nil {
+		j.nameExempt()
+	}
 	for mode := s.strictest; mode > Off && !j.done; mode-- {
 		for _, i := range candidates {
 			if rule := &s.rules[i]; rule.Mode == mode && j.spend(1) && rule.appliesTo(&sub) {
@@ -131,11 +133,8 @@ func judge[T any, P object[T]](s *ruleset[T], a Attributes, obj, old *T, e *Effo
 	return j.findings.list(), e.err
 }
 
-// nameExempt sets isExempt where the policy has exceptions.
+// nameExempt sets isExempt, in a policy that has exceptions.
 func (j *judging[T]) nameExempt() {
-	if j.exempt.exceptions == nil {
-		return
-	}
 	j.isExempt = func(id identity) bool { return j.exempt.find(&j.rule.header, &id) != nil }
 	if old := j.old; old != nil {
 		old.isExempt = func(id identity) bool { return old.exempt.find(old.rule, &id) != nil || j.isExempt(id) }
@@ -180,8 +179,8 @@ func (j *judging[T]) findInOld(id identity) bool {
 	return j.effort.spend(1) && j.old.ledger.find(id, j.effort)
 }
 
-// record adds a finding to the ledger. One that is exempt is as good as none, so that an update that ends the exemption,
-// by another label, say, introduces it. One whose exemption has ended is pre-existing.
+// record adds a finding to the ledger. One that is exempt is as good as none, so that an update that ends the
+// exemption, by another label, say, introduces it. One whose exemption has ended is pre-existing.
 func (b *before[T]) record(id identity) *Finding {
 	if b.effort.spend(ledgerSteps) && b.exempt.find(b.rule, &id) == nil {
 		b.ledger.add(id)

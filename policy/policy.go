@@ -1,6 +1,7 @@
 // Package policy decides about objects. It loads policy files into a Policy, and turns a Policy and an object into
-// findings and image rewrites. It is pure: no HTTP, no clock, no logger, no Kubernetes client. The same policy, the same
-// object and the same time, which is an argument, have the same result, and any number of goroutines may use a Policy.
+// findings and image rewrites. It is pure: no HTTP, no clock, no logger, no Kubernetes client. The same policy, the
+// same object and the same time, which is an argument, have the same result, and any number of goroutines may use a
+// Policy.
 //
 // # Order of reading
 //
@@ -127,8 +128,8 @@ func (p *Policy) Hash() string { return p.hash }
 // Entries returns how many entries the files hold, with those that are off.
 func (p *Policy) Entries() int { return p.entries }
 
-// Emptied reports whether the policy holds no entry and does not say allowEmpty: true. A policy becomes so by accident: a
-// file is truncated, a key loses its .yaml. What is in force then ought not to end.
+// Emptied reports whether the policy holds no entry and does not say allowEmpty: true. A policy becomes so by accident:
+// a file is truncated, a key loses its .yaml. What is in force then ought not to end.
 func (p *Policy) Emptied() bool { return p.entries == 0 && !p.allowEmpty }
 
 // Warnings returns warnings about valid entries that do less than they seem to, one a line, with file, line and column.
@@ -159,16 +160,4 @@ func (p *Policy) MirrorPrefixes() []string {
 		}
 	}
 	return prefixes
-}
-
-// mirrorPodAnnotation marks the mirror Pod of a static Pod. Only kubelets create such Pods; the images of a static Pod
-// are those of a manifest on the node, so that neither rewriting nor denying its mirror Pod has an effect. A tenant who
-// sets the annotation gains nothing: kubelet never runs a Pod that has it, and no update can add or remove it.
-const mirrorPodAnnotation = "kubernetes.io/config.mirror"
-
-// canChangeImages reports whether a request can change the images that a Pod runs: not that of a mirror Pod, nor that
-// of a subresource other than ephemeralcontainers (resize, status).
-func canChangeImages(a Attributes, pod *Pod) bool {
-	_, isMirrorPod := pod.Annotations[mirrorPodAnnotation]
-	return !isMirrorPod && (a.Subresource == "" || a.Subresource == "ephemeralcontainers")
 }

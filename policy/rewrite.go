@@ -32,7 +32,8 @@ func (r Rewriting) Changes() bool {
 	return false
 }
 
-// Pulled returns the images of the Pod as they will be pulled: with those that are rewritten in place of the original ones.
+// Pulled returns the images of the Pod as they will be pulled: with those that are rewritten in place of the original
+// ones.
 func (r Rewriting) Pulled(images []Image) []Image {
 	pulled := slices.Clone(images)
 	for i, o := range r.Images {
@@ -63,7 +64,7 @@ func (p *Policy) RewritePod(a Attributes, pod, old *Pod, e *Effort) (Rewriting, 
 func (p *Policy) rewriteImages(a Attributes, pod, old *Pod, s *subject, e *Effort) (Rewriting, error) {
 	rw := Rewriting{Images: make([]ImageOutcome, len(pod.Images))}
 	written := originalImages{policy: p, a: a, pod: pod, old: old, effort: e}
-	mutable, before := canChangeImages(a, pod), newImagesByPlace(old)
+	mutable, before := canChangeImages(a, pod), imagesByPlace(old)
 	for i, img := range pod.Images {
 		out := &rw.Images[i]
 		if !e.spend(1) {
@@ -71,7 +72,7 @@ func (p *Policy) rewriteImages(a Attributes, pod, old *Pod, s *subject, e *Effor
 		}
 		if !mutable {
 			out.Outcome, out.Image = Ignored, img
-		} else if before.has(img) {
+		} else if was, ok := before[imageKey{img.Place, img.Name}]; ok && was == img.Ref {
 			out.Outcome, out.Image = Unchanged, img
 		} else if !e.spend(match.ReferenceSteps(img.Ref) + imageSteps) {
 			return Rewriting{}, e.err
@@ -92,30 +93,34 @@ func (p *Policy) rewriteImages(a Attributes, pod, old *Pod, s *subject, e *Effor
 	return rw, nil
 }
 
-// imagesByPlace is the images of a Pod by list and name of the container, since a list may be reordered.
-type imagesByPlace map[imageKey]string
+// mirrorPodAnnotation marks the mirror Pod of a static Pod. Only kubelets create such Pods; the images of a static Pod
+// are those of a manifest on the node, so that neither rewriting nor denying its mirror Pod has an effect. A tenant who
+// sets the annotation gains nothing: kubelet never runs a Pod that has it, and no update can add or remove it.
+const mirrorPodAnnotation = "kubernetes.io/config.mirror"
 
-type imageKey struct {
-	place Place
-	name  string
+// canChangeImages reports whether a request can change the images that a Pod runs: not that of a mirror Pod, nor that
+// of a subresource other than ephemeralcontainers (resize, status).
+func canChangeImages(a Attributes, pod *Pod) bool {
+	_, isMirrorPod := pod.Annotations[mirrorPodAnnotation]
+	return !isMirrorPod && (a.Subresource == "" || a.Subresource == "ephemeralcontainers")
 }
 
-// newImagesByPlace returns the images of the Pod before an update; none for nil.
-func newImagesByPlace(old *Pod) imagesByPlace {
+// imageKey is where an image stands: a list may be reordered.
+type imageKey struct {
+	place Place
+	name  string // of the container
+}
+
+// imagesByPlace returns the images of the Pod before an update; none for nil.
+func imagesByPlace(old *Pod) map[imageKey]string {
 	if old == nil {
 		return nil
 	}
-	ps := make(imagesByPlace, len(old.Images))
+	ps := make(map[imageKey]string, len(old.Images))
 	for _, img := range old.Images {
 		ps[imageKey{img.Place, img.Name}] = img.Ref
 	}
 	return ps
-}
-
-// has reports whether a container has the same image.
-func (ps imagesByPlace) has(img Image) bool {
-	ref, ok := ps[imageKey{img.Place, img.Name}]
-	return ok && ref == img.Ref
 }
 
 // ImageOutcome is what happens to one image, and why.

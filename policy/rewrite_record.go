@@ -42,7 +42,7 @@ func (t *mirrorTable) record(pod *Pod, s *subject, images []ImageOutcome) string
 		}
 		o := original{img.Place.String() + "/", img.Name, img.Ref}
 		if !rewritten {
-			if o.image = earlier[o.place+o.name]; !t.rewritesTo(o.image, img.Ref, s) {
+			if o.image = earlier[o.place+o.name]; o.image == "" || !t.rewritesTo(o.image, img.Ref, s) {
 				continue
 			}
 		}

@@ -101,7 +101,7 @@ func PatchPod(pod *policy.Pod, rw policy.Rewriting, recordable bool) ([]Operatio
 	case !recordable || rw.Record == "" || size+len(rw.Record) > maxPatch:
 		return ops, nil
 	}
-	return append(ops, record(pod, rw.Record)), nil
+	return append(ops, addRecord(pod, rw.Record)), nil
 }
 
 // addPullSecret returns the operation that appends a name to the pull secrets of a Pod, which has none where it is the
@@ -117,8 +117,8 @@ func addPullSecret(name string, first bool) Operation {
 // server reads answers whole, and writes patches into its audit log.
 const maxPatch = 32 << 10
 
-// record returns the operation that records the original images. A Pod without annotations has no map to add one to.
-func record(pod *policy.Pod, originals string) Operation {
+// addRecord returns the operation that records the original images. A Pod without annotations has no map to add one to.
+func addRecord(pod *policy.Pod, originals string) Operation {
 	if pod.Annotations == nil {
 		return Operation{Op: "add", Path: annotations, Key: policy.OriginalsAnnotation, Value: originals}
 	}

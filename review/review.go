@@ -41,9 +41,8 @@ type Objects[T any] struct {
 	Kinds   []Kind
 	read    reader[T]
 	readOld reader[T]
-	// readerOf returns what reads the objects of a resource, where that is not the same for all kinds; nil for another
-	// one.
-	// read and readOld are nil then.
+	// readerOf returns what reads the objects of a resource, where that is not the same for all kinds, and nil for a
+	// resource that is not among them. read and readOld are nil then.
 	readerOf func(Resource) reader[T]
 }
 
@@ -151,7 +150,8 @@ func UID(prefix []byte) (uid string, ok bool) {
 	return "", false
 }
 
-// readReview reads an AdmissionReview.
+// readReview reads an AdmissionReview. What is wrong with a field is found where it stands, before the object is read;
+// what is missing is found at the end.
 func (o Objects[T]) readReview(r *jsonscan.Reader) *Request[T] {
 	var version, kind string
 	var req *Request[T]

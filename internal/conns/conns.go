@@ -5,7 +5,7 @@
 //	arrival.go  when a request has arrived whole
 //	wire.go     the bound on what TLS reads
 //
-// A server is bounded by Attach before it serves, and by a listener and a TLS config that Bound and BoundTLS return.
+// A server is bounded by Attach before it serves, and by the listener that Wired returns.
 package conns
 
 import (

@@ -1,8 +1,8 @@
 // Package limit bounds what a server does at one time: how many requests are worked on (Slots), how many bytes of
 // request bodies are held (Memory), and how much memory is made for them (Buffers).
 //
-// All of them queue until a deadline of the request's own and then fail, so that the server can reject the request
-// while its client still listens. None of them starts work for a request whose client has gone.
+// A request queues for a slot and for memory until a deadline of its own and is then refused, so that the server can
+// reject it while its client still listens. No work starts for a request whose client has gone.
 package limit
 
 import (

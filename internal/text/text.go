@@ -58,8 +58,8 @@ func TruncateRunes(s string, max int) string {
 	return s
 }
 
-// Printable returns at most max bytes of s as one line of printable text: control characters become
-// spaces, and bytes that are not UTF-8 U+FFFD.
+// Printable returns at most max bytes of s as one line of printable text: control characters become spaces, and bytes
+// that are not UTF-8 U+FFFD.
 func Printable(s string, max int) string {
 	printable := strings.Map(func(c rune) rune {
 		if unicode.IsControl(c) {
