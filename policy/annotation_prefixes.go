@@ -102,8 +102,8 @@ func (p *annotationPrefix) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// knownAnnotations are the annotations of controllers that checks read, under the prefixes of one policy, and the classes
-// by which controllers read hosts in a way of their own.
+// knownAnnotations are the annotations of controllers that checks read, under the prefixes of one policy, and the
+// classes by which controllers read hosts in a way of their own.
 type knownAnnotations struct {
 	hosts    map[string]*hostAnnotationTable // by kind
 	nginx    []string                        // the prefixes of ingress-nginx, with their slash

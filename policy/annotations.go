@@ -11,7 +11,8 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// annotationRules is the field annotations of ingresses, services, routes and gateways entries. Keys are case-sensitive.
+// annotationRules is the field annotations of ingresses, services, routes and gateways entries. Keys are
+// case-sensitive.
 type annotationRules struct {
 	// Denied lists keys that an object must not carry, * for any run of characters: ["example.com/*"].
 	Denied []match.Glob `yaml:"denied"`

@@ -36,14 +36,15 @@ func (n *carrierNamespace) UnmarshalText(b []byte) error {
 	return match.Namespaces().Check(g)
 }
 
-// warnings returns a warning where no owners are in force, which are all that carriers are exempt of. at is the document.
+// warnings returns a warning where no owners are in force, which are all that carriers are exempt of. at is the
+// document.
 func (c carriers) warnings(at strict.Pos, in Counts) strict.Errors {
 	if len(c) == 0 || in.Owners > 0 {
 		return nil
 	}
 	at.Path = "carriers"
-	return strict.Errors{at.Errorf("has no effect, since no owners entry is in force: carriers are exempt of owners alone; " +
-		"write owners, or leave carriers out")}
+	return strict.Errors{at.Errorf("has no effect, since no owners entry is in force: " +
+		"carriers are exempt of owners alone; write owners, or leave carriers out")}
 }
 
 // include reports whether the namespace of the object is that of a carrier.

@@ -101,11 +101,13 @@ func isScheme(s string) bool {
 	})
 }
 
-// authorityName reads the authority of a URI: a host, perhaps with a user before it and a port behind it. One that readers
-// of URIs take apart in different ways, with two @ or a backslash, is every host.
+// authorityName reads the authority of a URI: a host, perhaps with a user before it and a port behind it. One that
+// readers of URIs take apart in different ways, with two @ or a backslash, is every host.
 func authorityName(s string) (match.HostPattern, bool) {
 	host := s[strings.LastIndexByte(s, '@')+1:]
-	if strings.Count(s, "@") > 1 || strings.ContainsFunc(s, func(c rune) bool { return c <= ' ' || c == '\\' || c > '~' }) {
+	if strings.Count(s, "@") > 1 || strings.ContainsFunc(s, func(c rune) bool {
+		return c <= ' ' || c == '\\' || c > '~'
+	}) {
 		return match.EveryHost(), true
 	}
 	if colon := strings.LastIndexByte(host, ':'); colon > strings.LastIndexByte(host, ']') {

@@ -8,8 +8,8 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// checkNames returns the names that checks can have, as findings have them after the slash: the fields of entries and the
-// fields in these, and the names that are no fields.
+// checkNames returns the names that checks can have, as findings have them after the slash: the fields of entries and
+// the fields in these, and the names that are no fields.
 func checkNames() []string {
 	names := []string{ownersCheck, contradictionCheck}
 	for block := range reflect.TypeFor[blocks]().Fields() {
@@ -24,7 +24,8 @@ func checkNames() []string {
 	return slices.Compact(names)
 }
 
-// yamlFields yields the fields that a struct, or what a pointer or a list is of, has in policies. Other types have none.
+// yamlFields yields the fields that a struct, or what a pointer or a list is of, has in policies. Other types have
+// none.
 func yamlFields(t reflect.Type) func(yield func(string, reflect.Type) bool) {
 	return func(yield func(string, reflect.Type) bool) {
 		for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {

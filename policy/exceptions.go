@@ -11,7 +11,8 @@ import (
 )
 
 // exceptionsEntry is an entry of exceptions: findings of rules, of all kinds, that are silenced until a moment, for the
-// objects of a match. The rules judge these objects as ever, and what they find is counted; it neither denies nor warns.
+// objects of a match. The rules judge these objects as ever, and what they find is counted; it neither denies nor
+// warns.
 type exceptionsEntry struct {
 	// Name is unique among all entries of the policy. Reports and metrics carry it.
 	Name entryName `yaml:"name,required"`
@@ -79,7 +80,8 @@ type rulePattern struct {
 // UnmarshalText parses a name, or a name and a check.
 func (p *rulePattern) UnmarshalText(b []byte) error {
 	entry, check, has := strings.Cut(string(b), "/")
-	if entry == "" || has && check == "" || strings.Contains(check, "/") || strings.ContainsFunc(string(b), notInRulePattern) {
+	if entry == "" || has && check == "" || strings.Contains(check, "/") ||
+		strings.ContainsFunc(string(b), notInRulePattern) {
 		return fmt.Errorf("%s is not a rule: write the name of an entry, or a name and a check, as in "+
 			"team-hosts/hosts.allowed; * is any run of characters", text.Quote(b))
 	}
@@ -232,8 +234,8 @@ func (n *namedRules) nearest(p rulePattern) string {
 	return ""
 }
 
-// warnings returns a warning for each entry that exempts every object of its rules, which are then as good as off, and for
-// each pattern for checks that no rule has.
+// warnings returns a warning for each entry that exempts every object of its rules, which are then as good as off, and
+// for each pattern for checks that no rule has.
 func (es exceptionEntries) warnings() strict.Errors {
 	if len(es) == 0 {
 		return nil

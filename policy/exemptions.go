@@ -77,8 +77,8 @@ func (x *exemptions) inForce() []*exception {
 	return x.applicable
 }
 
-// covers reports whether an object meets the match of the exception. By classes it is as with an exclude: an object that
-// names another class too, or none, as a ListenerSet, is not exempt.
+// covers reports whether an object meets the match of the exception. By classes it is as with an exclude: an object
+// that names another class too, or none, as a ListenerSet, is not exempt.
 func (e *exception) covers(s *subject) bool {
 	if _, ok := e.match.matches(s); !ok {
 		return false

@@ -57,6 +57,8 @@ func (d *document) expiries() []Expiry {
 		e := &d.Exceptions[i]
 		add(e.Name, ExpiryException, &e.Until, e.Reason, e.Pos)
 	}
-	slices.SortStableFunc(all, func(a, b Expiry) int { return cmp.Or(a.Ends.Compare(b.Ends), cmp.Compare(a.Rule, b.Rule)) })
+	slices.SortStableFunc(all, func(a, b Expiry) int {
+		return cmp.Or(a.Ends.Compare(b.Ends), cmp.Compare(a.Rule, b.Rule))
+	})
 	return all
 }

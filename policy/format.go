@@ -10,8 +10,8 @@ import (
 )
 
 // Format returns the text of a policy file with its fields in the order in which docs/policy.md has them, and indented
-// alike; comments and values stay as they are written. The policy means the same, but has another Hash. A file that does
-// not load is an error, and so is what cannot be formatted.
+// alike; comments and values stay as they are written. The policy means the same, but has another Hash. A file that
+// does not load is an error, and so is what cannot be formatted.
 func Format(f File) ([]byte, error) {
 	if _, err := Load(f); err != nil {
 		return nil, err

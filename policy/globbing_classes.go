@@ -5,12 +5,12 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// globbingClasses is the block globbingClasses of a policy: ["alb", "alb-*"], the classes of Ingresses, * for any run of
-// characters, whose controllers serve names at any depth by *.example in spec.rules[].host, as the AWS load balancer
-// controller does (docs/guide/ingress/annotations.md, host-header conditions). By the specification of Ingress it is one
-// label, and so it is in spec.tls of these Ingresses too, since certificates mean that. An Ingress names its class in
-// spec.ingressClassName or in the annotation kubernetes.io/ingress.class; where both are set, one of them in the list is
-// enough. One without a class is none of them.
+// globbingClasses is the block globbingClasses of a policy: ["alb", "alb-*"], the classes of Ingresses, * for any run
+// of characters, whose controllers serve names at any depth by *.example in spec.rules[].host, as the AWS load balancer
+// controller does (docs/guide/ingress/annotations.md, host-header conditions). By the specification of Ingress it is
+// one label, and so it is in spec.tls of these Ingresses too, since certificates mean that. An Ingress names its class
+// in spec.ingressClassName or in the annotation kubernetes.io/ingress.class; where both are set, one of them in the
+// list is enough. One without a class is none of them.
 type globbingClasses []globbingClass
 
 // globbingClass is a pattern for the names of classes.

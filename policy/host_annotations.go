@@ -10,8 +10,8 @@ import (
 	"github.com/evergate/evergate/policy/internal/match"
 )
 
-// hostAnnotations has a line for each annotation by which an object claims host names: its key, the kinds that carry it,
-// the grammar of its value. Lines with # are comments, and name the sources.
+// hostAnnotations has a line for each annotation by which an object claims host names: its key, the kinds that carry
+// it, the grammar of its value. Lines with # are comments, and name the sources.
 //
 //go:embed data/host-annotations.txt
 var hostAnnotations string
@@ -52,14 +52,15 @@ var hostAnnotationLines = sync.OnceValue(func() []hostAnnotationLine {
 		key, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 		kinds, word, ok := strings.Cut(rest, " ")
 		if ok && key != "#" {
-			lines = append(lines, hostAnnotationLine{key, slices.Collect(strings.SplitSeq(kinds, ",")), word, hostGrammars[word]})
+			of := slices.Collect(strings.SplitSeq(kinds, ","))
+			lines = append(lines, hostAnnotationLine{key, of, word, hostGrammars[word]})
 		}
 	}
 	return lines
 })
 
-// hostAnnotationTables returns the tables by kind. more has, by the prefix of a line, the prefixes that its key may have
-// too.
+// hostAnnotationTables returns the tables by kind. more has, by the prefix of a line, the prefixes that its key may
+// have too.
 func hostAnnotationTables(more map[string][]annotationPrefix) map[string]*hostAnnotationTable {
 	tables := map[string]*hostAnnotationTable{}
 	for _, line := range hostAnnotationLines() {

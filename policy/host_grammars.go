@@ -9,8 +9,8 @@ import (
 	"github.com/evergate/evergate/policy/internal/match"
 )
 
-// hostGrammar yields the hosts that the value of an annotation names, and how each is written there. rules are the claims
-// of the object's other places.
+// hostGrammar yields the hosts that the value of an annotation names, and how each is written there. rules are the
+// claims of the object's other places.
 type hostGrammar func(value string, rules []hostClaim) iter.Seq2[string, match.HostPattern]
 
 // and returns the grammar of a value that names hosts by either grammar.
@@ -181,9 +181,9 @@ func eskipHosts(value string, _ []hostClaim) iter.Seq2[string, match.HostPattern
 	}
 }
 
-// unquotedEskip returns eskip with its texts in double quotes empty: Header("X-Host", "a") has no predicate about hosts.
-// It is the whole value where quotes may mean something else: with a regular expression or a comment (/) or a backquote
-// outside of them, or without the last quote.
+// unquotedEskip returns eskip with its texts in double quotes empty: Header("X-Host", "a") has no predicate about
+// hosts. It is the whole value where quotes may mean something else: with a regular expression or a comment (/) or a
+// backquote outside of them, or without the last quote.
 func unquotedEskip(value string) string {
 	var b strings.Builder
 	quoted := false
@@ -222,8 +222,8 @@ func commonNames(value string, _ []hostClaim) iter.Seq2[string, match.HostPatter
 const maxConditions = 16 << 10
 
 // albConditions is the grammar of conditions of the AWS load balancer controller: a JSON list, of which host-header has
-// globs, in which * also stands for dots, and regular expressions, which are every host: the dots of one that looks like a
-// name stand for any character.
+// globs, in which * also stands for dots, and regular expressions, which are every host: the dots of one that looks
+// like a name stand for any character.
 func albConditions(value string, _ []hostClaim) iter.Seq2[string, match.HostPattern] {
 	return func(yield func(string, match.HostPattern) bool) {
 		var conditions []struct {

@@ -9,9 +9,9 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// hostRules is the field hosts of ingresses, services and routes entries. It judges the claims of an object, wherever they stand:
-// see hostClaim. Hosts are compared as DNS compares them, by match.HostPattern. A rule without a host stands for every
-// host, and so does a default backend, alone or beside rules.
+// hostRules is the field hosts of ingresses, services and routes entries. It judges the claims of an object, wherever
+// they stand: see hostClaim. Hosts are compared as DNS compares them, by match.HostPattern. A rule without a host
+// stands for every host, and so does a default backend, alone or beside rules.
 type hostRules struct {
 	// Allowed lists the hosts that pass: ["*.apps.example.com"]. A wildcard host passes only if every host that it
 	// covers passes, and so does an absent one. [] means that no host passes. One label of a pattern may be {namespace},
@@ -143,8 +143,8 @@ func (c eachClaim[T]) find(obj *T, r *report) {
 	}
 }
 
-// hostsRequired is hosts.required: it finds each rule without a host, an Ingress without rules, a default backend beside
-// rules, a route without hostnames, and what else stands for every host.
+// hostsRequired is hosts.required: it finds each rule without a host, an Ingress without rules, a default backend
+// beside rules, a route without hostnames, and what else stands for every host.
 type hostsRequired struct{}
 
 func (hostsRequired) id() string { return "hosts.required" }
@@ -153,10 +153,10 @@ func (hostsRequired) passes(h *hostClaim, _ *hostLookup) bool { return !h.IsEver
 
 func (hostsRequired) reason(h *hostClaim) string { return h.at.every() + h.at.setOne() }
 
-// hostsAllowed is hosts.allowed: it finds each host that no pattern covers. A wildcard passes only if one pattern covers
-// every host that it stands for in its place: *.a.example in a rule passes by *.a.example and by **.example, but not by
-// x.a.example; in an annotation of external-dns, where it stands for any depth, only by **. An absent host, and a default
-// backend, pass only by **.
+// hostsAllowed is hosts.allowed: it finds each host that no pattern covers. A wildcard passes only if one pattern
+// covers every host that it stands for in its place: *.a.example in a rule passes by *.a.example and by **.example, but
+// not by x.a.example; in an annotation of external-dns, where it stands for any depth, only by **. An absent host, and
+// a default backend, pass only by **.
 type hostsAllowed struct {
 	patterns *match.HostTemplates
 	passing  string // the end of its sentences

@@ -85,15 +85,15 @@ func (c ingressNginxMaxRisk) find(ing *Ingress, r *report) {
 	}
 }
 
-// ingressNginxRewriteTarget is ingressNginx.rewriteTarget: it finds an annotation rewrite-target that contains a question
-// mark, wherever it stands. A changed value with one is an introduced finding.
+// ingressNginxRewriteTarget is ingressNginx.rewriteTarget: it finds an annotation rewrite-target that contains a
+// question mark, wherever it stands. A changed value with one is an introduced finding.
 //
 // It is a precaution. The annotation becomes the replacement of a rewrite directive of nginx. CVE-2026-42945, in nginx
-// 0.6.27 to 1.30.0, is a heap overflow by a rewrite whose replacement contains a question mark, together with an unnamed
-// capture such as $1 and a rewrite, if or set behind it. The last controllers of ingress-nginx build nginx 1.27.1. Their
-// own validation of annotations refuses the question mark unless it is switched off, so it is not shown that an Ingress
-// reaches the overflow. CVE-2026-3288 is another way to misuse the same annotation: by it, configuration could be
-// injected into nginx. This check does not find that.
+// 0.6.27 to 1.30.0, is a heap overflow by a rewrite whose replacement contains a question mark, together with an
+// unnamed capture such as $1 and a rewrite, if or set behind it. The last controllers of ingress-nginx build nginx
+// 1.27.1. Their own validation of annotations refuses the question mark unless it is switched off, so it is not shown
+// that an Ingress reaches the overflow. CVE-2026-3288 is another way to misuse the same annotation: by it,
+// configuration could be injected into nginx. This check does not find that.
 type ingressNginxRewriteTarget struct{}
 
 func (ingressNginxRewriteTarget) find(ing *Ingress, r *report) {

@@ -12,8 +12,8 @@ import (
 //
 // A path may also be a regular expression, which can match what it does not contain: /[a]dmin. Where a controller may
 // read it as one, a path with a character that is special in regular expressions is found: where its type is neither
-// Exact nor Prefix nor PathPrefix, and on an Ingress with an annotation use-regex or rewrite-target, by which ingress-nginx reads all
-// of its paths as regular expressions. There a dot is compared as any character.
+// Exact nor Prefix nor PathPrefix, and on an Ingress with an annotation use-regex or rewrite-target, by which
+// ingress-nginx reads all of its paths as regular expressions. There a dot is compared as any character.
 type pathsDenied[T any] struct {
 	pathSource[T]
 	parts []pathPart

@@ -76,8 +76,8 @@ func (tlsCoversHosts) find(ing *Ingress, r *report) {
 	}
 }
 
-// asCertified returns what the text of a claim means in a certificate: where the controller takes *.example for names at any
-// depth, no certificate has more of them than those one label below.
+// asCertified returns what the text of a claim means in a certificate: where the controller takes *.example for names
+// at any depth, no certificate has more of them than those one label below.
 func (h *hostClaim) asCertified() match.HostPattern {
 	p := h.HostPattern
 	if p.Depth == match.LabelsBelow && !p.IsEvery() {

@@ -128,7 +128,8 @@ func (b *blocks) compile(p *Policy, e *compilation, errs *strict.Collector) {
 	p.services = rulesOf(b.Services, e, func(entry *servicesEntry) rule[Service] {
 		return rule[Service]{entry.ruleHeader, entry.checks()}
 	}, ownerRules(owners, (*report).serviceClaims)...)
-	p.routes = rulesOf(b.Routes, e, (*routesEntry).rule, ownerRules(owners, claimsUnless(e.carriers, (*report).routeClaims, (*Route).isSolver))...)
+	p.routes = rulesOf(b.Routes, e, (*routesEntry).rule,
+		ownerRules(owners, claimsUnless(e.carriers, (*report).routeClaims, (*Route).isSolver))...)
 	p.openShift = rulesOf(b.Routes, e, (*routesEntry).openShiftRule, openShiftOwners(owners, b.Routes)...)
 	p.gateways = rulesOf(b.Gateways, e, func(entry *gatewaysEntry) rule[Gateway] {
 		return rule[Gateway]{entry.ruleHeader, entry.checks()}
@@ -198,11 +199,12 @@ func (c Counts) All() iter.Seq2[string, int] {
 
 // Modes is the strictest mode among the entries of each kind; Off where there are none.
 type Modes struct {
-	Mirrors, Pods, Workloads, Ingresses, Services, Routes, OpenShiftRoutes, Gateways, Grants, Certificates, DNSEndpoints Mode
+	Mirrors, Pods, Workloads, Ingresses, Services, Routes, OpenShiftRoutes, Gateways, Grants, Certificates,
+	DNSEndpoints Mode
 }
 
-// Strictest returns the strictest mode for objects of each kind, without the entries of sets. It decides about an object
-// that cannot be parsed, for which it is unknown which entries match.
+// Strictest returns the strictest mode for objects of each kind, without the entries of sets. It decides about an
+// object that cannot be parsed, for which it is unknown which entries match.
 func (p *Policy) Strictest() Modes {
 	return Modes{
 		Mirrors: p.mirrors.strictest, Pods: p.pods.strictest, Workloads: p.workloads.strictest,

@@ -25,13 +25,13 @@ const (
 type File struct {
 	Name string // for errors
 	Data []byte
-	// Lines is how many lines of the file stand before Data, Columns how many characters before each of its lines: those of
-	// the manifest that a policy is a block of. Positions in errors count them.
+	// Lines is how many lines of the file stand before Data, Columns how many characters before each of its lines: those
+	// of the manifest that a policy is a block of. Positions in errors count them.
 	Lines, Columns int
 }
 
-// isSuite reports whether a file is a suite of tests, which may lie beside a policy and is no part of it: it has the name
-// of one, and a field that no policy has.
+// isSuite reports whether a file is a suite of tests, which may lie beside a policy and is no part of it: it has the
+// name of one, and a field that no policy has.
 func (f File) isSuite() bool {
 	named := strings.HasSuffix(f.Name, "_test.yaml") || strings.HasSuffix(f.Name, "_test.yml")
 	return named && (bytes.HasPrefix(f.Data, []byte("cases:")) || bytes.Contains(f.Data, []byte("\ncases:")))
@@ -192,7 +192,8 @@ func (d *document) compile(e *comparisons, errs *strict.Collector) *Policy {
 	d.uniqueNames(errs)
 	p := &Policy{allowEmpty: d.AllowEmpty, templates: d.Templates.compile(errs)}
 	d.headers(func(*header) { p.entries++ })
-	c := &compilation{e, d.GlobbingClasses.known(d.AnnotationPrefixes.known()), d.Carriers, d.Exceptions.compile(&d.blocks, e, errs)}
+	known := d.GlobbingClasses.known(d.AnnotationPrefixes.known())
+	c := &compilation{e, known, d.Carriers, d.Exceptions.compile(&d.blocks, e, errs)}
 	plain, sets := d.bySet(errs)
 	plain.compile(p, c, errs)
 	p.compileSets(sets, c, errs)
@@ -246,8 +247,8 @@ func (d *document) uniqueNames(errs *strict.Collector) {
 	}
 }
 
-// hash returns the SHA-256 of the contents of files, whatever their names and order, truncated to 12 hexadecimal digits: as
-// many as an operator compares. A file in a repository has the hash that the same file has in a ConfigMap.
+// hash returns the SHA-256 of the contents of files, whatever their names and order, truncated to 12 hexadecimal
+// digits: as many as an operator compares. A file in a repository has the hash that the same file has in a ConfigMap.
 func hash(files []File) string {
 	var sums []string
 	for _, f := range files {

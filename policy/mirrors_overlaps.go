@@ -138,7 +138,8 @@ func (x *overlaps) addError(first, second namespacePattern) {
 		first, second = second, first
 	}
 	x.errs.Errorf(second.mirror.Pos, "for the source %s, the namespaces %s of this match overlap with %s of %s: "+
-		"entries for one source need namespaces that do not overlap", x.source, second.pattern, first.pattern, first.mirror.where())
+		"entries for one source need namespaces that do not overlap",
+		x.source, second.pattern, first.pattern, first.mirror.where())
 }
 
 // orders is the least and the greatest order of some entries.

@@ -10,8 +10,8 @@ import (
 )
 
 // pullSecret is the field imagePullSecret of a mirrors entry: the name of a Secret with which the nodes log in to the
-// mirror. Where a Pod is created with an image that the entry rewrites, its spec.imagePullSecrets gets that name, unless
-// it is there. The Secret itself is in the namespace of the Pod, where the platform puts it: none is copied.
+// mirror. Where a Pod is created with an image that the entry rewrites, its spec.imagePullSecrets gets that name,
+// unless it is there. The Secret itself is in the namespace of the Pod, where the platform puts it: none is copied.
 type pullSecret string
 
 // UnmarshalText refuses what cannot be the name of a Secret (a DNS-1123 subdomain).

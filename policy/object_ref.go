@@ -41,8 +41,8 @@ func (o *ObjectRef) inNamespace(r *report) string {
 	return namespace + "/" + name
 }
 
-// identity returns the identity of a finding about the object that is referred to, whichever element of a list refers to
-// it.
+// identity returns the identity of a finding about the object that is referred to, whichever element of a list refers
+// to it.
 func (o *ObjectRef) identity(check string, r *report) identity {
 	return identity{check: check, value: o.Name, detail: o.namespace(r), use: o.Kind}
 }

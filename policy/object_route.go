@@ -1,7 +1,8 @@
 package policy
 
-// Route is the part of a route of Gateway API that decisions depend on: of an HTTPRoute, GRPCRoute, TLSRoute, TCPRoute or
-// UDPRoute of gateway.networking.k8s.io. Attributes.Resource says of which one, and so which of its fields have a meaning.
+// Route is the part of a route of Gateway API that decisions depend on: of an HTTPRoute, GRPCRoute, TLSRoute, TCPRoute
+// or UDPRoute of gateway.networking.k8s.io. Attributes.Resource says of which one, and so which of its fields have a
+// meaning.
 type Route struct {
 	Meta
 	Hostnames []string

@@ -23,8 +23,8 @@ type OpenShiftRoute struct {
 }
 
 // openShiftRule compiles the entry for Routes of OpenShift, of which parents and filters check nothing, nor do
-// paths.types and backends.crossNamespace: a path is a prefix, and a backend is in the namespace of its Route. An entry that
-// checks nothing of a Route is off for it.
+// paths.types and backends.crossNamespace: a path is a prefix, and a backend is in the namespace of its Route. An entry
+// that checks nothing of a Route is off for it.
 func (e *routesEntry) openShiftRule() rule[OpenShiftRoute] {
 	h, checks := e.ruleHeader, e.openShiftChecks()
 	h.resources = textsOf(e.Kinds)
@@ -55,8 +55,8 @@ func (e *routesEntry) openShiftChecks() []check[OpenShiftRoute] {
 	return slices.Concat(checks, annotationChecks[OpenShiftRoute](e.Annotations))
 }
 
-// openShiftOwners returns the rules by which owners judge Routes of OpenShift. The domains of routers are those that entries
-// of routes name, of which one in a weaker mode says nothing to owners in a stricter one.
+// openShiftOwners returns the rules by which owners judge Routes of OpenShift. The domains of routers are those that
+// entries of routes name, of which one in a weaker mode says nothing to owners in a stricter one.
 func openShiftOwners(levels []ownerLevel, entries []routesEntry) []rule[OpenShiftRoute] {
 	var rules []rule[OpenShiftRoute]
 	for i := range levels {
@@ -118,8 +118,8 @@ func (d *routerDomains) claims(r *report, route *OpenShiftRoute) []hostClaim {
 func (r *report) forgetClaims() { r.claims, r.firstClaims, r.hostCount = nil, nil, hostCount{} }
 
 // hostClaims returns the claims of spec.host. The router serves *. of its parent where wildcardPolicy is Subdomain
-// (openshift/router, pkg/router/template/util/util.go), and then the host for no other reason than that it is below it. A
-// value that the API does not have may mean either.
+// (openshift/router, pkg/router/template/util/util.go), and then the host for no other reason than that it is below it.
+// A value that the API does not have may mean either.
 func (route *OpenShiftRoute) hostClaims() []hostClaim {
 	at := claimPlace{kind: openShiftHost}
 	if route.Host == "" {
@@ -168,8 +168,8 @@ func (r *report) openShiftPaths(route *OpenShiftRoute) []pathPlace {
 	return r.paths
 }
 
-// openShiftBackends is backends.kinds for Routes of OpenShift: it finds each kind of spec.to and spec.alternateBackends that
-// no pattern matches. An absent kind is Service.
+// openShiftBackends is backends.kinds for Routes of OpenShift: it finds each kind of spec.to and spec.alternateBackends
+// that no pattern matches. An absent kind is Service.
 type openShiftBackends struct {
 	kinds   []match.Glob
 	passing string // the end of its sentences

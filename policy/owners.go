@@ -105,7 +105,8 @@ const ownersCheck = "owners"
 const ownersName = "owners"
 
 // ownedElsewhere finds each claim with a host that belongs to an entry of one mode, and the namespace of the object is
-// not among those of the entry. It names the first such entry, exempt ones aside. An object without a namespace is in none.
+// not among those of the entry. It names the first such entry, exempt ones aside. An object without a namespace is in
+// none.
 type ownedElsewhere[T any] struct {
 	level  ownerLevel
 	claims claimant[T]
@@ -157,8 +158,8 @@ func (c ownedElsewhere[T]) findOwner(claims []hostClaim, i int, r *report) {
 	}
 }
 
-// isForeign reports whether an entry is of the level's mode, is in force, and owns its hosts for other namespaces than that
-// of the object.
+// isForeign reports whether an entry is of the level's mode, is in force, and owns its hosts for other namespaces than
+// that of the object.
 func (l *ownerLevel) isForeign(e *ownersEntry, s *subject) bool {
 	return e.Mode == l.mode && !e.Until.hasEnded(s.now) &&
 		(s.namespace == "" || !matchesAny(e.Namespaces, s.namespace))

@@ -9,7 +9,8 @@ type EntryPlace struct {
 	Place Problem // without Message
 }
 
-// EntryPlaces returns the entries that are in force, those of sets too, and those of exceptions. It must not be changed.
+// EntryPlaces returns the entries that are in force, those of sets too, and those of exceptions. It must not be
+// changed.
 func (p *Policy) EntryPlaces() []EntryPlace { return p.places }
 
 // places lists the entries that are not off.

@@ -135,8 +135,8 @@ func (o *originalImages) applicable() []originalsRule {
 	return o.rules
 }
 
-// existed reports whether a finding about an image is pre-existing: the rule has it about the Pod before the update too,
-// where nothing in force silences it.
+// existed reports whether a finding about an image is pre-existing: the rule has it about the Pod before the update
+// too, where nothing in force silences it.
 func (o *originalImages) existed(rule originalsRule, c eachImage, img *judgedImage) bool {
 	return rule.existed && o.identitiesOfOld()[img.identity("")] &&
 		o.exemptInOld.find(&rule.header, new(img.identity(c.id()))) == nil

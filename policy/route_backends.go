@@ -9,8 +9,8 @@ import (
 )
 
 // routeBackendRules is the field backends of a routes entry. It judges spec.rules[].backendRefs[], and the backends to
-// which filters of type RequestMirror and ExternalAuth send each request too: those of rules and those of backendRefs. A
-// backend without a namespace is in that of the route.
+// which filters of type RequestMirror and ExternalAuth send each request too: those of rules and those of backendRefs.
+// A backend without a namespace is in that of the route.
 type routeBackendRules struct {
 	// CrossNamespace: deny means that backends must be in the namespace of the route. Without it, a ReferenceGrant in the
 	// other namespace decides.

@@ -46,7 +46,8 @@ func (f *routeFilterRules) checks() []check[Route] {
 	return []check[Route]{filtersDenied(f.Denied)}
 }
 
-// eachFilter yields every filter of a route, and its place. It stops where the steps for the next one are not available.
+// eachFilter yields every filter of a route, and its place. It stops where the steps for the next one are not
+// available.
 func (r *report) eachFilter(route *Route) iter.Seq2[*RouteFilter, routePlace] {
 	return func(yield func(*RouteFilter, routePlace) bool) {
 		for i := range route.Rules {
@@ -75,8 +76,8 @@ func (r *report) filtersOf(filters []RouteFilter, at routePlace, yield func(*Rou
 }
 
 // filtersDenied is filters.denied: it finds each filter of a type in the list. A filter that names another object, as
-// RequestMirror, ExtensionRef and ExternalAuth do, is pre-existing if the old route had one for the same object; of the other types as
-// many are pre-existing as the old route had.
+// RequestMirror, ExtensionRef and ExternalAuth do, is pre-existing if the old route had one for the same object; of the
+// other types as many are pre-existing as the old route had.
 type filtersDenied []routeFilterType
 
 func (c filtersDenied) find(route *Route, r *report) {

@@ -7,10 +7,11 @@ import (
 	"github.com/evergate/evergate/policy/internal/match"
 )
 
-// routeHostRules is the field hosts of a routes entry. It judges spec.hostnames of HTTPRoutes, GRPCRoutes and TLSRoutes,
-// and the annotations by which any route claims hosts. A wildcard in spec.hostnames covers names at any depth:
-// *.apps.example passes by **.apps.example and not by *.apps.example. A route without hostnames has every host of its
-// listeners. An address in place of a name is compared as a name. A match of a header, Host for one, claims nothing here.
+// routeHostRules is the field hosts of a routes entry. It judges spec.hostnames of HTTPRoutes, GRPCRoutes and
+// TLSRoutes, and the annotations by which any route claims hosts. A wildcard in spec.hostnames covers names at any
+// depth: *.apps.example passes by **.apps.example and not by *.apps.example. A route without hostnames has every host
+// of its listeners. An address in place of a name is compared as a name. A match of a header, Host for one, claims
+// nothing here.
 //
 // A route whose parents are all Services belongs to a mesh, for which Gateway API gives hostnames no meaning: they are
 // then no claims, and may be absent.

@@ -8,9 +8,9 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// routeParentRules is the field parents of a routes entry. It judges spec.parentRefs of any kind: Gateways, ListenerSets,
-// and Services, by which a route belongs to a mesh. A parent without a namespace is in that of the route. A route without
-// parents passes: it is attached to nothing.
+// routeParentRules is the field parents of a routes entry. It judges spec.parentRefs of any kind: Gateways,
+// ListenerSets, and Services, by which a route belongs to a mesh. A parent without a namespace is in that of the route.
+// A route without parents passes: it is attached to nothing.
 type routeParentRules struct {
 	// Allowed lists the parents that pass. [] means that none passes. The experimental field useDefaultGateways never
 	// passes, since it attaches the route to Gateways that it does not name.
@@ -172,8 +172,8 @@ func (p *RouteParent) describe(r *report) string {
 	return s
 }
 
-// parentsCrossNamespace is parents.crossNamespace: it finds each parent in another namespace than that of the route, and
-// useDefaultGateways.
+// parentsCrossNamespace is parents.crossNamespace: it finds each parent in another namespace than that of the route,
+// and useDefaultGateways.
 type parentsCrossNamespace struct{}
 
 func (parentsCrossNamespace) find(route *Route, r *report) {

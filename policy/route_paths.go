@@ -10,9 +10,10 @@ import (
 )
 
 // routePathRules is the field paths of a routes entry. It judges spec.rules[].matches[] of HTTPRoutes and GRPCRoutes. A
-// match of a GRPCRoute has the path by which gRPC calls a method: /service/method, with * for one that it does not name,
-// and the path / where it names neither. A match without a path, and a rule without matches, have the path / of type
-// PathPrefix. What a prefix or an expression reaches beyond its own text is not looked at: / does not contain /admin.
+// match of a GRPCRoute has the path by which gRPC calls a method: /service/method, with * for one that it does not
+// name, and the path / where it names neither. A match without a path, and a rule without matches, have the path / of
+// type PathPrefix. What a prefix or an expression reaches beyond its own text is not looked at: / does not contain
+// /admin.
 type routePathRules struct {
 	// Types lists the types that may be used: [Exact, PathPrefix]. What RegularExpression means depends on the
 	// implementation.

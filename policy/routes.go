@@ -9,12 +9,13 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// routesEntry is an entry of routes: a rule for routes of Gateway API, and for Routes of OpenShift. Each field below but kinds is a block of checks;
-// an absent one checks nothing, and at least one is required. Checks are independent: each reports a fault that another
-// one reports too.
+// routesEntry is an entry of routes: a rule for routes of Gateway API, and for Routes of OpenShift. Each field below
+// but kinds is a block of checks; an absent one checks nothing, and at least one is required. Checks are independent:
+// each reports a fault that another one reports too.
 type routesEntry struct {
 	ruleHeader
-	// Kinds lists the kinds that the entry judges: [HTTPRoute, GRPCRoute]. Absent: all of them. Route is that of OpenShift.
+	// Kinds lists the kinds that the entry judges: [HTTPRoute, GRPCRoute]. Absent: all of them. Route is that of
+	// OpenShift.
 	Kinds []routeKind `yaml:"kinds"`
 	// Hosts: which hosts a route may claim.
 	Hosts *routeHostRules `yaml:"hosts"`

@@ -37,8 +37,9 @@ type selector struct {
 	// set judge what that webhook sends. Absent: the entry judges what is sent to the path of its kind.
 	Set setName `yaml:"set"`
 
-	// Until is when an exclude ends: a date, which ends with that day in UTC, or a time as RFC 3339 has it. Until then what
-	// it excludes is judged, and the findings are exempt. Absent: the exclude has no end, and what it excludes is not judged.
+	// Until is when an exclude ends: a date, which ends with that day in UTC, or a time as RFC 3339 has it. Until then
+	// what it excludes is judged, and the findings are exempt. Absent: the exclude has no end, and what it excludes is not
+	// judged.
 	Until *moment `yaml:"until"`
 	// Reason says why an exclude is there, in one line, which reports show.
 	Reason reason `yaml:"reason"`
@@ -82,8 +83,8 @@ func (s *subject) hasClass(patterns []match.Glob) bool {
 	return slices.ContainsFunc(s.classes[:], func(c string) bool { return c != "" && matchesAny(patterns, c) })
 }
 
-// classExcludedBy returns a pattern that matches a class, if each class is matched: of an object that names two, the one
-// that is not excluded may be in force.
+// classExcludedBy returns a pattern that matches a class, if each class is matched: of an object that names two, the
+// one that is not excluded may be in force.
 func (s *subject) classExcludedBy(patterns []match.Glob) (by match.Glob, excluded bool) {
 	for _, c := range s.classes {
 		if c == "" {

@@ -54,8 +54,8 @@ type portRules struct {
 	Allowed portRanges `yaml:"allowed,required"`
 }
 
-// portChecks compiles rules for one kind of objects; nil has no checks. list is the field whose elements have the ports,
-// of which port returns one.
+// portChecks compiles rules for one kind of objects; nil has no checks. list is the field whose elements have the
+// ports, of which port returns one.
 func portChecks[T any](b *portRules, list string, port func(*T, int) (int32, bool)) []check[T] {
 	if b == nil {
 		return nil

@@ -42,8 +42,8 @@ const (
 	// maxTemplatePaths is how many paths an entry may have, since each field on the way is compared with all of them. A
 	// SparkApplication has two, a RayJob has three.
 	maxTemplatePaths = 16
-	// maxPathSegments is how long a path may be: with request.object before it and spec.containers[].image behind it, it is
-	// as long as an error shows (jsonscan's maxPath). The longest that is known has six.
+	// maxPathSegments is how long a path may be: with request.object before it and spec.containers[].image behind it, it
+	// is as long as an error shows (jsonscan's maxPath). The longest that is known has six.
 	maxPathSegments = 10
 	// maxTemplateVersions is how many versions an entry may have: few kinds serve more than two.
 	maxTemplateVersions = 8

@@ -50,8 +50,8 @@ func (m *moment) hasEnded(now time.Time) bool { return m != nil && !now.Before(m
 // String returns the moment as the policy has it.
 func (m *moment) String() string { return m.text }
 
-// reason is why something of a policy ends, or why an exclude is there: a ticket, a contact, a sentence. It is one line,
-// since findings and logs show it.
+// reason is why something of a policy ends, or why an exclude is there: a ticket, a contact, a sentence. It is one
+// line, since findings and logs show it.
 type reason string
 
 // UnmarshalText refuses a text that is empty or has control characters.
@@ -68,8 +68,8 @@ func (r *reason) UnmarshalText(b []byte) error {
 
 // ending is the fields of an entry that ends.
 type ending struct {
-	// Until is when an entry in mode warn or audit ends, and says nothing any more: a date, which ends with that day in UTC,
-	// or a time as RFC 3339 has it. Absent: the entry has no end. In mode enforce it is an error.
+	// Until is when an entry in mode warn or audit ends, and says nothing any more: a date, which ends with that day in
+	// UTC, or a time as RFC 3339 has it. Absent: the entry has no end. In mode enforce it is an error.
 	Until *moment `yaml:"until"`
 	// Reason says why the entry ends, in one line, which reports show.
 	Reason reason `yaml:"reason"`

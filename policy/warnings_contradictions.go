@@ -83,7 +83,8 @@ func (w *entryWarnings) checkServices(e *servicesEntry) {
 func (w *entryWarnings) checkRoutes(e *routesEntry) {
 	if h := e.Hosts; h != nil {
 		if h.Required && h.Allowed != nil && len(h.Allowed) == 0 {
-			w.warn(&e.header, "hosts is required, and allowed: [] lets no value pass: no HTTPRoute, GRPCRoute or TLSRoute passes")
+			w.warn(&e.header, "hosts is required, and allowed: [] lets no value pass: "+
+				"no HTTPRoute, GRPCRoute or TLSRoute passes")
 		}
 		w.checkSharedHosts(&e.header, h.Allowed)
 	}
@@ -101,8 +102,8 @@ func (w *entryWarnings) checkGateways(e *gatewaysEntry) {
 	w.checkAnnotations(&e.header, e.Annotations)
 }
 
-// checkSharedHosts warns of each template of hosts.allowed by which a namespace can name hosts of another one, which has
-// them by a template before it.
+// checkSharedHosts warns of each template of hosts.allowed by which a namespace can name hosts of another one, which
+// has them by a template before it.
 func (w *entryWarnings) checkSharedHosts(h *header, allowed []match.HostTemplate) {
 	templates := slices.DeleteFunc(slices.Clone(allowed), not(match.HostTemplate.HasPlaceholder))
 	for i, t := range templates {

@@ -51,8 +51,11 @@ func (w *entryWarnings) checkDisjoint(b *blocks) {
 	}, same)
 }
 
-// checkDisjoint compares the list of each entry with that of the first entry before it that applies to the same objects.
-func checkDisjoint[E, T any](w *entryWarnings, entries []E, field string, list func(*E) (*ruleHeader, []T), meet func(a, b T) bool) {
+// checkDisjoint compares the list of each entry with that of the first entry before it that applies to the same
+// objects.
+func checkDisjoint[E, T any](
+	w *entryWarnings, entries []E, field string, list func(*E) (*ruleHeader, []T), meet func(a, b T) bool,
+) {
 	type first struct {
 		*ruleHeader
 		allowed []T

@@ -14,8 +14,8 @@ type Workload struct {
 	Templates []PodTemplate
 }
 
-// PodTemplate is a template of Pods, as the Pod that a controller creates from it. The Pod has the labels and annotations
-// of the template's metadata.
+// PodTemplate is a template of Pods, as the Pod that a controller creates from it. The Pod has the labels and
+// annotations of the template's metadata.
 type PodTemplate struct {
 	Pod
 	// Path is the field of the PodSpec in its object: spec.template.spec.
@@ -67,13 +67,13 @@ type WorkloadResult struct {
 	Rewritings []Rewriting
 }
 
-// JudgeWorkload judges the templates of a workload as the Pods that its controller will create: rewritten in memory by the
-// mirrors, and then by the rules of pods. old is the workload before an update, nil otherwise: what one of its templates
-// had is pre-existing, in whichever template it stands now, and in mode audit, since nobody writes it now.
+// JudgeWorkload judges the templates of a workload as the Pods that its controller will create: rewritten in memory by
+// the mirrors, and then by the rules of pods. old is the workload before an update, nil otherwise: what one of its
+// templates had is pre-existing, in whichever template it stands now, and in mode audit, since nobody writes it now.
 //
-// A workload that a controller owns is judged by rules in mode enforce alone, since a user has been told of the template
-// where it was written. Owners are the tenant's to write, so that these rules make an exception by the user: for the
-// controllers of Kubernetes.
+// A workload that a controller owns is judged by rules in mode enforce alone, since a user has been told of the
+// template where it was written. Owners are the tenant's to write, so that these rules make an exception by the user:
+// for the controllers of Kubernetes.
 func (p *Policy) JudgeWorkload(a Attributes, w, old *Workload, e *Effort) ([]Finding, error) {
 	result, err := p.ReviewWorkload(a, w, old, e)
 	return result.Findings, err
@@ -291,7 +291,8 @@ func (p *Policy) ExplainWorkload(a Attributes, w *Workload) []RuleTrace {
 	for i := range p.workloads.rules {
 		rule := &p.workloads.rules[i]
 		if rule.Mode < weakestMode(w) {
-			traces[i] = rule.trace("not asked: a controller owns it, and only rules with workloads: enforce judge such a template")
+			traces[i] = rule.trace(
+				"not asked: a controller owns it, and only rules with workloads: enforce judge such a template")
 			continue
 		}
 		for k := range templates {

@@ -9,8 +9,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Change is what is expected of a case from now on: of these fields, the values in Expect. A field that the case lacks is
-// added to it.
+// Change is what is expected of a case from now on: of these fields, the values in Expect. A field that the case lacks
+// is added to it.
 type Change struct {
 	Case   int // of the suite
 	Fields []string

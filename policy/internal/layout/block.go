@@ -59,8 +59,8 @@ type entry struct {
 	line, end int // its own lines
 }
 
-// entriesOf fills in which lines belong to which entry, and returns where those begin that follow the last one. Comments
-// above the first entry are its own.
+// entriesOf fills in which lines belong to which entry, and returns where those begin that follow the last one.
+// Comments above the first entry are its own.
 func (f *formatter) entriesOf(entries []entry, from, to, column int) (rest int) {
 	for i := range entries {
 		entries[i].from = from
@@ -225,8 +225,8 @@ func (f *formatter) value(e *entry, head, after string, indent, shift int, order
 	f.trivia(end, e.end, indent)
 }
 
-// endOf returns where the lines of a value end, and comments that follow it begin. In a block what is indented as deep as
-// its text is text.
+// endOf returns where the lines of a value end, and comments that follow it begin. In a block what is indented as deep
+// as its text is text.
 func (f *formatter) endOf(e *entry, block bool) int {
 	deepest := -1
 	if block {

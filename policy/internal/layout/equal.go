@@ -29,7 +29,8 @@ func equal(a, b []byte) (bool, error) {
 }
 
 func sameNode(a, b *yaml.Node) bool {
-	if a.Kind != b.Kind || a.Tag != b.Tag || a.Value != b.Value || a.Anchor != b.Anchor || len(a.Content) != len(b.Content) {
+	if a.Kind != b.Kind || a.Tag != b.Tag || a.Value != b.Value || a.Anchor != b.Anchor ||
+		len(a.Content) != len(b.Content) {
 		return false
 	}
 	x, y := a.Content, b.Content

@@ -105,8 +105,8 @@ func (f *flow) scalar() (string, bool) {
 		return "", false
 	}
 	text := strings.TrimRight(f.s[f.i:f.i+end], " \t")
-	if c := f.s[f.i+end]; text == "" || c == '[' || c == '{' || strings.Contains(text, ": ") || strings.HasSuffix(text, ":") ||
-		strings.Contains(text, "#") || strings.ContainsAny(text[:1], "?&*!|>%@`-:\"'") {
+	if c := f.s[f.i+end]; text == "" || c == '[' || c == '{' || strings.Contains(text, ": ") ||
+		strings.HasSuffix(text, ":") || strings.Contains(text, "#") || strings.ContainsAny(text[:1], "?&*!|>%@`-:\"'") {
 		return "", false
 	}
 	f.i += len(text)

@@ -1,9 +1,9 @@
-// Package layout formats YAML files: the fields of mappings in a given order, two spaces for each level, lists as deep as
-// their key, no two blank lines in a row. It moves lines of the text and never prints a value anew, so that quotes,
+// Package layout formats YAML files: the fields of mappings in a given order, two spaces for each level, lists as deep
+// as their key, no two blank lines in a row. It moves lines of the text and never prints a value anew, so that quotes,
 // numbers and comments stay as they are written.
 //
-// A comment belongs to the line below it, and moves with that; one that is indented deeper than the next line belongs to
-// what is above it. What stands above the first field of a document stays there. A list or a mapping in brackets is
+// A comment belongs to the line below it, and moves with that; one that is indented deeper than the next line belongs
+// to what is above it. What stands above the first field of a document stays there. A list or a mapping in brackets is
 // formatted where it stands in one line, and otherwise left as it is.
 //
 //	layout.go  files and documents

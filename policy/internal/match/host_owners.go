@@ -70,8 +70,8 @@ func reversedLabels(name string) string {
 	return reversed.String()
 }
 
-// Find yields the owners of the hosts that p stands for, each with one of its patterns. An owner may come several times.
-// One does not come where each host that p stands for has a more exact owner.
+// Find yields the owners of the hosts that p stands for, each with one of its patterns. An owner may come several
+// times. One does not come where each host that p stands for has a more exact owner.
 func (o *HostOwners) Find(p HostPattern) iter.Seq2[HostPattern, int] {
 	return func(yield func(HostPattern, int) bool) {
 		if p.Depth == HostItself {

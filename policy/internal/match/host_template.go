@@ -11,8 +11,8 @@ import (
 // namespacePlaceholder is the label of a HostTemplate that stands for the namespace of an object.
 const namespacePlaceholder = "{namespace}"
 
-// HostTemplate is a HostPattern, or one that has the placeholder {namespace} for one of its labels. It covers hosts for a
-// namespace: those that have the namespace as this label, and otherwise are as the pattern says.
+// HostTemplate is a HostPattern, or one that has the placeholder {namespace} for one of its labels. It covers hosts for
+// a namespace: those that have the namespace as this label, and otherwise are as the pattern says.
 //
 //	{namespace}.corp.example         team.corp.example for the namespace team
 //	*.{namespace}.apps.corp.example  every host one label below team.apps.corp.example
@@ -76,7 +76,8 @@ func checkHostTemplate(s string) error {
 	return checkHostPattern(s)
 }
 
-// HasPlaceholder reports whether the template has the placeholder: otherwise it covers the same hosts for every namespace.
+// HasPlaceholder reports whether the template has the placeholder: otherwise it covers the same hosts for every
+// namespace.
 func (t HostTemplate) HasPlaceholder() bool { return t.placeholder }
 
 // String returns the template as policy files have it.
@@ -106,8 +107,8 @@ func (t HostTemplate) Widest() HostPattern {
 // Shares reports whether two templates cover one host for two different namespaces, and returns the namespace for which
 // the template whose placeholder is further to the right covers it.
 //
-// A template alone never does, nor do two whose placeholders have equally many labels behind them: they compare the same
-// label of a host with the namespace.
+// A template alone never does, nor do two whose placeholders have equally many labels behind them: they compare the
+// same label of a host with the namespace.
 func (t HostTemplate) Shares(u HostTemplate) (namespace string, ok bool) {
 	if strings.Count(t.after, ".") > strings.Count(u.after, ".") {
 		t, u = u, t
@@ -153,8 +154,8 @@ func lengthsMeet(a int, aDepth HostDepth, b int, bDepth HostDepth) bool {
 }
 
 // HostTemplates is a set of templates. A look-up compares each label of a host with the namespace, and where they are
-// equal hashes what stands behind it, and looks what stands before it up in a HostSet: however many templates there are.
-// A nil set is empty.
+// equal hashes what stands behind it, and looks what stands before it up in a HostSet: however many templates there
+// are. A nil set is empty.
 type HostTemplates struct {
 	patterns *HostSet            // the templates without a placeholder
 	before   map[string]*HostSet // by what stands behind the placeholder

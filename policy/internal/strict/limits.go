@@ -41,7 +41,8 @@ type limitError string
 func (e limitError) Error() string { return string(e) }
 
 func (l *Limits) tooMany(n int, what string) limitError {
-	return limitError(cmp.Or(l.Of, "the policy") + " has more than " + text.Thousands(n) + " " + what + ", which is the limit")
+	return limitError(cmp.Or(l.Of, "the policy") + " has more than " + text.Thousands(n) + " " + what +
+		", which is the limit")
 }
 
 // meter is the reader that a file is parsed from. It ends parsing when the context is done or when the file has too

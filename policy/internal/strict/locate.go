@@ -14,8 +14,8 @@ import (
 // it is parsed twice. Of an error in a longer one only the line is known, and not always exactly.
 const maxLocated = 128 << 10
 
-// locateBudget bounds the bytes that are parsed to find one error: a dozen times those of a policy of six hundred lines,
-// as many as the few tokens before the mistake take.
+// locateBudget bounds the bytes that are parsed to find one error: a dozen times those of a policy of six hundred
+// lines, as many as the few tokens before the mistake take.
 const locateBudget = 256 << 10
 
 // locator finds the position of a syntax error. The parser says no column, and for most errors the line at which the
@@ -32,7 +32,8 @@ type place struct {
 	msg    string
 }
 
-// locate returns the place of a syntax error. The parser has read a number of bytes when it fails, and says a line, or 0.
+// locate returns the place of a syntax error. The parser has read a number of bytes when it fails, and says a line, or
+// 0.
 func locate(ctx context.Context, s Source, msg string, line, read int) place {
 	l := &locator{reparser{ctx, s.Data, msg, locateBudget}, s}
 	if strings.Contains(msg, "UTF-8") || strings.Contains(msg, "control characters") {

@@ -20,7 +20,8 @@ type reparser struct {
 	budget int    // bytes that may still be parsed
 }
 
-// fails parses a text and returns the parser's error, without its line, and the line; an empty error when there is none.
+// fails parses a text and returns the parser's error, without its line, and the line; an empty error when there is
+// none.
 func (r *reparser) fails(text io.Reader) (msg string, line int) {
 	dec := yaml.NewDecoder(text)
 	for {
@@ -43,8 +44,8 @@ func (r *reparser) needed() int {
 	return read.given
 }
 
-// contextLine returns the line at which the collection or the scalar of the error begins. The parser counts lines from 0
-// in errors of its scanner, for which plus is 1, and says none for the first: so the text begins with an empty line.
+// contextLine returns the line at which the collection or the scalar of the error begins. The parser counts lines from
+// 0 in errors of its scanner, for which plus is 1, and says none for the first: so the text begins with an empty line.
 func (r *reparser) contextLine(plus int) int {
 	_, line := r.fails(io.MultiReader(strings.NewReader("\n"), bytes.NewReader(r.data)))
 	return line - plus
@@ -89,7 +90,8 @@ func (r *reparser) mayBegin(i int) bool {
 	if strings.IndexByte(" \r\n", c) >= 0 {
 		return false
 	}
-	return i == 0 || c == '\t' || strings.IndexByte(blanks+indicators, r.data[i-1]) >= 0 || strings.IndexByte(indicators, c) >= 0
+	return i == 0 || c == '\t' || strings.IndexByte(blanks+indicators, r.data[i-1]) >= 0 ||
+		strings.IndexByte(indicators, c) >= 0
 }
 
 // sameError reports whether the beginning of a text fails as all of it does, also where brackets are closed at its end,

@@ -139,7 +139,9 @@ func (d *Decoder) list(n *yaml.Node, v reflect.Value) {
 	if len(d.path) == 1 { // of the document
 		room := d.limits.Entries - d.elements
 		if d.elements += len(n.Content); len(n.Content) > room {
-			d.at(segment{index: room}, func() { d.exceed(d.pos(n.Content[room]), d.limits.tooMany(d.limits.Entries, "entries")) })
+			d.at(segment{index: room}, func() {
+				d.exceed(d.pos(n.Content[room]), d.limits.tooMany(d.limits.Entries, "entries"))
+			})
 			return
 		}
 	}
