@@ -69,7 +69,8 @@ type WorkloadResult struct {
 
 // JudgeWorkload judges the templates of a workload as the Pods that its controller will create: rewritten in memory by
 // the mirrors, and then by the rules of pods. old is the workload before an update, nil otherwise: what one of its
-// templates had is pre-existing, in whichever template it stands now, and in mode audit, since nobody writes it now.
+// templates had is pre-existing, in whichever template it stands now, and in mode audit, since this update does not
+// write it.
 //
 // A workload that a controller owns is judged by rules in mode enforce alone, since a user has been told of the
 // template where it was written. Owners are the tenant's to write, so that these rules make an exception by the user:

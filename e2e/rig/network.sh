@@ -52,8 +52,8 @@ network_down() {
   nft delete table bridge evergate_e2e 2>/dev/null || true
 }
 
-# Each of these asks for nothing first: "nft get element" fails where a kube-proxy changes rules meanwhile (5 of 300 times
-# beside one that does nothing else), and a node that seems not to be cut would not be healed.
+# "nft get element" would fail where a kube-proxy changes rules meanwhile: 5 of 300 times beside a process that does
+# nothing else. Nor do the other two ask first: a node that only seems not to be cut would not be healed.
 is_cut() { nft list set bridge evergate_e2e cut 2>/dev/null | grep -qF "\"$(netns "$1")\""; }
 cut_off() { nft add element bridge evergate_e2e cut "{ $(netns "$1") }"; }
 heal() { # an element has to be there to be deleted
