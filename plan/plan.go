@@ -9,6 +9,7 @@
 //	tables.go     counts by rule and by namespace
 //	listed.go     the first objects of each kind of change
 //	report.go     what is returned; text.go, its text; stream.go, its objects as they are found
+//	sentences.go  what the text says of an object, a finding, an image
 //
 // What it keeps does not grow with the input.
 package plan
