@@ -1,0 +1,52 @@
+package admission
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/evergate/evergate/policy"
+)
+
+// A Pod gets a record of its original images, but not by pods/ephemeralcontainers: a patch of metadata there would
+// fail the user's request.
+func TestRecordBySubresource(t *testing.T) {
+	p, err := policy.Load(policy.File{Name: "p.yaml", Data: []byte(SelfProbePolicy())})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const image = `{"name": "c", "image": "source.selfprobe.invalid/app:1"}`
+	w, _ := ParsePath("/mutate/pods")
+	for name, tt := range map[string]struct {
+		operation, subresource, object, old string
+		want                                []string
+	}{
+		"a Pod that is created": {
+			"CREATE", "", `{"spec": {"containers": [` + image + `]}}`, "null",
+			[]string{"replace /spec/containers/0/image", "add /metadata/annotations"},
+		},
+		"a debug container": {
+			"UPDATE", "ephemeralcontainers", `{"spec": {"ephemeralContainers": [` + image + `]}}`, `{"spec": {}}`,
+			[]string{"replace /spec/ephemeralContainers/0/image"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			body := fmt.Appendf(nil, `{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {
+  "uid": "1", "operation": %q, "subResource": %q, "resource": {"group": "", "version": "v1", "resource": "pods"},
+  "object": %s, "oldObject": %s}}`, tt.operation, tt.subresource, tt.object, tt.old)
+			d, err := w.Decide(p, "", body, time.Now(), new(policy.Effort), func(string) {})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, op := range d.Patch {
+				got = append(got, op.Op+" "+op.Path)
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("patch (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
