@@ -12,35 +12,49 @@ run: ## serve on this machine: https://127.0.0.1:8443, its own certificate, an e
 request: ## ask the server that "make run" started about a Pod, an Ingress and a Service
 	@examples/request.sh
 
-test: test-unit test-plugin test-interop test-calls test-kit test-traces ## all tests, with the race detector
+# e2e, interop and the programs of the rig need Kubernetes' own packages. One build list and one set of compiler flags for all of
+# them let Go compile each package once. They do without the race detector: it would watch these tests and not the server, which
+# is a process of its own.
+RIG = CGO_ENABLED=0 GOWORK=$(CURDIR)/e2e/go.work GOFLAGS="$$($(GO) env GOFLAGS) -trimpath -gcflags=all=-dwarf=false"
 
-test-unit: ## the server's own tests
-	$(GO) test -race ./...
+test: SHORT = 1
+test: test-unit test-plugin test-calls ## the tests of the server and the plugin, with the race detector, and the short calls suite
+
+test-all: test-unit test-plugin test-interop test-calls test-kit test-traces ## every test that needs no cluster
+
+quick: ## gofmt, and the tests of what differs from main and of what imports it, without the race detector
+	@tools/quick.sh
+
+test-unit: ## the server's unit tests
+	$(GO) test -race -vet=off ./...
 
 test-interop: ## what evergate export writes, evaluated by the API server's own code; OBJECTS=20000 for many objects
-	cd interop && $(GO) test -race -count=1 -timeout 60m ./... $(if $(OBJECTS),-objects $(OBJECTS))
+	cd interop && $(RIG) $(GO) test -vet=off -count=1 -timeout 60m ./... $(if $(OBJECTS),-objects $(OBJECTS))
 
 # Parts of the end-to-end tests that have tests of their own.
 PARTS = ./internal/controlplane ./internal/load ./internal/process ./internal/registry ./internal/report
 
-test-plugin: ## the plugin's own tests
-	cd cmd/kubectl-evergate && $(GO) test -race ./...
+test-plugin: ## the plugin's unit tests
+	cd cmd/kubectl-evergate && $(GO) test -race -vet=off ./...
 
-test-calls: ## the built server against kube-apiserver's own webhook client, rolled, renewed, overloaded, attacked
-	cd e2e && $(GO) test -race -count=1 -timeout 20m ./calls/... $(PARTS)
+test-calls: ## the built server against kube-apiserver's own webhook client, rolled, renewed, overloaded, attacked; SHORT=1 for a part
+	cd e2e && $(RIG) $(GO) test -vet=off -count=1 -timeout 60m $(if $(SHORT),-short) $(if $(VERBOSE),-v) ./calls/... $(PARTS)
 
 test-kit: ## kustomize/ rendered, and on a real API server where "make rig" has built one; alerts, where "make promtool" has
-	cd e2e && $(GO) test -race -count=1 -timeout 30m ./kit/...
+	cd e2e && $(RIG) $(GO) test -vet=off -count=1 -timeout 30m ./kit/...
 
-test-traces: ## reviews in a real Jaeger, where "make jaeger" has built one
-	cd e2e && $(GO) test -race -count=1 -timeout 30m ./internal/traces/...
+test-traces: ## collectors in every state; reviews in a real Jaeger, where "make jaeger" has built one
+	cd e2e && $(RIG) $(GO) test -vet=off -count=1 -timeout 30m $(if $(VERBOSE),-v) ./internal/traces/...
 
-compat: ## the same on the Kubernetes of e2e/rig/compat, a minor version older; no part of the gate
-	bin=$$(e2e/rig/build.sh compat) && cd e2e && EVERGATE_E2E_BIN=$$bin EVERGATE_E2E_REQUIRED=1 \
-	  $(GO) test -race -count=1 -timeout 30m ./kit
+compat: ## the kit on the Kubernetes of e2e/rig/compat, a minor version older; not part of the gate
+	bin=$$(e2e/rig/build.sh compat) && cd e2e && EVERGATE_E2E_BIN=$$bin EVERGATE_E2E_REQUIRED=1 $(RIG) \
+	  $(GO) test -vet=off -count=1 -timeout 30m ./kit
+
+nightly: ## what the gate leaves out, into e2e/nightly.md: hours; PART=incidents for one part
+	e2e/nightly.sh $(PART)
 
 alerts: promtool ## the alerts of the kit, by promtool
-	cd e2e && EVERGATE_E2E_REQUIRED=1 $(GO) test -count=1 -run 'Alert|Runbooks|MetricsExist|Dashboard|Clusters' ./kit
+	cd e2e && EVERGATE_E2E_REQUIRED=1 $(RIG) $(GO) test -vet=off -count=1 -run 'Alert|Runbooks|MetricsExist|Dashboard|Clusters' ./kit
 
 rig: ## etcd, kube-apiserver and kubectl for test-kit, into a cache outside of the tree: minutes the first time
 	e2e/rig/build.sh
@@ -55,7 +69,7 @@ registry: ## the private registry of e2e/rig/registry for test-calls and the inc
 	e2e/rig/build.sh registry
 
 apiserver: ## run them on this machine until Ctrl-C, to try the kit out
-	cd e2e && $(GO) run ./cmd/controlplane
+	cd e2e && $(RIG) $(GO) run ./cmd/controlplane
 
 e2e-up: ## a real cluster on this machine, as root: three nodes, cert-manager, this tree's image; see e2e/README.md
 	e2e/rig/down.sh --killed
@@ -71,14 +85,14 @@ REPORT = report.md
 
 # One package after the other, since they share the cluster. A run of all of them writes the report.
 INCIDENTS = cd e2e && $(KNOWN) EVERGATE_E2E_REQUIRED=1 EVERGATE_E2E_REPORT=$(if $(RUN)$(SHORT),,$(CURDIR)/e2e/$(REPORT)) \
-  $(GO) test -race -count=1 -p 1 -v $(if $(SHORT),-short) $(if $(RUN),-run '$(PATTERN)') ./internal/cluster ./incidents
+  $(RIG) $(GO) test -vet=off -count=1 -p 1 -v $(if $(SHORT),-short) $(if $(RUN),-run '$(PATTERN)') ./internal/cluster ./incidents
 
 PATTERN = ^Test$(subst /,$$/,$(patsubst Test%,%,$(RUN)))$$
 # go test accepts a pattern that matches no test.
-KNOWN = $(if $(RUN),tests=$$($(GO) test -race -list '$(firstword $(subst /, ,$(PATTERN)))' ./internal/cluster ./incidents) || { echo "$$tests"; exit 1; }; \
+KNOWN = $(if $(RUN),tests=$$($(RIG) $(GO) test -list '$(firstword $(subst /, ,$(PATTERN)))' ./internal/cluster ./incidents) || { echo "$$tests"; exit 1; }; \
   echo "$$tests" | grep -q '^Test' || { echo "there is no test of $(RUN)"; exit 1; };)
 
-e2e: ## the incidents, on that cluster; RUN=I6 for one, SHORT=1 for each once, without variants and controls, E2E_CLUSTER=existing on the one of KUBECONFIG
+e2e: ## the incidents, on that cluster; RUN=I6 for one, SHORT=1 for those of the gate, E2E_CLUSTER=existing on the one of KUBECONFIG
 	$(INCIDENTS) -timeout 90m
 
 e2e-long: export EVERGATE_E2E_LONG = 1
@@ -87,32 +101,30 @@ e2e-long: ## the same at full length: hours
 	$(INCIDENTS) -timeout 8h
 
 bench-apiserver: ## how long a Pod takes through the API server of that cluster: webhooks, native policies, both; prints tables
-	cd e2e && EVERGATE_E2E_REQUIRED=1 EVERGATE_E2E_LATENCY=1 $(GO) test -count=1 -v -run '^TestLatency$$' -timeout 60m ./incidents
+	cd e2e && EVERGATE_E2E_REQUIRED=1 EVERGATE_E2E_LATENCY=1 $(RIG) $(GO) test -count=1 -v -run '^TestLatency$$' -timeout 60m ./incidents
 
 e2e-down: ## stop that cluster and remove all that it made
 	e2e/rig/down.sh
 
-check: format vet lint test ## every check that a change must pass
+check: format lint test ## every check that a change must pass
 
 format: ## every Go file is gofmt-ed
 	@files=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$files" || { echo "not gofmt-ed:"; echo "$$files"; exit 1; }
 
-# With -race, here and below, like the tests, so that their dependencies are compiled once.
-vet: ## go vet, all modules
-	$(GO) vet -race ./...
-	cd e2e && $(GO) vet -race ./...
-	cd interop && $(GO) vet -race ./...
-	cd cmd/kubectl-evergate && $(GO) vet -race ./...
+lint: lint-server lint-e2e ## the linters of .golangci.yml, of which go vet is one, for all modules; shellcheck where it is installed
 
-lint: bin/golangci-lint ## the linters of .golangci.yml, all modules; shellcheck where it is installed
+# With the flags of the tests, so that dependencies are compiled once.
+lint-server: bin/golangci-lint ## the same for the server and the plugin
 	GOFLAGS="$$($(GO) env GOFLAGS) -race" bin/golangci-lint run ./...
-	cd e2e && GOFLAGS="$$($(GO) env GOFLAGS) -race" ../bin/golangci-lint run ./...
 	cd cmd/kubectl-evergate && GOFLAGS="$$($(GO) env GOFLAGS) -race" ../../bin/golangci-lint run ./...
-	cd interop && GOFLAGS="$$($(GO) env GOFLAGS) -race" ../bin/golangci-lint run ./...
 	@! command -v shellcheck >/dev/null || shellcheck .ci/run $$(git ls-files '*.sh')
 
-bin/golangci-lint: # anew for each toolchain; go build knows whether it is up to date
-	CGO_ENABLED=0 $(GO) build -trimpath -modfile=tools/go.mod -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+lint-e2e: bin/golangci-lint ## the same for e2e and interop
+	cd e2e && $(RIG) ../bin/golangci-lint run ./...
+	cd interop && $(RIG) ../bin/golangci-lint run ./...
+
+bin/golangci-lint: # again for each toolchain; go build knows whether it is up to date
+	$(RIG) GOWORK=off $(GO) build -modfile=tools/go.mod -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 
 bench: ## what a review costs, against a bare TLS server; the figures go into docs/performance.md
 	$(GO) run ./bench -write docs/performance.md
@@ -154,8 +166,11 @@ allocs: ## allocations of each stage, and of the worst reviews: fails above benc
 allocs-baseline: ## write the baseline anew
 	$(COMPILED) $(GO) test -run '^$$' -bench '$(STAGES)' -benchtime 100x -benchmem -count 6 $(STAGE_PACKAGES) > bench/baseline.txt
 
+compile-e2e: # the tests of e2e and interop, for the gate
+	cd e2e && $(RIG) $(GO) list -export -test ./... ../interop/... >/dev/null
+
 goodput: ## reviews answered under one, two and four times the load that can be served
-	cd e2e && $(GO) test -run '^$$' -bench Goodput -benchtime 1x -v ./calls
+	cd e2e && $(RIG) $(GO) test -run '^$$' -bench Goodput -benchtime 1x -v ./calls
 
 # Until Go 1.27 a fuzz target now and then fails at the end of its time with nothing but "context deadline exceeded"
 # (https://go.dev/issue/75804). It passes if no input was saved, which go test would name, and all known inputs still pass.
@@ -177,5 +192,5 @@ plugin: ## dist/kubectl-evergate, static, and its completion: put them into PATH
 	cd cmd/kubectl-evergate && CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $(CURDIR)/dist/kubectl-evergate .
 	cp cmd/kubectl-evergate/kubectl_complete-evergate dist/
 
-.PHONY: help plugin run request test test-unit test-plugin test-interop test-calls test-kit test-traces compat alerts jaeger promtool registry rig apiserver e2e-up e2e e2e-long e2e-down \
-  check format vet lint bench bench-apiserver bench-plan worst profile bench-stages bench-decoders allocs allocs-baseline goodput fuzz build bin/golangci-lint
+.PHONY: help plugin run request quick test test-all test-unit test-plugin test-interop test-calls test-kit test-traces compat nightly compile-e2e alerts jaeger promtool registry rig \
+  apiserver e2e-up e2e e2e-long e2e-down check format lint lint-server lint-e2e bench bench-apiserver bench-plan worst profile bench-stages bench-decoders allocs allocs-baseline goodput fuzz build bin/golangci-lint

@@ -30,11 +30,14 @@ func TestI1(t *testing.T) {
 // undrained stops at SIGTERM, as a process does that knows nothing of draining.
 var undrained = []string{flag("--drain-delay=0s"), flag("--drain-timeout=1ms"), flag("--shutdown-timeout=1ms")}
 
-// restarts restarts the Deployment every 20 s, whether or not the roll-out before has ended: three minutes of it, or
-// thirty.
+// restarts restarts the Deployment every 20 s, whether or not the previous rollout has ended: four times in a short
+// run, for three minutes in a whole run and for thirty in a long run.
 func restarts(t *testing.T, l *lab, control bool) outcome {
 	const period = 20 * time.Second
 	n := int(lasting(3*time.Minute, 30*time.Minute) / period)
+	if testing.Short() {
+		n = 4
+	}
 	tr := l.start(t)
 	again := time.NewTicker(period)
 	defer again.Stop()

@@ -55,7 +55,7 @@ func TestI6(t *testing.T) {
 		{"frozen", "a node freezes, and thaws", trouble{begin: (*cluster.Cluster).Freeze, end: (*cluster.Cluster).Thaw}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			in := incident{id: "I6", what: test.what, guard: guard, product: zonal(), beside: test.trouble.http2}
+			in := incident{id: "I6", what: test.what, guard: guard, product: zonal(), long: true}
 			in.happen = func(t *testing.T, l *lab, _ bool) outcome { return test.trouble.happen(t, l, in) }
 			try(t, in) // the control is the client beside the first, over HTTP/2
 		})
@@ -84,7 +84,7 @@ func (tr trouble) happen(t *testing.T, l *lab, in incident) outcome {
 	l.namespace(t, single, "enabled")
 	node := l.Nodes(t)[1].Name
 	var over2 *multiplexed
-	if tr.http2 && !testing.Short() {
+	if tr.http2 {
 		over2 = l.startHTTP2(t)
 		node = over2.node
 	}

@@ -19,7 +19,7 @@ func TestI7(t *testing.T) {
 	}
 	try(t, incident{
 		id: "I7", what: "scaled from 1 to 3 under load", guard: "connections are retired at an age, by Connection: close",
-		product: aged,
+		product: aged, long: true,
 		happen:  scaleUp,
 		lacking: "connections live forever (--max-connection-age=0)",
 		without: func(t *testing.T, l *lab) {

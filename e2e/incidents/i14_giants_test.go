@@ -36,6 +36,7 @@ func TestI14(t *testing.T) {
 			guard: "what a review costs is bounded", happen: costlies,
 			lacking: "the revision before, without those bounds",
 			without: func(t *testing.T, l *lab) { l.Install(t, l.unbounded(t, cluster.Product{})) },
+			long:    true,
 		})
 	})
 }
@@ -50,7 +51,7 @@ func costlies(t *testing.T, l *lab, control bool) outcome {
 		attackers[object.name] = object.creates(t, l.Config(), noisy)
 	}
 	all := 1000
-	if testing.Short() || control {
+	if control {
 		all = 100
 	}
 	before := l.apiServer(t)

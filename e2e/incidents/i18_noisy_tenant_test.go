@@ -23,7 +23,7 @@ func TestI18(t *testing.T) {
 			product := cluster.Product{Overlay: overlay}
 			in := incident{
 				id: "I18", what: "a tenant creates costly objects, 24 at once, while others create theirs; " + overlay,
-				guard: "what a review costs is bounded", product: product,
+				guard: "what a review costs is bounded", product: product, long: true,
 				happen: func(t *testing.T, l *lab, control bool) outcome { return noise(t, l, product, control) },
 			}
 			if overlay == "fail-open" { // where more is lost: a review that is late lets its object in
@@ -82,7 +82,7 @@ func noise(t *testing.T, l *lab, product cluster.Product, control bool) outcome 
 	l.beStrict(t)
 	jane, joe := l.tenant(t, "jane", noisy), l.tenant(t, "joe", team)
 	o, took := l.noiseOf(t, jane, writesAs(t, joe, team, mirrored), true, control)
-	if control || testing.Short() {
+	if control {
 		return o
 	}
 	product.Tag = l.bare(t)
@@ -114,11 +114,7 @@ func (l *lab) noiseOf(
 ) (o outcome, took map[string]time.Duration) {
 	t.Helper()
 	took = map[string]time.Duration{}
-	objects := costlyObjects()
-	if !testing.Short() { // for comparison
-		objects = append([]costly{{name: "nothing"}}, objects...)
-	}
-	for _, object := range objects {
+	for _, object := range append([]costly{{name: "nothing"}}, costlyObjects()...) { // the first is for comparison
 		before, ran := l.apiServer(t), l.running(t)
 		c := crowd{jane: jane, honest: &waits{create: create}, small: small().creates(t, jane, noisy)}
 		seen, p99 := c.run(t, object, judges)
@@ -189,13 +185,8 @@ func (c crowd) run(t *testing.T, object costly, judges bool) (outcome, time.Dura
 	return o, p99
 }
 
-// noisyTime is how long each object is created. The gate has two minutes for all of them.
-func noisyTime() time.Duration {
-	if testing.Short() {
-		return 3 * time.Second
-	}
-	return lasting(5*time.Second, time.Minute)
-}
+// noisyTime returns how long each object is created.
+func noisyTime() time.Duration { return lasting(5*time.Second, time.Minute) }
 
 // reasons says why the API server itself refused or lost an attack, which is no failure of the webhook's.
 func reasons(b load.Books) string {

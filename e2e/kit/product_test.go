@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
@@ -18,18 +19,37 @@ import (
 	"github.com/evergate/evergate/e2e/internal/process"
 )
 
-// build builds the product of this repository.
+// product is the binary of this repository, which all tests share. The first test that needs it builds it.
+var product struct {
+	once sync.Once
+	path string
+	err  error
+}
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "evergate-kit-")
+	if err != nil {
+		panic(err)
+	}
+	product.path = filepath.Join(dir, "evergate")
+	code := m.Run()
+	_ = os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// build returns the path of the product's binary.
 func build(t testing.TB) string {
 	t.Helper()
-	dir, err := filepath.Abs(root)
-	if err != nil {
-		t.Fatal(err)
+	product.once.Do(func() {
+		var dir string
+		if dir, product.err = filepath.Abs(root); product.err == nil {
+			product.err = process.Build(context.WithoutCancel(t.Context()), dir, product.path, nil)
+		}
+	})
+	if product.err != nil {
+		t.Fatal(product.err)
 	}
-	binary := filepath.Join(t.TempDir(), "evergate")
-	if err := process.Build(t.Context(), dir, binary, nil); err != nil {
-		t.Fatal(err)
-	}
-	return binary
+	return product.path
 }
 
 // TestPreflight: the product's own check of manifests finds nothing in the kit, and nothing in it in another namespace.

@@ -9,11 +9,12 @@ import (
 	"path/filepath"
 )
 
-// Build compiles the module in root into a binary at path, as the Dockerfile does. overlay replaces files of the
-// module, by name, with others: that is how a test gets a server that lacks one thing, without the product having a
-// flag for it. The replaced file must exist, so that a test does not lose its control when a file is renamed.
+// Build compiles the module in root into a binary at path, with the compiler flags and the build list of the
+// Dockerfile. overlay replaces files of the module, by name: a test gets a server that lacks one thing, although the
+// product has no flag for it. The replaced file must exist, so that a test does not lose its control when a file is
+// renamed.
 func Build(ctx context.Context, root, path string, overlay map[string]string) error {
-	args := []string{"build", "-trimpath", "-tags", "grpcnotrace,nethttpomithttp2", "-o", path}
+	args := []string{"build", "-trimpath", "-gcflags=all=", "-tags", "grpcnotrace,nethttpomithttp2", "-o", path}
 	if len(overlay) > 0 {
 		file, err := writeOverlay(root, path+".overlay.json", overlay)
 		if err != nil {
@@ -24,19 +25,23 @@ func Build(ctx context.Context, root, path string, overlay map[string]string) er
 	cmd := exec.CommandContext(ctx, "go", append(args, ".")...)
 	cmd.Dir = root
 	// its PWD is root as it is written here, as are the names in the overlay
-	cmd.Env = append(cmd.Environ(), "CGO_ENABLED=0")
+	cmd.Env = append(cmd.Environ(), "CGO_ENABLED=0", "GOWORK=off")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("build %s: %w\n%s", root, err, out)
 	}
 	return nil
 }
 
-// BuildPlugin compiles kubectl-evergate, a module of its own in the repository at root, into a binary at path, as make
-// plugin does.
+// BuildPlugin compiles kubectl-evergate of the repository at root into a binary at path. It uses the build list of
+// e2e/go.work and the compiler flags of the tests, so that Kubernetes' packages are not compiled again for it.
 func BuildPlugin(ctx context.Context, root, path string) error {
+	work, err := filepath.Abs(filepath.Join(root, "e2e", "go.work"))
+	if err != nil {
+		return fmt.Errorf("build the plugin: %w", err)
+	}
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", path, ".")
 	cmd.Dir = filepath.Join(root, "cmd", "kubectl-evergate")
-	cmd.Env = append(cmd.Environ(), "CGO_ENABLED=0")
+	cmd.Env = append(cmd.Environ(), "CGO_ENABLED=0", "GOWORK="+work)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("build %s: %w\n%s", cmd.Dir, err, out)
 	}

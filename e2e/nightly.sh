@@ -1,0 +1,107 @@
+#!/usr/bin/env bash
+# Runs what the gate leaves out, part by part, and writes e2e/nightly.md. A part that has passed for this revision is skipped, so
+# that an interrupted run continues. Commits of the reports alone do not make a new revision.
+#
+#   e2e/nightly.sh              every part: about three hours of two cores
+#   e2e/nightly.sh PART...      incidents, calls, traces, compat, goodput, worst, fuzz
+#   e2e/nightly.sh --check      fails unless every part has passed for this revision: a release starts with it
+#
+# Needs root and what e2e/README.md lists for a cluster. Logs are in dist/nightly.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+parts=(incidents calls traces compat goodput worst fuzz)
+page=e2e/nightly.md
+reports=(':!e2e/nightly.md' ':!e2e/report.md' ':!e2e/report-long.md')
+logs=dist/nightly
+mkdir -p "$logs"
+
+die() { echo "nightly.sh: $*" >&2; exit 1; }
+git diff --quiet HEAD -- . "${reports[@]}" || die "commit your changes first: a report is about a revision"
+revision=$(git log -1 --format=%H -- . "${reports[@]}")
+
+# run PART: what it does. Each command fails when what it tests does not hold.
+run() {
+  case $1 in
+    incidents) make e2e-up e2e ;; # with controls and variants; writes e2e/report.md
+    # the hostile peers for five minutes without client certificates and for five minutes with them
+    calls) EVERGATE_HOSTILE_PERIOD=5m make test-calls VERBOSE=1 ;;
+    traces) make jaeger && EVERGATE_E2E_REQUIRED=1 make test-traces VERBOSE=1 ;;
+    compat) make compat ;;
+    goodput) make goodput ;;
+    worst) make worst ;;
+    fuzz) make fuzz FUZZTIME=1m ;;
+    *) die "unknown part $1: there are ${parts[*]}" ;;
+  esac
+}
+
+# figures PART LOG: one line of what the log shows.
+figures() {
+  case $1 in
+    incidents) echo "$(grep -c '| held |' e2e/report.md) held, $(grep -c '| breaks, as it must |' e2e/report.md) controls broke: [report](report.md)" ;;
+    calls | traces) echo "$(grep -c -- '--- PASS' "$2") tests passed, $(grep -c -- '--- FAIL' "$2") failed, $(grep -c -- '--- SKIP' "$2") skipped" ;;
+    compat) grep -oE '^ok .*' "$2" | tr '\t' ' ' | tail -n 1 ;;
+    goodput) grep -oE '[0-9.]+ x[0-9]*.*|goodput.*' "$2" | tail -n 1 | tr '|\t' '/ ' ;;
+    worst) tail -n 1 "$2" | tr '|' '/' ;;
+    fuzz) echo "$(grep -cE ' Fuzz[A-Za-z]+$' "$2") targets" ;;
+  esac
+}
+
+row() { [ ! -e $page ] || ! grep -q "^| revision | $revision |$" $page || grep "^| $1 |" $page || true; }
+
+# write ROW...: the page, with the rows of this run and those of earlier ones for this revision.
+declare -A rows=()
+for part in "${parts[@]}"; do rows[$part]=$(row "$part"); done
+write() {
+  {
+    cat <<EOF
+# The nightly run
+
+\`make nightly\` writes this page. A release needs a page on which every part has passed for the revision that is released.
+
+| | |
+| --- | --- |
+| revision | $revision |
+| Kubernetes | $(go -C e2e/rig list -m -f '{{.Version}}' k8s.io/kubernetes); \`compat\`: $(go -C e2e/rig/compat list -m -f '{{.Version}}' k8s.io/kubernetes) |
+| Go | $(go env GOVERSION) |
+| machine | $(nproc) cores, $(grep -oE '[0-9]+' /proc/meminfo | head -n 1) kB, Linux $(uname -r) |
+
+| part | result | started | seconds | figures |
+| --- | --- | --- | --- | --- |
+EOF
+    for part in "${parts[@]}"; do
+      [ -z "${rows[$part]}" ] || echo "${rows[$part]}"
+    done
+  } >$page.new
+  mv $page.new $page
+}
+
+missing() {
+  local part
+  for part in "${parts[@]}"; do
+    [[ ${rows[$part]} == *"| passed |"* ]] || echo "$part"
+  done
+}
+
+if [ "${1:-}" = --check ]; then
+  mapfile -t wanting < <(missing)
+  ((${#wanting[@]} == 0)) || die "$page has no result, or a failure, for revision $revision: ${wanting[*]}"
+  exit 0
+fi
+
+failed=0
+for part in "${@:-${parts[@]}}"; do
+  [[ " ${parts[*]} " == *" $part "* ]] || die "unknown part $part: there are ${parts[*]}"
+  if [[ ${rows[$part]} == *"| passed |"* ]]; then
+    echo "$part: passed already for $revision"
+    continue
+  fi
+  echo "== $part"
+  begun=$SECONDS started=$(date -u '+%Y-%m-%d %H:%M') result=passed
+  (run "$part") >"$logs/$part.log" 2>&1 || result=failed
+  [ $result = passed ] || { failed=1 && tail -n 30 "$logs/$part.log"; }
+  rows[$part]="| $part | $result | $started UTC | $((SECONDS - begun)) | $(figures "$part" "$logs/$part.log") |"
+  write
+  echo "${rows[$part]}"
+done
+exit $failed
