@@ -55,7 +55,7 @@ func TestI6(t *testing.T) {
 		{"frozen", "a node freezes, and thaws", trouble{begin: (*cluster.Cluster).Freeze, end: (*cluster.Cluster).Thaw}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			in := incident{id: "I6", what: test.what, guard: guard, product: zonal(), long: true}
+			in := incident{id: "I6", what: test.what, guard: guard, product: zonal(), beside: test.trouble.http2, long: true}
 			in.happen = func(t *testing.T, l *lab, _ bool) outcome { return test.trouble.happen(t, l, in) }
 			try(t, in) // the control is the client beside the first, over HTTP/2
 		})

@@ -33,6 +33,8 @@ type incident struct {
 	// incident has its control. go test -short leaves out variants, controls and long incidents.
 	lacking string
 	without func(t *testing.T, l *lab)
+	// beside means that happen runs the control itself, next to the incident.
+	beside bool
 	// long leaves the incident to the whole run, because it takes minutes and shows a quality of a service that works:
 	// the gate cannot afford it. docs/guarantees.md lists these incidents.
 	long bool
@@ -62,7 +64,7 @@ func (o *outcome) add(other outcome) {
 
 // try runs an incident and its control.
 func try(t *testing.T, in incident) {
-	if testing.Short() && (in.long || in.without == nil) {
+	if testing.Short() && (in.long || in.without == nil && !in.beside) {
 		t.Skip("-short leaves out variants and long incidents")
 	}
 	l := open(t)
