@@ -41,7 +41,7 @@ const objectPath = "request.object."
 type kind struct {
 	name     string
 	paths    []string // where its reviews are sent to
-	sent     []byte   // the creation of an ordinary one
+	sent     *object  // the creation of an ordinary one
 	of       reflect.Type
 	decodes  func(body []byte) error
 	variants []variant
@@ -58,7 +58,7 @@ func kinds() []kind {
 	return append(slices.Concat(routeKinds(), gatewayKinds(), hostKinds(), workloadKinds()), []kind{
 		{
 			name: "Pod", paths: []string{"/mutate/pods", "/validate/pods"},
-			sent: reviewtest.Create(reviewtest.Pod(1, 0)), of: reflect.TypeFor[corev1.Pod](),
+			sent: parse(reviewtest.Create(reviewtest.Pod(1, 0))), of: reflect.TypeFor[corev1.Pod](),
 			decodes: func(body []byte) error { _, err := review.Pods().Decode(body); return err },
 			variants: []variant{{"ephemeralcontainers", []string{objectPath + "spec"}, func(r, _ *object) {
 				r.set("subResource", "ephemeralcontainers")
@@ -66,7 +66,7 @@ func kinds() []kind {
 		},
 		{
 			name: "Ingress", paths: []string{"/validate/ingresses"},
-			sent: reviewtest.Create(reviewtest.Ingress(1)), of: reflect.TypeFor[networkingv1.Ingress](),
+			sent: parse(reviewtest.Create(reviewtest.Ingress(1))), of: reflect.TypeFor[networkingv1.Ingress](),
 			decodes: func(body []byte) error { _, err := review.Ingresses().Decode(body); return err },
 			variants: []variant{{"no class", []string{objectPath + "metadata.annotations"}, func(_, o *object) {
 				o.child("spec").remove("ingressClassName")
@@ -74,7 +74,7 @@ func kinds() []kind {
 		},
 		{
 			name: "Service", paths: []string{"/validate/services", "/validate/services/status"},
-			sent: reviewtest.Create(reviewtest.Service()), of: reflect.TypeFor[corev1.Service](),
+			sent: parse(reviewtest.Create(reviewtest.Service())), of: reflect.TypeFor[corev1.Service](),
 			decodes: func(body []byte) error { _, err := review.Services().Decode(body); return err },
 			variants: []variant{
 				{"ExternalName", []string{objectPath + "spec.externalName"}, func(_, o *object) {
@@ -96,7 +96,7 @@ func hostKinds() []kind {
 	return []kind{
 		{
 			name: "Route", paths: []string{"/validate/openshiftroutes"},
-			sent: reviewtest.Create(reviewtest.Route()), of: reflect.TypeFor[reviewtest.OpenShiftRoute](),
+			sent: parse(reviewtest.Create(reviewtest.Route())), of: reflect.TypeFor[reviewtest.OpenShiftRoute](),
 			decodes: func(body []byte) error { _, err := review.OpenShiftRoutes().Decode(body); return err },
 			variants: []variant{{"subdomain", []string{objectPath + "spec.subdomain"}, func(_, o *object) {
 				o.child("spec").remove("host")
@@ -104,12 +104,12 @@ func hostKinds() []kind {
 		},
 		{
 			name: "Certificate", paths: []string{"/validate/certificates"},
-			sent: reviewtest.Create(reviewtest.Certificate(1)), of: reflect.TypeFor[certmanagerv1.Certificate](),
+			sent: parse(reviewtest.Create(reviewtest.Certificate(1))), of: reflect.TypeFor[certmanagerv1.Certificate](),
 			decodes: func(body []byte) error { _, err := review.Certificates().Decode(body); return err },
 		},
 		{
 			name: "DNSEndpoint", paths: []string{"/validate/dnsendpoints"},
-			sent: reviewtest.Create(reviewtest.DNSRecords(1)), of: reflect.TypeFor[reviewtest.DNSEndpoint](),
+			sent: parse(reviewtest.Create(reviewtest.DNSRecords(1))), of: reflect.TypeFor[reviewtest.DNSEndpoint](),
 			decodes: func(body []byte) error { _, err := review.DNSEndpoints().Decode(body); return err },
 		},
 	}

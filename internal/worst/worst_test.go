@@ -2,6 +2,7 @@ package worst
 
 import (
 	"encoding/json"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -13,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/evergate/evergate/admission"
 	"github.com/evergate/evergate/policy"
@@ -168,18 +170,11 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
-// A row is a review, about as long as it is to be, and has a name of its own.
+// TestRows checks that each row has its own name, and that rows are reviews of about the length that they are to have.
 func TestRows(t *testing.T) {
 	const size = 4 << 10
 	names := map[string]bool{}
-	for r := range Rows(1) {
-		body := r.Body(size)
-		if !json.Valid(body) {
-			t.Errorf("%s: not JSON: %.200s", r.Name, body)
-		}
-		if len(body) < size/2 || len(body) > 3*size {
-			t.Errorf("%s: %d bytes, want about %d", r.Name, len(body), size)
-		}
+	for r := range Rows(1, 0) {
 		if names[r.Name] {
 			t.Errorf("%s: twice", r.Name)
 		}
@@ -188,25 +183,44 @@ func TestRows(t *testing.T) {
 	if len(names) < 1000 {
 		t.Errorf("%d rows", len(names))
 	}
+	for r := range Rows(sampled(t)) {
+		body := r.Body(size)
+		if !json.Valid(body) {
+			t.Errorf("%s: not JSON: %.200s", r.Name, body)
+		}
+		if len(body) < size/2 || len(body) > 3*size {
+			t.Errorf("%s: %d bytes, want about %d", r.Name, len(body), size)
+		}
+	}
 }
 
-// Judging takes no more steps than it may, whatever the object.
+// TestSteps decides reviews and checks that none takes more steps than it may, whatever the object contains.
 func TestSteps(t *testing.T) {
 	p := load(t, Ten())
-	const sampled = 11 // with the race detector on, all take half a minute
+	webhooks := map[string]admission.Webhook{}
+	for _, w := range admission.Webhooks() {
+		webhooks[w.Path] = w
+	}
+	parts, part := sampled(t)
 	most := 0
-	for r := range Rows(sampled) {
+	for r := range Rows(parts, part) {
 		size := 256 << 10 // the elements that are judged, and more
 		if !r.Many {
 			size = 64 << 10
 		}
 		body := r.Body(size)
-		steps := stepsOf(p, r.Path, body)
-		most = max(most, steps)
+		w, ok := webhooks[r.Path]
+		if !ok {
+			t.Fatalf("%s: no webhook has this path", r.Name)
+		}
+		e := new(policy.Effort)
+		// An error is a review that is malformed, which takes no steps.
+		_, _ = w.Decide(p, "", body, time.Time{}, e, func(string) {})
+		most = max(most, e.Steps())
 		// The last value that is looked at may be all of the body, and three times as long where that is not UTF-8. A byte
 		// may count twice for a regular expression, which is not executed then.
-		if steps > maxSteps+2*3*len(body) {
-			t.Errorf("%s: %d steps", r.Name, steps)
+		if e.Steps() > maxSteps+2*3*len(body) {
+			t.Errorf("%s: %d steps", r.Name, e.Steps())
 		}
 	}
 	if most < maxSteps/10 {
@@ -214,44 +228,61 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// stepsOf judges a review and returns how many steps that took.
-func stepsOf(p *policy.Policy, path string, body []byte) int {
-	e := new(policy.Effort)
-	switch path {
-	case "/mutate/pods":
-		if r, err := review.Pods().Decode(body); err == nil {
-			_, _ = p.RewritePod(r.Attributes, r.Object, r.Old, e)
-		}
-	case "/validate/pods":
-		if r, err := review.Pods().Decode(body); err == nil {
-			_, _ = p.JudgePod(r.Attributes, r.Object, r.Old, e)
-		}
-	case "/validate/ingresses":
-		if r, err := review.Ingresses().Decode(body); err == nil {
-			_, _ = p.JudgeIngress(r.Attributes, r.Object, r.Old, e)
-		}
-	case "/validate/services", "/validate/services/status":
-		if r, err := review.Services().Decode(body); err == nil {
-			_, _ = p.JudgeService(r.Attributes, r.Object, r.Old, e)
-		}
-	case "/validate/routes":
-		if r, err := review.Routes().Decode(body); err == nil {
-			_, _ = p.JudgeRoute(r.Attributes, r.Object, r.Old, e)
-		}
-	case "/validate/openshiftroutes":
-		if r, err := review.OpenShiftRoutes().Decode(body); err == nil {
-			_, _ = p.JudgeOpenShiftRoute(r.Attributes, r.Object, r.Old, e)
-		}
-	case "/validate/certificates":
-		if r, err := review.Certificates().Decode(body); err == nil {
-			_, _ = p.JudgeCertificate(r.Attributes, r.Object, r.Old, e)
-		}
-	case "/validate/dnsendpoints":
-		if r, err := review.DNSEndpoints().Decode(body); err == nil {
-			_, _ = p.JudgeDNSEndpoint(r.Attributes, r.Object, r.Old, e)
+// sampled returns into how many parts a test divides the rows, and which part it tries. With the race detector on, a
+// row takes ten times as long.
+func sampled(t *testing.T) (parts, part int) {
+	t.Helper()
+	parts = 61
+	if Race || testing.Short() {
+		parts = 211
+	}
+	part, err := Part(parts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("part %d of %d", part, parts)
+	return parts, part
+}
+
+// TestPart checks that the same program chooses the same part, and that the variable overrides it.
+func TestPart(t *testing.T) {
+	first, err := Part(8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := Part(8); err != nil || again != first || first < 0 || first >= 8 {
+		t.Errorf("part %d, then %d (%v)", first, again, err)
+	}
+	t.Setenv(partVariable, "7")
+	if part, err := Part(8); err != nil || part != 7 {
+		t.Errorf("part %d (%v), want 7", part, err)
+	}
+	for _, value := range []string{"8", "-1", "x", ""} {
+		t.Setenv(partVariable, value)
+		want := fmt.Sprintf("EVERGATE_WORST_PART is %q: it must be a number from 0 to 7", value)
+		if _, err := Part(8); err == nil || err.Error() != want {
+			t.Errorf("%q: %v, want %s", value, err, want)
 		}
 	}
-	return e.Steps()
+}
+
+// TestParts checks that the parts have every row once.
+func TestParts(t *testing.T) {
+	names := map[string]int{}
+	for r := range Rows(1, 0) {
+		names[r.Name]++
+	}
+	const parts = 3
+	for part := range parts {
+		for r := range Rows(parts, part) {
+			names[r.Name]--
+		}
+	}
+	for name, n := range names {
+		if n != 0 {
+			t.Errorf("%s: missing or twice", name)
+		}
+	}
 }
 
 // Each grammar in which an annotation names hosts is tried, for each kind that has it.
