@@ -14,7 +14,7 @@ func routeKinds() []kind {
 	route := func(name string, sent *object, of reflect.Type, variants ...variant) kind {
 		return kind{
 			name: name, paths: []string{"/validate/routes"}, sent: sent, of: of, variants: variants,
-			decodes: func(body []byte) error { _, err := review.Routes().Decode(body); return err },
+			decode: decoder(review.Routes()),
 		}
 	}
 	return []kind{
@@ -36,12 +36,12 @@ func gatewayKinds() []kind {
 		{
 			name: "Gateway", paths: []string{"/validate/gateways"},
 			sent: parse(reviewtest.Create(reviewtest.Gateway(1))), of: reflect.TypeFor[gatewayv1.Gateway](),
-			decodes: func(body []byte) error { _, err := review.Gateways().Decode(body); return err },
+			decode: decoder(review.Gateways()),
 		},
 		{
 			name: "ReferenceGrant", paths: []string{"/validate/grants"},
 			sent: parse(reviewtest.Create(reviewtest.ReferenceGrant())), of: reflect.TypeFor[gatewayv1.ReferenceGrant](),
-			decodes: func(body []byte) error { _, err := review.Grants().Decode(body); return err },
+			decode: decoder(review.Grants()),
 		},
 	}
 }

@@ -16,7 +16,7 @@ func workloadKinds() []kind {
 	workload := func(name string, sent *object, of reflect.Type) kind {
 		return kind{
 			name: name, paths: []string{"/validate/workloads"}, sent: sent, of: of,
-			decodes: func(body []byte) error { _, err := review.Workloads(templates()).Decode(body); return err },
+			decode: decoder(review.Workloads(templates())),
 		}
 	}
 	return []kind{
