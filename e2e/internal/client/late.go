@@ -38,9 +38,9 @@ func (c *lateConn) Read(p []byte) (int, error) {
 }
 
 func (c *lateConn) Write(p []byte) (int, error) {
-	n, err := c.Conn.Write(p)
-	c.mu.Lock()
+	c.mu.Lock() // the answer to what is written is not read before wrote is closed, or it would renew it too early
 	defer c.mu.Unlock()
+	n, err := c.Conn.Write(p)
 	select {
 	case <-c.wrote:
 	default:
