@@ -110,7 +110,7 @@ func (r *rig) measureWorst(ctx context.Context, w io.Writer, only string, every 
 	m := &worstMeter{client: r.client(), floor: floor, servers: servers}
 	var all []*worstRow
 	for _, size := range worstSizes() {
-		for row := range worst.Rows(size.every * every) {
+		for row := range worst.Rows(size.every*every, 0) {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}

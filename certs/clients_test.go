@@ -17,7 +17,6 @@ import (
 
 	"github.com/evergate/evergate/internal/atomicdir"
 	"github.com/evergate/evergate/internal/logtest"
-	"github.com/evergate/evergate/internal/reload"
 )
 
 // client makes the certificate of an API server, but for the edits.
@@ -223,7 +222,7 @@ func TestClientCAFile(t *testing.T) {
 		good := `level=INFO msg="client CA loaded" file=SECRET/ca.crt certificates=1 not_after=` + stamp(ca.Leaf.NotAfter)
 		expectLog(t, lines, volume, `level=WARN msg="waiting for a client CA" error="missing: SECRET/ca.crt"`, good)
 
-		go auth.Run(t.Context(), reload.DefaultInterval)
+		go auth.Run(t.Context(), interval)
 		volume.Write(map[string]string{"ca.crt": ""})
 		pass(time.Hour)
 		expectLog(t, lines, volume, `level=ERROR msg="client CA refused: the last good one stays in force" `+

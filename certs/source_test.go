@@ -14,7 +14,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/evergate/evergate/internal/atomicdir"
-	"github.com/evergate/evergate/internal/reload"
 )
 
 func TestRefusals(t *testing.T) {
@@ -106,12 +105,15 @@ func loadedLine(msg string, cert *tls.Certificate) string {
 }
 
 // run waits for the certificate and then follows the files, in the bubble of the test.
+// interval is the time between two polls in tests. Polling is real work in fake time, and some tests pass hours.
+const interval = 10 * time.Second
+
 func run(t *testing.T, s *Source) {
 	t.Helper()
 	if err := s.Wait(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	go s.Run(t.Context(), reload.DefaultInterval)
+	go s.Run(t.Context(), interval)
 	synctest.Wait()
 }
 
@@ -194,7 +196,7 @@ func TestHalfWrittenPair(t *testing.T) {
 		half := secret(t, second, ca)
 		half["tls.key"] = keyText(t, first)
 		volume.Write(half)
-		pass(time.Second + time.Second/2) // it was polled, half a second ago
+		pass(interval + time.Second/2) // it was polled, half a second ago
 		volume.Write(secret(t, second, ca))
 		pass(time.Minute)
 		expectLog(t, lines, volume, loadedLine("serving certificate renewed", second))

@@ -5,13 +5,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
 )
 
-// Every command has a page, with each of its flags, and man reads all of them without a warning.
+// TestManualPages checks that every command has a page, and that man reads each page without a warning.
 func TestManualPages(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "man1")
 	var stderr bytes.Buffer
@@ -28,6 +30,7 @@ func TestManualPages(t *testing.T) {
 			return
 		}
 		pages = append(pages, name)
+		checkRoff(t, name, string(page))
 		if !strings.Contains(string(page), ".SH NAME\n") || c.Example != "" && !strings.Contains(string(page),
 			".SH EXAMPLES\n") {
 			t.Errorf("%s lacks a section:\n%s", name, page)
@@ -43,11 +46,32 @@ func TestManualPages(t *testing.T) {
 		`\-f, \-\-filename file`) {
 		t.Errorf("the page of review has no -f:\n%s", page)
 	}
-	if groff, err := exec.LookPath("groff"); err == nil {
+	t.Run("groff", func(t *testing.T) {
+		groff, err := exec.LookPath("groff")
+		if err != nil {
+			t.Skip("groff is not installed: the pages are checked without it")
+		}
 		for _, page := range pages {
 			out, err := exec.Command(groff, "-man", "-Tutf8", "-ww", "-z", page).CombinedOutput()
 			if err != nil || len(out) > 0 {
 				t.Errorf("%s: %v\n%s", page, err, out)
+			}
+		}
+	})
+}
+
+// checkRoff checks that a page has only the requests and the escapes that man(7) documents and that manual writes.
+func checkRoff(t *testing.T, name, page string) {
+	t.Helper()
+	request := regexp.MustCompile(`^\.(TH( "[^"]*"){5}|SH [A-Z ]+|PP|TP|nf|fi)$`)
+	for line := range strings.Lines(page) {
+		line = strings.TrimSuffix(line, "\n")
+		if strings.HasPrefix(line, "'") || strings.HasPrefix(line, ".") && !request.MatchString(line) {
+			t.Errorf("%s: not a request of man(7): %s", name, line)
+		}
+		for _, escape := range regexp.MustCompile(`\\.?`).FindAllString(line, -1) {
+			if !slices.Contains([]string{`\-`, `\e`, `\&`}, escape) {
+				t.Errorf("%s: the escape %s in: %s", name, escape, line)
 			}
 		}
 	}

@@ -59,12 +59,14 @@ type served struct {
 	code           int // once it has ended
 }
 
-// startServe runs evergate serve on free ports.
+// startServe runs evergate serve on free ports. It ends without a delay, as no Service sends it anything.
 func startServe(t *testing.T, environ []string, args ...string) *served {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	s := &served{stdout: newWritten(), stderr: newWritten(), stop: cancel, ended: make(chan struct{})}
-	environ = append([]string{"EVERGATE_LISTEN=127.0.0.1:0", "EVERGATE_OPS_LISTEN=127.0.0.1:0"}, environ...)
+	environ = append([]string{
+		"EVERGATE_LISTEN=127.0.0.1:0", "EVERGATE_OPS_LISTEN=127.0.0.1:0", "EVERGATE_DRAIN_DELAY=0s",
+	}, environ...)
 	go func() {
 		defer close(s.ended)
 		s.code = Run(ctx, append([]string{"serve"}, args...), environ, nil, s.stdout, s.stderr)
@@ -224,7 +226,7 @@ func TestServeByVariables(t *testing.T) {
 	s := startServe(t, []string{
 		"EVERGATE_TLS_CERT=" + filepath.Join(dir, "tls.crt"), "EVERGATE_TLS_KEY=" + filepath.Join(dir, "tls.key"),
 		"EVERGATE_POLICY=" + filepath.Join(dir, "policy.yaml"), "EVERGATE_SERVICE_NAME=example.com",
-		"EVERGATE_DRAIN_DELAY=0s", "EVERGATE_DRAIN_TIMEOUT=1m", "EVERGATE_DRAIN_READINESS=keep", "EVERGATE_LOG_LEVEL=debug",
+		"EVERGATE_DRAIN_TIMEOUT=1m", "EVERGATE_DRAIN_READINESS=keep", "EVERGATE_LOG_LEVEL=debug",
 	})
 	address := s.await(t, s.stderr, `"to":"listening".*"address":"([^"]+)"`)
 	s.await(t, s.stderr, `"to":"ready"`)

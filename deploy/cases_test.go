@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	yamlv3 "go.yaml.in/yaml/v3"
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
-	"sigs.k8s.io/yaml"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/evergate/evergate/export"
 	"github.com/evergate/evergate/offline"
@@ -130,15 +130,28 @@ func (m manifests) inventory(t *testing.T) *Inventory {
 	return inv
 }
 
-// loadCase returns the objects of a case.
-func loadCase(t *testing.T, tt testCase) manifests {
+// fixture is what cases change, decoded once for all of them.
+type fixture struct {
+	base manifests // base.yaml
+	live []change  // live.yaml: what differs in a cluster
+}
+
+func readFixture(t *testing.T) fixture {
 	t.Helper()
-	m := manifests(documents[map[string]any](t, "base.yaml"))
+	return fixture{documents[map[string]any](t, "base.yaml"), documents[testCase](t, "live.yaml")[0].Change}
+}
+
+// load returns the objects of a case.
+func (f fixture) load(t *testing.T, tt testCase) manifests {
+	t.Helper()
+	var m manifests
+	for _, o := range f.base {
+		m = append(m, runtime.DeepCopyJSON(o))
+	}
 	if !tt.Live {
 		return m.apply(t, tt.Change)
 	}
-	live := documents[testCase](t, "live.yaml")[0]
-	m = m.apply(t, live.Change).apply(t, tt.Change)
+	m = m.apply(t, f.live).apply(t, tt.Change)
 	for _, o := range m {
 		o["metadata"].(map[string]any)["uid"] = "from a cluster"
 	}
@@ -146,11 +159,12 @@ func loadCase(t *testing.T, tt testCase) manifests {
 }
 
 func TestBadManifests(t *testing.T) {
+	f := readFixture(t)
 	for _, c := range checks() {
 		t.Run(c.id, func(t *testing.T) {
 			cases := documents[testCase](t, c.id+".bad.yaml")
 			for _, tt := range cases {
-				t.Run(tt.Case, func(t *testing.T) { checkCase(t, tt, &c) })
+				t.Run(tt.Case, func(t *testing.T) { checkCase(t, f.load(t, tt), tt.Find, &c) })
 			}
 		})
 	}
@@ -161,16 +175,18 @@ func TestGoodManifests(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatal("no good manifests", err)
 	}
+	f := readFixture(t)
 	for _, file := range files {
 		for _, tt := range documents[testCase](t, filepath.Base(file)) {
-			t.Run(tt.Case, func(t *testing.T) { checkCase(t, tt, nil) })
+			t.Run(tt.Case, func(t *testing.T) { checkCase(t, f.load(t, tt), tt.Find, nil) })
 		}
 	}
 }
 
-func checkCase(t *testing.T, tt testCase, c *check) {
+// checkCase checks that the findings about m are find, all of them of the check c; nil for no check.
+func checkCase(t *testing.T, m manifests, find []string, c *check) {
 	t.Helper()
-	inv := loadCase(t, tt).inventory(t)
+	inv := m.inventory(t)
 	report, err := Check(inv, Options{Now: now})
 	if err != nil {
 		t.Fatal(err)
@@ -190,10 +206,10 @@ func checkCase(t *testing.T, tt testCase, c *check) {
 			t.Errorf("the check is documented as %s and reports an %s", c.severity, f.Severity)
 		}
 	}
-	if diff := cmp.Diff(tt.Find, got); diff != "" {
+	if diff := cmp.Diff(find, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	if c != nil && len(tt.Find) == 0 {
+	if c != nil && len(find) == 0 {
 		t.Error("a bad manifest has findings")
 	}
 }
@@ -207,11 +223,12 @@ func TestOnePolicyOfTwoDeployments(t *testing.T) {
 	wrong := change{To: "ConfigMap/evergate-policy", Patch: []map[string]any{
 		{"op": "replace", "path": "/data/policy.yaml", "value": "kind: EvergatePolicy"},
 	}}
+	cases := readFixture(t)
 	for _, tt := range []struct {
 		changes []change
 		want    int
 	}{{[]change{second}, 0}, {[]change{second, wrong}, 1}} {
-		report, err := Check(loadCase(t, testCase{Change: tt.changes}).inventory(t), Options{Now: now})
+		report, err := Check(cases.load(t, testCase{Change: tt.changes}).inventory(t), Options{Now: now})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -314,12 +331,10 @@ func documents[T any](t *testing.T, name string) []T {
 		} else if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		data, err := yaml.Marshal(node)
-		if err != nil {
-			t.Fatal(err)
-		}
+		strict := json.NewDecoder(bytes.NewReader(encode(t, node)))
+		strict.DisallowUnknownFields()
 		var doc T
-		if err := yaml.UnmarshalStrict(data, &doc); err != nil {
+		if err := strict.Decode(&doc); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		docs = append(docs, doc)

@@ -78,7 +78,7 @@ func TestServedNow(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			report, err := Check(loadCase(t, testCase{Live: true}).inventory(t), Options{Now: now, Served: chain})
+			report, err := Check(readFixture(t).load(t, testCase{Live: true}).inventory(t), Options{Now: now, Served: chain})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -122,7 +122,7 @@ func TestService(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			dns, address, err := loadCase(t, tt.c).inventory(t).Service()
+			dns, address, err := readFixture(t).load(t, tt.c).inventory(t).Service()
 			if dns != tt.dns || address != tt.address || (err == nil) != (tt.err == "") || err != nil && err.Error() != tt.err {
 				t.Errorf("%s, %s, %v", dns, address, err)
 			}

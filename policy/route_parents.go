@@ -117,11 +117,17 @@ func (p *RouteParent) identity(check string, r *report) identity {
 	case p.SectionName == "":
 	case p.Kind == "Gateway."+gatewayGroup: // as of nearly all parents; without a copy
 		id.use = p.SectionName
-	default:
-		id.use = p.Kind + " " + p.SectionName
+	default: // a copy, of no more than the API server stores of a parent
+		id.use = p.Kind[:min(len(p.Kind), maxParentKind)] + " " + p.SectionName[:min(len(p.SectionName), maxSectionName)]
 	}
 	return id
 }
+
+// These are the lengths that Gateway API allows: a kind of 63 bytes with a group of 253, and a section.
+const (
+	maxParentKind  = 63 + 1 + 253
+	maxSectionName = 253
+)
 
 // parentsAllowed is parents.allowed: it finds each parent that no element of the list covers, and useDefaultGateways.
 type parentsAllowed struct {

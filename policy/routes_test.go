@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"runtime"
 	"strings"
 	"testing"
 
@@ -414,5 +415,24 @@ func TestRoutesErrors(t *testing.T) {
 				t.Errorf("got  %s\nwant %s", got, want)
 			}
 		})
+	}
+}
+
+// TestLongParentsAreNotCopied checks that no rule copies a parent that is longer than any that the API server stores.
+func TestLongParentsAreNotCopied(t *testing.T) {
+	const long = 1 << 20
+	p := mustLoad(t, routesRule("parents: {allowed: [{kind: Gateway}]}"))
+	route := &Route{Parents: []RouteParent{{
+		ObjectRef: ObjectRef{Kind: strings.Repeat("k", long), Name: "a"}, SectionName: strings.Repeat("s", long),
+	}}}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	findings, err := p.JudgeRoute(Attributes{Operation: Update, Resource: "httproutes"}, route, route, new(Effort))
+	runtime.ReadMemStats(&after)
+	if err != nil || len(findings) != 1 || !findings[0].Existed {
+		t.Fatalf("%v, %v: want one that existed", findings, err)
+	}
+	if allocated := after.TotalAlloc - before.TotalAlloc; allocated > long/4 {
+		t.Errorf("%d bytes were allocated", allocated)
 	}
 }

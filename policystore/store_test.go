@@ -15,7 +15,6 @@ import (
 
 	"github.com/evergate/evergate/internal/atomicdir"
 	"github.com/evergate/evergate/internal/logtest"
-	"github.com/evergate/evergate/internal/reload"
 	"github.com/evergate/evergate/policy"
 )
 
@@ -221,9 +220,10 @@ func TestFromBytes(t *testing.T) {
 	})
 }
 
-// run starts Run in the bubble of the test.
+// run starts Run in the bubble of the test. It polls less often than by default: polling is real work in fake time, and
+// some tests pass hours.
 func run(t *testing.T, s *Store) {
-	go s.Run(t.Context(), reload.DefaultInterval)
+	go s.Run(t.Context(), 10*time.Second)
 	synctest.Wait()
 }
 

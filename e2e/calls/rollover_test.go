@@ -1,6 +1,7 @@
 package calls
 
 import (
+	"syscall"
 	"testing"
 
 	"github.com/evergate/evergate/e2e/internal/client"
@@ -26,7 +27,7 @@ func TestRollOver(t *testing.T) {
 		{"by endpoint", client.Endpoints, 1000},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			report, codes := roll(t, product(t), test.routing, test.calls, false)
+			report, codes := roll(t, test.routing, test.calls)
 			t.Log(report)
 			if want := rollOvers * test.calls; report.Calls < want {
 				t.Errorf("only %d calls were made, want at least %d", report.Calls, want)
@@ -43,21 +44,46 @@ func TestRollOver(t *testing.T) {
 	}
 }
 
-// The negative control: a server that does all the same but never says Connection: close loses calls. If this fails,
-// the test above proves nothing. It ends when one was lost.
-func TestRollOverWithoutGoodbye(t *testing.T) {
+// TestGoodbye follows one connection through a roll-over: a call while the old process drains, and another one when it is
+// gone, of which the client has not learned yet. The control is a server that does all the same but never says Connection:
+// close. Its client uses the connection again and loses the call, always.
+func TestGoodbye(t *testing.T) {
 	silent := binary(t, "silent", map[string]string{"lifecycle/goodbye.go": "testdata/silent/goodbye.go"})
-	report, _ := roll(t, silent, client.ClusterIP, 2500, true)
-	t.Log(report)
-	if report.Failures == 0 {
-		t.Error("no call was lost without Connection: close: this test cannot see what it is for")
+	for _, test := range []struct {
+		name, binary string
+		lost         bool
+	}{
+		{"holds", product(t), false},
+		{"control", silent, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c := newCluster(t, test.binary, "--drain-delay=1h", "--drain-timeout=1h") // it ends when it is killed
+			apiServer := c.client(client.ClusterIP)
+			apiServer.LearnLate()
+			old, next := c.start(), c.start()
+			c.service.Set(old.Addr)
+			must(t, mutate(t.Context(), apiServer))
+			c.service.Set(next.Addr)
+			must(t, old.Terminate())
+			if _, err := old.AwaitPhase(t.Context(), "draining"); err != nil {
+				t.Fatal(err)
+			}
+			must(t, mutate(t.Context(), apiServer))
+			must(t, old.Signal(syscall.SIGKILL))
+			await(t, "the old process", old.Done())
+			err := mutate(t.Context(), apiServer)
+			t.Logf("the call after the end of the old process: %v", err)
+			if (err != nil) != test.lost {
+				t.Errorf("the call was lost: %t, want %t", err != nil, test.lost)
+			}
+		})
 	}
 }
 
 // roll rolls over under load and returns what became of the calls, and the exit codes of those that were replaced.
-func roll(t *testing.T, binary string, routing client.Routing, calls int64, control bool) (client.Report, []int) {
+func roll(t *testing.T, routing client.Routing, calls int64) (client.Report, []int) {
 	t.Helper()
-	c := newCluster(t, binary, quickDrain, drainCap)
+	c := newCluster(t, product(t), quickDrain, drainCap)
 	old := c.start()
 	c.service.Set(old.Addr)
 	load := c.load(c.client(routing), clients)
@@ -69,9 +95,6 @@ func roll(t *testing.T, binary string, routing client.Routing, calls int64, cont
 		must(t, old.Terminate())
 		ended = append(ended, old)
 		old = next
-		if control && load.Books().Failures > 0 {
-			break
-		}
 	}
 	await(t, "calls", load.After(calls))
 	for _, p := range ended {

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/evergate/evergate/e2e/internal/client"
 	"github.com/evergate/evergate/e2e/internal/process"
@@ -30,14 +31,16 @@ func TestHungReview(t *testing.T) {
 	p := c.start()
 	c.service.Set(p.Addr)
 	hung := make(chan error, 1)
+	// This client has the default of timeoutSeconds, and its own books.
+	stuck, err := client.New(c.service, c.ca.PEM, client.ClusterIP, 10*time.Second)
+	must(t, err)
 	go func() {
-		// A client of its own, so that the books of the others stay clean.
-		_, err := c.client(client.ClusterIP).Call(t.Context(), "/validate/pods", false, podReview("hang.example/forever"))
+		_, err := stuck.Call(t.Context(), "/validate/pods", false, podReview("hang.example/forever"))
 		hung <- err
 	}()
 	load := c.load(c.client(client.ClusterIP), clients)
 	await(t, "calls", load.After(10_000))
-	err := <-hung
+	err = <-hung
 	if err == nil {
 		t.Error("the hung call was answered")
 	}

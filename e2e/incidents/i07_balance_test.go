@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/evergate/evergate/e2e/internal/cluster"
+	"github.com/evergate/evergate/e2e/internal/load"
 )
 
 // I7: connections live long, so one replica stays hot and new ones get nothing.
@@ -35,6 +36,7 @@ func scaleUp(t *testing.T, l *lab, control bool) outcome {
 	l.Kubectl(t, "", "-n", system, "scale", deployment, "--replicas=1")
 	l.undo(t, "-n", system, "scale", deployment, "--replicas=3")
 	l.awaitReplicas(t, 1)
+	l.openConnections(t)
 	tr := l.startAPI(t, l.writes(t, team))
 	l.Kubectl(t, "", "-n", system, "scale", deployment, "--replicas=3")
 	l.settle(t)
@@ -62,6 +64,20 @@ func scaleUp(t *testing.T, l *lab, control bool) outcome {
 		o.breaks("a replica gets %.0f %% of the calls", 100*least)
 	}
 	return o
+}
+
+// openConnections has the API server open more connections than it needs afterwards. In the control it then opens none
+// after the scale-up, which would go to a new replica by chance.
+func (l *lab) openConnections(t *testing.T) {
+	t.Helper()
+	many := load.Start(t.Context(), 3*apiClients, l.writes(t, team))
+	defer many.Stop()
+	select {
+	case <-many.After(600):
+	case <-time.After(5 * time.Minute): // generous: it takes seconds on an idle machine
+		t.Fatalf("there is no load: %v", many.Books())
+	case <-t.Context().Done():
+	}
 }
 
 // validated counts the reviews of Pods, Ingresses and Services by each replica.

@@ -66,7 +66,7 @@ func (c *cluster) installTypes(t testing.TB) {
 	}
 	crds := filepath.Join(strings.TrimSpace(string(out)), "deploy/crds")
 	c.kubectl(t, "", "apply", "--server-side", "-f", crds, "-f", "testdata/monitoring-crds.yaml")
-	c.kubectl(t, "", "wait", "--for=condition=Established", "--timeout=60s", "crd", "--all")
+	c.kubectl(t, "", "wait", "--for=condition=Established", "--timeout="+hangs.String(), "crd", "--all")
 }
 
 // kubectl runs it as the admin, and fails the test if it fails or has anything to say on stderr, such as a warning.
@@ -103,10 +103,13 @@ func client(t testing.TB, user *controlplane.User) kubernetes.Interface {
 	return set
 }
 
+// hangs is how long something may take that happens within seconds on an idle machine.
+const hangs = 5 * time.Minute
+
 // await waits until what was applied is in force: the API server learns of its own objects by watching them.
 func await(t testing.TB, what string, condition func(context.Context) bool) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true,
+	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, hangs, true,
 		func(ctx context.Context) (bool, error) { return condition(ctx), nil })
 	if err != nil {
 		t.Fatalf("%s: %v", what, err)

@@ -1,7 +1,6 @@
 package kit
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -14,23 +13,21 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/evergate/evergate/e2e/internal/controlplane"
 	"github.com/evergate/evergate/e2e/internal/pki"
-	"github.com/evergate/evergate/e2e/internal/tool"
 )
 
 const runbooks = root + "/docs/runbooks"
 
-// indexed returns the messages of one section of the index by error text, as the runbooks print them.
-func indexed(t *testing.T, section string) []string {
+// indexed returns the messages that the index by error text lists from kubectl and from API servers.
+func indexed(t *testing.T) []string {
 	t.Helper()
+	const section = "From kubectl, and in the log of the API server"
 	_, text, ok := strings.Cut(string(readFile(t, runbooks+"/README.md")), "\n### "+section+"\n")
 	if !ok {
 		t.Fatalf("there is no section %q", section)
@@ -72,7 +69,7 @@ func TestMessagesOfTheAPIServer(t *testing.T) {
 	if t.Failed() || seen.Len() == 0 {
 		return // skipped, where there is no API server
 	}
-	for _, message := range indexed(t, "From kubectl, and in the log of the API server") {
+	for _, message := range indexed(t) {
 		if !says(seen.String(), message) {
 			t.Errorf("nothing has said %q", message)
 		}
@@ -264,92 +261,5 @@ func kustomizeErrors(t *testing.T, seen *strings.Builder) {
 		if _, err := k.Render(k.add(t, "resources: [../../kustomize/overlays/fail-closed]\n"+overlay)); err != nil {
 			seen.WriteString(err.Error() + "\n")
 		}
-	}
-}
-
-// TestMessagesOfEvergate: each message that the index says is in our log is in our code.
-func TestMessagesOfEvergate(t *testing.T) {
-	var code bytes.Buffer
-	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if entry.IsDir() && slices.Contains([]string{"e2e", "bench", ".git"}, entry.Name()) {
-			return fs.SkipDir
-		}
-		if filepath.Ext(name) == ".go" && !strings.HasSuffix(name, "_test.go") {
-			code.Write(readFile(t, name))
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, message := range indexed(t, "In the log of Evergate") {
-		if !bytes.Contains(code.Bytes(), []byte(`"`+message)) {
-			t.Errorf("no string of the code begins with %q", message)
-		}
-	}
-}
-
-// TestMessagesOfTheCluster: each message that the index says is in events is in the program that writes it.
-func TestMessagesOfTheCluster(t *testing.T) {
-	bin, err := controlplane.Find()
-	if err != nil {
-		t.Skip(err)
-	}
-	containerd, err := tool.Find("containerd") // of the same cache
-	if err != nil {
-		t.Skipf("make e2e-up builds it: %v", err)
-	}
-	var programs bytes.Buffer
-	for _, name := range []string{"kubelet", "kube-controller-manager", "kube-scheduler", containerd} {
-		if !filepath.IsAbs(name) {
-			name = filepath.Join(string(bin), name)
-		}
-		program, err := os.ReadFile(name)
-		if errors.Is(err, fs.ErrNotExist) {
-			t.Skipf("make e2e-up builds it: %v", err) // make rig does not
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		programs.Write(program)
-	}
-	known := stringsOfPrograms()
-	for _, message := range indexed(t, "In events, and in the status of Pods") {
-		if _, ok := known[message]; !ok {
-			t.Errorf("which program says %q?", message)
-		}
-		for _, s := range known[message] {
-			if !bytes.Contains(programs.Bytes(), []byte(s)) {
-				t.Errorf("no program says %q, of %q", s, message)
-			}
-		}
-	}
-}
-
-// stringsOfPrograms returns what programs put the messages of events together from.
-func stringsOfPrograms() map[string][]string {
-	const spread = "node(s) didn't match pod topology spread constraints"
-	const mount = `MountVolume.SetUp failed for volume "…" : secret "evergate-tls" not found`
-	const probe = "Readiness probe failed: HTTP probe failed with statuscode: …"
-	const secrets = "Unable to retrieve some image pull secrets (…); attempting to pull the image may not succeed."
-	const denied = "pull access denied, repository does not exist or may require authorization"
-	const login = "authorization failed: no basic auth credentials"
-	return map[string][]string{
-		secrets: {
-			"Unable to retrieve some image pull secrets (%s); attempting to pull the image may not succeed.",
-		},
-		denied + ": " + login:        {denied, "authorization failed", "no basic auth credentials"}, // of containerd
-		"Error creating: …":          {"Error creating: %v"},
-		`Failed to pull image "…"`:   {"Failed to pull image %q"},
-		`Back-off pulling image "…"`: {"Back-off pulling image %q"},
-		"ErrImagePull":               {"ErrImagePull"},
-		"ImagePullBackOff":           {"ImagePullBackOff"},
-		"OOMKilled":                  nil, // of containerd; kubelet compares it, so short that the compiler inlines it
-		spread:                       {spread},
-		mount:                        {"MountVolume.SetUp failed", " not found"},
-		probe:                        {"%s probe failed: %s", "HTTP probe failed with statuscode: %d"},
 	}
 }

@@ -41,10 +41,15 @@ const objectPath = "request.object."
 type kind struct {
 	name     string
 	paths    []string // where its reviews are sent to
-	sent     []byte   // the creation of an ordinary one
+	sent     *object  // the creation of an ordinary one
 	of       reflect.Type
-	decodes  func(body []byte) error
+	decode   func(body []byte) (any, error) // a *review.Request
 	variants []variant
+}
+
+// decoder returns what decodes reviews of some objects.
+func decoder[T any](objects review.Objects[T]) func([]byte) (any, error) {
+	return func(body []byte) (any, error) { return objects.Decode(body) }
 }
 
 // variant is a way to have an object judged in another way than the base.
@@ -58,24 +63,24 @@ func kinds() []kind {
 	return append(slices.Concat(routeKinds(), gatewayKinds(), hostKinds(), workloadKinds()), []kind{
 		{
 			name: "Pod", paths: []string{"/mutate/pods", "/validate/pods"},
-			sent: reviewtest.Create(reviewtest.Pod(1, 0)), of: reflect.TypeFor[corev1.Pod](),
-			decodes: func(body []byte) error { _, err := review.Pods().Decode(body); return err },
+			sent: parse(reviewtest.Create(reviewtest.Pod(1, 0))), of: reflect.TypeFor[corev1.Pod](),
+			decode: decoder(review.Pods()),
 			variants: []variant{{"ephemeralcontainers", []string{objectPath + "spec"}, func(r, _ *object) {
 				r.set("subResource", "ephemeralcontainers")
 			}}},
 		},
 		{
 			name: "Ingress", paths: []string{"/validate/ingresses"},
-			sent: reviewtest.Create(reviewtest.Ingress(1)), of: reflect.TypeFor[networkingv1.Ingress](),
-			decodes: func(body []byte) error { _, err := review.Ingresses().Decode(body); return err },
+			sent: parse(reviewtest.Create(reviewtest.Ingress(1))), of: reflect.TypeFor[networkingv1.Ingress](),
+			decode: decoder(review.Ingresses()),
 			variants: []variant{{"no class", []string{objectPath + "metadata.annotations"}, func(_, o *object) {
 				o.child("spec").remove("ingressClassName")
 			}}},
 		},
 		{
 			name: "Service", paths: []string{"/validate/services", "/validate/services/status"},
-			sent: reviewtest.Create(reviewtest.Service()), of: reflect.TypeFor[corev1.Service](),
-			decodes: func(body []byte) error { _, err := review.Services().Decode(body); return err },
+			sent: parse(reviewtest.Create(reviewtest.Service())), of: reflect.TypeFor[corev1.Service](),
+			decode: decoder(review.Services()),
 			variants: []variant{
 				{"ExternalName", []string{objectPath + "spec.externalName"}, func(_, o *object) {
 					o.child("spec").set("type", "ExternalName")
@@ -96,21 +101,21 @@ func hostKinds() []kind {
 	return []kind{
 		{
 			name: "Route", paths: []string{"/validate/openshiftroutes"},
-			sent: reviewtest.Create(reviewtest.Route()), of: reflect.TypeFor[reviewtest.OpenShiftRoute](),
-			decodes: func(body []byte) error { _, err := review.OpenShiftRoutes().Decode(body); return err },
+			sent: parse(reviewtest.Create(reviewtest.Route())), of: reflect.TypeFor[reviewtest.OpenShiftRoute](),
+			decode: decoder(review.OpenShiftRoutes()),
 			variants: []variant{{"subdomain", []string{objectPath + "spec.subdomain"}, func(_, o *object) {
 				o.child("spec").remove("host")
 			}}},
 		},
 		{
 			name: "Certificate", paths: []string{"/validate/certificates"},
-			sent: reviewtest.Create(reviewtest.Certificate(1)), of: reflect.TypeFor[certmanagerv1.Certificate](),
-			decodes: func(body []byte) error { _, err := review.Certificates().Decode(body); return err },
+			sent: parse(reviewtest.Create(reviewtest.Certificate(1))), of: reflect.TypeFor[certmanagerv1.Certificate](),
+			decode: decoder(review.Certificates()),
 		},
 		{
 			name: "DNSEndpoint", paths: []string{"/validate/dnsendpoints"},
-			sent: reviewtest.Create(reviewtest.DNSRecords(1)), of: reflect.TypeFor[reviewtest.DNSEndpoint](),
-			decodes: func(body []byte) error { _, err := review.DNSEndpoints().Decode(body); return err },
+			sent: parse(reviewtest.Create(reviewtest.DNSRecords(1))), of: reflect.TypeFor[reviewtest.DNSEndpoint](),
+			decode: decoder(review.DNSEndpoints()),
 		},
 	}
 }
@@ -145,7 +150,7 @@ func (k kind) reads(f field) bool {
 	tree := k.creation()
 	for _, value := range wrong {
 		tree.put(f.Path, value)
-		if k.decodes(tree.encode(nil)) != nil {
+		if _, err := k.decode(tree.encode(nil)); err != nil {
 			return true
 		}
 	}

@@ -11,22 +11,22 @@ import (
 
 // routeKinds are the kinds of routes of Gateway API.
 func routeKinds() []kind {
-	route := func(name string, sent []byte, of reflect.Type, variants ...variant) kind {
+	route := func(name string, sent *object, of reflect.Type, variants ...variant) kind {
 		return kind{
 			name: name, paths: []string{"/validate/routes"}, sent: sent, of: of, variants: variants,
-			decodes: func(body []byte) error { _, err := review.Routes().Decode(body); return err },
+			decode: decoder(review.Routes()),
 		}
 	}
 	return []kind{
-		route("HTTPRoute", reviewtest.Create(reviewtest.HTTPRoute(1)), reflect.TypeFor[gatewayv1.HTTPRoute](),
+		route("HTTPRoute", parse(reviewtest.Create(reviewtest.HTTPRoute(1))), reflect.TypeFor[gatewayv1.HTTPRoute](),
 			variant{"mesh", []string{objectPath + "spec.hostnames"}, func(_, o *object) {
 				o.child("spec").put("parentRefs[].group", "")
 				o.child("spec").put("parentRefs[].kind", "Service")
 			}}),
-		route("GRPCRoute", reviewtest.Create(reviewtest.GRPCRoute()), reflect.TypeFor[gatewayv1.GRPCRoute]()),
-		route("TLSRoute", reviewtest.Create(reviewtest.TLSRoute()), reflect.TypeFor[gatewayv1.TLSRoute]()),
-		route("TCPRoute", reviewtest.Create(reviewtest.TCPRoute()), reflect.TypeFor[gatewayv1.TCPRoute]()),
-		route("UDPRoute", reviewtest.Create(reviewtest.UDPRoute()), reflect.TypeFor[gatewayv1.UDPRoute]()),
+		route("GRPCRoute", parse(reviewtest.Create(reviewtest.GRPCRoute())), reflect.TypeFor[gatewayv1.GRPCRoute]()),
+		route("TLSRoute", parse(reviewtest.Create(reviewtest.TLSRoute())), reflect.TypeFor[gatewayv1.TLSRoute]()),
+		route("TCPRoute", parse(reviewtest.Create(reviewtest.TCPRoute())), reflect.TypeFor[gatewayv1.TCPRoute]()),
+		route("UDPRoute", parse(reviewtest.Create(reviewtest.UDPRoute())), reflect.TypeFor[gatewayv1.UDPRoute]()),
 	}
 }
 
@@ -35,21 +35,13 @@ func gatewayKinds() []kind {
 	return []kind{
 		{
 			name: "Gateway", paths: []string{"/validate/gateways"},
-			sent: reviewtest.Create(reviewtest.Gateway(1)), of: reflect.TypeFor[gatewayv1.Gateway](),
-			decodes: func(body []byte) error { _, err := review.Gateways().Decode(body); return err },
+			sent: parse(reviewtest.Create(reviewtest.Gateway(1))), of: reflect.TypeFor[gatewayv1.Gateway](),
+			decode: decoder(review.Gateways()),
 		},
 		{
 			name: "ReferenceGrant", paths: []string{"/validate/grants"},
-			sent: reviewtest.Create(reviewtest.ReferenceGrant()), of: reflect.TypeFor[gatewayv1.ReferenceGrant](),
-			decodes: func(body []byte) error { _, err := review.Grants().Decode(body); return err },
-		},
-		{
-			name: "Route", paths: []string{"/validate/openshiftroutes"},
-			sent: reviewtest.Create(reviewtest.Route()), of: reflect.TypeFor[reviewtest.OpenShiftRoute](),
-			decodes: func(body []byte) error { _, err := review.OpenShiftRoutes().Decode(body); return err },
-			variants: []variant{{"subdomain", []string{objectPath + "spec.subdomain"}, func(_, o *object) {
-				o.child("spec").remove("host")
-			}}},
+			sent: parse(reviewtest.Create(reviewtest.ReferenceGrant())), of: reflect.TypeFor[gatewayv1.ReferenceGrant](),
+			decode: decoder(review.Grants()),
 		},
 	}
 }

@@ -13,15 +13,15 @@ import (
 // workloadKinds are a Deployment, which stands for all workloads with one template, and a custom resource with many:
 // that of templates in policy.yaml.
 func workloadKinds() []kind {
-	workload := func(name string, sent []byte, of reflect.Type) kind {
+	workload := func(name string, sent *object, of reflect.Type) kind {
 		return kind{
 			name: name, paths: []string{"/validate/workloads"}, sent: sent, of: of,
-			decodes: func(body []byte) error { _, err := review.Workloads(templates()).Decode(body); return err },
+			decode: decoder(review.Workloads(templates())),
 		}
 	}
 	return []kind{
-		workload("Deployment", reviewtest.Create(reviewtest.Deployment(1, 0)), reflect.TypeFor[appsv1.Deployment]()),
-		workload("Worst", reviewtest.Create(reviewtest.Templates()), reflect.TypeFor[reviewtest.TemplateKind]()),
+		workload("Deployment", parse(reviewtest.Create(reviewtest.Deployment(1, 0))), reflect.TypeFor[appsv1.Deployment]()),
+		workload("Worst", parse(reviewtest.Create(reviewtest.Templates())), reflect.TypeFor[reviewtest.TemplateKind]()),
 	}
 }
 

@@ -42,9 +42,10 @@ func (o operation) String() string {
 	}[o]
 }
 
-// Rows yields a review of each field with each content, and rotates through operations and endpoints. Of every oneOf
-// rows it yields one. What is not of the object is tried with one kind.
-func Rows(oneOf int) iter.Seq[Row] {
+// Rows yields a review of each field with each content, and rotates through operations and endpoints. It divides the
+// rows into a number of parts, and yields the rows of one part: part is 0 for the first of them. What is not of the
+// object is tried with one kind.
+func Rows(parts, part int) iter.Seq[Row] {
 	return func(yield func(Row) bool) {
 		row := 0
 		for a := range attempts() {
@@ -53,7 +54,7 @@ func Rows(oneOf int) iter.Seq[Row] {
 			}
 			ops := a.operations()
 			op, path := operation(row)%ops, a.paths[row/int(ops)%len(a.paths)]
-			if row++; row%oneOf == 0 && !yield(a.review(op, path)) {
+			if row++; row%parts == part && !yield(a.review(op, path)) {
 				return
 			}
 		}
@@ -125,7 +126,7 @@ const (
 func (w way) first() int { return [...]int{newer: 1, older: 0, another: 1 << 20}[w] }
 
 // creation returns the review of the creation of an ordinary object.
-func (k kind) creation() *object { return parse(k.sent) }
+func (k kind) creation() *object { return k.sent.clone() }
 
 // attempts yields all fields with all contents.
 func attempts() iter.Seq[attempt] {

@@ -52,6 +52,29 @@ func value(d *json.Decoder) any {
 	return token
 }
 
+// clone returns a copy of the object that shares nothing with it which put, set or remove changes.
+func (o *object) clone() *object {
+	c := &object{names: slices.Clone(o.names), values: slices.Clone(o.values)}
+	for i, v := range c.values {
+		c.values[i] = cloned(v)
+	}
+	return c
+}
+
+func cloned(v any) any {
+	switch v := v.(type) {
+	case *object:
+		return v.clone()
+	case []any:
+		list := slices.Clone(v)
+		for i, element := range list {
+			list[i] = cloned(element)
+		}
+		return list
+	}
+	return v
+}
+
 func (o *object) index(name string) int { return slices.Index(o.names, name) }
 
 // get returns the value of a field; nil when there is none.

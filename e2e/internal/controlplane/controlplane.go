@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -36,27 +37,51 @@ type ControlPlane struct {
 // Wait returns when both processes have ended, which they do when the context of Start ends.
 func (c *ControlPlane) Wait() { c.alive.Wait() }
 
+// attempts is how often Start chooses ports at most. Another process may take a port between FreePorts and the program
+// that it is for.
+const attempts = 5
+
 // Start runs both until ctx ends, and returns when the API server is ready. What they need and write lies in dir. flags
-// are further ones of kube-apiserver, which win over those that it has anyway. When Start fails, what has started still
-// ends with ctx, and can be waited for.
+// are further ones of kube-apiserver, which win over those that it has anyway. When Start fails, both have ended.
 func Start(ctx context.Context, bin Binaries, dir string, flags ...string) (*ControlPlane, error) {
-	c := &ControlPlane{dir: dir, bin: string(bin), ended: make(chan error, 2)}
-	ports, err := FreePorts(ctx, 3)
-	if err != nil {
-		return c, err
-	}
-	etcd, peers, api := ports[0], ports[1], ports[2]
-	c.URL = "https://" + api
+	c := &ControlPlane{dir: dir, bin: string(bin)}
 	if err := c.writeKeys(); err != nil {
 		return c, fmt.Errorf("make the keys of a control plane: %w", err)
 	}
+	for attempt := 1; ; attempt++ {
+		programs, stop := context.WithCancel(ctx)
+		err := c.start(programs, flags)
+		if err == nil {
+			context.AfterFunc(ctx, stop) // the programs run until then
+			return c, nil
+		}
+		stop()
+		c.Wait()
+		if attempt == attempts || !strings.Contains(err.Error(), "address already in use") {
+			return c, err
+		}
+	}
+}
+
+// start runs both on ports that are free now, until ctx ends.
+func (c *ControlPlane) start(ctx context.Context, flags []string) error {
+	c.ended = make(chan error, 2)
+	ports, err := FreePorts(ctx, 3)
+	if err != nil {
+		return err
+	}
+	etcd, peers, api := ports[0], ports[1], ports[2]
+	c.URL = "https://" + api
+	if err := os.RemoveAll(c.path("etcd")); err != nil { // of an earlier attempt
+		return err
+	}
 	if err := c.run(ctx, "etcd", etcdArgs(c.path("etcd"), "http://"+etcd, "http://"+peers)); err != nil {
-		return c, err
+		return err
 	}
 	if err := c.run(ctx, "kube-apiserver", append(c.apiServerArgs(api, "http://"+etcd, flags), flags...)); err != nil {
-		return c, err
+		return err
 	}
-	return c, c.awaitReady(ctx)
+	return c.awaitReady(ctx)
 }
 
 func (c *ControlPlane) path(name string) string { return filepath.Join(c.dir, name) }
@@ -148,8 +173,8 @@ func (c *ControlPlane) logTail(name string) string {
 	return string(data[max(0, len(data)-2000):])
 }
 
-// startTimeout bounds the start, which takes some five seconds of a core.
-const startTimeout = 2 * time.Minute
+// startTimeout only ends a start that hangs. A start takes about five seconds of a core.
+const startTimeout = 5 * time.Minute
 
 // awaitReady asks /readyz until it says so, which includes the built-in roles of RBAC.
 func (c *ControlPlane) awaitReady(ctx context.Context) error {
