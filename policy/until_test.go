@@ -237,6 +237,11 @@ func TestExemptImages(t *testing.T) {
 		"mirror in mode warn": {
 			strings.Replace(fmt.Sprintf(mirror, ", until: 2027-01-31"), "enforce", "warn", 1), "old:1", "would be rewritten", "no mirror",
 		},
+		"mirror in mode warn, beside one in mode enforce": {
+			fmt.Sprintf(mirror, "") +
+				"- {name: old, mode: warn, sources: [docker.io], mirror: n.example, match: {namespaces: [shop]}, until: 2027-01-31}\n",
+			"old:1", "would be rewritten", "rewritten",
+		},
 		"exclude of a rule": {
 			fmt.Sprintf(rule, only, until), "old:1", "no mirror, r/images.from exempt", "no mirror, r/images.from denied",
 		},
