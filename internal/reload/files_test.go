@@ -1,6 +1,7 @@
 package reload
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -149,6 +150,35 @@ func TestReadErrors(t *testing.T) {
 			}
 			if diff := cmp.Diff(test.want, strings.ReplaceAll(err.Error(), dir, "DIR")); diff != "" {
 				t.Error(diff)
+			}
+		})
+	}
+}
+
+// A list that an update of the volume has crossed has files of two versions, so it is read again.
+func TestChangedWhileRead(t *testing.T) {
+	dir := write(t, map[string]string{"v1/a": "1", "v1/b": "1", "v2/a": "2", "v2/b": "2"})
+	file := func(version, name string) entry {
+		return entry{name, name, filepath.Join(dir, version, name)}
+	}
+	mixed, whole := []entry{file("v1", "a"), file("v2", "b")}, []entry{file("v2", "a"), file("v2", "b")}
+	for name, test := range map[string]struct {
+		lists [][]entry // what one call after the other finds; the last one, all further calls
+		want  []File
+		err   error
+	}{
+		"not changed":   {[][]entry{whole}, []File{{"a", []byte("2")}, {"b", []byte("2")}}, nil},
+		"changed once":  {[][]entry{mixed, whole}, []File{{"a", []byte("2")}, {"b", []byte("2")}}, nil},
+		"changed often": {slices.Repeat([][]entry{mixed, whole}, attempts), nil, errChanging},
+	} {
+		t.Run(name, func(t *testing.T) {
+			calls := 0
+			files, err := read(func() ([]entry, error) {
+				calls++
+				return test.lists[min(calls, len(test.lists))-1], nil
+			})
+			if diff := cmp.Diff(test.want, files); diff != "" || !errors.Is(err, test.err) {
+				t.Errorf("%v, after %d calls: %s", err, calls, diff)
 			}
 		})
 	}
