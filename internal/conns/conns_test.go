@@ -50,6 +50,46 @@ func TestFewAwaitedAreSpared(t *testing.T) {
 	}
 }
 
+// A byte does not renew the place of a connection that still awaits its first request; a request after an idle time does.
+func TestAByteRenewsNoPlace(t *testing.T) {
+	for name, test := range map[string]struct {
+		before, after []http.ConnState // of the first connection, before and after the second one comes
+		want          int              // which one is evicted
+	}{
+		"silent":        {nil, nil, 0},
+		"a byte":        {nil, []http.ConnState{http.StateActive}, 0},
+		"a byte, early": {[]http.ConnState{http.StateActive}, nil, 0},
+		"a later byte":  {[]http.ConnState{http.StateActive, http.StateIdle}, []http.ConnState{http.StateActive}, 1},
+		"idle":          {[]http.ConnState{http.StateActive, http.StateIdle}, nil, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cs := Set{Max: 2}
+			var open []net.Conn
+			accept := func() {
+				conn, _ := net.Pipe()
+				open = append(open, conn)
+				cs.accept(t.Context(), conn)
+				cs.changed(conn, http.StateNew)
+			}
+			change := func(states []http.ConnState) {
+				for _, state := range states {
+					cs.changed(open[0], state)
+				}
+			}
+			accept()
+			change(test.before)
+			accept()
+			change(test.after)
+			accept()
+			for i, conn := range open {
+				if got := cs.open[conn] == nil; got != (i == test.want) {
+					t.Errorf("connection %d was evicted: %t", i, got)
+				}
+			}
+		})
+	}
+}
+
 // Connections stand in the order in which they came into their queue, wherever others were taken out.
 func TestQueue(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
