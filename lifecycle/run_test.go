@@ -209,22 +209,35 @@ func TestOpsPortDoesNotHoldUpTelemetry(t *testing.T) {
 	})
 }
 
+// A process that is stopped by a failure ends with its exit code, also if a client is cut off.
 func TestShutdownDeadline(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		w.run(t)
-		slow := make(chan string)
-		go func() { slow <- call(w.reviews.client(t), "/stuck") }()
-		<-w.reached
-		w.signal()
-		if got, want := <-slow, `Post "http://evergate/stuck": EOF`; got != want {
-			t.Errorf("the client that was cut off got %q, want %q", got, want)
-		}
-		w.checkEnd(t, exitCutOff, "shutdown: connections cut off after 15s: 1")
-		close(w.slowly)
-		checkPhase(t, w, "draining", DefaultDrainTimeout)
-		checkPhase(t, w, "stopping", DefaultShutdownTimeout)
-	})
+	for name, tt := range map[string]struct {
+		stop     func(*world)
+		code     int
+		sentence string
+	}{
+		"a signal": {(*world).signal, exitCutOff, "shutdown: connections cut off after 15s: 1"},
+		"the serving port fails": {func(w *world) { _ = w.reviews.Close() }, ExitFailed,
+			"serve pipe: use of closed network connection"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld()
+				w.run(t)
+				slow := make(chan string)
+				go func() { slow <- call(w.reviews.client(t), "/stuck") }()
+				<-w.reached
+				tt.stop(w)
+				if got, want := <-slow, `Post "http://evergate/stuck": EOF`; got != want {
+					t.Errorf("the client that was cut off got %q, want %q", got, want)
+				}
+				w.checkEnd(t, tt.code, tt.sentence)
+				close(w.slowly)
+				checkPhase(t, w, "draining", DefaultDrainTimeout)
+				checkPhase(t, w, "stopping", DefaultShutdownTimeout)
+			})
+		})
+	}
 }
 
 // An answer that comes before the shutdown deadline is no loss.
