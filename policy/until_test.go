@@ -546,6 +546,24 @@ pods:
 	}
 }
 
+// An exempt finding about an image that moves is reported, although the Pod had it before the exemption.
+func TestExemptMovedImages(t *testing.T) {
+	p := mustLoad(t, `mirrors:
+- {name: hub, mode: enforce, sources: [docker.io], mirror: m.example/hub}
+pods:
+- {name: r, mode: enforce, images: {denied: [docker.io/library/old]}}
+exceptions:
+- {name: e, rules: [r], match: {podLabels: [legacy]}, until: 2027-01-31, reason: x}
+`)
+	moved := imagePod("new:1", "old:1")
+	moved.Labels = map[string]string{"legacy": ""}
+	a := Attributes{Operation: Update, Namespace: "shop", Resource: "pods", Now: at(t, "2027-01-31T00:00:00Z")}
+	rw := must(p.RewritePod(a, moved, imagePod("old:1"), nil))
+	if out := rw.Images[1].Outcome; out != Rewritten || len(rw.Findings) != 1 || rw.Findings[0].Exempt == nil {
+		t.Errorf("%s, %v", out, rw.Findings)
+	}
+}
+
 // The cost of exceptions grows with those of the namespace of an object, and not with those of others. Loading them is
 // bounded.
 func TestCostOfExceptions(t *testing.T) {
