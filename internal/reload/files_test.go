@@ -87,13 +87,14 @@ func TestReadDirOfVolume(t *testing.T) {
 
 func TestReadFiles(t *testing.T) {
 	dir := write(t, map[string]string{"tls.crt": "certificate"})
-	crt, key := filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")
-	files, err := ReadFiles(crt, key)
+	crt, key, ca := filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key"), filepath.Join(dir, "ca.crt")
+	symlink(t, "tls.crt", ca)
+	files, err := ReadFiles(crt, key, ca)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]File{{crt, []byte("certificate")}}, files); diff != "" {
-		t.Errorf("a file that does not exist is left out: %s", diff)
+	if diff := cmp.Diff([]File{{crt, []byte("certificate")}, {ca, []byte("certificate")}}, files); diff != "" {
+		t.Errorf("a file that does not exist is left out, and one with two paths is read by both: %s", diff)
 	}
 }
 
