@@ -225,6 +225,36 @@ func TestOneEvictionIsEnough(t *testing.T) {
 	})
 }
 
+// Room, or an eviction, that comes just before a body queues is not missed.
+func TestSettledBeforeItQueues(t *testing.T) {
+	m := testMemory(10)
+	r := m.Reserve(nop)
+	if g := m.enqueue(r, 5); !g.granted || r.n != 5 {
+		t.Errorf("%+v is not granted", g)
+	}
+	m.evict(r)
+	select {
+	case <-m.enqueue(r, 6).settled:
+	default:
+		t.Error("an evicted body queues")
+	}
+	r.Release()
+	empty(t, m, 10)
+}
+
+// A body whose client has gone gets no memory though there is room.
+func TestMemoryForAClientThatHasGone(t *testing.T) {
+	m := testMemory(10)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	r := m.Reserve(nop)
+	if err := grow(ctx, r, 1); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	r.Release()
+	empty(t, m, 10)
+}
+
 // One whose client goes makes way for those behind it.
 func TestClientGoesWhileItsBodyWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
