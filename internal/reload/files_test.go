@@ -121,6 +121,16 @@ func TestReadErrors(t *testing.T) {
 			},
 			"DIR/a.yaml is larger than 4 MiB",
 		},
+		"too large together": {
+			func(t *testing.T, dir string) {
+				for _, name := range []string{"b.yaml", "c.yaml"} {
+					if err := os.WriteFile(filepath.Join(dir, name), make([]byte, maxFileBytes), 0o644); err != nil {
+						t.Fatal(err)
+					}
+				}
+			},
+			"DIR/c.yaml and the files before it hold more than 8 MiB, which is the limit for all of them together",
+		},
 		"too many": {
 			func(t *testing.T, dir string) {
 				for i := range maxFiles {
@@ -153,6 +163,23 @@ func TestReadErrors(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// What is as large as the bounds allow is read.
+func TestReadAtTheBounds(t *testing.T) {
+	dir, large := t.TempDir(), make([]byte, maxFileBytes)
+	for i := range maxFiles {
+		data := large
+		if i >= maxBytes/maxFileBytes {
+			data = nil
+		}
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d.yaml", i)), data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if files, err := ReadDir(dir, yamlFiles); err != nil || len(files) != maxFiles {
+		t.Errorf("%d files, %v", len(files), err)
 	}
 }
 
