@@ -152,6 +152,29 @@ func TestNoBodyNoReadDeadline(t *testing.T) {
 	})
 }
 
+// What is flushed arrives before the handler has ended.
+func TestFlush(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		w.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			fmt.Fprint(rw, "ok")
+			_ = http.NewResponseController(rw).Flush()
+			<-r.Context().Done() // the client has it, and goes
+		})
+		w.run(t)
+		client := w.reviews.client(t)
+		client.Timeout = time.Second
+		resp, err := client.Get("http://evergate/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadFull(resp.Body, make([]byte, 2)); err != nil {
+			t.Error(err)
+		}
+		_ = resp.Body.Close()
+	})
+}
+
 // After its age, ±10 %, an answer retires a connection; the server never closes it in between.
 func TestConnectionAge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

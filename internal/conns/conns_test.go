@@ -3,12 +3,15 @@ package conns
 import (
 	"crypto/tls"
 	"errors"
+	"io"
 	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 )
@@ -87,6 +90,47 @@ func TestAByteRenewsNoPlace(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// The arrival of a request counts only while it is awaited: not on a connection that was evicted, and not again after the
+// answer. A body that ends in an error has not arrived.
+func TestArrival(t *testing.T) {
+	cs := Set{Max: 1}
+	evicted, open := accept(t, &cs), accept(t, &cs)
+	cs.arrived(evicted)
+	if cs.active.n != 0 {
+		t.Error("a connection that was evicted is active")
+	}
+	failed := body{io.NopCloser(iotest.ErrReader(io.ErrUnexpectedEOF)), &cs, open}
+	if _, err := failed.Read(nil); err == nil || open.in != &cs.awaited {
+		t.Errorf("a body that ended in the error %v has arrived", err)
+	}
+	whole := body{io.NopCloser(strings.NewReader("")), &cs, open}
+	if _, err := whole.Read(make([]byte, 1)); err != io.EOF || open.in != &cs.active {
+		t.Errorf("a body that ended with %v has not arrived", err)
+	}
+	cs.changed(open.Conn, http.StateIdle)
+	if _, err := whole.Read(make([]byte, 1)); err != io.EOF || open.in != &cs.idle {
+		t.Errorf("a body that has arrived arrives again: %v", err)
+	}
+}
+
+// accept adds a connection to a set.
+func accept(t *testing.T, cs *Set) *Conn {
+	conn, _ := net.Pipe()
+	return Of(cs.accept(t.Context(), conn))
+}
+
+// The context of a connection ends with it, so that nothing is kept for it.
+func TestContextEndsWithItsConnection(t *testing.T) {
+	for _, state := range []http.ConnState{http.StateClosed, http.StateHijacked} {
+		var cs Set
+		conn, _ := net.Pipe()
+		ctx := cs.accept(t.Context(), conn)
+		if cs.changed(conn, state); ctx.Err() == nil || cs.Count() != 0 {
+			t.Errorf("%s: %v, %d connections", state, ctx.Err(), cs.Count())
+		}
 	}
 }
 
