@@ -60,6 +60,14 @@ func repeat(n int, f policy.Finding) []policy.Finding {
 	return all
 }
 
+// denialOf returns the denial with these findings, below a head.
+func denialOf(shown []policy.Finding, head string) string {
+	for _, f := range shown {
+		head += "\n- " + f.String()
+	}
+	return head + "\n[policy " + testHash + "]"
+}
+
 func TestDenial(t *testing.T) {
 	many := repeat(12, findingOf(policy.Enforce))
 	tests := []struct {
@@ -94,22 +102,8 @@ func TestDenial(t *testing.T) {
 - team-hosts/hosts.allowed: spec.rules[1].host: "shop.example.com" is not allowed; allowed is *.apps.corp.example
 [policy 0123456789ab]`,
 		},
-		{
-			"twelve",
-			Decision{Findings: many},
-			`12 findings, the first 10:
-- team-hosts/hosts.allowed: spec.rules[0].host: "shop.example.com" is not allowed; allowed is *.apps.corp.example
-- team-hosts/hosts.allowed: spec.rules[1].host: "shop.example.com" is not allowed; allowed is *.apps.corp.example
-- team-hosts/hosts.allowed: spec.rules[2].host: "shop.example.com" is not allowed; allowed is *.apps.corp.example
-- team-hosts/hosts.allowed: spec.rules[3].host: "shop.example.com" is not allowed; allowed is *.apps.corp.example
-- team-hosts/hosts.allowed: spec.rules[4].host: "shop.example.com" is not allowed; allowed is *.apps.corp.example
-- team-hosts/hosts.allowed: spec.rules[5].host: "shop.example.com" is not allowed; allowed is *.apps.corp.example
-- team-hosts/hosts.allowed: spec.rules[6].host: "shop.example.com" is not allowed; allowed is *.apps.corp.example
-- team-hosts/hosts.allowed: spec.rules[7].host: "shop.example.com" is not allowed; allowed is *.apps.corp.example
-- team-hosts/hosts.allowed: spec.rules[8].host: "shop.example.com" is not allowed; allowed is *.apps.corp.example
-- team-hosts/hosts.allowed: spec.rules[9].host: "shop.example.com" is not allowed; allowed is *.apps.corp.example
-[policy 0123456789ab]`,
-		},
+		{"eleven", Decision{Findings: many[:11]}, denialOf(many[:10], "11 findings, the first 10:")},
+		{"twelve", Decision{Findings: many}, denialOf(many[:10], "12 findings, the first 10:")},
 		{
 			"what could not be judged",
 			Decision{Unjudged: Unjudged{"the object is nested more than 10000 levels deep", policy.Enforce}},
@@ -219,24 +213,28 @@ func TestWarnings(t *testing.T) {
 }
 
 func TestWarningsAreFew(t *testing.T) {
-	for name, v := range map[string]Decision{
-		"findings": {
+	for name, test := range map[string]struct {
+		Decision
+		more int
+	}{
+		"findings": {Decision{
 			Rewriting: policy.Rewriting{Images: []policy.ImageOutcome{image(policy.Malformed, 0)}},
 			Findings:  repeat(500, findingOf(policy.Warn)),
-		},
-		"images": {
+		}, 491},
+		"images": {Decision{
 			Rewriting: policy.Rewriting{Images: slices.Repeat([]policy.ImageOutcome{
 				image(policy.Malformed, 0), image(policy.NoMirror, 0),
 			}, 500)},
 			Findings: repeat(1, findingOf(policy.Warn)),
-		},
+		}, 491},
+		"one too many": {Decision{Findings: repeat(11, findingOf(policy.Warn))}, 1},
 	} {
-		v.Policy = testHash
-		got := v.Response().Warnings
+		test.Policy = testHash
+		got := test.Response().Warnings
 		if len(got) != 11 {
 			t.Fatalf("%s: %d warnings, want 10 and a count", name, len(got))
 		}
-		if want := "[0123456789ab] and 491 more"; got[10] != want {
+		if want := fmt.Sprintf("[0123456789ab] and %d more", test.more); got[10] != want {
 			t.Errorf("%s: the last is %q, want %q", name, got[10], want)
 		}
 	}

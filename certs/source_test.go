@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/asn1"
 	"fmt"
 	"maps"
 	"strings"
@@ -57,7 +58,11 @@ func TestRefusals(t *testing.T) {
 		"a wildcard": {cert: sign(t, ca, dnsNames("*.evergate.svc"))},
 		"for clients": {cert: sign(t, ca, usages(x509.ExtKeyUsageClientAuth)),
 			want: "the certificate is not for servers: its extended key usages lack server authentication"},
-		"no usages": {cert: sign(t, ca, usages())},
+		"for an unknown usage": {cert: sign(t, ca, usages(), func(c *x509.Certificate) {
+			c.UnknownExtKeyUsage = []asn1.ObjectIdentifier{{1, 2, 3}}
+		}), want: "the certificate is not for servers: its extended key usages lack server authentication"},
+		"for any usage": {cert: sign(t, ca, usages(x509.ExtKeyUsageAny))},
+		"no usages":     {cert: sign(t, ca, usages())},
 		"no intermediate": {cert: sign(t, intermediate),
 			want: "the certificate does not chain to its CA: x509: certificate signed by unknown authority"},
 	} {

@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/evergate/evergate/handlers"
+	"github.com/evergate/evergate/internal/selfprobe"
 	"github.com/evergate/evergate/lifecycle"
 	"github.com/evergate/evergate/policy"
 	"github.com/evergate/evergate/telemetry"
@@ -100,5 +101,21 @@ func TestStopWhileLoading(t *testing.T) {
 	defer log.mu.Unlock()
 	if !strings.Contains(log.lines[0], "policy") {
 		t.Errorf("the first line of the log is %s", log.lines[0])
+	}
+}
+
+// Probes of kubelet, and the reviews of the self-probe, are answered before the process is ready.
+func TestExempt(t *testing.T) {
+	prober, err := selfprobe.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &server{prober: prober}
+	for path, want := range map[string]bool{
+		"/livez": true, "/readyz": true, prober.Prefix() + "/mutate/pods": true, "/mutate/pods": false, "/policy": false,
+	} {
+		if got := s.exempt(httptest.NewRequest(http.MethodPost, path, nil)); got != want {
+			t.Errorf("%s: %t, want %t", path, got, want)
+		}
 	}
 }

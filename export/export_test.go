@@ -149,6 +149,51 @@ exceptions: [{name: ticket, rules: ["*p/*"], match: {namespaces: [x]}, until: 20
 	}
 }
 
+// Only an entry about all objects of a block denies an annotation in each of them.
+func TestDenies(t *testing.T) {
+	some := policy.Fields{"namespaces": []any{"x"}}
+	for name, test := range map[string]struct {
+		mode   policy.Mode
+		field  string
+		value  any
+		denied string
+		want   bool
+	}{
+		"all":             {policy.Enforce, "", nil, "a.example/key", true},
+		"by a glob":       {policy.Enforce, "", nil, "a.example/*", true},
+		"another":         {policy.Enforce, "", nil, "b.example/*", false},
+		"some namespaces": {policy.Enforce, "match", some, "a.example/key", false},
+		"not all":         {policy.Enforce, "exclude", some, "a.example/key", false},
+		"some kinds":      {policy.Enforce, "kinds", []any{"Gateway"}, "a.example/key", false},
+		"in mode warn":    {policy.Warn, "", nil, "a.example/key", false},
+	} {
+		e := policy.Entry{Block: "gateways", Name: "e", Mode: test.mode, Fields: policy.Fields{
+			"annotations": policy.Fields{"denied": []any{test.denied}}, test.field: test.value,
+		}}
+		x := exporter{entries: []policy.Entry{e}}
+		if got := x.denies("gateways", "a.example/key"); got != test.want {
+			t.Errorf("%s: %t, want %t", name, got, test.want)
+		}
+	}
+}
+
+// A wildcard claim overlaps a denied host below it, and a claim at any depth a denied wildcard too.
+func TestDeniedHosts(t *testing.T) {
+	const one, deep = "h.p.startsWith('*.')?", "h.p.startsWith('**.')?"
+	for pattern, want := range map[string][2]string{ // the patterns that a claim is looked up in, of one label, and deeper
+		"a.b.example": {`[{"b.example":"a.b.example"}]`, `[{"b.example":"a.b.example","example":"a.b.example"}]`},
+		"*.b.example": {"[]", `[{"b.example":"*.b.example","example":"*.b.example"}]`},
+		"**.example":  {"[]", `[{"example":"**.example"}]`},
+	} {
+		expression := deniedHosts([]string{pattern})
+		for i, prefix := range []string{one, deep} {
+			if _, lookUp, _ := strings.Cut(expression, prefix); !strings.HasPrefix(lookUp, want[i]) {
+				t.Errorf("%s: after %s: %s", pattern, prefix, lookUp)
+			}
+		}
+	}
+}
+
 // The coverage says of each entry what is native, and why not the rest.
 func TestCoverage(t *testing.T) {
 	doc := describe(t, `mirrors: [{name: hub, mode: enforce, sources: [docker.io], mirror: m.example}]

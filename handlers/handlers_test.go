@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/evergate/evergate/internal/limit"
 	"github.com/evergate/evergate/policy"
 	"github.com/evergate/evergate/telemetry"
 )
@@ -236,5 +237,36 @@ func TestOps(t *testing.T) {
 	if !strings.Contains(got.body, "evergate_policy_info{hash=\"0123456789ab\"} 1.0\n") ||
 		!strings.HasSuffix(got.body, "# EOF\n") {
 		t.Errorf("/metrics is not OpenMetrics with the policy's hash:\n%s", got.body)
+	}
+}
+
+// The API server tries again only where a moment later, or another replica, may serve the review.
+func TestRetryAfter(t *testing.T) {
+	for _, test := range []struct {
+		err    error
+		status int
+		want   string
+	}{
+		{shed(context.Canceled, "reviews"), http.StatusServiceUnavailable, "1"},
+		{shed(context.DeadlineExceeded, "reviews"), http.StatusTooManyRequests, "1"},
+		{shed(limit.ErrEvicted, bodyBytes), http.StatusTooManyRequests, "1"},
+		{errors.New("a defect"), http.StatusInternalServerError, ""},
+		{&httpError{status: http.StatusBadRequest}, http.StatusBadRequest, ""},
+	} {
+		rec := httptest.NewRecorder()
+		writeError(rec, test.err)
+		if got := rec.Header().Get("Retry-After"); rec.Code != test.status || got != test.want {
+			t.Errorf("%v: %d, Retry-After %q, want %d and %q", test.err, rec.Code, got, test.status, test.want)
+		}
+	}
+}
+
+func TestIsProbe(t *testing.T) {
+	for path, want := range map[string]bool{
+		"/livez": true, "/readyz": true, "/": false, "/livez/": false, "/metrics": false, "/validate/pods": false,
+	} {
+		if got := IsProbe(httptest.NewRequest(http.MethodGet, path, nil)); got != want {
+			t.Errorf("%s: %t, want %t", path, got, want)
+		}
 	}
 }

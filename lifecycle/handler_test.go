@@ -88,7 +88,7 @@ func TestGoodbyeWhateverIsAsked(t *testing.T) {
 		"pipelined": {strings.Repeat("GET /review HTTP/1.1\r\nHost: evergate\r\n\r\n", 2),
 			"HTTP/1.1 200 OK"},
 		"100-continue, read": {"POST /echo HTTP/1.1\r\nHost: evergate\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\nok",
-			"HTTP/1.1 200 OK"},
+			"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK"},
 		"100-continue, not read": {"POST /review HTTP/1.1\r\nHost: evergate\r\nExpect: 100-continue\r\nContent-Length: " +
 			"2\r\n\r\nok",
 			"HTTP/1.1 200 OK"},
@@ -110,12 +110,24 @@ func TestGoodbyeWhateverIsAsked(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				got := strings.TrimPrefix(string(all), "HTTP/1.1 100 Continue\r\n\r\n")
-				status, header, _ := strings.Cut(got, "\r\n")
-				if status != tt.want || strings.Count(header, "Connection: close\r\n") != 1 || strings.Contains(header, "HTTP/1.") {
+				header, ok := strings.CutPrefix(string(all), tt.want+"\r\n")
+				if !ok || strings.Count(header, "Connection: close\r\n") != 1 || strings.Contains(header, "HTTP/1.") {
 					t.Errorf("got %q, want one answer %q that says Connection: close", all, tt.want)
 				}
 			})
+		})
+	}
+}
+
+// A body that no handler reads is read before the answer, up to 256 KiB. A longer one ends its connection.
+func TestUnreadBodies(t *testing.T) {
+	for size, want := range map[int]string{maxUnread: "200", maxUnread + 1: "200 close"} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld()
+			w.run(t)
+			if got := post(w.reviews.client(t), "http://evergate/review", strings.Repeat("x", size)); got != want {
+				t.Errorf("%d bytes: got %q, want %q", size, got, want)
+			}
 		})
 	}
 }
@@ -137,6 +149,29 @@ func TestNoBodyNoReadDeadline(t *testing.T) {
 		c := w.reviews.client(t)
 		checkCall(t, c, "/long", "200")
 		checkCall(t, c, "/review", "200")
+	})
+}
+
+// What is flushed arrives before the handler has ended.
+func TestFlush(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		w.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			fmt.Fprint(rw, "ok")
+			_ = http.NewResponseController(rw).Flush()
+			<-r.Context().Done() // the client has it, and goes
+		})
+		w.run(t)
+		client := w.reviews.client(t)
+		client.Timeout = time.Second
+		resp, err := client.Get("http://evergate/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadFull(resp.Body, make([]byte, 2)); err != nil {
+			t.Error(err)
+		}
+		_ = resp.Body.Close()
 	})
 }
 

@@ -131,16 +131,20 @@ func TestDrainSaysGoodbye(t *testing.T) {
 func TestKeepReady(t *testing.T) {
 	for name, tt := range map[string]struct {
 		keep bool
+		err  error // of self-probes before the signal
 		want string
 	}{
-		"fail": {false, "503 not ready: draining"},
-		"keep": {true, "200"},
+		"fail":             {false, nil, "503 not ready: draining"},
+		"keep":             {true, nil, "200"},
+		"keep that it was": {true, errors.New("x509"), "503 not ready: the self-probe failed 3 times in a row: x509"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld()
 				w.KeepReady = tt.keep
 				w.run(t)
+				w.Probe = func(context.Context) error { return tt.err }
+				elapse(probeThreshold * probeInterval)
 				w.signal()
 				checkCall(t, w.ops.client(t), "/readyz", tt.want)
 				w.checkEnd(t, 0, "")
@@ -209,22 +213,35 @@ func TestOpsPortDoesNotHoldUpTelemetry(t *testing.T) {
 	})
 }
 
+// A process that is stopped by a failure ends with its exit code, also if a client is cut off.
 func TestShutdownDeadline(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		w.run(t)
-		slow := make(chan string)
-		go func() { slow <- call(w.reviews.client(t), "/stuck") }()
-		<-w.reached
-		w.signal()
-		if got, want := <-slow, `Post "http://evergate/stuck": EOF`; got != want {
-			t.Errorf("the client that was cut off got %q, want %q", got, want)
-		}
-		w.checkEnd(t, exitCutOff, "shutdown: connections cut off after 15s: 1")
-		close(w.slowly)
-		checkPhase(t, w, "draining", DefaultDrainTimeout)
-		checkPhase(t, w, "stopping", DefaultShutdownTimeout)
-	})
+	for name, tt := range map[string]struct {
+		stop     func(*world)
+		code     int
+		sentence string
+	}{
+		"a signal": {(*world).signal, exitCutOff, "shutdown: connections cut off after 15s: 1"},
+		"the serving port fails": {func(w *world) { _ = w.reviews.Close() }, ExitFailed,
+			"serve pipe: use of closed network connection"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld()
+				w.run(t)
+				slow := make(chan string)
+				go func() { slow <- call(w.reviews.client(t), "/stuck") }()
+				<-w.reached
+				tt.stop(w)
+				if got, want := <-slow, `Post "http://evergate/stuck": EOF`; got != want {
+					t.Errorf("the client that was cut off got %q, want %q", got, want)
+				}
+				w.checkEnd(t, tt.code, tt.sentence)
+				close(w.slowly)
+				checkPhase(t, w, "draining", DefaultDrainTimeout)
+				checkPhase(t, w, "stopping", DefaultShutdownTimeout)
+			})
+		})
+	}
 }
 
 // An answer that comes before the shutdown deadline is no loss.
@@ -294,14 +311,15 @@ func TestStoppedBeforeReady(t *testing.T) {
 	for name, tt := range map[string]struct {
 		prepare func(*world)
 		never   string // the phase that is not reached
+		probes  int    // that count
 	}{
 		"starting": {func(w *world) {
 			w.Open = func(ctx context.Context) (net.Listener, error) { <-ctx.Done(); return nil, ctx.Err() }
-		}, "listening"},
+		}, "listening", 0},
 		"listening": {func(w *world) {
 			w.Probe = func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
-		}, "draining"},
-		"between probes": {func(w *world) { w.Probe = func(context.Context) error { return errors.New("429") } }, "draining"},
+		}, "draining", 0},
+		"between probes": {func(w *world) { w.Probe = func(context.Context) error { return errors.New("429") } }, "draining", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -320,12 +338,34 @@ func TestStoppedBeforeReady(t *testing.T) {
 				if took := time.Since(asked); took != 0 {
 					t.Errorf("stopped after %s, want at once", took)
 				}
-				if log := w.records.text(); strings.Contains(log, "canceled") {
-					t.Errorf("a signal to stop is no failure of the self-probe:\n%s", log)
+				if log := w.records.text(); strings.Contains(log, "canceled") || len(w.records.results()) != tt.probes {
+					t.Errorf("a signal to stop is no failure of the self-probe: %v\n%s", w.records.results(), log)
 				}
 			})
 		})
 	}
+}
+
+// A listener that cannot be closed cuts off no client.
+func TestListenerIsNotClosedCleanly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		w.Open = func(context.Context) (net.Listener, error) { return unclosable{w.reviews}, nil }
+		w.run(t)
+		w.signal()
+		w.checkEnd(t, 0, "")
+		if log := w.records.text(); !strings.Contains(log, `"the listener was not closed cleanly" error="bad descriptor"`) {
+			t.Errorf("log:\n%s", log)
+		}
+	})
+}
+
+// unclosable is a listener whose Close fails.
+type unclosable struct{ *pipeListener }
+
+func (l unclosable) Close() error {
+	_ = l.pipeListener.Close()
+	return errors.New("bad descriptor")
 }
 
 func TestEndOfContext(t *testing.T) {

@@ -169,6 +169,10 @@ func TestSentencesOfClaims(t *testing.T) {
 			`r/hosts.max: spec.rules: has 3 different hosts; at most 2 are allowed`,
 		}},
 		"once": {withTLS(withHosts("b.corp"), "b.corp"), []string{`r/hosts.allowed: spec.rules[0].host: "b.corp" is not allowed; allowed: *.example`}},
+		"once, in another order": {withTLS(withHosts("b.corp", "c.corp"), "c.corp", "b.corp", "c.corp", "b.corp"), []string{
+			`r/hosts.allowed: spec.rules[0].host: "b.corp" is not allowed; allowed: *.example`,
+			`r/hosts.allowed: spec.rules[1].host: "c.corp" is not allowed; allowed: *.example`,
+		}},
 		"a regular expression, twice": {
 			&Ingress{Meta: Meta{Annotations: map[string]string{"konghq.com/snis": "~x,~x"}}, Rules: []IngressRule{{Host: "a.example"}}},
 			[]string{

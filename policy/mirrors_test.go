@@ -302,6 +302,9 @@ func TestMirrorConflicts(t *testing.T) {
 		{"nested places",
 			mirrorText("a", "docker.io", "m.example") + mirrorText("b", "registry.k8s.io", "m.example/k8s"),
 			clash(9, "registry.k8s.io", "docker.io/k8s", "a (p:4:3)", "m.example/k8s")},
+		{"nested places, the inner one first",
+			mirrorText("a", "registry.k8s.io", "m.example/k8s/x") + mirrorText("b", "docker.io", "m.example/k8s"),
+			clash(4, "registry.k8s.io", "docker.io/x", "b (p:9:3)", "m.example/k8s/x")},
 		{"nested, but a longer source takes them away",
 			mirrorText("a", "docker.io", "m.example") + mirrorText("b", "registry.k8s.io", "m.example/k8s") +
 				mirrorText("c", "docker.io/k8s", "n.example"), ``},

@@ -15,6 +15,7 @@ owners:
 - {name: bank, mode: enforce, hosts: ["*.bank.example"], namespaces: [bank, bank-eu]}
 - {name: pay, mode: enforce, hosts: [pay.bank.example], namespaces: [pay]}
 - {name: reserved, mode: enforce, hosts: [reserved.example], namespaces: []}
+- {name: shared, mode: enforce, hosts: [shared.example], namespaces: ["*"]}
 `
 
 // Each sentence of the specification of owners.
@@ -25,18 +26,20 @@ func TestOwners(t *testing.T) {
 		host      string
 		want      []string
 	}{
-		"its owner":                     {"shop-eu", "shop.corp.example", nil},
-		"below it":                      {"shop-eu", "a.b.shop.corp.example", nil},
-		"of no entry":                   {"anyone", "free.example", nil},
-		"as DNS compares":               {"anyone", "SHOP.corp.example.", []string{`shop/owners: spec.rules[0].host: "shop.corp.example" belongs to the namespaces shop-* (ask #shop)`}},
-		"the most exact entry":          {"platform", "shop.corp.example", []string{`shop/owners: spec.rules[0].host: "shop.corp.example" belongs to the namespaces shop-* (ask #shop)`}},
-		"the entry above":               {"shop-eu", "other.corp.example", []string{`corp/owners: spec.rules[0].host: "other.corp.example" belongs to the namespaces platform`}},
-		"one label, not two":            {"anyone", "a.b.bank.example", nil},
-		"one label":                     {"pay", "a.bank.example", []string{`bank/owners: spec.rules[0].host: "a.bank.example" belongs to the namespaces bank, bank-eu`}},
-		"itself before the star":        {"bank", "pay.bank.example", []string{`pay/owners: spec.rules[0].host: "pay.bank.example" belongs to the namespaces pay`}},
-		"of no namespace":               {"platform", "reserved.example", []string{`reserved/owners: spec.rules[0].host: "reserved.example" belongs to no namespace`}},
-		"an object without a namespace": {"", "shop.corp.example", []string{`shop/owners: spec.rules[0].host: "shop.corp.example" belongs to the namespaces shop-* (ask #shop)`}},
-		"a wildcard, its own":           {"pay", "*.bank.example", []string{`bank/owners: spec.rules[0].host: "*.bank.example" belongs to the namespaces bank, bank-eu`}},
+		"its owner":                       {"shop-eu", "shop.corp.example", nil},
+		"below it":                        {"shop-eu", "a.b.shop.corp.example", nil},
+		"of no entry":                     {"anyone", "free.example", nil},
+		"as DNS compares":                 {"anyone", "SHOP.corp.example.", []string{`shop/owners: spec.rules[0].host: "shop.corp.example" belongs to the namespaces shop-* (ask #shop)`}},
+		"the most exact entry":            {"platform", "shop.corp.example", []string{`shop/owners: spec.rules[0].host: "shop.corp.example" belongs to the namespaces shop-* (ask #shop)`}},
+		"the entry above":                 {"shop-eu", "other.corp.example", []string{`corp/owners: spec.rules[0].host: "other.corp.example" belongs to the namespaces platform`}},
+		"one label, not two":              {"anyone", "a.b.bank.example", nil},
+		"one label":                       {"pay", "a.bank.example", []string{`bank/owners: spec.rules[0].host: "a.bank.example" belongs to the namespaces bank, bank-eu`}},
+		"itself before the star":          {"bank", "pay.bank.example", []string{`pay/owners: spec.rules[0].host: "pay.bank.example" belongs to the namespaces pay`}},
+		"of no namespace":                 {"platform", "reserved.example", []string{`reserved/owners: spec.rules[0].host: "reserved.example" belongs to no namespace`}},
+		"an object without a namespace":   {"", "shop.corp.example", []string{`shop/owners: spec.rules[0].host: "shop.corp.example" belongs to the namespaces shop-* (ask #shop)`}},
+		"of every namespace":              {"anyone", "shared.example", nil},
+		"of every namespace, without one": {"", "shared.example", []string{`shared/owners: spec.rules[0].host: "shared.example" belongs to the namespaces *`}},
+		"a wildcard, its own":             {"pay", "*.bank.example", []string{`bank/owners: spec.rules[0].host: "*.bank.example" belongs to the namespaces bank, bank-eu`}},
 		"a wildcard over a foreign host": {"bank", "*.bank.example", []string{
 			`pay/owners: spec.rules[0].host: "*.bank.example" stands also for hosts of pay.bank.example, which belongs to the namespaces pay; write each host out`}},
 		"a wildcard that meets entries below": {"platform", "*.corp.example", []string{

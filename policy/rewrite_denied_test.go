@@ -103,6 +103,24 @@ func TestDeniedInWarn(t *testing.T) {
 	}
 }
 
+// A finding of a rule in mode warn and one of a rule in mode enforce about the same original image each appear once, in
+// whichever order the rules are.
+func TestDeniedByTwoRules(t *testing.T) {
+	const told, evil = "- {name: told, mode: warn, images: {denied: [docker.io/evil]}}\n",
+		"- {name: evil, mode: enforce, images: {denied: [docker.io/evil]}}\n"
+	for _, rules := range []string{told + evil, evil + told} {
+		p := mustLoad(t, hubText+"pods:\n"+rules)
+		pod := imagePod("evil/x")
+		got := map[string]int{}
+		for _, f := range append(must(p.RewritePod(createPod, pod, nil, nil)).Findings, must(p.JudgePod(createPod, pod, nil, nil))...) {
+			got[f.Rule+" "+f.Mode.String()]++
+		}
+		if diff := cmp.Diff(map[string]int{"told warn": 1, "evil enforce": 1}, got); diff != "" {
+			t.Errorf("%s: %s", rules, diff)
+		}
+	}
+}
+
 // An update does not rewrite images that it does not change; and a pre-existing finding does not prevent rewriting,
 // since the judge would not deny the image.
 func TestDeniedOnUpdate(t *testing.T) {

@@ -110,6 +110,17 @@ func TestManySets(t *testing.T) {
 	}
 }
 
+func TestIsSet(t *testing.T) {
+	for name, want := range map[string]bool{
+		"edge": true, "a-1": true, "0": true, strings.Repeat("a", 63): true, strings.Repeat("a", 64): false,
+		"": false, "-a": false, "a-": false, "A": false, "a.b": false, "a_b": false, "a/b": false, "é": false,
+	} {
+		if got := IsSet(name); got != want {
+			t.Errorf("%q: %t, want %t", name, got, want)
+		}
+	}
+}
+
 func TestSetsOf(t *testing.T) {
 	p := mustLoad(t, "services:\n- {name: a, mode: warn, match: {set: edge}, types: {denied: [NodePort]}}\n"+
 		"- {name: b, mode: warn, match: {set: inner}, types: {denied: [NodePort]}}\n")

@@ -237,6 +237,11 @@ func TestExemptImages(t *testing.T) {
 		"mirror in mode warn": {
 			strings.Replace(fmt.Sprintf(mirror, ", until: 2027-01-31"), "enforce", "warn", 1), "old:1", "would be rewritten", "no mirror",
 		},
+		"mirror in mode warn, beside one in mode enforce": {
+			fmt.Sprintf(mirror, "") +
+				"- {name: old, mode: warn, sources: [docker.io], mirror: n.example, match: {namespaces: [shop]}, until: 2027-01-31}\n",
+			"old:1", "would be rewritten", "rewritten",
+		},
 		"exclude of a rule": {
 			fmt.Sprintf(rule, only, until), "old:1", "no mirror, r/images.from exempt", "no mirror, r/images.from denied",
 		},
@@ -538,6 +543,24 @@ pods:
 		if got := must(p.RewritePod(a, moved, old, nil)).Images[1].Outcome; got != want {
 			t.Errorf("at %s: %s, want %s", now, got, want)
 		}
+	}
+}
+
+// An exempt finding about an image that moves is reported, although the Pod had it before the exemption.
+func TestExemptMovedImages(t *testing.T) {
+	p := mustLoad(t, `mirrors:
+- {name: hub, mode: enforce, sources: [docker.io], mirror: m.example/hub}
+pods:
+- {name: r, mode: enforce, images: {denied: [docker.io/library/old]}}
+exceptions:
+- {name: e, rules: [r], match: {podLabels: [legacy]}, until: 2027-01-31, reason: x}
+`)
+	moved := imagePod("new:1", "old:1")
+	moved.Labels = map[string]string{"legacy": ""}
+	a := Attributes{Operation: Update, Namespace: "shop", Resource: "pods", Now: at(t, "2027-01-31T00:00:00Z")}
+	rw := must(p.RewritePod(a, moved, imagePod("old:1"), nil))
+	if out := rw.Images[1].Outcome; out != Rewritten || len(rw.Findings) != 1 || rw.Findings[0].Exempt == nil {
+		t.Errorf("%s, %v", out, rw.Findings)
 	}
 }
 

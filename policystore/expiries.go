@@ -49,13 +49,17 @@ func (l *expiryLog) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case all := <-l.loaded:
-			now := time.Now()
-			l.logEnded(pending, now)
-			pending = all[countEnded(all, now):]
+			pending = l.replace(pending, all, time.Now())
 		case <-timer.C:
 			pending = l.logEnded(pending, time.Now())
 		}
 	}
+}
+
+// replace logs those of the old policy that have ended at now, and returns those of the new one that have not.
+func (l *expiryLog) replace(old, all []policy.Expiry, now time.Time) []policy.Expiry {
+	l.logEnded(old, now)
+	return all[countEnded(all, now):]
 }
 
 // logEnded logs those that have ended at now, and returns the others.

@@ -2,13 +2,17 @@ package policystore
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/evergate/evergate/internal/atomicdir"
 	"github.com/evergate/evergate/internal/logtest"
+	"github.com/evergate/evergate/policy"
 )
 
 // exceptionText is a policy with a rule and exceptions of these names, that end at these times of the first day of 2000,
@@ -71,27 +75,51 @@ func TestExpiriesAreLogged(t *testing.T) {
 	}) // which fails while a goroutine is left
 }
 
-// A thousand that end at once are a few lines.
+// Entries of the old policy that have ended before the next one is loaded are logged then.
+func TestExpiriesOfTheOldPolicy(t *testing.T) {
+	log, lines := logtest.New()
+	l := newExpiryLog(log)
+	noon := time.Date(2000, 1, 1, 12, 0, 0, 0, time.UTC)
+	expiries := func(names string, ends ...time.Time) (all []policy.Expiry) {
+		for i, name := range strings.Fields(names) {
+			all = append(all, policy.Expiry{Rule: name, What: policy.ExpiryException, Ends: ends[i]})
+		}
+		return all
+	}
+	pending := l.replace(expiries("a b", noon, noon.Add(1)), expiries("c d e", noon, noon.Add(1), noon.Add(2)), noon)
+	var got []string
+	for _, e := range pending {
+		got = append(got, e.Rule)
+	}
+	if diff := cmp.Diff([]string{"d", "e"}, got); diff != "" {
+		t.Error(diff)
+	}
+	expectLog(t, lines, "no path", `level=WARN msg="policy: exception ended" rule=a what=exception until=""`)
+}
+
+// A thousand that end at once are a few lines, and twenty-one are no more.
 func TestManyExpiries(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var names, times strings.Builder
-		for i := range 1000 {
-			fmt.Fprintf(&names, " e%d", i)
-			times.WriteString(" 00:30:00")
-		}
-		log, lines := logtest.New()
-		s, err := FromBytes("p.yaml", []byte(exceptionText(names.String(), times.String())), log, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		run(t, s)
-		_ = lines.Take()
-		time.Sleep(time.Hour)
-		synctest.Wait()
-		got := lines.Take()
-		const last = `level=WARN msg="policy: and more ended: evergate policy check names them" path=p.yaml more=980`
-		if len(got) != maxExpiryLines+1 || got[len(got)-1] != last {
-			t.Errorf("%d lines, the last one %s", len(got), got[len(got)-1])
-		}
-	})
+	for n, more := range map[int]int{maxExpiryLines: 0, maxExpiryLines + 1: 1, 1000: 980} {
+		synctest.Test(t, func(t *testing.T) {
+			var names strings.Builder
+			for i := range n {
+				fmt.Fprintf(&names, " e%d", i)
+			}
+			log, lines := logtest.New()
+			text := exceptionText(names.String(), strings.Repeat("00:30:00 ", n))
+			s, err := FromBytes("p.yaml", []byte(text), log, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			run(t, s)
+			_ = lines.Take()
+			time.Sleep(time.Hour)
+			synctest.Wait()
+			got := lines.Take()
+			last := `level=WARN msg="policy: and more ended: evergate policy check names them" path=p.yaml more=` + fmt.Sprint(more)
+			if shown := slices.Contains(got, last); shown != (more > 0) || len(got) != min(n, maxExpiryLines+1) {
+				t.Errorf("%d that end: %d lines, the last one %s", n, len(got), got[len(got)-1])
+			}
+		})
+	}
 }

@@ -29,6 +29,7 @@ const (
 // Floods of connections on either port. kubelet's probe, which comes on a connection of its own each time, is answered
 // every time: three that are not, and it restarts the Pod.
 func TestProbesDuringFloods(t *testing.T) {
+	notShort(t)
 	insecure := &tls.Config{InsecureSkipVerify: true} //nolint:gosec // a flood does not verify the server
 	for _, test := range []struct {
 		name  string

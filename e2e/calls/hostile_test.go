@@ -40,6 +40,7 @@ const (
 // Peers that mean harm, each kind against a process of its own, which honest clients call all the while. Not one of
 // the honest calls fails, and the process keeps to its bounds of memory and open files.
 func TestHostilePeers(t *testing.T) {
+	notShort(t)
 	const (
 		// Each answer retires its connection, so that honest clients have to connect anew for every call.
 		anew = "--max-connection-age=1ms"

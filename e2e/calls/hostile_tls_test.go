@@ -18,6 +18,7 @@ const perConnection = 125 << 10
 
 // Peers that make TLS keep much. The process has as many connections as it may, and each costs no more than it may.
 func TestHostileHandshakes(t *testing.T) {
+	notShort(t)
 	for _, test := range []struct {
 		name   string
 		attack func(context.Context, *siege)

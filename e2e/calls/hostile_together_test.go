@@ -22,6 +22,7 @@ const containerLimit = 512 << 20
 // honest calls. As root, the process has the memory of the kit's container and no more, with what the kernel holds for
 // its sockets.
 func TestHostilePeersTogether(t *testing.T) {
+	notShort(t)
 	var period time.Duration
 	if s := os.Getenv("EVERGATE_HOSTILE_PERIOD"); s != "" {
 		var err error

@@ -225,3 +225,11 @@ func tail(text string, n int) string {
 	lines := bytes.Split([]byte(text), []byte("\n"))
 	return string(bytes.Join(lines[max(0, len(lines)-n):], []byte("\n")))
 }
+
+// notShort skips a test that takes half a minute or more in go test -short, which make test runs.
+func notShort(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("-short leaves out tests of half a minute")
+	}
+}

@@ -26,6 +26,7 @@ func TestOverload(t *testing.T) {
 // review is not a hung process. When the process receives a signal to stop, the shutdown deadline cuts the
 // review off, and the exit code says so.
 func TestHungReview(t *testing.T) {
+	notShort(t)
 	hanging := binary(t, "hanging", map[string]string{"policy/pod_digest.go": "testdata/hanging/pod_digest.go"})
 	c := newCluster(t, hanging, quickDrain, drainCap, "--shutdown-timeout=1s")
 	p := c.start()

@@ -3,12 +3,15 @@ package conns
 import (
 	"crypto/tls"
 	"errors"
+	"io"
 	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 )
@@ -46,6 +49,87 @@ func TestFewAwaitedAreSpared(t *testing.T) {
 		}
 		if len(cs.open) != cs.Max {
 			t.Errorf("%+v: %d are open", test, len(cs.open))
+		}
+	}
+}
+
+// A byte does not renew the place of a connection that still awaits its first request; a request after an idle time does.
+func TestAByteRenewsNoPlace(t *testing.T) {
+	for name, test := range map[string]struct {
+		before, after []http.ConnState // of the first connection, before and after the second one comes
+		want          int              // which one is evicted
+	}{
+		"silent":        {nil, nil, 0},
+		"a byte":        {nil, []http.ConnState{http.StateActive}, 0},
+		"a byte, early": {[]http.ConnState{http.StateActive}, nil, 0},
+		"a later byte":  {[]http.ConnState{http.StateActive, http.StateIdle}, []http.ConnState{http.StateActive}, 1},
+		"idle":          {[]http.ConnState{http.StateActive, http.StateIdle}, nil, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cs := Set{Max: 2}
+			var open []net.Conn
+			accept := func() {
+				conn, _ := net.Pipe()
+				open = append(open, conn)
+				cs.accept(t.Context(), conn)
+				cs.changed(conn, http.StateNew)
+			}
+			change := func(states []http.ConnState) {
+				for _, state := range states {
+					cs.changed(open[0], state)
+				}
+			}
+			accept()
+			change(test.before)
+			accept()
+			change(test.after)
+			accept()
+			for i, conn := range open {
+				if got := cs.open[conn] == nil; got != (i == test.want) {
+					t.Errorf("connection %d was evicted: %t", i, got)
+				}
+			}
+		})
+	}
+}
+
+// The arrival of a request counts only while it is awaited: not on a connection that was evicted, and not again after the
+// answer. A body that ends in an error has not arrived.
+func TestArrival(t *testing.T) {
+	cs := Set{Max: 1}
+	evicted, open := accept(t, &cs), accept(t, &cs)
+	cs.arrived(evicted)
+	if cs.active.n != 0 {
+		t.Error("a connection that was evicted is active")
+	}
+	failed := body{io.NopCloser(iotest.ErrReader(io.ErrUnexpectedEOF)), &cs, open}
+	if _, err := failed.Read(nil); err == nil || open.in != &cs.awaited {
+		t.Errorf("a body that ended in the error %v has arrived", err)
+	}
+	whole := body{io.NopCloser(strings.NewReader("")), &cs, open}
+	if _, err := whole.Read(make([]byte, 1)); err != io.EOF || open.in != &cs.active {
+		t.Errorf("a body that ended with %v has not arrived", err)
+	}
+	cs.changed(open.Conn, http.StateIdle)
+	if _, err := whole.Read(make([]byte, 1)); err != io.EOF || open.in != &cs.idle {
+		t.Errorf("a body that has arrived arrives again: %v", err)
+	}
+}
+
+// accept adds a connection to a set.
+func accept(t *testing.T, cs *Set) *Conn {
+	conn, _ := net.Pipe()
+	return Of(cs.accept(t.Context(), conn))
+}
+
+// The context of a connection ends with it, so that nothing is kept for it.
+func TestContextEndsWithItsConnection(t *testing.T) {
+	for _, state := range []http.ConnState{http.StateClosed, http.StateHijacked} {
+		var cs Set
+		conn, _ := net.Pipe()
+		ctx := cs.accept(t.Context(), conn)
+		if cs.changed(conn, state); ctx.Err() == nil || cs.Count() != 0 {
+			t.Errorf("%s: %v, %d connections", state, ctx.Err(), cs.Count())
 		}
 	}
 }

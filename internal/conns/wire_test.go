@@ -2,6 +2,7 @@ package conns
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"net"
 	"testing"
@@ -44,5 +45,13 @@ func TestWireIsBounded(t *testing.T) {
 	}
 	if n := readAll(); n != 0 {
 		t.Errorf("%d more bytes were read", n)
+	}
+}
+
+// TLSConfig keeps the hook of the original config.
+func TestConfigForClient(t *testing.T) {
+	of := &tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return nil, errUnseen }}
+	if _, err := TLSConfig(of).GetConfigForClient(&tls.ClientHelloInfo{}); !errors.Is(err, errUnseen) {
+		t.Errorf("got %v", err)
 	}
 }

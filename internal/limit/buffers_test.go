@@ -7,7 +7,7 @@ func TestBuffers(t *testing.T) {
 	for size, want := range map[int64]int{
 		1: 4 << 10, 4 << 10: 4 << 10, 4<<10 + 1: 8 << 10, 13_000: 16 << 10, 32 << 10: 32 << 10, 32<<10 + 1: 64 << 10,
 		97_000: 96 << 10, 162_600: 160 << 10, MaxBuffer: MaxBuffer,
-		MaxBuffer + 1: MaxBuffer + 1, 20 << 20: 20 << 20, 0: 4 << 10,
+		MaxBuffer + 1: MaxBuffer + 1, MaxBuffer + 32<<10: MaxBuffer + 32<<10, 20 << 20: 20 << 20, 0: 4 << 10,
 	} {
 		for range 3 {
 			got := b.Get(size)

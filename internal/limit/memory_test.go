@@ -135,36 +135,124 @@ func TestEvictedWhileItWaits(t *testing.T) {
 	})
 }
 
+// The smallest body goes first, and the first of two equal ones.
 func TestTheSmallestGoesFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := testMemory(4)
-		there := arrived(t, m, 4)
-		granted := make(chan *Reservation, 3)
-		for _, size := range []int64{3, 2, 1} {
+		m := testMemory(5)
+		there := arrived(t, m, 5)
+		var waiting [5]*Reservation
+		for i, size := range []int64{5, 3, 3, 5, 1} {
+			waiting[i] = m.Reserve(nop)
 			go func() {
-				r := m.Reserve(nop)
-				if err := grow(t.Context(), r, size); err != nil {
+				if err := grow(t.Context(), waiting[i], size); err != nil {
 					t.Error(err)
 				}
-				granted <- r
 			}()
 			synctest.Wait()
 		}
-		there.Release()
-		synctest.Wait()
-		if len(granted) != 2 {
-			t.Fatalf("%d were granted, want the two smallest", len(granted))
-		}
-		for range 2 {
-			r := <-granted
-			if r.n > 2 {
-				t.Errorf("the one of %d bytes was granted before a smaller one", r.n)
+		for _, step := range []struct {
+			released []*Reservation
+			want     [5]int64 // what each of those that waited holds
+		}{
+			{[]*Reservation{there}, [5]int64{0, 3, 0, 0, 1}},
+			{[]*Reservation{waiting[1]}, [5]int64{0, 0, 3, 0, 1}},
+			{[]*Reservation{waiting[2], waiting[4]}, [5]int64{5, 0, 0, 0, 0}},
+			{[]*Reservation{waiting[0]}, [5]int64{0, 0, 0, 5, 0}},
+			{[]*Reservation{waiting[3]}, [5]int64{}},
+		} {
+			for _, r := range step.released {
+				r.Release()
 			}
-			r.Release()
+			synctest.Wait()
+			for i, r := range waiting {
+				if r.n != step.want[i] {
+					t.Errorf("number %d holds %d, want %d", i, r.n, step.want[i])
+				}
+			}
 		}
-		(<-granted).Release()
-		empty(t, m, 4)
+		empty(t, m, 5)
 	})
+}
+
+// A body that grows waits behind a smaller one, even if there is room for what it lacks.
+func TestAGrowingBodyDoesNotJumpTheQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := testMemory(10)
+		there := arrived(t, m, 3)
+		growing, _ := arriving(t, m, 3)
+		smaller := m.Reserve(nop)
+		go func() { _ = grow(t.Context(), smaller, 5) }()
+		synctest.Wait()
+		go func() { _ = grow(t.Context(), growing, 7) }()
+		synctest.Wait()
+		if growing.n != 3 || smaller.n != 0 {
+			t.Errorf("they hold %d and %d bytes, want 3 and 0", growing.n, smaller.n)
+		}
+		there.Release()
+		if growing.n != 3 || smaller.n != 5 {
+			t.Errorf("then they hold %d and %d bytes, want 3 and 5", growing.n, smaller.n)
+		}
+		smaller.Release()
+		growing.Release()
+		synctest.Wait()
+		empty(t, m, 10)
+	})
+}
+
+// Bytes that an evicted body has yet to release count as room: no other body is evicted for them.
+func TestOneEvictionIsEnough(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := testMemory(10)
+		large, largeEvicted := arriving(t, m, 5)
+		middle, middleEvicted := arriving(t, m, 4)
+		small := [2]*Reservation{m.Reserve(nop), m.Reserve(nop)}
+		for i, r := range small {
+			go func() {
+				if err := grow(t.Context(), r, int64(2+i)); err != nil {
+					t.Error(err)
+				}
+			}()
+			synctest.Wait()
+		}
+		if len(largeEvicted) != 1 || len(middleEvicted) != 0 {
+			t.Errorf("evicted: large %d, middle %d; want only the large one", len(largeEvicted), len(middleEvicted))
+		}
+		for _, r := range []*Reservation{large, middle, small[0], small[1]} {
+			r.Release()
+			synctest.Wait()
+		}
+		empty(t, m, 10)
+	})
+}
+
+// Room, or an eviction, that comes just before a body queues is not missed.
+func TestSettledBeforeItQueues(t *testing.T) {
+	m := testMemory(10)
+	r := m.Reserve(nop)
+	if g := m.enqueue(r, 5); !g.granted || r.n != 5 {
+		t.Errorf("%+v is not granted", g)
+	}
+	m.evict(r)
+	select {
+	case <-m.enqueue(r, 6).settled:
+	default:
+		t.Error("an evicted body queues")
+	}
+	r.Release()
+	empty(t, m, 10)
+}
+
+// A body whose client has gone gets no memory though there is room.
+func TestMemoryForAClientThatHasGone(t *testing.T) {
+	m := testMemory(10)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	r := m.Reserve(nop)
+	if err := grow(ctx, r, 1); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	r.Release()
+	empty(t, m, 10)
 }
 
 // One whose client goes makes way for those behind it.

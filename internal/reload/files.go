@@ -114,8 +114,8 @@ type entry struct {
 	target string // with every symlink resolved: it tells one version of a volume from the next
 }
 
-// read reads what list finds. It lists again afterwards: when both lists are the same, no version was exchanged, nor
-// its removal begun, while the files were read.
+// read reads the files that list finds. It calls list again afterwards: if both lists are the same, no version was
+// exchanged, nor its removal begun, while the files were read.
 func read(list func() ([]entry, error)) ([]File, error) {
 	var err error
 	for range attempts {

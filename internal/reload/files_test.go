@@ -1,6 +1,7 @@
 package reload
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -86,13 +87,14 @@ func TestReadDirOfVolume(t *testing.T) {
 
 func TestReadFiles(t *testing.T) {
 	dir := write(t, map[string]string{"tls.crt": "certificate"})
-	crt, key := filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")
-	files, err := ReadFiles(crt, key)
+	crt, key, ca := filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key"), filepath.Join(dir, "ca.crt")
+	symlink(t, "tls.crt", ca)
+	files, err := ReadFiles(crt, key, ca)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]File{{crt, []byte("certificate")}}, files); diff != "" {
-		t.Errorf("a file that does not exist is left out: %s", diff)
+	if diff := cmp.Diff([]File{{crt, []byte("certificate")}, {ca, []byte("certificate")}}, files); diff != "" {
+		t.Errorf("a file that does not exist is left out, and one with two paths is read by both: %s", diff)
 	}
 }
 
@@ -118,6 +120,16 @@ func TestReadErrors(t *testing.T) {
 				}
 			},
 			"DIR/a.yaml is larger than 4 MiB",
+		},
+		"too large together": {
+			func(t *testing.T, dir string) {
+				for _, name := range []string{"b.yaml", "c.yaml"} {
+					if err := os.WriteFile(filepath.Join(dir, name), make([]byte, maxFileBytes), 0o644); err != nil {
+						t.Fatal(err)
+					}
+				}
+			},
+			"DIR/c.yaml and the files before it hold more than 8 MiB, which is the limit for all of them together",
 		},
 		"too many": {
 			func(t *testing.T, dir string) {
@@ -149,6 +161,52 @@ func TestReadErrors(t *testing.T) {
 			}
 			if diff := cmp.Diff(test.want, strings.ReplaceAll(err.Error(), dir, "DIR")); diff != "" {
 				t.Error(diff)
+			}
+		})
+	}
+}
+
+// What is as large as the bounds allow is read.
+func TestReadAtTheBounds(t *testing.T) {
+	dir, large := t.TempDir(), make([]byte, maxFileBytes)
+	for i := range maxFiles {
+		data := large
+		if i >= maxBytes/maxFileBytes {
+			data = nil
+		}
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d.yaml", i)), data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if files, err := ReadDir(dir, yamlFiles); err != nil || len(files) != maxFiles {
+		t.Errorf("%d files, %v", len(files), err)
+	}
+}
+
+// A list that an update of the volume has crossed has files of two versions, so it is read again.
+func TestChangedWhileRead(t *testing.T) {
+	dir := write(t, map[string]string{"v1/a": "1", "v1/b": "1", "v2/a": "2", "v2/b": "2"})
+	file := func(version, name string) entry {
+		return entry{name, name, filepath.Join(dir, version, name)}
+	}
+	mixed, whole := []entry{file("v1", "a"), file("v2", "b")}, []entry{file("v2", "a"), file("v2", "b")}
+	for name, test := range map[string]struct {
+		lists [][]entry // what one call after the other finds; the last one, all further calls
+		want  []File
+		err   error
+	}{
+		"not changed":   {[][]entry{whole}, []File{{"a", []byte("2")}, {"b", []byte("2")}}, nil},
+		"changed once":  {[][]entry{mixed, whole}, []File{{"a", []byte("2")}, {"b", []byte("2")}}, nil},
+		"changed often": {slices.Repeat([][]entry{mixed, whole}, attempts), nil, errChanging},
+	} {
+		t.Run(name, func(t *testing.T) {
+			calls := 0
+			files, err := read(func() ([]entry, error) {
+				calls++
+				return test.lists[min(calls, len(test.lists))-1], nil
+			})
+			if diff := cmp.Diff(test.want, files); diff != "" || !errors.Is(err, test.err) {
+				t.Errorf("%v, after %d calls: %s", err, calls, diff)
 			}
 		})
 	}

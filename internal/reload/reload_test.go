@@ -182,6 +182,28 @@ func TestRunWaitsForAChangeToHoldStill(t *testing.T) {
 	})
 }
 
+// A change has to hold still for a second at most, however long the interval is.
+func TestSettlesWithinASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSource("one")
+		go s.Run(t.Context(), time.Minute)
+		pass(time.Minute + maxSettle)
+		s.expect(t, "one", " -> one")
+	})
+}
+
+// A file that is renamed is a change.
+func TestRenamed(t *testing.T) {
+	name := "a"
+	s := newSource("")
+	s.Read = func() ([]File, error) { return []File{{name, nil}}, nil }
+	s.Build = func(files []File) (*string, error) { return &files[0].Name, nil }
+	_ = s.Load()
+	name = "b"
+	_ = s.Load()
+	s.expect(t, "b", " -> a", "a -> b")
+}
+
 func TestRunEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSource("one")

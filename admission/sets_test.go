@@ -1,0 +1,97 @@
+package admission
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/evergate/evergate/policy"
+)
+
+func TestParsePath(t *testing.T) {
+	for path, want := range map[string]string{ // the path of the webhook, and the set; empty for none
+		"/validate/ingresses": "/validate/ingresses ", "/validate/ingresses/set/edge": "/validate/ingresses edge",
+		"/mutate/pods": "/mutate/pods ", "/validate/policy": "/validate/policy ",
+		"/validate/ingresses/set/": "", "/validate/ingresses/set/No": "", "/validate/ingresses/set/a/b": "",
+		"/mutate/pods/set/edge": "", "/validate/policy/set/edge": "", "/validate/nothing": "", "": "",
+	} {
+		w, set := ParsePath(path)
+		got := ""
+		if w != nil {
+			got = w.Path + " " + set
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", path, got, want)
+		}
+	}
+}
+
+// An object that cannot be judged is decided by the strictest mode among the rules that may be about it. The rules of a
+// set that is not known are all rules of the kind.
+func TestUnjudged(t *testing.T) {
+	const entry = "- {name: %s, mode: %s, match: {%s}, types: {denied: [NodePort]}}\n"
+	strict := "services:\n" + fmt.Sprintf(entry, "plain", "enforce", "namespaces: ['*']") +
+		fmt.Sprintf(entry, "edge", "warn", "set: edge")
+	inSet := "services:\n" + fmt.Sprintf(entry, "edge", "enforce", "set: edge")
+	audit := "services:\n" + fmt.Sprintf(entry, "plain", "audit", "namespaces: ['*']")
+	w, _ := ParsePath("/validate/services")
+	for _, test := range []struct {
+		policy, set string
+		unchanged   bool
+		want        policy.Mode
+	}{
+		{strict, "", false, policy.Enforce},
+		{strict, "", true, policy.Warn},
+		{strict, "edge", false, policy.Warn},
+		{strict, "unknown", false, policy.Enforce},
+		{inSet, "", false, policy.Off},
+		{inSet, "unknown", false, policy.Enforce},
+		{audit, "", false, policy.Audit},
+		{audit, "", true, policy.Audit},
+		{"", "", false, policy.Off},
+		{"", "", true, policy.Off},
+	} {
+		if got := w.Unjudged(load(t, test.policy), test.set, "1", "why", test.unchanged).Unjudged.Mode; got != test.want {
+			t.Errorf("%+v: %s", test, got)
+		}
+	}
+}
+
+// What is unchanged is warned of at most, unless it has more text than an API server stores. What is deleted is not
+// judged, whatever the path.
+func TestDecideUnjudged(t *testing.T) {
+	p := load(t, "ingresses: [{name: r, mode: enforce, hosts: {required: true}}]\n")
+	w, _ := ParsePath("/validate/ingresses")
+	wrong := `{"spec": {"rules": "none"}}`
+	long := fmt.Sprintf(`{"metadata": {"annotations": {"a": "%04194304d"}}}`, 0)
+	for name, test := range map[string]struct {
+		set, operation, object, old string
+		want                        policy.Mode
+	}{
+		"wrong":                       {"", "UPDATE", wrong, "{}", policy.Enforce},
+		"wrong, unchanged":            {"", "UPDATE", wrong, wrong, policy.Warn},
+		"too long, unchanged":         {"", "UPDATE", long, long, policy.Enforce},
+		"of an unknown set":           {"none", "CREATE", "{}", "null", policy.Enforce},
+		"of an unknown set, deleted":  {"none", "DELETE", "null", "{}", policy.Off},
+		"of an unknown set, the same": {"none", "UPDATE", `{"spec": {}}`, `{"spec": {}}`, policy.Warn},
+	} {
+		body := fmt.Appendf(nil, `{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {
+  "uid": "1", "operation": %q, "resource": {"group": "networking.k8s.io", "version": "v1", "resource": "ingresses"},
+  "object": %s, "oldObject": %s}}`, test.operation, test.object, test.old)
+		d, err := w.Decide(p, test.set, body, time.Now(), new(policy.Effort), func(string) {})
+		if err != nil || d.Unjudged.Mode != test.want {
+			t.Errorf("%s: %+v, %v, want %s", name, d, err, test.want)
+		}
+	}
+}
+
+func load(t *testing.T, text string) *policy.Policy {
+	t.Helper()
+	p, err := policy.Load(policy.File{
+		Name: "p.yaml", Data: []byte("apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n" + text),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
