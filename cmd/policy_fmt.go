@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/evergate/evergate/internal/linediff"
+	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/offline"
 	"github.com/evergate/evergate/policy"
 	"github.com/evergate/evergate/policystore"
@@ -96,22 +97,22 @@ func readAsWritten(path string, stdin io.Reader) ([]policy.File, error) {
 
 // format formats one file, and reports whether that changes it.
 func (f *fmtFlags) format(file policy.File, piped bool, stdout io.Writer) (changed bool, err error) {
-	text, err := policy.Format(file)
+	formatted, err := policy.Format(policy.File{Name: text.Path(file.Name), Data: file.Data})
 	if err != nil {
 		return false, err
 	}
-	changed = !bytes.Equal(file.Data, text)
+	changed = !bytes.Equal(file.Data, formatted)
 	if changed && f.diff {
-		diff := linediff.Unified(file.Name, file.Name+" (formatted)", file.Data, text)
+		diff := linediff.Unified(text.Path(file.Name), text.Path(file.Name)+" (formatted)", file.Data, formatted)
 		if _, err := io.WriteString(stdout, diff); err != nil {
 			return changed, err
 		}
 	}
 	switch {
 	case changed && f.write && !piped:
-		return changed, rewrite(file.Name, text)
+		return changed, rewrite(file.Name, formatted)
 	case !f.diff && (!f.write || piped):
-		_, err = stdout.Write(text)
+		_, err = stdout.Write(formatted)
 	}
 	return changed, err
 }

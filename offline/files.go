@@ -13,6 +13,9 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/evergate/evergate/internal/input"
+	"github.com/evergate/evergate/internal/text"
 )
 
 // Stdin is the path that stands for standard input.
@@ -30,23 +33,23 @@ func Read(paths []string, stdin io.Reader) iter.Seq2[Object, error] {
 
 // ReadIgnoring is Read without the files of directories that patterns ignore, beside those of each IgnoreFile.
 func ReadIgnoring(paths []string, stdin io.Reader, ignore *Ignore) iter.Seq2[Object, error] {
-	return input{stdin: stdin, ignore: ignore}.read(paths)
+	return reader{stdin: stdin, ignore: ignore}.read(paths)
 }
 
 // ReadOnce is ReadIgnoring for callers that keep no object: the JSON of one is valid until the next is read, so that a
 // dump costs no memory for each.
 func ReadOnce(paths []string, stdin io.Reader, ignore *Ignore) iter.Seq2[Object, error] {
-	return input{stdin: stdin, ignore: ignore, once: true}.read(paths)
+	return reader{stdin: stdin, ignore: ignore, once: true}.read(paths)
 }
 
-// input is how paths are read.
-type input struct {
+// reader is how paths are read.
+type reader struct {
 	stdin  io.Reader
 	ignore *Ignore
 	once   bool // no object is kept
 }
 
-func (in input) read(paths []string) iter.Seq2[Object, error] {
+func (in reader) read(paths []string) iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) {
 		for _, p := range paths {
 			for object, err := range in.path(p) {
@@ -58,29 +61,35 @@ func (in input) read(paths []string) iter.Seq2[Object, error] {
 	}
 }
 
-func (in input) path(name string) iter.Seq2[Object, error] {
+func (in reader) path(name string) iter.Seq2[Object, error] {
 	if name == Stdin {
 		return in.stream("stdin", in.stdin)
 	}
 	if info, err := os.Stat(name); err == nil && info.IsDir() {
 		return in.dir(name)
 	}
-	return in.file(name)
+	return in.file(text.Path(name), func() (*os.File, error) { return input.Open(name) })
 }
 
 // dir leaves hidden files and directories out: tools keep copies there, as kubelet does of a mounted ConfigMap.
-func (in input) dir(dir string) iter.Seq2[Object, error] {
+func (in reader) dir(dir string) iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) {
-		files, repo, err := manifests(dir, in.ignore)
+		root, err := os.OpenRoot(dir)
+		if err != nil {
+			yield(Object{}, Origin{File: text.Path(dir)}.fileError(err))
+			return
+		}
+		defer root.Close()
+		files, repo, err := manifests(root, in.ignore)
 		if err == nil && len(files) == 0 {
 			err = errors.New("no *.yaml, *.yml or *.json file in this directory")
 		}
 		if err != nil {
-			yield(Object{}, &inputError{Origin: Origin{File: dir}, Err: err})
+			yield(Object{}, &inputError{Origin: Origin{File: text.Path(dir)}, Err: err})
 			return
 		}
 		skipped, read := 0, 0
-		for object, err := range in.found(dir, files, repo) {
+		for object, err := range in.found(root, files, repo) {
 			if _, ok := errors.AsType[*SkippedError](err); ok {
 				skipped++
 			} else {
@@ -92,16 +101,16 @@ func (in input) dir(dir string) iter.Seq2[Object, error] {
 		}
 		if skipped > 0 && read == 0 { // a check in CI would pass on nothing
 			const none = "no manifest in this directory: every file is skipped"
-			yield(Object{}, &inputError{Origin: Origin{File: dir}, Err: errors.New(none)})
+			yield(Object{}, &inputError{Origin: Origin{File: text.Path(dir)}, Err: errors.New(none)})
 		}
 	}
 }
 
 // found reads the files of a directory.
-func (in input) found(dir string, files []found, repo *repository) iter.Seq2[Object, error] {
+func (in reader) found(dir *os.Root, files []found, repo *repository) iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) {
 		for _, f := range files {
-			name := filepath.Join(dir, filepath.FromSlash(f.name))
+			name := text.Path(filepath.Join(dir.Name(), filepath.FromSlash(f.name)))
 			why := f.why
 			if why == "" {
 				why = repo.why(f.name)
@@ -112,7 +121,7 @@ func (in input) found(dir string, files []found, repo *repository) iter.Seq2[Obj
 				}
 				continue
 			}
-			for object, err := range in.file(name) {
+			for object, err := range in.file(name, func() (*os.File, error) { return input.OpenIn(dir, f.name) }) {
 				if errors.Is(err, errEmpty) {
 					continue // in a directory it may be a placeholder
 				}
@@ -135,11 +144,11 @@ type found struct {
 
 // manifests lists the files beneath dir that have the extensions of manifests, in the order of their names. Of an
 // ignored directory it lists nothing but that.
-func manifests(dir string, ignore *Ignore) ([]found, *repository, error) {
+func manifests(dir *os.Root, ignore *Ignore) ([]found, *repository, error) {
 	var files []found
 	patterns := ignores{flags: ignore}
 	repo := newRepository(dir)
-	err := fs.WalkDir(os.DirFS(dir), ".", func(name string, entry fs.DirEntry, err error) error {
+	err := fs.WalkDir(dir.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -168,9 +177,10 @@ func manifests(dir string, ignore *Ignore) ([]found, *repository, error) {
 	return files, repo, err
 }
 
-func (in input) file(name string) iter.Seq2[Object, error] {
+// file reads the file that open opens. name is what errors call it.
+func (in reader) file(name string, open func() (*os.File, error)) iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) {
-		file, err := os.Open(name)
+		file, err := open()
 		if err != nil {
 			yield(Object{}, Origin{File: name}.fileError(err))
 			return
@@ -195,7 +205,7 @@ var errEmpty = errors.New("no object in it")
 
 // stream reads text as the format that its beginning shows: JSON objects begin with a brace. YAML that begins so
 // too is read as YAML if its file is called .yaml or .yml, or if a word without quotes stands where JSON has none.
-func (in input) stream(name string, r io.Reader) iter.Seq2[Object, error] {
+func (in reader) stream(name string, r io.Reader) iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) {
 		at := Origin{File: name}
 		// So many bytes are enough to see past the blank lines that a file may begin with, and the first words of YAML.

@@ -284,3 +284,39 @@ func TestReadBoundsYAML(t *testing.T) {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
+
+// forever repeats a text for ever.
+type forever string
+
+func (e forever) Read(p []byte) (int, error) {
+	n := 0
+	for n+len(e) <= len(p) {
+		n += copy(p[n:], e)
+	}
+	return n, nil
+}
+
+// One object of any length is not read for ever, nor kept.
+func TestReadBoundsObjects(t *testing.T) {
+	for _, test := range []struct {
+		begin  string
+		repeat forever
+		want   string
+	}{
+		{"", "\x00", "stdin: longer than 32 MiB: write it as JSON, which is read piece by piece"},
+		{"a: ", "b", "stdin: longer than 32 MiB: write it as JSON, which is read piece by piece"},
+		{`{"a": "`, "b", "stdin:1: longer than 64 MiB: no cluster stores such an object"},
+		{`{"a": [`, "1,\n", "stdin:1: longer than 64 MiB: no cluster stores such an object"},
+		{`{"kind": "List", "items": [`, "   ", "stdin:1: item 1: longer than 64 MiB: no cluster stores such an object"},
+		{`{"kind": "List", "items": [{"a": "`, "b", "stdin:1: item 1: longer than 64 MiB: no cluster stores such an object"},
+		{`{"kind": "List", "items": [{}, {"a": "`, "b", "stdin:1: item 2: longer than 64 MiB: no cluster stores such an object"},
+	} {
+		var last error
+		for _, err := range Read([]string{Stdin}, io.MultiReader(strings.NewReader(test.begin), test.repeat)) {
+			last = err
+		}
+		if last == nil || last.Error() != test.want {
+			t.Errorf("%s…: %v, want %s", test.begin, last, test.want)
+		}
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/evergate/evergate/internal/input"
 	"github.com/evergate/evergate/internal/text"
 )
 
@@ -128,18 +129,19 @@ type ignores struct {
 	files map[string]*Ignore // by the directory of the file
 }
 
-// enter reads the patterns of a directory.
-func (is *ignores) enter(root, dir string) error {
-	name := filepath.Join(root, dir, IgnoreFile)
-	data, err := os.ReadFile(name)
+// enter reads the patterns of a directory below root.
+func (is *ignores) enter(root *os.Root, dir string) error {
+	name := path.Join(dir, IgnoreFile)
+	data, err := input.ReadIn(root, name, maxIgnoreFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err != nil {
-		return err
+	name = text.Path(filepath.Join(root.Name(), name))
+	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
+		return fmt.Errorf("%s: %w", name, pathErr.Err)
 	}
-	if len(data) > maxIgnoreFile {
-		return fmt.Errorf("%s: it has more than %s bytes, which is the limit", name, text.Thousands(maxIgnoreFile))
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
 	}
 	ig, err := ParseIgnore(slices.Collect(strings.SplitSeq(string(data), "\n")))
 	if err != nil {

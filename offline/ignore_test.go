@@ -67,7 +67,7 @@ func TestIgnoreFileIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := file + ": it has more than 65,536 bytes, which is the limit"
-	if err := new(ignores).enter(dir, "."); err == nil || err.Error() != want {
+	if err := new(ignores).enter(openRoot(t, dir), "."); err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
 }
@@ -149,7 +149,7 @@ func TestIgnoreFiles(t *testing.T) {
 	}
 	is := &ignores{flags: flags}
 	for _, d := range []string{".", "a"} {
-		if err := is.enter(dir, d); err != nil {
+		if err := is.enter(openRoot(t, dir), d); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -161,4 +161,14 @@ func TestIgnoreFiles(t *testing.T) {
 			t.Errorf("%s: ignored %t", path, got)
 		}
 	}
+}
+
+func openRoot(t *testing.T, dir string) *os.Root {
+	t.Helper()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { root.Close() })
+	return root
 }

@@ -33,6 +33,12 @@ type jsonStream struct {
 	continued string // metadata.continue of the last List
 }
 
+// maxJSON bounds one object, or the part of a List around its items, in bytes: many times what a cluster stores of an
+// object (1.5 MiB).
+const maxJSON = 64 << 20
+
+var errLongJSON = errors.New("longer than 64 MiB: no cluster stores such an object")
+
 func newJSONStream(r io.Reader, at Origin) *jsonStream {
 	lines := &lineReader{r: r, line: 1}
 	return &jsonStream{dec: jsontext.NewDecoder(lines), lines: lines, at: at}
@@ -72,6 +78,7 @@ func (s *jsonStream) step() (object Object, found bool, err error) {
 
 // document begins the next document.
 func (s *jsonStream) document() error {
+	s.lines.begun = s.lines.read
 	kind := s.dec.PeekKind()
 	_, err := s.dec.ReadToken()
 	if err == io.EOF { //nolint:errorlint // io.EOF itself is the end; io.ErrUnexpectedEOF wraps nothing
@@ -178,6 +185,7 @@ func (s *jsonStream) item() (object Object, found bool, err error) {
 		}
 		return s.noList(object, err)
 	}
+	s.lines.begun = s.lines.read
 	if s.dec.PeekKind() == ']' {
 		_, err := s.dec.ReadToken()
 		s.inItems, s.at.Item = false, 0
@@ -228,6 +236,9 @@ func (s *jsonStream) broken(err error) error {
 		at.Line = s.lineOf(syntactic.ByteOffset)
 	}
 	*s = *newJSONStream(strings.NewReader(""), s.at)
+	if errors.Is(err, errLongJSON) {
+		return &inputError{Origin: at, Err: errLongJSON}
+	}
 	return &inputError{Origin: at, Err: errors.New(describe(err))}
 }
 
@@ -251,11 +262,15 @@ func unquote(value jsontext.Value) string {
 type lineReader struct {
 	r        io.Reader
 	read     int64
-	line     int // of the last place asked for
+	begun    int64 // what had been read when the present object began: maxJSON bytes more are an error
+	line     int   // of the last place asked for
 	newlines []int64
 }
 
 func (l *lineReader) Read(p []byte) (int, error) {
+	if l.read-l.begun > maxJSON {
+		return 0, errLongJSON
+	}
 	n, err := l.r.Read(p)
 	for i, c := range p[:n] {
 		if c == '\n' {

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/evergate/evergate/internal/input"
 )
 
 // SkippedError says that a file of a directory, or a document of it, holds no whole object, so that it was not read:
@@ -40,17 +42,17 @@ func isManifest(name string) bool {
 
 // repository says what the files of a directory are, by their names and by the kustomizations beside them.
 type repository struct {
-	root   string
+	root   *os.Root
 	charts map[string]bool // directories with a Chart.yaml
 	parts  map[string]bool // what kustomizations refer to and is no resource
 
 	templates bool // the root is the directory templates of a chart
 }
 
-func newRepository(root string) *repository {
+func newRepository(root *os.Root) *repository {
 	r := &repository{root: root, charts: map[string]bool{}, parts: map[string]bool{}}
-	if filepath.Base(root) == "templates" {
-		_, err := os.Stat(filepath.Join(root, "..", "Chart.yaml"))
+	if filepath.Base(root.Name()) == "templates" {
+		_, err := os.Stat(filepath.Join(root.Name(), "..", "Chart.yaml"))
 		r.templates = err == nil
 	}
 	return r
@@ -86,11 +88,7 @@ const maxKustomization = 1 << 20
 
 // addKustomization notes what a kustomization refers to. One that cannot be read refers to nothing: kustomize says why.
 func (r *repository) addKustomization(name string) {
-	file := filepath.Join(r.root, filepath.FromSlash(name))
-	if info, err := os.Stat(file); err != nil || info.Size() > maxKustomization {
-		return
-	}
-	data, err := os.ReadFile(file)
+	data, err := input.ReadIn(r.root, name, maxKustomization)
 	if err != nil {
 		return
 	}

@@ -107,7 +107,7 @@ type yamlDocument struct {
 // next returns the next document that has content, or io.EOF.
 func (s *yamlSplitter) next() (yamlDocument, error) {
 	for !s.end {
-		line, err := s.r.ReadBytes('\n')
+		line, err := s.line()
 		s.end = err != nil
 		if err != nil && err != io.EOF {
 			return s.take(nil), err
@@ -122,7 +122,7 @@ func (s *yamlSplitter) next() (yamlDocument, error) {
 			}
 		case len(s.doc.text)+len(line) > maxYAML:
 			s.end = true
-			return s.take(nil), errors.New("longer than 32 MiB: write it as JSON, which is read piece by piece")
+			return s.take(nil), errLongYAML
 		default:
 			s.doc.text = append(s.doc.text, line...)
 		}
@@ -131,6 +131,23 @@ func (s *yamlSplitter) next() (yamlDocument, error) {
 		return doc, nil
 	}
 	return yamlDocument{}, io.EOF
+}
+
+var errLongYAML = errors.New("longer than 32 MiB: write it as JSON, which is read piece by piece")
+
+// line returns the next line, and io.EOF with the last one. A longer line than a document may have is an error.
+func (s *yamlSplitter) line() ([]byte, error) {
+	var line []byte
+	for {
+		part, err := s.r.ReadSlice('\n')
+		line = append(line, part...)
+		switch {
+		case err != bufio.ErrBufferFull: //nolint:errorlint // ReadSlice returns it as it is
+			return line, err
+		case len(line) > maxYAML:
+			return nil, errLongYAML
+		}
+	}
 }
 
 // take returns the document that has been read, and begins another with a line.

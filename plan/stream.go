@@ -2,8 +2,6 @@ package plan
 
 import (
 	"bufio"
-	"bytes"
-	"encoding/json"
 	"errors"
 	"io"
 
@@ -47,7 +45,7 @@ func (s *Stream) objectJSON(o *Object) error {
 	if s.written == 0 {
 		separator = "{\"objects\": [\n"
 	}
-	data, err := marshal(o)
+	data, err := output.JSONValue(o)
 	_, failed := s.to.WriteString(separator + string(data))
 	return errors.Join(err, failed)
 }
@@ -67,7 +65,7 @@ func (s *Stream) End(r *Report) error {
 
 // endJSON ends the list, and writes the other fields of the report.
 func (s *Stream) endJSON(r *Report) error {
-	fields, err := marshal(struct {
+	fields, err := output.JSONValue(struct {
 		*Report
 		Objects []Object `json:"objects,omitempty"` // in place of those of the report
 	}{Report: r})
@@ -80,13 +78,4 @@ func (s *Stream) endJSON(r *Report) error {
 	}
 	_, err = s.to.WriteString(begin + string(fields[len("{"):]) + "\n")
 	return err
-}
-
-// marshal returns JSON as package offline writes it, in one line.
-func marshal(value any) ([]byte, error) {
-	var line bytes.Buffer
-	encoder := json.NewEncoder(&line)
-	encoder.SetEscapeHTML(false) // no browser reads it
-	err := encoder.Encode(value)
-	return bytes.TrimSuffix(line.Bytes(), []byte("\n")), err
 }

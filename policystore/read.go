@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/evergate/evergate/internal/reload"
+	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy"
 )
 
@@ -21,7 +22,7 @@ func Read(path string) ([]policy.File, error) {
 	}
 	var sources []policy.File
 	for _, f := range files {
-		sources = append(sources, policy.File{Name: f.Name, Data: f.Data})
+		sources = append(sources, policy.File{Name: text.Path(f.Name), Data: f.Data})
 	}
 	return sources, nil
 }

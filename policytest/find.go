@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/evergate/evergate/internal/input"
+	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/suite"
 )
 
@@ -20,7 +22,7 @@ func Find(paths []string) ([]string, error) {
 	for _, path := range paths {
 		found, err := find(path)
 		if err == nil && len(found) == 0 {
-			err = fmt.Errorf("%s: no *_test.yaml in this directory", path)
+			err = fmt.Errorf("%s: no *_test.yaml in this directory", text.Path(path))
 		}
 		files, errs = append(files, found...), append(errs, err)
 	}
@@ -30,24 +32,36 @@ func Find(paths []string) ([]string, error) {
 func find(path string) ([]string, error) {
 	info, err := os.Stat(path)
 	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
-		return nil, fmt.Errorf("%s: %w", path, pathErr.Err)
+		return nil, fmt.Errorf("%s: %w", text.Path(path), pathErr.Err)
 	}
 	if !info.IsDir() {
 		return []string{path}, nil
 	}
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
 	var files []string
-	err = filepath.WalkDir(path, func(name string, entry fs.DirEntry, err error) error {
+	var errs []error
+	err = fs.WalkDir(root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
-		case name != path && strings.HasPrefix(entry.Name(), "."):
+		case name != "." && strings.HasPrefix(entry.Name(), "."):
 			if entry.IsDir() {
 				return fs.SkipDir
 			}
 		case !entry.IsDir() && suite.IsFile(name):
-			files = append(files, name)
+			file, err := input.OpenIn(root, name) // a link may lead out of the directory
+			if err != nil {
+				errs = append(errs, err)
+				return nil
+			}
+			files = append(files, filepath.Join(path, name))
+			return file.Close()
 		}
 		return nil
 	})
-	return files, err
+	return files, errors.Join(append(errs, err)...)
 }

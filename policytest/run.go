@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/evergate/evergate/internal/input"
+	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/offline"
 	"github.com/evergate/evergate/policy"
 	"github.com/evergate/evergate/policy/suite"
@@ -31,6 +33,9 @@ func Run(files []string, only *regexp.Regexp) *Report {
 	return &r.Report
 }
 
+// maxSuite is far more than a suite may have, in bytes: its own limits have the better message.
+const maxSuite = 64 << 20
+
 // runner runs one suite after the other. Suites of the same policy share its coverage.
 type runner struct {
 	Report
@@ -40,19 +45,20 @@ type runner struct {
 }
 
 func (r *runner) suite(file string) error {
-	data, err := os.ReadFile(file)
+	data, err := input.Read(file, maxSuite)
 	if err != nil {
 		return err
 	}
-	s, err := suite.Decode(file, data)
+	s, err := suite.Decode(text.Path(file), data)
 	if err != nil {
 		return err
 	}
+	s.File = file
 	covered, err := r.policy(s)
 	if err != nil {
-		return fmt.Errorf("%s: policy: %w", file, err)
+		return fmt.Errorf("%s: policy: %w", text.Path(file), err)
 	}
-	result := Suite{File: file, Policy: covered.name, Hash: covered.policy.Hash(), Cases: []Case{}, suite: s}
+	result := Suite{File: text.Path(file), Policy: covered.name, Hash: covered.policy.Hash(), Cases: []Case{}, suite: s}
 	var errs []error
 	for i := range s.Cases {
 		c := &s.Cases[i]
@@ -62,7 +68,7 @@ func (r *runner) suite(file string) error {
 		}
 		judged, err := judge(s, c, covered.policy)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("%s:%d:%d: %s: %w", file, c.Place.Line, c.Place.Column, c.Name, err))
+			errs = append(errs, fmt.Errorf("%s:%d:%d: %s: %w", text.Path(file), c.Place.Line, c.Place.Column, c.Name, err))
 			continue
 		}
 		covered.reach(judged)
@@ -78,7 +84,7 @@ func (r *runner) policy(s *suite.Suite) (*coverage, error) {
 	for _, name := range s.Policy {
 		names = append(names, beside(s, name))
 	}
-	key := strings.Join(names, ", ")
+	key := text.Escape(strings.Join(names, ", "))
 	if known, ok := r.policies[key]; ok {
 		return known, nil
 	}
@@ -91,9 +97,9 @@ func (r *runner) policy(s *suite.Suite) (*coverage, error) {
 		info, err := os.Stat(name)
 		for i := range read {
 			if err == nil && info.IsDir() {
-				read[i].Name = filepath.Join(name, read[i].Name)
+				read[i].Name = filepath.Join(text.Path(name), read[i].Name)
 			} else {
-				read[i].Name = name
+				read[i].Name = text.Path(name)
 			}
 		}
 		files = append(files, read...)
@@ -166,7 +172,7 @@ func judge(s *suite.Suite, c *suite.Case, p *policy.Policy) (*offline.Result, er
 // objectOf returns an object that stands in a suite, or the one object of a file.
 func objectOf(s *suite.Suite, document []byte, at suite.Place, file string) (offline.Object, error) {
 	if document != nil {
-		return offline.ParseObject(offline.Origin{File: s.File, Line: at.Line}, document)
+		return offline.ParseObject(offline.Origin{File: text.Path(s.File), Line: at.Line}, document)
 	}
 	var found []offline.Object
 	path := beside(s, file)

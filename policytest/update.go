@@ -27,9 +27,9 @@ func (r *Report) Update() (written []string, err error) {
 		if err != nil {
 			return written, err
 		}
-		info, err := os.Stat(s.File)
+		info, err := os.Stat(s.suite.File)
 		if err == nil {
-			err = os.WriteFile(s.File, text, info.Mode().Perm())
+			err = os.WriteFile(s.suite.File, text, info.Mode().Perm())
 		}
 		if err != nil {
 			return written, err

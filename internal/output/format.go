@@ -1,11 +1,15 @@
 package output
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"sigs.k8s.io/yaml"
 
@@ -88,18 +92,78 @@ func Write(w io.Writer, f Format, value any, report func() *Report) error {
 	}
 }
 
-// Encode writes a value as one JSON or YAML document.
+// Encode writes a value as one JSON or YAML document. If a text in it could control a terminal or a runner of pipelines,
+// YAML is written in its flow style, which has the escapes of JSON.
 func Encode(w io.Writer, f Format, value any) error {
-	if f == YAML {
-		data, err := yaml.Marshal(value)
-		if err != nil {
-			return err
-		}
-		_, err = w.Write(data)
+	data, err := encode(value, "  ")
+	if err != nil {
 		return err
 	}
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false) // no browser reads it, and <none> should be readable
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(value)
+	escaped := escape(data, f)
+	if f == YAML && len(escaped) == len(data) && !beginsCommand(data) {
+		data, err = yaml.JSONToYAML(data)
+	} else {
+		data = append(escaped, '\n')
+	}
+	if err == nil {
+		_, err = w.Write(data)
+	}
+	return err
+}
+
+// JSONValue returns a value as JSON in one line, with the escapes of Encode.
+func JSONValue(value any) ([]byte, error) {
+	data, err := encode(value, "")
+	return escape(data, JSON), err
+}
+
+// encode does not escape the characters of HTML: no browser reads it, and <none> should be readable.
+func encode(value any, indent string) ([]byte, error) {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", indent)
+	err := encoder.Encode(value)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
+}
+
+// escape escapes in JSON the characters above ASCII that do not print, DEL, and the second of two number signs. Strings
+// alone have these. A character above U+FFFF has two escapes in JSON and one in YAML.
+func escape(data []byte, f Format) []byte {
+	unprintable := func(c rune) bool { return c >= 0x7f && !unicode.IsPrint(c) }
+	data = bytes.ReplaceAll(data, []byte("##"), []byte(`#\u0023`))
+	if !bytes.ContainsFunc(data, unprintable) {
+		return data
+	}
+	escaped := make([]byte, 0, len(data)+len(data)/8)
+	for len(data) > 0 {
+		c, size := utf8.DecodeRune(data)
+		switch high, low := utf16.EncodeRune(c); {
+		case !unprintable(c):
+			escaped = append(escaped, data[:size]...)
+		case c > 0xffff && f == YAML:
+			escaped = fmt.Appendf(escaped, `\U%08x`, c)
+		case c > 0xffff:
+			escaped = fmt.Appendf(escaped, `\u%04x\u%04x`, high, low)
+		default:
+			escaped = fmt.Appendf(escaped, `\u%04x`, c)
+		}
+		data = data[size:]
+	}
+	return escaped
+}
+
+// beginsCommand reports whether a text in JSON, or a line of one, begins with two colons.
+func beginsCommand(data []byte) bool {
+	for {
+		before, after, found := bytes.Cut(data, []byte("::"))
+		if !found {
+			return false
+		}
+		before = bytes.TrimRight(before, " ")
+		if n := len(before); n > 0 && before[n-1] == '"' || n > 1 && before[n-2] == '\\' {
+			return true // a quote, or an escape such as that of the end of a line
+		}
+		data = after
+	}
 }

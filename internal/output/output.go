@@ -125,8 +125,8 @@ func (r *Report) path(file string) string {
 	return filepath.ToSlash(filepath.Clean(text.Truncate(file, maxPath)))
 }
 
-// message returns a message of bounded length.
-func message(s string) string { return text.Truncate(s, maxMessage) }
+// message returns a message of bounded length, whose characters print.
+func message(s string) string { return text.Escape(text.Truncate(s, maxMessage)) }
 
 // name returns a name of bounded length, in one line.
 func name(s string) string { return text.Printable(s, maxName) }

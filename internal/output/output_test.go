@@ -9,12 +9,15 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"sigs.k8s.io/yaml"
 )
 
 // sample has every level, a case that was skipped, two results alike, and texts that each format must escape.
@@ -56,7 +59,7 @@ func TestGitHub(t *testing.T) {
 	want := `::error title=input::not YAML
 ::error file=deploy/a b.yaml,line=9,col=13,title=Ingress team-a/web%3A spec.rules::50%25 <b>"x"</b>%0Asecond: line, here
 ::error file=deploy/a b.yaml,line=10,col=13,title=Ingress team-a/web%3A spec.rules::another
-::warning file=b%3Ac.yaml,line=1,title=Pod a::control ` + "\x01 and \xff" + `
+::warning file=b%3Ac.yaml,line=1,title=Pod a::control \x01 and \xff
 ::notice file=deploy/a b.yaml,line=3,col=1,title=Ingress team-a/web%3A spec.rules::seen
 `
 	r := sample()
@@ -73,7 +76,7 @@ func TestJUnit(t *testing.T) {
     <testcase name="Ingress team-a/web" classname="deploy/a b.yaml"><failure type="web/hosts.allowed" message="50% &lt;b&gt;&#34;x&#34;&lt;/b&gt; (and 1 more)">deploy/a b.yaml:9:13: error: 50% &lt;b&gt;&#34;x&#34;&lt;/b&gt;&#xA;second: line, here&#xA;deploy/a b.yaml:10:13: error: another&#xA;</failure><system-out>deploy/a b.yaml:3:1: note: seen&#xA;</system-out></testcase>
   </testsuite>
   <testsuite name="b:c.yaml" tests="3" failures="0" errors="0" skipped="1">
-    <testcase name="Pod a" classname="b:c.yaml"><system-out>b:c.yaml:1: warning: control ` + "\ufffd and \ufffd" + `&#xA;</system-out></testcase>
+    <testcase name="Pod a" classname="b:c.yaml"><system-out>b:c.yaml:1: warning: control \x01 and \xff&#xA;</system-out></testcase>
     <testcase name="Pod a (2)" classname="b:c.yaml"></testcase>
     <testcase name="Role r" classname="b:c.yaml"><skipped message="not judged"></skipped></testcase>
   </testsuite>
@@ -321,5 +324,36 @@ func TestFlag(t *testing.T) {
 	f = NewFlag(Values()...)
 	if err := f.Set("sarif"); err == nil || err.Error() != `"sarif" is not a format: write text, json or yaml` {
 		t.Error(err)
+	}
+}
+
+// A value may hold whatever an object does. None of it controls a terminal or a runner of pipelines.
+func TestEncodeEscapes(t *testing.T) {
+	for _, value := range []string{
+		"plain <none>", "a\u009bb", "a\x7fb", "a\u202eb", "a\U000e0001b", "a##[error]b", "a\n::error::b", "::error::b",
+	} {
+		for _, format := range []Format{JSON, YAML} {
+			var b strings.Builder
+			if err := Encode(&b, format, map[string]string{"v": value}); err != nil {
+				t.Fatal(err)
+			}
+			var back map[string]string
+			read := func(data []byte, to any) error { return yaml.Unmarshal(data, to) }
+			if format == JSON {
+				read = json.Unmarshal
+			}
+			if err := read([]byte(b.String()), &back); err != nil || back["v"] != value {
+				t.Errorf("%s of %q: %q is read back as %q (%v)", format, value, b.String(), back["v"], err)
+			}
+			strange := func(c rune) bool { return c != '\n' && !unicode.IsPrint(c) }
+			if out := b.String(); strings.ContainsFunc(out, strange) || strings.Contains(out, "##") ||
+				regexp.MustCompile(`(?m)^\s*::`).MatchString(out) {
+				t.Errorf("%s of %q: %q", format, value, out)
+			}
+		}
+	}
+	var b strings.Builder
+	if err := Encode(&b, YAML, map[string]string{"v": "plain <none>"}); err != nil || b.String() != "v: plain <none>\n" {
+		t.Errorf("%q, %v", b.String(), err)
 	}
 }

@@ -30,9 +30,52 @@ func Quote[S ~string | ~[]byte](s S) string {
 // QuoteUpTo is Quote for the first max bytes of s.
 func QuoteUpTo(max int, s string) string {
 	if len(s) <= max {
-		return strconv.Quote(s)
+		return quote(s)
 	}
-	return strconv.Quote(prefix(s, max)) + ellipsis
+	return quote(prefix(s, max)) + ellipsis
+}
+
+// quote returns s in double quotes, escaped like the lines of Escape.
+func quote(s string) string { return unhash(strconv.Quote(s)) }
+
+// unhash escapes the second of two number signs. The runners of pipelines obey ##[command] and ##vso[command] anywhere
+// in a line.
+func unhash(s string) string { return strings.ReplaceAll(s, "##", `#\x23`) }
+
+// Escape returns lines of text with an escape for each character that does not print, and for commands of pipelines. The
+// text may be long: its cost and its result are linear in it.
+func Escape(s string) string {
+	strange := func(c rune) bool { return c != '\n' && !unicode.IsPrint(c) || c == utf8.RuneError }
+	if !strings.ContainsFunc(s, strange) {
+		return unhash(s)
+	}
+	var b strings.Builder
+	for i, c := range s {
+		size := utf8.RuneLen(c)
+		if c == utf8.RuneError && !strings.HasPrefix(s[i:], string(c)) {
+			size = 1 // a byte that is not UTF-8
+		}
+		if strange(c) {
+			quoted := strconv.Quote(s[i : i+size])
+			b.WriteString(quoted[1 : len(quoted)-1])
+		} else {
+			b.WriteRune(c)
+		}
+	}
+	return unhash(b.String())
+}
+
+// maxPath bounds the name of a file in bytes. Linux does not open a longer one.
+const maxPath = 4096
+
+// Path returns the name of a file for a message or a report. A name that could end the line, control a terminal or start
+// a command of a pipeline is quoted, because a pull request chooses the names of its files.
+func Path(name string) string {
+	strange := func(c rune) bool { return !unicode.IsPrint(c) || c == utf8.RuneError }
+	if len(name) > maxPath || strings.Contains(name, "::") || strings.Contains(name, "##") || strings.ContainsFunc(name, strange) {
+		return QuoteUpTo(maxPath, name)
+	}
+	return name
 }
 
 // QuoteRune returns c in single quotes, escaped where it does not print.
@@ -58,15 +101,16 @@ func TruncateRunes(s string, max int) string {
 	return s
 }
 
-// Printable returns at most max bytes of s as one line of printable text: control characters become spaces, and bytes
-// that are not UTF-8 U+FFFD.
+// Printable returns at most max bytes of s as one line of printable text. Characters that do not print become spaces,
+// bytes that are not UTF-8 become U+FFFD, and ##, which runners of pipelines obey, becomes # #.
 func Printable(s string, max int) string {
 	printable := strings.Map(func(c rune) rune {
-		if unicode.IsControl(c) {
+		if !unicode.IsPrint(c) {
 			return ' '
 		}
 		return c
 	}, Truncate(s, max))
+	printable = strings.ReplaceAll(printable, "##", "# #")
 	return Truncate(printable, max) // U+FFFD is longer than the byte that it stands for
 }
 
@@ -116,7 +160,7 @@ func AndMore[S ~string](first []S, more int) string {
 func Name(s string) string {
 	const most = 253 // bytes, which a name has at most
 	strange := func(c rune) bool { return !unicode.IsGraphic(c) || unicode.IsSpace(c) }
-	if s == "" || len(s) > most || strings.ContainsFunc(s, strange) {
+	if s == "" || len(s) > most || strings.Contains(s, "##") || strings.ContainsFunc(s, strange) {
 		return QuoteUpTo(most, s)
 	}
 	return s

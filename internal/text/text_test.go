@@ -100,3 +100,41 @@ func TestCostIsBounded(t *testing.T) {
 		}
 	}
 }
+
+// The name of a file is shown as it is, unless it could end a line, control a terminal or start a command.
+func TestPath(t *testing.T) {
+	for name, want := range map[string]string{
+		"deploy/web app-ü.yaml":   "deploy/web app-ü.yaml",
+		"a\n::error::b":           `"a\n::error::b"`,
+		"::error::b":              `"::error::b"`,
+		"a##vso[x]b":              `"a#\x23vso[x]b"`,
+		"a\x1b[2Jb":               `"a\x1b[2Jb"`,
+		"a\u009bb":                `"a\u009bb"`,
+		"a\u202eb":                `"a\u202eb"`,
+		"a\xffb":                  `"a\xffb"`,
+		strings.Repeat("a", 4097): `"` + strings.Repeat("a", 4096) + `"…`,
+	} {
+		if got := Path(name); got != want {
+			t.Errorf("Path(%q) = %.80s, want %.80s", name, got, want)
+		}
+	}
+}
+
+func TestEscape(t *testing.T) {
+	for s, want := range map[string]string{
+		"two\nlines, ü":     "two\nlines, ü",
+		"a\r\t\x1bb\u009bc": `a\r\t\x1bb\u009bc`,
+		"a\xffb\ufffdc":     "a\\xffb\ufffdc",
+		"a###[error]b":      `a#\x23#[error]b`,
+	} {
+		if got := Escape(s); got != want {
+			t.Errorf("Escape(%q) = %q, want %q", s, got, want)
+		}
+	}
+	if got, want := Quote("a##[error]b"), `"a#\x23[error]b"`; got != want {
+		t.Errorf("Quote: %s, want %s", got, want)
+	}
+	if got, want := Printable("a\u009b##[error]\u202eb", 100), "a # #[error] b"; got != want {
+		t.Errorf("Printable: %q, want %q", got, want)
+	}
+}
