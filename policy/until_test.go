@@ -403,6 +403,51 @@ func TestExemptOwnerOpensNoOther(t *testing.T) {
 	}
 }
 
+// The exclude of each rule is its own.
+func TestExcludesOfTwoRules(t *testing.T) {
+	p := mustLoad(t, `services:
+- {name: a, mode: enforce, types: {allowed: []}, exclude: {namespaces: [other], until: 2027-01-31}}
+- {name: b, mode: enforce, types: {allowed: []}, exclude: {namespaces: [shop], until: 2027-01-31}}
+- {name: c, mode: enforce, types: {allowed: []}, exclude: {namespaces: [other], until: 2027-01-31}}
+`)
+	a := Attributes{Operation: Create, Namespace: "shop", Now: at(t, "2027-01-31T00:00:00Z")}
+	got := map[string]bool{}
+	for _, f := range must(p.JudgeService(a, &Service{Type: "NodePort"}, nil, nil)) {
+		got[f.Rule] = f.Exempt != nil
+	}
+	if diff := cmp.Diff(map[string]bool{"a": false, "b": true, "c": false}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A thousand introduced findings end the judging; of pre-existing ones a thousand are kept, and the others counted.
+func TestManyFindings(t *testing.T) {
+	p := mustLoad(t, "services:\n- {name: a, mode: enforce, ports: {allowed: []}}\n")
+	for _, test := range []struct {
+		n       int
+		existed bool
+		want    string // the end of the last sentence
+	}{
+		{maxFindings - 1, false, "; the policy allows none"},
+		{maxFindings, false, "; judging ended at 1000 findings"},
+		{maxFindings, true, "; the policy allows none"},
+		{maxFindings + 1, true, "; and 1 more that existed before"},
+	} {
+		svc, a := new(Service), Attributes{Operation: Create, Namespace: "shop"}
+		for i := range test.n {
+			svc.Ports = append(svc.Ports, ServicePort{Port: int32(i + 1)})
+		}
+		var old *Service
+		if test.existed {
+			old, a.Operation = svc, Update
+		}
+		findings := must(p.JudgeService(a, svc, old, nil))
+		if last := findings[len(findings)-1]; !strings.HasSuffix(last.Reason, test.want) {
+			t.Errorf("%+v: %s", test, last.Reason)
+		}
+	}
+}
+
 // Exempt findings do not end the judging: one that denies may follow any number of them.
 func TestManyExemptFindings(t *testing.T) {
 	p := mustLoad(t, "services:\n- {name: a, mode: enforce, ports: {allowed: []}}\n- {name: z, mode: enforce, types: {allowed: [ClusterIP]}}\n"+

@@ -122,6 +122,45 @@ func accept(t *testing.T, cs *Set) *Conn {
 	return Of(cs.accept(t.Context(), conn))
 }
 
+// A connection is old after its age, ±10 %; a request without one is never old.
+func TestOld(t *testing.T) {
+	aged, ageless := accept(t, &Set{MaxAge: time.Hour}), accept(t, new(Set))
+	now := time.Now()
+	for _, test := range []struct {
+		c     *Conn
+		after time.Duration
+		want  bool
+	}{
+		{aged, 50 * time.Minute, false}, {aged, 67 * time.Minute, true}, {ageless, 67 * time.Minute, false}, {nil, time.Hour, false},
+	} {
+		if got := test.c.Old(now.Add(test.after)); got != test.want {
+			t.Errorf("%+v: %t", test, got)
+		}
+	}
+}
+
+// WaitNone waits for the last connection, whichever way it ends.
+func TestWaitNone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var cs Set
+		open := []*Conn{accept(t, &cs), accept(t, &cs)}
+		done := make(chan struct{}, 2)
+		for range 2 {
+			go func() { cs.WaitNone(t.Context()); done <- struct{}{} }()
+		}
+		for _, c := range open {
+			synctest.Wait()
+			if len(done) > 0 {
+				t.Error("a connection is open")
+			}
+			cs.changed(c.Conn, http.StateClosed)
+		}
+		<-done
+		<-done
+		cs.WaitNone(t.Context()) // none is open now
+	})
+}
+
 // The context of a connection ends with it, so that nothing is kept for it.
 func TestContextEndsWithItsConnection(t *testing.T) {
 	for _, state := range []http.ConnState{http.StateClosed, http.StateHijacked} {
