@@ -38,7 +38,7 @@ func (c *lateConn) Read(p []byte) (int, error) {
 }
 
 func (c *lateConn) Write(p []byte) (int, error) {
-	c.mu.Lock() // the answer to what is written is not read before wrote is closed, or it would renew it too early
+	c.mu.Lock() // a Read of the answer waits, and renews wrote only after this Write has closed it
 	defer c.mu.Unlock()
 	n, err := c.Conn.Write(p)
 	select {
