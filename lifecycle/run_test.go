@@ -323,7 +323,9 @@ func TestStoppedBeforeReady(t *testing.T) {
 		"listening": {func(w *world) {
 			w.Probe = func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
 		}, "draining", 0},
-		"between probes": {func(w *world) { w.Probe = func(context.Context) error { return errors.New("429") } }, "draining", 1},
+		"between probes": {func(w *world) {
+			w.Probe = func(context.Context) error { return errors.New("429") }
+		}, "draining", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -137,7 +137,8 @@ func TestManyExpiries(t *testing.T) {
 			time.Sleep(time.Hour)
 			synctest.Wait()
 			got := lines.Take()
-			last := `level=WARN msg="policy: and more ended: evergate policy check names them" path=p.yaml more=` + fmt.Sprint(more)
+			last := fmt.Sprint(`level=WARN msg="policy: and more ended: evergate policy check names them" path=p.yaml more=`,
+				more)
 			if shown := slices.Contains(got, last); shown != (more > 0) || len(got) != min(n, maxExpiryLines+1) {
 				t.Errorf("%d that end: %d lines, the last one %s", n, len(got), got[len(got)-1])
 			}

@@ -107,11 +107,11 @@ func TestArrival(t *testing.T) {
 		t.Errorf("a body that ended in the error %v has arrived", err)
 	}
 	whole := body{io.NopCloser(strings.NewReader("")), &cs, open}
-	if _, err := whole.Read(make([]byte, 1)); err != io.EOF || open.in != &cs.active {
+	if _, err := whole.Read(make([]byte, 1)); !errors.Is(err, io.EOF) || open.in != &cs.active {
 		t.Errorf("a body that ended with %v has not arrived", err)
 	}
 	cs.changed(open.Conn, http.StateIdle)
-	if _, err := whole.Read(make([]byte, 1)); err != io.EOF || open.in != &cs.idle {
+	if _, err := whole.Read(make([]byte, 1)); !errors.Is(err, io.EOF) || open.in != &cs.idle {
 		t.Errorf("a body that has arrived arrives again: %v", err)
 	}
 }
@@ -131,7 +131,8 @@ func TestOld(t *testing.T) {
 		after time.Duration
 		want  bool
 	}{
-		{aged, 50 * time.Minute, false}, {aged, 67 * time.Minute, true}, {ageless, 67 * time.Minute, false}, {nil, time.Hour, false},
+		{aged, 50 * time.Minute, false}, {aged, 67 * time.Minute, true}, {ageless, 67 * time.Minute, false},
+		{nil, time.Hour, false},
 	} {
 		if got := test.c.Old(now.Add(test.after)); got != test.want {
 			t.Errorf("%+v: %t", test, got)
