@@ -302,6 +302,19 @@ func TestEndedMirrorIsStillOne(t *testing.T) {
 	}
 }
 
+// Of entries that have ended, the one with the longest source is named.
+func TestEndedMirrorOfTheLongestSource(t *testing.T) {
+	p := mustLoad(t, `mirrors:
+- {name: hub, mode: warn, sources: [docker.io], mirror: m.example/hub, until: 2027-01-31}
+- {name: library, mode: warn, sources: [docker.io/library], mirror: m.example/library, until: 2027-01-30}
+`)
+	a := Attributes{Operation: Create, Namespace: "shop", Now: at(t, "2027-03-01T00:00:00Z")}
+	const want = "no source covers docker.io/library/nginx here: mirrors entry library ended, it has until: 2027-01-30"
+	if got := must(p.RewritePod(a, imagePod("nginx:1"), nil, nil)).Images[0].Why(); got != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+}
+
 // Owners are named by their entries, although one rule stands for all of a mode.
 func TestExemptOwners(t *testing.T) {
 	p := mustLoad(t, "owners:\n- {name: shop, mode: enforce, hosts: [shop.example], namespaces: [shop]}\n"+
