@@ -286,7 +286,9 @@ func TestBodyIsKeptWhileItIsDecided(t *testing.T) {
 	}
 	first := true
 	w := fakeWebhook("/fake", nil, policy.Enforce)
-	w.Judge = func(_ *policy.Policy, body []byte, _ time.Time, _ *policy.Effort, _ admission.Stage) (*admission.Decision, error) {
+	w.Judge = func(
+		_ *policy.Policy, body []byte, _ time.Time, _ *policy.Effort, _ admission.Stage,
+	) (*admission.Decision, error) {
 		if first {
 			first = false
 			for range 10 { // some of what goes back is lost where the race detector watches
