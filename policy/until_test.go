@@ -40,6 +40,7 @@ func TestMoment(t *testing.T) {
 		"tomorrow":                       "",
 		"":                               "",
 		"0227-01-31":                     "",
+		"2999-12-30":                     "2999-12-31T00:00:00Z",
 		"2999-12-31":                     "",
 		"9999-12-31T23:59:59-23:00":      "",
 		strings.Repeat("2027-01-31", 99): "",
@@ -298,6 +299,19 @@ func TestEndedMirrorIsStillOne(t *testing.T) {
 	out := must(p.RewritePod(a, imagePod("nginx:1"), nil, nil)).Images[0]
 	const want = "no source covers docker.io/library/nginx here: mirrors entry hub ended, it has until: 2027-01-31"
 	if got := out.Why(); got != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+}
+
+// Of entries that have ended, the one with the longest source is named.
+func TestEndedMirrorOfTheLongestSource(t *testing.T) {
+	p := mustLoad(t, `mirrors:
+- {name: hub, mode: warn, sources: [docker.io], mirror: m.example/hub, until: 2027-01-31}
+- {name: library, mode: warn, sources: [docker.io/library], mirror: m.example/library, until: 2027-01-30}
+`)
+	a := Attributes{Operation: Create, Namespace: "shop", Now: at(t, "2027-03-01T00:00:00Z")}
+	const want = "no source covers docker.io/library/nginx here: mirrors entry library ended, it has until: 2027-01-30"
+	if got := must(p.RewritePod(a, imagePod("nginx:1"), nil, nil)).Images[0].Why(); got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
 }

@@ -53,7 +53,8 @@ func TestFewAwaitedAreSpared(t *testing.T) {
 	}
 }
 
-// A byte does not renew the place of a connection that still awaits its first request; a request after an idle time does.
+// A byte does not renew the place of a connection that still awaits its first request. A request after an idle time
+// does.
 func TestAByteRenewsNoPlace(t *testing.T) {
 	for name, test := range map[string]struct {
 		before, after []http.ConnState // of the first connection, before and after the second one comes
@@ -93,8 +94,8 @@ func TestAByteRenewsNoPlace(t *testing.T) {
 	}
 }
 
-// The arrival of a request counts only while it is awaited: not on a connection that was evicted, and not again after the
-// answer. A body that ends in an error has not arrived.
+// The arrival of a request counts only while it is awaited: not on a connection that was evicted, and not again after
+// the answer. A body that ends in an error has not arrived.
 func TestArrival(t *testing.T) {
 	cs := Set{Max: 1}
 	evicted, open := accept(t, &cs), accept(t, &cs)
