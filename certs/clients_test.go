@@ -239,22 +239,36 @@ func TestClientCAFile(t *testing.T) {
 	})
 }
 
-// Verified clients are forgotten when their certificate expires, and their number is bounded.
-func TestTrustRemembers(t *testing.T) {
-	ca := newCA(t, "clients", nil)
+// The CA that lasts longest tells how long clients can be accepted.
+func TestTrustLasts(t *testing.T) {
 	now := time.Now()
-	leaf := client(t, ca, dates(now.Add(-day), now.Add(day))).Leaf
-	tr := newTrust([]*x509.Certificate{ca.Leaf})
-	chain := []*x509.Certificate{leaf}
-	if err := tr.verify(chain, now); err != nil {
-		t.Fatal(err)
+	short, long := newCA(t, "a", nil, dates(now, now.Add(day))).Leaf, newCA(t, "b", nil, dates(now, now.Add(2*day))).Leaf
+	for _, cas := range [][]*x509.Certificate{{short, long}, {long, short}} {
+		if got := newTrust(cas).notAfter; !got.Equal(long.NotAfter) {
+			t.Errorf("until %s, want %s", got, long.NotAfter)
+		}
 	}
-	tr.roots = x509.NewCertPool() // from here on only memory accepts
-	if err := tr.verify(chain, now.Add(day-time.Minute)); err != nil {
-		t.Errorf("it must be remembered: %v", err)
-	}
-	if err := tr.verify(chain, now.Add(day+time.Minute)); err == nil {
-		t.Error("it has expired")
+}
+
+// Verified clients are forgotten when their certificate or its CA expires, and their number is bounded.
+func TestTrustRemembers(t *testing.T) {
+	now := time.Now()
+	from := now.Add(-day)
+	var tr *trust
+	for _, days := range []struct{ ca, leaf time.Duration }{{3650, 1}, {1, 90}} {
+		ca := newCA(t, "clients", nil, dates(from, now.Add(days.ca*day)))
+		chain := []*x509.Certificate{client(t, ca, dates(from, now.Add(days.leaf*day))).Leaf}
+		tr = newTrust([]*x509.Certificate{ca.Leaf})
+		if err := tr.verify(chain, now); err != nil {
+			t.Fatal(err)
+		}
+		tr.roots = x509.NewCertPool() // from here on only memory accepts
+		if err := tr.verify(chain, now.Add(day-time.Minute)); err != nil {
+			t.Errorf("%+v: it must be remembered: %v", days, err)
+		}
+		if err := tr.verify(chain, now.Add(day+time.Minute)); err == nil {
+			t.Errorf("%+v: a certificate of the chain has expired", days)
+		}
 	}
 	for range 2 * maxVerified {
 		tr.remember(&x509.Certificate{}, nil)

@@ -54,8 +54,8 @@ func troubledServer(t *testing.T) string {
 	file := func(name string) string { return filepath.Join(dir, name) }
 	cert, key := certificate(t)
 	write(t, file("policy.yaml"), []byte(warned))
-	s := startServe(t, nil, "--tls-cert", file("tls.crt"), "--tls-key", file("tls.key"), "--client-ca-file", file("ca.crt"),
-		"--policy", file("policy.yaml"), "--reload-interval", "10ms")
+	s := startServe(t, nil, "--tls-cert", file("tls.crt"), "--tls-key", file("tls.key"),
+		"--client-ca-file", file("ca.crt"), "--policy", file("policy.yaml"), "--reload-interval", "10ms")
 	logs := func(message string) { s.await(t, s.stderr, regexp.QuoteMeta(`"msg":"`+message)) }
 	logs("policy warning")
 	logs("waiting for a serving certificate")

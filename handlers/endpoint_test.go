@@ -554,6 +554,9 @@ func TestDeadlines(t *testing.T) {
 		{"?timeout=soon", 9 * time.Second, 9 * time.Second},
 		{"?timeout=0s", 9 * time.Second, 9 * time.Second},
 		{"?timeout=-3s", 9 * time.Second, 9 * time.Second},
+		{"?timeout=%33s&x=y", 2400 * time.Millisecond, 2700 * time.Millisecond},
+		{"?timeout=%33s", 2400 * time.Millisecond, 2700 * time.Millisecond},
+		{"?timeout=+3s", 9 * time.Second, 9 * time.Second}, // a plus is a blank there
 	} {
 		got := deadlinesOf(httptest.NewRequest(http.MethodPost, "/mutate/pods"+tt.query, nil), start, false)
 		if q, a := got.queue.Sub(start), got.answer.Sub(start); q != tt.queue || a != tt.answer {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"maps"
@@ -12,10 +13,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/evergate/evergate/admission"
 	"github.com/evergate/evergate/internal/limit"
 	"github.com/evergate/evergate/policy"
 	"github.com/evergate/evergate/telemetry"
@@ -268,5 +271,66 @@ func TestIsProbe(t *testing.T) {
 		if got := IsProbe(httptest.NewRequest(http.MethodGet, path, nil)); got != want {
 			t.Errorf("%s: %t, want %t", path, got, want)
 		}
+	}
+}
+
+// A body is held in a buffer until its review has been decided, and no other review is read into it.
+func TestBodyIsKeptWhileItIsDecided(t *testing.T) {
+	f := newFixture(t, "")
+	s := newServer(f.Config)
+	var h http.Handler
+	review := func(body string) {
+		r := httptest.NewRequest(http.MethodPost, "/fake", strings.NewReader(body))
+		r.Header.Set("Content-Type", "application/json")
+		h.ServeHTTP(httptest.NewRecorder(), r)
+	}
+	first := true
+	w := fakeWebhook("/fake", nil, policy.Enforce)
+	w.Judge = func(
+		_ *policy.Policy, body []byte, _ time.Time, _ *policy.Effort, _ admission.Stage,
+	) (*admission.Decision, error) {
+		if first {
+			first = false
+			for range 10 { // some of what goes back is lost where the race detector watches
+				review("[2]")
+			}
+			if string(body) != "[1]" {
+				t.Errorf("the body is now %s", body)
+			}
+		}
+		return new(admission.Decision), nil
+	}
+	h = s.serving(f.Config, []admission.Webhook{w})
+	review("[1]")
+}
+
+// A body of the largest review always fits, whatever the flag says. A body that is longer than any review is rejected.
+func TestLargestBody(t *testing.T) {
+	for flag, want := range map[int64]int64{0: 64 << 20, 1: maxReviewBytes, 1 << 30: 1 << 30} {
+		if got := (Limits{BodyBytes: flag}).withDefaults().BodyBytes; got != want {
+			t.Errorf("%d: %d, want %d", flag, got, want)
+		}
+	}
+	for length, want := range map[int64]bool{maxDiscardBytes: true, maxDiscardBytes + 1: false} {
+		r := &http.Request{Header: http.Header{"Content-Type": {"application/json"}}, ContentLength: length}
+		if err := checkHeader(r); (err == nil) != want {
+			t.Errorf("%d bytes: %v", length, err)
+		}
+	}
+}
+
+// A span names the first ten checks and images, and counts all.
+func TestSpanNamesTheFirst(t *testing.T) {
+	d := &admission.Decision{}
+	for i := range admission.Shown + 1 {
+		f := policy.Finding{Rule: fmt.Sprint("rule-", i), Check: "c"}
+		d.Findings = append(d.Findings, f, f)
+		d.Rewriting.Images = append(d.Rewriting.Images, policy.ImageOutcome{Outcome: policy.Rewritten})
+	}
+	if ids := rulesFound(d); len(ids) != admission.Shown || ids[1] != "rule-1/c" {
+		t.Errorf("rules %v", ids)
+	}
+	if images, n := imagesRewritten(d); len(images) != admission.Shown || n != admission.Shown+1 {
+		t.Errorf("%d images, %d of them named", n, len(images))
 	}
 }

@@ -131,7 +131,7 @@ func TestDrainSaysGoodbye(t *testing.T) {
 func TestKeepReady(t *testing.T) {
 	for name, tt := range map[string]struct {
 		keep bool
-		err  error // of self-probes before the signal
+		err  error // of the self-probes after the first
 		want string
 	}{
 		"fail":             {false, nil, "503 not ready: draining"},
@@ -142,8 +142,12 @@ func TestKeepReady(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld()
 				w.KeepReady = tt.keep
+				var later error
+				w.Probe = func(context.Context) (err error) {
+					err, later = later, tt.err
+					return err
+				}
 				w.run(t)
-				w.Probe = func(context.Context) error { return tt.err }
 				elapse(probeThreshold * probeInterval)
 				w.signal()
 				checkCall(t, w.ops.client(t), "/readyz", tt.want)
@@ -319,7 +323,9 @@ func TestStoppedBeforeReady(t *testing.T) {
 		"listening": {func(w *world) {
 			w.Probe = func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
 		}, "draining", 0},
-		"between probes": {func(w *world) { w.Probe = func(context.Context) error { return errors.New("429") } }, "draining", 1},
+		"between probes": {func(w *world) {
+			w.Probe = func(context.Context) error { return errors.New("429") }
+		}, "draining", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

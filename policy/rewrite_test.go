@@ -188,13 +188,15 @@ func TestRecordHasNoRoom(t *testing.T) {
 // A name is not copied into a record that it does not fit into.
 func TestLongNameIsNotRecorded(t *testing.T) {
 	p := mustLoad(t, hubText)
-	pod := &Pod{Images: []Image{{Containers, 0, strings.Repeat("\n", 1<<20), "nginx"}}}
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	rw := must(p.RewritePod(createPod, pod, nil, nil))
-	runtime.ReadMemStats(&after)
-	if n := after.TotalAlloc - before.TotalAlloc; !rw.Changes() || rw.Record != "" || n > maxRecord {
-		t.Errorf("a record of %d bytes, for which %d were allocated", len(rw.Record), n)
+	for _, ref := range []string{"nginx", "not.rewritten.example/x"} {
+		pod := &Pod{Images: []Image{{Containers, 0, strings.Repeat("\n", 1<<20), ref}, {Containers, 1, "a", "nginx"}}}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		rw := must(p.RewritePod(createPod, pod, nil, nil))
+		runtime.ReadMemStats(&after)
+		if n := after.TotalAlloc - before.TotalAlloc; !rw.Changes() || rw.Record != "" || n > maxRecord {
+			t.Errorf("%s: a record of %d bytes, for which %d were allocated", ref, len(rw.Record), n)
+		}
 	}
 }
 

@@ -40,6 +40,7 @@ func TestMoment(t *testing.T) {
 		"tomorrow":                       "",
 		"":                               "",
 		"0227-01-31":                     "",
+		"2999-12-30":                     "2999-12-31T00:00:00Z",
 		"2999-12-31":                     "",
 		"9999-12-31T23:59:59-23:00":      "",
 		strings.Repeat("2027-01-31", 99): "",
@@ -302,6 +303,19 @@ func TestEndedMirrorIsStillOne(t *testing.T) {
 	}
 }
 
+// Of entries that have ended, the one with the longest source is named.
+func TestEndedMirrorOfTheLongestSource(t *testing.T) {
+	p := mustLoad(t, `mirrors:
+- {name: hub, mode: warn, sources: [docker.io], mirror: m.example/hub, until: 2027-01-31}
+- {name: library, mode: warn, sources: [docker.io/library], mirror: m.example/library, until: 2027-01-30}
+`)
+	a := Attributes{Operation: Create, Namespace: "shop", Now: at(t, "2027-03-01T00:00:00Z")}
+	const want = "no source covers docker.io/library/nginx here: mirrors entry library ended, it has until: 2027-01-30"
+	if got := must(p.RewritePod(a, imagePod("nginx:1"), nil, nil)).Images[0].Why(); got != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+}
+
 // Owners are named by their entries, although one rule stands for all of a mode.
 func TestExemptOwners(t *testing.T) {
 	p := mustLoad(t, "owners:\n- {name: shop, mode: enforce, hosts: [shop.example], namespaces: [shop]}\n"+
@@ -400,6 +414,51 @@ func TestExemptOwnerOpensNoOther(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// The exclude of each rule is its own.
+func TestExcludesOfTwoRules(t *testing.T) {
+	p := mustLoad(t, `services:
+- {name: a, mode: enforce, types: {allowed: []}, exclude: {namespaces: [other], until: 2027-01-31}}
+- {name: b, mode: enforce, types: {allowed: []}, exclude: {namespaces: [shop], until: 2027-01-31}}
+- {name: c, mode: enforce, types: {allowed: []}, exclude: {namespaces: [other], until: 2027-01-31}}
+`)
+	a := Attributes{Operation: Create, Namespace: "shop", Now: at(t, "2027-01-31T00:00:00Z")}
+	got := map[string]bool{}
+	for _, f := range must(p.JudgeService(a, &Service{Type: "NodePort"}, nil, nil)) {
+		got[f.Rule] = f.Exempt != nil
+	}
+	if diff := cmp.Diff(map[string]bool{"a": false, "b": true, "c": false}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A thousand introduced findings end the judging; of pre-existing ones a thousand are kept, and the others counted.
+func TestManyFindings(t *testing.T) {
+	p := mustLoad(t, "services:\n- {name: a, mode: enforce, ports: {allowed: []}}\n")
+	for _, test := range []struct {
+		n       int
+		existed bool
+		want    string // the end of the last sentence
+	}{
+		{maxFindings - 1, false, "; the policy allows none"},
+		{maxFindings, false, "; judging ended at 1000 findings"},
+		{maxFindings, true, "; the policy allows none"},
+		{maxFindings + 1, true, "; and 1 more that existed before"},
+	} {
+		svc, a := new(Service), Attributes{Operation: Create, Namespace: "shop"}
+		for i := range test.n {
+			svc.Ports = append(svc.Ports, ServicePort{Port: int32(i + 1)})
+		}
+		var old *Service
+		if test.existed {
+			old, a.Operation = svc, Update
+		}
+		findings := must(p.JudgeService(a, svc, old, nil))
+		if last := findings[len(findings)-1]; !strings.HasSuffix(last.Reason, test.want) {
+			t.Errorf("%+v: %s", test, last.Reason)
+		}
 	}
 }
 

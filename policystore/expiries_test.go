@@ -97,6 +97,27 @@ func TestExpiriesOfTheOldPolicy(t *testing.T) {
 	expectLog(t, lines, "no path", `level=WARN msg="policy: exception ended" rule=a what=exception until=""`)
 }
 
+// Policies may be loaded before Run logs anything of them: only the last one counts.
+func TestExpiriesBeforeRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log, lines := logtest.New()
+		l := newExpiryLog(log)
+		for _, name := range []string{"a", "b"} {
+			p, err := policy.Load(file("p.yaml", exceptionText(name, "00:30:00")))
+			if err != nil {
+				t.Fatal(err)
+			}
+			l.load(p)
+		}
+		go l.run(t.Context())
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if got := lines.Take(); len(got) != 1 || !strings.Contains(got[0], "rule=b ") {
+			t.Errorf("%q", got)
+		}
+	})
+}
+
 // A thousand that end at once are a few lines, and twenty-one are no more.
 func TestManyExpiries(t *testing.T) {
 	for n, more := range map[int]int{maxExpiryLines: 0, maxExpiryLines + 1: 1, 1000: 980} {
@@ -116,7 +137,8 @@ func TestManyExpiries(t *testing.T) {
 			time.Sleep(time.Hour)
 			synctest.Wait()
 			got := lines.Take()
-			last := `level=WARN msg="policy: and more ended: evergate policy check names them" path=p.yaml more=` + fmt.Sprint(more)
+			last := fmt.Sprint(`level=WARN msg="policy: and more ended: evergate policy check names them" path=p.yaml more=`,
+				more)
 			if shown := slices.Contains(got, last); shown != (more > 0) || len(got) != min(n, maxExpiryLines+1) {
 				t.Errorf("%d that end: %d lines, the last one %s", n, len(got), got[len(got)-1])
 			}

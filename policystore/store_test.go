@@ -3,6 +3,7 @@ package policystore
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -348,6 +349,21 @@ func TestRun(t *testing.T) {
 			t.Errorf("observer: refused %d times", m.refused)
 		}
 	})
+}
+
+// A policy that has had no entries may go on having none.
+func TestEmptyStaysEmpty(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "policy.yaml")
+	s, err := Open(path, slog.New(slog.DiscardHandler), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(head), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.value.Load(); err != nil || s.Status().Reloads != 1 {
+		t.Errorf("%v, %+v", err, s.Status())
+	}
 }
 
 // A path under which nothing can be read is no empty policy.

@@ -92,17 +92,18 @@ func TestWarnings(t *testing.T) {
 		return list
 	}
 	for name, test := range map[string]struct{ warnings, want []string }{
-		"none":               {nil, nil},
-		"as they are":        {[]string{"one", "two"}, []string{"one", "two"}},
-		"control characters": {[]string{"one\n\ttwo\u0085three\x7f"}, []string{"one  two three"}},
-		"not UTF-8":          {[]string{"a\xffb"}, []string{"a\ufffdb"}},
-		"empty":              {[]string{"", " \n", "one"}, []string{"one"}},
-		"just short enough":  {[]string{long}, []string{long}},
-		"too long":           {[]string{long + "!"}, []string{strings.Repeat("é", 255) + "…"}},
-		"just few enough":    {numbered(11, 10), numbered(11, 10)},
-		"too many":           {numbered(14, 10), append(numbered(11, 10), "… and 3 more")},
-		"just within budget": {numbered(8, 256), numbered(8, 256)},
-		"beyond the budget":  {append(numbered(8, 255), "123456789", "x"), append(numbered(8, 255), "… and 2 more")},
+		"none":                  {nil, nil},
+		"as they are":           {[]string{"one", "two"}, []string{"one", "two"}},
+		"control characters":    {[]string{"one\n\ttwo\u0085three\x7f"}, []string{"one  two three"}},
+		"not UTF-8":             {[]string{"a\xffb"}, []string{"a\ufffdb"}},
+		"empty":                 {[]string{"", " \n", "one"}, []string{"one"}},
+		"just short enough":     {[]string{long}, []string{long}},
+		"too long":              {[]string{long + "!"}, []string{strings.Repeat("é", 255) + "…"}},
+		"just few enough":       {numbered(11, 10), numbered(11, 10)},
+		"too many":              {numbered(14, 10), append(numbered(11, 10), "… and 3 more")},
+		"too many, and a blank": {append([]string{" "}, numbered(12, 10)...), append(numbered(11, 10), "… and 1 more")},
+		"just within budget":    {numbered(8, 256), numbered(8, 256)},
+		"beyond the budget":     {append(numbered(8, 255), "123456789", "x"), append(numbered(8, 255), "… and 2 more")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			answer := Answer{UID: "u-1", Allowed: true, Warnings: test.warnings}

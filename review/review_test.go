@@ -134,6 +134,7 @@ func TestDecodeErrors(t *testing.T) {
 		"two requests":     {head + `,"request":null,"request":null}`, `request: stands twice`},
 		"no uid":           {request(pods + `,"operation":"CREATE","object":{}`), `request.uid is missing`},
 		"uid a number":     {request(`"uid":5`), `request.uid: want a string, got a number`},
+		"the longest uid":  {request(`"uid":"` + strings.Repeat("u", 128) + `",` + pods), `request.operation is missing`},
 		"a long uid": {request(`"uid":"` + strings.Repeat("u", 129) + `",` + pods),
 			`request.uid has 129 bytes: a UUID has 36`},
 		"a long resource": {request(`"uid":"u-1","resource":{"resource":"` + strings.Repeat("r", 100) + `"}`),

@@ -20,7 +20,8 @@ func TestI16(t *testing.T) {
 	}
 	try(t, incident{
 		id: "I16", what: "a policy is emptied and deleted, under load, and then every replica restarts",
-		guard: "an empty policy is refused, and a replica without one is not ready", product: product, happen: empty, long: true,
+		guard: "an empty policy is refused, and a replica without one is not ready", product: product,
+		happen: empty, long: true,
 		lacking: "replicas that need no policy",
 		without: func(t *testing.T, l *lab) {
 			product.Components = nil

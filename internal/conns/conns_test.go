@@ -53,7 +53,8 @@ func TestFewAwaitedAreSpared(t *testing.T) {
 	}
 }
 
-// A byte does not renew the place of a connection that still awaits its first request; a request after an idle time does.
+// A byte does not renew the place of a connection that still awaits its first request. A request after an idle time
+// does.
 func TestAByteRenewsNoPlace(t *testing.T) {
 	for name, test := range map[string]struct {
 		before, after []http.ConnState // of the first connection, before and after the second one comes
@@ -93,8 +94,8 @@ func TestAByteRenewsNoPlace(t *testing.T) {
 	}
 }
 
-// The arrival of a request counts only while it is awaited: not on a connection that was evicted, and not again after the
-// answer. A body that ends in an error has not arrived.
+// The arrival of a request counts only while it is awaited: not on a connection that was evicted, and not again after
+// the answer. A body that ends in an error has not arrived.
 func TestArrival(t *testing.T) {
 	cs := Set{Max: 1}
 	evicted, open := accept(t, &cs), accept(t, &cs)
@@ -107,11 +108,11 @@ func TestArrival(t *testing.T) {
 		t.Errorf("a body that ended in the error %v has arrived", err)
 	}
 	whole := body{io.NopCloser(strings.NewReader("")), &cs, open}
-	if _, err := whole.Read(make([]byte, 1)); err != io.EOF || open.in != &cs.active {
+	if _, err := whole.Read(make([]byte, 1)); !errors.Is(err, io.EOF) || open.in != &cs.active {
 		t.Errorf("a body that ended with %v has not arrived", err)
 	}
 	cs.changed(open.Conn, http.StateIdle)
-	if _, err := whole.Read(make([]byte, 1)); err != io.EOF || open.in != &cs.idle {
+	if _, err := whole.Read(make([]byte, 1)); !errors.Is(err, io.EOF) || open.in != &cs.idle {
 		t.Errorf("a body that has arrived arrives again: %v", err)
 	}
 }
@@ -120,6 +121,46 @@ func TestArrival(t *testing.T) {
 func accept(t *testing.T, cs *Set) *Conn {
 	conn, _ := net.Pipe()
 	return Of(cs.accept(t.Context(), conn))
+}
+
+// A connection is old after its age, ±10 %; a request without one is never old.
+func TestOld(t *testing.T) {
+	aged, ageless := accept(t, &Set{MaxAge: time.Hour}), accept(t, new(Set))
+	now := time.Now()
+	for _, test := range []struct {
+		c     *Conn
+		after time.Duration
+		want  bool
+	}{
+		{aged, 50 * time.Minute, false}, {aged, 67 * time.Minute, true}, {ageless, 67 * time.Minute, false},
+		{nil, time.Hour, false},
+	} {
+		if got := test.c.Old(now.Add(test.after)); got != test.want {
+			t.Errorf("%+v: %t", test, got)
+		}
+	}
+}
+
+// WaitNone waits for the last connection, whichever way it ends.
+func TestWaitNone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var cs Set
+		open := []*Conn{accept(t, &cs), accept(t, &cs)}
+		done := make(chan struct{}, 2)
+		for range 2 {
+			go func() { cs.WaitNone(t.Context()); done <- struct{}{} }()
+		}
+		for _, c := range open {
+			synctest.Wait()
+			if len(done) > 0 {
+				t.Error("a connection is open")
+			}
+			cs.changed(c.Conn, http.StateClosed)
+		}
+		<-done
+		<-done
+		cs.WaitNone(t.Context()) // none is open now
+	})
 }
 
 // The context of a connection ends with it, so that nothing is kept for it.

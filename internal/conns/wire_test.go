@@ -4,7 +4,9 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"io"
 	"net"
+	"strings"
 	"testing"
 )
 
@@ -53,5 +55,17 @@ func TestConfigForClient(t *testing.T) {
 	of := &tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return nil, errUnseen }}
 	if _, err := TLSConfig(of).GetConfigForClient(&tls.ClientHelloInfo{}); !errors.Is(err, errUnseen) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// Bytes of a body are progress; the end of a body is none.
+func TestBodyIsProgress(t *testing.T) {
+	w := newWire(endless{})
+	b := body{io.NopCloser(strings.NewReader("x")), new(Set), &Conn{wire: w}}
+	for _, want := range []int64{maxUnseen, 1} {
+		w.left.Store(1)
+		if _, err := b.Read(make([]byte, 8)); w.left.Load() != want {
+			t.Errorf("%v: %d bytes are left, want %d", err, w.left.Load(), want)
+		}
 	}
 }

@@ -86,6 +86,31 @@ func readNested(r *Reader) {
 	}
 }
 
+// A name stands twice only in the same object.
+func TestSameNameWithin(t *testing.T) {
+	for text, want := range map[string]bool{
+		`{"b":1,"a":{"b":1}}`: true, `{"a":{"b":1},"b":1}`: true, `{"a":[{"b":1},{"b":1}]}`: true,
+		`{"b":1,"a":{"c":1},"b":1}`: false, `{"a":{"b":1,"b":1}}`: false,
+	} {
+		r := New([]byte(text), testLimits())
+		readNested(r)
+		if err := r.End(); (err == nil) != want {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// As much text as the limit says is kept.
+func TestTextLimit(t *testing.T) {
+	for limit, want := range map[int]bool{3: true, 2: false} {
+		r := New([]byte(`["ab","c"]`), Limits{Elements: 2, Text: limit})
+		_ = r.Strings()
+		if err := r.End(); (err == nil) != want {
+			t.Errorf("%d bytes: %v", limit, err)
+		}
+	}
+}
+
 // An error names the path to the value, also where names on the way to it are escaped, long or not printable.
 func TestPath(t *testing.T) {
 	for text, want := range map[string]string{

@@ -206,9 +206,9 @@ func TestOneEvictionIsEnough(t *testing.T) {
 		large, largeEvicted := arriving(t, m, 5)
 		middle, middleEvicted := arriving(t, m, 4)
 		small := [2]*Reservation{m.Reserve(nop), m.Reserve(nop)}
-		for i, r := range small {
+		for _, r := range small {
 			go func() {
-				if err := grow(t.Context(), r, int64(2+i)); err != nil {
+				if err := grow(t.Context(), r, 3); err != nil {
 					t.Error(err)
 				}
 			}()

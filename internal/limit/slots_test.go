@@ -41,6 +41,9 @@ func TestSlotsAreFirstComeFirstServed(t *testing.T) {
 			}()
 			synctest.Wait()
 		}
+		if n := s.Waiting(); n != 3 {
+			t.Errorf("%d wait, want 3", n)
+		}
 		taken[0].Release()
 		for want := range 3 {
 			if got := <-order; got != want {
@@ -51,6 +54,9 @@ func TestSlotsAreFirstComeFirstServed(t *testing.T) {
 		synctest.Wait()
 		mustAcquire(t, s)
 		mustAcquire(t, s) // everything was given back
+		if n := s.Waiting(); n != 0 {
+			t.Errorf("%d wait, want 0", n)
+		}
 	})
 }
 

@@ -49,3 +49,28 @@ func TestCIDRSetEdges(t *testing.T) {
 		t.Error("two halves are the whole, and no more")
 	}
 }
+
+func TestParsePrefix(t *testing.T) {
+	for text, want := range map[string]string{
+		"10.0.0.0/8": "10.0.0.0/8", "10.0.0.1": "10.0.0.1/32", "::ffff:10.0.0.0/104": "10.0.0.0/8",
+		"::ffff:0:0/96": "0.0.0.0/0", "::ffff:0:0/95": "::ffff:0.0.0.0/95", "2001:db8::/32": "2001:db8::/32",
+	} {
+		if got, err := ParsePrefix(text); err != nil || got.String() != want {
+			t.Errorf("%s: %s, %v, want %s", text, got, err, want)
+		}
+	}
+}
+
+// The last number of an address fills the remaining bytes, and no more.
+func TestParseLooseIPv4(t *testing.T) {
+	for text, want := range map[string]string{ // empty where it is no address
+		"1.2.3.255": "1.2.3.255", "1.2.3.256": "", "256.2.3.4": "", "1.2.65535": "1.2.255.255", "1.2.65536": "",
+		"1.16777215": "1.255.255.255", "1.16777216": "", "4294967295": "255.255.255.255", "4294967296": "",
+		"0x7f.1": "127.0.0.1", "017700000001": "127.0.0.1", "1.2.3.4.5": "", "1..2": "",
+	} {
+		got, ok := ParseLooseIPv4(text)
+		if ok != (want != "") || ok && got.String() != want {
+			t.Errorf("%s: %s, %t, want %q", text, got, ok, want)
+		}
+	}
+}
