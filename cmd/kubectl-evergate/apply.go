@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"time"
@@ -67,7 +68,7 @@ A ConfigMap that Argo CD or Flux manages is refused: they would undo the change.
 			if file == "" {
 				return errors.New("apply what? name a policy with -f FILE, -f DIRECTORY or -f - for stdin")
 			}
-			files, err := a.readPolicy(file)
+			files, err := a.readPolicy(c.Context(), file)
 			if err != nil {
 				return err
 			}
@@ -166,14 +167,14 @@ func (a *app) confirm(
 	if file, ok := a.stdin.(*os.File); !ok || !term.IsTerminal(int(file.Fd())) {
 		return &foundError{errors.New(why + ", and there is no terminal to ask at: add --yes")}
 	}
-	return a.ask(why)
+	return a.ask(ctx, why)
 }
 
 // ask asks whether the policy is to be applied. The error says that it is not.
-func (a *app) ask(why string) error {
+func (a *app) ask(ctx context.Context, why string) error {
 	fmt.Fprintf(a.stderr, "evergate: %s. Apply the policy? [y/N] ", why)
-	answer, err := bufio.NewReader(a.stdin).ReadString('\n')
-	if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
+	line, err := a.read(ctx, func(in io.Reader) ([]byte, error) { return bufio.NewReader(in).ReadBytes('\n') })
+	if answer := strings.ToLower(strings.TrimSpace(string(line))); answer != "y" && answer != "yes" {
 		return &foundError{errors.Join(errors.New("nothing was applied"), err)}
 	}
 	return nil

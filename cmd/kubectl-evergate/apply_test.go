@@ -2,8 +2,11 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"io"
 	"strings"
 	"testing"
+	"testing/synctest"
 )
 
 // TestAsk: only a yes applies a policy; that nothing was applied ends with exit code 1.
@@ -14,7 +17,7 @@ func TestAsk(t *testing.T) {
 	} {
 		var stderr bytes.Buffer
 		a := &app{stdin: strings.NewReader(answer), stderr: &stderr}
-		err := a.ask("objects would be newly denied")
+		err := a.ask(t.Context(), "objects would be newly denied")
 		if (err == nil) != applies {
 			t.Errorf("%q: error %v", answer, err)
 		}
@@ -26,3 +29,45 @@ func TestAsk(t *testing.T) {
 		}
 	}
 }
+
+// A question, and a policy that is read of standard input, end with a signal, although nothing is typed.
+func TestInterruptedReads(t *testing.T) {
+	for name, args := range map[string]func(ctx context.Context, a *app) error{
+		"question": func(ctx context.Context, a *app) error { return a.ask(ctx, "objects would be newly denied") },
+		"policy": func(ctx context.Context, a *app) error {
+			_, err := a.readPolicy(ctx, "-")
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				typed, keyboard := io.Pipe()
+				ctx, interrupt := context.WithCancel(t.Context())
+				done := make(chan error)
+				go func() { done <- args(ctx, &app{stdin: typed, stderr: io.Discard}) }()
+				synctest.Wait()
+				interrupt()
+				if err := <-done; err == nil {
+					t.Error("it ended without an error")
+				}
+				keyboard.Close() // ends the read that goes on
+			})
+		})
+	}
+}
+
+// What a signal has interrupted ends with the exit code that shells give it.
+func TestInterrupted(t *testing.T) {
+	ctx, interrupt := context.WithCancel(t.Context())
+	interrupt()
+	var stderr bytes.Buffer
+	code := run(ctx, []string{"plan", "-f", "-"}, blocked{}, io.Discard, &stderr)
+	if code != exitInterrupted || !strings.HasSuffix(stderr.String(), "\nevergate: interrupted\n") {
+		t.Errorf("exit code %d, %q", code, stderr.String())
+	}
+}
+
+// blocked is a standard input that nothing is typed into.
+type blocked struct{}
+
+func (blocked) Read([]byte) (int, error) { select {} }

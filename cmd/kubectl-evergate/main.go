@@ -18,8 +18,10 @@ import (
 
 func main() { os.Exit(runUntilSignal()) }
 
+// runUntilSignal ends what the command does with the first signal. A second one ends the process.
 func runUntilSignal() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop)
 	return run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 }

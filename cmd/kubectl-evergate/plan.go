@@ -51,7 +51,7 @@ func (a *app) planCommand(ctx context.Context, f *planFlags) error {
 	if f.file == "" {
 		return errors.New("plan what? name a policy with -f FILE, -f DIRECTORY or -f - for stdin")
 	}
-	files, err := a.readPolicy(f.file)
+	files, err := a.readPolicy(ctx, f.file)
 	if err != nil {
 		return err
 	}

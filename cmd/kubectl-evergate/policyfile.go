@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 
@@ -14,8 +15,8 @@ const maxPolicyInput = 16 << 20
 
 // readPolicy reads the policy at path: a file, a directory, or - for standard input. The manifest of a ConfigMap is
 // refused: kubectl applies those.
-func (a *app) readPolicy(path string) ([]policy.File, error) {
-	files, err := a.readFiles(path)
+func (a *app) readPolicy(ctx context.Context, path string) ([]policy.File, error) {
+	files, err := a.readFiles(ctx, path)
 	if err != nil {
 		return nil, err
 	}
@@ -31,11 +32,13 @@ func (a *app) readPolicy(path string) ([]policy.File, error) {
 	return files, nil
 }
 
-func (a *app) readFiles(path string) ([]policy.File, error) {
+func (a *app) readFiles(ctx context.Context, path string) ([]policy.File, error) {
 	if path != offline.Stdin {
 		return policystore.Read(path)
 	}
-	data, err := io.ReadAll(io.LimitReader(a.stdin, maxPolicyInput))
+	data, err := a.read(ctx, func(in io.Reader) ([]byte, error) {
+		return io.ReadAll(io.LimitReader(in, maxPolicyInput))
+	})
 	if err != nil {
 		return nil, fmt.Errorf("read the policy from stdin: %w", err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/live"
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/revise"
+	"github.com/evergate/evergate/internal/text"
 )
 
 // The exit codes of all commands.
@@ -20,6 +21,8 @@ const (
 	exitOK    = 0
 	exitFound = 1 // the command says what is wrong
 	exitUsage = 2 // bad flags, a bad policy, a cluster that cannot be asked
+
+	exitInterrupted = 130 // by a signal, as shells have it
 )
 
 // foundError ends with exitFound. What there is to say has been said if its err is nil.
@@ -48,13 +51,38 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	found, ok := errors.AsType[*foundError](err)
 	if !ok || found.err != nil {
 		for line := range strings.Lines(err.Error()) {
-			fmt.Fprintf(stderr, "evergate: %s\n", strings.TrimSpace(line))
+			fmt.Fprintf(stderr, "evergate: %s\n", text.Escape(strings.TrimSpace(line)))
 		}
 	}
-	if ok {
+	switch {
+	case ctx.Err() != nil:
+		fmt.Fprintln(stderr, "evergate: interrupted")
+		return exitInterrupted
+	case ok:
 		return exitFound
+	default:
+		return exitUsage
 	}
-	return exitUsage
+}
+
+// read returns what is read of standard input. A read cannot be interrupted, so it goes on when ctx ends: until the end
+// of the process.
+func (a *app) read(ctx context.Context, read func(io.Reader) ([]byte, error)) ([]byte, error) {
+	type input struct {
+		data []byte
+		err  error
+	}
+	done := make(chan input, 1)
+	go func() {
+		data, err := read(a.stdin)
+		done <- input{data, err}
+	}()
+	select {
+	case in := <-done:
+		return in.data, in.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // app is what all commands share.
@@ -82,7 +110,7 @@ func newRoot(a *app) *cobra.Command {
 replicas by a port-forward. docs/plugin.md has what each command needs to be allowed.
 
 Exit codes of all commands: 0 well, 1 something is wrong, and said, 2 bad flags, a bad policy, or a cluster that
-cannot be asked.`,
+cannot be asked, 130 interrupted by a signal.`,
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl evergate"},
 		SilenceErrors: true, // run prints them
 		SilenceUsage:  true,

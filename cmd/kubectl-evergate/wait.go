@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,7 +23,7 @@ const (
 	nudgeEvery = 3 * time.Second
 )
 
-// waiter waits until every replica reports a policy.
+// waiter waits until every replica reports a policy. One goroutine calls its methods.
 type waiter struct {
 	*app
 	cluster  *live.Cluster
@@ -29,107 +31,146 @@ type waiter struct {
 	hash     string
 	begin    time.Time
 
-	reported map[string]bool      // by the name of the Pod
-	refused  map[string]time.Time // when a replica had refused files last at the first look
-	nudged   map[string]time.Time
+	replicas map[string]*waited // those of the last list, by the name of the Pod
+	answers  chan live.Report
 	nudges   int
 	mayNudge bool
-	last     []live.Report
 }
 
-// await waits until every replica reports a policy, and says of each when it does.
+// waited is a replica that is waited for.
+type waited struct {
+	asked   bool         // and has not answered yet
+	answer  *live.Report // the latest one; nil before the first
+	seen    bool         // it has said what its policy is
+	refused time.Time    // when the replica had refused files last, when it was seen first
+	nudged  time.Time
+}
+
+// has reports whether the replica has the policy.
+func (r *waited) has(hash string) bool {
+	return r.answer != nil && r.answer.Err == nil && r.answer.Policy.Hash == hash
+}
+
+// await waits until every replica reports a policy, and says of each when it does. Replicas are asked independently, so
+// that one that does not answer delays no other.
 func (a *app) await(ctx context.Context, f *applyFlags, c *live.Cluster, p *revise.Policies, hash string) error {
 	w := &waiter{
 		app: a, cluster: c, policies: p, hash: hash, begin: a.now(),
-		reported: map[string]bool{}, refused: map[string]time.Time{}, nudged: map[string]time.Time{}, mayNudge: true,
+		replicas: map[string]*waited{}, answers: make(chan live.Report), mayNudge: true,
 	}
 	ctx, cancel := context.WithTimeout(ctx, f.timeout)
 	defer cancel()
 	again := time.NewTicker(askEvery)
 	defer again.Stop()
-	for {
-		done, err := w.look(ctx)
-		// A client refuses a call that is due after the deadline a moment before the context ends.
-		if deadline, _ := ctx.Deadline(); ctx.Err() != nil || err != nil && !a.now().Before(deadline) {
-			return &foundError{w.missing(f.timeout)}
-		}
-		if done || err != nil {
-			return err
-		}
+	err := w.look(ctx)
+	for err == nil && !w.done() {
 		select {
+		case answer := <-w.answers:
+			err = w.take(&answer)
 		case <-again.C:
+			err = w.look(ctx)
 		case <-ctx.Done():
-			return &foundError{w.missing(f.timeout)}
+			err = ctx.Err()
 		}
 	}
+	// A client refuses a call that is due after the deadline a moment before the context ends.
+	if deadline, _ := ctx.Deadline(); err != nil && (ctx.Err() != nil || !a.now().Before(deadline)) {
+		return &foundError{w.missing()}
+	}
+	return err
 }
 
-// look asks the replicas once. It reports whether all have the policy.
-func (w *waiter) look(ctx context.Context) (bool, error) {
-	replicas, err := w.cluster.Replicas(ctx)
+// look lists the replicas, asks those that do not have the policy, and nudges those that are known not to have it, or do
+// not answer.
+func (w *waiter) look(ctx context.Context) error {
+	list, err := w.cluster.Replicas(ctx)
 	if err != nil {
-		return false, err
+		return err
 	}
-	if len(replicas) == 0 {
-		return false, &foundError{errors.New("there is no replica: kubectl -n " + w.cluster.Namespace + " get pods")}
+	if len(list) == 0 {
+		return &foundError{errors.New("there is no replica: kubectl -n " + w.cluster.Namespace + " get pods")}
 	}
-	reports := w.cluster.Ask(ctx, replicas, false)
-	if ctx.Err() != nil {
-		return false, nil //nolint:nilerr // what was not answered in time says nothing, and await reports it
-	}
-	w.last = reports
-	missing := 0
-	for i := range reports {
-		r := &reports[i]
-		if apierrors.IsForbidden(r.Err) {
-			return false, fmt.Errorf("%s cannot be asked: %w", r.Name(), r.Err)
+	before := w.replicas
+	w.replicas = map[string]*waited{}
+	for _, replica := range list {
+		r := before[replica.Name()]
+		if r == nil {
+			r = &waited{}
 		}
-		if r.Err == nil && r.Policy.Hash == w.hash {
-			w.report(r, len(reports))
+		w.replicas[replica.Name()] = r
+		if r.has(w.hash) {
 			continue
 		}
-		delete(w.reported, r.Name())
-		missing++
-		if refused := w.refusal(r); refused != nil {
-			return false, refused
+		if r.answer != nil || r.asked {
+			if err := w.nudge(ctx, replica.Name(), r); err != nil {
+				return err
+			}
 		}
-		if err := w.nudge(ctx, r.Name()); err != nil {
-			return false, err
+		if !r.asked {
+			r.asked = true
+			go w.ask(ctx, replica)
 		}
 	}
-	return missing == 0, nil
+	return nil
 }
 
-// report says that a replica has the policy, once.
-func (w *waiter) report(r *live.Report, all int) {
-	if w.reported[r.Name()] {
-		return
+// ask asks a replica once. Any number of goroutines may call it.
+func (w *waiter) ask(ctx context.Context, replica live.Replica) {
+	answer := w.cluster.Ask(ctx, []live.Replica{replica}, false)[0]
+	select {
+	case w.answers <- answer:
+	case <-ctx.Done():
 	}
-	w.reported[r.Name()] = true
-	after := w.now().Sub(w.begin).Round(100 * time.Millisecond)
-	fmt.Fprintf(w.stdout, "%d of %d: %s has it after %s\n", len(w.reported), all, r.Name(), after)
 }
 
-// refusal returns why a replica does not take the files that it has been shown since the first look; nil if it was
-// shown none, or takes them. Times of the replica are compared with each other alone: its clock is not this one.
-func (w *waiter) refusal(r *live.Report) error {
-	if r.Err != nil {
+// take keeps the answer of a replica, and says so when the replica has the policy.
+func (w *waiter) take(answer *live.Report) error {
+	r := w.replicas[answer.Name()]
+	if r == nil {
+		return nil // it has ended meanwhile
+	}
+	r.asked, r.answer = false, answer
+	switch {
+	case apierrors.IsForbidden(answer.Err):
+		return fmt.Errorf("%s cannot be asked: %w", answer.Name(), answer.Err)
+	case answer.Err != nil:
 		return nil //nolint:nilerr // missing reports it, if it lasts
+	case r.has(w.hash):
+		has := 0
+		for _, other := range w.replicas {
+			if other.has(w.hash) {
+				has++
+			}
+		}
+		fmt.Fprintf(w.stdout, "%d of %d: %s has it after %s\n", has, len(w.replicas), answer.Name(), w.waited())
+		return nil
 	}
+	// A replica that refuses files again, after it was seen first, was shown this policy. Times of the replica are compared
+	// with each other only: its clock is not this one.
 	var at time.Time
-	if r.Policy.Refused != nil {
-		at = r.Policy.Refused.At
+	if answer.Policy.Refused != nil {
+		at = answer.Policy.Refused.At
 	}
-	before, seen := w.refused[r.Name()]
-	if !seen {
-		w.refused[r.Name()] = at
-		return nil
+	if !r.seen {
+		r.seen, r.refused = true, at
+	} else if answer.Policy.Stale && !at.Equal(r.refused) {
+		return &foundError{errors.New(refuses(answer))}
 	}
-	if !r.Policy.Stale || at.Equal(before) {
-		return nil
-	}
-	return &foundError{errors.New(refuses(r))}
+	return nil
 }
+
+// done reports whether every replica has the policy.
+func (w *waiter) done() bool {
+	for _, r := range w.replicas {
+		if !r.has(w.hash) {
+			return false
+		}
+	}
+	return true
+}
+
+// waited returns how long the replicas have been waited for.
+func (w *waiter) waited() time.Duration { return w.now().Sub(w.begin).Round(100 * time.Millisecond) }
 
 // refuses says what a replica does not take, and why.
 func refuses(r *live.Report) string {
@@ -137,11 +178,11 @@ func refuses(r *live.Report) string {
 }
 
 // nudge has kubelet show the change, unless it was asked to a moment ago, or may not be asked.
-func (w *waiter) nudge(ctx context.Context, pod string) error {
-	if !w.mayNudge || !w.nudged[pod].IsZero() && w.now().Sub(w.nudged[pod]) < nudgeEvery {
+func (w *waiter) nudge(ctx context.Context, pod string, r *waited) error {
+	if !w.mayNudge || !r.nudged.IsZero() && w.now().Sub(r.nudged) < nudgeEvery {
 		return nil
 	}
-	w.nudged[pod] = w.now()
+	r.nudged = w.now()
 	w.nudges++
 	err := w.policies.Nudge(ctx, pod, fmt.Sprintf("%s.%d", w.hash, w.nudges))
 	switch {
@@ -155,23 +196,25 @@ func (w *waiter) nudge(ctx context.Context, pod string) error {
 	return nil
 }
 
-// missing is the error of a wait that was too long: which replicas do not have the policy, and what they say.
-func (w *waiter) missing(timeout time.Duration) error {
-	lines := []string{fmt.Sprintf("the policy %s is applied, and after %s not every replica has it:", w.hash, timeout)}
-	for i := range w.last {
-		r := &w.last[i]
-		switch {
-		case r.Err != nil:
-			lines = append(lines, fmt.Sprintf("%s cannot be asked: %v", r.Name(), r.Err))
-		case r.Policy.Hash != w.hash && r.Policy.Stale && r.Policy.Refused != nil:
-			lines = append(lines, refuses(r))
-		case r.Policy.Hash != w.hash:
-			lines = append(lines, fmt.Sprintf("%s has %s since %s", r.Name(), r.Policy.Hash,
-				r.Policy.Since.UTC().Format(time.RFC3339)))
+// missing is the error of a wait that has ended too early: which replicas do not have the policy, and what they say.
+func (w *waiter) missing() error {
+	lines := []string{fmt.Sprintf("the policy %s is applied, and after %s not every replica has it:", w.hash, w.waited())}
+	for _, name := range slices.Sorted(maps.Keys(w.replicas)) {
+		switch r := w.replicas[name]; {
+		case r.has(w.hash):
+		case r.answer == nil:
+			lines = append(lines, name+" has not answered")
+		case r.answer.Err != nil:
+			lines = append(lines, fmt.Sprintf("%s cannot be asked: %v", name, r.answer.Err))
+		case r.answer.Policy.Stale && r.answer.Policy.Refused != nil:
+			lines = append(lines, refuses(r.answer))
+		default:
+			lines = append(lines, fmt.Sprintf("%s has %s since %s", name, r.answer.Policy.Hash,
+				r.answer.Policy.Since.UTC().Format(time.RFC3339)))
 		}
 	}
-	if len(w.last) == 0 {
-		lines = append(lines, "no replica has answered")
+	if len(w.replicas) == 0 {
+		lines = append(lines, "the replicas could not be listed in time")
 	}
 	return errors.New(strings.Join(lines, "\n"))
 }
