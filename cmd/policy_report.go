@@ -79,8 +79,8 @@ func checkPolicy(path string, now time.Time, stdin io.Reader) checkedPolicy {
 	c.Hash, c.Entries, c.Warnings = c.policy.Hash(), c.policy.Counts(), problemsOf(c.policy.WarningProblems())
 	c.Expiries = expiriesOf(c.policy, now)
 	if c.policy.Emptied() {
-		const empty = "the policy is empty, there is no entry in it: write allowEmpty: true in a document if that is meant"
-		c.err, c.Errors = fmt.Errorf("%s: %s", path, empty), []policyProblem{{Message: empty}}
+		c.err = fmt.Errorf("%s: %w", c.Path, policy.ErrEmptied)
+		c.Errors = []policyProblem{{Message: policy.ErrEmptied.Error()}}
 	}
 	return c
 }

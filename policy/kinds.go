@@ -203,6 +203,12 @@ type Modes struct {
 	DNSEndpoints Mode
 }
 
+// Max returns the strictest mode of all.
+func (m Modes) Max() Mode {
+	return max(m.Mirrors, m.Pods, m.Workloads, m.Ingresses, m.Services, m.Routes, m.OpenShiftRoutes, m.Gateways, m.Grants,
+		m.Certificates, m.DNSEndpoints)
+}
+
 // Strictest returns the strictest mode for objects of each kind, without the entries of sets. It decides about an
 // object that cannot be parsed, for which it is unknown which entries match.
 func (p *Policy) Strictest() Modes {

@@ -94,6 +94,7 @@
 package policy
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -127,6 +128,9 @@ func (p *Policy) Hash() string { return p.hash }
 
 // Entries returns how many entries the files hold, with those that are off.
 func (p *Policy) Entries() int { return p.entries }
+
+// ErrEmptied is the error for a policy that Emptied reports.
+var ErrEmptied = errors.New("the policy is empty, there is no entry in it: write allowEmpty: true in a document if that is meant")
 
 // Emptied reports whether the policy holds no entry and does not say allowEmpty: true. A policy becomes so by accident:
 // a file is truncated, a key loses its .yaml. What is in force then ought not to end.

@@ -93,7 +93,7 @@ func (a *app) apply(
 	ctx context.Context, f *applyFlags,
 	find func(context.Context, *revise.Policies, *corev1.ConfigMap) (change, error),
 ) error {
-	c, err := a.cluster()
+	c, err := a.cluster(ctx)
 	if err != nil {
 		return err
 	}
@@ -157,17 +157,37 @@ func (a *app) confirm(
 	if err != nil {
 		return err
 	}
-	why := "objects would be newly denied"
-	if !report.Denies() {
+	why := ""
+	switch {
+	case report.Denies():
+		why = "objects would be newly denied"
+	case was != nil && enforces(was) && !enforces(is):
+		why = "the policy enforces nothing any more"
+	case report.Summary.Errors > 0:
 		why = "not all objects could be judged"
 	}
-	if f.yes || !report.Denies() && report.Summary.Errors == 0 {
+	if f.yes || why == "" {
 		return nil
 	}
 	if file, ok := a.stdin.(*os.File); !ok || !term.IsTerminal(int(file.Fd())) {
 		return &foundError{errors.New(why + ", and there is no terminal to ask at: add --yes")}
 	}
 	return a.ask(ctx, why)
+}
+
+// enforces reports whether any entry of a policy does, in a rule set or outside of all.
+func enforces(p *policy.Policy) bool {
+	var blocks []string
+	for block := range p.Counts().All() {
+		blocks = append(blocks, block)
+	}
+	enforced := p.Strictest().Max() == policy.Enforce
+	for _, set := range p.Sets() {
+		if in := p.In(set, blocks...); in != nil {
+			enforced = enforced || in.Strictest().Max() == policy.Enforce
+		}
+	}
+	return enforced
 }
 
 // ask asks whether the policy is to be applied. The error says that it is not.
@@ -184,13 +204,8 @@ func (a *app) ask(ctx context.Context, why string) error {
 func (a *app) replace(
 	ctx context.Context, f *applyFlags, p *revise.Policies, current *corev1.ConfigMap, to change, hash string,
 ) error {
-	if was := revise.Files(current); len(was) > 0 {
-		// What another client has applied is a revision too, so that there is a way back to it.
-		if loaded, err := policy.Load(was...); err == nil {
-			if _, err := p.Record(ctx, was, loaded.Hash(), "", "found in force"); err != nil {
-				return err
-			}
-		}
+	if err := adopt(ctx, p, current); err != nil {
+		return err
 	}
 	if err := p.Replace(ctx, current, to.files, f.force); err != nil {
 		return err

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -16,12 +18,39 @@ func (a *app) completions(list func(*cobra.Command, *live.Cluster) []cobra.Compl
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		cluster, err := a.cluster()
+		cluster, err := a.connect()
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		return list(c, cluster), cobra.ShellCompDirectiveNoFileComp
 	}
+}
+
+// completeClusterFlags completes the contexts of the kubeconfig, and the namespaces of the cluster.
+func (a *app) completeClusterFlags(root *cobra.Command) {
+	contexts := func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		config, err := a.config().RawConfig()
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return slices.Sorted(maps.Keys(config.Contexts)), cobra.ShellCompDirectiveNoFileComp
+	}
+	_ = root.RegisterFlagCompletionFunc("context", contexts) // fails for a flag that has one
+	_ = root.RegisterFlagCompletionFunc("evergate-namespace", a.completeNamespaces)
+}
+
+func (a *app) completeNamespaces(c *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return a.completions(func(c *cobra.Command, cluster *live.Cluster) []cobra.Completion {
+		list, err := cluster.Client.CoreV1().Namespaces().List(c.Context(), metav1.ListOptions{})
+		if err != nil {
+			return nil
+		}
+		var names []cobra.Completion
+		for i := range list.Items {
+			names = append(names, list.Items[i].Name)
+		}
+		return names
+	})(c, nil, "")
 }
 
 // revisionNames completes the revisions of the policy, the newest first, each with its hash.

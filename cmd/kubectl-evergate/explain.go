@@ -38,6 +38,7 @@ images in its record, which a tenant may write. The sets of a policy are those o
 		ValidArgsFunction: a.completions(a.podNames(&namespace)),
 	}
 	c.Flags().StringVarP(&namespace, "namespace", "n", "", "`namespace` of the Pod (default that of the kubeconfig)")
+	_ = c.RegisterFlagCompletionFunc("namespace", a.completeNamespaces) // fails for a flag that has one
 	return c
 }
 
@@ -54,7 +55,7 @@ func (a *app) podNamespace(flag string) (string, error) {
 }
 
 func (a *app) explain(ctx context.Context, namespace, name string) error {
-	c, err := a.cluster()
+	c, err := a.cluster(ctx)
 	if err != nil {
 		return err
 	}

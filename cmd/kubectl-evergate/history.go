@@ -19,14 +19,15 @@ func newHistory(a *app) *cobra.Command {
 		Use:   "history",
 		Short: "List the last ten policies",
 		Long: `History lists the policies that were applied with kubectl evergate, the newest first: at most ten, each an
-immutable ConfigMap beside the policy's own. The one with a star is in the ConfigMap now.`,
+immutable ConfigMap beside the policy's own. The one with a star is in the ConfigMap now. If another client has applied
+that, history keeps it as a revision too.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.history(c.Context()) },
 	}
 }
 
 func (a *app) history(ctx context.Context) error {
-	c, err := a.cluster()
+	c, err := a.cluster(ctx)
 	if err != nil {
 		return err
 	}
@@ -35,11 +36,14 @@ func (a *app) history(ctx context.Context) error {
 		a.say("%v", err) // the name of the ConfigMap is then the kit's
 	}
 	p := policies(c, replicas)
-	all, err := p.Revisions(ctx)
+	current, err := p.Current(ctx)
 	if err != nil {
 		return err
 	}
-	current, err := p.Current(ctx)
+	if err := adopt(ctx, p, current); err != nil {
+		a.say("the policy in the ConfigMap is not in the history: %v", err)
+	}
+	all, err := p.Revisions(ctx)
 	if err != nil {
 		return err
 	}
@@ -59,6 +63,18 @@ func (a *app) history(ctx context.Context) error {
 			dash(r.Note))
 	}
 	return w.Flush()
+}
+
+// adopt keeps the policy of the ConfigMap as a revision if another client has applied it, so that there is a way back to
+// it. A policy that does not load is no revision.
+func adopt(ctx context.Context, p *revise.Policies, current *corev1.ConfigMap) error {
+	files := revise.Files(current)
+	loaded, err := policy.Load(files...)
+	if len(files) == 0 || err != nil {
+		return nil //nolint:nilerr // status reports it
+	}
+	_, err = p.Record(ctx, files, loaded.Hash(), "", "found in force")
+	return err
 }
 
 // dash stands for what is empty, in a table.

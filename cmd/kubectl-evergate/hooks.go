@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
+	"net/url"
 	"strings"
 	"time"
 
@@ -22,6 +23,7 @@ type hook struct {
 	name     string
 	policy   admissionv1.FailurePolicyType
 	path     string // of the process that it calls
+	url      string // that it calls in place of a Service; empty for a Service
 	never    string // the matchCondition for which it is never called; empty where it may be
 	ca       []*x509.Certificate
 	selector labels.Selector
@@ -41,8 +43,9 @@ func readHooks(ctx context.Context, c *live.Cluster) ([]hook, error) {
 		name string, p *admissionv1.FailurePolicyType, client admissionv1.WebhookClientConfig, ns *metav1.LabelSelector,
 		conditions []admissionv1.MatchCondition,
 	) {
-		if ours := client.Service != nil && client.Service.Namespace == c.Namespace; ours &&
-			strings.HasSuffix(name, hookSuffix) {
+		// A URL does not tell the namespace: the name must do.
+		ours := client.Service == nil || client.Service.Namespace == c.Namespace
+		if ours && strings.HasSuffix(name, hookSuffix) {
 			h := newHook(name, p, client, ns)
 			h.never = neverCalled(conditions)
 			all = append(all, h)
@@ -80,7 +83,14 @@ func newHook(
 	if p != nil {
 		h.policy = *p
 	}
-	if client.Service.Path != nil {
+	switch {
+	case client.URL != nil:
+		h.url = *client.URL
+		if u, err := url.Parse(h.url); err == nil { // the API server stores no other
+			h.path = u.Path
+			h.url = u.Scheme + "://" + u.Host
+		}
+	case client.Service != nil && client.Service.Path != nil:
 		h.path = *client.Service.Path
 	}
 	var err error

@@ -59,7 +59,7 @@ func (a *app) planCommand(ctx context.Context, f *planFlags) error {
 	if err != nil {
 		return err
 	}
-	c, err := a.cluster()
+	c, err := a.cluster(ctx)
 	if err != nil {
 		return err
 	}

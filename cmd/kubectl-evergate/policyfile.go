@@ -45,11 +45,14 @@ func (a *app) readFiles(ctx context.Context, path string) ([]policy.File, error)
 	return []policy.File{{Name: "stdin", Data: data}}, nil
 }
 
-// load compiles a policy, and says what it warns of.
+// load compiles a policy, and says what it warns of. As for evergate policy check, an empty policy is an error.
 func (a *app) load(files []policy.File) (*policy.Policy, error) {
 	p, err := policy.Load(files...)
 	if err != nil {
 		return nil, err
+	}
+	if p.Emptied() {
+		return nil, policy.ErrEmptied
 	}
 	for _, warning := range p.Warnings() {
 		a.say("warning: %s", warning)

@@ -36,7 +36,7 @@ that need it are not made. Of Secrets only certificates are kept.`,
 }
 
 func (a *app) preflight(ctx context.Context, format output.Format) error {
-	c, err := a.cluster()
+	c, err := a.cluster(ctx)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/live"
@@ -122,6 +124,7 @@ cannot be asked, 130 interrupted by a signal.`,
 	known := clientcmd.RecommendedConfigOverrideFlags("")
 	known.ContextOverrideFlags.Namespace.LongName = "" // only explain has one: all else is in Evergate's
 	clientcmd.BindOverrideFlags(&a.overrides, flags, known)
+	a.completeClusterFlags(root)
 	root.AddCommand(newStatus(a), newApply(a), newPlan(a), newHistory(a), newRollback(a), newPreflight(a), newExplain(a))
 	return root
 }
@@ -131,8 +134,23 @@ func (a *app) config() clientcmd.ClientConfig {
 	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(&a.kubeconfig, &a.overrides)
 }
 
-// cluster returns the cluster of the kubeconfig.
-func (a *app) cluster() (*live.Cluster, error) {
+// cluster returns the cluster of the kubeconfig. It is an error if Evergate's namespace is known not to be there: all
+// that is in it would be reported as missing.
+func (a *app) cluster(ctx context.Context) (*live.Cluster, error) {
+	c, err := a.connect()
+	if err != nil {
+		return nil, err
+	}
+	_, err = c.Client.CoreV1().Namespaces().Get(ctx, a.namespace, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, fmt.Errorf("the cluster has no namespace %s: name the one that Evergate runs in with --evergate-namespace",
+			a.namespace)
+	}
+	return c, nil // who may not read namespaces may still read what is in one
+}
+
+// connect returns the cluster of the kubeconfig, without a call.
+func (a *app) connect() (*live.Cluster, error) {
 	config, err := a.config().ClientConfig()
 	if err != nil {
 		return nil, fmt.Errorf("read the kubeconfig: %w", err)

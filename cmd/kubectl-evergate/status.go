@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -27,14 +28,15 @@ and CA, which namespaces they match, and how many calls the API server let throu
 you may not read is left out, and said.
 
 It exits with 1 when something is wrong: replicas that do not have the policy of the ConfigMap or are not ready, a
-certificate or a CA that ends within a week, a webhook without a CA, a backstop of another policy.`,
+certificate or a CA that ends within a week, a webhook without a CA, a backstop of another policy. It exits with 2 when
+the replicas cannot be listed.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.status(c.Context()) },
 	}
 }
 
 func (a *app) status(ctx context.Context) error {
-	c, err := a.cluster()
+	c, err := a.cluster(ctx)
 	if err != nil {
 		return err
 	}
@@ -44,8 +46,11 @@ func (a *app) status(ctx context.Context) error {
 	if err := s.write(a.stdout); err != nil {
 		return fmt.Errorf("write the status: %w", err)
 	}
-	if len(s.problems) > 0 {
+	switch {
+	case len(s.problems) > 0:
 		return &foundError{}
+	case !s.listed:
+		return errors.New("the replicas are not known, so that nothing else says how Evergate is doing")
 	}
 	return nil
 }
@@ -60,6 +65,7 @@ type status struct {
 	applied    string // by which field manager, and when
 	appliedAt  time.Time
 	replicas   []live.Report
+	listed     bool // the replicas are known
 	hooks      []hook
 	native     int      // policies of the backstop
 	nativeOf   []string // the hashes of the policies that they were exported from
@@ -75,6 +81,7 @@ type status struct {
 // collect asks for all there is to show. What may not be read is noted.
 func (s *status) collect(ctx context.Context, c *live.Cluster) {
 	replicas, err := c.Replicas(ctx)
+	s.listed = err == nil
 	s.note("replicas", err)
 	s.replicas = c.Ask(ctx, replicas, true)
 	s.readPolicy(ctx, policies(c, replicas))
@@ -170,7 +177,7 @@ const soon = 7 * 24 * time.Hour
 // judge finds what is wrong.
 func (s *status) judge() {
 	wrong := func(format string, args ...any) { s.problems = append(s.problems, fmt.Sprintf(format, args...)) }
-	if len(s.replicas) == 0 {
+	if len(s.replicas) == 0 && s.listed {
 		wrong("there is no replica")
 	}
 	for i := range s.replicas {
@@ -200,7 +207,7 @@ func (s *status) judge() {
 	}
 	s.judgeCAs(wrong)
 	if len(s.hooks) == 0 && len(s.unread) == 0 {
-		wrong("there is no webhook of Evergate that calls a Service in %s", s.namespace)
+		wrong("there is no webhook of Evergate that calls a URL or a Service in %s", s.namespace)
 	}
 }
 
@@ -211,6 +218,7 @@ func (s *status) judgeCAs(wrong func(format string, args ...any)) {
 	for i := range s.hooks {
 		h := &s.hooks[i]
 		switch end := lastEnd(h.ca); {
+		case len(h.ca) == 0 && h.url != "": // the API server's own authorities may have signed the certificate
 		case len(h.ca) == 0:
 			without = append(without, h.name)
 		case end.Sub(s.now) < soon:

@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"errors"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -83,5 +85,30 @@ Wrong:
 `
 	if diff := cmp.Diff(want, got.String()); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestHooksByURL: a webhook that calls a URL is one of Evergate's by its name, and needs no CA.
+func TestHooksByURL(t *testing.T) {
+	address, path := "https://evergate.example:8443/validate/pods", "/validate/services"
+	service := &admissionv1.ServiceReference{Namespace: "evergate-system", Name: "evergate", Path: &path}
+	var s status
+	for _, client := range []admissionv1.WebhookClientConfig{{URL: &address}, {Service: service}} {
+		s.hooks = append(s.hooks, newHook("pods.validate.evergate.dev", nil, client, &metav1.LabelSelector{}))
+	}
+	if got := []string{s.hooks[0].url, s.hooks[0].path, s.hooks[1].url, s.hooks[1].path}; !slices.Equal(got,
+		[]string{"https://evergate.example:8443", "/validate/pods", "", "/validate/services"}) {
+		t.Errorf("%q", got)
+	}
+	s.hooks = s.hooks[:1]
+	s.listed, s.namespaces = true, -1
+	s.judge()
+	var out bytes.Buffer
+	if err := s.write(&out); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(out.String(), "without a CA") || strings.Contains(out.String(), "no webhook") ||
+		!strings.Contains(out.String(), "Called by URL: https://evergate.example:8443\n") {
+		t.Error(out.String())
 	}
 }

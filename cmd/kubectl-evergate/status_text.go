@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"text/tabwriter"
 	"time"
@@ -109,6 +110,9 @@ func (s *status) writeHooks(b *bytes.Buffer) {
 	for i := range s.hooks {
 		h := &s.hooks[i]
 		end, open, matches := "none", "-", "-"
+		if h.url != "" {
+			end = "-"
+		}
 		if len(h.ca) > 0 {
 			end = s.until(lastEnd(h.ca))
 		}
@@ -121,11 +125,20 @@ func (s *status) writeHooks(b *bytes.Buffer) {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", h.name, h.policy, end, matches, open)
 	}
 	_ = w.Flush() // into memory
+	var urls []string
+	for i := range s.hooks {
+		if u := s.hooks[i].url; u != "" && !slices.Contains(urls, u) {
+			urls = append(urls, u)
+		}
+	}
+	if len(urls) > 0 {
+		fmt.Fprintf(b, "Called by URL: %s\n", text.List(urls))
+	}
 }
 
 func (s *status) writeNamespaces(b *bytes.Buffer) {
 	switch {
-	case s.namespaces < 0:
+	case s.namespaces < 0 || len(s.hooks) == 0: // without a webhook none is matched, opted in or not
 	case len(s.matched) == 0:
 		fmt.Fprintf(b, "\nNamespaces: none of %d has opted in\n", s.namespaces)
 	default:

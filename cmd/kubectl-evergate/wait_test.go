@@ -106,7 +106,7 @@ func (o *once) Addr() net.Addr { return &net.TCPAddr{} }
 func TestAwait(t *testing.T) {
 	for _, test := range []struct {
 		name      string
-		cluster   podsOnly
+		cluster   *podsOnly
 		timeout   time.Duration
 		interrupt time.Duration // after which the context ends; 0: never
 		stdout    string
@@ -114,13 +114,13 @@ func TestAwait(t *testing.T) {
 	}{
 		{
 			name:    "all have it",
-			cluster: podsOnly{names: []string{"a", "b"}, shownAfter: time.Second},
+			cluster: &podsOnly{names: []string{"a", "b"}, shownAfter: time.Second},
 			timeout: time.Minute,
 			stdout:  "1 of 2: a has it after 1.5s\n2 of 2: b has it after 1.5s\n",
 		},
 		{
 			name:    "one is frozen",
-			cluster: podsOnly{names: []string{"a", "b", "frozen"}, shownAfter: time.Second},
+			cluster: &podsOnly{names: []string{"a", "b", "frozen"}, shownAfter: time.Second},
 			timeout: 28 * time.Second,
 			stdout:  "1 of 3: a has it after 1.5s\n2 of 3: b has it after 1.5s\n",
 			err: "the policy new is applied, and after 28s not every replica has it:\n" +
@@ -128,32 +128,33 @@ func TestAwait(t *testing.T) {
 		},
 		{
 			name:    "one is frozen, and the time is short",
-			cluster: podsOnly{names: []string{"a", "frozen"}, shownAfter: time.Second},
+			cluster: &podsOnly{names: []string{"a", "frozen"}, shownAfter: time.Second},
 			timeout: 6 * time.Second,
 			stdout:  "1 of 2: a has it after 1.5s\n",
 			err:     "the policy new is applied, and after 6s not every replica has it:\nfrozen has not answered",
 		},
 		{
 			name:    "kubelet is late",
-			cluster: podsOnly{names: []string{"a"}, shownAfter: time.Hour},
+			cluster: &podsOnly{names: []string{"a"}, shownAfter: time.Hour},
 			timeout: 6 * time.Second,
 			err: "the policy new is applied, and after 6s not every replica has it:\n" +
 				"a has old since 2026-01-02T03:04:05Z",
 		},
 		{
 			name:    "interrupted",
-			cluster: podsOnly{names: []string{"frozen"}},
+			cluster: &podsOnly{names: []string{"frozen"}},
 			timeout: time.Minute, interrupt: 2300 * time.Millisecond,
 			err: "the policy new is applied, and after 2.3s not every replica has it:\nfrozen has not answered",
 		},
 		{
 			name:    "no replica",
+			cluster: &podsOnly{},
 			timeout: time.Minute,
 			err:     "there is no replica: kubectl -n evergate-system get pods",
 		},
 		{
 			name:    "the server is down",
-			cluster: podsOnly{listed: errors.New("connection refused")},
+			cluster: &podsOnly{listed: errors.New("connection refused")},
 			timeout: time.Minute,
 			err:     "list the replicas: connection refused",
 		},
@@ -169,8 +170,8 @@ func TestAwait(t *testing.T) {
 				var stdout bytes.Buffer
 				a := &app{stdout: &stdout, stderr: io.Discard, now: time.Now}
 				err := a.await(ctx, &applyFlags{timeout: test.timeout},
-					&live.Cluster{Client: &test.cluster, Dialer: &test.cluster, Namespace: "evergate-system"},
-					&revise.Policies{Client: &test.cluster}, "new")
+					&live.Cluster{Client: test.cluster, Dialer: test.cluster, Namespace: "evergate-system"},
+					&revise.Policies{Client: test.cluster}, "new")
 				said := ""
 				if err != nil {
 					said = err.Error()
