@@ -31,5 +31,5 @@ func (f *clusterFlags) objects(ctx context.Context) (iter.Seq2[offline.Object, e
 	if err != nil {
 		return nil, err
 	}
-	return c.Objects(ctx), nil
+	return c.Objects(ctx, false), nil
 }

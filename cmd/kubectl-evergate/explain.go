@@ -15,6 +15,7 @@ import (
 
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/live"
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/revise"
+	"github.com/evergate/evergate/internal/output"
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/offline"
 	"github.com/evergate/evergate/policy"
@@ -22,6 +23,7 @@ import (
 
 func newExplain(a *app) *cobra.Command {
 	var namespace string
+	var format output.Flag
 	c := &cobra.Command{
 		Use:   "explain POD",
 		Short: "Say why the images of a Pod were rewritten, or were not",
@@ -34,11 +36,14 @@ images in its record, which a tenant may write. The sets of a policy are those o
 			}
 			return nil
 		},
-		RunE:              func(c *cobra.Command, args []string) error { return a.explain(c.Context(), namespace, args[0]) },
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.explain(c.Context(), format.Format(), namespace, args[0])
+		},
 		ValidArgsFunction: a.completions(a.podNames(&namespace)),
 	}
 	c.Flags().StringVarP(&namespace, "namespace", "n", "", "`namespace` of the Pod (default that of the kubeconfig)")
 	_ = c.RegisterFlagCompletionFunc("namespace", a.completeNamespaces) // fails for a flag that has one
+	formatFlag(c, &format, "the explanation")
 	return c
 }
 
@@ -54,7 +59,7 @@ func (a *app) podNamespace(flag string) (string, error) {
 	return of, nil
 }
 
-func (a *app) explain(ctx context.Context, namespace, name string) error {
+func (a *app) explain(ctx context.Context, format output.Format, namespace, name string) error {
 	c, err := a.cluster(ctx)
 	if err != nil {
 		return err
@@ -72,14 +77,44 @@ func (a *app) explain(ctx context.Context, namespace, name string) error {
 	if err != nil {
 		return err
 	}
-	return e.judge(p, sets)
+	report, err := e.judge(p, sets)
+	if err != nil {
+		return err
+	}
+	if format == output.Text {
+		for _, line := range e.Notes {
+			fmt.Fprintln(a.stdout, line)
+		}
+		fmt.Fprintln(a.stdout, "If it were created now:")
+		err = report.WriteText(a.stdout, offline.TextOptions{})
+	} else {
+		e.Review = report
+		err = output.Encode(a.stdout, format, e)
+	}
+	if err != nil {
+		return fmt.Errorf("write the explanation: %w", err)
+	}
+	if len(report.Errors) > 0 {
+		return errors.New(strings.Join(report.Errors, "\n"))
+	}
+	return nil
 }
 
-// explanation is of one Pod.
+// explanation is of one Pod. Its JSON is an interface.
 type explanation struct {
 	*app
 	cluster *live.Cluster
 	pod     *corev1.Pod
+
+	Webhooks []string        `json:"webhooks"` // that match the namespace of the Pod
+	Policy   string          `json:"policy"`   // the hash of the ConfigMap's
+	Notes    []string        `json:"notes"`    // sentences about both, and about the replicas
+	Review   *offline.Report `json:"review"`   // as if the Pod were created now
+}
+
+// note adds a sentence.
+func (e *explanation) note(format string, args ...any) {
+	e.Notes = append(e.Notes, fmt.Sprintf(format, args...))
 }
 
 // webhooks says which webhooks match the namespace of the Pod, and returns the sets that they ask for.
@@ -88,30 +123,27 @@ func (e *explanation) webhooks(ctx context.Context) (sets []string) {
 	if err != nil {
 		e.say("which webhooks match is not known: %v", err)
 	}
-	ns, err := e.cluster.Client.CoreV1().Namespaces().Get(ctx, e.pod.Namespace, metav1.GetOptions{})
-	if err != nil {
-		e.say("which webhooks match is not known: %v", err)
+	ns, nsErr := e.cluster.Client.CoreV1().Namespaces().Get(ctx, e.pod.Namespace, metav1.GetOptions{})
+	if nsErr != nil {
+		e.say("which webhooks match is not known: %v", nsErr)
 		return nil
 	}
-	var matching []string
+	e.Webhooks = []string{}
 	for _, h := range hooks {
 		if !strings.Contains(h.path, "/pods") || !h.selector.Matches(labels.Set(ns.Labels)) {
 			continue
 		}
-		matching = append(matching, h.name)
+		e.Webhooks = append(e.Webhooks, h.name)
 		if _, set, ok := strings.Cut(h.path, "/set/"); ok {
 			sets = append(sets, set)
 		}
 	}
-	if len(matching) == 0 {
-		fmt.Fprintf(
-			e.stdout,
-			"No webhook matches the namespace %s: its Pods are neither rewritten nor judged. The label that "+
-				"opts it in is evergate.dev/admission=enabled.\n",
-			ns.Name,
-		)
-	} else {
-		fmt.Fprintf(e.stdout, "The namespace %s is matched by %s.\n", ns.Name, text.List(matching))
+	switch {
+	case len(e.Webhooks) > 0:
+		e.note("The namespace %s is matched by %s.", ns.Name, text.List(e.Webhooks))
+	case err == nil:
+		e.note("No webhook matches the namespace %s: its Pods are neither rewritten nor judged. The label that opts it in "+
+			"is evergate.dev/admission=enabled.", ns.Name)
 	}
 	return sets
 }
@@ -131,7 +163,8 @@ func (e *explanation) policy(ctx context.Context) (*policy.Policy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the policy in the ConfigMap %s does not load: %w", store.Name, err)
 	}
-	fmt.Fprintf(e.stdout, "The policy of the ConfigMap %s is %s.\n", store.Name, p.Hash())
+	e.Policy = p.Hash()
+	e.note("The policy of the ConfigMap %s is %s.", store.Name, p.Hash())
 	reports := e.cluster.Ask(ctx, replicas, false)
 	for i := range reports {
 		r := &reports[i]
@@ -139,40 +172,27 @@ func (e *explanation) policy(ctx context.Context) (*policy.Policy, error) {
 		case r.Err != nil:
 			e.say("%s cannot be asked: %v", r.Name(), r.Err)
 		case r.Policy.Hash != p.Hash():
-			fmt.Fprintf(e.stdout, "%s has another: %s.\n", r.Name(), r.Policy.Hash)
+			e.note("%s has another: %s.", r.Name(), r.Policy.Hash)
 		case e.pod.CreationTimestamp.Time.Before(r.Policy.Since):
-			fmt.Fprintf(
-				e.stdout,
-				"%s has it since %s, and the Pod was created before, at %s: another policy may have decided.\n",
-				r.Name(),
-				r.Policy.Since.UTC().Format(time.RFC3339),
-				e.pod.CreationTimestamp.UTC().Format(time.RFC3339),
-			)
+			e.note("%s has it since %s, and the Pod was created before, at %s: another policy may have decided.", r.Name(),
+				r.Policy.Since.UTC().Format(time.RFC3339), e.pod.CreationTimestamp.UTC().Format(time.RFC3339))
 		}
 	}
 	return p, nil
 }
 
-// judge says what a policy decides about the Pod.
-func (e *explanation) judge(p *policy.Policy, sets []string) error {
+// judge returns what a policy decides about the Pod.
+func (e *explanation) judge(p *policy.Policy, sets []string) (*offline.Report, error) {
 	e.pod.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}
 	data, err := json.Marshal(e.pod)
 	if err != nil {
-		return fmt.Errorf("write the Pod: %w", err)
+		return nil, fmt.Errorf("write the Pod: %w", err)
 	}
 	object := offline.Object{
 		Origin: offline.Origin{File: e.pod.Namespace + "/" + e.pod.Name}, APIVersion: "v1", Kind: "Pod",
 		Namespace: e.pod.Namespace, Name: e.pod.Name, JSON: data,
 	}
-	report := offline.Review(offline.Options{
+	return offline.Review(offline.Options{
 		Policy: p, Now: e.now(), Sets: p.SetsOf(sets), Recorded: true, Explain: true,
-	}, func(yield func(offline.Object, error) bool) { yield(object, nil) })
-	fmt.Fprintln(e.stdout, "If it were created now:")
-	if err := report.WriteText(e.stdout, offline.TextOptions{}); err != nil {
-		return fmt.Errorf("write the report: %w", err)
-	}
-	if len(report.Errors) > 0 {
-		return errors.New(strings.Join(report.Errors, "\n"))
-	}
-	return nil
+	}, func(yield func(offline.Object, error) bool) { yield(object, nil) }), nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"strconv"
 	"text/tabwriter"
 	"time"
@@ -11,22 +12,36 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/revise"
+	"github.com/evergate/evergate/internal/output"
 	"github.com/evergate/evergate/policy"
 )
 
 func newHistory(a *app) *cobra.Command {
-	return &cobra.Command{
+	var format output.Flag
+	c := &cobra.Command{
 		Use:   "history",
 		Short: "List the last ten policies",
 		Long: `History lists the policies that were applied with kubectl evergate, the newest first: at most ten, each an
 immutable ConfigMap beside the policy's own. The one with a star is in the ConfigMap now. If another client has applied
 that, history keeps it as a revision too.`,
 		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return a.history(c.Context()) },
+		RunE: func(c *cobra.Command, _ []string) error { return a.history(c.Context(), format.Format()) },
 	}
+	formatFlag(c, &format, "the revisions")
+	return c
 }
 
-func (a *app) history(ctx context.Context) error {
+// revision is a row of the history. Its JSON is an interface.
+type revision struct {
+	Revision int       `json:"revision"`
+	Policy   string    `json:"policy"` // its hash
+	Applied  time.Time `json:"applied"`
+	By       string    `json:"by,omitempty"`
+	Note     string    `json:"note,omitempty"`
+	Current  bool      `json:"current"` // it is in the ConfigMap
+}
+
+func (a *app) history(ctx context.Context, format output.Format) error {
 	c, err := a.cluster(ctx)
 	if err != nil {
 		return err
@@ -47,19 +62,32 @@ func (a *app) history(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(all) == 0 {
-		fmt.Fprintln(a.stdout, "there is no revision: kubectl evergate apply writes them")
-		return nil
-	}
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 3, ' ', 0)
-	fmt.Fprintln(w, "\tREVISION\tPOLICY\tAPPLIED\tBY\tNOTE")
+	rows := []revision{}
 	found := false
 	for _, r := range all {
+		is := !found && revise.Same(current, r.Files) // an older one may be the same policy
+		found = found || is
+		rows = append(rows, revision{r.Number, r.Hash, r.At.UTC(), r.By, r.Note, is})
+	}
+	if format != output.Text {
+		return output.Encode(a.stdout, format, rows)
+	}
+	return writeHistory(a.stdout, rows)
+}
+
+func writeHistory(to io.Writer, rows []revision) error {
+	if len(rows) == 0 {
+		_, err := fmt.Fprintln(to, "there is no revision: kubectl evergate apply writes them")
+		return err
+	}
+	w := tabwriter.NewWriter(to, 0, 0, 3, ' ', 0)
+	fmt.Fprintln(w, "\tREVISION\tPOLICY\tAPPLIED\tBY\tNOTE")
+	for _, r := range rows {
 		star := ""
-		if !found && revise.Same(current, r.Files) { // an older one may be the same policy
-			star, found = "*", true
+		if r.Current {
+			star = "*"
 		}
-		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\n", star, r.Number, r.Hash, r.At.UTC().Format(time.RFC3339), dash(r.By),
+		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\n", star, r.Revision, r.Policy, r.Applied.Format(time.RFC3339), dash(r.By),
 			dash(r.Note))
 	}
 	return w.Flush()

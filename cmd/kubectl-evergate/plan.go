@@ -9,6 +9,7 @@ import (
 
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/live"
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/revise"
+	"github.com/evergate/evergate/internal/output"
 	"github.com/evergate/evergate/plan"
 	"github.com/evergate/evergate/policy"
 )
@@ -23,6 +24,8 @@ type planFlags struct {
 	file  string
 	limit int
 	all   bool
+
+	output output.Flag
 }
 
 func newPlan(a *app) *cobra.Command {
@@ -31,7 +34,7 @@ func newPlan(a *app) *cobra.Command {
 		Use:   "plan -f POLICY",
 		Short: "Say what a policy would change for the objects of the cluster",
 		Long: `Plan compares a policy with the one in the ConfigMap, as evergate plan does, for each object of the cluster
-of a kind that is judged: what would be newly denied, newly allowed, newly warned of and rewritten otherwise, if it
+of a kind that is judged, workloads with their templates too, but no custom resources of a policy's templates: what would be newly denied, newly allowed, newly warned of and rewritten otherwise, if it
 were created anew. Objects are read page by page. Those in namespaces that no webhook matches are left out. Rules of a
 set judge objects in the namespaces that its webhook matches. Pods that were rewritten are judged by the original images
 in their records, which tenants may write.
@@ -43,6 +46,7 @@ It exits with 1 if something would be newly denied.`,
 	flags := c.Flags()
 	flags.StringVarP(&f.file, "filename", "f", "", "`file` or directory of the policy, or - for stdin")
 	flags.IntVar(&f.limit, "limit", shownByPlan, "how many objects to list, and 0 for none")
+	formatFlag(c, &f.output, "the plan")
 	flags.BoolVar(&f.all, "all-namespaces", false, "also objects in namespaces that no webhook matches")
 	return c
 }
@@ -92,7 +96,7 @@ func (a *app) plan(
 	ctx context.Context, c *live.Cluster, f *planFlags, was, is *policy.Policy,
 ) (*plan.Report, error) {
 	options := plan.Options{Old: was, New: is, Now: a.now(), FromRecord: true, Limit: f.limit}
-	objects := c.Objects.Objects(ctx)
+	objects := grouped(c.Objects.Objects(ctx, true))
 	in, err := readScope(ctx, c)
 	switch {
 	case err != nil:
@@ -111,7 +115,12 @@ func (a *app) plan(
 	for _, line := range report.Errors {
 		a.say("%s", line)
 	}
-	if err := report.WriteText(a.stdout, plan.TextOptions{}); err != nil {
+	if f.output.Format() == output.JSON || f.output.Format() == output.YAML {
+		err = output.Encode(a.stdout, f.output.Format(), report)
+	} else {
+		err = report.WriteText(a.stdout, plan.TextOptions{})
+	}
+	if err != nil {
 		return nil, fmt.Errorf("write the plan: %w", err)
 	}
 	return report, nil

@@ -15,11 +15,12 @@ import (
 	"github.com/evergate/evergate/deploy"
 	"github.com/evergate/evergate/export"
 	"github.com/evergate/evergate/internal/output"
+	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/offline"
 )
 
 func newPreflight(a *app) *cobra.Command {
-	format := output.NewFlag(output.Values()...)
+	var format output.Flag
 	c := &cobra.Command{
 		Use:   "preflight",
 		Short: "Say what of this cluster would break it",
@@ -29,10 +30,16 @@ that need it are not made. Of Secrets only certificates are kept.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.preflight(c.Context(), format.Format()) },
 	}
-	c.Flags().VarP(&format, "output", "o", format.Usage("the report"))
+	formatFlag(c, &format, "the report")
+	return c
+}
+
+// formatFlag defines the flag --output of a command.
+func formatFlag(c *cobra.Command, format *output.Flag, what string) {
+	*format = output.NewFlag(output.Values()...)
+	c.Flags().VarP(format, "output", "o", format.Usage(what))
 	words := cobra.FixedCompletions(strings.Split(format.Type(), "|"), cobra.ShellCompDirectiveNoFileComp)
 	_ = c.RegisterFlagCompletionFunc("output", words) // fails for a flag that has one
-	return c
 }
 
 func (a *app) preflight(ctx context.Context, format output.Format) error {
@@ -67,14 +74,23 @@ func (a *app) collect(ctx context.Context, c *live.Cluster) iter.Seq2[offline.Ob
 		} else if hash != "" && !yield(filesStatus(hash)) {
 			return
 		}
+		var f forbidden
+		var notServed []string
 		objects := c.Collect(ctx, func(what string, err error) {
-			if live.NotServed(err) {
-				a.say("not served: %s", what)
-				return
+			switch {
+			case live.NotServed(err):
+				notServed = append(notServed, what)
+			case !f.add(what, err):
+				a.say("left out: %s: %v", what, err)
 			}
-			a.say("left out: %s: %v", what, err)
 		})
 		objects(yield)
+		if len(notServed) > 0 {
+			a.say("not served: %s", text.ListUpTo(len(notServed), notServed))
+		}
+		if err := f.err(); err != nil {
+			a.say("%v", err)
+		}
 	}
 }
 

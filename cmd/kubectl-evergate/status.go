@@ -15,12 +15,14 @@ import (
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/backstop"
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/live"
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/revise"
+	"github.com/evergate/evergate/internal/output"
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy"
 )
 
 func newStatus(a *app) *cobra.Command {
-	return &cobra.Command{
+	var format output.Flag
+	c := &cobra.Command{
 		Use:   "status",
 		Short: "Show how Evergate is doing, on one screen",
 		Long: `Status shows the replicas with their versions, policies and certificates, the webhooks with their failurePolicy
@@ -31,11 +33,13 @@ It exits with 1 when something is wrong: replicas that do not have the policy of
 certificate or a CA that ends within a week, a webhook without a CA, a backstop of another policy. It exits with 2 when
 the replicas cannot be listed.`,
 		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return a.status(c.Context()) },
+		RunE: func(c *cobra.Command, _ []string) error { return a.status(c.Context(), format.Format()) },
 	}
+	formatFlag(c, &format, "the status")
+	return c
 }
 
-func (a *app) status(ctx context.Context) error {
+func (a *app) status(ctx context.Context, format output.Format) error {
 	c, err := a.cluster(ctx)
 	if err != nil {
 		return err
@@ -43,7 +47,12 @@ func (a *app) status(ctx context.Context) error {
 	s := &status{now: a.now(), namespace: c.Namespace, namespaces: -1}
 	s.collect(ctx, c)
 	s.judge()
-	if err := s.write(a.stdout); err != nil {
+	if format == output.Text {
+		err = s.write(a.stdout)
+	} else {
+		err = output.Encode(a.stdout, format, s.report())
+	}
+	if err != nil {
 		return fmt.Errorf("write the status: %w", err)
 	}
 	switch {

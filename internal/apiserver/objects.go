@@ -25,15 +25,15 @@ const pageSize = "500"
 // maxDiscovery bounds the list of resources of one version of a group. That of v1 has 12 KiB.
 const maxDiscovery = 4 << 20
 
-// Objects returns the objects of each kind that is judged as it exists, in all namespaces; of workloads these are the
-// Pods. A kind that the API server does not serve is an *offline.NotServedError; one that it serves and does not list
-// is
-// another error. The kinds after it follow.
-func (c *Client) Objects(ctx context.Context) iter.Seq2[offline.Object, error] {
+// Objects returns the objects of each kind that is judged, in all namespaces. workloads adds Deployments, Jobs and the
+// like: of those that exist, their Pods are judged, and a plan judges their templates too. A kind that the API server
+// does not serve is an *offline.NotServedError, and a kind that it does not list is another error. The kinds after it
+// follow.
+func (c *Client) Objects(ctx context.Context, workloads bool) iter.Seq2[offline.Object, error] {
 	return func(yield func(offline.Object, error) bool) {
 		l := lister{c, map[string]served{}, yield}
 		for _, kind := range admission.Kinds() {
-			if !kind.MakesPods && !l.list(ctx, kind.Kind) {
+			if (workloads || !kind.MakesPods) && !l.list(ctx, kind.Kind) {
 				return
 			}
 		}

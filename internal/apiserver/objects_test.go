@@ -76,7 +76,7 @@ func custom(apiVersion, kind, next string, names ...string) string {
 
 // listed returns what a client lists, line by line, and what is not served.
 func listed(ctx context.Context, c *Client) (lines, absent []string) {
-	for object, err := range c.Objects(ctx) {
+	for object, err := range c.Objects(ctx, false) {
 		notServed, ok := errors.AsType[*offline.NotServedError](err)
 		switch {
 		case ok:
@@ -232,7 +232,7 @@ func TestObjectsStop(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for object, err := range c.Objects(t.Context()) {
+	for object, err := range c.Objects(t.Context(), false) {
 		if err != nil || object.Name != "a" {
 			t.Fatal(object, err)
 		}

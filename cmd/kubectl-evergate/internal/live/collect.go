@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/evergate/evergate/internal/apiserver"
@@ -169,6 +170,11 @@ func (w *collector) certificates(ctx context.Context, name string) bool {
 		Origin: offline.Origin{File: "secrets/" + name}, APIVersion: "v1", Kind: "Secret",
 		Namespace: w.Namespace, Name: name, JSON: data,
 	}, nil)
+}
+
+// Forbidden reports whether an error says that the user may not read something.
+func Forbidden(err error) bool {
+	return apiserver.Answered(err) == http.StatusForbidden || apierrors.IsForbidden(err)
 }
 
 // NotServed reports whether an error says that a cluster does not have a kind of objects.
