@@ -100,12 +100,16 @@ func (s Source) download(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("download %s: %w", s.module, err)
 	}
 	defer os.RemoveAll(dir)
-	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", s.module)
-	cmd.Dir = dir // of no module
-	out, err := cmd.Output()
-	var module struct{ Zip, Error string }
-	if json.Unmarshal(out, &module) != nil || module.Zip == "" {
-		return "", fmt.Errorf("download %s: %w", s.module, errors.Join(err, errors.New(module.Error)))
+	var failed error
+	for range 3 { // one failed download would end a run of half an hour
+		cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", s.module)
+		cmd.Dir = dir // of no module
+		out, err := cmd.Output()
+		var module struct{ Zip, Error string }
+		if json.Unmarshal(out, &module) == nil && module.Zip != "" {
+			return module.Zip, nil // whatever is in Error: that it wants a newer Go
+		}
+		failed = errors.Join(err, errors.New(module.Error))
 	}
-	return module.Zip, nil // whatever is in Error: that it wants a newer Go
+	return "", fmt.Errorf("download %s: %w", s.module, failed)
 }
