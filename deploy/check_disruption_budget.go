@@ -17,6 +17,7 @@ func disruptionBudget() check {
 		fix: "have one PodDisruptionBudget with maxUnavailable: 1 and unhealthyPodEvictionPolicy: AlwaysAllow",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
+				s.checkEvictable(r)
 				switch {
 				case s.replicas() < 2: // one replica cannot both be kept and be drained: single-replica
 				case len(s.budgets) == 0:
@@ -28,6 +29,22 @@ func disruptionBudget() check {
 				}
 			}
 		},
+	}
+}
+
+// checkEvictable reports annotations by which autoscalers of nodes leave a node alone while the Pod is on it. Nodes are
+// then neither scaled down nor replaced, although the budget lets the Pod go.
+func (s *server) checkEvictable(r *reporter) {
+	annotations := s.Spec.Template.Annotations
+	for _, keeping := range [][2]string{
+		{"cluster-autoscaler.kubernetes.io/safe-to-evict", "false"},
+		{"karpenter.sh/do-not-disrupt", "true"},
+		{"karpenter.sh/do-not-evict", "true"},
+	} {
+		if key, value := keeping[0], keeping[1]; annotations[key] == value {
+			r.warning(s.ref, "the annotation %s: %q of its Pod template keeps every node with a replica from being replaced",
+				key, value)
+		}
 	}
 }
 

@@ -2,7 +2,9 @@ package deploy
 
 import (
 	"slices"
+	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 )
 
@@ -11,28 +13,80 @@ import (
 func networkPolicy() check {
 	return check{
 		id: "network-policy", severity: Error, needs: []premise{coherent(), selected(), agreed()},
-		finds: "NetworkPolicies that keep the API server out",
+		finds: "NetworkPolicies that keep the API server out: by its address, by the family of its address, or by the port",
 		why: "each call runs into its timeout, and so does every matched write, before it is refused or let " +
 			"through unchecked",
 		fix: "allow the port of --listen without from, or from the addresses of the API servers (ipBlock)",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
-				l, ok := s.listener("listen")
-				policies := c.restricting(s, networkingv1.PolicyTypeIngress)
-				admits := func(p *networkingv1.NetworkPolicy) bool {
-					return slices.ContainsFunc(p.Spec.Ingress, s.admitsAddresses(l.port))
-				}
-				if ok && len(policies) > 0 && !slices.ContainsFunc(policies, admits) {
-					r.error(c.ref(policies[0]), "nothing but Pods may reach port %d of %s", l.port, s.ref)
-				}
+				c.checkIngress(s, r)
 			}
 		},
 	}
 }
 
-// admitsAddresses returns whether a rule lets something that is not a Pod reach a port.
-func (s *server) admitsAddresses(port int32) func(networkingv1.NetworkPolicyIngressRule) bool {
-	return func(rule networkingv1.NetworkPolicyIngressRule) bool {
-		return holdsAddresses(rule.From) && holdsPort(rule.Ports, port, s.namedPort)
+func (c *cluster) checkIngress(s *server, r *reporter) {
+	l, ok := s.listener("listen")
+	policies := c.restricting(s, networkingv1.PolicyTypeIngress)
+	if !ok || len(policies) == 0 {
+		return
 	}
+	var byAddress, byPort bool // a rule admits addresses, to whatever port; addresses of the Service's family, to the port
+	family, known := c.family()
+	for _, p := range policies {
+		for _, rule := range p.Spec.Ingress {
+			switch onPort := holdsPort(rule.Ports, l.port, s.namedPort); {
+			case onPort && holdsAddresses(rule.From) && (!known || holdsFamily(rule.From, family)):
+				return
+			case onPort && holdsAddresses(rule.From):
+				byAddress = true
+			case holdsAddresses(rule.From) && holdsPort(rule.Ports, c.calledPort(), s.namedPort):
+				byPort = true
+			}
+		}
+	}
+	switch at := c.ref(policies[0]); {
+	case byAddress:
+		r.error(at, "no %s address may reach port %d of %s, and %s is the family of its Service", family, l.port, s.ref, family)
+	case byPort:
+		r.error(at, "it opens port %d, which is the Service's: what arrives at the Pods of %s has port %d", c.calledPort(), s.ref,
+			l.port)
+	default:
+		r.error(at, "nothing but Pods may reach port %d of %s", l.port, s.ref)
+	}
+}
+
+// calledPort returns the port of the Service that webhooks call.
+func (c *cluster) calledPort() int32 {
+	for _, h := range c.hooks {
+		if h.ClientConfig.Service != nil {
+			return h.servicePort()
+		}
+	}
+	return 0
+}
+
+// family returns the family of the addresses at which webhooks call the Service, the first one of a Service with two;
+// known is false if the Service has no address yet.
+func (c *cluster) family() (family corev1.IPFamily, known bool) {
+	for _, h := range c.hooks {
+		svc := c.service(h)
+		switch {
+		case svc == nil:
+		case len(svc.Spec.IPFamilies) > 0:
+			return svc.Spec.IPFamilies[0], true
+		case strings.Contains(svc.Spec.ClusterIP, ":"):
+			return corev1.IPv6Protocol, true
+		case svc.Spec.ClusterIP != "" && svc.Spec.ClusterIP != corev1.ClusterIPNone:
+			return corev1.IPv4Protocol, true
+		}
+	}
+	return "", false
+}
+
+// holdsFamily reports whether peers of a rule hold addresses of a family.
+func holdsFamily(peers []networkingv1.NetworkPolicyPeer, family corev1.IPFamily) bool {
+	return len(peers) == 0 || slices.ContainsFunc(peers, func(p networkingv1.NetworkPolicyPeer) bool {
+		return p.IPBlock != nil && strings.Contains(p.IPBlock.CIDR, ":") == (family == corev1.IPv6Protocol)
+	})
 }

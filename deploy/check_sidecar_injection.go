@@ -1,16 +1,18 @@
 package deploy
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-// sidecarInjection: no service mesh adds its proxy to the Pods. Istio does so by the label istio-injection or
-// istio.io/rev of the namespace, or sidecar.istio.io/inject or istio.io/rev of the Pod; Linkerd by the annotation
-// linkerd.io/inject of either. Pods in the host's network get none. Where the proxy leaves the serving port alone, a
-// warning remains.
+// sidecarInjection: no service mesh puts its proxy in front of the Pods. Istio adds a sidecar by the label istio-injection
+// or istio.io/rev of the namespace, or sidecar.istio.io/inject or istio.io/rev of the Pod, and its ambient mode captures
+// Pods by the label istio.io/dataplane-mode of either. Linkerd goes by the annotation linkerd.io/inject of either, Kuma
+// by the label kuma.io/sidecar-injection of either, and Consul by the annotation consul.hashicorp.com/connect-inject of
+// the Pod. Pods in the host's network get no proxy. If the proxy leaves the serving port alone, a warning remains.
 func sidecarInjection() check {
 	return check{
 		id: "sidecar-injection", severity: Error,
@@ -19,7 +21,9 @@ func sidecarInjection() check {
 		why: "the API server has no certificate of the mesh: a proxy that takes the serving port over refuses its calls " +
 			"in strict mode; it ends before the drain does, and loses calls at each roll-out; and while the mesh's " +
 			"own webhook does not answer, no replica can start: if that one waits for Evergate, neither ever does",
-		fix: "label the Pod template sidecar.istio.io/inject: \"false\", or annotate it linkerd.io/inject: disabled",
+		fix: "keep the mesh off the Pod template: the labels sidecar.istio.io/inject: \"false\" and " +
+			"istio.io/dataplane-mode: none for Istio, the label kuma.io/sidecar-injection: disabled for Kuma, the annotation " +
+			"linkerd.io/inject: disabled for Linkerd or consul.hashicorp.com/connect-inject: \"false\" for Consul",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
 				if s.pod.HostNetwork {
@@ -47,7 +51,10 @@ type metadata struct{ labels, annotations map[string]string }
 func meshes() []mesh {
 	return []mesh{
 		{"Istio", "traffic.sidecar.istio.io/excludeInboundPorts", istioCause},
+		{"Istio's ambient mode", "", ambientCause},
 		{"Linkerd", "config.linkerd.io/skip-inbound-ports", linkerdCause},
+		{"Kuma", "traffic.kuma.io/exclude-inbound-ports", kumaCause},
+		{"Consul", "consul.hashicorp.com/transparent-proxy-exclude-inbound-ports", consulCause},
 	}
 }
 
@@ -70,6 +77,44 @@ func istioCause(namespace, pod metadata) (what string, ofPod bool) {
 		return "the label " + inject + `: "true" of its Pod template`, true
 	case pod.labels[revision] != "":
 		return "the label " + revision + ": " + pod.labels[revision] + " of its Pod template", true
+	}
+	return "", false
+}
+
+// ambientCause follows Istio's ztunnel: the label of a Pod decides before that of its namespace. A Pod may keep what
+// reaches it from being captured.
+func ambientCause(namespace, pod metadata) (what string, ofPod bool) {
+	const mode, bypass = "istio.io/dataplane-mode", "ambient.istio.io/bypass-inbound-capture"
+	switch own := pod.labels[mode]; {
+	case pod.annotations[bypass] == "true":
+		return "", false
+	case own == "ambient":
+		return "the label " + mode + ": ambient of its Pod template", true
+	case own == "" && namespace.labels[mode] == "ambient":
+		return "its label " + mode + ": ambient", false
+	}
+	return "", false
+}
+
+// kumaCause follows Kuma's injector, which takes a label, and in older versions an annotation: the Pod's decides before
+// that of its namespace.
+func kumaCause(namespace, pod metadata) (what string, ofPod bool) {
+	const inject = "kuma.io/sidecar-injection"
+	injects := func(value string) bool { return value == "enabled" || value == "true" }
+	switch own := cmp.Or(pod.labels[inject], pod.annotations[inject]); {
+	case injects(own):
+		return inject + ": " + own + " of its Pod template", true
+	case own == "" && injects(cmp.Or(namespace.labels[inject], namespace.annotations[inject])):
+		return "its " + inject + ": " + cmp.Or(namespace.labels[inject], namespace.annotations[inject]), false
+	}
+	return "", false
+}
+
+// consulCause follows Consul's injector, which looks at Pods only, unless it injects into every Pod by default.
+func consulCause(_, pod metadata) (what string, ofPod bool) {
+	const inject = "consul.hashicorp.com/connect-inject"
+	if on, err := strconv.ParseBool(pod.annotations[inject]); err == nil && on {
+		return "the annotation " + inject + " of its Pod template", true
 	}
 	return "", false
 }
@@ -103,6 +148,11 @@ func (c *cluster) checkMesh(m mesh, s *server, r *reporter) {
 	}
 	sentence := fmt.Sprintf("%s makes %s add its proxy to the Pods of %s", what, m.name, s.ref)
 	port := s.listens("listen")
+	if m.excluded == "" {
+		r.error(at, "%s makes %s take over port %d of the Pods of %s, and with strict mutual TLS it refuses the API server", what,
+			m.name, port, s.ref)
+		return
+	}
 	if holdsNumber(template.annotations[m.excluded], port) {
 		r.warning(at, "%s; %s keeps it off port %d, but not off the rest", sentence, m.excluded, port)
 		return

@@ -1,0 +1,32 @@
+package deploy
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// fargate: on AWS Fargate, where a Pod is its own node, the Pods do not serve on the port of the kubelet.
+func fargate() check {
+	const label, fargate, kubelet = "eks.amazonaws.com/compute-type", "fargate", 10250
+	return check{
+		id: "fargate", severity: Error,
+		finds: "Pods that serve on port 10250 and may run on AWS Fargate",
+		why: "on Fargate the kubelet shares the network of the Pod and has port 10250: the process ends with address already " +
+			"in use, or the API server reaches the kubelet",
+		fix: "set --listen, the containerPort https and the NetworkPolicy to another port, such as 8443",
+		run: func(c *cluster, r *reporter) {
+			isFargate := func(n *corev1.Node) bool { return n.Labels[label] == fargate }
+			for _, s := range c.servers {
+				runs := slices.ContainsFunc(c.pods, func(p *corev1.Pod) bool {
+					node := find(c.nodes, "", p.Spec.NodeName)
+					return p.Namespace == s.Namespace && node != nil && isFargate(node) && containsAll(p.Labels, s.templateLabels())
+				})
+				all := len(c.nodes) > 0 && !slices.ContainsFunc(c.nodes, func(n *corev1.Node) bool { return !isFargate(n) })
+				if s.listens("listen") == kubelet && (runs || all) {
+					r.error(s.process, "--listen is on port %d, and its Pods run on Fargate, where the kubelet has it", kubelet)
+				}
+			}
+		},
+	}
+}

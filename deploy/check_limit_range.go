@@ -1,0 +1,113 @@
+package deploy
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// limitRange: the requests and limits of the containers, with what a LimitRange of the namespace adds to them, keep to
+// its minimum, maximum and ratio.
+func limitRange() check {
+	return check{
+		id: "limit-range", severity: Error,
+		finds: "a LimitRange whose min, max, default or maxLimitRequestRatio the containers do not meet",
+		why: "the API server refuses every Pod (maximum memory usage per Container is, must be less than or equal to): there " +
+			"is a Deployment, and no replica, which only the events of its ReplicaSet show",
+		fix: "change the LimitRange of Evergate's namespace, or the resources of the containers in your overlay",
+		run: func(c *cluster, r *reporter) {
+			for _, s := range c.servers {
+				for _, l := range c.limitRanges {
+					if l.Namespace != s.Namespace {
+						continue
+					}
+					for _, item := range l.Spec.Limits {
+						s.checkLimits(c.ref(l), item, r)
+					}
+				}
+			}
+		},
+	}
+}
+
+// checkLimits reports what an item of a LimitRange refuses. Items of a Pod bound its containers together.
+func (s *server) checkLimits(at ref, item corev1.LimitRangeItem, r *reporter) {
+	resources := map[corev1.ResourceName]bool{}
+	for _, list := range []corev1.ResourceList{item.Min, item.Max, item.Default, item.DefaultRequest, item.MaxLimitRequestRatio} {
+		for name := range list {
+			resources[name] = true
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(resources)) {
+		switch item.Type {
+		case corev1.LimitTypeContainer:
+			for _, c := range s.allContainers() {
+				checkLimited(at, item, name, s.ref.String()+", container "+c.Name, limited(c.Resources, item, name), r)
+			}
+		case corev1.LimitTypePod:
+			var sum limits
+			for _, c := range s.pod.Containers {
+				sum.add(limited(c.Resources, corev1.LimitRangeItem{}, name))
+			}
+			checkLimited(at, item, name, s.ref.String(), sum, r)
+		}
+	}
+}
+
+// limits is what is requested of a resource, and its limit; nil if there is none.
+type limits struct{ request, limit *resource.Quantity }
+
+// limited returns what a container has of a resource when the API server has added the defaults of a LimitRange: first
+// the defaults of the LimitRange itself, then those of a container with a limit and no request.
+func limited(r corev1.ResourceRequirements, item corev1.LimitRangeItem, name corev1.ResourceName) limits {
+	first := func(lists ...corev1.ResourceList) *resource.Quantity {
+		for _, list := range lists {
+			if q, ok := list[name]; ok {
+				return &q
+			}
+		}
+		return nil
+	}
+	return limits{
+		request: first(r.Requests, r.Limits, item.DefaultRequest, item.Default, item.Max, item.Min),
+		limit:   first(r.Limits, item.Default, item.Max),
+	}
+}
+
+// add adds what another container has.
+func (l *limits) add(other limits) {
+	sum := func(a, b *resource.Quantity) *resource.Quantity {
+		if a == nil || b == nil {
+			return cmp.Or(a, b)
+		}
+		all := a.DeepCopy()
+		all.Add(*b)
+		return &all
+	}
+	l.request, l.limit = sum(l.request, other.request), sum(l.limit, other.limit)
+}
+
+func checkLimited(at ref, item corev1.LimitRangeItem, name corev1.ResourceName, of string, has limits, r *reporter) {
+	if most, ok := item.Max[name]; ok && has.limit != nil && has.limit.Cmp(most) > 0 {
+		r.error(at, "its max %s is %s, below the limit of %s of %s", name, &most, has.limit, of)
+	}
+	if least, ok := item.Min[name]; ok && has.request != nil && has.request.Cmp(least) < 0 {
+		r.error(at, "its min %s is %s, above the request of %s of %s", name, &least, has.request, of)
+	}
+	if has.request == nil || has.limit == nil {
+		return
+	}
+	if has.request.Cmp(*has.limit) > 0 {
+		r.error(at, "its default makes %s %s the limit of %s, below the request of %s", has.limit, name, of, has.request)
+		return
+	}
+	ratio, ok := item.MaxLimitRequestRatio[name]
+	if request := has.request.AsApproximateFloat64(); ok && request > 0 &&
+		has.limit.AsApproximateFloat64()/request > ratio.AsApproximateFloat64() {
+		r.error(at, "its maxLimitRequestRatio of %s is %s, and %s has the limit %s and the request %s", name, &ratio, of, has.limit,
+			has.request)
+	}
+}

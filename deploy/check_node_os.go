@@ -1,0 +1,42 @@
+package deploy
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// nodeOS: the Pods select nodes with Linux. The image has a binary for Linux only, and nodes with Windows need not be
+// tainted.
+func nodeOS() check {
+	return check{
+		id: "node-os", severity: Warning,
+		finds: "Pods that may be scheduled to nodes with Windows",
+		why:   "the image is of Linux: replicas that are scheduled there never start, and a roll-out stands still",
+		fix:   "set nodeSelector: {" + corev1.LabelOSStable + ": linux} in the Pod template, as the base does",
+		run: func(c *cluster, r *reporter) {
+			for _, s := range c.servers {
+				windows := slices.IndexFunc(c.nodes, func(n *corev1.Node) bool {
+					return n.Labels[corev1.LabelOSStable] == string(corev1.Windows) && s.tolerates(n)
+				})
+				linux := s.only(corev1.LabelOSStable) == string(corev1.Linux) ||
+					s.pod.OS != nil && s.pod.OS.Name == corev1.Linux
+				if windows >= 0 && !linux {
+					r.warning(s.ref, "nothing keeps its Pods off %s, whose system is Windows", c.ref(c.nodes[windows]))
+				}
+			}
+		},
+	}
+}
+
+// tolerates reports whether the Pods of a server tolerate all taints of a node that keep new Pods off.
+func (s *server) tolerates(n *corev1.Node) bool {
+	return !slices.ContainsFunc(n.Spec.Taints, func(taint corev1.Taint) bool {
+		return taint.Effect != corev1.TaintEffectPreferNoSchedule &&
+			!slices.ContainsFunc(s.pod.Tolerations, func(t corev1.Toleration) bool {
+				exists := t.Operator == corev1.TolerationOpExists
+				return (t.Key == taint.Key || t.Key == "" && exists) && (exists || t.Value == taint.Value) &&
+					(t.Effect == "" || t.Effect == taint.Effect)
+			})
+	})
+}

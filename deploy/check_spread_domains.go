@@ -1,0 +1,57 @@
+package deploy
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// spreadDomains: a topologySpreadConstraint with DoNotSchedule counts no zone that the Pods can never use. Nodes with a
+// taint that the Pods do not tolerate are counted unless nodeTaintsPolicy is Honor, and nodes without the label of the
+// constraint are never used.
+func spreadDomains() check {
+	return check{
+		id: "spread-domains", severity: Error,
+		finds: "a strict topologySpreadConstraint that leaves replicas Pending, because it counts nodes that the Pods cannot " +
+			"use, or no node has its label",
+		why: "the scheduler waits for a replica in a zone that none can go to (didn't match pod topology spread " +
+			"constraints): replicas are missing, and a roll-out stands still",
+		fix: "set nodeTaintsPolicy: Honor in the constraint, or whenUnsatisfiable: ScheduleAnyway if nodes have no zones",
+		run: func(c *cluster, r *reporter) {
+			for _, s := range c.servers {
+				for _, t := range s.pod.TopologySpreadConstraints {
+					if t.WhenUnsatisfiable == corev1.DoNotSchedule && len(c.nodes) > 0 {
+						c.checkDomains(s, t, r)
+					}
+				}
+			}
+		},
+	}
+}
+
+func (c *cluster) checkDomains(s *server, t corev1.TopologySpreadConstraint, r *reporter) {
+	usable := map[string]bool{} // by the value of the label: whether some node takes the Pods
+	honored := t.NodeTaintsPolicy != nil && *t.NodeTaintsPolicy == corev1.NodeInclusionPolicyHonor
+	for _, n := range c.nodes {
+		value, counted := n.Labels[t.TopologyKey]
+		counted = counted && (len(s.pod.NodeSelector) == 0 || containsAll(n.Labels, s.pod.NodeSelector))
+		if takes := s.tolerates(n); counted && (takes || !honored) {
+			usable[value] = usable[value] || takes
+		}
+	}
+	var never []string
+	for _, value := range slices.Sorted(maps.Keys(usable)) {
+		if !usable[value] {
+			never = append(never, printable(value))
+		}
+	}
+	switch room := (len(usable) - len(never)) * int(cmp.Or(t.MaxSkew, 1)); {
+	case len(usable) == len(never):
+		r.error(s.ref, "its topologySpreadConstraint for %s finds no node that takes its Pods and has the label", t.TopologyKey)
+	case len(never) > 0 && room < s.replicas():
+		r.error(s.ref, "its topologySpreadConstraint for %s counts %s, where no node takes its Pods: %d of its %d replicas are "+
+			"never scheduled", t.TopologyKey, some(never), s.replicas()-room, s.replicas())
+	}
+}

@@ -1,0 +1,69 @@
+package deploy
+
+import (
+	"strconv"
+	"strings"
+)
+
+// The annotations by which OpenShift gives a namespace its users and its groups: 1000670000/10000, the first and how
+// many.
+const (
+	uidRange   = "openshift.io/sa.scc.uid-range"
+	groupRange = "openshift.io/sa.scc.supplemental-groups"
+)
+
+// uidRangeCheck: on OpenShift, the user and the fsGroup of the Pods are in the ranges of their namespace.
+func uidRangeCheck() check {
+	return check{
+		id: "uid-range", severity: Error,
+		finds: "a user or a group outside of the range that OpenShift gives the namespace",
+		why: "the SecurityContextConstraints restricted-v2 refuse every Pod (unable to validate against any security context " +
+			"constraint): there is a Deployment, and no replica",
+		fix: "add the component openshift, which leaves runAsUser, runAsGroup and fsGroup to OpenShift",
+		run: func(c *cluster, r *reporter) {
+			for _, s := range c.servers {
+				ns := find(c.namespaces, "", s.Namespace)
+				if ns == nil {
+					continue
+				}
+				report := func(at ref, field string, id *int64, annotation string) {
+					if first, last, ok := idRange(ns.Annotations[annotation]); ok && id != nil && (*id < first || *id > last) {
+						r.error(at, "its %s is %d, and %s has the range %d to %d (%s)", field, *id, c.ref(ns), first, last, annotation)
+					}
+				}
+				groups := groupRange
+				if ns.Annotations[groups] == "" {
+					groups = uidRange
+				}
+				if pod := s.pod.SecurityContext; pod != nil {
+					report(s.ref, "runAsUser", pod.RunAsUser, uidRange)
+					report(s.ref, "fsGroup", pod.FSGroup, groups)
+				}
+				for _, container := range s.allContainers() {
+					if own := container.SecurityContext; own != nil {
+						report(s.ref.in("container %s", container.Name), "runAsUser", own.RunAsUser, uidRange)
+					}
+				}
+			}
+		},
+	}
+}
+
+// idRange returns the first and the last number of a range: 1000670000/10000 or 1000670000-1000679999. Of several, with
+// commas, the first counts.
+func idRange(s string) (first, last int64, ok bool) {
+	s, _, _ = strings.Cut(s, ",")
+	number := func(s string) int64 {
+		n, err := strconv.ParseInt(s, 10, 64)
+		ok = ok && err == nil
+		return n
+	}
+	ok = true
+	if a, b, counted := strings.Cut(s, "/"); counted {
+		first = number(a)
+		return first, first + number(b) - 1, ok
+	}
+	a, b, ranged := strings.Cut(s, "-")
+	first, last = number(a), number(b)
+	return first, last, ok && ranged
+}
