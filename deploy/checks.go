@@ -93,6 +93,7 @@ func clusterChecks() []check {
 		policyInvalid(),
 		secondChance(),
 		mirrorNamespace(),
+		hostAnnotation(),
 		backstopPolicy(),
 		// A live cluster.
 		servedChain(),

@@ -7,7 +7,8 @@ package export
 //	p      its hosts, as a pattern in lower case: a.example, *.a.example, **.a.example, ** for every host
 //	text   as it is written; empty where no text makes the claim
 //	key    of an annotation; empty in other places
-//	bad    y where the text cannot be read as a name, and therefore is every host
+//	bad    y where the text cannot be read as a name, and therefore is every host; s where it is a name that controls
+//	       the hosts
 //
 // Expressions of checks speak of the claim h.
 
@@ -62,11 +63,12 @@ func setOne() string {
 
 // quotedHost is what sentences call the claim.
 func quotedHost() string {
-	return "(h.p.startsWith('**.')&&h.text!=''?" + quote("h.text") + "+' (names at any depth)':" + quote("h.p") + ")"
+	return "(h.bad=='s'?" + quote("h.text") + "+' (which controls '+" + quote("h.p") + "+')':h.p.startsWith('**.')&&h.text!=''?" + quote("h.text") + "+' (names at any depth)':" + quote("h.p") + ")"
 }
 
-// hostID is the identity of a claim: its hosts, or, of a text that is no name, the text and the annotation.
-const hostID = "(h.bad=='y'&&(h.text!=''||h.key!='')?h.key+' '+h.text:h.p)"
+// hostID is the identity of a claim: its hosts, of a name that controls them with the name, or, of a text that is no
+// name, the text and the annotation.
+const hostID = "(h.bad=='s'?h.p+' '+h.text:h.bad=='y'&&(h.text!=''||h.key!='')?h.key+' '+h.text:h.p)"
 
 // claimFaults returns the faults of the claims for which a condition holds. Those of a text that is no name are left
 // out where the claim before is the same.
@@ -74,6 +76,6 @@ func claimFaults(claims, fails, why string) string {
 	same := bind("b", claims+"[i-1]", "b.bad=='y'&&b.text==h.text&&b.key==h.key")
 	failing := claims + ".transformList(i,h,(" + fails + ")&&!(h.bad=='y'&&h.k=='" + atRepeated + "'&&i>0&&" + same +
 		"),h)"
-	first := "h.k!='" + atRepeated + "'||h.bad=='y'||!f.slice(0,i).exists(b,b.bad==''&&b.p==h.p)"
+	first := "h.k!='" + atRepeated + "'||h.bad=='y'||!f.slice(0,i).exists(b,b.bad!='y'&&b.p==h.p)"
 	return bind("f", failing, "f.transformList(i,h,"+first+","+fault("h.path", hostID, why)+")")
 }

@@ -214,8 +214,8 @@ func TestOwnersOfNames(t *testing.T) {
 	}
 	check(must(p.JudgeCertificate(update, crt, old, nil)), want)
 
-	records := &DNSEndpoint{Endpoints: []Endpoint{{"*.shop.corp.example"}, {"a.b.bank.example"}, {"*.bank.example"}}}
-	check(must(p.JudgeDNSEndpoint(update, records, &DNSEndpoint{Endpoints: []Endpoint{{"*.shop.corp.example"}}}, nil)), []string{
+	records := &DNSEndpoint{Endpoints: []Endpoint{{DNSName: "*.shop.corp.example"}, {DNSName: "a.b.bank.example"}, {DNSName: "*.bank.example"}}}
+	check(must(p.JudgeDNSEndpoint(update, records, &DNSEndpoint{Endpoints: []Endpoint{{DNSName: "*.shop.corp.example"}}}, nil)), []string{
 		`shop/owners: spec.endpoints[0].dnsName: "*.shop.corp.example" (names at any depth) belongs to the namespaces shop-* (ask #shop), pre-existing`,
 		`bank/owners: spec.endpoints[2].dnsName: "*.bank.example" (names at any depth) stands also for hosts of *.bank.example, which belongs to the namespaces bank, bank-eu; write each host out`,
 	})
@@ -228,7 +228,7 @@ func TestRatchetOfNames(t *testing.T) {
 			"dnsEndpoints: [{name: s, mode: enforce, hosts: {"+rule+"}}]\n")
 		a := Attributes{Operation: Update}
 		crt := must(p.JudgeCertificate(a, &Certificate{CommonName: "a.corp", DNSNames: []string{"b.corp"}}, &Certificate{DNSNames: []string{"a.corp"}}, nil))
-		dns := must(p.JudgeDNSEndpoint(a, &DNSEndpoint{Endpoints: []Endpoint{{"b.corp"}, {"c.corp"}}}, &DNSEndpoint{Endpoints: []Endpoint{{"c.corp"}}}, nil))
+		dns := must(p.JudgeDNSEndpoint(a, &DNSEndpoint{Endpoints: []Endpoint{{DNSName: "b.corp"}, {DNSName: "c.corp"}}}, &DNSEndpoint{Endpoints: []Endpoint{{DNSName: "c.corp"}}}, nil))
 		var got []string
 		for _, f := range append(crt, dns...) {
 			if f.Denies() {

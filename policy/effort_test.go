@@ -228,13 +228,13 @@ func TestStepsOfElements(t *testing.T) {
 		"annotations.required": {1, func(n int) reviewed {
 			return service("annotations: {required: [{key: '"+strings.Join(each(n, "k%d"), "'}, {key: '")+"'}]}", ports(0))
 		}},
-		"bytes of required values": {160 + 16, func(n int) reviewed { // with two instructions
+		"bytes of required values": {20, func(n int) reviewed {
 			return service("annotations: {required: [{key: a, value: '.*'}]}", &Service{Meta: annotated([]string{"a"}, strings.Repeat("x", 160*n))})
 		}},
-		"annotations.values": {17, func(n int) reviewed {
+		"annotations.values": {7, func(n int) reviewed {
 			return service("annotations: {values: [{key: '*', value: '.*'}]}", &Service{Meta: annotated(each(n, long), "0123456789")})
 		}},
-		"annotations.deniedValues": {17, func(n int) reviewed {
+		"annotations.deniedValues": {7, func(n int) reviewed {
 			return service("annotations: {deniedValues: [{key: '*', value: '.*'}]}", &Service{Meta: annotated(each(n, long), "0123456789")})
 		}},
 		"ingressNginx": {3, func(n int) reviewed {
@@ -331,7 +331,7 @@ func TestStepsOfElements(t *testing.T) {
 		"rules: paths.denied": {2, func(n int) reviewed {
 			return reviewed{rules: rules(n, "ingresses", "paths: {denied: [x]}"), obj: &Ingress{Meta: annotated(each(10, "k%d"), "")}}
 		}},
-		"paths.deniedPatterns": {9, func(n int) reviewed {
+		"paths.deniedPatterns": {3, func(n int) reviewed {
 			return ingress("paths: {deniedPatterns: ['.*x', '.*y']}", paths(n, IngressPath{Path: "/ab"}))
 		}},
 		"paths.unsafeCharacters": {3, func(n int) reviewed {

@@ -32,7 +32,10 @@ func TestHostClaims(t *testing.T) {
 		},
 		"external-dns, the prefix before": {
 			annotated("external-dns.alpha.kubernetes.io/hostname", "_sip._tcp.example"),
-			[]string{`metadata.annotations["external-dns.alpha.kubernetes.io/hostname"] _sip._tcp.example`},
+			[]string{
+				`metadata.annotations["external-dns.alpha.kubernetes.io/hostname"] example`,
+				`metadata.annotations["external-dns.alpha.kubernetes.io/hostname"] **.example`,
+			},
 		},
 		"external-dns, which names count": {annotated("external-dns.kubernetes.io/ingress-hostname-source", "annotation-only"), nil},
 		"cert-manager": {
@@ -137,7 +140,7 @@ func TestServiceHostClaims(t *testing.T) {
 // Every line of the table is used: its kinds are known, and so is its grammar.
 func TestHostAnnotationTable(t *testing.T) {
 	kinds := map[string]bool{"Ingress": true, "Service": true, "HTTPRoute": true, "GRPCRoute": true, "TLSRoute": true, "TCPRoute": true,
-		"UDPRoute": true, "Route": true, "Gateway": true, "ListenerSet": true}
+		"UDPRoute": true, "Route": true, "Gateway": true, "ListenerSet": true, "DNSEndpoint": true}
 	for line := range strings.Lines(hostAnnotations) {
 		if strings.HasPrefix(line, "#") {
 			continue
