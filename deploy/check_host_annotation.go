@@ -44,8 +44,8 @@ func hostAnnotation() check {
 			}
 			for _, at := range slices.Sorted(maps.Keys(found)) {
 				a := found[at]
-				r.warning(c.ref(a.first), "the annotation %s of %s looks like host names, and no host rule reads it; "+
-					"%d objects of this kind have it", text.Truncate(a.key, text.Short), text.Quote(a.value), a.objects)
+				r.warning(c.ref(a.first), "the value %s of the annotation %s looks like host names, and no host rule reads it; "+
+					"objects of this kind that have it: %d", text.Quote(a.value), text.Quote(a.key), a.objects)
 			}
 		},
 	}

@@ -147,7 +147,7 @@ func checkAsked(t *testing.T, file string) {
 			continue // an answer, and no object
 		}
 		plural := strings.ToLower(name) + "s"
-		if before, ok := strings.CutSuffix(plural, "ys"); ok {
+		if before, ok := strings.CutSuffix(plural, "ys"); ok && name != "Gateway" {
 			plural = before + "ies"
 		}
 		plural = strings.NewReplacer("ingresss", "ingresses", "prometheuss", "prometheuses",
