@@ -122,9 +122,9 @@ type unsafeRunes struct {
 // unsafeInPaths returns the characters that isUnsafeInPath of package policy has: some signs, white space and control
 // characters.
 func unsafeInPaths() unsafeRunes {
-	u := unsafeRunes{class: `"'\\{};#\pZ\x{0}-\x{1f}\x{7f}-\x{9f}`}
+	u := unsafeRunes{class: "`" + `"'\\{};#\pZ\x{0}-\x{1f}\x{7f}-\x{9f}`}
 	for c := range unicode.MaxLatin1 + rune(0x3000) {
-		if strings.ContainsRune(`"'\{};#`, c) || unicode.IsSpace(c) || unicode.IsControl(c) {
+		if strings.ContainsRune("`"+`"'\{};#`, c) || unicode.IsSpace(c) || unicode.IsControl(c) {
 			u.runes = append(u.runes, c)
 		}
 	}

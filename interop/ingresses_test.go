@@ -134,7 +134,7 @@ func ingressRules(r *rand.Rand) (rules []any) {
 		}
 		var paths []any
 		for range r.IntN(3) {
-			path := map[string]any{"path": pick(r, "/", "/admin", "/ADMIN/x", "/x.php", "/a\"b", "/über", "/a.min", "/[a]dmin",
+			path := map[string]any{"path": pick(r, "/", "/admin", "/ADMIN/x", "/x.php", "/a\"b", "/a`b", "/über", "/a.min", "/[a]dmin",
 				"/x(/|$)(.*)", "/.nv", "/a\\b", "/a'b{c};#d e\tf", "/\u2028", "/x\x00\x1f\x7f\u0085\u00a0\u3000\r", "/..1", "/ü1",
 				"/"+strings.Repeat("x", 70)+";")}
 			if r.IntN(5) > 0 {
@@ -171,6 +171,7 @@ func ingressTLS(r *rand.Rand, rules any) (tls []any) {
 		if hosts != nil {
 			element["hosts"] = hosts
 		}
+		maybe(r, element, "secretName", "", "web-tls")
 		tls = append(tls, element)
 	}
 	return tls

@@ -122,7 +122,8 @@ type IngressPath struct {
 
 // IngressTLS is one element of spec.tls. Empty Hosts means the hosts of the controller's default certificate.
 type IngressTLS struct {
-	Hosts []string
+	Hosts      []string
+	SecretName string // empty for the controller's default certificate
 }
 
 // Service is the part of a v1 Service that decisions depend on.

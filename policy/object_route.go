@@ -39,7 +39,12 @@ type RouteRule struct {
 type RouteMatch struct {
 	Path   RoutePath   // of an HTTPRoute
 	Method RouteMethod // of a GRPCRoute
+	// Headers and QueryParams are what a request must have too. GRPCRoutes have no QueryParams.
+	Headers, QueryParams []MatchText
 }
+
+// MatchText is one element of headers or queryParams of a match.
+type MatchText struct{ Name, Value string }
 
 // RoutePath is the field path of a match. Empty fields stand for PathPrefix and /.
 type RoutePath struct{ Type, Value string }

@@ -389,7 +389,7 @@ func TestRoutesErrors(t *testing.T) {
 		`hosts: {}`:                                          "hosts: checks nothing: write required, allowed, denied, wildcards or max",
 		`hosts: {meshHosts: true}`:                           "hosts: checks nothing: write required, allowed, denied, wildcards or max beside meshHosts",
 		`hosts: {required: true, denied: []}`:                "hosts.denied: [] checks nothing: leave the field out",
-		`paths: {}`:                                          "paths: checks nothing: write types, denied or deniedPatterns",
+		`paths: {}`:                                          "paths: checks nothing: write types, denied, deniedPatterns or unsafeCharacters",
 		`paths: {types: [Prefix]}`:                           `paths.types[0]: "Prefix" is not a path type: write Exact, PathPrefix or RegularExpression`,
 		`paths: {deniedPatterns: [internal]}`:                `paths.deniedPatterns: internal covers no path: it is compared with the whole path, which begins with /; write .*internal.* for a part, or use denied`,
 		`parents: {}`:                                        "parents: checks nothing: write allowed or crossNamespace",

@@ -121,6 +121,21 @@ func readRouteMatch(r *jsonscan.Reader, m *policy.RouteMatch) {
 			if !r.IsString() {
 				readRouteMethod(r, &m.Method)
 			}
+		case "headers":
+			m.Headers = jsonscan.List(r, readMatchText)
+		case "queryParams":
+			m.QueryParams = jsonscan.List(r, readMatchText)
+		}
+	}
+}
+
+func readMatchText(r *jsonscan.Reader, t *policy.MatchText) {
+	for name := range r.Fields {
+		switch string(name) {
+		case "name":
+			t.Name = r.String()
+		case "value":
+			t.Value = r.String()
 		}
 	}
 }
