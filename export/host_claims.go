@@ -12,12 +12,13 @@ package export
 //
 // Expressions of checks speak of the claim h.
 
-// The kinds of places. A finding in one of the last kind is left out where a place before it claims the same hosts.
+// The kinds of places. A finding in one of the last two kinds is left out where a place before it claims the same hosts.
 const (
 	atRule     = "r" // a rule of an Ingress, a hostname of a route
 	atNone     = "n" // a list of hosts that is empty
 	atBackend  = "b" // a default backend beside rules
-	atRepeated = "t" // spec.tls, an annotation, a listener
+	atRepeated = "t" // an annotation, a listener
+	atTLS      = "i" // spec.tls, for whose hosts nothing is served
 )
 
 // claim returns the claim of a text that has been read as a pattern.
@@ -68,14 +69,21 @@ func quotedHost() string {
 
 // hostID is the identity of a claim: its hosts, of a name that controls them with the name, or, of a text that is no
 // name, the text and the annotation.
-const hostID = "(h.bad=='s'?h.p+' '+h.text:h.bad=='y'&&(h.text!=''||h.key!='')?h.key+' '+h.text:h.p)"
+const hostID = "(h.k=='" + atTLS + "'?'~':'')+(h.bad=='s'?h.p+' '+h.text:h.bad=='y'&&(h.text!=''||h.key!='')?h.key+' '+h.text:h.p)"
+
+// hostKnown is whether the fault y of a claim or a path was there before, also as one that means more: a ~ begins the
+// identities of hosts in spec.tls and of exact paths.
+const hostKnown = "y.id in o||y.id.startsWith('~')&&y.id.substring(1) in o"
+
+// repeats returns whether a claim is left out where one before it has the same hosts.
+const repeats = "(h.k=='" + atRepeated + "'||h.k=='" + atTLS + "')"
 
 // claimFaults returns the faults of the claims for which a condition holds. Those of a text that is no name are left
 // out where the claim before is the same.
 func claimFaults(claims, fails, why string) string {
 	same := bind("b", claims+"[i-1]", "b.bad=='y'&&b.text==h.text&&b.key==h.key")
-	failing := claims + ".transformList(i,h,(" + fails + ")&&!(h.bad=='y'&&h.k=='" + atRepeated + "'&&i>0&&" + same +
+	failing := claims + ".transformList(i,h,(" + fails + ")&&!(h.bad=='y'&&" + repeats + "&&i>0&&" + same +
 		"),h)"
-	first := "h.k!='" + atRepeated + "'||h.bad=='y'||!f.slice(0,i).exists(b,b.bad!='y'&&b.p==h.p)"
+	first := "!" + repeats + "||h.bad=='y'||!f.slice(0,i).exists(b,b.bad!='y'&&b.p==h.p)"
 	return bind("f", failing, "f.transformList(i,h,"+first+","+fault("h.path", hostID, why)+")")
 }

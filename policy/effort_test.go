@@ -228,13 +228,13 @@ func TestStepsOfElements(t *testing.T) {
 		"annotations.required": {1, func(n int) reviewed {
 			return service("annotations: {required: [{key: '"+strings.Join(each(n, "k%d"), "'}, {key: '")+"'}]}", ports(0))
 		}},
-		"bytes of required values": {20, func(n int) reviewed {
+		"bytes of required values": {40, func(n int) reviewed {
 			return service("annotations: {required: [{key: a, value: '.*'}]}", &Service{Meta: annotated([]string{"a"}, strings.Repeat("x", 160*n))})
 		}},
-		"annotations.values": {7, func(n int) reviewed {
+		"annotations.values": {8, func(n int) reviewed {
 			return service("annotations: {values: [{key: '*', value: '.*'}]}", &Service{Meta: annotated(each(n, long), "0123456789")})
 		}},
-		"annotations.deniedValues": {7, func(n int) reviewed {
+		"annotations.deniedValues": {8, func(n int) reviewed {
 			return service("annotations: {deniedValues: [{key: '*', value: '.*'}]}", &Service{Meta: annotated(each(n, long), "0123456789")})
 		}},
 		"ingressNginx": {3, func(n int) reviewed {

@@ -13,7 +13,7 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// pathRules is the field paths of an ingresses entry. A finding about a path is identified by its host and path: a
+// pathRules is the field paths of an ingresses entry. A finding about a path is identified by its host, path and type: a
 // pre-existing finding on one host exempts no other host.
 type pathRules struct {
 	// Types lists the path types that may be used: [Exact, Prefix]. What ImplementationSpecific means depends on the
@@ -211,18 +211,22 @@ func (p *pathPlace) routeField(name string) string {
 	}
 }
 
-// identity returns the identity of a finding about the path.
+// identity returns the identity of a finding about the path. An exact path is idle, since a prefix reaches more: a
+// prefix may become exact, but not the reverse.
 func (p *pathPlace) identity(check string) identity {
 	id := hostIdentity(check, p.host)
-	id.detail = p.Path
+	id.detail, id.idle = p.Path, p.Type == "Exact"
+	if !p.isLiteral() {
+		id.use = p.Type
+	}
 	return id
 }
 
 // identityOfType returns the identity of a finding about the type of the path. It has the path too: a pre-existing path
 // of a denied type exempts no other path.
 func (p *pathPlace) identityOfType(check string) identity {
-	id := p.identity(check)
-	id.use = p.Type
+	id := hostIdentity(check, p.host)
+	id.detail, id.use = p.Path, p.Type
 	return id
 }
 

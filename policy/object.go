@@ -143,6 +143,8 @@ type Service struct {
 // LoadBalancerIngress is one element of status.loadBalancer.ingress: an address, a host name, or both.
 type LoadBalancerIngress struct {
 	IP, Hostname string
+	IPMode       string // VIP or Proxy; empty means VIP
+	Ports        string // the JSON of ports
 }
 
 // ServicePort is one element of spec.ports.

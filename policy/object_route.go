@@ -55,6 +55,7 @@ type RouteMethod struct{ Type, Service, Method string }
 // RouteBackend is one element of spec.rules[].backendRefs.
 type RouteBackend struct {
 	ObjectRef
+	Port    int32 // 0 when absent
 	Filters []RouteFilter
 }
 
@@ -65,6 +66,10 @@ type RouteFilter struct {
 	Mirror *ObjectRef
 	// Auth is externalAuth.backendRef, which gets each request to decide about it; nil when absent.
 	Auth *ObjectRef
+	// MirrorPort and AuthPort are the ports of these backends; 0 when absent.
+	MirrorPort, AuthPort int32
 	// Extension is extensionRef; nil when absent.
 	Extension *ObjectRef
+	// Content is the JSON of what a filter of another type does, such as urlRewrite or requestHeaderModifier.
+	Content string
 }

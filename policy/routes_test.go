@@ -319,7 +319,8 @@ func TestRouteFilters(t *testing.T) {
 	})
 	testRouteUpdates(t, map[string]routeUpdate{
 		"as many":            {denied, filtering(rewrite), Route{Rules: []RouteRule{{}, {Filters: []RouteFilter{rewrite}}}}, nil},
-		"more":               {denied, filtering(rewrite), filtering(rewrite, rewrite), []string{`r/filters.denied: spec.rules[0].filters[1].type: "URLRewrite" is denied; remove the filter`}},
+		"the same again":     {denied, filtering(rewrite), filtering(rewrite, rewrite), nil},
+		"another content":    {denied, filtering(rewrite), filtering(rewrite, RouteFilter{Type: "URLRewrite", Content: "{}"}), []string{`r/filters.denied: spec.rules[0].filters[1].type: "URLRewrite" is denied; remove the filter`}},
 		"the same extension": {denied, filtering(extension("a")), filtering(extension("a"), extension("a")), nil},
 		"another extension":  {denied, filtering(extension("a")), filtering(extension("b")), []string{`r/filters.denied: spec.rules[0].filters[0].type: "ExtensionRef" is denied; remove the filter`}},
 		"another type for the same object": {denied,

@@ -14,9 +14,10 @@ type automaton struct {
 	ascii   [utf8.RuneSelf]uint8 // the class of each character
 	bounds  []rune               // where classes begin, beginning with 0
 	classes int
-	next    []uint16 // the state that follows, by state·classes + class; dead is a state too
-	accepts []bool   // by state: the text may end here
-	dead    uint16   // the state from which no text is accepted
+	// next is the row of the state that follows, by the row of a state and the class of a character. The first row is that
+	// of the state from which no text is accepted.
+	next    []uint16
+	accepts []bool // by state: the text may end here
 }
 
 // What an automaton may have at most. An expression that needs more, such as (a|b)*a(a|b){20}, has none, and package
@@ -44,7 +45,7 @@ func newAutomaton(tree *syntax.Regexp, steps int) *automaton {
 	b := &builder{
 		program: program, states: map[string]uint16{},
 		automaton: automaton{bounds: bounds, classes: len(bounds)},
-		cells:     cellsPerStep * (steps + 4), work: workPerStep * (steps + 4),
+		cells:     min(cellsPerStep*(steps+4), 1<<16-1), work: workPerStep * (steps + 4),
 	}
 	return b.build()
 }
@@ -113,7 +114,7 @@ func (b *builder) build() *automaton {
 		b.ascii[c] = b.class(rune(c))
 	}
 	b.visited = make([]bool, len(b.program.Inst))
-	b.dead, _ = b.state(nil)
+	_, _ = b.state(nil)
 	if _, ok := b.add("start", b.closure([]uint32{uint32(b.program.Start)}, true, false)); !ok {
 		return nil
 	}
@@ -130,7 +131,7 @@ func (b *builder) build() *automaton {
 			if !ok {
 				return nil
 			}
-			b.next[i*b.classes+class] = to
+			b.next[i*b.classes+class] = to * uint16(b.classes)
 		}
 	}
 	return &b.automaton
@@ -151,7 +152,7 @@ func (b *builder) state(set []uint32) (number uint16, ok bool) {
 // add adds a state.
 func (b *builder) add(key string, set []uint32) (number uint16, ok bool) {
 	b.cells -= b.classes
-	if b.cells < 0 || b.work < 0 || len(b.sets) == 1<<16-1 {
+	if b.cells < 0 || b.work < 0 {
 		return 0, false
 	}
 	number = uint16(len(b.sets))
@@ -229,21 +230,19 @@ func (a *automaton) class(c rune) uint8 {
 // match reports whether the expression matches the whole of a text. A byte that is not UTF-8 is U+FFFD, as in package
 // regexp.
 func (a *automaton) match(s string) bool {
-	state := uint16(startState)
-	for i := 0; i < len(s); {
-		c := s[i]
-		var class uint8
-		if c < utf8.RuneSelf {
-			class = a.ascii[c]
-			i++
+	row, next := uint(startState*a.classes), a.next
+	for i := 0; i < len(s); i++ {
+		class := uint(0)
+		if c := s[i]; c < utf8.RuneSelf {
+			class = uint(a.ascii[c])
 		} else {
 			r, n := utf8.DecodeRuneInString(s[i:])
-			class = a.class(r)
-			i += n
+			class = uint(a.class(r))
+			i += n - 1
 		}
-		if state = a.next[int(state)*a.classes+int(class)]; state == a.dead {
+		if row = uint(next[row+class]); row == 0 {
 			return false
 		}
 	}
-	return a.accepts[state]
+	return a.accepts[row/uint(a.classes)]
 }

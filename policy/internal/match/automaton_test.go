@@ -58,7 +58,7 @@ func TestAutomatonSize(t *testing.T) {
 			t.Errorf("%s has an automaton: %t, want %t", source, got, want)
 		}
 		value := strings.Repeat("a", 800)
-		if steps := x.Steps(value); want && steps != 101 || !want && steps < 800 {
+		if steps := x.Steps(value); want && steps != 201 || !want && steps < 800 {
 			t.Errorf("%s: %d steps", source, steps)
 		}
 	}
