@@ -125,6 +125,14 @@ func serviceAnnotations(r *rand.Rand) map[string]any {
 			" , "+addressRange(r), ",",
 			strings.Repeat("10.0.0.0/8,", r.IntN(2)*5000)+"10.0.0.0/8")
 	}
+	if r.IntN(4) == 0 {
+		all["service.beta.kubernetes.io/azure-allowed-ip-ranges"] = pick(r, "", " ", addressRange(r)+","+addressRange(r),
+			strings.Repeat("10.0.0.0/8,", r.IntN(2)*5000)+"10.0.0.0/8")
+	}
+	if r.IntN(4) == 0 {
+		all["service.beta.kubernetes.io/"+pick(r, "aws-load-balancer-security-groups", "azure-allowed-service-tags")] = pick(r,
+			"", " ", "a", "b")
+	}
 	for r.IntN(2) == 0 {
 		key, value := hostAnnotation(r, "Service")
 		all[key] = value

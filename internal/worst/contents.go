@@ -134,7 +134,15 @@ func keys(kind string) []string {
 	case "Service":
 		all = append(all, "service.beta.kubernetes.io/load-balancer-source-ranges", "external-dns.kubernetes.io/hostname",
 			"load-balancer.hetzner.cloud/http-managed-certificate-domains", "ingress.kubernetes.io/server-alias-regex",
-			"k8s.ngrok.com/url", "dns.gardener.cloud/dnsnames", "cert.gardener.cloud/commonname")
+			"k8s.ngrok.com/url", "dns.gardener.cloud/dnsnames", "cert.gardener.cloud/commonname",
+			"service.beta.kubernetes.io/azure-allowed-ip-ranges",
+			"service.beta.kubernetes.io/alibaba-cloud-loadbalancer-acl-id",
+			"service.beta.kubernetes.io/aws-load-balancer-extra-security-groups",
+			"service.beta.kubernetes.io/aws-load-balancer-security-group-prefix-lists",
+			"service.beta.kubernetes.io/aws-load-balancer-security-groups",
+			"service.beta.kubernetes.io/azure-allowed-service-tags", "service.beta.kubernetes.io/do-loadbalancer-allow-rules",
+			"service.beta.kubernetes.io/linode-loadbalancer-firewall-acl",
+			"service.beta.kubernetes.io/linode-loadbalancer-firewall-id")
 	case "Gateway":
 		all = append(all, "external-dns.kubernetes.io/hostname", "cert-manager.io/common-name", "cert-manager.io/alt-names",
 			"ingress.kubernetes.io/server-alias-regex")
