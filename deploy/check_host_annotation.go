@@ -10,13 +10,14 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// hostAnnotation: no annotation of a live object has a value that looks like host names, unless the policy reads it.
+// hostAnnotation finds annotations of live objects with values that look like host names and that the policy does not
+// read.
 func hostAnnotation() check {
 	return check{
 		id: "host-annotation", severity: Warning,
 		finds: "annotations of live Ingresses, Services, routes and Gateways whose values look like host names, and that " +
 			"no host rule reads",
-		why: "if a controller serves or publishes the hosts of such an annotation, tenants can claim any host by it",
+		why: "if a controller serves or publishes the hosts of the annotation, tenants can claim any host by it",
 		fix: "find out which controller reads the annotation; if it claims hosts, add a row to hostAnnotations of the " +
 			"policy, or deny the key by annotations.denied",
 		run: func(c *cluster, r *reporter) {
@@ -94,7 +95,7 @@ func judgesHosts(doc *policy.Document) bool {
 	})
 }
 
-// policyDocument returns the policy that the Pods are given as it is written; ok is as that of policy.
+// policyDocument returns the text of the policy that the Pods have. ok is false if there is none: see policy.
 func (c *cluster) policyDocument() (doc policy.Document, ok bool) {
 	if _, ok = c.policy(); !ok {
 		return doc, false
@@ -103,8 +104,7 @@ func (c *cluster) policyDocument() (doc policy.Document, ok bool) {
 	return doc, err == nil
 }
 
-// namesNoHost reports whether an annotation is one of those that Kubernetes and its tools write, or that name where
-// requests go instead of where they come from.
+// namesNoHost reports whether tools of Kubernetes write an annotation, or whether it contains the target of requests.
 func namesNoHost(key string) bool {
 	switch key {
 	case "kubectl.kubernetes.io/last-applied-configuration", "external-dns.alpha.kubernetes.io/target",

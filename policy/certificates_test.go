@@ -125,7 +125,9 @@ func TestCertificateClaims(t *testing.T) {
 		"a subject, many":        {Certificate{LiteralSubject: strings.Repeat("CN=a,", 101)}, "spec.literalSubject **"},
 		"a subject, a backslash": {Certificate{LiteralSubject: `O=a\`}, ""},
 
-		"a URI":                 {Certificate{URIs: []string{"spiffe://a.example/ns/b"}}, "spec.uris[0] a.example"},
+		"a URI":                 {Certificate{URIs: []string{"https://a.example/ns/b"}}, "spec.uris[0] a.example"},
+		"a SPIFFE ID":           {Certificate{URIs: []string{"SPIFFE://cluster.local/ns/b"}}, ""},
+		"no SPIFFE ID":          {Certificate{URIs: []string{"spiffe:a.example"}}, "spec.uris[0] **"},
 		"a URI, with all":       {Certificate{URIs: []string{"https://u:p@A.example:443/p?q#f"}}, "spec.uris[0] a.example"},
 		"a URI, an address":     {Certificate{URIs: []string{"https://[2001:DB8::1]:443/"}}, "spec.uris[0] 2001:db8::1"},
 		"a URI, mapped":         {Certificate{URIs: []string{"https://[::ffff:192.0.2.1]/"}}, "spec.uris[0] 192.0.2.1"},

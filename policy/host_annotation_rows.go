@@ -10,8 +10,8 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// hostAnnotationRows is the block hostAnnotations of a policy: annotations of controllers that are not in the table of
-// known ones. A row can only add claims: an annotation that is known keeps its grammar, and has that of the row too.
+// hostAnnotationRows is the block hostAnnotations of a policy: annotations of controllers that the table of known
+// annotations does not have. A row can only add claims. A known annotation keeps its own grammar beside the row's.
 type hostAnnotationRows []hostAnnotationRow
 
 // hostAnnotationRow is a row of the block: {key: dns.corp.example/name, kinds: [Service], grammar: dns}.
@@ -31,7 +31,7 @@ type hostAnnotationRow struct {
 // hostAnnotationKey is a pattern for the keys of annotations, in lower case.
 type hostAnnotationKey match.Glob
 
-// UnmarshalText refuses a pattern that has nothing but stars: most annotations name no hosts.
+// UnmarshalText rejects a pattern of stars alone, because most annotations do not contain hosts.
 func (k *hostAnnotationKey) UnmarshalText(b []byte) error {
 	var g match.Glob
 	if err := g.UnmarshalText(b); err != nil {
@@ -91,8 +91,8 @@ func (row *hostAnnotationRow) Validate() error {
 	return nil
 }
 
-// addTo adds the row to the annotations of its kinds. A key that a known pattern covers has the grammar of that pattern
-// too, which the look-up of the key would not find otherwise.
+// addTo adds the row to the annotations of its kinds. If a known pattern covers the key, the key also gets the grammar
+// of that pattern, which the look-up of the key would not find otherwise.
 func (row *hostAnnotationRow) addTo(all map[string][]HostAnnotation) {
 	key := match.Glob(row.Key)
 	for _, k := range row.Kinds {

@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// automaton decides whether a regular expression matches the whole of a text. It is a deterministic automaton, so that
-// a byte takes one look-up, where package regexp may have to follow each thread of the program: a policy may compare a
-// value that a tenant has written with many expressions. It is immutable.
+// automaton decides whether a regular expression matches a whole text. It is deterministic, so each byte takes one
+// look-up. Package regexp may have to follow each thread of the program. The difference matters because a policy may
+// compare a value that a tenant has written with many expressions. An automaton is immutable.
 type automaton struct {
 	ascii   [utf8.RuneSelf]uint8 // the class of each character
 	bounds  []rune               // where classes begin, beginning with 0
@@ -20,8 +20,7 @@ type automaton struct {
 	accepts []bool // by state: the text may end here
 }
 
-// What an automaton may have at most. An expression that needs more, such as (a|b)*a(a|b){20}, has none, and package
-// regexp matches it.
+// These limits bound an automaton. Package regexp matches an expression that needs more, such as (a|b)*a(a|b){20}.
 const (
 	maxClasses = 100
 	// cellsPerStep is how many elements next may have for each step of the expression, as Cost counts them: the steps of
@@ -31,8 +30,8 @@ const (
 	workPerStep = 200
 )
 
-// newAutomaton returns the automaton of an expression of so many steps; nil if it would be too large, or if the
-// expression has what the state of an automaton does not know: the boundary of a word or of a line.
+// newAutomaton returns the automaton of an expression with a number of steps. It returns nil if the automaton would be
+// too large, or if the expression contains the boundary of a word or of a line.
 func newAutomaton(tree *syntax.Regexp, steps int) *automaton {
 	program, err := syntax.Compile(tree.Simplify())
 	if err != nil {
@@ -50,8 +49,8 @@ func newAutomaton(tree *syntax.Regexp, steps int) *automaton {
 	return b.build()
 }
 
-// runeBounds returns the characters from which on an instruction of a program may decide otherwise than before; ok is
-// false if there are too many, or an instruction that no automaton has.
+// runeBounds returns the characters where the result of an instruction of a program may change. ok is false if there are
+// too many, or if the program has an instruction that automata do not support.
 func runeBounds(program *syntax.Prog) (bounds []rune, ok bool) {
 	bounds = []rune{0}
 	add := func(lo, hi rune) {
@@ -81,7 +80,7 @@ func runeBounds(program *syntax.Prog) (bounds []rune, ok bool) {
 	return bounds, len(bounds) <= maxClasses
 }
 
-// addRunes adds the ranges of an instruction, and the characters that are the same as its only one but for their case.
+// addRunes adds the ranges of an instruction. If case does not matter, it adds the other cases of a single character.
 func addRunes(inst *syntax.Inst, add func(lo, hi rune)) {
 	if len(inst.Rune) == 1 {
 		r := inst.Rune[0]
@@ -166,7 +165,7 @@ func (b *builder) add(key string, set []uint32) (number uint16, ok bool) {
 	return number, true
 }
 
-// startState is the number of the state in which a text begins, and to which nothing leads; the one before it is dead.
+// startState is the number of the state in which a text begins. No state leads to it. The state before it is dead.
 const startState = 1
 
 // closure returns the instructions that are reached from those of a list without a character, sorted: those that wait
