@@ -1,7 +1,9 @@
 package admission
 
 import (
+	"bytes"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -94,4 +96,36 @@ func load(t *testing.T, text string) *policy.Policy {
 		t.Fatal(err)
 	}
 	return p
+}
+
+// What cannot be judged and has another template is no unchanged object, wherever its kind has the template.
+func TestDecideUnjudgedTemplates(t *testing.T) {
+	p := load(t, `
+templates: [{group: jobs.example, versions: [v1], kind: Batch, resource: batches, paths: [jobTemplate.spec]}]
+pods: [{name: r, mode: enforce, images: {denied: [quay.io/evil]}, workloads: enforce}]
+`)
+	w, _ := ParsePath("/validate/workloads")
+	var many strings.Builder // annotations of a Pod, more than are read
+	for i := range 10_050 {
+		fmt.Fprintf(&many, `"a%d": "b",`, i)
+	}
+	pod := func(image, annotations string) string {
+		return `{"metadata": {"annotations": {` + annotations + `"z": ""}}, "spec": {"containers": [{"image": "` + image + `"}]}}`
+	}
+	for name, test := range map[string]struct{ group, resource, field string }{
+		"a PodTemplate": {"", "podtemplates", "template"},
+		"a custom resource with a path beside spec": {"jobs.example", "batches", "jobTemplate"},
+	} {
+		body := fmt.Appendf(nil, `{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {
+  "uid": "1", "operation": "UPDATE", "resource": {"group": %q, "version": "v1", "resource": %q},
+  "object": {"metadata": {"labels": {}}, "%[3]s": %[4]s}, "oldObject": {"metadata": {"labels": {}}, "%[3]s": %[5]s}}}`,
+			test.group, test.resource, test.field, pod("quay.io/evil/x:1", many.String()), pod("quay.io/a/x:1", ""))
+		if test.group != "" { // a Pod at the path has no metadata
+			body = bytes.Replace(body, []byte(`{"image"`), []byte(`{"image": {}, "name"`), 1)
+		}
+		d, err := w.Decide(p, "", body, time.Now(), new(policy.Effort), func(string) {})
+		if err != nil || d.Unjudged.Mode != policy.Enforce {
+			t.Errorf("%s: %+v, %v, want a denial", name, d, err)
+		}
+	}
 }

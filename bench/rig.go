@@ -39,7 +39,7 @@ func newRig(ctx context.Context, binaries map[string]string) (*rig, error) {
 	}
 	for name, text := range map[string]string{
 		"example.yaml": examplePolicy(), "many.yaml": manyPolicy(), "owned.yaml": ownedPolicy(),
-		"one.yaml": worst.One(), "ten.yaml": worst.Ten(),
+		"one.yaml": worst.One(), "ten.yaml": worst.Ten(), "regexes.yaml": worst.Regexes(),
 	} {
 		if err := os.WriteFile(r.path(name), []byte(text), 0o600); err != nil {
 			return nil, err

@@ -21,6 +21,8 @@ const (
 	// mostRatio is for one huge value and one rule of each kind, as a multiple of the floor on the same body. Ordinary
 	// large reviews cost 1.2 to 3 times as much.
 	mostRatio = 8
+	// mostRegexRatio is for one huge annotation and ten regular expressions: the promise for the worst content.
+	mostRegexRatio = 12
 	// mostProcessor is for everything else: ten rules of each kind, with every check. At 24 such reviews at once, on
 	// two cores, the last is answered within 0.6 s. It is beside what the floor takes for the same body, which for 19
 	// MiB are 20 to 30 ms, nearly all of them TLS and new memory; no API server sends an object with that much text.
@@ -63,6 +65,9 @@ type worstRow struct {
 // single reports whether the row is one huge value that one rule of each kind looks at.
 func (r *worstRow) single() bool { return !r.Many && r.policy == "one" }
 
+// regexes reports whether the row is one huge value that ten regular expressions look at.
+func (r *worstRow) regexes() bool { return r.policy == "regexes" }
+
 func (r *worstRow) ratio() float64 { return float64(r.took) / float64(max(r.floor, 1)) }
 
 // broken says which bounds the row breaks.
@@ -75,6 +80,7 @@ func (r *worstRow) broken() (all []string) {
 	add(r.err != nil, "not answered: %v", r.err)
 	add(r.single() && r.ratio() > mostRatio, "%.1f times the floor, at most %d", r.ratio(), mostRatio)
 	more := r.took - r.floor
+	add(r.regexes() && r.ratio() > mostRegexRatio, "%.1f times the floor, at most %d", r.ratio(), mostRegexRatio)
 	add(!r.single() && more > mostProcessor, "%v more than the floor, at most %v", more.Round(time.Millisecond),
 		mostProcessor)
 	add(r.allocated > worst.MaxAllocated(r.size), "%.1f MiB allocated, at most %.1f",
@@ -94,7 +100,7 @@ func (r *worstRow) String() string {
 // broken. only chooses rows by their names; every makes fewer of them.
 func (r *rig) measureWorst(ctx context.Context, w io.Writer, only string, every int) error {
 	servers := map[string]*server{}
-	for _, policy := range []string{"one", "ten"} {
+	for _, policy := range []string{"one", "ten", "regexes"} {
 		s, err := r.evergate(ctx, "evergate", policy)
 		if err != nil {
 			return err
@@ -176,10 +182,13 @@ type worstMeter struct {
 
 // measure measures a row at one size, with each policy that it is judged by.
 func (m *worstMeter) measure(ctx context.Context, row worst.Row, size worstSize) (all []*worstRow, err error) {
-	body := row.Body(size.bytes)
-	for _, policy := range []string{"one", "ten"} {
-		if policy == "one" && row.Many {
+	for _, policy := range []string{"one", "ten", "regexes"} {
+		if policy != "ten" && row.Many || policy == "regexes" && !row.Regexes() {
 			continue
+		}
+		body := row.Body(size.bytes)
+		if policy == "regexes" {
+			body = row.Creation(size.bytes)
 		}
 		r := &worstRow{Row: row, policy: policy, size: len(body)}
 		for range tries {

@@ -21,6 +21,8 @@ func TestWorstRows(t *testing.T) {
 		"not the ratio": {func(r *worstRow) { r.Many, r.floor = true, time.Millisecond }, ""},
 		"ten rules": {func(r *worstRow) { r.policy, r.took = "ten", r.floor+51*time.Millisecond },
 			"51ms more than the floor, at most 50ms"},
+		"regexes": {func(r *worstRow) { r.policy, r.floor, r.took = "regexes", time.Millisecond, 13*time.Millisecond },
+			"13.0 times the floor, at most 12"},
 		"elements": {func(r *worstRow) { r.Many, r.took = true, r.floor+51*time.Millisecond },
 			"51ms more than the floor, at most 50ms"},
 		"memory":    {func(r *worstRow) { r.allocated++ }, "12.0 MiB allocated, at most 12.0"},

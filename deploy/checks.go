@@ -99,6 +99,7 @@ func clusterChecks() []check {
 		policyInvalid(),
 		secondChance(),
 		mirrorNamespace(),
+		hostAnnotation(),
 		backstopPolicy(),
 		// A live cluster.
 		servedChain(),

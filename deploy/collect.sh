@@ -87,9 +87,13 @@ done
 files
 get_served clusterissuers.cert-manager.io
 get --all-namespaces ingresses # a mirror may be behind one, or behind a route
-for kind in httproutes.gateway.networking.k8s.io tlsroutes.gateway.networking.k8s.io routes.route.openshift.io; do
+for kind in \
+  httproutes.gateway.networking.k8s.io tlsroutes.gateway.networking.k8s.io routes.route.openshift.io \
+  grpcroutes.gateway.networking.k8s.io tcproutes.gateway.networking.k8s.io udproutes.gateway.networking.k8s.io \
+  gateways.gateway.networking.k8s.io listenersets.gateway.networking.k8s.io; do
   get_served "$kind" --all-namespaces
 done
+get --all-namespaces services # those that webhooks call, and those whose annotations name hosts
 get --all-namespaces serviceaccounts # some refuse pull secrets that they do not list
 # What scrapes Evergate may be anywhere.
 for kind in prometheuses prometheusagents podmonitors servicemonitors; do
@@ -112,7 +116,7 @@ if is_served certificates.cert-manager.io; then
   done
 fi
 
-# Of the namespaces of all webhooks: their Services, and the labels of the Pods behind them.
+# Of the namespaces of all webhooks: the labels of the Pods behind their Services.
 called='{range .items[*].webhooks[*]}{.clientConfig.service.namespace}{"\n"}{end}'
 {
   echo "$namespace"
@@ -120,6 +124,5 @@ called='{range .items[*].webhooks[*]}{.clientConfig.service.namespace}{"\n"}{end
   kubectl get validatingwebhookconfigurations -o jsonpath="$called"
 } | sort -u | while read -r ns; do
   [ -n "$ns" ] || continue
-  get -n "$ns" services
   get -n "$ns" deployments
 done

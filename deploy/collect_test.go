@@ -38,7 +38,9 @@ func notEverywhere() []string {
 		"mutatingadmissionpolicies.admissionregistration.k8s.io",
 		"mutatingadmissionpolicybindings.admissionregistration.k8s.io",
 		"clusterissuers.cert-manager.io", "httproutes.gateway.networking.k8s.io", "tlsroutes.gateway.networking.k8s.io",
-		"routes.route.openshift.io", "prometheuses.monitoring.coreos.com", "prometheusagents.monitoring.coreos.com",
+		"routes.route.openshift.io", "grpcroutes.gateway.networking.k8s.io", "tcproutes.gateway.networking.k8s.io",
+		"udproutes.gateway.networking.k8s.io", "gateways.gateway.networking.k8s.io",
+		"listenersets.gateway.networking.k8s.io", "prometheuses.monitoring.coreos.com", "prometheusagents.monitoring.coreos.com",
 		"podmonitors.monitoring.coreos.com", "servicemonitors.monitoring.coreos.com", "certificates.cert-manager.io",
 		"issuers.cert-manager.io",
 	}
@@ -145,7 +147,7 @@ func checkAsked(t *testing.T, file string) {
 			continue // an answer, and no object
 		}
 		plural := strings.ToLower(name) + "s"
-		if before, ok := strings.CutSuffix(plural, "ys"); ok {
+		if before, ok := strings.CutSuffix(plural, "ys"); ok && name != "Gateway" {
 			plural = before + "ies"
 		}
 		plural = strings.NewReplacer("ingresss", "ingresses", "prometheuss", "prometheuses",

@@ -51,6 +51,7 @@ type Inventory struct {
 	networkPolicies   []*networkingv1.NetworkPolicy
 	ingresses         []*networkingv1.Ingress
 	routes            []*unstructured.Unstructured // of Gateway API and of OpenShift, with hosts
+	claimantKinds     []*unstructured.Unstructured // other kinds whose annotations may name hosts
 
 	roles               []*rbacv1.Role
 	roleBindings        []*rbacv1.RoleBinding
@@ -117,7 +118,13 @@ func kinds() map[string]kind {
 		"Ingress":   {networking, into(func(i inv) *[]*networkingv1.Ingress { return &i.ingresses })},
 		"HTTPRoute": loosely(gatewayAPI, func(i inv) *[]*unstructured.Unstructured { return &i.routes }),
 		"TLSRoute":  loosely(gatewayAPI, func(i inv) *[]*unstructured.Unstructured { return &i.routes }),
-		"Route":     loosely(openShift, func(i inv) *[]*unstructured.Unstructured { return &i.routes }),
+		"GRPCRoute": loosely(gatewayAPI, func(i inv) *[]*unstructured.Unstructured { return &i.claimantKinds }),
+		"TCPRoute":  loosely(gatewayAPI, func(i inv) *[]*unstructured.Unstructured { return &i.claimantKinds }),
+		"UDPRoute":  loosely(gatewayAPI, func(i inv) *[]*unstructured.Unstructured { return &i.claimantKinds }),
+		"Gateway":   loosely(gatewayAPI, func(i inv) *[]*unstructured.Unstructured { return &i.claimantKinds }),
+		"ListenerSet": loosely(gatewayAPI,
+			func(i inv) *[]*unstructured.Unstructured { return &i.claimantKinds }),
+		"Route": loosely(openShift, func(i inv) *[]*unstructured.Unstructured { return &i.routes }),
 
 		"Role":               {rbac, into(func(i inv) *[]*rbacv1.Role { return &i.roles })},
 		"RoleBinding":        {rbac, into(func(i inv) *[]*rbacv1.RoleBinding { return &i.roleBindings })},

@@ -95,7 +95,14 @@ func (t hostAnnotations) read(grammar, path, hosts string) string {
 	elements := "v.findAll(" + str(element) + "," + number(maxAnnotationHosts+1) + ").map(e,e.trim())"
 	switch grammar {
 	case "dns":
-		return elements + ".map(e," + one(anyDepth("e"), "e") + ")"
+		return elements + ".map(e," + recordNames(path, "e") + ").flatten()"
+	case "gardener":
+		return elements + ".filter(e,e!='*'&&e!='all').map(e," + recordNames(path, "e") + ").flatten()"
+	case "pathmatcher":
+		return choose("v in ['','Path','PathPrefix','PathRegexp']", "[]", "["+one("'**'", "v")+"]")
+	case "url":
+		host := "(w.contains('://')?w.substring(w.indexOf('://')+3):w).split('/')[0].split(':')[0]"
+		return bind("w", "v.trim()", choose("w==''", "[]", "["+one(bind("e", host, anyDepth("e")), "w")+"]"))
 	case "certificate":
 		return elements + ".map(e," + one(oneLabel("e"), "e") + ")"
 	case "commonname":
@@ -109,13 +116,27 @@ func (t hostAnnotations) read(grammar, path, hosts string) string {
 		return choose("v in ['1','t','T','TRUE','true','True']", hosts+".filter(h,h.k=='"+atRule+
 			"'&&!h.p.startsWith('*')).map(h,"+
 			other+").filter(w,size(w)<="+number(maxHost)+").map(w,"+one("w", "w")+")", "[]")
-	case "regex":
+	case "any":
 		return choose("v.trim()==''", "[]", "["+one("'**'", "v")+"]")
 	case "eskip":
 		return choose(eskipNamesHosts(), "["+one("'**'", "v")+"]", "[]")
 	}
 	// A rule that is a condition of the export denies annotations that are not read, but those in another case.
 	return choose(globs(t.keysOf(grammar), "a.k"), "[]", "["+one("'**'", "v")+"]")
+}
+
+// recordNames returns the claims of the variable v as the name of a DNS record: see recordNames of package policy.
+func recordNames(path, v string) string {
+	one := func(pattern, bad string) string {
+		return "{'path':" + path + ",'k':'" + atRepeated + "','p':" + pattern + ",'text':" + v + ",'key':a.k,'bad':" + bad +
+			"}"
+	}
+	ordinary := "[" + one("o", "o=='**'?'y':''") + "]"
+	about := bind("r", "o.substring(k)", "r.contains('.')?r.substring(r.indexOf('.')+1):''")
+	special := bind("q", about, choose("q==''", "["+one("'**'", "'y'")+"]",
+		"["+one("q", "'s'")+","+one("'**.'+q", "'s'")+"]"))
+	return bind("o", anyDepth(v), choose("o.contains('_')", bind("k", "('.'+o).lastIndexOf('._')", choose("k<0", ordinary,
+		special)), ordinary))
 }
 
 // keysOf returns the keys of a grammar.

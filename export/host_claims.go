@@ -7,16 +7,18 @@ package export
 //	p      its hosts, as a pattern in lower case: a.example, *.a.example, **.a.example, ** for every host
 //	text   as it is written; empty where no text makes the claim
 //	key    of an annotation; empty in other places
-//	bad    y where the text cannot be read as a name, and therefore is every host
+//	bad    y where the text cannot be read as a name, and therefore is every host; s where it is a name that controls
+//	       the hosts
 //
 // Expressions of checks speak of the claim h.
 
-// The kinds of places. A finding in one of the last kind is left out where a place before it claims the same hosts.
+// The kinds of places. A finding in one of the last two kinds is left out where a place before it claims the same hosts.
 const (
 	atRule     = "r" // a rule of an Ingress, a hostname of a route
 	atNone     = "n" // a list of hosts that is empty
 	atBackend  = "b" // a default backend beside rules
-	atRepeated = "t" // spec.tls, an annotation, a listener
+	atRepeated = "t" // an annotation, a listener
+	atTLS      = "i" // spec.tls, for whose hosts nothing is served
 )
 
 // claim returns the claim of a text that has been read as a pattern.
@@ -62,18 +64,26 @@ func setOne() string {
 
 // quotedHost is what sentences call the claim.
 func quotedHost() string {
-	return "(h.p.startsWith('**.')&&h.text!=''?" + quote("h.text") + "+' (names at any depth)':" + quote("h.p") + ")"
+	return "(h.bad=='s'?" + quote("h.text") + "+' (which controls '+" + quote("h.p") + "+')':h.p.startsWith('**.')&&h.text!=''?" + quote("h.text") + "+' (names at any depth)':" + quote("h.p") + ")"
 }
 
-// hostID is the identity of a claim: its hosts, or, of a text that is no name, the text and the annotation.
-const hostID = "(h.bad=='y'&&(h.text!=''||h.key!='')?h.key+' '+h.text:h.p)"
+// hostID is the identity of a claim: its hosts, of a name that controls them with the name, or, of a text that is no
+// name, the text and the annotation.
+const hostID = "(h.k=='" + atTLS + "'?'~':'')+(h.bad=='s'?h.p+' '+h.text:h.bad=='y'&&(h.text!=''||h.key!='')?h.key+' '+h.text:h.p)"
+
+// hostKnown is whether the fault y of a claim or a path was there before, also as one that means more: a ~ begins the
+// identities of hosts in spec.tls and of exact paths.
+const hostKnown = "y.id in o||y.id.startsWith('~')&&y.id.substring(1) in o"
+
+// repeats returns whether a claim is left out where one before it has the same hosts.
+const repeats = "(h.k=='" + atRepeated + "'||h.k=='" + atTLS + "')"
 
 // claimFaults returns the faults of the claims for which a condition holds. Those of a text that is no name are left
 // out where the claim before is the same.
 func claimFaults(claims, fails, why string) string {
 	same := bind("b", claims+"[i-1]", "b.bad=='y'&&b.text==h.text&&b.key==h.key")
-	failing := claims + ".transformList(i,h,(" + fails + ")&&!(h.bad=='y'&&h.k=='" + atRepeated + "'&&i>0&&" + same +
+	failing := claims + ".transformList(i,h,(" + fails + ")&&!(h.bad=='y'&&" + repeats + "&&i>0&&" + same +
 		"),h)"
-	first := "h.k!='" + atRepeated + "'||h.bad=='y'||!f.slice(0,i).exists(b,b.bad==''&&b.p==h.p)"
+	first := "!" + repeats + "||h.bad=='y'||!f.slice(0,i).exists(b,b.bad!='y'&&b.p==h.p)"
 	return bind("f", failing, "f.transformList(i,h,"+first+","+fault("h.path", hostID, why)+")")
 }

@@ -30,9 +30,13 @@ func fieldHostFields() known {
 func hostChecks(block policy.Fields, claims, list string) []check {
 	var all []check
 	add := func(id, fails, why string) {
-		all = append(all, check{id: id, faults: func(s side) string {
+		c := check{id: id, faults: func(s side) string {
 			return claimFaults("variables."+claims+s.suffix(), fails, why)
-		}})
+		}}
+		if list == "spec.rules" { // of an Ingress, which alone has spec.tls
+			c.known = hostKnown
+		}
+		all = append(all, c)
 	}
 	if block["required"] != nil {
 		add("hosts.required", "h.p=='**'", everyHost()+"+"+setOne())

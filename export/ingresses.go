@@ -80,7 +80,7 @@ func (x *exporter) ingressClaims(s side) string {
 	hosts := "variables.hosts" + s.suffix()
 	tls := string(s) + ".spec.?tls.orValue([]).transformList(i,t," + bind("l", "t.?hosts.orValue([]).map(v,string(v))",
 		"l.transformList(j,v,v!=''&&(j==0||v!=l[j-1])&&!(j<size("+hosts+")&&v=="+hosts+"[j].text),"+
-			claim("'spec.tls['+string(i)+'].hosts['+string(j)+']'", atRepeated, oneLabel("v"), "v", "''")+")") + ").flatten()"
+			claim("'spec.tls['+string(i)+'].hosts['+string(j)+']'", atTLS, oneLabel("v"), "v", "''")+")") + ").flatten()"
 	return hosts + "+" + tls + "+" + x.annotationClaims(s, hosts, "Ingress")
 }
 
@@ -108,7 +108,10 @@ func tlsChecks(e *policy.Entry) []check {
 	list := func(s side) string { return string(s) + ".spec.?tls.orValue([])" }
 	if tls["required"] != nil {
 		all = append(all, check{id: "tls.required", faults: func(s side) string {
-			return when("size("+list(s)+")==0", "'spec.tls'", "''", "'is not set, so that plain HTTP is served; set it'")
+			names := list(s) + ".exists(t,string(t.?secretName.orValue(''))!=''||t.?hosts.orValue([]).exists(h,string(h)!=''))"
+			return when("!"+names, "'spec.tls'", "''", choose("size("+list(s)+")==0",
+				"'is not set, so that plain HTTP is served; set it'",
+				"'names no host and no Secret, so that plain HTTP is served; list the hosts in spec.tls[].hosts'"))
 		}})
 	}
 	if tls["coversHosts"] != nil {

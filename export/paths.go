@@ -30,24 +30,25 @@ func pathsOf(s side) string {
 		"[i].p})).flatten()"
 }
 
-// pathID is the identity of the path p.
-const pathID = "p.host+' '+p.path"
+// pathID is the identity of the path p, with a ~ before an exact one: see hostKnown.
+const pathID = "(p.type=='Exact'?'~':'')+p.host+' '+p.path+' '+(p.type in ['Exact','Prefix','PathPrefix']?'':p.type)"
 
 // pathChecks returns the checks of the block paths, in the order of policy/ingress_paths.go. allRegex is the variable
 // that says whether all paths are taken for regular expressions, or false, and literal says how a path is none.
 func pathChecks(paths policy.Fields, allRegex func(side) string, literal string) []check {
 	var all []check
-	add := func(id, where, path, ident, why string) {
-		all = append(all, check{id: id, faults: func(s side) string {
+	add := func(id, where, path, ident, why, known string) {
+		all = append(all, check{id: id, known: known, faults: func(s side) string {
 			return "variables.paths" + s.suffix() + where + ".map(p," + fault(path, ident, why) + ")"
 		}})
 	}
 	if types, ok := paths["types"]; ok {
-		add("paths.types", ".filter(p,!(p.type in "+set(texts(types))+"))", "p.typeField", pathID+"+' '+p.type",
-			"(p.type==''?'no type is set':"+quote("p.type")+"+' is not allowed')+"+str(passing(texts(types))))
+		add("paths.types", ".filter(p,!(p.type in "+set(texts(types))+"))", "p.typeField",
+			"p.host+' '+p.path+' '+p.type",
+			"(p.type==''?'no type is set':"+quote("p.type")+"+' is not allowed')+"+str(passing(texts(types))), "")
 	}
 	if parts := texts(paths["denied"]); len(parts) > 0 {
-		all = append(all, check{id: "paths.denied", faults: func(s side) string {
+		all = append(all, check{id: "paths.denied", known: hostKnown, faults: func(s side) string {
 			return pathsWith("variables.paths"+s.suffix(), deniedPart(parts, allRegex(s), literal))
 		}})
 	}
@@ -57,7 +58,7 @@ func pathChecks(paths policy.Fields, allRegex func(side) string, literal string)
 			by = "p.path.matches(" + str(whole([]string{pattern})) + ")?" +
 				str(" matches "+pattern+", which is denied") + ":" + by
 		}
-		all = append(all, check{id: "paths.deniedPatterns", faults: func(s side) string {
+		all = append(all, check{id: "paths.deniedPatterns", known: hostKnown, faults: func(s side) string {
 			return pathsWith("variables.paths"+s.suffix(), by)
 		}})
 	}
@@ -67,14 +68,14 @@ func pathChecks(paths policy.Fields, allRegex func(side) string, literal string)
 		add("paths.unsafeCharacters", ".filter(p,p.path.matches("+str(class)+"))", "p.field", pathID,
 			quote("p.path")+"+' contains '+"+bind("l", unsafe.quotes()+".map(m,p.path.findAll("+str(class)+").distinct()"+
 				".map(c,m[c]))[0]", "size(l)>5?l.slice(0,5).join(', ')+' and '+string(size(l)-5)+' more':l.join(', ')")+
-				"+"+str(", which can get out into the controller's configuration (CVE-2026-24512); leave it out"))
+				"+"+str(", which can get out into the controller's configuration (CVE-2026-24512); leave it out"), hostKnown)
 	}
 	return all
 }
 
 // pathsWith returns a fault for each path about which there is something to say: what stands behind it in the sentence.
 func pathsWith(paths, says string) string {
-	return paths + ".map(p,{'field':p.field,'path':p.path,'host':p.host,'says':" + says +
+	return paths + ".map(p,{'field':p.field,'path':p.path,'type':p.type,'host':p.host,'says':" + says +
 		"}).filter(p,p.says!='').map(p," + fault("p.field", pathID, quote("p.path")+"+p.says") + ")"
 }
 
@@ -122,9 +123,9 @@ type unsafeRunes struct {
 // unsafeInPaths returns the characters that isUnsafeInPath of package policy has: some signs, white space and control
 // characters.
 func unsafeInPaths() unsafeRunes {
-	u := unsafeRunes{class: `"'\\{};#\pZ\x{0}-\x{1f}\x{7f}-\x{9f}`}
+	u := unsafeRunes{class: "`" + `"'\\{};#\pZ\x{0}-\x{1f}\x{7f}-\x{9f}`}
 	for c := range unicode.MaxLatin1 + rune(0x3000) {
-		if strings.ContainsRune(`"'\{};#`, c) || unicode.IsSpace(c) || unicode.IsControl(c) {
+		if strings.ContainsRune("`"+`"'\{};#`, c) || unicode.IsSpace(c) || unicode.IsControl(c) {
 			u.runes = append(u.runes, c)
 		}
 	}

@@ -105,6 +105,7 @@ func (x *exporter) refuseAll() {
 		}
 		x.refuseFields(e, "", e.Fields, fields)
 		x.refuseOpenShift(e)
+		x.refuseFilters(e)
 	}
 	for _, e := range x.mirrors.entries {
 		for _, t := range []Target{HostsTOML, RegistriesConf} {
@@ -133,6 +134,25 @@ func (x *exporter) refuseOpenShift(e *policy.Entry) {
 		x.refuse(e, "kinds", openShiftRoutes, useWebhook)
 	case len(kinds) == 0 || slices.Contains(kinds, "Route"):
 		x.leaveOut(e, "", "kinds", openShiftRoutes, "list the kinds of Gateway API alone, or "+useWebhook)
+	}
+}
+
+// refuseFilters refuses to deny filters that name no object: whether an update changes what they do, expressions cannot
+// compare.
+func (x *exporter) refuseFilters(e *policy.Entry) {
+	filters, _ := e.Fields["filters"].(policy.Fields)
+	if e.Block != "routes" || !x.native(e) {
+		return
+	}
+	for _, kind := range texts(filters["denied"]) {
+		switch kind {
+		case "RequestMirror", "ExtensionRef", "ExternalAuth":
+		default:
+			x.leaveOut(e, "filters", "filters.denied", "whether an update changes what a filter of the type "+kind+
+				" does, the API server's expressions cannot compare", "deny RequestMirror, ExtensionRef and ExternalAuth alone, or "+
+				useWebhook)
+			return
+		}
 	}
 }
 

@@ -44,7 +44,8 @@ func eachFilter(s side, of func(path string) string) string {
 // routeFilter returns a filter: its path, its type, and the identity of the object that it names.
 func routeFilter(path string) string {
 	backend := func(field string) string {
-		return bind("z", "{"+reference("f."+field+".?backendRef", "", "Service")+"}", referenceID("z"))
+		return bind("z", "{"+reference("f."+field+".?backendRef", "", "Service")+"}", referenceID("z")) +
+			"+' '+string(f." + field + ".?backendRef.?port.orValue(0))"
 	}
 	extension := bind("z", "{"+reference("f.extensionRef", "", "")+"}", referenceID("z"))
 	ref := choose("has(f.requestMirror)", backend("requestMirror"),
@@ -56,7 +57,8 @@ func routeFilter(path string) string {
 // what it gets them for.
 func routeBackends(s side) string {
 	one := func(of, path, part string) string {
-		return "{'path':" + path + "," + reference(of, "", "Service") + ",'part':'" + part + "'}"
+		return "{'path':" + path + "," + reference(of, "", "Service") + ",'part':'" + part + " '+string(" + of +
+			".?port.orValue(0))}"
 	}
 	ofFilter := func(path string) string {
 		at := func(field, part string) string {
@@ -89,16 +91,15 @@ func backendChecks(block policy.Fields) []check {
 	return all
 }
 
-// filterChecks returns the check of the block filters. Of filters that name no object as many are known as there were.
+// filterChecks returns the check of the block filters. Types of filters that name no object are refused: see
+// refuseFilters.
 func filterChecks(block policy.Fields) []check {
 	denied := texts(block["denied"])
 	if len(denied) == 0 {
 		return nil
 	}
-	nth := "string(size(l.slice(0,n+1).filter(g,g.type==f.type&&g.ref=='')))"
 	return []check{{id: "filters.denied", faults: func(s side) string {
-		return bind("l", "variables.filters"+s.suffix()+".filter(f,f.type in "+set(denied)+")", "l.transformList(n,f,"+
-			fault("f.path+'.type'", "f.type+'\\n'+(f.ref!=''?f.ref:"+nth+")", quote("f.type")+
-				"+' is denied; remove the filter'")+")")
+		return "variables.filters" + s.suffix() + ".filter(f,f.type in " + set(denied) + ").map(f," +
+			fault("f.path+'.type'", "f.type+'\\n'+f.ref", quote("f.type")+"+' is denied; remove the filter'") + ")"
 	}}}
 }

@@ -210,13 +210,15 @@ func classChecks(e *policy.Entry) []check {
 func sourceRangeChecks(e *policy.Entry) []check {
 	var all []check
 	allowed, limited := allowedIn(e, "loadBalancerSourceRanges")
-	annotation := func(s side) string {
-		return "string(" + string(s) + ".metadata.?annotations[?'" + sourceRangesAnnotation + "'].orValue('')).trim()"
+	annotationOf := func(s side, key string) string {
+		return "string(" + string(s) + ".metadata.?annotations[?'" + key + "'].orValue('')).trim()"
 	}
+	annotation := func(s side) string { return annotationOf(s, sourceRangesAnnotation) }
 	field := func(s side) string { return string(s) + ".spec.?loadBalancerSourceRanges.orValue([])" }
 	if requires(e, "loadBalancerSourceRanges") {
 		all = append(all, check{id: "loadBalancerSourceRanges.required", faults: func(s side) string {
-			return when(isLoadBalancer(s)+"&&size("+field(s)+")==0&&"+annotation(s)+"==''", "'spec.loadBalancerSourceRanges'",
+			return when(isLoadBalancer(s)+"&&size("+field(s)+")==0&&"+annotation(s)+"==''&&"+
+				annotationOf(s, azureRangesAnnotation)+"==''", "'spec.loadBalancerSourceRanges'",
 				"''",
 				"'is required for a LoadBalancer; list the address ranges that may call it'")
 		}})
@@ -229,10 +231,12 @@ func sourceRangeChecks(e *policy.Entry) []check {
 				hidden := "(size(" + field(s) + ")>0?'h':'v')"
 				inField := field(s) + ".transformList(i,a,{'path':'spec.loadBalancerSourceRanges['+string(i)+']'," +
 					"'as':'v','a':string(a).trim()})"
-				inAnnotation := bind("l", annotation(s), "l==''?[]:size(l.split(','))>5000?"+
-					"[{'path':"+str(annotationPath(sourceRangesAnnotation))+",'as':"+hidden+",'a':l}]:l.split(',').map(a,{'path':"+
-					str(annotationPath(sourceRangesAnnotation))+",'as':"+hidden+",'a':a.trim()})")
-				return "(" + inField + "+" + inAnnotation + ").map(r,{'path':r.path,'as':r.as,'a':r.a,'p':" + normalRange("r.a") +
+				in := func(key, as string) string {
+					at := str(annotationPath(key)) + ",'as':" + as
+					return bind("l", annotationOf(s, key), "l==''?[]:size(l.split(','))>5000?"+
+						"[{'path':"+at+",'a':l}]:l.split(',').map(a,{'path':"+at+",'a':a.trim()})")
+				}
+				return "(" + inField + "+" + in(sourceRangesAnnotation, hidden) + "+" + in(azureRangesAnnotation, "'v'") + ").map(r,{'path':r.path,'as':r.as,'a':r.a,'p':" + normalRange("r.a") +
 					"})" +
 					".filter(r,r.p==''||!(" + inCIDRs("r.p", allowed) + ")).map(r," +
 					fault("r.path", "r.as+(r.p==''?r.a:r.p)", quote("r.a")+"+(r.p==''?' is not an address range':"+
@@ -241,9 +245,37 @@ func sourceRangeChecks(e *policy.Entry) []check {
 			// A range inside one that was there before is no new finding, nor is one that the field now hides.
 			known: "o.exists(k,(k.startsWith('v')||y.id.startsWith('h'))&&(k.substring(1)==y.id.substring(1)||" +
 				"isCIDR(k.substring(1))&&isCIDR(y.id.substring(1))&&cidr(k.substring(1)).containsCIDR(y.id.substring(1))))",
-		})
+		}, check{id: "loadBalancerSourceRanges.allowed", faults: func(s side) string {
+			keys := "[" + strings.Join(quotedAll(clientAnnotations()), ",") + "]"
+			return keys + ".map(k,{'k':k,'v':string(" + string(s) + ".metadata.?annotations[?k].orValue(''))})" +
+				".filter(a,a.v.trim()!='').map(a," + fault("'metadata.annotations['+strings.quote(a.k)+']'", "a.k+'='+a.v",
+				"'lets in clients whose address ranges are not known here; remove it, and list ranges in "+
+					"spec.loadBalancerSourceRanges'") + ")"
+		}})
 	}
 	return all
+}
+
+// azureRangesAnnotation and clientAnnotations are those of package policy.
+const azureRangesAnnotation = "service.beta.kubernetes.io/azure-allowed-ip-ranges"
+
+func clientAnnotations() []string {
+	const prefix = "service.beta.kubernetes.io/"
+	return []string{
+		prefix + "alibaba-cloud-loadbalancer-acl-id", prefix + "aws-load-balancer-extra-security-groups",
+		prefix + "aws-load-balancer-security-group-prefix-lists", prefix + "aws-load-balancer-security-groups",
+		prefix + "azure-allowed-service-tags", prefix + "do-loadbalancer-allow-rules",
+		prefix + "linode-loadbalancer-firewall-acl", prefix + "linode-loadbalancer-firewall-id",
+	}
+}
+
+// quotedAll returns the literals of texts.
+func quotedAll(list []string) []string {
+	quoted := make([]string, len(list))
+	for i, s := range list {
+		quoted[i] = str(s)
+	}
+	return quoted
 }
 
 func externalIPChecks(e *policy.Entry) []check {

@@ -20,6 +20,7 @@ ingresses:
 `,
 		"hosts": `
 annotationPrefixes: {ingressNginx: [dns.example], externalDNS: [dns.example], haproxyIngress: [dns.example]}
+hostAnnotations: [{key: "hosts.example/*", kinds: [Ingress, Service], grammar: certificate}, {key: hosts.example/any, kinds: [Service, Ingress], grammar: any}, {key: hosts.example/a, kinds: [Ingress, Service], grammar: dns}]
 ingresses:
 - {name: alb, mode: enforce, annotations: {denied: ["alb.ingress.kubernetes.io/conditions.*"]}}
 - name: allowed
@@ -133,7 +134,7 @@ func ingressRules(r *rand.Rand) (rules []any) {
 		}
 		var paths []any
 		for range r.IntN(3) {
-			path := map[string]any{"path": pick(r, "/", "/admin", "/ADMIN/x", "/x.php", "/a\"b", "/über", "/a.min", "/[a]dmin",
+			path := map[string]any{"path": pick(r, "/", "/admin", "/ADMIN/x", "/x.php", "/a\"b", "/a`b", "/über", "/a.min", "/[a]dmin",
 				"/x(/|$)(.*)", "/.nv", "/a\\b", "/a'b{c};#d e\tf", "/\u2028", "/x\x00\x1f\x7f\u0085\u00a0\u3000\r", "/..1", "/ü1",
 				"/"+strings.Repeat("x", 70)+";")}
 			if r.IntN(5) > 0 {
@@ -170,6 +171,7 @@ func ingressTLS(r *rand.Rand, rules any) (tls []any) {
 		if hosts != nil {
 			element["hosts"] = hosts
 		}
+		maybe(r, element, "secretName", "", "web-tls")
 		tls = append(tls, element)
 	}
 	return tls
@@ -243,7 +245,8 @@ func hostAnnotation(r *rand.Rand, kind string) (key, value string) {
 	name := func() string {
 		return pick(r, host(r), host(r), "A.Example.COM", "a.example.com.", "a.example.com..", "*.B.example.com.",
 			".b.example.com",
-			"~^a[.]b$", "www.example.*", "_dmarc.example.com", "-x.example.com", "a b", "ünï.example", "*", "**.x", ".", "..a",
+			"~^a[.]b$", "www.example.*", "_dmarc.example.com", "_ACME-challenge.a.example.com.", "*._domainkey.b.example.com", "_x",
+			"a._x.b._y.example.com", "a_b.example.com", "all", "-x.example.com", "a b", "ünï.example", "*", "**.x", ".", "..a",
 			strings.Repeat("x", 254), strings.Repeat("a.", 126)+"ab", "*."+strings.Repeat("a.", 126)+"a", "Example Root",
 			"a\u00a0b",
 			"https://x.example/", "x.example:80", strings.Repeat("ab", 40)+".example")
@@ -258,6 +261,9 @@ func hostAnnotation(r *rand.Rand, kind string) (key, value string) {
 	switch r.IntN(4) {
 	case 0:
 		value = pick(r, "true", "T", "1", "yes", "false", "", " ", "\u2003")
+	case 2:
+		value = pick(r, "Path", "PathPrefix", "PathRegexp", "Path(`/a`) || Path", "tls://a.example.com:443/x", "https://", "b.example.com:80",
+			"x://*.b.example.com", "a://b://c", value, value)
 	case 1:
 		value = pick(r, `Host("a")`, `Path("/x")`, `Header("Host", "a")`, `Header("a", "b") && HostAny("c")`, `Ho"x"st`,
 			`Path("Host\"")`, `"Host`, `PathRegexp(/^Host/)`, "`Host`", `a"\`, `"a\" Host" Ho"b"s"c"t`, value)
@@ -266,12 +272,14 @@ func hostAnnotation(r *rand.Rand, kind string) (key, value string) {
 		return pick(r, "external-dns.alpha.kubernetes.io/hostname", "External-DNS.kubernetes.io/internal-hostname",
 			"domainName",
 			"dns.example/hostname", "haproxy-ingress.github.io/server-alias", "ingress.kubernetes.io/redirect-from-regex",
-			"load-balancer.hetzner.cloud/http-managed-certificate-domains", "zalando.org/dnsname"), value
+			"load-balancer.hetzner.cloud/http-managed-certificate-domains", "zalando.org/dnsname", "coredns.io/hostname",
+			"k8s.ngrok.com/url", "dns.gardener.cloud/dnsnames", "getambassador.io/config", "hosts.example/Any", "hosts.example/a"), value
 	}
 	return pick(r, "external-dns.kubernetes.io/hostname", "cert-manager.io/common-name", "cert-manager.io/alt-names",
 		"nginx.ingress.kubernetes.io/server-alias", "nginx.ingress.kubernetes.io/from-to-www-redirect",
 		"dns.example/server-alias",
 		"haproxy-ingress.github.io/server-alias-regex", "traefik.ingress.kubernetes.io/router.tls.domains.0.main",
 		"traefik.ingress.kubernetes.io/Router.tls.domains.0.x.sans", "konghq.com/snis", "zalando.org/skipper-predicate",
-		"zalando.org/skipper-routes", "dns.example/hostname"), value
+		"zalando.org/skipper-routes", "dns.example/hostname", "traefik.ingress.kubernetes.io/router.pathmatcher",
+		"dns.gardener.cloud/dnsnames", "k8s.ngrok.com/url", "hosts.example/any", "hosts.example/A"), value
 }

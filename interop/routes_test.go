@@ -26,7 +26,7 @@ routes:
 - {name: paths, mode: enforce, message: "ask #net", ` + gatewayKinds + `, paths: {types: [Exact, PathPrefix], denied: [/Admin, .env], deniedPatterns: ["/internal.*", "/[*]/.*"]}}
 - {name: parents, mode: enforce, ` + gatewayKinds + `, parents: {allowed: [{namespace: edge, name: "public-*"}, {kind: Service}, {name: own, sectionName: "http*"}, {kind: ListenerSet, namespace: "*"}], crossNamespace: deny}}
 - {name: backends, mode: enforce, ` + gatewayKinds + `, backends: {crossNamespace: deny, kinds: [Service, "*.x.example"]}}
-- {name: filters, mode: warn, kinds: [HTTPRoute, GRPCRoute], filters: {denied: [RequestMirror, ExtensionRef, URLRewrite, ExternalAuth]}}
+- {name: filters, mode: warn, kinds: [HTTPRoute, GRPCRoute], filters: {denied: [RequestMirror, ExtensionRef, ExternalAuth]}}
 - {name: keys, mode: audit, ` + gatewayKinds + `, annotations: {denied: ["evil.example/*"], required: [{key: example.com/team, value: "[a-z]+"}]}}
 - {name: nothing, mode: audit, kinds: [UDPRoute, TCPRoute], parents: {allowed: []}, backends: {kinds: []}}
 `,
@@ -165,6 +165,9 @@ func backendRef(r *rand.Rand) map[string]any {
 	maybe(r, ref, "namespace", "team-a", "other", "pay")
 	if r.IntN(3) == 0 {
 		ref["group"], ref["kind"] = pick(r, "", "x.example", "gateway.networking.k8s.io"), pick(r, "Service", "Import")
+	}
+	if r.IntN(2) == 0 {
+		ref["port"] = 80 + r.IntN(2)
 	}
 	return ref
 }

@@ -24,6 +24,7 @@ services:
 `,
 		"hosts": `
 annotationPrefixes: {externalDNS: [dns.example]}
+hostAnnotations: [{key: "hosts.example/*", kinds: [Ingress, Service], grammar: certificate}, {key: hosts.example/any, kinds: [Service, Ingress], grammar: any}, {key: hosts.example/a, kinds: [Ingress, Service], grammar: dns}]
 services:
 - {name: allowed, mode: enforce, hosts: {allowed: ["**.example.com", "**.{namespace}.corp.example"], denied: ["*.b.example.com", c.example], max: 2}}
 - {name: wild, mode: warn, hosts: {wildcards: deny, denied: ["**"]}}
@@ -123,6 +124,14 @@ func serviceAnnotations(r *rand.Rand) map[string]any {
 		all["service.beta.kubernetes.io/load-balancer-source-ranges"] = pick(r, "", " ", addressRange(r), addressRange(r)+
 			" , "+addressRange(r), ",",
 			strings.Repeat("10.0.0.0/8,", r.IntN(2)*5000)+"10.0.0.0/8")
+	}
+	if r.IntN(4) == 0 {
+		all["service.beta.kubernetes.io/azure-allowed-ip-ranges"] = pick(r, "", " ", addressRange(r)+","+addressRange(r),
+			strings.Repeat("10.0.0.0/8,", r.IntN(2)*5000)+"10.0.0.0/8")
+	}
+	if r.IntN(4) == 0 {
+		all["service.beta.kubernetes.io/"+pick(r, "aws-load-balancer-security-groups", "azure-allowed-service-tags")] = pick(r,
+			"", " ", "a", "b")
 	}
 	for r.IntN(2) == 0 {
 		key, value := hostAnnotation(r, "Service")

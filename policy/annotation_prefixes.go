@@ -112,19 +112,21 @@ type knownAnnotations struct {
 
 // defaultAnnotations returns the annotations under the prefixes that controllers have without a flag.
 var defaultAnnotations = sync.OnceValue(func() *knownAnnotations {
-	return &knownAnnotations{hosts: hostAnnotationTables(nil), nginx: []string{ingressNginxPrefix + "/"}}
+	return &knownAnnotations{hosts: hostAnnotationTables(nil, nil), nginx: []string{ingressNginxPrefix + "/"}}
 })
 
-// known returns the annotations under the prefixes of the block and those that are always read.
-func (p *annotationPrefixes) known() *knownAnnotations {
-	if p == nil {
+// known returns the annotations under the prefixes of the block, those that are always read, and those of rows.
+func (p *annotationPrefixes) known(rows hostAnnotationRows) *knownAnnotations {
+	if p == nil && len(rows) == 0 {
 		return defaultAnnotations()
 	}
 	nginx := []string{ingressNginxPrefix + "/"}
-	for _, prefix := range p.IngressNginx {
-		nginx = append(nginx, string(prefix)+"/")
+	if p != nil {
+		for _, prefix := range p.IngressNginx {
+			nginx = append(nginx, string(prefix)+"/")
+		}
 	}
-	return &knownAnnotations{hosts: hostAnnotationTables(p.more()), nginx: nginx}
+	return &knownAnnotations{hosts: hostAnnotationTables(p.more(), rows), nginx: nginx}
 }
 
 // more returns the prefixes of the block, by the one that their controller has without a flag.

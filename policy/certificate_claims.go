@@ -76,13 +76,14 @@ func commonName(s string) (match.HostPattern, bool) {
 	return p, strings.ContainsFunc(s, func(c rune) bool { return !inTitle(c) })
 }
 
-// uriName reads a URI: the host of its authority, as in spiffe://cluster.example/ns/team. urn: has none. Another URI
-// without one may stand for every host: the host of sip:user@example is not in the place where others have it.
+// uriName reads a URI: the host of its authority, as in https://web.example/a. urn: has none, and the trust domain of
+// spiffe://cluster.local/ns/team names a set of workloads and no host. Another URI without a host may stand for every
+// host: the host of sip:user@example is not in the place where others have it.
 func uriName(s string) (match.HostPattern, bool) {
 	scheme, rest, ok := strings.Cut(s, ":")
 	authority, hierarchical := strings.CutPrefix(rest, "//")
 	switch {
-	case ok && strings.EqualFold(scheme, "urn"):
+	case ok && (strings.EqualFold(scheme, "urn") || strings.EqualFold(scheme, "spiffe") && hierarchical):
 		return match.HostPattern{}, false
 	case !hierarchical, !isScheme(scheme):
 		return match.EveryHost(), true

@@ -125,7 +125,9 @@ func TestCertificateClaims(t *testing.T) {
 		"a subject, many":        {Certificate{LiteralSubject: strings.Repeat("CN=a,", 101)}, "spec.literalSubject **"},
 		"a subject, a backslash": {Certificate{LiteralSubject: `O=a\`}, ""},
 
-		"a URI":                 {Certificate{URIs: []string{"spiffe://a.example/ns/b"}}, "spec.uris[0] a.example"},
+		"a URI":                 {Certificate{URIs: []string{"https://a.example/ns/b"}}, "spec.uris[0] a.example"},
+		"a SPIFFE ID":           {Certificate{URIs: []string{"SPIFFE://cluster.local/ns/b"}}, ""},
+		"no SPIFFE ID":          {Certificate{URIs: []string{"spiffe:a.example"}}, "spec.uris[0] **"},
 		"a URI, with all":       {Certificate{URIs: []string{"https://u:p@A.example:443/p?q#f"}}, "spec.uris[0] a.example"},
 		"a URI, an address":     {Certificate{URIs: []string{"https://[2001:DB8::1]:443/"}}, "spec.uris[0] 2001:db8::1"},
 		"a URI, mapped":         {Certificate{URIs: []string{"https://[::ffff:192.0.2.1]/"}}, "spec.uris[0] 192.0.2.1"},
@@ -180,7 +182,7 @@ func FuzzURIName(f *testing.F) {
 		if ip, isIP := addressName(u.Hostname()); !ip.IsEvery() && isIP && ip == got {
 			return
 		}
-		if want := oneLabel(u.Hostname()); ok && got != want || !ok && u.Host != "" {
+		if want := oneLabel(u.Hostname()); ok && got != want || !ok && u.Host != "" && u.Scheme != "spiffe" {
 			t.Errorf("%q: got %s, %t, want %s", s, got, ok, want)
 		}
 	})
@@ -214,8 +216,8 @@ func TestOwnersOfNames(t *testing.T) {
 	}
 	check(must(p.JudgeCertificate(update, crt, old, nil)), want)
 
-	records := &DNSEndpoint{Endpoints: []Endpoint{{"*.shop.corp.example"}, {"a.b.bank.example"}, {"*.bank.example"}}}
-	check(must(p.JudgeDNSEndpoint(update, records, &DNSEndpoint{Endpoints: []Endpoint{{"*.shop.corp.example"}}}, nil)), []string{
+	records := &DNSEndpoint{Endpoints: []Endpoint{{DNSName: "*.shop.corp.example"}, {DNSName: "a.b.bank.example"}, {DNSName: "*.bank.example"}}}
+	check(must(p.JudgeDNSEndpoint(update, records, &DNSEndpoint{Endpoints: []Endpoint{{DNSName: "*.shop.corp.example"}}}, nil)), []string{
 		`shop/owners: spec.endpoints[0].dnsName: "*.shop.corp.example" (names at any depth) belongs to the namespaces shop-* (ask #shop), pre-existing`,
 		`bank/owners: spec.endpoints[2].dnsName: "*.bank.example" (names at any depth) stands also for hosts of *.bank.example, which belongs to the namespaces bank, bank-eu; write each host out`,
 	})
@@ -228,7 +230,7 @@ func TestRatchetOfNames(t *testing.T) {
 			"dnsEndpoints: [{name: s, mode: enforce, hosts: {"+rule+"}}]\n")
 		a := Attributes{Operation: Update}
 		crt := must(p.JudgeCertificate(a, &Certificate{CommonName: "a.corp", DNSNames: []string{"b.corp"}}, &Certificate{DNSNames: []string{"a.corp"}}, nil))
-		dns := must(p.JudgeDNSEndpoint(a, &DNSEndpoint{Endpoints: []Endpoint{{"b.corp"}, {"c.corp"}}}, &DNSEndpoint{Endpoints: []Endpoint{{"c.corp"}}}, nil))
+		dns := must(p.JudgeDNSEndpoint(a, &DNSEndpoint{Endpoints: []Endpoint{{DNSName: "b.corp"}, {DNSName: "c.corp"}}}, &DNSEndpoint{Endpoints: []Endpoint{{DNSName: "c.corp"}}}, nil))
 		var got []string
 		for _, f := range append(crt, dns...) {
 			if f.Denies() {

@@ -11,6 +11,7 @@ type claimPlace struct {
 	kind       placeKind
 	sameDomain bool // the claim before it is one name too, in the same domain, as most hosts of an object are
 	unreadable bool // it is every host, since text cannot be read as a name
+	speaks     bool // text is a name of DNS that controls the claimed hosts, and is not among them
 
 	i, j       int32       // the element of spec.rules or spec.hostnames, or of spec.tls and of its hosts
 	text       string      // as it is written; empty for claims that no text makes
@@ -43,6 +44,9 @@ const (
 	uriHost            // spec.uris[i]
 	ipAddressHost      // spec.ipAddresses[i]
 	endpointHost       // spec.endpoints[i].dnsName of a DNSEndpoint
+	endpointType       // spec.endpoints[i].recordType, by which the record controls the names below dnsName
+	ownershipHost      // spec.endpoints[i].targets, which make the record one of ownership
+	propertyHost       // spec.endpoints[i].providerSpecific[j]
 	listenerHost       // spec.listeners[i].hostname
 	infrastructureHost // spec.infrastructure.annotations
 )
@@ -78,6 +82,12 @@ func (p *claimPlace) String() string {
 		return elementPath("spec.ipAddresses", p.i)
 	case endpointHost:
 		return elementPath("spec.endpoints", p.i) + ".dnsName"
+	case endpointType:
+		return elementPath("spec.endpoints", p.i) + ".recordType"
+	case ownershipHost:
+		return elementPath("spec.endpoints", p.i) + ".targets"
+	case propertyHost:
+		return elementPath(elementPath("spec.endpoints", p.i)+".providerSpecific", p.j) + ".value"
 	case listenerHost:
 		return listenerPath(int(p.i), "hostname")
 	case infrastructureHost:
@@ -97,6 +107,8 @@ func (p *claimPlace) every() string {
 		return text.Quote(p.text) + " is below the domain of each router, which means every host"
 	case p.kind == defaultBackend:
 		return "serves every host that no rule names"
+	case p.kind == ownershipHost:
+		return "has the form of an ownership record of external-dns, which takes over the records of any host"
 	case p.unreadable:
 		return text.Quote(p.text) + " may stand for every host"
 	default:
@@ -111,6 +123,8 @@ func (p *claimPlace) setOne() string {
 		return "; set spec.host instead"
 	case p.kind == defaultBackend:
 		return "; name hosts in spec.rules instead"
+	case p.kind == ownershipHost:
+		return "; leave heritage= out"
 	case p.unreadable:
 		return "; write each host out"
 	default:

@@ -5,8 +5,10 @@ import (
 	"encoding"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
+	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
@@ -42,7 +44,7 @@ type Fields map[string]any
 type Document struct {
 	Entries []Entry
 	// Settings are the fields of the document that are no entries: annotationPrefixes, carriers, globbingClasses,
-	// templates.
+	// hostAnnotations, templates.
 	Settings Fields
 	// HostAnnotations are the annotations by which objects claim hosts, by their kinds, also those under the prefixes of
 	// annotationPrefixes.
@@ -55,17 +57,34 @@ type HostAnnotation struct {
 	Grammar string // how its value names hosts: a word of data/host-annotations.txt
 }
 
-// hostAnnotations returns the annotations of each kind, in the order of the table.
-func (d *document) hostAnnotations() map[string][]HostAnnotation {
-	all, more := map[string][]HostAnnotation{}, d.AnnotationPrefixes.more()
-	for _, line := range hostAnnotationLines() {
-		for _, kind := range line.kinds {
-			for _, key := range line.keys(more) {
-				all[kind] = append(all[kind], HostAnnotation{string(key), line.word})
-			}
-		}
+// ReadsHosts reports whether rules read hosts in an annotation of objects of a kind.
+func (d *Document) ReadsHosts(kind, key string) bool {
+	key = match.LowerASCII(key)
+	reads := func(a HostAnnotation) bool { return match.Glob(a.Key).Match(key) }
+	switch kind {
+	case "Gateway", "ListenerSet", "XListenerSet":
+		return slices.ContainsFunc(d.HostAnnotations["Gateway"], reads) ||
+			slices.ContainsFunc(d.HostAnnotations["Service"], reads)
 	}
-	return all
+	return slices.ContainsFunc(d.HostAnnotations[kind], reads)
+}
+
+// LooksLikeHosts reports whether a text is a list of names with commas between them, each with a dot, and with letters
+// alone behind its last dot.
+func LooksLikeHosts(s string) bool {
+	found := false
+	for name := range elements(s) {
+		name = strings.TrimSuffix(strings.TrimPrefix(name, "*."), ".")
+		dot := strings.LastIndexByte(name, '.')
+		top := name[dot+1:]
+		isLetter := func(c rune) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+		if dot < 0 || !isHostName(name) || len(top) < 2 ||
+			strings.ContainsFunc(top, func(c rune) bool { return !isLetter(c) }) && !strings.HasPrefix(top, "xn--") {
+			return false
+		}
+		found = true
+	}
+	return found
 }
 
 // Describe returns the entries of a policy, also those that are off. The policy must be one that Load loads.
@@ -86,7 +105,7 @@ func Describe(files ...File) (Document, error) {
 
 // describe returns the document as Describe has it.
 func (d *document) describe() Document {
-	out := Document{HostAnnotations: d.hostAnnotations()}
+	out := Document{HostAnnotations: allHostAnnotations(d.AnnotationPrefixes.more(), d.HostAnnotations)}
 	v := reflect.ValueOf(d).Elem()
 	out.Settings, _ = describe(v).(Fields)
 	blocks := reflect.ValueOf(&d.blocks).Elem()

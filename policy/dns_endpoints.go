@@ -2,6 +2,8 @@ package policy
 
 import (
 	"errors"
+
+	"github.com/evergate/evergate/policy/internal/match"
 )
 
 // DNSEndpoint is the part of an externaldns.k8s.io/v1alpha1 DNSEndpoint that decisions depend on.
@@ -12,7 +14,17 @@ type DNSEndpoint struct {
 
 // Endpoint is one element of spec.endpoints: a record of DNS. Where it points to is not among its fields.
 type Endpoint struct {
-	DNSName string
+	DNSName    string
+	RecordType string // A, CNAME, NS, …
+	// OwnershipRecord reports whether a target has the form of the TXT records in which external-dns keeps which records
+	// are its own.
+	OwnershipRecord bool
+	Properties      []EndpointProperty // spec.endpoints[].providerSpecific
+}
+
+// EndpointProperty is one element of providerSpecific.
+type EndpointProperty struct {
+	Name, Value string
 }
 
 // dnsEndpointsEntry is an entry of dnsEndpoints: a rule for DNSEndpoints of external-dns.
@@ -41,23 +53,76 @@ func (e *dnsEndpointsEntry) checks() []check[DNSEndpoint] {
 	return hostChecks(e.Hosts, (*report).dnsEndpointClaims, "spec.endpoints")
 }
 
-// dnsEndpointClaims returns the claims of a DNSEndpoint: the name of each record, whatever its type (external-dns
-// v0.23.0, source/crd.go). *.example is any number of labels (RFC 4592). No name is none that external-dns checks, so
-// that it may stand for every host.
+// dnsEndpointClaims returns the claims of a DNSEndpoint: those of each record (external-dns v0.23.0, source/crd.go), and
+// of the properties that name further hosts. No name is none that external-dns checks, so that it may stand for every
+// host.
 func (r *report) dnsEndpointClaims(e *DNSEndpoint) []hostClaim {
 	if r.claims != nil {
 		return r.claims
 	}
 	claims := make([]hostClaim, 0, len(e.Endpoints))
 	for i := range e.Endpoints {
-		name := e.Endpoints[i].DNSName
-		if !r.spend(1 + len(name)/4) { // rune by rune
+		endpoint := &e.Endpoints[i]
+		if !r.spend(1 + len(endpoint.DNSName)/4) { // rune by rune
 			return nil
 		}
-		c := claimOfText(name, anyDepth(name), claimPlace{kind: endpointHost, i: int32(i)})
+		claims = endpoint.appendClaims(claims, int32(i))
+	}
+	r.claims = r.propertyClaims(e, claims)
+	return r.claims
+}
+
+// appendClaims appends the claims of record i: its name, as recordNames reads it, and of some types all names below it.
+func (e *Endpoint) appendClaims(claims []hostClaim, i int32) []hostClaim {
+	var name match.HostPattern
+	for p := range recordNames(e.DNSName) {
+		name = p
+		c := recordClaim(e.DNSName, p, claimPlace{kind: endpointHost, i: i})
 		c.follow(claims)
 		claims = append(claims, c)
 	}
-	r.claims = claims
+	if name.Depth == match.HostItself && e.controlsBelow() {
+		name.Depth = match.LabelsBelow
+		at := claimPlace{kind: endpointType, i: i, text: e.DNSName, speaks: true}
+		claims = append(claims, claimOf(name, at))
+	}
+	if e.RecordType == "TXT" && e.OwnershipRecord {
+		at := claimPlace{kind: ownershipHost, i: i, text: e.DNSName, unreadable: true}
+		claims = append(claims, claimOf(match.EveryHost(), at))
+	}
+	return claims
+}
+
+// controlsBelow reports whether a record of the type decides about the names below its own too: NS and DNAME delegate
+// them, CAA says which authorities may issue certificates for them, and TXT and MX prove to authorities and to other
+// services that one may have certificates for them. Types that are not known may do so.
+func (e *Endpoint) controlsBelow() bool {
+	switch e.RecordType {
+	case "", "A", "AAAA", "CNAME", "HTTPS", "NAPTR", "PTR", "SRV", "SVCB":
+		return false
+	}
+	return true
+}
+
+// propertyClaims appends the claims of properties, which external-dns copies from annotations of the same names.
+func (r *report) propertyClaims(e *DNSEndpoint, claims []hostClaim) []hostClaim {
+	table, records := r.known.hostTable("DNSEndpoint"), claims
+	for i := range e.Endpoints {
+		properties := e.Endpoints[i].Properties
+		for j := range properties {
+			a := annotation{properties[j].Name, properties[j].Value}
+			if !r.spend(stepsOf(2+len(table.globs), a.key)) {
+				return claims
+			}
+			grammar := table.grammar(a.key)
+			if grammar == nil || !r.spend(len(a.value)) {
+				continue
+			}
+			at := claimPlace{kind: propertyHost, i: int32(i), j: int32(j), annotation: &a}
+			if claims = appendClaims(claims, records, grammar, at); len(claims) > len(records)+maxAnnotationHosts {
+				return claims
+			}
+		}
+	}
 	return claims
 }

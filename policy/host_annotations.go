@@ -27,22 +27,11 @@ type hostAnnotationGlob struct {
 	grammar hostGrammar
 }
 
-// hostAnnotationLine is a line of hostAnnotations.
+// hostAnnotationLine is a line of hostAnnotations, or of the block of that name of a policy.
 type hostAnnotationLine struct {
-	key     string
-	kinds   []string
-	word    string // that names the grammar
-	grammar hostGrammar
-}
-
-// keys returns the key of the line, and those under the further prefixes that its prefix has.
-func (l *hostAnnotationLine) keys(more map[string][]annotationPrefix) []match.Glob {
-	prefix, name, _ := strings.Cut(l.key, "/")
-	keys := []match.Glob{match.Glob(l.key)}
-	for _, other := range more[prefix] {
-		keys = append(keys, match.Glob(match.LowerASCII(string(other))+"/"+name))
-	}
-	return keys
+	key   match.Glob // in lower case
+	kinds []string
+	word  string // that names the grammar
 }
 
 // hostAnnotationLines returns the lines of hostAnnotations, parsed on first use.
@@ -52,29 +41,45 @@ var hostAnnotationLines = sync.OnceValue(func() []hostAnnotationLine {
 		key, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 		kinds, word, ok := strings.Cut(rest, " ")
 		if ok && key != "#" {
-			of := slices.Collect(strings.SplitSeq(kinds, ","))
-			lines = append(lines, hostAnnotationLine{key, of, word, hostGrammars[word]})
+			lines = append(lines, hostAnnotationLine{match.Glob(key), slices.Collect(strings.SplitSeq(kinds, ",")), word})
 		}
 	}
 	return lines
 })
 
-// hostAnnotationTables returns the tables by kind. more has, by the prefix of a line, the prefixes that its key may
-// have too.
-func hostAnnotationTables(more map[string][]annotationPrefix) map[string]*hostAnnotationTable {
-	tables := map[string]*hostAnnotationTable{}
-	for _, line := range hostAnnotationLines() {
-		keys := line.keys(more)
+// allHostAnnotations returns the annotations by which objects claim hosts, by kind: those of the table, those under
+// further prefixes, and then those of a policy's own rows. more has, by the prefix of a line, the prefixes that its key
+// may have too.
+func allHostAnnotations(more map[string][]annotationPrefix, rows hostAnnotationRows) map[string][]HostAnnotation {
+	all := map[string][]HostAnnotation{}
+	add := func(line hostAnnotationLine) {
 		for _, kind := range line.kinds {
-			t := tables[kind]
-			if t == nil {
-				t = &hostAnnotationTable{exact: map[string]hostGrammar{}}
-				tables[kind] = t
-			}
-			for _, key := range keys {
-				t.add(key, line.grammar)
-			}
+			all[kind] = append(all[kind], HostAnnotation{string(line.key), line.word})
 		}
+	}
+	for _, line := range hostAnnotationLines() {
+		add(line)
+		prefix, name, _ := strings.Cut(string(line.key), "/")
+		for _, other := range more[prefix] {
+			line.key = match.Glob(match.LowerASCII(string(other)) + "/" + name)
+			add(line)
+		}
+	}
+	for i := range rows {
+		rows[i].addTo(all)
+	}
+	return all
+}
+
+// hostAnnotationTables returns the tables by kind.
+func hostAnnotationTables(more map[string][]annotationPrefix, rows hostAnnotationRows) map[string]*hostAnnotationTable {
+	tables := map[string]*hostAnnotationTable{}
+	for kind, list := range allHostAnnotations(more, rows) {
+		t := &hostAnnotationTable{exact: map[string]hostGrammar{}}
+		for _, a := range list {
+			t.add(match.Glob(a.Key), hostGrammars[a.Grammar])
+		}
+		tables[kind] = t
 	}
 	return tables
 }
@@ -142,15 +147,17 @@ func (r *report) claimsOf(
 ) []hostClaim {
 	rules := claims
 	for _, table := range tables {
-		if !r.spend(len(all) * (1 + len(table.globs))) {
-			return claims
+		for key := range all {
+			if !r.spend(stepsOf(1+len(table.globs), key)) {
+				return claims
+			}
 		}
 		found := table.find(all)
 		for i := range found {
 			a := &found[i]
 			// A list takes 6 ns a byte, conditions some 45.
 			if r.spend(len(a.value)) {
-				claims = a.appendClaims(claims, rules, table.grammar(a.key), at)
+				claims = appendClaims(claims, rules, table.grammar(a.key), claimPlace{kind: at, annotation: a})
 			}
 			if len(claims) > len(rules)+maxAnnotationHosts {
 				return claims
@@ -160,15 +167,15 @@ func (r *report) claimsOf(
 	return claims
 }
 
-// appendClaims appends the claims of one annotation. rules are those of the object's other places, with which claims
-// begins. The claim after maxAnnotationHosts of them is every host.
-func (a *annotation) appendClaims(claims, rules []hostClaim, grammar hostGrammar, at placeKind) []hostClaim {
-	for name, p := range grammar(a.value, rules) {
+// appendClaims appends the claims of the annotation of a place. rules are those of the object's other places, with
+// which claims begins. The claim after maxAnnotationHosts of them is every host.
+func appendClaims(claims, rules []hostClaim, grammar hostGrammar, at claimPlace) []hostClaim {
+	for name, p := range grammar(at.annotation.value, rules) {
 		full := len(claims) == len(rules)+maxAnnotationHosts
 		if full {
 			name, p = fmt.Sprintf("more than %d names", maxAnnotationHosts), match.EveryHost()
 		}
-		claims = append(claims, claimOfText(name, p, claimPlace{kind: at, annotation: a}))
+		claims = append(claims, recordClaim(name, p, at))
 		if full {
 			break
 		}

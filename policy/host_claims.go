@@ -33,9 +33,21 @@ func claimOfText(s string, p match.HostPattern, at claimPlace) hostClaim {
 	return hostClaim{p, at}
 }
 
+// recordClaim returns the claim of a text as a name of DNS, which reaches p: see recordNames.
+func recordClaim(s string, p match.HostPattern, at claimPlace) hostClaim {
+	c := claimOfText(s, p, at)
+	_, special := aboutName(s)
+	_, itself := aboutName(p.Name)
+	c.at.speaks = special && !itself && !c.at.unreadable
+	return c
+}
+
 // quoted returns what sentences call the claim. Where *.example is names at any depth it is that, as users write it: a
 // policy has **.example for it, and means one label by *.example.
 func (h *hostClaim) quoted() string {
+	if h.at.speaks {
+		return text.Quote(h.at.text) + " (which controls " + text.Quote(h.String()) + ")"
+	}
 	if h.Depth == match.LabelsBelow && h.at.text != "" {
 		return text.Quote(h.at.text) + " (names at any depth)"
 	}
@@ -216,12 +228,17 @@ func (h *hostClaim) steps() int {
 }
 
 // identity returns the identity of a finding about the host. It has no place: a host that stood in one place of the
-// old object is pre-existing in all. Of a text that cannot be read as a name it has text and annotation: two regular
-// expressions are different claims, though both may stand for every host.
+// old object is pre-existing in all, but that a host of spec.tls alone, for which nothing is served, is idle. Of a text that cannot be read as a name it has text and annotation: two regular
+// expressions are different claims, though both may stand for every host. A name that controls another one is part of
+// the identity too: _dmarc.example does not exempt _acme-challenge.example.
 func (h *hostClaim) identity(check string) identity {
 	id := hostIdentity(check, h.HostPattern)
-	if h.at.unreadable {
+	id.idle = h.at.kind == tlsHost
+	switch {
+	case h.at.unreadable:
 		id.value, id.use = h.at.text, h.at.key()
+	case h.at.speaks:
+		id.use = h.at.text
 	}
 	return id
 }

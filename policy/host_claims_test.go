@@ -32,7 +32,10 @@ func TestHostClaims(t *testing.T) {
 		},
 		"external-dns, the prefix before": {
 			annotated("external-dns.alpha.kubernetes.io/hostname", "_sip._tcp.example"),
-			[]string{`metadata.annotations["external-dns.alpha.kubernetes.io/hostname"] _sip._tcp.example`},
+			[]string{
+				`metadata.annotations["external-dns.alpha.kubernetes.io/hostname"] example`,
+				`metadata.annotations["external-dns.alpha.kubernetes.io/hostname"] **.example`,
+			},
 		},
 		"external-dns, which names count": {annotated("external-dns.kubernetes.io/ingress-hostname-source", "annotation-only"), nil},
 		"cert-manager": {
@@ -137,7 +140,7 @@ func TestServiceHostClaims(t *testing.T) {
 // Every line of the table is used: its kinds are known, and so is its grammar.
 func TestHostAnnotationTable(t *testing.T) {
 	kinds := map[string]bool{"Ingress": true, "Service": true, "HTTPRoute": true, "GRPCRoute": true, "TLSRoute": true, "TCPRoute": true,
-		"UDPRoute": true, "Route": true, "Gateway": true, "ListenerSet": true}
+		"UDPRoute": true, "Route": true, "Gateway": true, "ListenerSet": true, "DNSEndpoint": true}
 	for line := range strings.Lines(hostAnnotations) {
 		if strings.HasPrefix(line, "#") {
 			continue
@@ -209,14 +212,26 @@ func TestSentencesOfClaims(t *testing.T) {
 	}
 }
 
-// What stood in one place of the old object is pre-existing in all; an annotation that is added is not.
+// A host in a rule of the old object is pre-existing in all places. A host in spec.tls alone is not pre-existing in a
+// rule, and an annotation that is added is not pre-existing.
 func TestClaimsOfOldObjects(t *testing.T) {
 	p := mustLoadIngressRule(t, `hosts: {allowed: ["*.example"]}`)
-	old := withTLS(withHosts("a.example"), "old.corp")
-	added := withTLS(withHosts("a.example", "old.corp"), "new.corp")
-	for _, f := range must(p.JudgeIngress(updating, added, old, nil)) {
-		if want := f.Path == "spec.rules[1].host"; f.Existed != want {
-			t.Errorf("%s: pre-existing is %t, want %t", f, f.Existed, want)
+	for _, test := range []struct {
+		old, obj *Ingress
+		existed  string // the path of the pre-existing finding
+	}{
+		{withTLS(withHosts("a.example", "old.corp"), "a.example"), withTLS(withHosts("a.example", "new.corp"), "old.corp"), "spec.tls[0].hosts[0]"},
+		{withTLS(withHosts("a.example"), "old.corp"), withTLS(withHosts("a.example", "old.corp"), "new.corp"), ""},
+		{withTLS(withHosts("a.example"), "old.corp"), withTLS(withHosts("a.example", "new.corp"), "old.corp"), "spec.tls[0].hosts[0]"},
+	} {
+		found := must(p.JudgeIngress(updating, test.obj, test.old, nil))
+		if len(found) != 2 {
+			t.Errorf("%v, want two findings", sentences(found))
+		}
+		for _, f := range found {
+			if want := f.Path == test.existed; f.Existed != want {
+				t.Errorf("%s: pre-existing is %t, want %t", f, f.Existed, want)
+			}
 		}
 	}
 }

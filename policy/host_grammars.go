@@ -30,15 +30,18 @@ func (g hostGrammar) and(other hostGrammar) hostGrammar {
 
 // hostGrammars are the grammars that data/host-annotations.txt names.
 var hostGrammars = map[string]hostGrammar{
-	"dns":         listed(anyDepth),
+	"dns":         recordList,
 	"certificate": listed(oneLabel),
 	"commonname":  commonNames,
 	"nginx":       nginxAlias,
 	"www":         wwwRedirect,
 	"uris":        uriHosts,
-	"regex":       regexHosts,
+	"any":         anyHost,
 	"alb":         albConditions,
 	"eskip":       eskipHosts,
+	"url":         urlHost,
+	"pathmatcher": pathMatcher,
+	"gardener":    gardenerNames,
 }
 
 // listed is the grammar of names with commas between them. read says what one of them stands for.
@@ -52,6 +55,52 @@ func listed(read func(name string) match.HostPattern) hostGrammar {
 			}
 		}
 	}
+}
+
+// recordList is the grammar of names of DNS records with commas between them: see recordNames.
+func recordList(value string, _ []hostClaim) iter.Seq2[string, match.HostPattern] {
+	return func(yield func(string, match.HostPattern) bool) {
+		for name := range elements(value) {
+			for p := range recordNames(name) {
+				if !yield(name, p) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// recordNames yields the hosts that the name of a DNS record reaches. *.example is any number of labels.
+//
+// A label that begins with _ is not the name of a host (RFC 8552). Its record is about the name behind it:
+// _acme-challenge.example proves to a certificate authority that its owner may have certificates for example and for
+// *.example, and _dmarc, _domainkey and the names of SRV, TLSA and URI records direct clients of example. So such a name
+// reaches the name behind its last label of this kind and all names below that one.
+func recordNames(name string) iter.Seq[match.HostPattern] {
+	return func(yield func(match.HostPattern) bool) {
+		p := anyDepth(name)
+		about, special := aboutName(p.Name)
+		switch {
+		case !special:
+			yield(p)
+		case about == "":
+			yield(match.EveryHost())
+		default:
+			_ = yield(match.HostPattern{Name: about}) &&
+				yield(match.HostPattern{Name: about, Depth: match.LabelsBelow})
+		}
+	}
+}
+
+// aboutName returns what is behind the last label that begins with _, and whether there is such a label.
+func aboutName(name string) (about string, special bool) {
+	if i := strings.LastIndex(name, "._"); i >= 0 {
+		return match.ParentHost(name[i+1:]), true
+	}
+	if strings.HasPrefix(name, "_") {
+		return match.ParentHost(name), true
+	}
+	return "", false
 }
 
 // elements yields the elements of a list, without the blanks around them and without empty ones.
@@ -162,11 +211,52 @@ func uriHosts(value string, _ []hostClaim) iter.Seq2[string, match.HostPattern] 
 	}
 }
 
-// regexHosts is the grammar of a regular expression: every host.
-func regexHosts(value string, _ []hostClaim) iter.Seq2[string, match.HostPattern] {
+// anyHost is the grammar of a text that may stand for every host, such as a regular expression.
+func anyHost(value string, _ []hostClaim) iter.Seq2[string, match.HostPattern] {
 	return func(yield func(string, match.HostPattern) bool) {
 		if strings.TrimSpace(value) != "" {
 			yield(value, match.EveryHost())
+		}
+	}
+}
+
+// urlHost is the grammar of one URL, or of a host with or without a port. *.example is any number of labels.
+func urlHost(value string, _ []hostClaim) iter.Seq2[string, match.HostPattern] {
+	return func(yield func(string, match.HostPattern) bool) {
+		value = strings.TrimSpace(value)
+		if value == "" {
+			return
+		}
+		_, rest, found := strings.Cut(value, "://")
+		if !found {
+			rest = value
+		}
+		host, _, _ := strings.Cut(rest, "/")
+		host, _, _ = strings.Cut(host, ":")
+		yield(value, anyDepth(host))
+	}
+}
+
+// pathMatcher is the grammar of router.pathmatcher of Traefik, which writes the value and the path into the expression
+// of a rule: Host(`a.example`) && PathPrefix(`/`). Other text than one of its words can be any expression.
+func pathMatcher(value string, _ []hostClaim) iter.Seq2[string, match.HostPattern] {
+	return func(yield func(string, match.HostPattern) bool) {
+		switch value {
+		case "", "Path", "PathPrefix", "PathRegexp":
+		default:
+			yield(value, match.EveryHost())
+		}
+	}
+}
+
+// gardenerNames is the grammar of dnsnames of Gardener: names of DNS records. * and all are the hosts of the object's
+// other places.
+func gardenerNames(value string, rules []hostClaim) iter.Seq2[string, match.HostPattern] {
+	return func(yield func(string, match.HostPattern) bool) {
+		for name, p := range recordList(value, rules) {
+			if name != "*" && name != "all" && !yield(name, p) {
+				return
+			}
 		}
 	}
 }

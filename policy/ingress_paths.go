@@ -13,7 +13,7 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// pathRules is the field paths of an ingresses entry. A finding about a path is identified by its host and path: a
+// pathRules is the field paths of an ingresses entry. A finding about a path is identified by its host, path and type: a
 // pre-existing finding on one host exempts no other host.
 type pathRules struct {
 	// Types lists the path types that may be used: [Exact, Prefix]. What ImplementationSpecific means depends on the
@@ -25,8 +25,8 @@ type pathRules struct {
 	// DeniedPatterns lists regular expressions that must not cover a whole path: ["/v[0-9]+/internal(/.*)?"].
 	DeniedPatterns []match.Regex `yaml:"deniedPatterns"`
 	// UnsafeCharacters: deny means that a path must contain none of the characters by which it can inject configuration
-	// into a controller (CVE-2026-24512 and similar): quotes, backslash, braces, semicolon, number sign, white space
-	// and control characters.
+	// into a controller (CVE-2026-24512 and similar): quotes, backquote, backslash, braces, semicolon, number sign, white
+	// space and control characters.
 	UnsafeCharacters denial `yaml:"unsafeCharacters"`
 }
 
@@ -95,7 +95,7 @@ func (p *pathRules) checks() []check[Ingress] {
 		checks = append(checks, pathsDeniedPatterns[Ingress]{source, p.DeniedPatterns})
 	}
 	if p.UnsafeCharacters {
-		checks = append(checks, pathsUnsafeCharacters{})
+		checks = append(checks, pathsUnsafeCharacters[Ingress]{source})
 	}
 	return checks
 }
@@ -211,18 +211,22 @@ func (p *pathPlace) routeField(name string) string {
 	}
 }
 
-// identity returns the identity of a finding about the path.
+// identity returns the identity of a finding about the path. An exact path is idle, since a prefix reaches more: a
+// prefix may become exact, but not the reverse.
 func (p *pathPlace) identity(check string) identity {
 	id := hostIdentity(check, p.host)
-	id.detail = p.Path
+	id.detail, id.idle = p.Path, p.Type == "Exact"
+	if !p.isLiteral() {
+		id.use = p.Type
+	}
 	return id
 }
 
 // identityOfType returns the identity of a finding about the type of the path. It has the path too: a pre-existing path
 // of a denied type exempts no other path.
 func (p *pathPlace) identityOfType(check string) identity {
-	id := p.identity(check)
-	id.use = p.Type
+	id := hostIdentity(check, p.host)
+	id.detail, id.use = p.Path, p.Type
 	return id
 }
 
@@ -289,15 +293,16 @@ func (c pathsDeniedPatterns[T]) find(obj *T, r *report) {
 //
 // White space, { or ; end the first, and ; and } continue; # hides the rest of the line; quotes begin a string. A quote
 // ends the second, and a backslash at the end escapes the quote that should end it. No path needs a control character.
+// Traefik writes a path between backquotes into the expression of a rule: PathPrefix(`/path`).
 //
 // The dollar sign is not among them: it ends nothing, and ingress-nginx's own example of rewriting needs it:
 // /something(/|$)(.*). A regular expression without these characters is [.] for \. and [0-9][0-9] for [0-9]{2}. The
 // option strict-validate-path-type of ingress-nginx is stricter for Exact and Prefix (letters, digits and -_./ only)
 // but does not check ImplementationSpecific: paths.types does.
-type pathsUnsafeCharacters struct{}
+type pathsUnsafeCharacters[T any] struct{ pathSource[T] }
 
-func (pathsUnsafeCharacters) find(ing *Ingress, r *report) {
-	paths := r.ingressPaths(ing)
+func (c pathsUnsafeCharacters[T]) find(obj *T, r *report) {
+	paths := c.paths(r, obj)
 	for i := range paths {
 		p := &paths[i]
 		if !r.spend(1 + len(p.Path)/4) { // rune by rune
@@ -307,29 +312,31 @@ func (pathsUnsafeCharacters) find(ing *Ingress, r *report) {
 			continue
 		}
 		if f := r.tryAdd(p.identity("paths.unsafeCharacters")); f != nil {
-			f.Path, f.Reason = p.field(), text.Quote(p.Path)+" contains "+unsafeIn(p.Path)+
-				", which can get out into the controller's configuration (CVE-2026-24512); leave it out"
+			f.Path, f.Reason = p.field(), text.Quote(p.Path)+" contains "+unsafeIn(p.Path, isUnsafeInPath)+getsOut
 		}
 	}
 }
 
+// getsOut is the end of sentences about unsafe characters.
+const getsOut = ", which can get out into the controller's configuration (CVE-2026-24512); leave it out"
+
 func isUnsafeInPath(c rune) bool {
 	switch c {
-	case '"', '\'', '\\', '{', '}', ';', '#':
+	case '"', '\'', '`', '\\', '{', '}', ';', '#':
 		return true
 	}
 	return unicode.IsSpace(c) || unicode.IsControl(c)
 }
 
-// unsafeIn lists the unsafe characters of a path, each once. It reads a bounded part of the path.
-func unsafeIn(path string) string {
+// unsafeIn lists the unsafe characters of a text, each once. It reads a bounded part of the text.
+func unsafeIn(s string, isUnsafe func(rune) bool) string {
 	const most = 1024 // bytes, from the first unsafe character on
-	path = path[strings.IndexFunc(path, isUnsafeInPath):]
-	path = path[:min(len(path), most)]
+	s = s[strings.IndexFunc(s, isUnsafe):]
+	s = s[:min(len(s), most)]
 	seen := map[rune]bool{}
 	var names []string
-	for _, c := range path {
-		if isUnsafeInPath(c) && !seen[c] {
+	for _, c := range s {
+		if isUnsafe(c) && !seen[c] {
 			seen[c], names = true, append(names, text.QuoteRune(c))
 		}
 	}

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/evergate/evergate/internal/text"
@@ -10,7 +11,7 @@ import (
 
 // tlsRules is the field tls of an ingresses entry.
 type tlsRules struct {
-	// Required: true means that an Ingress must have spec.tls.
+	// Required: true means that an Ingress must have spec.tls, and that an element of it must name a host or a Secret.
 	Required bool `yaml:"required"`
 	// CoversHosts: true means that spec.tls must name each host of an Ingress, or the wildcard one label above it.
 	CoversHosts bool `yaml:"coversHosts"`
@@ -44,13 +45,27 @@ func (t *tlsRules) checks() []check[Ingress] {
 	return checks
 }
 
-// tlsRequired is tls.required: it finds an Ingress without spec.tls.
+// tlsRequired is tls.required: it finds an Ingress without spec.tls, and one in which no element of spec.tls names a
+// host or a Secret: controllers read {} as nothing.
 type tlsRequired struct{}
 
 func (tlsRequired) find(ing *Ingress, r *report) {
 	if len(ing.TLS) == 0 {
 		r.add(identity{check: "tls.required"}, "spec.tls", "is not set, so that plain HTTP is served; set it")
+		return
 	}
+	for i := range ing.TLS {
+		if !r.spend(1+len(ing.TLS[i].Hosts)) || ing.TLS[i].namesSomething() {
+			return
+		}
+	}
+	r.add(identity{check: "tls.required"}, "spec.tls",
+		"names no host and no Secret, so that plain HTTP is served; list the hosts in spec.tls[].hosts")
+}
+
+// namesSomething reports whether the element names a host or a Secret.
+func (t *IngressTLS) namesSomething() bool {
+	return t.SecretName != "" || slices.ContainsFunc(t.Hosts, func(host string) bool { return host != "" })
 }
 
 // tlsCoversHosts is tls.coversHosts: it finds each host that spec.tls names neither itself nor by a wildcard one label

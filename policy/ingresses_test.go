@@ -144,7 +144,7 @@ func manyHosts(n int) *Ingress {
 	for i := range n {
 		host := fmt.Sprintf("host%d.apps.example.com", i)
 		ing.Rules = append(ing.Rules, IngressRule{host, []IngressPath{{"/", "Prefix"}, {"/api", "Exact"}}})
-		ing.TLS = append(ing.TLS, IngressTLS{[]string{host}})
+		ing.TLS = append(ing.TLS, IngressTLS{Hosts: []string{host}})
 	}
 	return ing
 }
@@ -396,7 +396,8 @@ type ingressManifest struct {
 			} `json:"http"`
 		} `json:"rules"`
 		TLS []struct {
-			Hosts []string `json:"hosts"`
+			Hosts      []string `json:"hosts"`
+			SecretName string   `json:"secretName"`
 		} `json:"tls"`
 	} `json:"spec"`
 }
@@ -420,7 +421,7 @@ func readIngress(t *testing.T, file string) *Ingress {
 		ing.Rules = append(ing.Rules, rule)
 	}
 	for _, entry := range m.Spec.TLS {
-		ing.TLS = append(ing.TLS, IngressTLS{entry.Hosts})
+		ing.TLS = append(ing.TLS, IngressTLS{entry.Hosts, entry.SecretName})
 	}
 	return ing
 }

@@ -70,6 +70,8 @@ type document struct {
 	// GlobbingClasses: the classes of Ingresses of which *.x in a rule is names at any depth, * for any run of characters.
 	// Absent: none.
 	GlobbingClasses globbingClasses `yaml:"globbingClasses"`
+	// HostAnnotations: further annotations by which objects claim hosts, beside those that are known. Absent: none.
+	HostAnnotations hostAnnotationRows `yaml:"hostAnnotations"`
 	// Templates: the custom resources that have templates of Pods, and where. Absent: none.
 	Templates templates `yaml:"templates"`
 	// Exceptions: which findings are exempt, and until when. Absent: none.
@@ -85,7 +87,7 @@ func (d *document) Validate() error {
 	if d.Kind != fileKind {
 		return strict.Fieldf("kind", "%s is not a policy: write %s", text.Quote(d.Kind), fileKind)
 	}
-	return d.GlobbingClasses.validate()
+	return errors.Join(d.GlobbingClasses.validate(), d.HostAnnotations.validate())
 }
 
 // Load compiles a policy from files, within the limits for files, merged in the order of their names. Without files,
@@ -182,6 +184,7 @@ func (d *document) merge(dec *strict.Decoder, f File) {
 		d.Exceptions = append(d.Exceptions, part.Exceptions...)
 		d.Carriers = append(d.Carriers, part.Carriers...)
 		d.GlobbingClasses = append(d.GlobbingClasses, part.GlobbingClasses...)
+		d.HostAnnotations = append(d.HostAnnotations, part.HostAnnotations...)
 		d.Templates = append(d.Templates, part.Templates...)
 		d.append(&part.blocks)
 	}
@@ -192,7 +195,7 @@ func (d *document) compile(e *comparisons, errs *strict.Collector) *Policy {
 	d.uniqueNames(errs)
 	p := &Policy{allowEmpty: d.AllowEmpty, templates: d.Templates.compile(errs)}
 	d.headers(func(*header) { p.entries++ })
-	known := d.GlobbingClasses.known(d.AnnotationPrefixes.known())
+	known := d.GlobbingClasses.known(d.AnnotationPrefixes.known(d.HostAnnotations))
 	c := &compilation{e, known, d.Carriers, d.Exceptions.compile(&d.blocks, e, errs)}
 	plain, sets := d.bySet(errs)
 	plain.compile(p, c, errs)

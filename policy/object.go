@@ -122,7 +122,8 @@ type IngressPath struct {
 
 // IngressTLS is one element of spec.tls. Empty Hosts means the hosts of the controller's default certificate.
 type IngressTLS struct {
-	Hosts []string
+	Hosts      []string
+	SecretName string // empty for the controller's default certificate
 }
 
 // Service is the part of a v1 Service that decisions depend on.
@@ -142,6 +143,8 @@ type Service struct {
 // LoadBalancerIngress is one element of status.loadBalancer.ingress: an address, a host name, or both.
 type LoadBalancerIngress struct {
 	IP, Hostname string
+	IPMode       string // VIP or Proxy; empty means VIP
+	Ports        string // the JSON of ports
 }
 
 // ServicePort is one element of spec.ports.

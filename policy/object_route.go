@@ -39,7 +39,12 @@ type RouteRule struct {
 type RouteMatch struct {
 	Path   RoutePath   // of an HTTPRoute
 	Method RouteMethod // of a GRPCRoute
+	// Headers and QueryParams are what a request must have too. GRPCRoutes have no QueryParams.
+	Headers, QueryParams []MatchText
 }
+
+// MatchText is one element of headers or queryParams of a match.
+type MatchText struct{ Name, Value string }
 
 // RoutePath is the field path of a match. Empty fields stand for PathPrefix and /.
 type RoutePath struct{ Type, Value string }
@@ -50,6 +55,7 @@ type RouteMethod struct{ Type, Service, Method string }
 // RouteBackend is one element of spec.rules[].backendRefs.
 type RouteBackend struct {
 	ObjectRef
+	Port    int32 // 0 when absent
 	Filters []RouteFilter
 }
 
@@ -60,6 +66,10 @@ type RouteFilter struct {
 	Mirror *ObjectRef
 	// Auth is externalAuth.backendRef, which gets each request to decide about it; nil when absent.
 	Auth *ObjectRef
+	// MirrorPort and AuthPort are the ports of these backends; 0 when absent.
+	MirrorPort, AuthPort int32
 	// Extension is extensionRef; nil when absent.
 	Extension *ObjectRef
+	// Content is the JSON of what a filter of another type does, such as urlRewrite or requestHeaderModifier.
+	Content string
 }

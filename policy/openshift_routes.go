@@ -48,6 +48,9 @@ func (e *routesEntry) openShiftChecks() []check[OpenShiftRoute] {
 		if e.Paths.DeniedPatterns != nil {
 			checks = append(checks, pathsDeniedPatterns[OpenShiftRoute]{source, e.Paths.DeniedPatterns})
 		}
+		if e.Paths.UnsafeCharacters {
+			checks = append(checks, pathsUnsafeCharacters[OpenShiftRoute]{source})
+		}
 	}
 	if e.Backends != nil && e.Backends.Kinds != nil {
 		checks = append(checks, openShiftBackends{e.Backends.Kinds, passing(e.Backends.Kinds)})

@@ -117,12 +117,15 @@ owners:
 	}
 }
 
-// An update that adds a claim to an old object is denied; a claim that the object had, in whatever place, warns.
+// An update that adds a claim to an old object is denied. A claim that the object had warns, except a host that was only
+// in spec.tls.
 func TestOwnersOfOldObjects(t *testing.T) {
 	p := mustLoad(t, shopAndBank)
 	a := Attributes{Operation: Update, Namespace: "team"}
 	got := map[string]bool{}
-	for _, f := range must(p.JudgeIngress(a, withHosts("a.bank.example", "b.bank.example"), withTLS(withHosts("x.example"), "a.bank.example"), nil)) {
+	old := withTLS(withHosts("x.example"), "b.bank.example")
+	old.Annotations = map[string]string{"external-dns.kubernetes.io/hostname": "a.bank.example"}
+	for _, f := range must(p.JudgeIngress(a, withHosts("a.bank.example", "b.bank.example"), old, nil)) {
 		got[f.Path] = f.Existed
 	}
 	if diff := cmp.Diff(map[string]bool{"spec.rules[0].host": true, "spec.rules[1].host": false}, got); diff != "" {

@@ -51,7 +51,8 @@ func (r *report) eachBackend(route *Route) iter.Seq2[*ObjectRef, routePlace] {
 			backends := route.Rules[i].Backends
 			for j := range backends {
 				ref := &backends[j].ObjectRef
-				if !r.spend(ref.steps()) || !yield(ref, routePlace{rule: i, backend: j, filter: -1}) {
+				place := routePlace{rule: i, backend: j, filter: -1, port: backends[j].Port}
+				if !r.spend(ref.steps()) || !yield(ref, place) {
 					return
 				}
 			}
@@ -60,8 +61,9 @@ func (r *report) eachBackend(route *Route) iter.Seq2[*ObjectRef, routePlace] {
 			for _, to := range []struct {
 				ref   *ObjectRef
 				field string
-			}{{f.Mirror, mirrorField}, {f.Auth, authField}} {
-				if place.field = to.field; to.ref != nil && (!r.spend(to.ref.steps()) || !yield(to.ref, place)) {
+				port  int32
+			}{{f.Mirror, mirrorField, f.MirrorPort}, {f.Auth, authField, f.AuthPort}} {
+				if place.field, place.port = to.field, to.port; to.ref != nil && (!r.spend(to.ref.steps()) || !yield(to.ref, place)) {
 					return
 				}
 			}
@@ -81,6 +83,7 @@ type routePlace struct {
 	backend int    // of backendRefs; -1 for the rule itself
 	filter  int    // of the filters of either; -1 for the backend itself
 	field   string // of the filter: the one with a backend; empty for the filter itself
+	port    int32  // of the backend
 }
 
 // String returns the field, as users write it: spec.rules[0].backendRefs[1].filters[0].
@@ -104,15 +107,17 @@ func (p routePlace) backendField() string {
 }
 
 // identity returns the identity of a finding about the backend: one that gets requests does not exempt one that gets
-// copies of others' requests, or decides about them.
+// copies of others' requests, or decides about them, and one port does not exempt another.
 func (p routePlace) identity(check string, backend *ObjectRef, r *report) identity {
 	id := backend.identity(check, r)
+	const uses = 3
+	id.part = p.port * uses // a port has 16 bits
 	switch {
 	case p.filter < 0:
 	case p.field == mirrorField:
-		id.part = 1
+		id.part++
 	default:
-		id.part = 2
+		id.part += 2
 	}
 	return id
 }

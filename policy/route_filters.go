@@ -76,24 +76,20 @@ func (r *report) filtersOf(filters []RouteFilter, at routePlace, yield func(*Rou
 }
 
 // filtersDenied is filters.denied: it finds each filter of a type in the list. A filter that names another object, as
-// RequestMirror, ExtensionRef and ExternalAuth do, is pre-existing if the old route had one for the same object; of the
-// other types as many are pre-existing as the old route had.
+// RequestMirror, ExtensionRef and ExternalAuth do, is pre-existing if the old route had one for the same object and the
+// same port; one of another type, if the old route had one that does the same.
 type filtersDenied []routeFilterType
 
 func (c filtersDenied) find(route *Route, r *report) {
-	seen := make([]int, len(c))
 	for f, place := range r.eachFilter(route) {
 		i := slices.Index(c, routeFilterType(f.Type))
 		if i < 0 {
 			continue
 		}
-		id := identity{check: "filters.denied", value: f.Type}
+		id := identity{check: "filters.denied", value: f.Type, detail: f.Content}
 		if ref := cmp.Or(f.Mirror, f.Extension, f.Auth); ref != nil {
 			id = ref.identity("filters.denied", r)
-			id.part = int32(1 + i)
-		} else {
-			seen[i]++
-			id.count = seen[i]
+			id.part = int32(1+i) + (f.MirrorPort+f.AuthPort)<<4 // a filter has one of them
 		}
 		if found := r.tryAdd(id); found != nil {
 			found.Path, found.Reason = place.String()+".type", text.Quote(f.Type)+" is denied; remove the filter"

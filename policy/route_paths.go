@@ -3,6 +3,8 @@ package policy
 import (
 	"cmp"
 	"fmt"
+	"strings"
+	"unicode"
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
@@ -22,6 +24,11 @@ type routePathRules struct {
 	Denied []pathPart `yaml:"denied"`
 	// DeniedPatterns lists regular expressions that must not cover a whole path: ["/v[0-9]+/internal(/.*)?"].
 	DeniedPatterns []match.Regex `yaml:"deniedPatterns"`
+	// UnsafeCharacters: deny means that a path must contain none of the characters by which it can inject configuration
+	// into a controller: quotes, backquote, backslash, braces, semicolon, number sign, white space and control characters.
+	// Names and values of headers and of query parameters must contain no double quote, backquote, backslash or control
+	// character.
+	UnsafeCharacters denial `yaml:"unsafeCharacters"`
 }
 
 // routePathType is the type of a match, as gateway.networking.k8s.io/v1 has it.
@@ -44,7 +51,7 @@ func (p *routePathRules) Validate() error {
 	var faults strict.Faults
 	refuseDeniedPaths(&faults, p.Denied, p.DeniedPatterns)
 	if len(p.checks()) == 0 {
-		faults.Add(errNoCheck("types, denied or deniedPatterns"))
+		faults.Add(errNoCheck("types, denied, deniedPatterns or unsafeCharacters"))
 	}
 	return faults.Err()
 }
@@ -65,7 +72,53 @@ func (p *routePathRules) checks() []check[Route] {
 	if p.DeniedPatterns != nil {
 		checks = append(checks, pathsDeniedPatterns[Route]{source, p.DeniedPatterns})
 	}
+	if p.UnsafeCharacters {
+		checks = append(checks, pathsUnsafeCharacters[Route]{source}, matchesUnsafeCharacters{})
+	}
 	return checks
+}
+
+// matchesUnsafeCharacters is paths.unsafeCharacters for the headers and the query parameters of matches, which
+// controllers write into rules between quotes: Traefik writes Header(`name`, `value`). White space, braces and
+// semicolons are ordinary there, as in the value of User-Agent. Regular expressions need no backslash: [.] is \. and
+// [0-9] is \d.
+type matchesUnsafeCharacters struct{}
+
+func (matchesUnsafeCharacters) find(route *Route, r *report) {
+	for i := range route.Rules {
+		for j := range route.Rules[i].Matches {
+			m := &route.Rules[i].Matches[j]
+			at := pathPlace{kind: routePath, rule: i, match: j}
+			if !r.spend(1) || !r.unsafeTexts(m.Headers, at, "headers") || !r.unsafeTexts(m.QueryParams, at, "queryParams") {
+				return
+			}
+		}
+	}
+}
+
+// unsafeTexts adds a finding for each name and each value of a list that contains an unsafe character. It reports
+// whether the check may continue.
+func (r *report) unsafeTexts(list []MatchText, at pathPlace, name string) bool {
+	for i := range list {
+		for _, part := range [...]struct{ field, text string }{{"name", list[i].Name}, {"value", list[i].Value}} {
+			field, s := part.field, part.text
+			if !r.spend(1 + len(s)/4) {
+				return false
+			}
+			if !strings.ContainsFunc(s, isUnsafeInText) {
+				continue
+			}
+			if f := r.tryAdd(identity{check: "paths.unsafeCharacters", value: s, use: field}); f != nil {
+				f.Path = elementPath(at.routeField(name), int32(i)) + "." + field
+				f.Reason = text.Quote(s) + " contains " + unsafeIn(s, isUnsafeInText) + getsOut
+			}
+		}
+	}
+	return true
+}
+
+func isUnsafeInText(c rune) bool {
+	return c == '"' || c == '`' || c == '\\' || unicode.IsControl(c)
 }
 
 // routePaths returns the path of every match of a route. Routes other than HTTPRoutes and GRPCRoutes have none.

@@ -319,7 +319,8 @@ func TestRouteFilters(t *testing.T) {
 	})
 	testRouteUpdates(t, map[string]routeUpdate{
 		"as many":            {denied, filtering(rewrite), Route{Rules: []RouteRule{{}, {Filters: []RouteFilter{rewrite}}}}, nil},
-		"more":               {denied, filtering(rewrite), filtering(rewrite, rewrite), []string{`r/filters.denied: spec.rules[0].filters[1].type: "URLRewrite" is denied; remove the filter`}},
+		"the same again":     {denied, filtering(rewrite), filtering(rewrite, rewrite), nil},
+		"another content":    {denied, filtering(rewrite), filtering(rewrite, RouteFilter{Type: "URLRewrite", Content: "{}"}), []string{`r/filters.denied: spec.rules[0].filters[1].type: "URLRewrite" is denied; remove the filter`}},
 		"the same extension": {denied, filtering(extension("a")), filtering(extension("a"), extension("a")), nil},
 		"another extension":  {denied, filtering(extension("a")), filtering(extension("b")), []string{`r/filters.denied: spec.rules[0].filters[0].type: "ExtensionRef" is denied; remove the filter`}},
 		"another type for the same object": {denied,
@@ -389,7 +390,7 @@ func TestRoutesErrors(t *testing.T) {
 		`hosts: {}`:                                          "hosts: checks nothing: write required, allowed, denied, wildcards or max",
 		`hosts: {meshHosts: true}`:                           "hosts: checks nothing: write required, allowed, denied, wildcards or max beside meshHosts",
 		`hosts: {required: true, denied: []}`:                "hosts.denied: [] checks nothing: leave the field out",
-		`paths: {}`:                                          "paths: checks nothing: write types, denied or deniedPatterns",
+		`paths: {}`:                                          "paths: checks nothing: write types, denied, deniedPatterns or unsafeCharacters",
 		`paths: {types: [Prefix]}`:                           `paths.types[0]: "Prefix" is not a path type: write Exact, PathPrefix or RegularExpression`,
 		`paths: {deniedPatterns: [internal]}`:                `paths.deniedPatterns: internal covers no path: it is compared with the whole path, which begins with /; write .*internal.* for a part, or use denied`,
 		`parents: {}`:                                        "parents: checks nothing: write allowed or crossNamespace",

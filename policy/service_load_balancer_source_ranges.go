@@ -15,12 +15,32 @@ import (
 // empty.
 const sourceRangesAnnotation = "service.beta.kubernetes.io/load-balancer-source-ranges"
 
+// azureRangesAnnotation lists ranges that Azure adds to those of the field.
+const azureRangesAnnotation = "service.beta.kubernetes.io/azure-allowed-ip-ranges"
+
+// clientAnnotations are annotations by which a load balancer takes clients that are not in the ranges of the Service:
+// by tags, security groups, prefix lists, or access lists of a cloud, of which the ranges are not known here, or since
+// its controller leaves its rules alone.
+func clientAnnotations() []string {
+	return []string{
+		"service.beta.kubernetes.io/alibaba-cloud-loadbalancer-acl-id",
+		"service.beta.kubernetes.io/aws-load-balancer-extra-security-groups",
+		"service.beta.kubernetes.io/aws-load-balancer-security-group-prefix-lists",
+		"service.beta.kubernetes.io/aws-load-balancer-security-groups",
+		"service.beta.kubernetes.io/azure-allowed-service-tags",
+		"service.beta.kubernetes.io/do-loadbalancer-allow-rules",
+		"service.beta.kubernetes.io/linode-loadbalancer-firewall-acl",
+		"service.beta.kubernetes.io/linode-loadbalancer-firewall-id",
+	}
+}
+
 // sourceRangeRules is the field loadBalancerSourceRanges: {required: true, allowed: [10.0.0.0/8]}.
 type sourceRangeRules struct {
 	// Required: a LoadBalancer must have source ranges, however wide: see Allowed.
 	Required bool `yaml:"required"`
 	// Allowed lists the ranges that must cover those of a Service; the union of adjacent ranges counts. A Service
-	// without ranges passes. [] denies all.
+	// without ranges passes. [] denies all. Annotations by which a cloud takes other clients, such as security groups and
+	// service tags, do not pass.
 	Allowed []match.CIDR `yaml:"allowed"`
 }
 
@@ -42,6 +62,7 @@ func (b *sourceRangeRules) checks() []check[Service] {
 	}
 	if b != nil && b.Allowed != nil {
 		cs = append(cs, sourceRangesAllowed{match.NewCIDRSet(b.Allowed), passing(stringsOf(b.Allowed))})
+		cs = append(cs, otherClients(clientAnnotations()))
 	}
 	return cs
 }
@@ -49,19 +70,25 @@ func (b *sourceRangeRules) checks() []check[Service] {
 // sourceRange is one range as it is written, and its position.
 type sourceRange struct {
 	written string
-	index   int  // in the field; inAnnotation for ranges of the annotation
+	index   int  // in the field; inAnnotation or inAzureAnnotation for ranges of an annotation
 	hidden  bool // of the annotation where the field is set too, so that it has no effect
 	prefix  netip.Prefix
 	err     error // why it is not a range
 }
 
-// inAnnotation is the index of ranges of the annotation.
-const inAnnotation = -1
+// The indexes of ranges of annotations.
+const (
+	inAnnotation      = -1
+	inAzureAnnotation = -2
+)
 
 // path returns the field of the range, as users write it.
 func (s *sourceRange) path() string {
-	if s.index == inAnnotation {
+	switch s.index {
+	case inAnnotation:
 		return annotationPath(sourceRangesAnnotation)
+	case inAzureAnnotation:
+		return annotationPath(azureRangesAnnotation)
 	}
 	return "spec.loadBalancerSourceRanges[" + strconv.Itoa(s.index) + "]"
 }
@@ -77,40 +104,60 @@ var errNoLength = errors.New("no length such as /24")
 var errManyRanges = fmt.Errorf("it lists more than %d ranges", maxAnnotationRanges)
 
 // sourceRanges returns the ranges of a Service: those of the field, and those of the annotation also where the cloud
-// provider ignores it because the field is set, since removing the field would bring them into effect. Spaces around a
-// range are ignored.
+// provider ignores it because the field is set, since removing the field would bring them into effect; and those that
+// Azure adds. Spaces around a range are ignored.
 func (r *report) sourceRanges(svc *Service) []sourceRange {
 	if r.sourceRangeList != nil {
 		return r.sourceRangeList
 	}
 	list := strings.TrimSpace(svc.Annotations[sourceRangesAnnotation])
-	if !r.spend(stepsOf(1, list)) {
+	azure := strings.TrimSpace(svc.Annotations[azureRangesAnnotation])
+	if !r.spend(stepsOf(1, list) + stepsOf(1, azure)) {
 		return nil
 	}
-	commas := strings.Count(list, ",")
-	r.sourceRangeList = make([]sourceRange, 0, len(svc.LoadBalancerSourceRanges)+min(commas, maxAnnotationRanges)+1)
+	all := make([]sourceRange, 0, len(svc.LoadBalancerSourceRanges)+rangesIn(list)+rangesIn(azure))
 	for i, s := range svc.LoadBalancerSourceRanges {
 		if !r.spend(stepsOf(2, s)) {
 			return nil
 		}
-		r.sourceRangeList = append(r.sourceRangeList, newSourceRange(s, i, false))
+		all = append(all, newSourceRange(s, i, false))
 	}
-	if list == "" {
-		return r.sourceRangeList
+	hidden := len(all) > 0
+	all, ok := r.annotationRanges(all, list, inAnnotation, hidden)
+	if ok {
+		all, ok = r.annotationRanges(all, azure, inAzureAnnotation, false)
 	}
-	hidden := len(r.sourceRangeList) > 0
-	if commas >= maxAnnotationRanges {
-		all := sourceRange{written: list, index: inAnnotation, hidden: hidden, err: errManyRanges}
-		r.sourceRangeList = append(r.sourceRangeList, all)
-		return r.sourceRangeList
+	if !ok {
+		return nil
+	}
+	r.sourceRangeList = all
+	return all
+}
+
+// rangesIn returns how many ranges of an annotation are kept.
+func rangesIn(list string) int {
+	n := 1 + strings.Count(list, ",")
+	if list == "" || n > maxAnnotationRanges {
+		return min(len(list), 1)
+	}
+	return n
+}
+
+// annotationRanges appends the ranges of an annotation. ok is false if the steps for them are not available.
+func (r *report) annotationRanges(all []sourceRange, list string, index int, hidden bool) (_ []sourceRange, ok bool) {
+	switch {
+	case list == "":
+		return all, true
+	case strings.Count(list, ",") >= maxAnnotationRanges:
+		return append(all, sourceRange{written: list, index: index, hidden: hidden, err: errManyRanges}), true
 	}
 	for s := range strings.SplitSeq(list, ",") {
 		if !r.spend(stepsOf(2, s)) {
-			return nil
+			return nil, false
 		}
-		r.sourceRangeList = append(r.sourceRangeList, newSourceRange(s, inAnnotation, hidden))
+		all = append(all, newSourceRange(s, index, hidden))
 	}
-	return r.sourceRangeList
+	return all, true
 }
 
 func newSourceRange(written string, index int, hidden bool) sourceRange {
@@ -122,14 +169,15 @@ func newSourceRange(written string, index int, hidden bool) sourceRange {
 	return s
 }
 
-// hasSourceRanges reports whether the field or the annotation has ranges.
+// hasSourceRanges reports whether the field or an annotation has ranges.
 func (s *Service) hasSourceRanges() bool {
-	return len(s.LoadBalancerSourceRanges) > 0 || strings.TrimSpace(s.Annotations[sourceRangesAnnotation]) != ""
+	return len(s.LoadBalancerSourceRanges) > 0 || strings.TrimSpace(s.Annotations[sourceRangesAnnotation]) != "" ||
+		strings.TrimSpace(s.Annotations[azureRangesAnnotation]) != ""
 }
 
 // sourceRangesRequired (loadBalancerSourceRanges.required) finds a Service of type LoadBalancer that has ranges neither
-// in spec.loadBalancerSourceRanges nor in the annotation service.beta.kubernetes.io/load-balancer-source-ranges, so
-// that every client may connect. 0.0.0.0/0 passes: it is an explicit choice.
+// in spec.loadBalancerSourceRanges nor in the annotations service.beta.kubernetes.io/load-balancer-source-ranges and
+// azure-allowed-ip-ranges, so that every client may connect. 0.0.0.0/0 passes: it is an explicit choice.
 type sourceRangesRequired struct{}
 
 func (sourceRangesRequired) find(svc *Service, r *report) {
@@ -170,6 +218,26 @@ func (c sourceRangesAllowed) find(svc *Service, r *report) {
 			if s.err != nil {
 				f.Reason = text.Quote(s.written) + " is not an address range: " + match.AddrReason(s.err).Error()
 			}
+		}
+	}
+}
+
+// otherClients (loadBalancerSourceRanges.allowed) finds each annotation of clientAnnotations that has a value.
+type otherClients []string
+
+func (c otherClients) find(svc *Service, r *report) {
+	for _, key := range c {
+		value := svc.Annotations[key]
+		if !r.spend(stepsOf(1, value)) {
+			return
+		}
+		if strings.TrimSpace(value) == "" {
+			continue
+		}
+		if f := r.tryAdd(annotation{key, value}.identity("loadBalancerSourceRanges.allowed")); f != nil {
+			f.Path = annotationPath(key)
+			f.Reason = "lets in clients whose address ranges are not known here; remove it, and list ranges in " +
+				"spec.loadBalancerSourceRanges"
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strconv"
@@ -86,10 +87,24 @@ func (c statusAllowed) find(svc *Service, r *report) {
 		if a.written == "" || a.err == nil && c.ranges.Covers(a.prefix) {
 			continue
 		}
-		if f := r.tryAdd(a.identity("loadBalancerStatus.allowed")); f != nil {
+		if f := r.tryAdd(svc.LoadBalancerIngress[i].identity("loadBalancerStatus.allowed", a.normal())); f != nil {
 			f.Path, f.Reason = statusPath(i, "ip"), a.reason(c.passing)
 		}
 	}
+}
+
+// identity returns the identity of a finding about an address or a host name of the element. It has the mode and the
+// ports too: nodes intercept traffic to an address of the mode VIP, and not to one of the mode Proxy.
+func (in *LoadBalancerIngress) identity(check, value string) identity {
+	return identity{check: check, value: value, detail: in.Ports, use: cmp.Or(in.IPMode, "VIP")}
+}
+
+// normal returns the address in its one spelling, or as it is written where it is none.
+func (a *address) normal() string {
+	if a.err != nil {
+		return a.written
+	}
+	return a.prefix.Addr().String()
 }
 
 // statusIPs returns the addresses of status.loadBalancer.ingress.
@@ -125,7 +140,9 @@ func (c statusHostnames) find(svc *Service, r *report) {
 		if _, ok := c.patterns.Covers(host); ok {
 			continue
 		}
-		if f := r.tryAdd(hostIdentity("loadBalancerStatus.hostnames", host)); f != nil {
+		id := svc.LoadBalancerIngress[i].identity("loadBalancerStatus.hostnames", host.Name)
+		id.depth = host.Depth
+		if f := r.tryAdd(id); f != nil {
 			f.Path, f.Reason = statusPath(i, "hostname"), text.Quote(name)+" is not allowed"+c.passing
 		}
 	}
@@ -147,8 +164,8 @@ func (c statusWriters) find(svc *Service, r *report) {
 		if !r.spend(1) {
 			return
 		}
-		c.add(in.IP, i, "ip", r)
-		c.add(in.Hostname, i, "hostname", r)
+		c.add(in, in.IP, i, "ip", r)
+		c.add(in, in.Hostname, i, "hostname", r)
 	}
 }
 
@@ -163,11 +180,11 @@ func (c statusWriters) includes(r *report) bool {
 }
 
 // add adds a finding about a field of an element, unless it is empty.
-func (c statusWriters) add(value string, i int, field string, r *report) {
+func (c statusWriters) add(in *LoadBalancerIngress, value string, i int, field string, r *report) {
 	if value == "" {
 		return
 	}
-	if f := r.tryAdd(identity{check: "loadBalancerStatus.writers", value: value}); f != nil {
+	if f := r.tryAdd(in.identity("loadBalancerStatus.writers", value)); f != nil {
 		f.Path = statusPath(i, field)
 		f.Reason = text.Quote(value) + " is written by " + text.Quote(r.subject.user) + ", who may not" + c.passing
 	}

@@ -1,6 +1,8 @@
 package review
 
 import (
+	"strings"
+
 	"github.com/evergate/evergate/internal/jsonscan"
 	"github.com/evergate/evergate/policy"
 )
@@ -28,8 +30,37 @@ func readDNSEndpoint(r *jsonscan.Reader, e *policy.DNSEndpoint) {
 
 func readEndpoint(r *jsonscan.Reader, e *policy.Endpoint) {
 	for name := range r.Fields {
-		if string(name) == "dnsName" {
+		switch string(name) {
+		case "dnsName":
 			e.DNSName = r.String()
+		case "recordType":
+			e.RecordType = r.String()
+		case "targets":
+			e.OwnershipRecord = readOwnership(r)
+		case "providerSpecific":
+			e.Properties = jsonscan.List(r, readProperty)
+		}
+	}
+}
+
+// readOwnership reports whether a target has the form of an ownership record of external-dns (endpoint/labels.go), with
+// or without quotes around it. The other targets do not decide.
+func readOwnership(r *jsonscan.Reader) (owns bool) {
+	for range r.Items {
+		if strings.Contains(r.String(), "heritage=") {
+			owns = true
+		}
+	}
+	return owns
+}
+
+func readProperty(r *jsonscan.Reader, p *policy.EndpointProperty) {
+	for name := range r.Fields {
+		switch string(name) {
+		case "name":
+			p.Name = r.String()
+		case "value":
+			p.Value = r.String()
 		}
 	}
 }

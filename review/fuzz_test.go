@@ -319,7 +319,7 @@ func typedIngress(raw []byte) (*policy.Ingress, error) {
 		ing.Rules = append(ing.Rules, rule)
 	}
 	for _, tls := range in.Spec.TLS {
-		ing.TLS = append(ing.TLS, policy.IngressTLS{Hosts: tls.Hosts})
+		ing.TLS = append(ing.TLS, policy.IngressTLS{Hosts: tls.Hosts, SecretName: tls.SecretName})
 	}
 	return ing, err
 }
@@ -372,7 +372,14 @@ func typedDNSEndpoint(raw []byte) (*policy.DNSEndpoint, error) {
 	err := unmarshal(raw, &in)
 	e := &policy.DNSEndpoint{Meta: typedMeta(in.ObjectMeta)}
 	for _, record := range in.Spec.Endpoints {
-		e.Endpoints = append(e.Endpoints, policy.Endpoint{DNSName: record.DNSName})
+		endpoint := policy.Endpoint{DNSName: record.DNSName, RecordType: record.RecordType}
+		for _, target := range record.Targets {
+			endpoint.OwnershipRecord = endpoint.OwnershipRecord || strings.Contains(target, "heritage=")
+		}
+		for _, p := range record.ProviderSpecific {
+			endpoint.Properties = append(endpoint.Properties, policy.EndpointProperty{Name: p.Name, Value: p.Value})
+		}
+		e.Endpoints = append(e.Endpoints, endpoint)
 	}
 	return e, err
 }

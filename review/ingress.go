@@ -59,8 +59,11 @@ func readIngressPath(r *jsonscan.Reader, p *policy.IngressPath) {
 
 func readIngressTLS(r *jsonscan.Reader, tls *policy.IngressTLS) {
 	for name := range r.Fields {
-		if string(name) == "hosts" {
+		switch string(name) {
+		case "hosts":
 			tls.Hosts = r.Strings()
+		case "secretName":
+			tls.SecretName = r.String()
 		}
 	}
 }

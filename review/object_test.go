@@ -91,7 +91,7 @@ func TestParseIngress(t *testing.T) {
 		Rules: []policy.IngressRule{
 			{Host: "a.example", Paths: []policy.IngressPath{{Path: "/", Type: "Prefix"}, {}}}, {}, {},
 		},
-		TLS: []policy.IngressTLS{{Hosts: []string{"a.example", ""}}, {}},
+		TLS: []policy.IngressTLS{{Hosts: []string{"a.example", ""}, SecretName: "s"}, {}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -121,6 +121,21 @@ func readRouteMatch(r *jsonscan.Reader, m *policy.RouteMatch) {
 			if !r.IsString() {
 				readRouteMethod(r, &m.Method)
 			}
+		case "headers":
+			m.Headers = jsonscan.List(r, readMatchText)
+		case "queryParams":
+			m.QueryParams = jsonscan.List(r, readMatchText)
+		}
+	}
+}
+
+func readMatchText(r *jsonscan.Reader, t *policy.MatchText) {
+	for name := range r.Fields {
+		switch string(name) {
+		case "name":
+			t.Name = r.String()
+		case "value":
+			t.Value = r.String()
 		}
 	}
 }
@@ -152,11 +167,14 @@ func readRouteMethod(r *jsonscan.Reader, m *policy.RouteMethod) {
 func readRouteBackend(r *jsonscan.Reader, b *policy.RouteBackend) {
 	ref := reference{kind: "Service"}
 	for name := range r.Fields {
-		if string(name) == "filters" {
+		switch string(name) {
+		case "filters":
 			b.Filters = jsonscan.List(r, readRouteFilter)
-			continue
+		case "port":
+			b.Port = r.Int32()
+		default:
+			ref.read(r, name)
 		}
-		ref.read(r, name)
 	}
 	b.ObjectRef = ref.object()
 }
@@ -167,11 +185,13 @@ func readRouteFilter(r *jsonscan.Reader, f *policy.RouteFilter) {
 		case "type":
 			f.Type = r.String()
 		case "requestMirror":
-			f.Mirror = jsonscan.Optional(r, readFilterBackend)
+			f.Mirror, f.MirrorPort = readFilterBackend(r)
 		case "externalAuth":
-			f.Auth = jsonscan.Optional(r, readFilterBackend)
+			f.Auth, f.AuthPort = readFilterBackend(r)
 		case "extensionRef":
 			f.Extension = jsonscan.Optional(r, readExtension)
+		case "requestHeaderModifier", "responseHeaderModifier", "requestRedirect", "urlRewrite", "cors":
+			f.Content += r.Text(r.Raw()) // a filter has one of them
 		}
 	}
 }
@@ -184,20 +204,18 @@ func readExtension(r *jsonscan.Reader, o *policy.ObjectRef) {
 	*o = ref.object()
 }
 
-// readFilterBackend reads the backend of a filter. It is a Service by default, and so is an absent one.
-func readFilterBackend(r *jsonscan.Reader, o *policy.ObjectRef) {
-	o.Kind = "Service"
-	for name := range r.Fields {
-		if string(name) == "backendRef" {
-			readBackendRef(r, o)
+// readFilterBackend returns the backend of a filter, and its port. It is a Service by default, and so is an absent one.
+func readFilterBackend(r *jsonscan.Reader) (ref *policy.ObjectRef, port int32) {
+	backend := jsonscan.Optional(r, func(r *jsonscan.Reader, b *policy.RouteBackend) {
+		b.Kind = "Service"
+		for name := range r.Fields {
+			if string(name) == "backendRef" {
+				readRouteBackend(r, b)
+			}
 		}
+	})
+	if backend == nil {
+		return nil, 0
 	}
-}
-
-func readBackendRef(r *jsonscan.Reader, o *policy.ObjectRef) {
-	ref := reference{kind: "Service"}
-	for name := range r.Fields {
-		ref.read(r, name)
-	}
-	*o = ref.object()
+	return &backend.ObjectRef, backend.Port
 }

@@ -54,7 +54,7 @@ func TestParseRoute(t *testing.T) {
 					{Type: "ExternalAuth", Auth: &policy.ObjectRef{Kind: "Service", Namespace: "o", Name: "a"}},
 				},
 				Backends: []policy.RouteBackend{
-					{ObjectRef: policy.ObjectRef{Kind: "Service", Name: "b"}, Filters: []policy.RouteFilter{{Type: "URLRewrite"}}},
+					{ObjectRef: policy.ObjectRef{Kind: "Service", Name: "b"}, Port: 80, Filters: []policy.RouteFilter{{Type: "URLRewrite"}}},
 					{ObjectRef: policy.ObjectRef{Kind: "Import.x.example", Namespace: "p", Name: "i"}},
 				},
 			},
@@ -103,14 +103,23 @@ func typedRoutes() []typedKind[policy.Route] {
 			}
 		}
 	}
-	authless := func(filters []policy.RouteFilter) {
+	// No typed decoder has the JSON of a filter.
+	contentless := func(filters []policy.RouteFilter) {
 		for i := range filters {
-			filters[i].Auth = nil
+			filters[i].Content = ""
+		}
+	}
+	contents := each(func(rule *policy.RouteRule) { contentless(rule.Filters) },
+		func(b *policy.RouteBackend) { contentless(b.Filters) })
+	authless := func(filters []policy.RouteFilter) {
+		contentless(filters)
+		for i := range filters {
+			filters[i].Auth, filters[i].AuthPort = nil, 0
 		}
 	}
 	httpOnly := each(func(rule *policy.RouteRule) {
 		for i := range rule.Matches {
-			rule.Matches[i].Path = policy.RoutePath{}
+			rule.Matches[i].Path, rule.Matches[i].QueryParams = policy.RoutePath{}, nil
 		}
 		authless(rule.Filters)
 	}, func(b *policy.RouteBackend) { authless(b.Filters) })
@@ -124,8 +133,8 @@ func typedRoutes() []typedKind[policy.Route] {
 		matches(route)
 	}
 	return []typedKind[policy.Route]{
-		{typed: typedHTTPRoute},
-		{typedGRPCRoute, lacks(`rules\[\d+\]\.(matches\[\d+\]\.path|(backendRefs\[\d+\]\.)?filters\[\d+\]\.externalAuth)`), httpOnly},
+		{typed: typedHTTPRoute, drop: contents},
+		{typedGRPCRoute, lacks(`rules\[\d+\]\.(matches\[\d+\]\.(path|queryParams)|(backendRefs\[\d+\]\.)?filters\[\d+\]\.externalAuth)`), httpOnly},
 		{typedTLSRoute, lacks(ofRules), matches},
 		{typedTCPRoute, lacks("hostnames|" + ofRules), hostnames},
 		{typedUDPRoute, lacks("hostnames|" + ofRules), hostnames},
@@ -161,12 +170,18 @@ func typedHTTPRoute(raw []byte) (*policy.Route, error) {
 			if m.Path != nil {
 				match.Path = policy.RoutePath{Type: string(value(m.Path.Type)), Value: value(m.Path.Value)}
 			}
+			for _, h := range m.Headers {
+				match.Headers = append(match.Headers, policy.MatchText{Name: string(h.Name), Value: h.Value})
+			}
+			for _, q := range m.QueryParams {
+				match.QueryParams = append(match.QueryParams, policy.MatchText{Name: string(q.Name), Value: q.Value})
+			}
 			rule.Matches = append(rule.Matches, match)
 		}
 		rule.Filters = typedHTTPFilters(r.Filters)
 		for _, b := range r.BackendRefs {
 			rule.Backends = append(rule.Backends, policy.RouteBackend{
-				ObjectRef: typedBackend(b.BackendObjectReference), Filters: typedHTTPFilters(b.Filters),
+				ObjectRef: typedBackend(b.BackendObjectReference), Port: value(b.Port), Filters: typedHTTPFilters(b.Filters),
 			})
 		}
 		route.Rules = append(route.Rules, rule)
@@ -178,7 +193,7 @@ func typedHTTPFilters(in []gatewayv1.HTTPRouteFilter) (filters []policy.RouteFil
 	for _, f := range in {
 		filter := typedFilter(string(f.Type), f.RequestMirror, f.ExtensionRef)
 		if f.ExternalAuth != nil {
-			filter.Auth = new(typedBackend(f.ExternalAuth.BackendRef))
+			filter.Auth, filter.AuthPort = new(typedBackend(f.ExternalAuth.BackendRef)), value(f.ExternalAuth.BackendRef.Port)
 		}
 		filters = append(filters, filter)
 	}
@@ -188,7 +203,7 @@ func typedHTTPFilters(in []gatewayv1.HTTPRouteFilter) (filters []policy.RouteFil
 func typedFilter(name string, m *gatewayv1.HTTPRequestMirrorFilter, e *gatewayv1.LocalObjectReference) policy.RouteFilter {
 	filter := policy.RouteFilter{Type: name}
 	if m != nil {
-		filter.Mirror = new(typedBackend(m.BackendRef))
+		filter.Mirror, filter.MirrorPort = new(typedBackend(m.BackendRef)), value(m.BackendRef.Port)
 	}
 	if e != nil {
 		filter.Extension = &policy.ObjectRef{Kind: qualified(string(e.Group), string(e.Kind)), Name: string(e.Name)}
@@ -210,13 +225,16 @@ func typedGRPCRoute(raw []byte) (*policy.Route, error) {
 					Type: string(value(m.Method.Type)), Service: value(m.Method.Service), Method: value(m.Method.Method),
 				}
 			}
+			for _, h := range m.Headers {
+				match.Headers = append(match.Headers, policy.MatchText{Name: string(h.Name), Value: h.Value})
+			}
 			rule.Matches = append(rule.Matches, match)
 		}
 		for _, f := range r.Filters {
 			rule.Filters = append(rule.Filters, typedFilter(string(f.Type), f.RequestMirror, f.ExtensionRef))
 		}
 		for _, b := range r.BackendRefs {
-			backend := policy.RouteBackend{ObjectRef: typedBackend(b.BackendObjectReference)}
+			backend := policy.RouteBackend{ObjectRef: typedBackend(b.BackendObjectReference), Port: value(b.Port)}
 			for _, f := range b.Filters {
 				backend.Filters = append(backend.Filters, typedFilter(string(f.Type), f.RequestMirror, f.ExtensionRef))
 			}
@@ -262,7 +280,9 @@ func typedUDPRoute(raw []byte) (*policy.Route, error) {
 
 func typedRule(backends []gatewayv1.BackendRef) (rule policy.RouteRule) {
 	for _, b := range backends {
-		rule.Backends = append(rule.Backends, policy.RouteBackend{ObjectRef: typedBackend(b.BackendObjectReference)})
+		rule.Backends = append(rule.Backends, policy.RouteBackend{
+			ObjectRef: typedBackend(b.BackendObjectReference), Port: value(b.Port),
+		})
 	}
 	return rule
 }

@@ -76,6 +76,10 @@ func readLoadBalancerIngress(r *jsonscan.Reader, p *policy.LoadBalancerIngress) 
 			p.IP = r.String()
 		case "hostname":
 			p.Hostname = r.String()
+		case "ipMode":
+			p.IPMode = r.String()
+		case "ports":
+			p.Ports = r.Text(r.Raw())
 		}
 	}
 }

@@ -121,15 +121,28 @@ func keys(kind string) []string {
 			"external-dns.kubernetes.io/hostname",
 			"cert-manager.io/alt-names", "cert-manager.io/common-name", "nginx.ingress.kubernetes.io/server-alias",
 			"nginx.ingress.kubernetes.io/from-to-www-redirect", "ingress.kubernetes.io/server-alias-regex",
-			"alb.ingress.kubernetes.io/conditions.a", "zalando.org/skipper-predicate")
+			"alb.ingress.kubernetes.io/conditions.a", "zalando.org/skipper-predicate", "hosts.example/a-b-c",
+			"traefik.ingress.kubernetes.io/router.pathmatcher", "k8s.ngrok.com/url", "dns.gardener.cloud/dnsnames")
 	case "Route":
 		all = append(all, "external-dns.kubernetes.io/hostname", "cert-manager.io/alt-names", "cert-manager.io/common-name",
 			"cert-manager.io/uri-sans")
 	case "HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute", "UDPRoute":
-		all = append(all, "external-dns.kubernetes.io/hostname")
+		all = append(all, "external-dns.kubernetes.io/hostname", "dns.gardener.cloud/dnsnames",
+			"cert.gardener.cloud/commonname", "cert.gardener.cloud/dnsnames")
+	case "DNSEndpoint": // names in providerSpecific
+		all = append(all, "external-dns.kubernetes.io/cloudflare-custom-hostname")
 	case "Service":
 		all = append(all, "service.beta.kubernetes.io/load-balancer-source-ranges", "external-dns.kubernetes.io/hostname",
-			"load-balancer.hetzner.cloud/http-managed-certificate-domains", "ingress.kubernetes.io/server-alias-regex")
+			"load-balancer.hetzner.cloud/http-managed-certificate-domains", "ingress.kubernetes.io/server-alias-regex",
+			"k8s.ngrok.com/url", "dns.gardener.cloud/dnsnames", "cert.gardener.cloud/commonname",
+			"service.beta.kubernetes.io/azure-allowed-ip-ranges",
+			"service.beta.kubernetes.io/alibaba-cloud-loadbalancer-acl-id",
+			"service.beta.kubernetes.io/aws-load-balancer-extra-security-groups",
+			"service.beta.kubernetes.io/aws-load-balancer-security-group-prefix-lists",
+			"service.beta.kubernetes.io/aws-load-balancer-security-groups",
+			"service.beta.kubernetes.io/azure-allowed-service-tags", "service.beta.kubernetes.io/do-loadbalancer-allow-rules",
+			"service.beta.kubernetes.io/linode-loadbalancer-firewall-acl",
+			"service.beta.kubernetes.io/linode-loadbalancer-firewall-id")
 	case "Gateway":
 		all = append(all, "external-dns.kubernetes.io/hostname", "cert-manager.io/common-name", "cert-manager.io/alt-names",
 			"ingress.kubernetes.io/server-alias-regex")

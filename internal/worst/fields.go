@@ -116,6 +116,16 @@ func hostKinds() []kind {
 			name: "DNSEndpoint", paths: []string{"/validate/dnsendpoints"},
 			sent: parse(reviewtest.Create(reviewtest.DNSRecords(1))), of: reflect.TypeFor[reviewtest.DNSEndpoint](),
 			decode: decoder(review.DNSEndpoints()),
+			variants: []variant{
+				{"a property that names hosts", []string{objectPath + "spec.endpoints[].providerSpecific[].value"},
+					func(_, o *object) {
+						o.child("spec").put("endpoints[].providerSpecific[].name",
+							"external-dns.kubernetes.io/cloudflare-custom-hostname")
+					}},
+				{"a record of text", []string{objectPath + "spec.endpoints[].targets"}, func(_, o *object) {
+					o.child("spec").put("endpoints[].recordType", "TXT")
+				}},
+			},
 		},
 	}
 }

@@ -26,6 +26,17 @@ func Ten() string {
 	})
 }
 
+// Regexes is a policy with ten rules, each of which compares every annotation of a Service with a regular expression of
+// its own.
+func Regexes() string {
+	var b strings.Builder
+	b.WriteString("apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\nservices:\n")
+	for i := range 10 {
+		fmt.Fprintf(&b, "- {name: r%d, mode: enforce, annotations: {deniedValues: [{key: \"*\", value: \".*x.*y.*%[1]d.*\"}]}}\n", i)
+	}
+	return b.String()
+}
+
 // policyOf makes a policy of what entries returns for the entry of each kind.
 func policyOf(entries func(entry string) string) string {
 	var b, entry strings.Builder

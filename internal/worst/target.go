@@ -3,6 +3,7 @@ package worst
 import (
 	"bytes"
 	"encoding/json"
+	"iter"
 	"strconv"
 	"strings"
 )
@@ -24,6 +25,41 @@ func Targets() []Target {
 		}
 	}
 	return all
+}
+
+// Update is an update of a field that decides.
+type Update struct {
+	Name  string // DNSEndpoint request.object.spec.endpoints[].dnsName
+	field field
+	kind  kind
+}
+
+// Updates yields an update of each field of the objects of all kinds.
+func Updates() iter.Seq[Update] {
+	return func(yield func(Update) bool) {
+		for _, k := range kinds() {
+			for _, f := range k.fields() {
+				if f.object() && !yield(Update{k.name + " " + f.Path, f, k}) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Body makes the review, in which the field has the value that it had before, or another one.
+func (u Update) Body(changed bool) []byte {
+	tree, old := u.kind.creation(), u.kind.creation()
+	old.put(u.field.Path, u.field.valid(0))
+	value := u.field.valid(0)
+	if changed {
+		value = u.field.valid(1)
+	}
+	tree.put(u.field.Path, value)
+	request := tree.child("request")
+	request.set("operation", "UPDATE")
+	request.set("oldObject", old.child("request").get("object"))
+	return tree.encode(nil)
 }
 
 // Review makes a review in which a unit stands in the field so many times: in one value, or with many in as many

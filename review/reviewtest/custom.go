@@ -82,6 +82,14 @@ type DNSRecord struct {
 	RecordTTL     int64             `json:"recordTTL,omitempty"`
 	SetIdentifier string            `json:"setIdentifier,omitempty"`
 	Labels        map[string]string `json:"labels,omitempty"`
+
+	ProviderSpecific []DNSProperty `json:"providerSpecific,omitempty"`
+}
+
+// DNSProperty is one element of providerSpecific.
+type DNSProperty struct {
+	Name  string `json:"name,omitempty"`
+	Value string `json:"value,omitempty"`
 }
 
 // DeepCopyObject makes a DNSEndpoint a runtime.Object.

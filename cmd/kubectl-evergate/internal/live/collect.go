@@ -32,11 +32,13 @@ func inCluster() []of {
 			"validatingadmissionpolicies", "validatingadmissionpolicybindings",
 			"mutatingadmissionpolicies", "mutatingadmissionpolicybindings",
 		}},
-		{"/api/v1", []string{"namespaces", "nodes", "serviceaccounts"}},
+		{"/api/v1", []string{"namespaces", "nodes", "serviceaccounts", "services"}},
 		{"/apis/rbac.authorization.k8s.io/v1", []string{"clusterroles", "clusterrolebindings"}},
 		{"/apis/cert-manager.io/v1", []string{"clusterissuers"}},
 		{"/apis/networking.k8s.io/v1", []string{"ingresses"}},
-		{"/apis/gateway.networking.k8s.io/v1", []string{"httproutes", "tlsroutes"}},
+		{"/apis/gateway.networking.k8s.io/v1", []string{
+			"httproutes", "tlsroutes", "grpcroutes", "tcproutes", "udproutes", "gateways", "listenersets",
+		}},
 		{"/apis/route.openshift.io/v1", []string{"routes"}},
 		{"/apis/monitoring.coreos.com/v1", []string{"prometheuses", "podmonitors", "servicemonitors"}},
 		{"/apis/monitoring.coreos.com/v1alpha1", []string{"prometheusagents"}},
@@ -58,7 +60,7 @@ func inNamespace() []of {
 
 // byWebhooks are looked at in each namespace that a webhook calls: other webhooks may deadlock with Evergate's.
 func byWebhooks() []of {
-	return []of{{"/api/v1", []string{"services"}}, {"/apis/apps/v1", []string{"deployments"}}}
+	return []of{{"/apis/apps/v1", []string{"deployments"}}}
 }
 
 // Collect yields the objects that preflight looks at, as deploy/collect.sh does. Of Secrets it yields certificates

@@ -1,0 +1,116 @@
+package deploy
+
+import (
+	"maps"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy"
+)
+
+// hostAnnotation finds annotations of live objects with values that look like host names and that the policy does not
+// read.
+func hostAnnotation() check {
+	return check{
+		id: "host-annotation", severity: Warning,
+		finds: "annotations of live Ingresses, Services, routes and Gateways whose values look like host names, and that " +
+			"no host rule reads",
+		why: "if a controller serves or publishes the hosts of the annotation, tenants can claim any host by it",
+		fix: "find out which controller reads the annotation; if it claims hosts, add a row to hostAnnotations of the " +
+			"policy, or deny the key by annotations.denied",
+		run: func(c *cluster, r *reporter) {
+			if !c.live {
+				return
+			}
+			doc, ok := c.policyDocument()
+			if !ok || !judgesHosts(&doc) {
+				return
+			}
+			found := map[string]*annotated{}
+			for o := range c.claimants {
+				kind := c.ref(o).kind
+				for key, value := range o.GetAnnotations() {
+					if kind == "" || !policy.LooksLikeHosts(value) || doc.ReadsHosts(kind, key) || namesNoHost(key) {
+						continue
+					}
+					at := kind + " " + key
+					if found[at] == nil {
+						found[at] = &annotated{kind: kind, key: key, first: o, value: value}
+					}
+					found[at].objects++
+					found[at].keepFirst(o, value)
+				}
+			}
+			for _, at := range slices.Sorted(maps.Keys(found)) {
+				a := found[at]
+				r.warning(c.ref(a.first), "the value %s of the annotation %s looks like host names, and no host rule reads it; "+
+					"objects of this kind that have it: %d", text.Quote(a.value), text.Quote(a.key), a.objects)
+			}
+		},
+	}
+}
+
+// annotated is an annotation of one kind of objects.
+type annotated struct {
+	kind, key string
+	first     object // by its namespace and name
+	value     string // of first
+	objects   int
+}
+
+// keepFirst replaces first by an object that comes before it.
+func (a *annotated) keepFirst(o object, value string) {
+	if nameOf(o) < nameOf(a.first) {
+		a.first, a.value = o, value
+	}
+}
+
+func nameOf(o metav1.Object) string { return o.GetNamespace() + "/" + o.GetName() }
+
+// claimants yields the live objects whose annotations may name hosts.
+func (inv *Inventory) claimants(yield func(object) bool) {
+	for _, ing := range inv.ingresses {
+		if live(ing) && !yield(ing) {
+			return
+		}
+	}
+	for _, svc := range inv.services {
+		if live(svc) && !yield(svc) {
+			return
+		}
+	}
+	for _, o := range slices.Concat(inv.routes, inv.claimantKinds) {
+		if live(o) && !yield(o) {
+			return
+		}
+	}
+}
+
+// judgesHosts reports whether a policy has a rule about hosts.
+func judgesHosts(doc *policy.Document) bool {
+	return slices.ContainsFunc(doc.Entries, func(e policy.Entry) bool {
+		return e.Mode != policy.Off && (e.Block == "owners" || e.Fields["hosts"] != nil)
+	})
+}
+
+// policyDocument returns the text of the policy that the Pods have. ok is false if there is none: see policy.
+func (c *cluster) policyDocument() (doc policy.Document, ok bool) {
+	if _, ok = c.policy(); !ok {
+		return doc, false
+	}
+	doc, err := policy.Describe(c.policyFilesOf(c.kept())...)
+	return doc, err == nil
+}
+
+// namesNoHost reports whether tools of Kubernetes write an annotation, or whether it contains the target of requests.
+func namesNoHost(key string) bool {
+	switch key {
+	case "kubectl.kubernetes.io/last-applied-configuration", "external-dns.alpha.kubernetes.io/target",
+		"external-dns.kubernetes.io/target", "openshift.io/host.generated",
+		"nginx.ingress.kubernetes.io/upstream-vhost", "meta.helm.sh/release-name", "meta.helm.sh/release-namespace":
+		return true
+	}
+	return false
+}

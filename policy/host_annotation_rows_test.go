@@ -1,0 +1,135 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// A policy's own rows name hosts for the kinds that they list, by their grammar, whatever document has them.
+func TestHostAnnotationRows(t *testing.T) {
+	p := mustLoad(t, `
+hostAnnotations:
+- {key: DNS.corp.example/name, kinds: [Service], grammar: dns}
+- {key: "lb.corp.example/*-cert", kinds: [Ingress, Service], grammar: certificate}
+services: [{name: s, mode: enforce, hosts: {allowed: [ok.example]}}]
+dnsEndpoints: [{name: d, mode: enforce, hosts: {allowed: [ok.example]}}]
+gateways: [{name: g, mode: enforce, hosts: {allowed: [ok.example]}}]
+---
+apiVersion: evergate.dev/v1alpha1
+kind: EvergatePolicy
+hostAnnotations:
+- {key: lb.corp.example/expression, kinds: [Service, Gateway], grammar: any}
+- {key: lb.corp.example/url, kinds: [Service], grammar: url}
+- {key: corp/alias, kinds: [DNSEndpoint], grammar: dns}
+`)
+	const rest = " is not allowed; allowed: ok.example"
+	for _, test := range []struct {
+		key, value string
+		want       []string
+	}{
+		{"dns.corp.example/Name", "*.a.example, ok.example", []string{`"*.a.example" (names at any depth)` + rest}},
+		{"dns.corp.example/name", "_acme-challenge.ok.example", []string{`"_acme-challenge.ok.example" (which controls "**.ok.example")` + rest}},
+		{"dns.corp.example/names", "a.example", nil},
+		{"lb.corp.example/web-cert", "*.a.example", []string{`"*.a.example"` + rest}},
+		{"lb.corp.example/expression", "ok.example", []string{`"ok.example" may stand for every host; allowed: ok.example`}},
+		{"lb.corp.example/expression", " ", nil},
+		{"lb.corp.example/url", "https://ok.example:443/a", nil},
+		{"lb.corp.example/url", "ok.example", nil},
+		{"lb.corp.example/url", "tcp://a.example:443", []string{`"a.example"` + rest}},
+		{"lb.corp.example/url", "tcp://:443", []string{`"tcp://:443" may stand for every host; allowed: ok.example`}},
+		{"corp/alias", "a.example", nil},
+	} {
+		svc := &Service{Meta: Meta{Annotations: map[string]string{test.key: test.value}}}
+		var want []string
+		for _, reason := range test.want {
+			want = append(want, "s/hosts.allowed: "+annotationPath(test.key)+": "+reason)
+		}
+		if diff := cmp.Diff(want, sentences(must(p.JudgeService(creating, svc, nil, nil)))); diff != "" {
+			t.Errorf("%s: %s: %s", test.key, test.value, diff)
+		}
+	}
+	endpoint := &DNSEndpoint{Endpoints: []Endpoint{{DNSName: "ok.example", Properties: []EndpointProperty{{"a", "b"}, {"corp/alias", "a.example"}}}}}
+	want := []string{`d/hosts.allowed: spec.endpoints[0].providerSpecific[1].value: "a.example"` + rest}
+	if diff := cmp.Diff(want, sentences(must(p.JudgeDNSEndpoint(creating, endpoint, nil, nil)))); diff != "" {
+		t.Error(diff)
+	}
+	gateway := &Gateway{
+		Meta:                      Meta{Annotations: map[string]string{"lb.corp.example/expression": "a"}},
+		Listeners:                 []Listener{{Hostname: "ok.example"}},
+		InfrastructureAnnotations: map[string]string{"dns.corp.example/name": "a.example"},
+	}
+	want = []string{
+		`g/hosts.allowed: metadata.annotations["lb.corp.example/expression"]: "a" may stand for every host; allowed: ok.example`,
+		`g/hosts.allowed: spec.infrastructure.annotations["dns.corp.example/name"]: "a.example"` + rest,
+	}
+	if diff := cmp.Diff(want, sentences(must(p.JudgeGateway(creating, gateway, nil, nil)))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A row adds to what is known of an annotation, and takes nothing from it.
+func TestHostAnnotationRowsOnlyAdd(t *testing.T) {
+	p := mustLoad(t, `
+hostAnnotations:
+- {key: external-dns.kubernetes.io/hostname, kinds: [Ingress], grammar: certificate}
+- {key: alb.ingress.kubernetes.io/conditions.web, kinds: [Ingress], grammar: certificate}
+- {key: "alb.ingress.kubernetes.io/*", kinds: [Ingress], grammar: certificate}
+ingresses: [{name: i, mode: enforce, hosts: {allowed: [ok.example, "*.ok.example"]}}]
+`)
+	for key, value := range map[string]string{
+		"external-dns.kubernetes.io/hostname":      "*.ok.example",
+		"alb.ingress.kubernetes.io/conditions.web": "ok.example", // no JSON
+		"alb.ingress.kubernetes.io/conditions.api": "ok.example",
+	} {
+		ing := withHosts("ok.example")
+		ing.Annotations = map[string]string{key: value}
+		if found := must(p.JudgeIngress(creating, ing, nil, nil)); len(found) != 1 {
+			t.Errorf("%s: %v", key, sentences(found))
+		}
+	}
+}
+
+func TestHostAnnotationRowErrors(t *testing.T) {
+	row := "{key: a/b, kinds: [Service], grammar: dns}, "
+	for text, want := range map[string]string{
+		"[{key: '**', kinds: [Service], grammar: dns}]": `p:3:25: hostAnnotations[0].key: "**" is every annotation: write the keys that name hosts`,
+		"[{key: a/b, kinds: [], grammar: dns}]":         "p:3:37: hostAnnotations[0].kinds: [] is no kind: leave the row out",
+		"[{key: a/b, kinds: [Pod], grammar: dns}]": `p:3:38: hostAnnotations[0].kinds[0]: "Pod" is not a kind whose annotations are read: ` +
+			"write Ingress, Service, HTTPRoute, GRPCRoute, TLSRoute, TCPRoute, UDPRoute, Route, Gateway or DNSEndpoint",
+		"[{key: a/b, kinds: [Service], grammar: nginx}]": `p:3:57: hostAnnotations[0].grammar: "nginx" is not a grammar: write dns, certificate, url or any`,
+		"[{key: a/b, kinds: [Service]}]":                 "p:3:19: hostAnnotations[0]: grammar is required",
+		"[" + strings.Repeat(row, maxHostAnnotationRows+1) + "]": fmt.Sprintf(
+			"p:3:18: hostAnnotations: has %d rows; at most 100 are read", maxHostAnnotationRows+1),
+	} {
+		if _, err := Load(policyFile("p", "hostAnnotations: "+text+"\n")); err == nil || err.Error() != want {
+			t.Errorf("%s:\n%v\nwant\n%s", text, err, want)
+		}
+	}
+}
+
+// Native policies read the rows too.
+func TestDescribeHostAnnotationRows(t *testing.T) {
+	doc, err := Describe(policyFile("p", `
+hostAnnotations:
+- {key: dns.corp.example/Name, kinds: [Service, Gateway], grammar: dns}
+- {key: alb.ingress.kubernetes.io/conditions.web, kinds: [Ingress], grammar: dns}
+services: [{name: s, mode: enforce, hosts: {allowed: []}}]
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for kind, want := range map[string][]HostAnnotation{
+		"Service": {{"dns.corp.example/name", "dns"}},
+		"Gateway": {{"dns.corp.example/name", "dns"}},
+		"Ingress": {{"alb.ingress.kubernetes.io/conditions.web", "alb"}, {"alb.ingress.kubernetes.io/conditions.web", "dns"}},
+	} {
+		list := doc.HostAnnotations[kind]
+		if got := list[max(0, len(list)-len(want)):]; !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", kind, got, want)
+		}
+	}
+}

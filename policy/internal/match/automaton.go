@@ -1,0 +1,247 @@
+package match
+
+import (
+	"regexp/syntax"
+	"slices"
+	"unicode"
+	"unicode/utf8"
+)
+
+// automaton decides whether a regular expression matches a whole text. It is deterministic, so each byte takes one
+// look-up. Package regexp may have to follow each thread of the program. The difference matters because a policy may
+// compare a value that a tenant has written with many expressions. An automaton is immutable.
+type automaton struct {
+	ascii   [utf8.RuneSelf]uint8 // the class of each character
+	bounds  []rune               // where classes begin, beginning with 0
+	classes int
+	// next is the row of the state that follows, by the row of a state and the class of a character. The first row is that
+	// of the state from which no text is accepted.
+	next    []uint16
+	accepts []bool // by state: the text may end here
+}
+
+// These limits bound an automaton. Package regexp matches an expression that needs more, such as (a|b)*a(a|b){20}.
+const (
+	maxClasses = 100
+	// cellsPerStep is how many elements next may have for each step of the expression, as Cost counts them: the steps of
+	// a policy are bounded, and thereby the memory of its automata is.
+	cellsPerStep = 64
+	// workPerStep bounds in the same way how many instructions building it visits.
+	workPerStep = 200
+)
+
+// newAutomaton returns the automaton of an expression with a number of steps. It returns nil if the automaton would be
+// too large, or if the expression contains the boundary of a word or of a line.
+func newAutomaton(tree *syntax.Regexp, steps int) *automaton {
+	program, err := syntax.Compile(tree.Simplify())
+	if err != nil {
+		return nil
+	}
+	bounds, ok := runeBounds(program)
+	if !ok {
+		return nil
+	}
+	b := &builder{
+		program: program, states: map[string]uint16{},
+		automaton: automaton{bounds: bounds, classes: len(bounds)},
+		cells:     min(cellsPerStep*(steps+4), 1<<16-1), work: workPerStep * (steps + 4),
+	}
+	return b.build()
+}
+
+// runeBounds returns the characters where the result of an instruction of a program may change. ok is false if there are
+// too many, or if the program has an instruction that automata do not support.
+func runeBounds(program *syntax.Prog) (bounds []rune, ok bool) {
+	bounds = []rune{0}
+	add := func(lo, hi rune) {
+		bounds = append(bounds, lo)
+		if hi < unicode.MaxRune {
+			bounds = append(bounds, hi+1)
+		}
+	}
+	for i := range program.Inst {
+		inst := &program.Inst[i]
+		switch inst.Op {
+		case syntax.InstRune, syntax.InstRune1:
+			addRunes(inst, add)
+		case syntax.InstRuneAnyNotNL:
+			add('\n', '\n')
+		case syntax.InstEmptyWidth:
+			if syntax.EmptyOp(inst.Arg)&^(syntax.EmptyBeginText|syntax.EmptyEndText) != 0 {
+				return nil, false
+			}
+		}
+		if len(bounds) > 8*maxClasses {
+			return nil, false
+		}
+	}
+	slices.Sort(bounds)
+	bounds = slices.Compact(bounds)
+	return bounds, len(bounds) <= maxClasses
+}
+
+// addRunes adds the ranges of an instruction. If case does not matter, it adds the other cases of a single character.
+func addRunes(inst *syntax.Inst, add func(lo, hi rune)) {
+	if len(inst.Rune) == 1 {
+		r := inst.Rune[0]
+		add(r, r)
+		if syntax.Flags(inst.Arg)&syntax.FoldCase != 0 {
+			for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
+				add(f, f)
+			}
+		}
+		return
+	}
+	for i := 0; i+1 < len(inst.Rune); i += 2 {
+		add(inst.Rune[i], inst.Rune[i+1])
+	}
+}
+
+// builder makes an automaton. A state is a set of instructions that wait for a character or for the end of the text.
+type builder struct {
+	automaton
+	program *syntax.Prog
+	states  map[string]uint16 // by their instructions, as key writes them
+	sets    [][]uint32
+	cells   int // that are left
+	work    int // that is left
+	visited []bool
+}
+
+func (b *builder) build() *automaton {
+	for c := range b.ascii {
+		b.ascii[c] = b.class(rune(c))
+	}
+	b.visited = make([]bool, len(b.program.Inst))
+	_, _ = b.state(nil)
+	if _, ok := b.add("start", b.closure([]uint32{uint32(b.program.Start)}, true, false)); !ok {
+		return nil
+	}
+	for i := 0; i < len(b.sets); i++ {
+		for class := range b.classes {
+			var then []uint32
+			for _, pc := range b.sets[i] {
+				inst := &b.program.Inst[pc]
+				if isRune(inst) && inst.MatchRune(b.bounds[class]) {
+					then = append(then, inst.Out)
+				}
+			}
+			to, ok := b.state(b.closure(then, false, false))
+			if !ok {
+				return nil
+			}
+			b.next[i*b.classes+class] = to * uint16(b.classes)
+		}
+	}
+	return &b.automaton
+}
+
+// state returns the number of the state of a set; ok is false if there is no room for it.
+func (b *builder) state(set []uint32) (number uint16, ok bool) {
+	key := make([]byte, 0, 4*len(set))
+	for _, pc := range set {
+		key = append(key, byte(pc), byte(pc>>8), byte(pc>>16), byte(pc>>24))
+	}
+	if number, ok = b.states[string(key)]; ok {
+		return number, true
+	}
+	return b.add(string(key), set)
+}
+
+// add adds a state.
+func (b *builder) add(key string, set []uint32) (number uint16, ok bool) {
+	b.cells -= b.classes
+	if b.cells < 0 || b.work < 0 {
+		return 0, false
+	}
+	number = uint16(len(b.sets))
+	b.states[key] = number
+	b.sets = append(b.sets, set)
+	b.next = append(b.next, make([]uint16, b.classes)...)
+	atEnd := b.closure(slices.Clone(set), number == startState, true)
+	b.accepts = append(b.accepts, slices.ContainsFunc(atEnd, func(pc uint32) bool {
+		return b.program.Inst[pc].Op == syntax.InstMatch
+	}))
+	return number, true
+}
+
+// startState is the number of the state in which a text begins. No state leads to it. The state before it is dead.
+const startState = 1
+
+// closure returns the instructions that are reached from those of a list without a character, sorted: those that wait
+// for one, for the end of the text unless it is there, and that of a match.
+func (b *builder) closure(list []uint32, begin, end bool) []uint32 {
+	var set []uint32
+	var seen []uint32
+	for len(list) > 0 {
+		pc := list[len(list)-1]
+		list = list[:len(list)-1]
+		if b.visited[pc] {
+			continue
+		}
+		b.visited[pc] = true
+		seen = append(seen, pc)
+		inst := &b.program.Inst[pc]
+		switch inst.Op {
+		case syntax.InstAlt, syntax.InstAltMatch:
+			list = append(list, inst.Out, inst.Arg)
+		case syntax.InstCapture, syntax.InstNop:
+			list = append(list, inst.Out)
+		case syntax.InstEmptyWidth:
+			needs := syntax.EmptyOp(inst.Arg)
+			switch {
+			case needs&syntax.EmptyBeginText != 0 && !begin:
+			case needs&syntax.EmptyEndText != 0 && !end:
+				set = append(set, pc)
+			default:
+				list = append(list, inst.Out)
+			}
+		case syntax.InstFail:
+		default:
+			set = append(set, pc)
+		}
+	}
+	for _, pc := range seen {
+		b.visited[pc] = false
+	}
+	b.work -= 1 + len(seen) + len(set)
+	slices.Sort(set)
+	return set
+}
+
+func isRune(inst *syntax.Inst) bool {
+	switch inst.Op {
+	case syntax.InstRune, syntax.InstRune1, syntax.InstRuneAny, syntax.InstRuneAnyNotNL:
+		return true
+	}
+	return false
+}
+
+// class returns the class of a character.
+func (a *automaton) class(c rune) uint8 {
+	i, found := slices.BinarySearch(a.bounds, c)
+	if !found {
+		i--
+	}
+	return uint8(i)
+}
+
+// match reports whether the expression matches the whole of a text. A byte that is not UTF-8 is U+FFFD, as in package
+// regexp.
+func (a *automaton) match(s string) bool {
+	row, next := uint(startState*a.classes), a.next
+	for i := 0; i < len(s); i++ {
+		class := uint(0)
+		if c := s[i]; c < utf8.RuneSelf {
+			class = uint(a.ascii[c])
+		} else {
+			r, n := utf8.DecodeRuneInString(s[i:])
+			class = uint(a.class(r))
+			i += n - 1
+		}
+		if row = uint(next[row+class]); row == 0 {
+			return false
+		}
+	}
+	return a.accepts[row/uint(a.classes)]
+}

@@ -1,0 +1,91 @@
+package policy
+
+import (
+	"testing"
+)
+
+// What an object had before exempts nothing that means more.
+func TestRatchetOfMeaning(t *testing.T) {
+	route := func(rule RouteRule) *Route { return &Route{Rules: []RouteRule{rule}} }
+	backend := func(port int32) *Route {
+		return route(RouteRule{Backends: []RouteBackend{{ObjectRef: service("other", "a"), Port: port}}})
+	}
+	mirror := func(port int32) *Route {
+		return route(RouteRule{Filters: []RouteFilter{{Type: "RequestMirror", Mirror: new(service("other", "a")), MirrorPort: port}}})
+	}
+	auth := func(port int32) *Route {
+		return route(RouteRule{Filters: []RouteFilter{{Type: "ExternalAuth", Auth: new(service("other", "a")), AuthPort: port}}})
+	}
+	rewrite := func(contents ...string) *Route {
+		var filters []RouteFilter
+		for _, c := range contents {
+			filters = append(filters, RouteFilter{Type: "URLRewrite", Content: c})
+		}
+		return route(RouteRule{Filters: filters})
+	}
+	match := func(of string) *Route {
+		return route(RouteRule{Matches: []RouteMatch{{Path: RoutePath{Type: of, Value: "/admin"}}}})
+	}
+	path := func(of string) *Ingress {
+		return &Ingress{Rules: []IngressRule{{Host: "a.example", Paths: []IngressPath{{Path: "/admin;", Type: of}}}}}
+	}
+	status := func(mode, ports string) *Service {
+		return &Service{LoadBalancerIngress: []LoadBalancerIngress{{IP: "192.0.2.1", Hostname: "a.example", IPMode: mode, Ports: ports}}}
+	}
+	claims := func(rule, tls string) *Ingress { return withTLS(withHosts(rule), tls) }
+	record := func(of, name string) *DNSEndpoint {
+		return &DNSEndpoint{Endpoints: []Endpoint{{DNSName: name, RecordType: of}}}
+	}
+	for name, test := range map[string]struct {
+		rule     string
+		old, obj any
+		denied   bool
+	}{
+		"another port of a backend":                   {"routes: [{name: r, mode: enforce, backends: {crossNamespace: deny}}]", backend(80), backend(443), true},
+		"the same port of a backend":                  {"routes: [{name: r, mode: enforce, backends: {crossNamespace: deny}}]", backend(80), backend(80), false},
+		"another port, by kinds":                      {"routes: [{name: r, mode: enforce, backends: {kinds: []}}]", backend(80), backend(443), true},
+		"another port of a mirror":                    {"routes: [{name: r, mode: enforce, backends: {crossNamespace: deny}}]", mirror(80), mirror(443), true},
+		"another port of an auth server":              {"routes: [{name: r, mode: enforce, backends: {crossNamespace: deny}}]", auth(80), auth(443), true},
+		"another port of a denied filter":             {"routes: [{name: r, mode: enforce, filters: {denied: [RequestMirror]}}]", mirror(80), mirror(443), true},
+		"the same denied filter":                      {"routes: [{name: r, mode: enforce, filters: {denied: [RequestMirror]}}]", mirror(80), mirror(80), false},
+		"another content of a filter":                 {"routes: [{name: r, mode: enforce, filters: {denied: [URLRewrite]}}]", rewrite("a"), rewrite("b"), true},
+		"filters in another order":                    {"routes: [{name: r, mode: enforce, filters: {denied: [URLRewrite]}}]", rewrite("a", "b"), rewrite("b", "a"), false},
+		"an exact path, now a prefix":                 {"routes: [{name: r, mode: enforce, paths: {denied: [/admin]}}]", match("Exact"), match("PathPrefix"), true},
+		"the same path":                               {"routes: [{name: r, mode: enforce, paths: {denied: [/admin]}}]", match("Exact"), match("Exact"), false},
+		"an exact path of an Ingress, now a prefix":   {"ingresses: [{name: i, mode: enforce, paths: {denied: [/admin]}}]", path("Exact"), path("Prefix"), true},
+		"an unsafe path, now a prefix":                {"ingresses: [{name: i, mode: enforce, paths: {unsafeCharacters: deny}}]", path("Exact"), path("Prefix"), true},
+		"a denied pattern, now a prefix":              {"ingresses: [{name: i, mode: enforce, paths: {deniedPatterns: [/admin.*]}}]", path("Exact"), path("Prefix"), true},
+		"another mode of an address":                  {"services: [{name: s, mode: enforce, loadBalancerStatus: {allowed: []}}]", status("Proxy", ""), status("VIP", ""), true},
+		"a mode by default":                           {"services: [{name: s, mode: enforce, loadBalancerStatus: {allowed: [], hostnames: []}}]", status("", "[]"), status("VIP", "[]"), false},
+		"other ports of an address":                   {"services: [{name: s, mode: enforce, loadBalancerStatus: {allowed: []}}]", status("", `[{"port":80}]`), status("", `[{"port":443}]`), true},
+		"other ports of a name":                       {"services: [{name: s, mode: enforce, loadBalancerStatus: {hostnames: []}}]", status("", `[{"port":80}]`), status("", `[{"port":443}]`), true},
+		"another mode, by another user than a writer": {"services: [{name: s, mode: enforce, loadBalancerStatus: {writers: {users: [w]}}}]", status("Proxy", ""), status("VIP", ""), true},
+		"a host of spec.tls that moves to a rule":     {"ingresses: [{name: i, mode: enforce, hosts: {allowed: [ok.example]}}]", claims("ok.example", "x.example"), claims("x.example", "ok.example"), true},
+		"a host of a rule that moves to spec.tls":     {"ingresses: [{name: i, mode: enforce, hosts: {allowed: [ok.example]}}]", claims("x.example", "ok.example"), claims("ok.example", "x.example"), false},
+		"a host of a rule, now in spec.tls too":       {"ingresses: [{name: i, mode: enforce, hosts: {allowed: [ok.example]}}]", claims("x.example", "ok.example"), claims("x.example", "x.example"), false},
+		"the owner of a host that moves to a rule":    {"owners: [{name: o, mode: enforce, hosts: [x.example], namespaces: []}]", claims("ok.example", "x.example"), claims("x.example", "ok.example"), true},
+		"a record of another type":                    {"dnsEndpoints: [{name: d, mode: enforce, hosts: {allowed: []}}]", record("A", "x.example"), record("NS", "x.example"), true},
+		"a record that controls another name":         {"dnsEndpoints: [{name: d, mode: enforce, hosts: {allowed: []}}]", record("A", "_dmarc.x.example"), record("A", "_acme-challenge.x.example"), true},
+	} {
+		p := mustLoad(t, test.rule+"\n")
+		a := Attributes{Operation: Update, Resource: httpRoutes, Namespace: "team", User: "jane"}
+		var found []Finding
+		switch obj := test.obj.(type) {
+		case *Route:
+			found = must(p.JudgeRoute(a, obj, test.old.(*Route), nil))
+		case *Ingress:
+			found = must(p.JudgeIngress(a, obj, test.old.(*Ingress), nil))
+		case *Service:
+			found = must(p.JudgeService(a, obj, test.old.(*Service), nil))
+		case *DNSEndpoint:
+			found = must(p.JudgeDNSEndpoint(a, obj, test.old.(*DNSEndpoint), nil))
+		}
+		denied := false
+		for _, f := range found {
+			denied = denied || f.Denies()
+		}
+		if len(found) == 0 || denied != test.denied {
+			t.Errorf("%s: %v, want denied %t", name, sentences(found), test.denied)
+		}
+	}
+}

@@ -1,0 +1,30 @@
+package review_test
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/evergate/evergate/internal/worst"
+	"github.com/evergate/evergate/review"
+)
+
+// An update that changes any field that a reader reads, of any kind, is not unchanged.
+func TestUnchangedOfEveryField(t *testing.T) {
+	tried := 0
+	for update := range worst.Updates() {
+		tried++
+		if review.Unchanged(update.Body(true)) {
+			t.Errorf("%s: another value is no change", update.Name)
+		}
+		same := update.Body(false)
+		if !review.Unchanged(same) {
+			t.Errorf("%s: the same value is a change", update.Name)
+		}
+		if !bytes.Contains(same, []byte(`"oldObject":`)) {
+			t.Fatalf("%s: no update: %s", update.Name, same)
+		}
+	}
+	if tried < 100 {
+		t.Errorf("only %d fields were tried", tried)
+	}
+}
