@@ -61,7 +61,8 @@ func checkPolicies(paths []string, strict bool, now time.Time, stdin io.Reader) 
 // checkPolicy loads the policy at a path.
 func checkPolicy(path string, now time.Time, stdin io.Reader) checkedPolicy {
 	c := checkedPolicy{
-		Path: text.Path(path), Files: []string{}, Errors: []policyProblem{}, Warnings: []policyProblem{}, Expiries: []policyExpiry{},
+		Path: text.Path(path), Files: []string{}, Errors: []policyProblem{}, Warnings: []policyProblem{},
+		Expiries: []policyExpiry{},
 	}
 	files, err := readPolicy(path, stdin)
 	for _, f := range files {

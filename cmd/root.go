@@ -59,8 +59,8 @@ func Run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, s
 	return exit.code
 }
 
-// printError writes each line of an error, so that each can be found and understood alone. An error may contain the name
-// of a file that a pull request has chosen.
+// printError writes each line of an error, so that each can be found and understood alone. An error may contain the
+// name of a file that a pull request has chosen.
 func printError(stderr io.Writer, err error) {
 	for line := range strings.Lines(err.Error()) {
 		fmt.Fprintf(stderr, "evergate: %s\n", text.Escape(strings.TrimSpace(line)))

@@ -12,8 +12,8 @@ func fargate() check {
 	return check{
 		id: "fargate", severity: Error,
 		finds: "Pods that serve on port 10250 and may run on AWS Fargate",
-		why: "on Fargate the kubelet shares the network of the Pod and has port 10250: the process ends with address already " +
-			"in use, or the API server reaches the kubelet",
+		why: "on Fargate the kubelet shares the network of the Pod and has port 10250: the process ends with address " +
+			"already in use, or the API server reaches the kubelet",
 		fix: "set --listen, the containerPort https and the NetworkPolicy to another port, such as 8443",
 		run: func(c *cluster, r *reporter) {
 			isFargate := func(n *corev1.Node) bool { return n.Labels[label] == fargate }

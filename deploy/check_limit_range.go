@@ -15,8 +15,8 @@ func limitRange() check {
 	return check{
 		id: "limit-range", severity: Error,
 		finds: "a LimitRange whose min, max, default or maxLimitRequestRatio the containers do not meet",
-		why: "the API server refuses every Pod (maximum memory usage per Container is, must be less than or equal to): there " +
-			"is a Deployment, and no replica, which only the events of its ReplicaSet show",
+		why: "the API server refuses every Pod (maximum memory usage per Container is, must be less than or equal to): " +
+			"there is a Deployment, and no replica, which only the events of its ReplicaSet show",
 		fix: "change the LimitRange of Evergate's namespace, or the resources of the containers in your overlay",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
@@ -107,7 +107,7 @@ func checkLimited(at ref, item corev1.LimitRangeItem, name corev1.ResourceName, 
 	ratio, ok := item.MaxLimitRequestRatio[name]
 	if request := has.request.AsApproximateFloat64(); ok && request > 0 &&
 		has.limit.AsApproximateFloat64()/request > ratio.AsApproximateFloat64() {
-		r.error(at, "its maxLimitRequestRatio of %s is %s, and %s has the limit %s and the request %s", name, &ratio, of, has.limit,
-			has.request)
+		r.error(at, "its maxLimitRequestRatio of %s is %s, and %s has the limit %s and the request %s", name, &ratio, of,
+			has.limit, has.request)
 	}
 }

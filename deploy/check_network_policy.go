@@ -47,10 +47,11 @@ func (c *cluster) checkIngress(s *server, r *reporter) {
 	}
 	switch at := c.ref(policies[0]); {
 	case byAddress:
-		r.error(at, "no %s address may reach port %d of %s, and %s is the family of its Service", family, l.port, s.ref, family)
+		r.error(at, "no %s address may reach port %d of %s, and %s is the family of its Service", family, l.port, s.ref,
+			family)
 	case byPort:
-		r.error(at, "it opens port %d, which is the Service's: what arrives at the Pods of %s has port %d", c.calledPort(), s.ref,
-			l.port)
+		r.error(at, "it opens port %d, which is the Service's: what arrives at the Pods of %s has port %d", c.calledPort(),
+			s.ref, l.port)
 	default:
 		r.error(at, "nothing but Pods may reach port %d of %s", l.port, s.ref)
 	}

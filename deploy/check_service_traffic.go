@@ -9,10 +9,10 @@ func serviceTraffic() check {
 	return check{
 		id: "service-traffic", severity: Error, needs: []premise{together()},
 		finds: "a Service that drops calls, sends them to replicas that are not ready, or to one of them only",
-		why: "kube-proxy on the node of the API server drops what it may not send elsewhere, and a replica that is starting " +
-			"or draining loses what is sent to it",
-		fix: "leave out internalTrafficPolicy, publishNotReadyAddresses, sessionAffinity and trafficDistribution, as the base " +
-			"does",
+		why: "kube-proxy on the node of the API server drops what it may not send elsewhere, and a replica that is " +
+			"starting or draining loses what is sent to it",
+		fix: "leave out internalTrafficPolicy, publishNotReadyAddresses, sessionAffinity and trafficDistribution, as " +
+			"the base does",
 		run: func(c *cluster, r *reporter) {
 			seen := map[*corev1.Service]bool{nil: true} // nil: service
 			for _, h := range c.hooks {

@@ -51,7 +51,7 @@ func (c *cluster) checkDomains(s *server, t corev1.TopologySpreadConstraint, r *
 	case len(usable) == len(never):
 		r.error(s.ref, "its topologySpreadConstraint for %s finds no node that takes its Pods and has the label", t.TopologyKey)
 	case len(never) > 0 && room < s.replicas():
-		r.error(s.ref, "its topologySpreadConstraint for %s counts %s, where no node takes its Pods: %d of its %d replicas are "+
-			"never scheduled", t.TopologyKey, some(never), s.replicas()-room, s.replicas())
+		r.error(s.ref, "its topologySpreadConstraint for %s counts %s, where no node takes its Pods: %d of its %d replicas "+
+			"are never scheduled", t.TopologyKey, some(never), s.replicas()-room, s.replicas())
 	}
 }

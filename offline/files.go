@@ -79,7 +79,7 @@ func (in reader) dir(dir string) iter.Seq2[Object, error] {
 			yield(Object{}, Origin{File: text.Path(dir)}.fileError(err))
 			return
 		}
-		defer root.Close()
+		defer func() { _ = root.Close() }() // it was only read
 		files, repo, err := manifests(root, in.ignore)
 		if err == nil && len(files) == 0 {
 			err = errors.New("no *.yaml, *.yml or *.json file in this directory")

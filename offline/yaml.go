@@ -142,7 +142,7 @@ func (s *yamlSplitter) line() ([]byte, error) {
 		part, err := s.r.ReadSlice('\n')
 		line = append(line, part...)
 		switch {
-		case err != bufio.ErrBufferFull: //nolint:errorlint // ReadSlice returns it as it is
+		case !errors.Is(err, bufio.ErrBufferFull):
 			return line, err
 		case len(line) > maxYAML:
 			return nil, errLongYAML

@@ -131,7 +131,8 @@ func (p *Policy) Hash() string { return p.hash }
 func (p *Policy) Entries() int { return p.entries }
 
 // ErrEmptied is the error for a policy that Emptied reports.
-var ErrEmptied = errors.New("the policy is empty, there is no entry in it: write allowEmpty: true in a document if that is meant")
+var ErrEmptied = errors.New("the policy is empty, there is no entry in it: write allowEmpty: true in a document if " +
+	"that is meant")
 
 // Emptied reports whether the policy holds no entry and does not say allowEmpty: true. A policy becomes so by accident:
 // a file is truncated, a key loses its .yaml. What is in force then ought not to end.

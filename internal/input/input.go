@@ -54,7 +54,8 @@ func read(name string, limit int64, open func(name string) (*os.File, error)) ([
 	defer file.Close()
 	data, err := io.ReadAll(io.LimitReader(file, limit+1))
 	if err == nil && int64(len(data)) > limit {
-		err = &fs.PathError{Op: "read", Path: name, Err: fmt.Errorf("it has more than %s bytes, which is the limit", text.Thousands(int(limit)))}
+		long := fmt.Errorf("it has more than %s bytes, which is the limit", text.Thousands(int(limit)))
+		err = &fs.PathError{Op: "read", Path: name, Err: long}
 	}
 	return data, err
 }

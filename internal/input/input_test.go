@@ -22,8 +22,8 @@ func tree(t *testing.T) string {
 	must(t, os.WriteFile(filepath.Join(dir, "file"), []byte("content"), 0o600))
 	must(t, syscall.Mkfifo(filepath.Join(dir, "fifo"), 0o600))
 	for name, target := range map[string]string{
-		"link": "file", "sub/up": "../file", "zero": "/dev/zero", "out": "../outside", "absolute": filepath.Join(parent, "outside"),
-		"tofifo": "fifo", "loop": "loop",
+		"link": "file", "sub/up": "../file", "zero": "/dev/zero", "out": "../outside", "tofifo": "fifo", "loop": "loop",
+		"absolute": filepath.Join(parent, "outside"),
 	} {
 		must(t, os.Symlink(target, filepath.Join(dir, name)))
 	}
@@ -34,7 +34,7 @@ func TestOpen(t *testing.T) {
 	dir := tree(t)
 	root, err := os.OpenRoot(dir)
 	must(t, err)
-	defer root.Close()
+	defer func() { must(t, root.Close()) }()
 	for _, test := range []struct {
 		name          string
 		named, listed bool // whether Open and OpenIn open it

@@ -72,7 +72,8 @@ const maxPath = 4096
 // a command of a pipeline is quoted, because a pull request chooses the names of its files.
 func Path(name string) string {
 	strange := func(c rune) bool { return !unicode.IsPrint(c) || c == utf8.RuneError }
-	if len(name) > maxPath || strings.Contains(name, "::") || strings.Contains(name, "##") || strings.ContainsFunc(name, strange) {
+	if len(name) > maxPath || strings.Contains(name, "::") || strings.Contains(name, "##") ||
+		strings.ContainsFunc(name, strange) {
 		return QuoteUpTo(maxPath, name)
 	}
 	return name
