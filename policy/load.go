@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"path"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -114,8 +115,11 @@ func LoadWithin(ctx context.Context, limits Limits, files ...File) (*Policy, err
 		}
 	}
 	var p *Policy
+	compare := &comparisons{ctx: ctx, limit: limits.Comparisons}
 	if errs.Len() == 0 {
-		p = all.compile(&comparisons{ctx: ctx, limit: limits.Comparisons}, errs)
+		p = all.compile(compare, errs)
+	} else if !d.Stopped() {
+		all.compare(compare, errs)
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -167,6 +171,11 @@ func (d *document) merge(dec *strict.Decoder, f File) {
 	for doc := range dec.Documents(f.source()) {
 		var part document
 		if !dec.Decode(doc, &part) {
+			// The entries are checked against each other, unless there are more errors than are kept.
+			if !dec.Stopped() && dec.Errors().Len() <= strict.MaxErrors {
+				d.append(&part.blocks)
+				d.Exceptions = append(d.Exceptions, part.Exceptions...)
+			}
 			continue
 		}
 		d.AllowEmpty = d.AllowEmpty || part.AllowEmpty
@@ -205,6 +214,30 @@ func (d *document) compile(e *comparisons, errs *strict.Collector) *Policy {
 	return p
 }
 
+// compare files the errors between entries of files that have other errors too, so that a user sees all of them
+// together. Entries with an error of their own count only for their names.
+func (d *document) compare(e *comparisons, errs *strict.Collector) {
+	failed := errs.Errors()
+	d.uniqueNames(errs)
+	if len(failed) > strict.MaxErrors {
+		return // it is not known which entries have the errors that are only counted
+	}
+	blocks := reflect.ValueOf(&d.blocks).Elem()
+	for i := range blocks.NumField() {
+		list := blocks.Field(i)
+		kept := reflect.MakeSlice(list.Type(), 0, list.Len())
+		for j := range list.Len() {
+			entry, ok := reflect.TypeAssert[interface{ head() *header }](list.Index(j).Addr())
+			if ok && entry.head().Pos.Line > 0 && !slices.ContainsFunc(failed, entry.head().Pos.Contains) {
+				kept = reflect.Append(kept, list.Index(j))
+			}
+		}
+		list.Set(kept)
+	}
+	plain, _ := d.bySet(errs)
+	plain.compile(new(Policy), &compilation{comparisons: e, known: defaultAnnotations()}, errs)
+}
+
 // compilation is what compiling entries needs beside them.
 type compilation struct {
 	*comparisons
@@ -234,6 +267,9 @@ func rulesOf[E, T any](entries []E, c *compilation, compile func(*E) rule[T], mo
 func (d *document) uniqueNames(errs *strict.Collector) {
 	first := map[entryName]strict.Pos{}
 	see := func(h *header) {
+		if h.Name == "" { // it has an error of its own
+			return
+		}
 		if pos, again := first[h.Name]; again {
 			errs.Errorf(h.Pos, "the name %s is taken by %s: names are unique in the whole policy",
 				text.Quote(h.Name), pos)
