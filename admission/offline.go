@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"errors"
 	"slices"
 	"time"
 
@@ -110,7 +111,9 @@ func (k kind[T]) offlineOf(of review.Kind) Kind {
 				return nil, err
 			}
 			if old != nil {
-				if o.request.Old, err = objects.ParseAs(of.Resource, old); err != nil {
+				// As in a review, an update of an object that cannot be read is evaluated like a creation.
+				o.request.Old, err = objects.ParseAs(of.Resource, old)
+				if _, unread := errors.AsType[*review.ContentError](err); err != nil && !unread {
 					return nil, err
 				}
 			}

@@ -102,9 +102,7 @@ func (p *Policy) ReviewWorkload(a Attributes, w, old *Workload, e *Effort) (Work
 	if old != nil {
 		j.updates = true
 		j.before = report{effort: e, collect: j.record}
-		if j.old, _, err = p.judgedTemplates(a, old, e); err != nil {
-			return WorkloadResult{}, err
-		}
+		j.templatesOfOld = func() { j.old, _, _ = p.judgedTemplates(a, old, e) } // the Effort has the error
 	}
 	for mode := p.workloads.strictest; mode >= weakestMode(w) && !j.done; mode-- {
 		for _, i := range candidates {
@@ -175,8 +173,10 @@ type workloadJudging struct {
 
 	updates bool
 	before  report // of old
-	old     []judgedTemplate
-	ledger  ledger // of what a check finds in old
+	// templatesOfOld fills old on first use: an update without findings does not pay for the old object.
+	templatesOfOld func()
+	old            []judgedTemplate
+	ledger         ledger // of what a check finds in old
 
 	// The rule and the check that are evaluated.
 	at          int // of the rule
@@ -236,6 +236,9 @@ func (j *workloadJudging) findInOld(id identity) bool {
 	if !j.ledgerReady {
 		j.ledgerReady = true
 		j.ledger.clear()
+		if j.old == nil {
+			j.templatesOfOld()
+		}
 		for i := range j.old {
 			t := &j.old[i]
 			if j.before.spend(1) && j.rules[j.at].appliesTo(&t.pod.subject) {
