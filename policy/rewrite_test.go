@@ -412,31 +412,42 @@ mirrors:
 }
 
 func TestRecorded(t *testing.T) {
+	by := mustLoad(t, "mirrors: [{name: hub, mode: audit, sources: [docker.io], mirror: m.example}]")
 	pod := &Pod{
 		Meta: Meta{Annotations: map[string]string{
-			"a": "b", OriginalsAnnotation: `{"containers/app":"nginx","volumes/v":"x:1","containers/gone":"y"}`,
+			"a": "b", OriginalsAnnotation: `{"containers/app":"nginx","volumes/v":"x/y:1","containers/gone":"y",` +
+				`"containers/b":"nginx:1","containers/c":"x/z:1"}`,
 		}},
 		Images: []Image{
-			{Place: Containers, Name: "app", Ref: "m.example/nginx"}, {Place: InitContainers, Name: "app", Ref: "busybox"},
-			{Place: Volumes, Name: "v", Ref: "m.example/x:1"},
+			{Place: Containers, Name: "app", Ref: "m.example/library/nginx"},
+			{Place: InitContainers, Name: "app", Ref: "busybox"},
+			{Place: Volumes, Name: "v", Ref: "m.example/x/y:1"},
+			{Place: Containers, Name: "b", Ref: "m.example/library/nginx:2"}, // changed later
+			{Place: Containers, Name: "c", Ref: "else.example/x/z:1"},        // of another mirror
 		},
 	}
 	want := &Pod{
 		Meta: Meta{Annotations: map[string]string{"a": "b"}},
 		Images: []Image{
 			{Place: Containers, Name: "app", Ref: "nginx"}, {Place: InitContainers, Name: "app", Ref: "busybox"},
-			{Place: Volumes, Name: "v", Ref: "x:1"},
+			{Place: Volumes, Name: "v", Ref: "x/y:1"}, {Place: Containers, Name: "b", Ref: "m.example/library/nginx:2"},
+			{Place: Containers, Name: "c", Ref: "else.example/x/z:1"},
 		},
 	}
-	if diff := cmp.Diff(want, pod.Recorded()); diff != "" || !pod.HasRecord() || want.HasRecord() {
-		t.Error(diff)
+	got, stale := pod.Recorded(createPod, by)
+	if diff := cmp.Diff(want, got); diff != "" || stale != 3 || !pod.HasRecord() || want.HasRecord() {
+		t.Error(diff, stale)
 	}
-	if pod.Images[0].Ref != "m.example/nginx" || len(pod.Annotations) != 2 {
+	if got, stale := pod.Recorded(createPod, mustLoad(t, "")); stale != 5 || got.Images[0].Ref != pod.Images[0].Ref {
+		t.Errorf("by a policy without mirrors: %d stale entries, %v", stale, got.Images)
+	}
+	if pod.Images[0].Ref != "m.example/library/nginx" || len(pod.Annotations) != 2 {
 		t.Errorf("the Pod itself has changed: %+v", pod)
 	}
 	for _, record := range []string{"", "[]", "{}", "null", `{"containers/app":5}`, "{" + strings.Repeat(" ", maxRecord) + "}"} {
 		pod := &Pod{Meta: Meta{Annotations: map[string]string{OriginalsAnnotation: record}}, Images: pod.Images}
-		if diff := cmp.Diff(pod, pod.Recorded()); diff != "" {
+		got, _ := pod.Recorded(createPod, by)
+		if diff := cmp.Diff(pod, got); diff != "" {
 			t.Errorf("%.20q: %s", record, diff)
 		}
 	}
