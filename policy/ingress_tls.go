@@ -10,9 +10,11 @@ import (
 
 // tlsRules is the field tls of an ingresses entry.
 type tlsRules struct {
-	// Required: true means that an Ingress must have spec.tls.
+	// Required: true means that an Ingress must have spec.tls, or, with a class whose controller reads certificates from
+	// annotations, the annotations that serve it only by TLS.
 	Required bool `yaml:"required"`
-	// CoversHosts: true means that spec.tls must name each host of an Ingress, or the wildcard one label above it.
+	// CoversHosts: true means that spec.tls must name each host of an Ingress, or the wildcard one label above it. Where
+	// annotations name the certificate, and there is no spec.tls, the hosts are not compared.
 	CoversHosts bool `yaml:"coversHosts"`
 	// AllowHTTP: deny means that the annotation kubernetes.io/ingress.allow-http: "false" must disable plain HTTP. Some
 	// controllers support it, among them GKE's; others ignore it.
@@ -44,22 +46,36 @@ func (t *tlsRules) checks() []check[Ingress] {
 	return checks
 }
 
-// tlsRequired is tls.required: it finds an Ingress without spec.tls.
+// tlsRequired is tls.required: it finds an Ingress without spec.tls, unless its annotations serve it only by TLS: see
+// tlsAnnotations.
 type tlsRequired struct{}
 
 func (tlsRequired) find(ing *Ingress, r *report) {
-	if len(ing.TLS) == 0 {
-		r.add(identity{check: "tls.required"}, "spec.tls", "is not set, so that plain HTTP is served; set it")
+	if len(ing.TLS) > 0 {
+		return
 	}
+	by := ing.tlsAnnotations(r)
+	if by.served {
+		return
+	}
+	fix := "set it"
+	if by.lacks != "" {
+		fix += ", or " + by.lacks
+	}
+	r.add(identity{check: "tls.required"}, "spec.tls", "is not set, so plain HTTP may be served; "+fix)
 }
 
 // tlsCoversHosts is tls.coversHosts: it finds each host that spec.tls names neither itself nor by a wildcard one label
 // above it, as certificates do (RFC 6125): *.example covers a.example, but not b.a.example. An element of spec.tls
 // without hosts means the controller's own certificate, whose hosts are unknown here: it covers nothing. Without
-// spec.tls no host is covered; an absent host and a default backend never are.
+// spec.tls no host is covered, unless annotations serve the Ingress only by TLS: what their certificate covers is not
+// known. An absent host and a default backend are never covered.
 type tlsCoversHosts struct{}
 
 func (tlsCoversHosts) find(ing *Ingress, r *report) {
+	if len(ing.TLS) == 0 && ing.tlsAnnotations(r).served {
+		return
+	}
 	hosts := r.ruleHosts(ing)
 	certificates := r.tlsCoverage(ing)
 	for i := range hosts {

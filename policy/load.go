@@ -71,6 +71,9 @@ type document struct {
 	// GlobbingClasses: the classes of Ingresses of which *.x in a rule is names at any depth, * for any run of characters.
 	// Absent: none.
 	GlobbingClasses globbingClasses `yaml:"globbingClasses"`
+	// SolverAccounts: the users that create the solvers of ACME challenges. Some checks do not apply to their objects that
+	// can only answer challenges. [] is nobody. Absent: [system:serviceaccount:cert-manager:cert-manager].
+	SolverAccounts solverAccounts `yaml:"solverAccounts"`
 	// Templates: the custom resources that have templates of Pods, and where. Absent: none.
 	Templates templates `yaml:"templates"`
 	// Exceptions: which findings are exempt, and until when. Absent: none.
@@ -86,7 +89,7 @@ func (d *document) Validate() error {
 	if d.Kind != fileKind {
 		return strict.Fieldf("kind", "%s is not a policy: write %s", text.Quote(d.Kind), fileKind)
 	}
-	return d.GlobbingClasses.validate()
+	return errors.Join(d.GlobbingClasses.validate(), d.SolverAccounts.validate())
 }
 
 // Load compiles a policy from files, within the limits for files, merged in the order of their names. Without files,
@@ -191,6 +194,7 @@ func (d *document) merge(dec *strict.Decoder, f File) {
 		d.Exceptions = append(d.Exceptions, part.Exceptions...)
 		d.Carriers = append(d.Carriers, part.Carriers...)
 		d.GlobbingClasses = append(d.GlobbingClasses, part.GlobbingClasses...)
+		d.SolverAccounts = d.SolverAccounts.with(part.SolverAccounts)
 		d.Templates = append(d.Templates, part.Templates...)
 		d.append(&part.blocks)
 	}
@@ -201,7 +205,7 @@ func (d *document) compile(e *comparisons, errs *strict.Collector) *Policy {
 	d.uniqueNames(errs)
 	p := &Policy{allowEmpty: d.AllowEmpty, templates: d.Templates.compile(errs)}
 	d.headers(func(*header) { p.entries++ })
-	known := d.GlobbingClasses.known(d.AnnotationPrefixes.known())
+	known := d.SolverAccounts.knownWith(d.GlobbingClasses.known(d.AnnotationPrefixes.known()))
 	c := &compilation{e, known, d.Carriers, d.Exceptions.compile(&d.blocks, e, errs)}
 	plain, sets := d.bySet(errs)
 	plain.compile(p, c, errs)

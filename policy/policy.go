@@ -87,6 +87,7 @@
 //	until, reason                         until.go; expiry.go, the list of what ends
 //	annotationPrefixes                    annotation_prefixes.go
 //	globbingClasses                       globbing_classes.go
+//	solverAccounts                        solvers.go, with the shapes of solvers
 //	templates                             templates.go
 //
 // internal/match compares values with patterns: hosts, addresses, images, globs, regular expressions. internal/strict

@@ -36,11 +36,11 @@ func outcomes(rw Rewriting) []string {
 // everywhere is a Pod with an image in every place that has one.
 func everywhere() *Pod {
 	return &Pod{Images: []Image{
-		{Containers, 0, "app", "nginx:1"},
-		{Containers, 1, "side", "quay.io/x/y"},
-		{InitContainers, 0, "init", "busybox"},
-		{EphemeralContainers, 0, "debug", "alpine"},
-		{Volumes, 2, "data", "acme/model:7"},
+		{Containers, 0, "app", "nginx:1", false},
+		{Containers, 1, "side", "quay.io/x/y", false},
+		{InitContainers, 0, "init", "busybox", false},
+		{EphemeralContainers, 0, "debug", "alpine", false},
+		{Volumes, 2, "data", "acme/model:7", false},
 	}}
 }
 
@@ -69,14 +69,14 @@ func TestRewriteUpdate(t *testing.T) {
 	update := Attributes{Operation: Update, Namespace: "default", Resource: "pods"}
 	old := everywhere()
 	pod := &Pod{Images: []Image{
-		{Containers, 0, "side", "quay.io/x/y"},
-		{Containers, 1, "app", "nginx:2"},
-		{Containers, 2, "init", "busybox"}, // moved from initContainers
-		{InitContainers, 0, "new", "busybox"},
-		{EphemeralContainers, 0, "debug", "alpine"},
-		{EphemeralContainers, 1, "debug2", "alpine"},
-		{Volumes, 0, "data", "acme/model:7"},
-		{Volumes, 1, "bad", "acme/model:"},
+		{Containers, 0, "side", "quay.io/x/y", false},
+		{Containers, 1, "app", "nginx:2", false},
+		{Containers, 2, "init", "busybox", false}, // moved from initContainers
+		{InitContainers, 0, "new", "busybox", false},
+		{EphemeralContainers, 0, "debug", "alpine", false},
+		{EphemeralContainers, 1, "debug2", "alpine", false},
+		{Volumes, 0, "data", "acme/model:7", false},
+		{Volumes, 1, "bad", "acme/model:", false},
 	}}
 	want := []string{
 		"spec.containers[0].image unchanged",
@@ -178,7 +178,7 @@ func TestRecordHasNoRoom(t *testing.T) {
 	}
 	pod := imagePod()
 	for i := range maxRecord / 10 {
-		pod.Images = append(pod.Images, Image{Containers, i, fmt.Sprint(i), "nginx"})
+		pod.Images = append(pod.Images, Image{Containers, i, fmt.Sprint(i), "nginx", false})
 	}
 	if rw := must(p.RewritePod(createPod, pod, nil, nil)); !rw.Changes() || rw.Record != "" {
 		t.Errorf("a record of %d bytes", len(rw.Record))
@@ -188,7 +188,7 @@ func TestRecordHasNoRoom(t *testing.T) {
 // A name is not copied into a record that it does not fit into.
 func TestLongNameIsNotRecorded(t *testing.T) {
 	p := mustLoad(t, hubText)
-	pod := &Pod{Images: []Image{{Containers, 0, strings.Repeat("\n", 1<<20), "nginx"}}}
+	pod := &Pod{Images: []Image{{Containers, 0, strings.Repeat("\n", 1<<20), "nginx", false}}}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	rw := must(p.RewritePod(createPod, pod, nil, nil))
