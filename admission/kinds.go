@@ -26,8 +26,9 @@ type kind[T any] struct {
 	// mutated returns an object as it is after that; patch is mutate, and makes the patch that changes it so.
 	mutated func(obj *T, d *Decision) *T
 	patch   decideFunc[T]
-	// recorded returns an object as its record says that it was before it was changed; nil for kinds without records.
-	recorded func(obj *T) *T
+	// recorded returns an object as its record says that it was before it was changed, as far as some policies confirm
+	// that, and how many entries of the record they do not confirm; nil for kinds without records.
+	recorded func(obj *T, a policy.Attributes, by ...*policy.Policy) (*T, int)
 	judge    func(p *policy.Policy, a policy.Attributes, obj, old *T, e *policy.Effort) ([]policy.Finding, error)
 	// validateBy is judge where a decision has more than findings; otherwise it is nil.
 	validateBy decideFunc[T]

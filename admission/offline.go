@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"errors"
 	"slices"
 	"time"
 
@@ -32,6 +33,7 @@ type object[T any] struct {
 	kind     kind[T]
 	request  review.Request[T]
 	recorded *T // nil until it is asked for
+	stale    int
 }
 
 // Decide implements Object.
@@ -41,12 +43,14 @@ func (o *object[T]) Decide(ask Question) (*Answer, error) {
 		return o.kind.all(ask, &r)
 	}
 	if o.recorded == nil {
-		o.recorded = o.kind.recorded(r.Object)
+		by := append(slices.Clip(ask.RecordedBy), ask.Policy)
+		r.Now = ask.Now
+		o.recorded, o.stale = o.kind.recorded(r.Object, r.Attributes, by...)
 	}
 	r.Object = o.recorded
 	a, err := o.kind.all(ask, &r)
 	if err == nil {
-		a.Object = o.request.Object
+		a.Object, a.StaleRecords = o.request.Object, o.stale
 	}
 	return a, err
 }
@@ -59,6 +63,9 @@ type Question struct {
 	Explain  bool // fill in Rules
 	// Recorded is for a Pod that was rewritten: it is judged by the images that its record has, which tenants may write.
 	Recorded bool
+	// RecordedBy are further policies that confirm the entries of a record, beside Policy. An object is asked about with
+	// the same ones each time.
+	RecordedBy []*policy.Policy
 	// Now is the time to judge at, by which exceptions end. At the zero time none has ended.
 	Now time.Time
 	// Sets are those whose rules judge the object too, beside the rules that are in none.
@@ -72,6 +79,8 @@ type Answer struct {
 	Object any                // as it was sent, such as a *policy.Pod
 	// TemplateImages are what happens to the images of the Pods that are made from the object.
 	TemplateImages []policy.TemplateImage
+	// StaleRecords is how many entries of the record of a Pod were ignored, since they are not about its images.
+	StaleRecords int
 }
 
 // Judged reports whether a policy applies to the operation.
@@ -110,7 +119,9 @@ func (k kind[T]) offlineOf(of review.Kind) Kind {
 				return nil, err
 			}
 			if old != nil {
-				if o.request.Old, err = objects.ParseAs(of.Resource, old); err != nil {
+				// As in a review, an update of an object that cannot be read is evaluated like a creation.
+				o.request.Old, err = objects.ParseAs(of.Resource, old)
+				if _, unread := errors.AsType[*review.ContentError](err); err != nil && !unread {
 					return nil, err
 				}
 			}

@@ -23,8 +23,9 @@ func (x *exporter) ingresses() kind {
 		conditions: []admissionv1.MatchCondition{notTheClusterItself(), whatIsJudgedChanges()},
 		variables: func(s side) []variable {
 			return []variable{
+				x.solver(s, ingressSolver),
 				{"classes" + s.suffix(), classesOf(s)},
-				{"annotations" + s.suffix(), annotationKeys(s)},
+				{"annotations" + s.suffix(), judgedAnnotationKeys(s)},
 				{"hosts" + s.suffix(), x.ruleHosts(s)},
 				{"claims" + s.suffix(), x.ingressClaims(s)},
 				{"paths" + s.suffix(), pathsOf(s)},
@@ -87,12 +88,13 @@ func (x *exporter) ingressClaims(s side) string {
 // ingressChecks returns the checks of an entry, in the order of policy/ingresses.go.
 func ingressChecks(e *policy.Entry) []check {
 	hosts, _ := e.Fields["hosts"].(policy.Fields)
-	all := slices.Concat(hostChecks(hosts, "claims", "spec.rules"), tlsChecks(e), classNameChecks(e))
 	paths, _ := e.Fields["paths"].(policy.Fields)
-	all = append(all, pathChecks(paths, func(s side) string { return "variables.regexPaths" + s.suffix() },
-		"write pathType Exact or Prefix, without use-regex and rewrite-target")...)
+	ofPaths := pathChecks(paths, func(s side) string { return "variables.regexPaths" + s.suffix() },
+		"write pathType Exact or Prefix, without use-regex and rewrite-target")
 	annotations, _ := e.Fields["annotations"].(policy.Fields)
-	all = append(all, annotationChecks(annotations)...)
+	all := slices.Concat(hostChecks(hosts, "claims", "spec.rules"),
+		unlessSolvers(slices.Concat(tlsChecks(e), classNameChecks(e), ofPaths)),
+		unlessSolvers(annotationChecks(annotations), requiredAnnotation))
 	if e.Fields["defaultBackend"] != nil {
 		all = append(all, check{id: "defaultBackend", faults: func(s side) string {
 			return when("has("+string(s)+".spec.defaultBackend)", "'spec.defaultBackend'", "''",
@@ -109,9 +111,10 @@ func tlsChecks(e *policy.Entry) []check {
 	if tls["required"] != nil {
 		all = append(all, check{id: "tls.required", faults: func(s side) string {
 			names := list(s) + ".exists(t,string(t.?secretName.orValue(''))!=''||t.?hosts.orValue([]).exists(h,string(h)!=''))"
-			return when("!"+names, "'spec.tls'", "''", choose("size("+list(s)+")==0",
-				"'is not set, so that plain HTTP is served; set it'",
-				"'names no host and no Secret, so that plain HTTP is served; list the hosts in spec.tls[].hosts'"))
+			lacks := tlsLacks(s)
+			return when("!"+names+"&&!"+servedByTLS(s), "'spec.tls'", "''", choose("size("+list(s)+")==0",
+				"'is not set, so plain HTTP may be served; set it'",
+				"'names no host and no Secret, so plain HTTP may be served; list the hosts in spec.tls[].hosts'")+"+"+lacks)
 		}})
 	}
 	if tls["coversHosts"] != nil {
@@ -127,9 +130,9 @@ func tlsChecks(e *policy.Entry) []check {
 			// A host at any depth is in certificates as one of one label.
 			asCertified := "h.p.startsWith('**.')?h.p.substring(1):h.p"
 			covered := "p in t||p!='**'&&!p.startsWith('*.')&&('*.'+" + parent + ") in t"
-			return bind("t", certified, bind("u", unnamed, "variables.hosts"+s.suffix()+".filter(h,!("+
-				bind("p", asCertified, covered)+
-				")).map(h,"+bind("p", asCertified, fault("h.path", hostID, why))+")"))
+			return choose("size("+list(s)+")==0&&"+servedByTLS(s), "[]", bind("t", certified, bind("u", unnamed,
+				"variables.hosts"+s.suffix()+".filter(h,!("+bind("p", asCertified, covered)+")).map(h,"+
+					bind("p", asCertified, fault("h.path", hostID, why))+")")))
 		}})
 	}
 	if tls["allowHTTP"] != nil {

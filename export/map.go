@@ -78,8 +78,9 @@ func (x *exporter) mapVariables() []variable {
 		{"images", podImages(now, true)},
 		// Evaluated where it is used, which is on an update only: on a creation there is no old object.
 		{"kept_images", "(" + podImages(before, true) + ").map(x,x.key+' '+x.ref)"},
-		{"references", references("(oldObject==null?variables.images:"+
-			"variables.images.filter(x,!((x.key+' '+x.ref) in variables.kept_images)))", "path", "ref", "key")},
+		// An image that kubelet never pulls keeps its name.
+		{"references", references("(oldObject==null?variables.images.filter(x,x.never==''):"+
+			"variables.images.filter(x,x.never==''&&!((x.key+' '+x.ref) in variables.kept_images)))", "path", "ref", "key")},
 	}
 	vars = append(vars, x.mirrors.variables(now, x.rewrites)...)
 	moves := x.mirrors.moved("variables.references", now, x.rewrites, "path", "ref", "key")

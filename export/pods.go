@@ -22,13 +22,17 @@ func LargestPod(checks int) int {
 // With patch it has what a patch and a record need of it too: its JSON Pointer and its key.
 func podImages(s side, patch bool) string {
 	list := func(name, having, field string) string {
+		pullPolicy := "?imagePullPolicy"
+		if name == "volumes" {
+			pullPolicy = "image.?pullPolicy"
+		}
 		pairs := "'path':'spec." + name + "['+string(i)+']." + field + "'"
 		if patch {
 			pairs = "'path':'/spec/" + name + "/'+string(i)+'/" + strings.ReplaceAll(field, ".", "/") + "'," +
 				"'key':'" + name + "/'+string(c.?name.orValue(''))"
 		}
 		return string(s) + ".spec.?" + name + ".orValue([]).transformList(i,c," + having +
-			"{" + pairs + ",'ref':string(c.?" + strings.ReplaceAll(field, ".", ".?") + ".orValue(''))})"
+			"{" + pairs + ",'never':string(c." + pullPolicy + ".orValue(''))=='Never'?'y':'','ref':string(c.?" + strings.ReplaceAll(field, ".", ".?") + ".orValue(''))})"
 	}
 	return list("containers", "", "image") + "+" + list("initContainers", "", "image") + "+" +
 		list("ephemeralContainers", "", "image") + "+" + list("volumes", "has(c.image),", "image.reference")
@@ -50,7 +54,7 @@ func (x *exporter) pods() kind {
 	k.variables = func(s side) []variable {
 		vars := []variable{
 			{"images" + s.suffix(), podImages(s, false)},
-			{"references" + s.suffix(), references("variables.images"+s.suffix(), "path", "ref")},
+			{"references" + s.suffix(), references("variables.images"+s.suffix(), "path", "ref", "never")},
 		}
 		if !x.usesMirrors() {
 			return vars
@@ -61,7 +65,7 @@ func (x *exporter) pods() kind {
 			}
 		}
 		return append(vars, variable{
-			"decided" + s.suffix(), m.decided("variables.references"+s.suffix(), s, "path", "ref"),
+			"decided" + s.suffix(), m.decided("variables.references"+s.suffix(), s, "path", "ref", "never"),
 		})
 	}
 	return k
@@ -83,9 +87,7 @@ func (x *exporter) podChecks(e *policy.Entry) []check {
 	images, _ := e.Fields["images"].(policy.Fields)
 	var all []check
 	add := func(id string, fails, sentence, malformed string) {
-		if excluded := imagesOf(e); len(excluded) > 0 {
-			fails = "(" + fails + ")&&!(x.ok!=''&&" + isCovered(excluded) + ")"
-		}
+		fails = unlessExcluded(e, fails)
 		list := "references"
 		if id == "images.from" {
 			list = "decided"
@@ -100,7 +102,10 @@ func (x *exporter) podChecks(e *policy.Entry) []check {
 	switch {
 	case images["from"] != nil:
 		passes := anyOf("x.at!=''", "x.excluded!=''", covered(allowed))
-		add("images.from", "x.ok==''||!("+passes+")", "(x.to!=''?' is not pulled from a mirror; write '+x.to:"+
+		add("images.from", "x.ok==''||!("+passes+")", "(x.to!=''?"+bind("d", x.deniedAsWritten(),
+			"' is not pulled from a mirror'+(d!=''?', since '+d+' denies it':x.never==''?'; write '+x.to:"+
+				"', and not rewritten, since its pull policy is Never; load it on the nodes as '+x.to+"+
+				"' and write that, or have the policy allow it')")+":"+
 			str(" is not pulled from a mirror"+x.mirrors.pass(allowed))+")", "is not pulled from a mirror")
 	case images["allowed"] != nil:
 		pass := "no image is"
@@ -110,11 +115,11 @@ func (x *exporter) podChecks(e *policy.Entry) []check {
 		add("images.allowed", "x.ok==''||!("+isCovered(allowed)+")", str(" is not allowed; "+pass), "is not allowed")
 	}
 	if denied := texts(images["denied"]); len(denied) > 0 {
-		add("images.denied", "x.ok==''||"+allOf(hint(denied), "size("+deniedBy(denied)+")>0"),
+		add("images.denied", isDenied(denied),
 			"' is denied by '+string("+deniedBy(denied)+"[0])", "counts as denied")
 	}
 	if tags := texts(images["deniedTags"]); len(tags) > 0 {
-		add("images.deniedTags", "x.ok==''||"+tagDenied(tags), "(x.version==''?"+
+		add("images.deniedTags", hasDeniedTag(tags), "(x.version==''?"+
 			"' has neither tag nor digest, which means latest':' has the tag '+"+tag+")+', and that is denied'+"+
 			deniedTag(tags), "counts as having a denied tag")
 	}
@@ -123,6 +128,46 @@ func (x *exporter) podChecks(e *policy.Entry) []check {
 			"has no digest")
 	}
 	return all
+}
+
+// unlessExcluded returns whether the image x fails a check and is not one that the entry excludes.
+func unlessExcluded(e *policy.Entry, fails string) string {
+	if excluded := imagesOf(e); len(excluded) > 0 {
+		return "(" + fails + ")&&!(x.ok!=''&&" + isCovered(excluded) + ")"
+	}
+	return fails
+}
+
+// isDenied returns whether the image x fails images.denied.
+func isDenied(patterns []string) string {
+	return "x.ok==''||" + allOf(hint(patterns), "size("+deniedBy(patterns)+")>0")
+}
+
+// hasDeniedTag returns whether the image x fails images.deniedTags.
+func hasDeniedTag(patterns []string) string { return "x.ok==''||" + tagDenied(patterns) }
+
+// deniedAsWritten returns the name of the first enforced check that denies the image x by its name or its tag, whatever
+// it is pulled from; the empty text for none.
+func (x *exporter) deniedAsWritten() string {
+	by := "''"
+	for i := range slices.Backward(x.entries) {
+		e := &x.entries[i]
+		images, _ := e.Fields["images"].(policy.Fields)
+		if e.Block != "pods" || e.Mode != policy.Enforce || !x.native(e) {
+			continue
+		}
+		applies := selects(e, now, "")
+		for _, c := range []struct {
+			field string
+			fails func([]string) string
+		}{{"deniedTags", hasDeniedTag}, {"denied", isDenied}} {
+			if patterns := texts(images[c.field]); len(patterns) > 0 {
+				fails := "(" + applies + ")&&(" + unlessExcluded(e, c.fails(patterns)) + ")"
+				by = choose(fails, str(e.Name+"/images."+c.field), by)
+			}
+		}
+	}
+	return by
 }
 
 // covered is isCovered where there are patterns.

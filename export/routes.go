@@ -41,7 +41,8 @@ func (x *exporter) routes() kind {
 		conditions: []admissionv1.MatchCondition{notTheClusterItself(), whatIsJudgedChanges()},
 		variables: func(s side) []variable {
 			return []variable{
-				{"annotations" + s.suffix(), annotationKeys(s)},
+				x.solver(s, routeSolver),
+				{"annotations" + s.suffix(), judgedAnnotationKeys(s)},
 				{"parents" + s.suffix(), routeParents(s)},
 				{"byDefault" + s.suffix(), attachesByDefault(s)},
 				{"hosts" + s.suffix(), routeHosts(s)},
@@ -78,11 +79,11 @@ func routeChecks(e *policy.Entry) []check {
 	never := func(side) string { return "false" }
 	return slices.Concat(
 		hostChecks(block("hosts"), claims, "spec.hostnames"),
-		pathChecks(block("paths"), never, "write type Exact or PathPrefix"),
+		unlessSolvers(pathChecks(block("paths"), never, "write type Exact or PathPrefix")),
 		parentChecks(block("parents")),
 		backendChecks(block("backends")),
 		filterChecks(block("filters")),
-		annotationChecks(block("annotations")),
+		unlessSolvers(annotationChecks(block("annotations")), requiredAnnotation),
 	)
 }
 
@@ -159,8 +160,8 @@ func parentChecks(block policy.Fields) []check {
 	section := "+(r.section==''?'':', sectionName '+" + quote("r.section") + ")"
 	add := func(name, fails, path, why, defaults string) {
 		all = append(all, check{id: name, faults: func(s side) string {
-			return "variables.parents" + s.suffix() + ".filter(r," + fails + ").map(r," +
-				fault("r.path"+path, referenceID("r")+id, described("r")+section+"+"+why) + ")+" +
+			return bind("solver", "variables.solver"+s.suffix(), "variables.parents"+s.suffix()+".filter(r,"+fails+").map(r,"+
+				fault("r.path"+path, referenceID("r")+id, described("r")+section+"+"+why)+")") + "+" +
 				when("variables.byDefault"+s.suffix(), byDefault, byDefault, defaults)
 		}})
 	}
@@ -200,7 +201,7 @@ func parentPasses(allowed policy.Fields) string {
 			condition = bind("k", "r.kind.endsWith('."+gatewayGroup+"')?r.kind.substring(0,size(r.kind)-"+
 				number(len(gatewayGroup)+1)+"):r.kind", condition)
 		case "sectionName":
-			condition = "r.section!=''&&" + condition
+			condition = "solver||r.section!=''&&" + condition
 		}
 		conditions = append(conditions, condition)
 	}

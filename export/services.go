@@ -20,9 +20,10 @@ func (x *exporter) services() kind {
 		conditions: []admissionv1.MatchCondition{notTheClusterItself(), whatIsJudgedChanges()},
 		variables: func(s side) []variable {
 			return []variable{
+				x.solver(s, serviceSolver),
 				{"type" + s.suffix(), bind("t", "string("+string(s)+".spec.?type.orValue(''))", "t==''?'ClusterIP':t")},
 				{"class" + s.suffix(), "string(" + string(s) + ".spec.?loadBalancerClass.orValue(''))"},
-				{"annotations" + s.suffix(), annotationKeys(s)},
+				{"annotations" + s.suffix(), judgedAnnotationKeys(s)},
 				{"claims" + s.suffix(), x.annotationClaims(s, "[]", "Service")},
 			}
 		},
@@ -50,12 +51,13 @@ func serviceChecks(e *policy.Entry) []check {
 	hosts, _ := e.Fields["hosts"].(policy.Fields)
 	all := hostChecks(hosts, "claims", "metadata.annotations")
 	for _, checks := range [][]check{
-		typeChecks(e), portChecks(e), nodePortChecks(e), classChecks(e), sourceRangeChecks(e), externalIPChecks(e),
+		unlessSolvers(typeChecks(e)), unlessSolvers(portChecks(e)), unlessSolvers(nodePortChecks(e), "nodePorts.allowed"),
+		classChecks(e), sourceRangeChecks(e), externalIPChecks(e),
 	} {
 		all = append(all, checks...)
 	}
 	annotations, _ := e.Fields["annotations"].(policy.Fields)
-	all = append(all, annotationChecks(annotations)...)
+	all = append(all, unlessSolvers(annotationChecks(annotations), requiredAnnotation)...)
 	if required, ok := annotations["requiredForLoadBalancer"].([]any); ok {
 		all = append(all, check{id: "annotations.requiredForLoadBalancer", faults: func(s side) string {
 			return choose(isLoadBalancer(s), requiredAnnotations(required, s), "[]")

@@ -147,4 +147,6 @@ var imageOutcomes = [policy.Outcomes]string{
 	policy.Malformed:    "malformed",
 	policy.Denied:       "denied",
 	policy.Ignored:      "ignored",
+	policy.NeverPulled:  "never_pulled",
+	policy.Placeholder:  "placeholder",
 }

@@ -128,7 +128,11 @@ func podSpec(r *rand.Rand) map[string]any {
 			n = 15
 		}
 		for i := range n {
-			all = append(all, map[string]any{"name": fmt.Sprintf("%c%d", list[0], i), "image": image(r)})
+			c := map[string]any{"name": fmt.Sprintf("%c%d", list[0], i), "image": image(r)}
+			if r.IntN(4) == 0 {
+				c["imagePullPolicy"] = pick(r, "Never", "Always")
+			}
+			all = append(all, c)
 		}
 		if all != nil {
 			spec[list] = all
@@ -137,7 +141,9 @@ func podSpec(r *rand.Rand) map[string]any {
 	if r.IntN(4) == 0 {
 		spec["volumes"] = []any{
 			map[string]any{"name": "e", "emptyDir": map[string]any{}},
-			map[string]any{"name": "v", "image": map[string]any{"reference": image(r)}},
+			map[string]any{"name": "v", "image": map[string]any{
+				"reference": image(r), "pullPolicy": pick(r, "IfNotPresent", "Never"),
+			}},
 		}
 	}
 	if r.IntN(6) == 0 {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json"
+
 	"github.com/evergate/evergate/admission"
 	"github.com/evergate/evergate/policy"
 )
@@ -12,6 +14,57 @@ import (
 // HasEnded reports whether the object is a Pod all of whose containers have ended for good.
 func (o Object) HasEnded() bool {
 	return o.Kind == "Pod" && (o.phase == "Succeeded" || o.phase == "Failed")
+}
+
+// CreatesNoPods reports whether no controller creates a Pod from the object any more: it is a workload of Kubernetes
+// that is being deleted, a Job that has finished, or the ReplicaSet or ReplicationController of an earlier revision. A
+// rollback writes the template of an earlier revision into its owner first.
+func (o Object) CreatesNoPods() bool {
+	switch o.Kind {
+	case "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "ReplicationController", "Job", "CronJob":
+	default:
+		return false
+	}
+	var w struct {
+		Metadata struct {
+			DeletionTimestamp string `json:"deletionTimestamp"`
+			OwnerReferences   []struct {
+				Controller bool `json:"controller"`
+			} `json:"ownerReferences"`
+		} `json:"metadata"`
+		Spec struct {
+			Replicas *int64 `json:"replicas"`
+		} `json:"spec"`
+		Status struct {
+			CompletionTime string `json:"completionTime"`
+			Conditions     []struct {
+				Type   string `json:"type"`
+				Status string `json:"status"`
+			} `json:"conditions"`
+		} `json:"status"`
+	}
+	if strings.Contains(o.group(), ".") || json.Unmarshal(o.JSON, &w) != nil {
+		return false
+	}
+	if w.Metadata.DeletionTimestamp != "" {
+		return true
+	}
+	switch o.Kind {
+	case "Job":
+		for _, c := range w.Status.Conditions {
+			if (c.Type == "Complete" || c.Type == "Failed") && c.Status == "True" {
+				return true
+			}
+		}
+		return w.Status.CompletionTime != ""
+	case "ReplicaSet", "ReplicationController":
+		for _, owner := range w.Metadata.OwnerReferences {
+			if owner.Controller {
+				return w.Spec.Replicas != nil && *w.Spec.Replicas == 0
+			}
+		}
+	}
+	return false
 }
 
 // isMirrorPod reports whether a Pod is exempt from rewriting because a manifest on its node decides its images.

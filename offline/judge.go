@@ -68,7 +68,8 @@ func (j *Judge) question(object Object) admission.Question {
 		sets = slices.Concat(sets, j.SetsOf(object))
 	}
 	return admission.Question{
-		Policy: j.Policy, Existing: j.AsExisting, Explain: j.Explain, Recorded: j.Recorded, Sets: sets, Now: j.Now,
+		Policy: j.Policy, Existing: j.AsExisting, Explain: j.Explain, Recorded: j.Recorded,
+		RecordedBy: j.RecordedBy, Sets: sets, Now: j.Now,
 	}
 }
 

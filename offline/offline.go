@@ -46,6 +46,8 @@ type Options struct {
 	// Recorded judges Pods by the original images in their records, which tenants may write, in place of those that they
 	// were rewritten to: as they would be created anew.
 	Recorded bool
+	// RecordedBy are further policies by which the entries of records are confirmed, beside Policy.
+	RecordedBy []*policy.Policy
 
 	Reviews bool // the input holds AdmissionReviews, which say all of the above themselves
 	Explain bool // say of every image and rule why it applies or does not

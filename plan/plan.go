@@ -82,7 +82,7 @@ func New(o Options) *Plan {
 func newJudge(o *Options, p *policy.Policy) *offline.Judge {
 	return offline.NewJudge(offline.Options{
 		Policy: p, Namespace: o.Namespace, User: o.User, Groups: o.Groups, Now: o.Now, Sets: p.SetsOf(o.Sets),
-		SetsOf: o.SetsOf, Recorded: o.FromRecord,
+		SetsOf: o.SetsOf, Recorded: o.FromRecord, RecordedBy: []*policy.Policy{o.Old, o.New},
 	})
 }
 
@@ -135,6 +135,9 @@ func (p *Plan) manifest(object offline.Object) error {
 	case object.HasEnded():
 		p.report.Summary.EndedPods++
 		return nil
+	case object.CreatesNoPods():
+		p.report.Summary.EndedWorkloads++
+		return nil
 	}
 	return p.compare(object, nil)
 }
@@ -175,6 +178,9 @@ func (p *Plan) count(was, is *admission.Answer, from *Request) {
 	if pod := podOf(was, is); pod != nil && pod.HasRecord() {
 		s.RecordedPods++
 	}
+	if stale := max(staleOf(was), staleOf(is)); stale > 0 {
+		s.StaleRecords++
+	}
 	if from == nil {
 		return
 	}
@@ -187,6 +193,14 @@ func (p *Plan) count(was, is *admission.Answer, from *Request) {
 	if from.DryRun {
 		s.DryRun++
 	}
+}
+
+// staleOf returns how many entries of a record were ignored.
+func staleOf(a *admission.Answer) int {
+	if a == nil {
+		return 0
+	}
+	return a.StaleRecords
 }
 
 // podOf returns the Pod that one of two answers is about; nil for other objects.

@@ -38,9 +38,13 @@ type Summary struct {
 	Changes   Counts `json:"changes"`
 	Skipped   int    `json:"skipped"`
 	EndedPods int    `json:"endedPods"` // left out
+	// EndedWorkloads are those that create no more Pods: finished Jobs, old ReplicaSets. They are left out.
+	EndedWorkloads int `json:"endedWorkloads,omitempty"`
 	// RecordedPods are those that were rewritten: judged by the images that they have, or, with the records, by the
 	// originals.
 	RecordedPods int `json:"recordedPods"`
+	// StaleRecords are those of them whose record has entries that are not about their images. These are ignored.
+	StaleRecords int `json:"staleRecords,omitempty"`
 	Errors       int `json:"errors"`
 
 	// Of an audit log: requests that were judged although they updated an object, were refused, or were a dry run.

@@ -150,6 +150,8 @@ func (w *textWriter) notes(r *Report) {
 	if r.fromRecord {
 		note(s.RecordedPods, "Pods judged by the original images in their annotation, which tenants may write",
 			"; this is not to be trusted")
+		note(s.StaleRecords, "Pods whose annotation has original images that are not those of their images",
+			"; these are ignored")
 	} else {
 		note(s.RecordedPods, "Pods that were rewritten already, judged by the images that they have",
 			"; --from-record judges their original images, as when they are created anew")
@@ -163,6 +165,9 @@ func (w *textWriter) notes(r *Report) {
 	}
 	if s.EndedPods > 0 {
 		fmt.Fprintf(&b, "left out: %s that ended\n", count(s.EndedPods, "Pod"))
+	}
+	if s.EndedWorkloads > 0 {
+		fmt.Fprintf(&b, "left out: %s without further Pods\n", count(s.EndedWorkloads, "workload"))
 	}
 	for _, skipped := range r.Skipped {
 		b.WriteString("skipped: " + skipped.String() + "\n")

@@ -108,6 +108,7 @@ type knownAnnotations struct {
 	hosts    map[string]*hostAnnotationTable // by kind
 	nginx    []string                        // the prefixes of ingress-nginx, with their slash
 	globbing globbingClasses
+	solvers  []string // the users that create solvers: see solverAccounts
 }
 
 // defaultAnnotations returns the annotations under the prefixes that controllers have without a flag.

@@ -147,7 +147,9 @@ func annotationChecks[T any, P object[T]](rules *annotationRules) []check[T] {
 		}
 	}
 	add(rules.Denied != nil, annotationsDenied{rules.Denied})
-	add(rules.Required != nil, annotationsRequired{rules.Required})
+	if rules.Required != nil {
+		checks = append(checks, unlessSolver[T]{metaCheck[T, P]{annotationsRequired{rules.Required}}})
+	}
 	add(rules.Values != nil, annotationsValues{rules.Values})
 	add(rules.DeniedValues != nil, annotationsDeniedValues{rules.DeniedValues})
 	return checks
@@ -167,6 +169,9 @@ func (r *report) sortedAnnotations(m *Meta) []annotation {
 	if r.annotations == nil && len(m.Annotations) > 0 && r.spend(2*len(m.Annotations)) {
 		r.annotations = make([]annotation, 0, len(m.Annotations))
 		for key, value := range m.Annotations {
+			if r.solver && addedToSolver(key, value) {
+				continue
+			}
 			r.annotations = append(r.annotations, annotation{key, value})
 		}
 		slices.SortFunc(r.annotations, func(a, b annotation) int { return strings.Compare(a.key, b.key) })

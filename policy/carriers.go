@@ -85,61 +85,19 @@ const (
 	challengePath = "/.well-known/acme-challenge/"
 )
 
-// isSolver reports whether an Ingress can do no more than answer ACME challenges: it has cert-manager's label, neither
-// TLS nor a default backend, and only paths below challengePath.
+// isSolver reports whether owners exempt an Ingress in the namespace of a carrier: it can only answer ACME challenges,
+// and no annotation of it names a host, since a solver claims no DNS record.
 //
 // None of that proves that cert-manager made it. Whoever may create Ingresses in a carrier's namespace may answer the
 // challenges for any host there, and so get a certificate for it; the exemption is by the namespace, and the rest
-// keeps it from letting ordinary Ingresses pass. An annotation that names a host makes it one: a solver claims no DNS
-// record.
+// keeps it from letting ordinary Ingresses pass.
 func (ing *Ingress) isSolver(r *report) bool {
-	if ing.Labels[solverLabel] != "true" || ing.DefaultBackend || len(ing.TLS) > 0 || len(ing.Rules) == 0 {
-		return false
-	}
-	if r.namesInAnnotations(r.ingressClaims(ing)) {
-		return false
-	}
-	for i := range ing.Rules {
-		if !r.spend(1+len(ing.Rules[i].Paths)) || len(ing.Rules[i].Paths) == 0 {
-			return false
-		}
-		for _, p := range ing.Rules[i].Paths {
-			if !isChallenge(p.Path) {
-				return false
-			}
-		}
-	}
-	return true
+	return ing.answersChallenges(r) && !r.namesInAnnotations(r.ingressClaims(ing))
 }
 
-// isChallenge reports whether a path is that of an answer to one challenge: a token of base64url follows
-// challengePath.
-func isChallenge(path string) bool {
-	token, ok := strings.CutPrefix(path, challengePath)
-	return ok && token != "" && !strings.ContainsFunc(token, func(c rune) bool {
-		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '_'
-	})
-}
-
-// isSolver reports whether a route can do no more than answer ACME challenges: it has cert-manager's label, only
-// matches of one path below challengePath each, and no annotation that names a host. What is said of Ingresses
-// applies.
+// isSolver is the same for a route.
 func (route *Route) isSolver(r *report) bool {
-	if route.Labels[solverLabel] != "true" || len(route.Rules) == 0 || r.namesInAnnotations(r.routeClaims(route)) {
-		return false
-	}
-	for i := range route.Rules {
-		matches := route.Rules[i].Matches
-		if !r.spend(1+len(matches)) || len(matches) == 0 {
-			return false
-		}
-		for _, m := range matches {
-			if m.Path.Type != "Exact" || !isChallenge(m.Path.Value) {
-				return false
-			}
-		}
-	}
-	return true
+	return route.answersChallenges(r) && !r.namesInAnnotations(r.routeClaims(route))
 }
 
 // namesInAnnotations reports whether one of the claims stands in an annotation.

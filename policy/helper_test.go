@@ -101,7 +101,7 @@ func must[T any](v T, err error) T {
 func imagePod(images ...string) *Pod {
 	pod := &Pod{Meta: Meta{Name: "pod", Namespace: "default"}}
 	for i, ref := range images {
-		pod.Images = append(pod.Images, Image{Containers, i, string(rune('a' + i)), ref})
+		pod.Images = append(pod.Images, Image{Containers, i, string(rune('a' + i)), ref, false})
 	}
 	return pod
 }

@@ -13,6 +13,8 @@ type ruleset[T any] struct {
 	known     *knownAnnotations
 
 	exceptions *exceptions // of the policy; nil for none
+	// isSolver reports whether an object has the shape of a solver of ACME challenges; nil for kinds without solvers.
+	isSolver func(*T, *report) bool
 }
 
 // newRuleset indexes rules.

@@ -34,7 +34,7 @@ func TestIngressRatchet(t *testing.T) {
 		"hosts: more":    {`hosts: {max: 1}`, withHosts("a.example", "b.example"), withHosts("a.example", "b.example", "c.example"), []string{`r/hosts.max: spec.rules: has 3 different hosts; at most 1 are allowed`}},
 
 		"tls: still absent": {`tls: {required: true}`, withHosts("a.example"), withHosts("b.example"), nil},
-		"tls: removed":      {`tls: {required: true}`, withTLS(withHosts("a.example"), "a.example"), withHosts("a.example"), []string{`r/tls.required: spec.tls: is not set, so that plain HTTP is served; set it`}},
+		"tls: removed":      {`tls: {required: true}`, withTLS(withHosts("a.example"), "a.example"), withHosts("a.example"), []string{`r/tls.required: spec.tls: is not set, so plain HTTP may be served; set it`}},
 		"tls: half fixed":   {`tls: {coversHosts: true}`, withHosts("a.example", "b.example"), withTLS(withHosts("a.example", "b.example"), "a.example"), nil},
 		"tls: host added":   {`tls: {coversHosts: true}`, withTLS(withHosts("a.example", "b.example"), "a.example"), withTLS(withHosts("c.example", "b.example"), "a.example"), []string{`r/tls.coversHosts: spec.rules[0].host: "c.example" is in no spec.tls[].hosts; add it or "*.example"`}},
 		"http: other value": {`tls: {allowHTTP: deny}`, withAnnotations(), withAnnotations(allowHTTPAnnotation, "true"), nil},

@@ -11,9 +11,11 @@ import (
 
 // tlsRules is the field tls of an ingresses entry.
 type tlsRules struct {
-	// Required: true means that an Ingress must have spec.tls, and that an element of it must name a host or a Secret.
+	// Required: true means that an Ingress must have spec.tls, and that an element of it must name a host or a Secret. If
+	// the controller of the class reads certificates from annotations, the annotations that serve it only by TLS do too.
 	Required bool `yaml:"required"`
-	// CoversHosts: true means that spec.tls must name each host of an Ingress, or the wildcard one label above it.
+	// CoversHosts: true means that spec.tls must name each host of an Ingress, or the wildcard one label above it. Where
+	// annotations name the certificate, and there is no spec.tls, the hosts are not compared.
 	CoversHosts bool `yaml:"coversHosts"`
 	// AllowHTTP: deny means that the annotation kubernetes.io/ingress.allow-http: "false" must disable plain HTTP. Some
 	// controllers support it, among them GKE's; others ignore it.
@@ -46,21 +48,28 @@ func (t *tlsRules) checks() []check[Ingress] {
 }
 
 // tlsRequired is tls.required: it finds an Ingress without spec.tls, and one in which no element of spec.tls names a
-// host or a Secret: controllers read {} as nothing.
+// host or a Secret, because controllers ignore {}. Annotations that serve an Ingress only by TLS do too: see
+// tlsAnnotations.
 type tlsRequired struct{}
 
 func (tlsRequired) find(ing *Ingress, r *report) {
-	if len(ing.TLS) == 0 {
-		r.add(identity{check: "tls.required"}, "spec.tls", "is not set, so that plain HTTP is served; set it")
-		return
-	}
 	for i := range ing.TLS {
 		if !r.spend(1+len(ing.TLS[i].Hosts)) || ing.TLS[i].namesSomething() {
 			return
 		}
 	}
-	r.add(identity{check: "tls.required"}, "spec.tls",
-		"names no host and no Secret, so that plain HTTP is served; list the hosts in spec.tls[].hosts")
+	by := ing.tlsAnnotations(r)
+	if by.served {
+		return
+	}
+	fault := "is not set, so plain HTTP may be served; set it"
+	if len(ing.TLS) > 0 {
+		fault = "names no host and no Secret, so plain HTTP may be served; list the hosts in spec.tls[].hosts"
+	}
+	if by.lacks != "" {
+		fault += ", or " + by.lacks
+	}
+	r.add(identity{check: "tls.required"}, "spec.tls", fault)
 }
 
 // namesSomething reports whether the element names a host or a Secret.
@@ -71,10 +80,14 @@ func (t *IngressTLS) namesSomething() bool {
 // tlsCoversHosts is tls.coversHosts: it finds each host that spec.tls names neither itself nor by a wildcard one label
 // above it, as certificates do (RFC 6125): *.example covers a.example, but not b.a.example. An element of spec.tls
 // without hosts means the controller's own certificate, whose hosts are unknown here: it covers nothing. Without
-// spec.tls no host is covered; an absent host and a default backend never are.
+// spec.tls no host is covered, unless annotations serve the Ingress only by TLS: what their certificate covers is not
+// known. An absent host and a default backend are never covered.
 type tlsCoversHosts struct{}
 
 func (tlsCoversHosts) find(ing *Ingress, r *report) {
+	if len(ing.TLS) == 0 && ing.tlsAnnotations(r).served {
+		return
+	}
 	hosts := r.ruleHosts(ing)
 	certificates := r.tlsCoverage(ing)
 	for i := range hosts {

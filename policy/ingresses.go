@@ -53,9 +53,7 @@ func (e *ingressesEntry) checks() []check[Ingress] {
 	}
 	return slices.Concat(
 		fieldHostChecks(e.Hosts, (*report).ingressClaims, "spec.rules"),
-		e.TLS.checks(),
-		e.ClassNames.checks(),
-		e.Paths.checks(),
+		unlessSolvers(slices.Concat(e.TLS.checks(), e.ClassNames.checks(), e.Paths.checks())),
 		annotationChecks[Ingress](e.Annotations),
 		e.IngressNginx.checks(),
 		backend,

@@ -66,7 +66,7 @@ func TestIngressSentences(t *testing.T) {
 			"  classNames: {required: true}\n  tls: {required: true}\n  hosts: {required: true}", unruly, []string{
 			`r/hosts.required: spec.rules[0].host: no host is set, which means every host; set one (ask the platform team)`,
 			`r/hosts.required: spec.defaultBackend: serves every host that no rule names; name hosts in spec.rules instead (ask the platform team)`,
-			`r/tls.required: spec.tls: is not set, so that plain HTTP is served; set it (ask the platform team)`,
+			`r/tls.required: spec.tls: is not set, so plain HTTP may be served; set it (ask the platform team)`,
 			`r/classNames.required: spec.ingressClassName: no class is set; set one (ask the platform team)`,
 			`r/paths.types: spec.rules[0].http.paths[0].pathType: "Prefix" is not allowed; the policy allows none (ask the platform team)`,
 			`r/annotations.required: metadata.annotations["team"]: is required; set it (ask the platform team)`,

@@ -21,6 +21,8 @@ type report struct {
 	effort  *Effort
 	subject *subject // the object and the user of the request, as selectors see them
 	known   *knownAnnotations
+	// solver says that checks that do not apply to solvers skip the object: see markSolvers.
+	solver bool
 	// done ends the loops of checks, since judging has ended.
 	done bool
 	// collect is called for each finding. It returns the finding for the check to fill in with path and reason, or nil
@@ -123,6 +125,7 @@ func judge[T any, P object[T]](s *ruleset[T], a Attributes, obj, old *T, e *Effo
 	if s.exceptions != nil {
 		j.nameExempt()
 	}
+	s.markSolvers(a, obj, &j.report, j.old)
 	for mode := s.strictest; mode > Off && !j.done; mode-- {
 		for _, i := range candidates {
 			if rule := &s.rules[i]; rule.Mode == mode && j.spend(1) && rule.appliesTo(&sub) {
@@ -220,6 +223,7 @@ func explain[T any, P object[T]](s *ruleset[T], a Attributes, obj *T) []RuleTrac
 			}
 			r := report{effort: new(Effort), known: s.known, subject: &sub, collect: count}
 			r.isExempt = func(id identity) bool { return exempt.find(&rule.header, &id) != nil }
+			s.markSolvers(a, obj, &r, nil)
 			for _, c := range rule.checks {
 				c.find(obj, &r)
 			}

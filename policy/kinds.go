@@ -118,18 +118,21 @@ func (b *blocks) compile(p *Policy, e *compilation, errs *strict.Collector) {
 		p.mirrors = compileMirrors(b.Mirrors, e.comparisons, errs)
 	}
 	p.pods = rulesOf(b.Pods, e, func(entry *podsEntry) rule[judgedPod] {
-		return rule[judgedPod]{entry.ruleHeader, entry.checks(p.mirrors)}
+		return rule[judgedPod]{entry.ruleHeader, entry.checks(p)}
 	})
-	p.workloads = rulesOf(b.Pods, e, func(entry *podsEntry) rule[judgedPod] { return entry.workloadRule(p.mirrors) })
+	p.workloads = rulesOf(b.Pods, e, func(entry *podsEntry) rule[judgedPod] { return entry.workloadRule(p) })
 	owners := compileOwners(b.Owners, errs)
 	p.ingresses = rulesOf(b.Ingresses, e, func(entry *ingressesEntry) rule[Ingress] {
 		return rule[Ingress]{entry.ruleHeader, entry.checks()}
 	}, ownerRules(owners, claimsUnless(e.carriers, (*report).ingressClaims, (*Ingress).isSolver))...)
+	p.ingresses.isSolver = (*Ingress).answersChallenges
 	p.services = rulesOf(b.Services, e, func(entry *servicesEntry) rule[Service] {
 		return rule[Service]{entry.ruleHeader, entry.checks()}
 	}, ownerRules(owners, (*report).serviceClaims)...)
+	p.services.isSolver = (*Service).answersChallenges
 	p.routes = rulesOf(b.Routes, e, (*routesEntry).rule,
 		ownerRules(owners, claimsUnless(e.carriers, (*report).routeClaims, (*Route).isSolver))...)
+	p.routes.isSolver = (*Route).answersChallenges
 	p.openShift = rulesOf(b.Routes, e, (*routesEntry).openShiftRule, openShiftOwners(owners, b.Routes)...)
 	p.gateways = rulesOf(b.Gateways, e, func(entry *gatewaysEntry) rule[Gateway] {
 		return rule[Gateway]{entry.ruleHeader, entry.checks()}

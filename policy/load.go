@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"path"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -72,6 +73,9 @@ type document struct {
 	GlobbingClasses globbingClasses `yaml:"globbingClasses"`
 	// HostAnnotations: further annotations by which objects claim hosts, beside those that are known. Absent: none.
 	HostAnnotations hostAnnotationRows `yaml:"hostAnnotations"`
+	// SolverAccounts: the users that create the solvers of ACME challenges. Some checks do not apply to their objects that
+	// can only answer challenges. [] is nobody. Absent: [system:serviceaccount:cert-manager:cert-manager].
+	SolverAccounts solverAccounts `yaml:"solverAccounts"`
 	// Templates: the custom resources that have templates of Pods, and where. Absent: none.
 	Templates templates `yaml:"templates"`
 	// Exceptions: which findings are exempt, and until when. Absent: none.
@@ -87,7 +91,7 @@ func (d *document) Validate() error {
 	if d.Kind != fileKind {
 		return strict.Fieldf("kind", "%s is not a policy: write %s", text.Quote(d.Kind), fileKind)
 	}
-	return errors.Join(d.GlobbingClasses.validate(), d.HostAnnotations.validate())
+	return errors.Join(d.GlobbingClasses.validate(), d.HostAnnotations.validate(), d.SolverAccounts.validate())
 }
 
 // Load compiles a policy from files, within the limits for files, merged in the order of their names. Without files,
@@ -116,8 +120,11 @@ func LoadWithin(ctx context.Context, limits Limits, files ...File) (*Policy, err
 		}
 	}
 	var p *Policy
+	compare := &comparisons{ctx: ctx, limit: limits.Comparisons}
 	if errs.Len() == 0 {
-		p = all.compile(&comparisons{ctx: ctx, limit: limits.Comparisons}, errs)
+		p = all.compile(compare, errs)
+	} else if !d.Stopped() {
+		all.compare(compare, errs)
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -169,6 +176,11 @@ func (d *document) merge(dec *strict.Decoder, f File) {
 	for doc := range dec.Documents(f.source()) {
 		var part document
 		if !dec.Decode(doc, &part) {
+			// The entries are checked against each other, unless there are more errors than are kept.
+			if !dec.Stopped() && dec.Errors().Len() <= strict.MaxErrors {
+				d.append(&part.blocks)
+				d.Exceptions = append(d.Exceptions, part.Exceptions...)
+			}
 			continue
 		}
 		d.AllowEmpty = d.AllowEmpty || part.AllowEmpty
@@ -185,6 +197,7 @@ func (d *document) merge(dec *strict.Decoder, f File) {
 		d.Carriers = append(d.Carriers, part.Carriers...)
 		d.GlobbingClasses = append(d.GlobbingClasses, part.GlobbingClasses...)
 		d.HostAnnotations = append(d.HostAnnotations, part.HostAnnotations...)
+		d.SolverAccounts = d.SolverAccounts.with(part.SolverAccounts)
 		d.Templates = append(d.Templates, part.Templates...)
 		d.append(&part.blocks)
 	}
@@ -195,7 +208,7 @@ func (d *document) compile(e *comparisons, errs *strict.Collector) *Policy {
 	d.uniqueNames(errs)
 	p := &Policy{allowEmpty: d.AllowEmpty, templates: d.Templates.compile(errs)}
 	d.headers(func(*header) { p.entries++ })
-	known := d.GlobbingClasses.known(d.AnnotationPrefixes.known(d.HostAnnotations))
+	known := d.SolverAccounts.knownWith(d.GlobbingClasses.known(d.AnnotationPrefixes.known(d.HostAnnotations)))
 	c := &compilation{e, known, d.Carriers, d.Exceptions.compile(&d.blocks, e, errs)}
 	plain, sets := d.bySet(errs)
 	plain.compile(p, c, errs)
@@ -206,6 +219,30 @@ func (d *document) compile(e *comparisons, errs *strict.Collector) *Policy {
 		p.expiries, p.places = d.expiries(), d.places()
 	}
 	return p
+}
+
+// compare files the errors between entries of files that have other errors too, so that a user sees all of them
+// together. Entries with an error of their own count only for their names.
+func (d *document) compare(e *comparisons, errs *strict.Collector) {
+	failed := errs.Errors()
+	d.uniqueNames(errs)
+	if len(failed) > strict.MaxErrors {
+		return // it is not known which entries have the errors that are only counted
+	}
+	blocks := reflect.ValueOf(&d.blocks).Elem()
+	for i := range blocks.NumField() {
+		list := blocks.Field(i)
+		kept := reflect.MakeSlice(list.Type(), 0, list.Len())
+		for j := range list.Len() {
+			entry, ok := reflect.TypeAssert[interface{ head() *header }](list.Index(j).Addr())
+			if ok && entry.head().Pos.Line > 0 && !slices.ContainsFunc(failed, entry.head().Pos.Contains) {
+				kept = reflect.Append(kept, list.Index(j))
+			}
+		}
+		list.Set(kept)
+	}
+	plain, _ := d.bySet(errs)
+	plain.compile(new(Policy), &compilation{comparisons: e, known: defaultAnnotations()}, errs)
 }
 
 // compilation is what compiling entries needs beside them.
@@ -237,6 +274,9 @@ func rulesOf[E, T any](entries []E, c *compilation, compile func(*E) rule[T], mo
 func (d *document) uniqueNames(errs *strict.Collector) {
 	first := map[entryName]strict.Pos{}
 	see := func(h *header) {
+		if h.Name == "" { // it has an error of its own
+			return
+		}
 		if pos, again := first[h.Name]; again {
 			errs.Errorf(h.Pos, "the name %s is taken by %s: names are unique in the whole policy",
 				text.Quote(h.Name), pos)

@@ -46,7 +46,7 @@ func TestPullSecrets(t *testing.T) {
 				if test.a.Subresource != "" {
 					place = EphemeralContainers
 				}
-				pod.Images = append(pod.Images, Image{place, i, "c" + ref, ref})
+				pod.Images = append(pod.Images, Image{place, i, "c" + ref, ref, false})
 			}
 			if test.a.Operation == Update {
 				old = &Pod{ImagePullSecrets: test.there}
@@ -60,7 +60,7 @@ func TestPullSecrets(t *testing.T) {
 }
 
 func TestWhyNamesThePullSecret(t *testing.T) {
-	pod := &Pod{Images: []Image{{Containers, 0, "a", "nginx"}, {Containers, 1, "b", "gcr.io/a"}}}
+	pod := &Pod{Images: []Image{{Containers, 0, "a", "nginx", false}, {Containers, 1, "b", "gcr.io/a", false}}}
 	rw := must(mustLoad(t, secretsText).RewritePod(createPod, pod, nil, nil))
 	for i, want := range []string{
 		"pulled from m.example/hub/library/nginx with pull secret hub-login by mirrors entry hub",

@@ -58,6 +58,8 @@ type Image struct {
 	Index int    // in the list that Place names
 	Name  string // of the container or volume
 	Ref   string // the image exactly as it is written; may be empty or malformed
+	// Never says that the pull policy is Never: kubelet does not pull the image, but looks up its name on the node.
+	Never bool
 }
 
 // Place is one of the lists of a Pod that have images.

@@ -68,7 +68,7 @@ func acceptWord(b []byte, word string) error {
 }
 
 // checks compiles the entry. Findings are in the order of the checks, and for each check in the order of the images.
-func (e *podsEntry) checks(t *mirrorTable) []check[judgedPod] {
+func (e *podsEntry) checks(p *Policy) []check[judgedPod] {
 	var excluded match.ImageSet
 	if e.Exclude != nil && e.exempt == nil {
 		excluded = match.NewImageSet(e.Exclude.Images)
@@ -78,7 +78,7 @@ func (e *podsEntry) checks(t *mirrorTable) []check[judgedPod] {
 	rule := &e.Images
 	switch {
 	case rule.From != nil:
-		add(newFromMirrors(t, rule.Allowed))
+		add(newFromMirrors(p, rule.Allowed))
 	case rule.Allowed != nil:
 		add(newAllowedImages(rule.Allowed))
 	}
@@ -147,15 +147,19 @@ func (c eachImage) reason(img *judgedImage, s *subject) string {
 //   - the entry that covers it excludes it, by images, namespaces or podLabels: it is exempt from rewriting; or
 //   - the rule's allowed covers it.
 //
-// A text that is not an image reference does not pass. The sentence names the image's mirror if there is one, otherwise
-// the places that pass.
+// A text that is not an image reference does not pass. An image with the pull policy Never passes only by the same
+// rules: kubelet runs whatever has its name on the node, also an image that another tenant has pulled with its own
+// credentials. The sentence names the image's mirror if there is one, otherwise the places that pass.
 type fromMirrors struct {
 	mirrors *mirrorTable
-	allowed match.ImageSet
-	pass    string // the end of the sentence about an image that has no mirror
+	// deniedBy returns the check that denies an image whatever it is pulled from: see Policy.deniedBy.
+	deniedBy func(img *judgedImage, s *subject) string
+	allowed  match.ImageSet
+	pass     string // the end of the sentence about an image that has no mirror
 }
 
-func newFromMirrors(t *mirrorTable, allowed []match.ImagePattern) fromMirrors {
+func newFromMirrors(p *Policy, allowed []match.ImagePattern) fromMirrors {
+	t := p.mirrors
 	var known []string
 	seen := map[string]bool{}
 	for i := range t.mirrors {
@@ -167,7 +171,9 @@ func newFromMirrors(t *mirrorTable, allowed []match.ImagePattern) fromMirrors {
 	for _, p := range allowed {
 		known = append(known, p.String())
 	}
-	c := fromMirrors{mirrors: t, allowed: match.NewImageSet(allowed), pass: "; allowed are " + text.List(known)}
+	c := fromMirrors{
+		mirrors: t, deniedBy: p.deniedBy, allowed: match.NewImageSet(allowed), pass: "; allowed are " + text.List(known),
+	}
 	if len(known) == 0 {
 		c.pass = ", and the policy has no mirrors in force"
 	}
@@ -193,6 +199,13 @@ func (c fromMirrors) fault(img *judgedImage, s *subject) string {
 		return img.malformed("is not pulled from a mirror")
 	}
 	if out := c.mirrors.decide(img.ref, s); out.To != "" {
+		if by := c.deniedBy(img, s); by != "" {
+			return "is not pulled from a mirror, since " + by + " denies it"
+		}
+		if img.Never {
+			return "is not pulled from a mirror, and not rewritten, since its pull policy is Never; load it on the nodes as " +
+				out.To + " and write that, or have the policy allow it"
+		}
 		return "is not pulled from a mirror; write " + out.To
 	}
 	return "is not pulled from a mirror" + c.pass

@@ -43,15 +43,18 @@ func (p *judgedPod) images(r *report) []judgedImage {
 	if p.parsed != nil {
 		return p.parsed
 	}
-	parsed := make([]judgedImage, len(p.Images))
+	parsed := make([]judgedImage, 0, len(p.Images))
 	for i, img := range p.Images {
+		if p.outcome != nil && p.outcome[i].Outcome == Placeholder {
+			continue
+		}
 		if p.outcome != nil && p.outcome[i].Outcome == Rewritten {
 			img.Ref = p.outcome[i].To
 		}
 		if !r.spend(match.ReferenceSteps(img.Ref)) {
 			return nil
 		}
-		parsed[i] = newJudgedImage(img)
+		parsed = append(parsed, newJudgedImage(img))
 	}
 	p.parsed = parsed
 	return parsed

@@ -64,17 +64,17 @@ func TestPodsErrors(t *testing.T) {
 func TestPodsFindings(t *testing.T) {
 	p := podsRule(t, "{from: mirrors, denied: [quay.io/evil], deniedTags: [latest], digest: required}", "message: ask the platform team")
 	pod := &Pod{Images: []Image{
-		{Containers, 0, "a", "m.example/hub/library/nginx@" + digest256},
-		{InitContainers, 1, "b", "quay.io/evil/x"},
-		{Volumes, 2, "c", "quay.io/data"},
+		{Containers, 0, "a", "m.example/hub/library/nginx@" + digest256, false},
+		{InitContainers, 1, "b", "quay.io/evil/x", false},
+		{Volumes, 2, "c", "quay.io/data", false},
 	}}
 	var got []string
 	for _, f := range must(p.JudgePod(createPod, pod, nil, nil)) {
 		got = append(got, f.String()+" → "+offender(f.id))
 	}
 	want := []string{
-		`r/images.from: spec.initContainers[1].image: "quay.io/evil/x" is not pulled from a mirror; write m.example/quay/evil/x (ask the platform team) → quay.io/evil/x`,
-		`r/images.from: spec.volumes[2].image.reference: "quay.io/data" is not pulled from a mirror; write m.example/quay/data (ask the platform team) → quay.io/data`,
+		`r/images.from: spec.initContainers[1].image: "quay.io/evil/x" is not pulled from a mirror, since r/images.denied denies it (ask the platform team) → quay.io/evil/x`,
+		`r/images.from: spec.volumes[2].image.reference: "quay.io/data" is not pulled from a mirror, since r/images.deniedTags denies it (ask the platform team) → quay.io/data`,
 		`r/images.denied: spec.initContainers[1].image: "quay.io/evil/x" is denied by quay.io/evil (ask the platform team) → quay.io/evil/x`,
 		`r/images.deniedTags: spec.initContainers[1].image: "quay.io/evil/x" has neither tag nor digest, which means latest, and that is denied (ask the platform team) → quay.io/evil/x`,
 		`r/images.deniedTags: spec.volumes[2].image.reference: "quay.io/data" has neither tag nor digest, which means latest, and that is denied (ask the platform team) → quay.io/data`,
@@ -264,12 +264,21 @@ type podManifest struct {
 		Labels, Annotations map[string]string
 	}
 	Spec struct {
-		Containers, InitContainers, EphemeralContainers []struct{ Name, Image string }
+		Containers, InitContainers, EphemeralContainers []containerManifest
 		Volumes                                         []struct {
 			Name  string
-			Image *struct{ Reference string }
+			Image *struct {
+				Reference  string
+				PullPolicy string `json:"pullPolicy"`
+			}
 		}
 	}
+}
+
+// containerManifest is the part of a container that is judged.
+type containerManifest struct {
+	Name, Image     string
+	ImagePullPolicy string `json:"imagePullPolicy"`
 }
 
 func readPod(t testing.TB, manifest []byte) *Pod {
@@ -285,16 +294,16 @@ func readPod(t testing.TB, manifest []byte) *Pod {
 func (in *podManifest) pod() *Pod {
 	m := in.Metadata
 	out := &Pod{Meta: Meta{Name: m.Name, Namespace: m.Namespace, Labels: m.Labels, Annotations: m.Annotations}}
-	for place, list := range [][]struct{ Name, Image string }{
+	for place, list := range [][]containerManifest{
 		Containers: in.Spec.Containers, InitContainers: in.Spec.InitContainers, EphemeralContainers: in.Spec.EphemeralContainers,
 	} {
 		for i, c := range list {
-			out.Images = append(out.Images, Image{Place(place), i, c.Name, c.Image})
+			out.Images = append(out.Images, Image{Place(place), i, c.Name, c.Image, c.ImagePullPolicy == "Never"})
 		}
 	}
 	for i, v := range in.Spec.Volumes {
 		if v.Image != nil {
-			out.Images = append(out.Images, Image{Volumes, i, v.Name, v.Image.Reference})
+			out.Images = append(out.Images, Image{Volumes, i, v.Name, v.Image.Reference, v.Image.PullPolicy == "Never"})
 		}
 	}
 	return out

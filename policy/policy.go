@@ -88,6 +88,7 @@
 //	annotationPrefixes                    annotation_prefixes.go
 //	globbingClasses                       globbing_classes.go
 //	hostAnnotations                       host_annotation_rows.go
+//	solverAccounts                        solvers.go, with the shapes of solvers
 //	templates                             templates.go
 //
 // internal/match compares values with patterns: hosts, addresses, images, globs, regular expressions. internal/strict

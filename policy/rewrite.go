@@ -74,6 +74,8 @@ func (p *Policy) rewriteImages(a Attributes, pod, old *Pod, s *subject, e *Effor
 			out.Outcome, out.Image = Ignored, img
 		} else if was, ok := before[imageKey{img.Place, img.Name}]; ok && was == img.Ref {
 			out.Outcome, out.Image = Unchanged, img
+		} else if s.template && isPlaceholder(img.Ref, pod) {
+			out.Outcome, out.Image = Placeholder, img
 		} else if !e.spend(match.ReferenceSteps(img.Ref) + imageSteps) {
 			return Rewriting{}, e.err
 		} else if ref, err := match.ParseReference(img.Ref); err != nil {
@@ -81,6 +83,10 @@ func (p *Policy) rewriteImages(a Attributes, pod, old *Pod, s *subject, e *Effor
 		} else {
 			*out = p.mirrors.decide(ref, s)
 			out.Image = img
+			if img.Never && out.To != "" {
+				out.Outcome, out.To, out.PullSecret = NeverPulled, "", ""
+				continue
+			}
 			if p.denies {
 				written.judge(out, ref)
 			}
@@ -149,6 +155,8 @@ const (
 	Malformed                   // it does not parse as an image reference, or would not once rewritten
 	Denied                      // by a rule in mode enforce, as it is written, and therefore not rewritten
 	Ignored                     // a mirror Pod, or a subresource that cannot change an image
+	NeverPulled                 // imagePullPolicy is Never: kubelet looks the image up on the node by its name
+	Placeholder                 // the image of a template that something fills in before a Pod is created
 	// Outcomes is how many there are.
 	Outcomes
 )
@@ -163,6 +171,8 @@ var outcomeWords = [Outcomes]string{
 	Malformed:    "malformed",
 	Denied:       "denied",
 	Ignored:      "ignored",
+	NeverPulled:  "never pulled",
+	Placeholder:  "placeholder",
 }
 
 // String returns the outcome in one to three words: "would be rewritten".
@@ -189,6 +199,11 @@ func (o *ImageOutcome) Why() string {
 		return "not an image reference: " + o.Detail
 	case Denied:
 		return "not rewritten by mirrors entry " + o.Entry + ": " + o.Detail
+	case NeverPulled:
+		return "not rewritten by mirrors entry " + o.Entry + ": its pull policy is Never, and kubelet looks for the image " +
+			"on the node by this name"
+	case Placeholder:
+		return "not evaluated: the image is filled in before a Pod is created, and the Pod is evaluated then"
 	case Ignored:
 		return "not looked at: it belongs to the mirror Pod of a static Pod, or the request cannot change it"
 	default:

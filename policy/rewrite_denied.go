@@ -1,6 +1,10 @@
 package policy
 
-import "github.com/evergate/evergate/policy/internal/match"
+import (
+	"slices"
+
+	"github.com/evergate/evergate/policy/internal/match"
+)
 
 // originalImages judges images by the pods rules as they are written, before they are rewritten. JudgePod judges them
 // as they will be pulled, from the mirror, where a denied of docker.io/evil finds nothing. An image that a rule in mode
@@ -153,4 +157,29 @@ func (o *originalImages) identitiesOfOld() map[identity]bool {
 		}
 	}
 	return o.oldIdentities
+}
+
+// deniedBy returns the first check of an enforced rule, as rule/check, that denies an image by its name or its tag as
+// it is written; empty for none. Evergate does not rewrite such an image, and the advice to write the image at its mirror
+// would lead around the rule, or into the next denial. s is the subject of the Pod.
+func (p *Policy) deniedBy(img *judgedImage, s *subject) string {
+	policies := []*Policy{p.whole(), p}
+	for _, q := range slices.Compact(policies) {
+		exempt := exemptions{exceptions: q.pods.exceptions, subject: s}
+		for _, i := range q.pods.index.candidates(s.namespace) {
+			rule := &q.pods.rules[i]
+			if len(q.denying[i]) == 0 || rule.Mode != Enforce || !exempt.spend(1) || !rule.appliesTo(s) {
+				continue
+			}
+			for _, c := range q.denying[i] {
+				if !exempt.spend(imageSteps + c.steps(img)) {
+					return ""
+				}
+				if !c.passes(img, s) && exempt.find(&rule.header, new(img.identity(c.id()))) == nil {
+					return string(rule.Name) + "/" + c.id()
+				}
+			}
+		}
+	}
+	return ""
 }

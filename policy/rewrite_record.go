@@ -97,12 +97,16 @@ func parseRecord(text string) map[string]string {
 func (p *Pod) HasRecord() bool { return p.Annotations[OriginalsAnnotation] != "" }
 
 // Recorded returns a Pod as its record says that it was before it was rewritten: with its original images, and without
-// the record. Tenants may write the record, so that this is for reports alone.
-func (p *Pod) Recorded() *Pod {
+// the record. An entry counts only if one of the policies rewrites the original to the image that the Pod has now: an
+// image that was changed later leaves its entry behind. stale is how many entries do not count. Tenants may write the
+// record, so that this is for reports alone.
+func (p *Pod) Recorded(a Attributes, by ...*Policy) (pod *Pod, stale int) {
 	originals := parseRecord(p.Annotations[OriginalsAnnotation])
 	if len(originals) == 0 {
-		return p
+		return p, 0
 	}
+	s := newSubject(attributesOfPods(a), &p.Meta, classes{}, nil)
+	valid := 0
 	before := *p
 	before.Images, before.Annotations = slices.Clone(p.Images), maps.Clone(p.Annotations)
 	delete(before.Annotations, OriginalsAnnotation)
@@ -111,11 +115,19 @@ func (p *Pod) Recorded() *Pod {
 		if len(img.Name) > maxRecord { // before it is copied: the record has no such name
 			continue
 		}
-		if image, ok := originals[img.Place.String()+"/"+img.Name]; ok {
+		image, ok := originals[img.Place.String()+"/"+img.Name]
+		if ok && slices.ContainsFunc(by, func(q *Policy) bool { return q.whole().mirrors.leadsTo(image, img.Ref, &s) }) {
 			img.Ref = image
+			valid++
 		}
 	}
-	return &before
+	return &before, max(0, len(originals)-valid)
+}
+
+// leadsTo reports whether an entry has this image as the mirror of an original image, whatever its mode.
+func (t *mirrorTable) leadsTo(original, image string, s *subject) bool {
+	ref, err := match.ParseReference(original)
+	return err == nil && t.decide(ref, s).To == image
 }
 
 // rewritesTo reports whether an original image is rewritten to exactly this image.

@@ -36,11 +36,11 @@ func outcomes(rw Rewriting) []string {
 // everywhere is a Pod with an image in every place that has one.
 func everywhere() *Pod {
 	return &Pod{Images: []Image{
-		{Containers, 0, "app", "nginx:1"},
-		{Containers, 1, "side", "quay.io/x/y"},
-		{InitContainers, 0, "init", "busybox"},
-		{EphemeralContainers, 0, "debug", "alpine"},
-		{Volumes, 2, "data", "acme/model:7"},
+		{Containers, 0, "app", "nginx:1", false},
+		{Containers, 1, "side", "quay.io/x/y", false},
+		{InitContainers, 0, "init", "busybox", false},
+		{EphemeralContainers, 0, "debug", "alpine", false},
+		{Volumes, 2, "data", "acme/model:7", false},
 	}}
 }
 
@@ -69,14 +69,14 @@ func TestRewriteUpdate(t *testing.T) {
 	update := Attributes{Operation: Update, Namespace: "default", Resource: "pods"}
 	old := everywhere()
 	pod := &Pod{Images: []Image{
-		{Containers, 0, "side", "quay.io/x/y"},
-		{Containers, 1, "app", "nginx:2"},
-		{Containers, 2, "init", "busybox"}, // moved from initContainers
-		{InitContainers, 0, "new", "busybox"},
-		{EphemeralContainers, 0, "debug", "alpine"},
-		{EphemeralContainers, 1, "debug2", "alpine"},
-		{Volumes, 0, "data", "acme/model:7"},
-		{Volumes, 1, "bad", "acme/model:"},
+		{Containers, 0, "side", "quay.io/x/y", false},
+		{Containers, 1, "app", "nginx:2", false},
+		{Containers, 2, "init", "busybox", false}, // moved from initContainers
+		{InitContainers, 0, "new", "busybox", false},
+		{EphemeralContainers, 0, "debug", "alpine", false},
+		{EphemeralContainers, 1, "debug2", "alpine", false},
+		{Volumes, 0, "data", "acme/model:7", false},
+		{Volumes, 1, "bad", "acme/model:", false},
 	}}
 	want := []string{
 		"spec.containers[0].image unchanged",
@@ -178,7 +178,7 @@ func TestRecordHasNoRoom(t *testing.T) {
 	}
 	pod := imagePod()
 	for i := range maxRecord / 10 {
-		pod.Images = append(pod.Images, Image{Containers, i, fmt.Sprint(i), "nginx"})
+		pod.Images = append(pod.Images, Image{Containers, i, fmt.Sprint(i), "nginx", false})
 	}
 	if rw := must(p.RewritePod(createPod, pod, nil, nil)); !rw.Changes() || rw.Record != "" {
 		t.Errorf("a record of %d bytes", len(rw.Record))
@@ -189,7 +189,7 @@ func TestRecordHasNoRoom(t *testing.T) {
 func TestLongNameIsNotRecorded(t *testing.T) {
 	p := mustLoad(t, hubText)
 	for _, ref := range []string{"nginx", "not.rewritten.example/x"} {
-		pod := &Pod{Images: []Image{{Containers, 0, strings.Repeat("\n", 1<<20), ref}, {Containers, 1, "a", "nginx"}}}
+		pod := &Pod{Images: []Image{{Containers, 0, strings.Repeat("\n", 1<<20), ref, false}, {Containers, 1, "a", "nginx", false}}}
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		rw := must(p.RewritePod(createPod, pod, nil, nil))
@@ -414,31 +414,42 @@ mirrors:
 }
 
 func TestRecorded(t *testing.T) {
+	by := mustLoad(t, "mirrors: [{name: hub, mode: audit, sources: [docker.io], mirror: m.example}]")
 	pod := &Pod{
 		Meta: Meta{Annotations: map[string]string{
-			"a": "b", OriginalsAnnotation: `{"containers/app":"nginx","volumes/v":"x:1","containers/gone":"y"}`,
+			"a": "b", OriginalsAnnotation: `{"containers/app":"nginx","volumes/v":"x/y:1","containers/gone":"y",` +
+				`"containers/b":"nginx:1","containers/c":"x/z:1"}`,
 		}},
 		Images: []Image{
-			{Place: Containers, Name: "app", Ref: "m.example/nginx"}, {Place: InitContainers, Name: "app", Ref: "busybox"},
-			{Place: Volumes, Name: "v", Ref: "m.example/x:1"},
+			{Place: Containers, Name: "app", Ref: "m.example/library/nginx"},
+			{Place: InitContainers, Name: "app", Ref: "busybox"},
+			{Place: Volumes, Name: "v", Ref: "m.example/x/y:1"},
+			{Place: Containers, Name: "b", Ref: "m.example/library/nginx:2"}, // changed later
+			{Place: Containers, Name: "c", Ref: "else.example/x/z:1"},        // of another mirror
 		},
 	}
 	want := &Pod{
 		Meta: Meta{Annotations: map[string]string{"a": "b"}},
 		Images: []Image{
 			{Place: Containers, Name: "app", Ref: "nginx"}, {Place: InitContainers, Name: "app", Ref: "busybox"},
-			{Place: Volumes, Name: "v", Ref: "x:1"},
+			{Place: Volumes, Name: "v", Ref: "x/y:1"}, {Place: Containers, Name: "b", Ref: "m.example/library/nginx:2"},
+			{Place: Containers, Name: "c", Ref: "else.example/x/z:1"},
 		},
 	}
-	if diff := cmp.Diff(want, pod.Recorded()); diff != "" || !pod.HasRecord() || want.HasRecord() {
-		t.Error(diff)
+	got, stale := pod.Recorded(createPod, by)
+	if diff := cmp.Diff(want, got); diff != "" || stale != 3 || !pod.HasRecord() || want.HasRecord() {
+		t.Error(diff, stale)
 	}
-	if pod.Images[0].Ref != "m.example/nginx" || len(pod.Annotations) != 2 {
+	if got, stale := pod.Recorded(createPod, mustLoad(t, "")); stale != 5 || got.Images[0].Ref != pod.Images[0].Ref {
+		t.Errorf("by a policy without mirrors: %d stale entries, %v", stale, got.Images)
+	}
+	if pod.Images[0].Ref != "m.example/library/nginx" || len(pod.Annotations) != 2 {
 		t.Errorf("the Pod itself has changed: %+v", pod)
 	}
 	for _, record := range []string{"", "[]", "{}", "null", `{"containers/app":5}`, "{" + strings.Repeat(" ", maxRecord) + "}"} {
 		pod := &Pod{Meta: Meta{Annotations: map[string]string{OriginalsAnnotation: record}}, Images: pod.Images}
-		if diff := cmp.Diff(pod, pod.Recorded()); diff != "" {
+		got, _ := pod.Recorded(createPod, by)
+		if diff := cmp.Diff(pod, got); diff != "" {
 			t.Errorf("%.20q: %s", record, diff)
 		}
 	}

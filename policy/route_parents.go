@@ -130,6 +130,7 @@ const (
 )
 
 // parentsAllowed is parents.allowed: it finds each parent that no element of the list covers, and useDefaultGateways.
+// The solver of an ACME challenge may attach to any listener of a parent: challenges come to the one for plain HTTP.
 type parentsAllowed struct {
 	allowed []routeParent
 	passing string // the end of its sentences
@@ -162,7 +163,7 @@ func (c parentsAllowed) passes(p *RouteParent, r *report) bool {
 			in = a.Namespace.Match(namespace)
 		}
 		if in && (a.Kind == "" || a.Kind.Match(kind)) && (a.Name == "" || a.Name.Match(p.Name)) &&
-			(a.SectionName == "" || p.SectionName != "" && a.SectionName.Match(p.SectionName)) {
+			(a.SectionName == "" || r.solver || p.SectionName != "" && a.SectionName.Match(p.SectionName)) {
 			return true
 		}
 	}

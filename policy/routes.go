@@ -105,7 +105,7 @@ func (e *routesEntry) Validate() error {
 func (e *routesEntry) checks() []check[Route] {
 	return slices.Concat(
 		e.Hosts.checks(),
-		e.Paths.checks(),
+		unlessSolvers(e.Paths.checks()),
 		e.Parents.checks(),
 		e.Backends.checks(),
 		e.Filters.checks(),

@@ -54,6 +54,8 @@ type subject struct {
 	classes         classes
 	now             time.Time
 
+	template bool // of a workload: something may fill in images before a Pod is created
+
 	groupBytes int     // the length of all groups together
 	effort     *Effort // counts the steps of selectors; nil counts none
 }

@@ -55,9 +55,8 @@ func (e *servicesEntry) checks() []check[Service] {
 	}
 	return slices.Concat(
 		hostChecks(e.Hosts, (*report).serviceClaims, "metadata.annotations"),
-		e.Types.checks(),
-		portChecks(e.Ports, "spec.ports", (*Service).port),
-		e.NodePorts.checks(),
+		unlessSolvers(slices.Concat(
+			e.Types.checks(), portChecks(e.Ports, "spec.ports", (*Service).port), e.NodePorts.checks())),
 		allocation,
 		e.LoadBalancerClass.checks(),
 		e.LoadBalancerSourceRanges.checks(),

@@ -89,9 +89,9 @@ func TestRatchetOfWorkloads(t *testing.T) {
 	legacy := template(bad)
 	legacy.Labels = map[string]string{"legacy": ""}
 	initial := template(good)
-	initial.Images = append(initial.Images, Image{InitContainers, 0, "init", bad})
+	initial.Images = append(initial.Images, Image{InitContainers, 0, "init", bad, false})
 	volume := template(good)
-	volume.Images = append(volume.Images, Image{Volumes, 3, "model", bad})
+	volume.Images = append(volume.Images, Image{Volumes, 3, "model", bad, false})
 	elsewhere := template(bad)
 	elsewhere.Path = "spec.jobs[0].template.spec"
 	for name, test := range map[string]struct {

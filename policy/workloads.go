@@ -50,10 +50,10 @@ func (e *podsEntry) modeOfWorkloads() Mode {
 }
 
 // workloadRule returns the rule as it judges the templates of workloads.
-func (e *podsEntry) workloadRule(t *mirrorTable) rule[judgedPod] {
+func (e *podsEntry) workloadRule(p *Policy) rule[judgedPod] {
 	h := e.ruleHeader
 	h.refuses, h.Mode = h.Mode == Enforce, e.modeOfWorkloads()
-	return rule[judgedPod]{h, e.checks(t)}
+	return rule[judgedPod]{h, e.checks(p)}
 }
 
 // refused is what follows of a finding in a template from a rule that refuses the Pods.
@@ -102,9 +102,7 @@ func (p *Policy) ReviewWorkload(a Attributes, w, old *Workload, e *Effort) (Work
 	if old != nil {
 		j.updates = true
 		j.before = report{effort: e, collect: j.record}
-		if j.old, _, err = p.judgedTemplates(a, old, e); err != nil {
-			return WorkloadResult{}, err
-		}
+		j.templatesOfOld = func() { j.old, _, _ = p.judgedTemplates(a, old, e) } // the Effort has the error
 	}
 	for mode := p.workloads.strictest; mode >= weakestMode(w) && !j.done; mode-- {
 		for _, i := range candidates {
@@ -150,6 +148,7 @@ func (p *Policy) judgedTemplates(a Attributes, w *Workload, e *Effort) ([]judged
 			continue
 		}
 		pod := newJudgedPod(a, &t.Pod, e)
+		pod.subject.template = true
 		rw, err := p.whole().rewriteImages(a, &t.Pod, nil, &pod.subject, e)
 		if err != nil {
 			return nil, nil, err
@@ -158,6 +157,24 @@ func (p *Policy) judgedTemplates(a Attributes, w *Workload, e *Effort) ([]judged
 		all = append(all, judgedTemplate{t, pod, exemptions{exceptions: p.workloads.exceptions, subject: &pod.subject}})
 	}
 	return all, rewritings, nil
+}
+
+// istioTemplates is the annotation that makes Istio's injector replace containers, also the image auto of a gateway
+// (istio.io, "Installing Gateways").
+const istioTemplates = "inject.istio.io/templates"
+
+// isPlaceholder reports whether the image of a template stands for one that is filled in later. The API server accepts
+// an absent or blank image in a template, and rejects it in a Pod:
+//
+//   - OpenShift's image trigger controller replaces ' ' when it resolves an ImageStreamTag.
+//   - Operators such as those of Elastic, Flink and MongoDB merge their own image into a container without one.
+//   - Istio's injector replaces auto.
+func isPlaceholder(ref string, pod *Pod) bool {
+	if ref == "auto" {
+		_, injected := pod.Annotations[istioTemplates]
+		return injected
+	}
+	return strings.TrimSpace(ref) == ""
 }
 
 // attributesOfPods returns the attributes of the requests by which a controller creates the Pods of a workload. The
@@ -175,8 +192,10 @@ type workloadJudging struct {
 
 	updates bool
 	before  report // of old
-	old     []judgedTemplate
-	ledger  ledger // of what a check finds in old
+	// templatesOfOld fills old on first use: an update without findings does not pay for the old object.
+	templatesOfOld func()
+	old            []judgedTemplate
+	ledger         ledger // of what a check finds in old
 
 	// The rule and the check that are evaluated.
 	at          int // of the rule
@@ -236,6 +255,9 @@ func (j *workloadJudging) findInOld(id identity) bool {
 	if !j.ledgerReady {
 		j.ledgerReady = true
 		j.ledger.clear()
+		if j.old == nil {
+			j.templatesOfOld()
+		}
 		for i := range j.old {
 			t := &j.old[i]
 			if j.before.spend(1) && j.rules[j.at].appliesTo(&t.pod.subject) {
@@ -268,7 +290,10 @@ func (p *Policy) RewriteTemplates(a Attributes, w *Workload) ([]TemplateImage, e
 	var all []TemplateImage
 	for i := range w.Templates {
 		t := &w.Templates[i]
-		rw, err := p.whole().RewritePod(a, &t.Pod, nil, nil)
+		e := new(Effort)
+		s := newSubject(a, &t.Pod.Meta, classes{}, e)
+		s.template = true
+		rw, err := p.whole().rewriteImages(a, &t.Pod, nil, &s, e)
 		if err != nil {
 			return nil, err
 		}

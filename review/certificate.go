@@ -8,7 +8,7 @@ import (
 // Certificates are cert-manager.io/v1 Certificates.
 func Certificates() Objects[policy.Certificate] {
 	kinds := []Kind{{"Certificate", Resource{"cert-manager.io", "v1", "certificates"}, nil}}
-	return Objects[policy.Certificate]{kinds, readCertificate, readCertificate, nil}
+	return Objects[policy.Certificate]{kinds, readCertificate, readCertificate, nil, false}
 }
 
 func readCertificate(r *jsonscan.Reader, crt *policy.Certificate) {

@@ -20,7 +20,8 @@ type ConfigMap struct {
 // than a policy may be is a ContentError.
 func ConfigMaps() Objects[ConfigMap] {
 	skip := func(r *jsonscan.Reader, _ *ConfigMap) { r.Present() }
-	return Objects[ConfigMap]{[]Kind{{"ConfigMap", Resource{"", "v1", "configmaps"}, nil}}, readConfigMap, skip, nil}
+	kinds := []Kind{{"ConfigMap", Resource{"", "v1", "configmaps"}, nil}}
+	return Objects[ConfigMap]{kinds, readConfigMap, skip, nil, false}
 }
 
 func readConfigMap(r *jsonscan.Reader, m *ConfigMap) {

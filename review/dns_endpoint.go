@@ -10,7 +10,7 @@ import (
 // DNSEndpoints are externaldns.k8s.io/v1alpha1 DNSEndpoints.
 func DNSEndpoints() Objects[policy.DNSEndpoint] {
 	kinds := []Kind{{"DNSEndpoint", Resource{"externaldns.k8s.io", "v1alpha1", "dnsendpoints"}, nil}}
-	return Objects[policy.DNSEndpoint]{kinds, readDNSEndpoint, readDNSEndpoint, nil}
+	return Objects[policy.DNSEndpoint]{kinds, readDNSEndpoint, readDNSEndpoint, nil, false}
 }
 
 func readDNSEndpoint(r *jsonscan.Reader, e *policy.DNSEndpoint) {

@@ -51,6 +51,13 @@ func reviewError(body []byte, err error) error {
 	return &ContentError{UID: uid, Msg: content, Oversized: field != nil && field.Limit == jsonscan.TextLimit}
 }
 
+// isOldContent reports whether an error is about the content of the old object, or may be: of what is nested too deep it
+// is not known where.
+func isOldContent(err error) bool {
+	field, ok := errors.AsType[*jsonscan.ValueError](err)
+	return errors.Is(err, jsonscan.ErrTooDeep) || ok && strings.HasPrefix(field.Path, "request.oldObject")
+}
+
 // contentOf returns the sentence for an error that the content of an object can cause. What is over a limit counts
 // wherever it is, since a user causes that too, by being in ten thousand groups.
 func contentOf(err error) (string, bool) {

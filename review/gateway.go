@@ -12,7 +12,7 @@ func Gateways() Objects[policy.Gateway] {
 		{"Gateway", Resource{gatewayGroup, "v1", "gateways"}, []string{"v1beta1", "v1alpha2"}},
 		{"ListenerSet", Resource{gatewayGroup, "v1", "listenersets"}, nil},
 		{"XListenerSet", Resource{"gateway.networking.x-k8s.io", "v1alpha1", "xlistenersets"}, nil},
-	}, readGateway, readGateway, nil}
+	}, readGateway, readGateway, nil, false}
 }
 
 func readGateway(r *jsonscan.Reader, g *policy.Gateway) {

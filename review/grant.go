@@ -10,7 +10,7 @@ func Grants() Objects[policy.Grant] {
 	kinds := []Kind{{
 		"ReferenceGrant", Resource{gatewayGroup, "v1", "referencegrants"}, []string{"v1beta1", "v1alpha2"},
 	}}
-	return Objects[policy.Grant]{kinds, readGrant, readGrant, nil}
+	return Objects[policy.Grant]{kinds, readGrant, readGrant, nil, false}
 }
 
 func readGrant(r *jsonscan.Reader, g *policy.Grant) {

@@ -8,7 +8,7 @@ import (
 // OpenShiftRoutes are route.openshift.io/v1 Routes.
 func OpenShiftRoutes() Objects[policy.OpenShiftRoute] {
 	kinds := []Kind{{"Route", Resource{"route.openshift.io", "v1", "routes"}, nil}}
-	return Objects[policy.OpenShiftRoute]{kinds, readOpenShiftRoute, readOpenShiftRoute, nil}
+	return Objects[policy.OpenShiftRoute]{kinds, readOpenShiftRoute, readOpenShiftRoute, nil, false}
 }
 
 func readOpenShiftRoute(r *jsonscan.Reader, route *policy.OpenShiftRoute) {

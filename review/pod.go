@@ -75,12 +75,17 @@ func readContainers(r *jsonscan.Reader, images []policy.Image, place policy.Plac
 				image.Name = r.String()
 			case "image":
 				image.Ref = r.String()
+			case "imagePullPolicy":
+				image.Never = r.String() == pullNever
 			}
 		}
 		images = append(jsonscan.Grown(images), image)
 	}
 	return images
 }
+
+// pullNever is the pull policy of an image that kubelet does not pull.
+const pullNever = "Never"
 
 // readVolumes reads the image volumes; other volumes have no image.
 func readVolumes(r *jsonscan.Reader, images []policy.Image) []policy.Image {
@@ -107,8 +112,11 @@ func readImageVolume(r *jsonscan.Reader, image *policy.Image) bool {
 		return false
 	}
 	for name := range r.Fields {
-		if string(name) == "reference" {
+		switch string(name) {
+		case "reference":
 			image.Ref = r.String()
+		case "pullPolicy":
+			image.Never = r.String() == pullNever
 		}
 	}
 	return true

@@ -32,7 +32,7 @@ type Request[T any] struct {
 	policy.Attributes
 	DryRun bool
 	Object *T // nil on DELETE
-	Old    *T // nil on CREATE
+	Old    *T // nil on CREATE, and on an UPDATE whose old object cannot be read
 }
 
 // Objects reads the objects of some kinds: out of reviews, and alone. Reviews of all of them come to one path, and
@@ -44,6 +44,8 @@ type Objects[T any] struct {
 	// readerOf returns what reads the objects of a resource, where that is not the same for all kinds, and nil for a
 	// resource that is not among them. read and readOld are nil then.
 	readerOf func(Resource) reader[T]
+	// skipsOld says that of the old object only its presence is read.
+	skipsOld bool
 }
 
 // reader reads an object.
@@ -64,27 +66,44 @@ type Resource struct{ Group, Version, Name string }
 
 // Pods are v1 Pods.
 func Pods() Objects[policy.Pod] {
-	return Objects[policy.Pod]{[]Kind{{"Pod", Resource{"", "v1", "pods"}, nil}}, readPod, readPod, nil}
+	return Objects[policy.Pod]{[]Kind{{"Pod", Resource{"", "v1", "pods"}, nil}}, readPod, readPod, nil, false}
 }
 
 // Ingresses are networking.k8s.io/v1 Ingresses.
 func Ingresses() Objects[policy.Ingress] {
 	kinds := []Kind{{"Ingress", Resource{"networking.k8s.io", "v1", "ingresses"}, nil}}
-	return Objects[policy.Ingress]{kinds, readIngress, readIngress, nil}
+	return Objects[policy.Ingress]{kinds, readIngress, readIngress, nil, false}
 }
 
 // Services are v1 Services.
 func Services() Objects[policy.Service] {
-	return Objects[policy.Service]{[]Kind{{"Service", Resource{"", "v1", "services"}, nil}}, readService, readService, nil}
+	kinds := []Kind{{"Service", Resource{"", "v1", "services"}, nil}}
+	return Objects[policy.Service]{kinds, readService, readService, nil, false}
 }
 
 // Decode reads a review. The error is an *Error or a *ContentError. A request to create or update comes with its
-// Object, one to update also with Old.
+// Object, one to update also with Old, unless the content of the old object is what cannot be read: its size, its depth,
+// a value of the wrong type. The update is then evaluated like a creation, so that it can replace such an object with a
+// conforming one.
 func (o Objects[T]) Decode(body []byte) (*Request[T], error) {
+	req, err := o.decode(body)
+	if isOldContent(err) {
+		o.skipsOld = true
+		if repair, again := o.decode(body); again == nil {
+			return repair, nil
+		}
+	}
+	if err != nil {
+		return nil, reviewError(body, err)
+	}
+	return req, nil
+}
+
+func (o Objects[T]) decode(body []byte) (*Request[T], error) {
 	r := jsonscan.New(body, limits())
 	req := o.readReview(r)
 	if err := r.End(); err != nil {
-		return nil, reviewError(body, err)
+		return nil, err
 	}
 	return req, nil
 }
@@ -192,6 +211,7 @@ func require(r *jsonscan.Reader, field, got, want string) {
 // readRequest reads an AdmissionRequest.
 func (o Objects[T]) readRequest(r *jsonscan.Reader, req *Request[T]) {
 	var of Resource
+	hasOld := false
 	for name := range r.Fields {
 		switch string(name) {
 		case "uid":
@@ -219,7 +239,12 @@ func (o Objects[T]) readRequest(r *jsonscan.Reader, req *Request[T]) {
 		case "object":
 			o.apart(r, &req.Object, o.read)
 		case "oldObject":
+			if o.skipsOld {
+				hasOld = r.Present()
+				continue
+			}
 			o.apart(r, &req.Old, o.readOld)
+			hasOld = req.Old != nil
 		case "dryRun":
 			req.DryRun = r.Bool()
 		}
@@ -233,7 +258,7 @@ func (o Objects[T]) readRequest(r *jsonscan.Reader, req *Request[T]) {
 		r.Fail(badRequest("request.operation is missing"))
 	case (creates || updates) && req.Object == nil:
 		r.Fail(badRequest("request.object is missing: operation %s has one", req.Operation))
-	case updates && req.Old == nil:
+	case updates && !hasOld:
 		r.Fail(badRequest("request.oldObject is missing: operation %s has one", req.Operation))
 	}
 }

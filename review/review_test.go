@@ -297,7 +297,9 @@ func TestDecodeContentErrors(t *testing.T) {
 			wantContentError(t, decoders[test.resource]([]byte(creation(test.resource, test.object))), "u-1", test.want)
 
 			old := strings.Replace(creation(test.resource, test.object), `"object"`, `"object":{},"oldObject"`, 1)
-			wantContentError(t, decoders[test.resource]([]byte(old)), "u-1", "oldObject."+test.want)
+			if err := decoders[test.resource]([]byte(old)); err != nil {
+				t.Errorf("the same in the old object: %v", err)
+			}
 		})
 	}
 }

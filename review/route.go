@@ -20,7 +20,7 @@ func Routes() Objects[policy.Route] {
 		kind("TLSRoute", "tlsroutes", "v1alpha3", "v1alpha2"),
 		kind("TCPRoute", "tcproutes", "v1alpha2"),
 		kind("UDPRoute", "udproutes", "v1alpha2"),
-	}, readRoute, readRoute, nil}
+	}, readRoute, readRoute, nil, false}
 }
 
 func readRoute(r *jsonscan.Reader, route *policy.Route) {

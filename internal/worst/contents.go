@@ -77,6 +77,9 @@ func (f field) valid(i int) raw {
 	case mapping:
 		return raw(fmt.Sprintf(`{"a.example/b%d":"c"}`, i))
 	}
+	if strings.HasSuffix(f.Path, "ullPolicy") { // imagePullPolicy, pullPolicy
+		return []raw{`"Never"`, `"Always"`}[i%2]
+	}
 	for _, l := range likely {
 		if strings.HasSuffix(f.Path, l.suffix) {
 			return raw(fmt.Sprintf(`"`+l.format+`"`, i))
@@ -121,7 +124,8 @@ func keys(kind string) []string {
 			"external-dns.kubernetes.io/hostname",
 			"cert-manager.io/alt-names", "cert-manager.io/common-name", "nginx.ingress.kubernetes.io/server-alias",
 			"nginx.ingress.kubernetes.io/from-to-www-redirect", "ingress.kubernetes.io/server-alias-regex",
-			"alb.ingress.kubernetes.io/conditions.a", "zalando.org/skipper-predicate", "hosts.example/a-b-c",
+			"alb.ingress.kubernetes.io/listen-ports", "alb.ingress.kubernetes.io/conditions.a",
+			"zalando.org/skipper-predicate", "hosts.example/a-b-c",
 			"traefik.ingress.kubernetes.io/router.pathmatcher", "k8s.ngrok.com/url", "dns.gardener.cloud/dnsnames")
 	case "Route":
 		all = append(all, "external-dns.kubernetes.io/hostname", "cert-manager.io/alt-names", "cert-manager.io/common-name",

@@ -118,7 +118,13 @@ func TestKeys(t *testing.T) {
 	for _, k := range kinds() {
 		tried = append(tried, keys(k.name)...)
 	}
-	labels := []string{"kubernetes.io/metadata.name", "acme.cert-manager.io/http01-solver"}
+	// Labels, and annotations whose value is only compared with one text.
+	labels := []string{
+		"kubernetes.io/metadata.name", "acme.cert-manager.io/http01-solver", "inject.istio.io/templates",
+		"alb.ingress.kubernetes.io/certificate-arn", "alb.ingress.kubernetes.io/ssl-redirect",
+		"appgw.ingress.kubernetes.io/appgw-ssl-certificate", "networking.gke.io/managed-certificates",
+		"ingress.gcp.kubernetes.io/pre-shared-cert", "traefik.ingress.kubernetes.io/router.tls", "konghq.com/protocols",
+	}
 	key := regexp.MustCompile(`^[a-z0-9.-]+\.[a-z]+/[a-z0-9.-]*[a-z]$`)
 	found := 0
 	for _, tree := range sources(t, "../../policy") {

@@ -33,6 +33,12 @@ func (p Pos) String() string {
 	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
 }
 
+// Contains reports whether an error is about the value at p, or about one in it.
+func (p Pos) Contains(e Error) bool {
+	rest, ok := strings.CutPrefix(e.Path, p.Path)
+	return ok && e.File == p.File && (rest == "" || rest[0] == '.' || rest[0] == '[')
+}
+
 // Error is one mistake in a file.
 type Error struct {
 	Pos

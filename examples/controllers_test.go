@@ -1,0 +1,109 @@
+package examples_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/evergate/evergate/offline"
+	"github.com/evergate/evergate/policy"
+)
+
+// TestControllers checks that no example policy, and no recipe of the documentation, denies what well-known controllers
+// create on their own. Hosts are a matter of the tenant: the same rules apply to the objects that a tenant writes.
+func TestControllers(t *testing.T) {
+	// What a policy denies on purpose.
+	meant := map[string]string{
+		"hardened.yaml gateway-services.yaml":            "load balancers are only in ingress-*",
+		"overlays/platform/policy gateway-services.yaml": "load balancers are only in ingress-nginx",
+	}
+	all := controlledPolicies(t)
+	if len(all) < 15 {
+		t.Fatalf("found only %d policies", len(all))
+	}
+	user := regexp.MustCompile(`(?m)^# user: (\S+)$`)
+	for _, file := range glob(t, "testdata/controllers/*.yaml") {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		as := user.FindSubmatch(data)
+		if as == nil {
+			t.Fatalf("%s does not name its user", file)
+		}
+		for name, p := range all {
+			report := offline.Review(offline.Options{Policy: p, Namespace: "team-a", User: string(as[1]), Sets: p.Sets()},
+				offline.Read([]string{file}, nil))
+			found := denials(report)
+			if len(report.Errors) > 0 {
+				t.Errorf("%s: %v", file, report.Errors)
+			}
+			key := name + " " + filepath.Base(file)
+			if _, expected := meant[key]; expected != (len(found) > 0) {
+				t.Errorf("%s denies: %v", key, found)
+			}
+		}
+	}
+}
+
+// denials returns the findings that deny an object, or the Pods of it, but those about hosts.
+func denials(r *offline.Report) (all []string) {
+	for _, result := range r.Results {
+		for _, f := range result.Findings {
+			ofHosts := strings.Contains(f.ID, "/hosts.") || strings.HasSuffix(f.ID, "/owners")
+			if (f.Effect == offline.Denial || f.PodsRefused) && !ofHosts {
+				all = append(all, result.Kind+" "+result.Name+": "+f.ID+": "+f.Path+": "+f.Message)
+			}
+		}
+	}
+	return all
+}
+
+// controlledPolicies returns the example policies, those of the overlays, and the recipes of docs/policy.md, by name.
+func controlledPolicies(t *testing.T) map[string]*policy.Policy {
+	t.Helper()
+	all := map[string]*policy.Policy{}
+	for _, file := range policies(t) {
+		all[filepath.Base(file)] = load(t, file)
+	}
+	for _, file := range []string{"overlays/backstop/policy.yaml", "overlays/sets/policy.yaml"} {
+		all[file] = load(t, file)
+	}
+	var files []policy.File
+	for _, file := range glob(t, "overlays/platform/policy/*.yaml") {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, policy.File{Name: file, Data: data})
+	}
+	all["overlays/platform/policy"] = must(policy.Load(files...))
+	page, err := os.ReadFile("../docs/policy.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	recipe := regexp.MustCompile("(?ms)^### (Recipe: [^\n]*)\n.*?^```yaml\n(.*?)^```")
+	for _, m := range recipe.FindAllSubmatch(page, -1) {
+		data := slices.Concat([]byte("apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n"), m[2])
+		all[string(m[1])] = must(policy.Load(policy.File{Name: string(m[1]), Data: data}))
+	}
+	operators := `
+templates:
+- {group: flink.apache.org, versions: [v1beta1], kind: FlinkDeployment, resource: flinkdeployments, paths: [spec.podTemplate]}
+- {group: elasticsearch.k8s.elastic.co, versions: [v1], kind: Elasticsearch, resource: elasticsearches, paths: ["spec.nodeSets.*.podTemplate"]}
+- {group: mongodbcommunity.mongodb.com, versions: [v1], kind: MongoDBCommunity, resource: mongodbcommunity, paths: [spec.statefulSet.spec.template]}
+mirrors:
+- {name: hub, mode: enforce, sources: [docker.io], mirror: mirror.corp.example/docker.io}
+pods:
+- name: all
+  mode: enforce
+  workloads: enforce
+  images: {from: mirrors, allowed: [quay.io/jetstack, cr.l5d.io/linkerd, gcr.io/knative-releases], deniedTags: [latest]}
+`
+	all["operators"] = must(policy.Load(policy.File{Name: "operators", Data: []byte(
+		"apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n" + operators)}))
+	return all
+}

@@ -1,0 +1,135 @@
+package policy
+
+import (
+	"strings"
+)
+
+// tlsByAnnotation is the result of tlsAnnotations.
+type tlsByAnnotation struct {
+	served bool   // only by TLS: without plain HTTP, or with a redirect
+	lacks  string // the annotation that is missing, if others are there
+}
+
+// The annotations that tlsAnnotations reads.
+const (
+	albCertificate   = "alb.ingress.kubernetes.io/certificate-arn"
+	albPorts         = "alb.ingress.kubernetes.io/listen-ports"
+	albRedirect      = "alb.ingress.kubernetes.io/ssl-redirect"
+	appgwCertificate = "appgw.ingress.kubernetes.io/appgw-ssl-certificate"
+	gkeManaged       = "networking.gke.io/managed-certificates"
+	gkePreShared     = "ingress.gcp.kubernetes.io/pre-shared-cert"
+	traefikTLS       = "traefik.ingress.kubernetes.io/router.tls"
+	kongProtocols    = "konghq.com/protocols"
+)
+
+// maxListenPorts bounds the length of the annotation listen-ports that is read: an AWS load balancer has at most 50
+// listeners.
+const maxListenPorts = 2048
+
+// tlsAnnotations returns whether the annotations of an Ingress serve it only by TLS. They count only for the classes of
+// the controllers that read them, and each class of the Ingress must be such a class. The annotations have no effect
+// with another class.
+//
+//   - alb (AWS load balancer controller): certificate-arn, with listen-ports absent or only for HTTPS, or with
+//     ssl-redirect to one of the HTTPS ports. Without certificate-arn, listen-ports is needed: the controller then
+//     looks for a certificate by host.
+//   - azure-application-gateway, azure/application-gateway: appgw-ssl-certificate. The controller then has a
+//     listener for HTTP only if it redirects.
+//   - gce, gce-internal (GKE): managed-certificates or pre-shared-cert, and allow-http "false".
+//   - traefik: router.tls "true". The router then ignores plain HTTP.
+//   - kong: protocols with only https. Kong answers plain HTTP with an error, or a redirect.
+func (ing *Ingress) tlsAnnotations(r *report) (tls tlsByAnnotation) {
+	if len(ing.Annotations) == 0 || !r.spend(1) {
+		return tls
+	}
+	all := true
+	for _, class := range ing.classNames() {
+		tls = ing.tlsOfClass(class)
+		all = all && tls.served
+	}
+	tls.served = tls.served && all
+	return tls
+}
+
+// tlsOfClass is tlsAnnotations for one class.
+func (ing *Ingress) tlsOfClass(class string) tlsByAnnotation {
+	a := ing.Annotations
+	switch class {
+	case "alb":
+		return ing.tlsOfALB()
+	case "azure-application-gateway", "azure/application-gateway":
+		return tlsByAnnotation{served: a[appgwCertificate] != ""}
+	case "gce", "gce-internal":
+		certified := a[gkeManaged] != "" || a[gkePreShared] != ""
+		if certified && a[allowHTTPAnnotation] != "false" {
+			return tlsByAnnotation{lacks: `set the annotation ` + allowHTTPAnnotation + ` to "false"`}
+		}
+		return tlsByAnnotation{served: certified}
+	case "traefik":
+		return tlsByAnnotation{served: a[traefikTLS] == "true"}
+	case "kong":
+		return tlsByAnnotation{served: a[kongProtocols] == "https"}
+	}
+	return tlsByAnnotation{}
+}
+
+// tlsOfALB is tlsAnnotations for the AWS load balancer controller.
+func (ing *Ingress) tlsOfALB() tlsByAnnotation {
+	text, listed := ing.Annotations[albPorts]
+	if !listed {
+		return tlsByAnnotation{served: ing.Annotations[albCertificate] != ""}
+	}
+	ports, ok := parseListenPorts(text)
+	plain, redirected := false, false
+	for _, p := range ports {
+		plain = plain || !p.https
+		redirected = redirected || p.https && p.port == ing.Annotations[albRedirect]
+	}
+	if ok && (!plain || redirected) {
+		return tlsByAnnotation{served: true}
+	}
+	return tlsByAnnotation{lacks: "list only HTTPS in the annotation " + albPorts + ", or set " + albRedirect +
+		" to an HTTPS port"}
+}
+
+// listenPort is an element of the annotation listen-ports.
+type listenPort struct {
+	https bool
+	port  string
+}
+
+// parseListenPorts parses the annotation listen-ports: [{"HTTP": 80}, {"HTTPS": 443}]. It is ok if the text is
+// such a list with at least one port.
+func parseListenPorts(text string) (ports []listenPort, ok bool) {
+	if len(text) > maxListenPorts {
+		return nil, false
+	}
+	text = strings.Map(func(c rune) rune {
+		if c == ' ' || c == '\t' || c == '\n' || c == '\r' {
+			return -1
+		}
+		return c
+	}, text)
+	text, opened := strings.CutPrefix(text, "[{")
+	text, closed := strings.CutSuffix(text, "}]")
+	if !opened || !closed {
+		return nil, false
+	}
+	text = strings.ReplaceAll(text, "},{", ",") // an element may have several ports
+	for pair := range strings.SplitSeq(text, ",") {
+		protocol, port, _ := strings.Cut(pair, ":")
+		if protocol != `"HTTP"` && protocol != `"HTTPS"` || !isPort(port) {
+			return nil, false
+		}
+		ports = append(ports, listenPort{protocol == `"HTTPS"`, port})
+	}
+	return ports, true
+}
+
+// isPort reports whether a text is a number of one to five digits without a leading zero.
+func isPort(s string) bool {
+	if s == "" || len(s) > 5 || s[0] == '0' {
+		return false
+	}
+	return strings.Trim(s, "0123456789") == ""
+}

@@ -1,0 +1,108 @@
+package policy
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Classes whose certificates annotations name are served by TLS without spec.tls. With other classes the annotations
+// have no effect.
+func TestTLSByAnnotation(t *testing.T) {
+	const (
+		unset  = "r/tls.required: spec.tls: is not set, so plain HTTP may be served; set it"
+		ports  = unset + ", or list only HTTPS in the annotation " + albPorts + ", or set " + albRedirect + " to an HTTPS port"
+		noHTTP = unset + `, or set the annotation kubernetes.io/ingress.allow-http to "false"`
+	)
+	alb := func(pairs ...string) map[string]string { return annotationsOf("alb.ingress.kubernetes.io/", pairs...) }
+	for name, test := range map[string]struct {
+		field, annotation string // the classes that it names
+		annotations       map[string]string
+		want              string
+	}{
+		"a certificate":         {"alb", "", alb("certificate-arn", "arn:x"), ""},
+		"and HTTPS":             {"alb", "", alb("certificate-arn", "arn:x", "listen-ports", `[{"HTTPS":443}]`), ""},
+		"found by host":         {"alb", "", alb("listen-ports", `[ {"HTTPS": 443}, {"HTTPS":8443} ]`), ""},
+		"several in one":        {"alb", "", alb("listen-ports", `[{"HTTPS":443,"HTTPS":8443}]`), ""},
+		"a redirect":            {"alb", "", alb("listen-ports", `[{"HTTP":80}, {"HTTPS":443}]`, "ssl-redirect", "443"), ""},
+		"a redirect elsewhere":  {"alb", "", alb("listen-ports", `[{"HTTP":80}, {"HTTPS":443}]`, "ssl-redirect", "44"), ports},
+		"a redirect by a trick": {"alb", "", alb("listen-ports", `[{"HTTPS":443,"HTTP":80}]`, "ssl-redirect", `443,"HTTP":80`), ports},
+		"HTTP too":              {"alb", "", alb("certificate-arn", "arn:x", "listen-ports", `[{"HTTP":80}, {"HTTPS":443}]`), ports},
+		"HTTP alone":            {"alb", "", alb("certificate-arn", "arn:x", "listen-ports", `[{"HTTP":80}]`), ports},
+		"no ports":              {"alb", "", alb("certificate-arn", "arn:x", "listen-ports", `[]`), ports},
+		"empty ports":           {"alb", "", alb("certificate-arn", "arn:x", "listen-ports", ""), ports},
+		"not ports":             {"alb", "", alb("certificate-arn", "arn:x", "listen-ports", `[{"HTTPS":"443"}]`), ports},
+		"many ports":            {"alb", "", alb("listen-ports", `[{"HTTPS":443}`+strings.Repeat(" ", 2048)+"]"), ports},
+		"an empty certificate":  {"alb", "", alb("certificate-arn", ""), unset},
+		"nothing":               {"alb", "", nil, unset},
+		"another class":         {"nginx", "", alb("certificate-arn", "arn:x"), unset},
+		"no class":              {"", "", alb("certificate-arn", "arn:x"), unset},
+		"the old annotation":    {"", "alb", alb("certificate-arn", "arn:x"), ""},
+		"both":                  {"alb", "alb", alb("certificate-arn", "arn:x"), ""},
+		"and another class":     {"alb", "nginx", alb("certificate-arn", "arn:x"), unset},
+		"another, and it":       {"nginx", "alb", alb("certificate-arn", "arn:x"), unset},
+
+		"Application Gateway": {"azure-application-gateway", "", map[string]string{appgwCertificate: "default"}, ""},
+		"its old class":       {"", "azure/application-gateway", map[string]string{appgwCertificate: "default"}, ""},
+		"no certificate":      {"azure-application-gateway", "", map[string]string{"appgw.ingress.kubernetes.io/ssl-redirect": "true"}, unset},
+
+		"GKE":                 {"", "gce", map[string]string{gkeManaged: "shop", allowHTTPAnnotation: "false"}, ""},
+		"internal":            {"", "gce-internal", map[string]string{gkePreShared: "shop", allowHTTPAnnotation: "false"}, ""},
+		"GKE with HTTP":       {"", "gce", map[string]string{gkeManaged: "shop"}, noHTTP},
+		"GKE with HTTP, said": {"", "gce", map[string]string{gkeManaged: "shop", allowHTTPAnnotation: "true"}, noHTTP},
+		"GKE without":         {"", "gce", map[string]string{allowHTTPAnnotation: "false"}, unset},
+
+		"Traefik":          {"traefik", "", map[string]string{traefikTLS: "true"}, ""},
+		"Traefik, not TLS": {"traefik", "", map[string]string{traefikTLS: "false"}, unset},
+		"Kong":             {"kong", "", map[string]string{kongProtocols: "https"}, ""},
+		"Kong with both":   {"kong", "", map[string]string{kongProtocols: "http,https"}, unset},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ing := withHosts("shop.apps.example.com")
+			ing.Annotations = map[string]string{}
+			for key, value := range test.annotations {
+				ing.Annotations[key] = value
+			}
+			if test.field != "" {
+				ing.ClassName = &test.field
+			}
+			if test.annotation != "" {
+				ing.Annotations[classAnnotation] = test.annotation
+			}
+			var want []string
+			if test.want != "" {
+				want = []string{test.want}
+			}
+			a := Attributes{Operation: Create, Namespace: "team-a"}
+			p := mustLoad(t, "ingresses: [{name: r, mode: enforce, tls: {required: true}}]")
+			if diff := cmp.Diff(want, sentences(must(p.JudgeIngress(a, ing, nil, nil)))); diff != "" {
+				t.Error(diff)
+			}
+			p = mustLoad(t, "ingresses: [{name: r, mode: enforce, tls: {coversHosts: true}}]")
+			if found := must(p.JudgeIngress(a, ing, nil, nil)); len(found) > 0 != (test.want != "") {
+				t.Errorf("of coversHosts: %v", sentences(found))
+			}
+		})
+	}
+}
+
+// annotationsOf returns annotations with a prefix before each key.
+func annotationsOf(prefix string, pairs ...string) map[string]string {
+	all := map[string]string{}
+	for i := 0; i < len(pairs); i += 2 {
+		all[prefix+pairs[i]] = pairs[i+1]
+	}
+	return all
+}
+
+// Once there is spec.tls, its hosts are compared, whatever annotations say.
+func TestTLSByAnnotationBesideTLS(t *testing.T) {
+	p := mustLoad(t, "ingresses: [{name: r, mode: enforce, tls: {required: true, coversHosts: true}}]")
+	ing := withHosts("a.example", "b.example")
+	ing.ClassName, ing.TLS = new("alb"), []IngressTLS{{Hosts: []string{"a.example"}}}
+	ing.Annotations = map[string]string{albCertificate: "arn:x"}
+	if got := must(p.JudgeIngress(Attributes{Operation: Create}, ing, nil, nil)); len(got) != 1 {
+		t.Errorf("got %v", sentences(got))
+	}
+}

@@ -1,0 +1,70 @@
+package policy
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// The image of a template that something fills in before a Pod is created is not evaluated; that of a Pod is.
+func TestPlaceholders(t *testing.T) {
+	p := mustLoad(t, `
+mirrors: [{name: hub, mode: enforce, sources: [docker.io], mirror: m.example/hub}]
+pods:
+- {name: from, mode: enforce, workloads: enforce, images: {from: mirrors, denied: [quay.io/evil], deniedTags: [latest], digest: required}}
+- {name: listed, mode: enforce, workloads: enforce, images: {allowed: [quay.io/acme]}}
+`)
+	istio := map[string]string{istioTemplates: "gateway"}
+	for name, test := range map[string]struct {
+		image       string
+		annotations map[string]string
+		placeholder bool
+	}{
+		"a trigger of OpenShift":   {" ", nil, true},
+		"absent, or empty":         {"", nil, true},
+		"more white space":         {"\t \n", nil, true},
+		"a gateway of Istio":       {"auto", istio, true},
+		"auto":                     {"auto", nil, false},
+		"another image of Istio's": {"auto:1", istio, false},
+		"padded":                   {" nginx", nil, false},
+		"a control character":      {"\x00", nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := workload(template(test.image))
+			w.Templates[0].Annotations = test.annotations
+			result := must(p.ReviewWorkload(createWorkload, w, nil, nil))
+			if placeholder := len(result.Findings) == 0; placeholder != test.placeholder {
+				t.Errorf("of the template: %v", said(result.Findings))
+			}
+			outcome := result.Rewritings[0].Images[0].Outcome
+			if placeholder := outcome == Placeholder; placeholder != test.placeholder {
+				t.Errorf("outcome %s", outcome)
+			}
+			for _, image := range must(p.RewriteTemplates(createWorkload, w)) {
+				if image.Outcome != outcome {
+					t.Errorf("RewriteTemplates has %s", image.Outcome)
+				}
+			}
+			pod := imagePod(test.image)
+			pod.Annotations = test.annotations
+			if got := must(p.JudgePod(createPod, pod, nil, nil)); len(got) == 0 {
+				t.Error("a Pod with the image passes")
+			}
+		})
+	}
+}
+
+// The other images of a template are evaluated, also where an update fills a placeholder in.
+func TestPlaceholderBesideImages(t *testing.T) {
+	p := mustLoad(t, `pods: [{name: r, mode: enforce, workloads: enforce, images: {denied: [quay.io/evil]}}]`)
+	want := []string{`enforce r/images.denied: spec.template.spec.containers[1].image: "quay.io/evil" is denied by quay.io/evil; its Pods will be refused`}
+	got := said(must(p.JudgeWorkload(createWorkload, workload(template(" ", "quay.io/evil")), nil, nil)))
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	update := createWorkload
+	update.Operation = Update
+	if got := must(p.JudgeWorkload(update, workload(template("quay.io/evil")), workload(template(" ")), nil)); len(got) != 1 {
+		t.Errorf("an update that fills it in: %v", said(got))
+	}
+}

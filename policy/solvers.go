@@ -1,0 +1,188 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/strict"
+)
+
+// solverAccounts is the block solverAccounts of a policy: the users that create the solvers of ACME challenges
+// (HTTP-01). A solver is recognised by two things together: one of these users writes it, and it has the shape of a
+// solver, which can only answer challenges. A tenant can copy the shape, but not the user.
+//
+// cert-manager creates a solver before the certificate exists. A solver has no TLS, no choice of path types and no
+// annotations of the platform, so the rules about these fields cannot apply to it:
+//
+//   - of an Ingress: tls, classNames, paths and annotations.required;
+//   - of a Service: types, ports, nodePorts and annotations.required;
+//   - of a route: paths, annotations.required and the sectionName in parents.allowed.
+//
+// No rule evaluates the annotations that cert-manager itself adds (see addedToSolver). Everything else applies, also
+// hosts and owners: the tenant that answers the challenge for a host gets a certificate for it. An Issuer can add
+// annotations to solvers, and tenants can create Issuers.
+type solverAccounts []solverAccount
+
+// solverAccount is the name of a user, as the API server writes it.
+type solverAccount string
+
+// defaultSolverAccount is the service account of cert-manager in a default installation.
+const defaultSolverAccount = "system:serviceaccount:cert-manager:cert-manager"
+
+// maxSolverAccounts is how many accounts may be listed: a cluster runs one cert-manager, or a few.
+const maxSolverAccounts = 20
+
+// UnmarshalText rejects patterns, because a wide pattern would exempt the Ingresses of tenants.
+func (a *solverAccount) UnmarshalText(b []byte) error {
+	if len(b) == 0 || strings.Contains(string(b), "*") {
+		return fmt.Errorf("%s is not the name of one user: write it out, as in %s", text.Quote(b), defaultSolverAccount)
+	}
+	*a = solverAccount(b)
+	return match.RefuseControl(b, "user")
+}
+
+// validate returns an error for too many accounts.
+func (a solverAccounts) validate() error {
+	if len(a) > maxSolverAccounts {
+		return strict.Fieldf("solverAccounts", "has %d users; at most %d are read", len(a), maxSolverAccounts)
+	}
+	return nil
+}
+
+// SolverAccounts returns the users that create solvers. listed is the list in the policy, and nil if the policy has no
+// list.
+func SolverAccounts(listed []string) []string {
+	if listed == nil {
+		return []string{defaultSolverAccount}
+	}
+	return listed
+}
+
+// with adds the users of another document. An empty list stays one.
+func (a solverAccounts) with(more solverAccounts) solverAccounts {
+	if more == nil {
+		return a
+	}
+	return append(append(solverAccounts{}, a...), more...)
+}
+
+// knownWith returns a copy of known annotations with the users that create solvers.
+func (a solverAccounts) knownWith(of *knownAnnotations) *knownAnnotations {
+	with := *of
+	with.solvers = SolverAccounts(nil)
+	if a != nil {
+		with.solvers = textsOf(a)
+	}
+	return &with
+}
+
+// SolverAnnotations returns the annotations that cert-manager adds to the solvers that it creates
+// (v1.21.2, pkg/issuer/acme/http/ingress.go and service.go), with their values.
+func SolverAnnotations() map[string]string {
+	return map[string]string{
+		ingressNginxPrefix + "/whitelist-source-range": "0.0.0.0/0,::/0",
+		"auth.istio.io/8089":                           "NONE",
+	}
+}
+
+// addedToSolver reports whether cert-manager itself adds an annotation to solvers.
+func addedToSolver(key, value string) bool {
+	added, ok := SolverAnnotations()[key]
+	return ok && added == value
+}
+
+// The Service of a solver has one port, and one of two types (v1.21.2, pkg/issuer/acme/http/service.go).
+const solverPort = 8089
+
+// unlessSolver runs a check on objects other than solvers.
+type unlessSolver[T any] struct{ check[T] }
+
+func (c unlessSolver[T]) find(obj *T, r *report) {
+	if !r.solver {
+		c.check.find(obj, r)
+	}
+}
+
+// unlessSolvers returns checks that do not apply to solvers.
+func unlessSolvers[T any](checks []check[T]) []check[T] {
+	all := make([]check[T], len(checks))
+	for i, c := range checks {
+		all[i] = unlessSolver[T]{c}
+	}
+	return all
+}
+
+// markSolvers sets solver of the object, and of the old object if the update turns a solver into something else. The
+// findings of that old object do not count as pre-existing: otherwise a tenant could turn a solver into an ordinary
+// Ingress without TLS.
+func (s *ruleset[T]) markSolvers(a Attributes, obj *T, r *report, old *before[T]) {
+	if s.isSolver == nil || len(s.known.solvers) == 0 {
+		return
+	}
+	is := s.isSolver(obj, r)
+	r.solver = is && slices.Contains(s.known.solvers, a.User)
+	if old != nil {
+		old.solver = !is && s.isSolver(old.obj, &old.report)
+	}
+}
+
+// hasSolverLabel reports whether an object has the label of a solver.
+func (m *Meta) hasSolverLabel() bool { return m.Labels[solverLabel] == "true" }
+
+// answersChallenges reports whether an Ingress can only answer ACME challenges: it has cert-manager's label, neither
+// TLS nor a default backend, and only paths below challengePath.
+func (ing *Ingress) answersChallenges(r *report) bool {
+	if !ing.hasSolverLabel() || ing.DefaultBackend || len(ing.TLS) > 0 || len(ing.Rules) == 0 {
+		return false
+	}
+	for i := range ing.Rules {
+		if !r.spend(1+len(ing.Rules[i].Paths)) || len(ing.Rules[i].Paths) == 0 {
+			return false
+		}
+		for _, p := range ing.Rules[i].Paths {
+			if !isChallenge(p.Path) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// answersChallenges reports whether a route can only answer ACME challenges: it has cert-manager's label, and each
+// match is of one exact path below challengePath.
+func (route *Route) answersChallenges(r *report) bool {
+	if !route.hasSolverLabel() || len(route.Rules) == 0 {
+		return false
+	}
+	for i := range route.Rules {
+		matches := route.Rules[i].Matches
+		if !r.spend(1+len(matches)) || len(matches) == 0 {
+			return false
+		}
+		for _, m := range matches {
+			if m.Path.Type != "Exact" || !isChallenge(m.Path.Value) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// answersChallenges reports whether a Service has the shape that cert-manager gives to the Service of a solver: its
+// label, only the port of the solver, and the type ClusterIP or NodePort.
+func (svc *Service) answersChallenges(*report) bool {
+	t := svc.effectiveType()
+	return svc.hasSolverLabel() && (t == clusterIP || t == nodePort) &&
+		len(svc.Ports) == 1 && svc.Ports[0].Port == solverPort
+}
+
+// isChallenge reports whether a path answers one challenge: a token of base64url follows challengePath.
+func isChallenge(path string) bool {
+	token, ok := strings.CutPrefix(path, challengePath)
+	return ok && token != "" && !strings.ContainsFunc(token, func(c rune) bool {
+		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '_'
+	})
+}
