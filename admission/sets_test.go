@@ -110,7 +110,8 @@ pods: [{name: r, mode: enforce, images: {denied: [quay.io/evil]}, workloads: enf
 		fmt.Fprintf(&many, `"a%d": "b",`, i)
 	}
 	pod := func(image, annotations string) string {
-		return `{"metadata": {"annotations": {` + annotations + `"z": ""}}, "spec": {"containers": [{"image": "` + image + `"}]}}`
+		return `{"metadata": {"annotations": {` + annotations + `"z": ""}}, ` +
+			`"spec": {"containers": [{"image": "` + image + `"}]}}`
 	}
 	for name, test := range map[string]struct{ group, resource, field string }{
 		"a PodTemplate": {"", "podtemplates", "template"},

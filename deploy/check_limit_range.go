@@ -36,7 +36,9 @@ func limitRange() check {
 // checkLimits reports what an item of a LimitRange refuses. Items of a Pod bound its containers together.
 func (s *server) checkLimits(at ref, item corev1.LimitRangeItem, r *reporter) {
 	resources := map[corev1.ResourceName]bool{}
-	for _, list := range []corev1.ResourceList{item.Min, item.Max, item.Default, item.DefaultRequest, item.MaxLimitRequestRatio} {
+	for _, list := range []corev1.ResourceList{
+		item.Min, item.Max, item.Default, item.DefaultRequest, item.MaxLimitRequestRatio,
+	} {
 		for name := range list {
 			resources[name] = true
 		}

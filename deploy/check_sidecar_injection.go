@@ -10,9 +10,9 @@ import (
 
 // sidecarInjection: no service mesh puts its proxy in front of the Pods. Istio adds a sidecar by the label
 // istio-injection or istio.io/rev of the namespace, or sidecar.istio.io/inject or istio.io/rev of the Pod, and its
-// ambient mode captures Pods by the label istio.io/dataplane-mode of either. Linkerd goes by the annotation linkerd.io/inject of either, Kuma
-// by the label kuma.io/sidecar-injection of either, and Consul by the annotation consul.hashicorp.com/connect-inject of
-// the Pod. Pods in the host's network get no proxy. If the proxy leaves the serving port alone, a warning remains.
+// ambient mode captures Pods by the label istio.io/dataplane-mode of either. Linkerd goes by the annotation
+// linkerd.io/inject of either, Kuma by the label kuma.io/sidecar-injection of either, and Consul by the annotation
+// consul.hashicorp.com/connect-inject of the Pod. Pods in the host's network get no proxy. If the proxy leaves the serving port alone, a warning remains.
 func sidecarInjection() check {
 	return check{
 		id: "sidecar-injection", severity: Error,
@@ -149,8 +149,8 @@ func (c *cluster) checkMesh(m mesh, s *server, r *reporter) {
 	sentence := fmt.Sprintf("%s makes %s add its proxy to the Pods of %s", what, m.name, s.ref)
 	port := s.listens("listen")
 	if m.excluded == "" {
-		r.error(at, "%s makes %s take over port %d of the Pods of %s, and with strict mutual TLS it refuses the API server", what,
-			m.name, port, s.ref)
+		r.error(at, "%s makes %s take over port %d of the Pods of %s, and with strict mutual TLS it refuses the API server",
+			what, m.name, port, s.ref)
 		return
 	}
 	if holdsNumber(template.annotations[m.excluded], port) {

@@ -14,8 +14,8 @@ import (
 func spreadDomains() check {
 	return check{
 		id: "spread-domains", severity: Error,
-		finds: "a strict topologySpreadConstraint that leaves replicas Pending, because it counts nodes that the Pods cannot " +
-			"use, or no node has its label",
+		finds: "a strict topologySpreadConstraint that leaves replicas Pending, because it counts nodes that the Pods " +
+			"cannot use, or no node has its label",
 		why: "the scheduler waits for a replica in a zone that none can go to (didn't match pod topology spread " +
 			"constraints): replicas are missing, and a roll-out stands still",
 		fix: "set nodeTaintsPolicy: Honor in the constraint, or whenUnsatisfiable: ScheduleAnyway if nodes have no zones",
@@ -49,7 +49,8 @@ func (c *cluster) checkDomains(s *server, t corev1.TopologySpreadConstraint, r *
 	}
 	switch room := (len(usable) - len(never)) * int(cmp.Or(t.MaxSkew, 1)); {
 	case len(usable) == len(never):
-		r.error(s.ref, "its topologySpreadConstraint for %s finds no node that takes its Pods and has the label", t.TopologyKey)
+		r.error(s.ref, "its topologySpreadConstraint for %s finds no node that takes its Pods and has the label",
+			t.TopologyKey)
 	case len(never) > 0 && room < s.replicas():
 		r.error(s.ref, "its topologySpreadConstraint for %s counts %s, where no node takes its Pods: %d of its %d replicas "+
 			"are never scheduled", t.TopologyKey, some(never), s.replicas()-room, s.replicas())

@@ -17,8 +17,8 @@ func uidRangeCheck() check {
 	return check{
 		id: "uid-range", severity: Error,
 		finds: "a user or a group outside of the range that OpenShift gives the namespace",
-		why: "the SecurityContextConstraints restricted-v2 refuse every Pod (unable to validate against any security context " +
-			"constraint): there is a Deployment, and no replica",
+		why: "the SecurityContextConstraints restricted-v2 refuse every Pod (unable to validate against any security " +
+			"context constraint): there is a Deployment, and no replica",
 		fix: "add the component openshift, which leaves runAsUser, runAsGroup and fsGroup to OpenShift",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {

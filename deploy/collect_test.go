@@ -40,7 +40,8 @@ func notEverywhere() []string {
 		"clusterissuers.cert-manager.io", "httproutes.gateway.networking.k8s.io", "tlsroutes.gateway.networking.k8s.io",
 		"routes.route.openshift.io", "grpcroutes.gateway.networking.k8s.io", "tcproutes.gateway.networking.k8s.io",
 		"udproutes.gateway.networking.k8s.io", "gateways.gateway.networking.k8s.io",
-		"listenersets.gateway.networking.k8s.io", "prometheuses.monitoring.coreos.com", "prometheusagents.monitoring.coreos.com",
+		"listenersets.gateway.networking.k8s.io", "prometheuses.monitoring.coreos.com",
+		"prometheusagents.monitoring.coreos.com",
 		"podmonitors.monitoring.coreos.com", "servicemonitors.monitoring.coreos.com", "certificates.cert-manager.io",
 		"issuers.cert-manager.io",
 	}

@@ -12,7 +12,7 @@ package export
 //
 // Expressions of checks speak of the claim h.
 
-// The kinds of places. A finding in one of the last two kinds is left out where a place before it claims the same hosts.
+// The kinds of places. A finding in one of the last two kinds is left out if a place before it claims the same hosts.
 const (
 	atRule     = "r" // a rule of an Ingress, a hostname of a route
 	atNone     = "n" // a list of hosts that is empty
@@ -64,12 +64,14 @@ func setOne() string {
 
 // quotedHost is what sentences call the claim.
 func quotedHost() string {
-	return "(h.bad=='s'?" + quote("h.text") + "+' (which controls '+" + quote("h.p") + "+')':h.p.startsWith('**.')&&h.text!=''?" + quote("h.text") + "+' (names at any depth)':" + quote("h.p") + ")"
+	return "(h.bad=='s'?" + quote("h.text") + "+' (which controls '+" + quote("h.p") +
+		"+')':h.p.startsWith('**.')&&h.text!=''?" + quote("h.text") + "+' (names at any depth)':" + quote("h.p") + ")"
 }
 
 // hostID is the identity of a claim: its hosts, of a name that controls them with the name, or, of a text that is no
 // name, the text and the annotation.
-const hostID = "(h.k=='" + atTLS + "'?'~':'')+(h.bad=='s'?h.p+' '+h.text:h.bad=='y'&&(h.text!=''||h.key!='')?h.key+' '+h.text:h.p)"
+const hostID = "(h.k=='" + atTLS + "'?'~':'')+" +
+	"(h.bad=='s'?h.p+' '+h.text:h.bad=='y'&&(h.text!=''||h.key!='')?h.key+' '+h.text:h.p)"
 
 // hostKnown is whether the fault y of a claim or a path was there before, also as one that means more: a ~ begins the
 // identities of hosts in spec.tls and of exact paths.

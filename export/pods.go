@@ -32,7 +32,8 @@ func podImages(s side, patch bool) string {
 				"'key':'" + name + "/'+string(c.?name.orValue(''))"
 		}
 		return string(s) + ".spec.?" + name + ".orValue([]).transformList(i,c," + having +
-			"{" + pairs + ",'never':string(c." + pullPolicy + ".orValue(''))=='Never'?'y':'','ref':string(c.?" + strings.ReplaceAll(field, ".", ".?") + ".orValue(''))})"
+			"{" + pairs + ",'never':string(c." + pullPolicy + ".orValue(''))=='Never'?'y':''," +
+			"'ref':string(c.?" + strings.ReplaceAll(field, ".", ".?") + ".orValue(''))})"
 	}
 	return list("containers", "", "image") + "+" + list("initContainers", "", "image") + "+" +
 		list("ephemeralContainers", "", "image") + "+" + list("volumes", "has(c.image),", "image.reference")

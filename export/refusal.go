@@ -149,8 +149,8 @@ func (x *exporter) refuseFilters(e *policy.Entry) {
 		case "RequestMirror", "ExtensionRef", "ExternalAuth":
 		default:
 			x.leaveOut(e, "filters", "filters.denied", "whether an update changes what a filter of the type "+kind+
-				" does, the API server's expressions cannot compare", "deny RequestMirror, ExtensionRef and ExternalAuth alone, or "+
-				useWebhook)
+				" does, the API server's expressions cannot compare",
+				"deny RequestMirror, ExtensionRef and ExternalAuth alone, or "+useWebhook)
 			return
 		}
 	}

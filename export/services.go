@@ -238,8 +238,8 @@ func sourceRangeChecks(e *policy.Entry) []check {
 					return bind("l", annotationOf(s, key), "l==''?[]:size(l.split(','))>5000?"+
 						"[{'path':"+at+",'a':l}]:l.split(',').map(a,{'path':"+at+",'a':a.trim()})")
 				}
-				return "(" + inField + "+" + in(sourceRangesAnnotation, hidden) + "+" + in(azureRangesAnnotation, "'v'") + ").map(r,{'path':r.path,'as':r.as,'a':r.a,'p':" + normalRange("r.a") +
-					"})" +
+				return "(" + inField + "+" + in(sourceRangesAnnotation, hidden) + "+" + in(azureRangesAnnotation, "'v'") +
+					").map(r,{'path':r.path,'as':r.as,'a':r.a,'p':" + normalRange("r.a") + "})" +
 					".filter(r,r.p==''||!(" + inCIDRs("r.p", allowed) + ")).map(r," +
 					fault("r.path", "r.as+(r.p==''?r.a:r.p)", quote("r.a")+"+(r.p==''?' is not an address range':"+
 						str(" is not allowed"+passing(allowed))+")") + ")"

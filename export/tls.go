@@ -22,10 +22,8 @@ func tlsClasses() []tlsClass {
 			string(s) + ".metadata.annotations"
 	}
 	onlyTLS := func(s side) string {
-		ports := annotationValue(s, alb+"listen-ports")
-		for _, space := range []string{"' '", `'\t'`, `'\n'`, `'\r'`} {
-			ports += ".replace(" + space + ",'')"
-		}
+		ports := annotationValue(s, alb+"listen-ports") +
+			`.replace(' ','').replace('\t','').replace('\n','').replace('\r','')`
 		const pair = `"HTTPS?":[1-9][0-9]{0,4}`
 		list := `^\[\{` + pair + `(?:(?:,|\},\{)` + pair + `)*\}\]$`
 		redirected := bind("q", annotationValue(s, alb+"ssl-redirect"), "q.matches('^[1-9][0-9]{0,4}$')&&"+

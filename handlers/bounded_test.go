@@ -61,7 +61,9 @@ func TestUnjudgedUpdates(t *testing.T) {
 		"changed":             {ingress("", many+1), ingress("", many), false},
 		"a finalizer removed": {ingress("", many), ingress(`,"finalizers":["example.com/x"]`, many), true},
 		"made smaller":        {ingress("", 1), ingress("", many), false}, // the old one cannot be compared with
-		"repaired":            {strings.ReplaceAll(ingress("", 1), "evil.example", "a.apps.corp.example"), ingress("", many), true},
+		"repaired": {
+			strings.ReplaceAll(ingress("", 1), "evil.example", "a.apps.corp.example"), ingress("", many), true,
+		},
 		"more than is stored": {long, strings.Replace(long, "{", `{"finalizers":["x"],`, 1), false},
 	} {
 		operation := "CREATE"

@@ -109,7 +109,7 @@ func (s *yamlSplitter) next() (yamlDocument, error) {
 	for !s.end {
 		line, err := s.line()
 		s.end = err != nil
-		if err != nil && err != io.EOF {
+		if err != nil && !errors.Is(err, io.EOF) {
 			return s.take(nil), err
 		}
 		s.read++

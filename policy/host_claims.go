@@ -227,10 +227,11 @@ func (h *hostClaim) steps() int {
 	return 1 + len(h.Name)/8
 }
 
-// identity returns the identity of a finding about the host. It has no place: a host that stood in one place of the
-// old object is pre-existing in all, but that a host of spec.tls alone, for which nothing is served, is idle. Of a text that cannot be read as a name it has text and annotation: two regular
-// expressions are different claims, though both may stand for every host. A name that controls another one is part of
-// the identity too: _dmarc.example does not exempt _acme-challenge.example.
+// identity returns the identity of a finding about the host. It has no place: a host that stood in one place of the old
+// object is pre-existing in all, but that a host of spec.tls alone, for which nothing is served, is idle. Of a text
+// that cannot be read as a name it has text and annotation: two regular expressions are different claims, though both
+// may stand for every host. A name that controls another one is part of the identity too: _dmarc.example does not
+// exempt _acme-challenge.example.
 func (h *hostClaim) identity(check string) identity {
 	id := hostIdentity(check, h.HostPattern)
 	id.idle = h.at.kind == tlsHost

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
@@ -60,9 +61,9 @@ func TestTLSByAnnotation(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			ing := withHosts("shop.apps.example.com")
-			ing.Annotations = map[string]string{}
-			for key, value := range test.annotations {
-				ing.Annotations[key] = value
+			ing.Annotations = maps.Clone(test.annotations)
+			if ing.Annotations == nil {
+				ing.Annotations = map[string]string{}
 			}
 			if test.field != "" {
 				ing.ClassName = &test.field

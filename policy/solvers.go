@@ -173,10 +173,10 @@ func (route *Route) answersChallenges(r *report) bool {
 
 // answersChallenges reports whether a Service has the shape that cert-manager gives to the Service of a solver: its
 // label, only the port of the solver, and the type ClusterIP or NodePort.
-func (svc *Service) answersChallenges(*report) bool {
-	t := svc.effectiveType()
-	return svc.hasSolverLabel() && (t == clusterIP || t == nodePort) &&
-		len(svc.Ports) == 1 && svc.Ports[0].Port == solverPort
+func (s *Service) answersChallenges(*report) bool {
+	t := s.effectiveType()
+	return s.hasSolverLabel() && (t == clusterIP || t == nodePort) &&
+		len(s.Ports) == 1 && s.Ports[0].Port == solverPort
 }
 
 // isChallenge reports whether a path answers one challenge: a token of base64url follows challengePath.

@@ -55,7 +55,8 @@ func TestOpen(t *testing.T) {
 			check(t, test.named)(Open(filepath.Join(dir, test.name)))
 			check(t, test.listed)(OpenIn(root, test.name))
 			_, err := OpenIn(root, test.name)
-			if outside := slices.Contains([]string{"out", "absolute", "zero"}, test.name); errors.Is(err, ErrOutside) != outside {
+			outside := slices.Contains([]string{"out", "absolute", "zero"}, test.name)
+			if errors.Is(err, ErrOutside) != outside {
 				t.Errorf("OpenIn: %v, want ErrOutside: %t", err, outside)
 			}
 		})

@@ -32,7 +32,8 @@ func Regexes() string {
 	var b strings.Builder
 	b.WriteString("apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\nservices:\n")
 	for i := range 10 {
-		fmt.Fprintf(&b, "- {name: r%d, mode: enforce, annotations: {deniedValues: [{key: \"*\", value: \".*x.*y.*%[1]d.*\"}]}}\n", i)
+		fmt.Fprintf(&b, "- {name: r%d, mode: enforce, "+
+			"annotations: {deniedValues: [{key: \"*\", value: \".*x.*y.*%[1]d.*\"}]}}\n", i)
 	}
 	return b.String()
 }

@@ -117,7 +117,7 @@ func (b *builder) build() *automaton {
 	if _, ok := b.add("start", b.closure([]uint32{uint32(b.program.Start)}, true, false)); !ok {
 		return nil
 	}
-	for i := 0; i < len(b.sets); i++ {
+	for i := 0; i < len(b.sets); i++ { //nolint:intrange // sets grows in the loop
 		for class := range b.classes {
 			var then []uint32
 			for _, pc := range b.sets[i] {
