@@ -12,7 +12,8 @@ import (
 // istio-injection or istio.io/rev of the namespace, or sidecar.istio.io/inject or istio.io/rev of the Pod, and its
 // ambient mode captures Pods by the label istio.io/dataplane-mode of either. Linkerd goes by the annotation
 // linkerd.io/inject of either, Kuma by the label kuma.io/sidecar-injection of either, and Consul by the annotation
-// consul.hashicorp.com/connect-inject of the Pod. Pods in the host's network get no proxy. If the proxy leaves the serving port alone, a warning remains.
+// consul.hashicorp.com/connect-inject of the Pod. Pods in the host's network get no proxy. If the proxy leaves the
+// serving port alone, a warning remains.
 func sidecarInjection() check {
 	return check{
 		id: "sidecar-injection", severity: Error,

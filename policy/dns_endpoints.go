@@ -53,9 +53,9 @@ func (e *dnsEndpointsEntry) checks() []check[DNSEndpoint] {
 	return hostChecks(e.Hosts, (*report).dnsEndpointClaims, "spec.endpoints")
 }
 
-// dnsEndpointClaims returns the claims of a DNSEndpoint: those of each record (external-dns v0.23.0, source/crd.go), and
-// of the properties that name further hosts. No name is none that external-dns checks, so that it may stand for every
-// host.
+// dnsEndpointClaims returns the claims of a DNSEndpoint: those of each record (external-dns v0.23.0, source/crd.go),
+// and of the properties that name further hosts. No name is none that external-dns checks, so that it may stand for
+// every host.
 func (r *report) dnsEndpointClaims(e *DNSEndpoint) []hostClaim {
 	if r.claims != nil {
 		return r.claims

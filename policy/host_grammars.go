@@ -74,8 +74,8 @@ func recordList(value string, _ []hostClaim) iter.Seq2[string, match.HostPattern
 //
 // A label that begins with _ is not the name of a host (RFC 8552). Its record is about the name behind it:
 // _acme-challenge.example proves to a certificate authority that its owner may have certificates for example and for
-// *.example, and _dmarc, _domainkey and the names of SRV, TLSA and URI records direct clients of example. So such a name
-// reaches the name behind its last label of this kind and all names below that one.
+// *.example, and _dmarc, _domainkey and the names of SRV, TLSA and URI records direct clients of example. So such a
+// name reaches the name behind its last label of this kind and all names below that one.
 func recordNames(name string) iter.Seq[match.HostPattern] {
 	return func(yield func(match.HostPattern) bool) {
 		p := anyDepth(name)

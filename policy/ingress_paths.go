@@ -13,8 +13,8 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// pathRules is the field paths of an ingresses entry. A finding about a path is identified by its host, path and type: a
-// pre-existing finding on one host exempts no other host.
+// pathRules is the field paths of an ingresses entry. A finding about a path is identified by its host, path and type:
+// a pre-existing finding on one host exempts no other host.
 type pathRules struct {
 	// Types lists the path types that may be used: [Exact, Prefix]. What ImplementationSpecific means depends on the
 	// controller; ingress-nginx reads regular expressions there, and the advisory of CVE-2026-24512 is to deny it until

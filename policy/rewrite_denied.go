@@ -160,8 +160,8 @@ func (o *originalImages) identitiesOfOld() map[identity]bool {
 }
 
 // deniedBy returns the first check of an enforced rule, as rule/check, that denies an image by its name or its tag as
-// it is written; empty for none. Evergate does not rewrite such an image, and the advice to write the image at its mirror
-// would lead around the rule, or into the next denial. s is the subject of the Pod.
+// it is written; empty for none. Evergate does not rewrite such an image, and the advice to write the image at its
+// mirror would lead around the rule, or into the next denial. s is the subject of the Pod.
 func (p *Policy) deniedBy(img *judgedImage, s *subject) string {
 	policies := []*Policy{p.whole(), p}
 	for _, q := range slices.Compact(policies) {

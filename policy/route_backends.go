@@ -63,7 +63,8 @@ func (r *report) eachBackend(route *Route) iter.Seq2[*ObjectRef, routePlace] {
 				field string
 				port  int32
 			}{{f.Mirror, mirrorField, f.MirrorPort}, {f.Auth, authField, f.AuthPort}} {
-				if place.field, place.port = to.field, to.port; to.ref != nil && (!r.spend(to.ref.steps()) || !yield(to.ref, place)) {
+				place.field, place.port = to.field, to.port
+				if to.ref != nil && (!r.spend(to.ref.steps()) || !yield(to.ref, place)) {
 					return
 				}
 			}

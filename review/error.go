@@ -51,8 +51,8 @@ func reviewError(body []byte, err error) error {
 	return &ContentError{UID: uid, Msg: content, Oversized: field != nil && field.Limit == jsonscan.TextLimit}
 }
 
-// isOldContent reports whether an error is about the content of the old object, or may be: of what is nested too deep it
-// is not known where.
+// isOldContent reports whether an error is about the content of the old object, or may be: of what is nested too deep
+// it is not known where.
 func isOldContent(err error) bool {
 	field, ok := errors.AsType[*jsonscan.ValueError](err)
 	return errors.Is(err, jsonscan.ErrTooDeep) || ok && strings.HasPrefix(field.Path, "request.oldObject")

@@ -82,9 +82,9 @@ func Services() Objects[policy.Service] {
 }
 
 // Decode reads a review. The error is an *Error or a *ContentError. A request to create or update comes with its
-// Object, one to update also with Old, unless the content of the old object is what cannot be read: its size, its depth,
-// a value of the wrong type. The update is then evaluated like a creation, so that it can replace such an object with a
-// conforming one.
+// Object, one to update also with Old, unless the content of the old object is what cannot be read: its size, its
+// depth, a value of the wrong type. The update is then evaluated like a creation, so that it can replace such an object
+// with a conforming one.
 func (o Objects[T]) Decode(body []byte) (*Request[T], error) {
 	req, err := o.decode(body)
 	if isOldContent(err) {

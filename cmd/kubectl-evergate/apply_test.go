@@ -50,7 +50,7 @@ func TestInterruptedReads(t *testing.T) {
 				if err := <-done; err == nil {
 					t.Error("it ended without an error")
 				}
-				keyboard.Close() // ends the read that goes on
+				_ = keyboard.Close() // ends the read that goes on
 			})
 		})
 	}

@@ -39,7 +39,9 @@ func (a *app) completeClusterFlags(root *cobra.Command) {
 	_ = root.RegisterFlagCompletionFunc("evergate-namespace", a.completeNamespaces)
 }
 
-func (a *app) completeNamespaces(c *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+func (a *app) completeNamespaces(
+	c *cobra.Command, _ []string, _ string,
+) ([]cobra.Completion, cobra.ShellCompDirective) {
 	return a.completions(func(c *cobra.Command, cluster *live.Cluster) []cobra.Completion {
 		list, err := cluster.Client.CoreV1().Namespaces().List(c.Context(), metav1.ListOptions{})
 		if err != nil {

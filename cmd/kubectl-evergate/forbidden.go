@@ -30,7 +30,8 @@ func (f *forbidden) err() error {
 	if len(f.resources) == 0 {
 		return nil
 	}
-	return fmt.Errorf("left out, because you may not list them: %s (docs/plugin.md has the rights that each command needs)",
+	return fmt.Errorf("left out, because you may not list them: %s "+
+		"(docs/plugin.md has the rights that each command needs)",
 		text.ListUpTo(len(f.resources), f.resources))
 }
 

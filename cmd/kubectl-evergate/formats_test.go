@@ -34,7 +34,8 @@ func small() answers {
 			{"metadata": {"name": "team-a", "labels": {"evergate.dev/admission": "enabled"}}}]}`,
 		"/api/v1/namespaces/team-a": `{"kind": "Namespace", "apiVersion": "v1",
 			"metadata": {"name": "team-a", "labels": {"evergate.dev/admission": "enabled"}}}`,
-		namespaced:                                 `{"kind": "Namespace", "apiVersion": "v1", "metadata": {"name": "evergate-system"}}`,
+		namespaced: `{"kind": "Namespace", "apiVersion": "v1", "metadata": {"name": "evergate-system"}}`,
+
 		namespaced + "/pods":                       `{"kind": "PodList", "apiVersion": "v1", "items": []}`,
 		namespaced + "/configmaps":                 `{"kind": "ConfigMapList", "apiVersion": "v1", "items": []}`,
 		namespaced + "/configmaps/evergate-policy": configMap,
@@ -67,7 +68,8 @@ func TestFormats(t *testing.T) {
 		want []string // in what is printed as JSON, without spaces
 	}{
 		{[]string{"status"}, exitFound, []string{
-			`"namespace":"evergate-system"`, `"url":"https://evergate.example"`, `"problems":["thereisnoreplica"]`, `"namespaces":1`,
+			`"namespace":"evergate-system"`, `"url":"https://evergate.example"`,
+			`"problems":["thereisnoreplica"]`, `"namespaces":1`,
 		}},
 		{[]string{"plan", "-f", "-"}, exitFound, []string{`"kind":"Deployment"`, `"name":"web"`}},
 		{[]string{"history"}, exitOK, []string{`[]`}},

@@ -34,10 +34,11 @@ func newPlan(a *app) *cobra.Command {
 		Use:   "plan -f POLICY",
 		Short: "Say what a policy would change for the objects of the cluster",
 		Long: `Plan compares a policy with the one in the ConfigMap, as evergate plan does, for each object of the cluster
-of a kind that is judged, workloads with their templates too, but no custom resources of a policy's templates: what would be newly denied, newly allowed, newly warned of and rewritten otherwise, if it
-were created anew. Objects are read page by page. Those in namespaces that no webhook matches are left out. Rules of a
-set judge objects in the namespaces that its webhook matches. Pods that were rewritten are judged by the original images
-in their records, which tenants may write.
+of a kind that is judged, workloads with their templates too, but no custom resources of a policy's templates: what
+would be newly denied, newly allowed, newly warned of and rewritten otherwise, if it were created anew. Objects are
+read page by page. Those in namespaces that no webhook matches are left out. Rules of a set judge objects in the
+namespaces that its webhook matches. Pods that were rewritten are judged by the original images in their records,
+which tenants may write.
 
 It exits with 1 if something would be newly denied.`,
 		Args: cobra.NoArgs,

@@ -143,8 +143,8 @@ func (a *app) cluster(ctx context.Context) (*live.Cluster, error) {
 	}
 	_, err = c.Client.CoreV1().Namespaces().Get(ctx, a.namespace, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return nil, fmt.Errorf("the cluster has no namespace %s: name the one that Evergate runs in with --evergate-namespace",
-			a.namespace)
+		return nil, fmt.Errorf(
+			"the cluster has no namespace %s: name the one that Evergate runs in with --evergate-namespace", a.namespace)
 	}
 	return c, nil // who may not read namespaces may still read what is in one
 }

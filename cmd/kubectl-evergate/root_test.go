@@ -54,17 +54,17 @@ func TestUnknown(t *testing.T) {
 		not    string
 	}{
 		"no such namespace": {
-			func(w http.ResponseWriter, r *http.Request) { refuse(w, http.StatusNotFound, "NotFound") },
+			func(w http.ResponseWriter, _ *http.Request) { refuse(w, http.StatusNotFound, "NotFound") },
 			[]string{"status", "--evergate-namespace", "evergate"}, exitUsage,
 			"evergate: the cluster has no namespace evergate: name the one that Evergate runs in with --evergate-namespace\n",
 			"opted in",
 		},
 		"status, nothing allowed": {
-			func(w http.ResponseWriter, r *http.Request) { refuse(w, http.StatusForbidden, "Forbidden") },
+			func(w http.ResponseWriter, _ *http.Request) { refuse(w, http.StatusForbidden, "Forbidden") },
 			[]string{"status"}, exitUsage, "replicas: list the replicas: it is Forbidden", "there is no replica",
 		},
 		"apply, nothing allowed": {
-			func(w http.ResponseWriter, r *http.Request) { refuse(w, http.StatusForbidden, "Forbidden") },
+			func(w http.ResponseWriter, _ *http.Request) { refuse(w, http.StatusForbidden, "Forbidden") },
 			[]string{"apply", "-f", "-"}, exitUsage, "list the replicas: it is Forbidden", "there is no replica",
 		},
 		"status, the server is down": {
@@ -84,7 +84,7 @@ func TestUnknown(t *testing.T) {
 }
 
 func TestCompletion(t *testing.T) {
-	file := kubeconfig(t, func(w http.ResponseWriter, r *http.Request) {
+	file := kubeconfig(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprint(w, `{"kind": "NamespaceList", "apiVersion": "v1", "items": [{"metadata": {"name": "team-a"}}]}`)
 	})

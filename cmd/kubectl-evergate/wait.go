@@ -80,8 +80,8 @@ func (a *app) await(ctx context.Context, f *applyFlags, c *live.Cluster, p *revi
 	return err
 }
 
-// look lists the replicas, asks those that do not have the policy, and nudges those that are known not to have it, or do
-// not answer.
+// look lists the replicas, asks those that do not have the policy, and nudges those that are known not to have it, or
+// do not answer.
 func (w *waiter) look(ctx context.Context) error {
 	list, err := w.cluster.Replicas(ctx)
 	if err != nil {
@@ -145,8 +145,8 @@ func (w *waiter) take(answer *live.Report) error {
 		fmt.Fprintf(w.stdout, "%d of %d: %s has it after %s\n", has, len(w.replicas), answer.Name(), w.waited())
 		return nil
 	}
-	// A replica that refuses files again, after it was seen first, was shown this policy. Times of the replica are compared
-	// with each other only: its clock is not this one.
+	// A replica that refuses files again, after it was seen first, was shown this policy. Times of the replica are
+	// compared with each other only: its clock is not this one.
 	var at time.Time
 	if answer.Policy.Refused != nil {
 		at = answer.Policy.Refused.At

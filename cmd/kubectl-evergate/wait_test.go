@@ -39,8 +39,8 @@ type podsOnly struct {
 	nudged map[string]time.Time
 }
 
-func (p *podsOnly) CoreV1() typed.CoreV1Interface            { return p }
-func (p *podsOnly) Pods(namespace string) typed.PodInterface { return p }
+func (p *podsOnly) CoreV1() typed.CoreV1Interface  { return p }
+func (p *podsOnly) Pods(string) typed.PodInterface { return p }
 
 func (p *podsOnly) List(context.Context, metav1.ListOptions) (*corev1.PodList, error) {
 	list := &corev1.PodList{}

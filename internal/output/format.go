@@ -92,8 +92,8 @@ func Write(w io.Writer, f Format, value any, report func() *Report) error {
 	}
 }
 
-// Encode writes a value as one JSON or YAML document. If a text in it could control a terminal or a runner of pipelines,
-// YAML is written in its flow style, which has the escapes of JSON.
+// Encode writes a value as one JSON or YAML document. If a text in it could control a terminal or a runner of
+// pipelines, YAML is written in its flow style, which has the escapes of JSON.
 func Encode(w io.Writer, f Format, value any) error {
 	data, err := encode(value, "  ")
 	if err != nil {

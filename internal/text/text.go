@@ -42,8 +42,8 @@ func quote(s string) string { return unhash(strconv.Quote(s)) }
 // in a line.
 func unhash(s string) string { return strings.ReplaceAll(s, "##", `#\x23`) }
 
-// Escape returns lines of text with an escape for each character that does not print, and for commands of pipelines. The
-// text may be long: its cost and its result are linear in it.
+// Escape returns lines of text with an escape for each character that does not print, and for commands of pipelines.
+// The text may be long: its cost and its result are linear in it.
 func Escape(s string) string {
 	strange := func(c rune) bool { return c != '\n' && !unicode.IsPrint(c) || c == utf8.RuneError }
 	if !strings.ContainsFunc(s, strange) {
@@ -68,8 +68,8 @@ func Escape(s string) string {
 // maxPath bounds the name of a file in bytes. Linux does not open a longer one.
 const maxPath = 4096
 
-// Path returns the name of a file for a message or a report. A name that could end the line, control a terminal or start
-// a command of a pipeline is quoted, because a pull request chooses the names of its files.
+// Path returns the name of a file for a message or a report. A name that could end the line, control a terminal or
+// start a command of a pipeline is quoted, because a pull request chooses the names of its files.
 func Path(name string) string {
 	strange := func(c rune) bool { return !unicode.IsPrint(c) || c == utf8.RuneError }
 	if len(name) > maxPath || strings.Contains(name, "::") || strings.Contains(name, "##") ||

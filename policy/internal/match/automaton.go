@@ -49,8 +49,8 @@ func newAutomaton(tree *syntax.Regexp, steps int) *automaton {
 	return b.build()
 }
 
-// runeBounds returns the characters where the result of an instruction of a program may change. ok is false if there are
-// too many, or if the program has an instruction that automata do not support.
+// runeBounds returns the characters where the result of an instruction of a program may change. ok is false if there
+// are too many, or if the program has an instruction that automata do not support.
 func runeBounds(program *syntax.Prog) (bounds []rune, ok bool) {
 	bounds = []rune{0}
 	add := func(lo, hi rune) {

@@ -58,8 +58,8 @@ func (x *Regex) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// Steps returns how many steps it takes to compare x with a value: one for automatonBytes bytes. Without an automaton it
-// is one for each byte, and another one for each byte and regexSize instructions of the program, since all of its
+// Steps returns how many steps it takes to compare x with a value: one for automatonBytes bytes. Without an automaton
+// it is one for each byte, and another one for each byte and regexSize instructions of the program, since all of its
 // threads may be alive at once.
 func (x *Regex) Steps(value string) int {
 	switch {
