@@ -134,7 +134,8 @@ func ingressRules(r *rand.Rand) (rules []any) {
 		}
 		var paths []any
 		for range r.IntN(3) {
-			path := map[string]any{"path": pick(r, "/", "/admin", "/ADMIN/x", "/x.php", "/a\"b", "/a`b", "/über", "/a.min", "/[a]dmin",
+			path := map[string]any{"path": pick(r, "/", "/admin", "/ADMIN/x", "/x.php", "/a\"b", "/a`b", "/über",
+				"/a.min", "/[a]dmin",
 				"/x(/|$)(.*)", "/.nv", "/a\\b", "/a'b{c};#d e\tf", "/\u2028", "/x\x00\x1f\x7f\u0085\u00a0\u3000\r", "/..1", "/ü1",
 				"/"+strings.Repeat("x", 70)+";")}
 			if r.IntN(5) > 0 {
@@ -245,7 +246,8 @@ func hostAnnotation(r *rand.Rand, kind string) (key, value string) {
 	name := func() string {
 		return pick(r, host(r), host(r), "A.Example.COM", "a.example.com.", "a.example.com..", "*.B.example.com.",
 			".b.example.com",
-			"~^a[.]b$", "www.example.*", "_dmarc.example.com", "_ACME-challenge.a.example.com.", "*._domainkey.b.example.com", "_x",
+			"~^a[.]b$", "www.example.*", "_dmarc.example.com", "_ACME-challenge.a.example.com.",
+			"*._domainkey.b.example.com", "_x",
 			"a._x.b._y.example.com", "a_b.example.com", "all", "-x.example.com", "a b", "ünï.example", "*", "**.x", ".", "..a",
 			strings.Repeat("x", 254), strings.Repeat("a.", 126)+"ab", "*."+strings.Repeat("a.", 126)+"a", "Example Root",
 			"a\u00a0b",
@@ -262,7 +264,8 @@ func hostAnnotation(r *rand.Rand, kind string) (key, value string) {
 	case 0:
 		value = pick(r, "true", "T", "1", "yes", "false", "", " ", "\u2003")
 	case 2:
-		value = pick(r, "Path", "PathPrefix", "PathRegexp", "Path(`/a`) || Path", "tls://a.example.com:443/x", "https://", "b.example.com:80",
+		value = pick(r, "Path", "PathPrefix", "PathRegexp", "Path(`/a`) || Path", "tls://a.example.com:443/x",
+			"https://", "b.example.com:80",
 			"x://*.b.example.com", "a://b://c", value, value)
 	case 1:
 		value = pick(r, `Host("a")`, `Path("/x")`, `Header("Host", "a")`, `Header("a", "b") && HostAny("c")`, `Ho"x"st`,
@@ -273,7 +276,8 @@ func hostAnnotation(r *rand.Rand, kind string) (key, value string) {
 			"domainName",
 			"dns.example/hostname", "haproxy-ingress.github.io/server-alias", "ingress.kubernetes.io/redirect-from-regex",
 			"load-balancer.hetzner.cloud/http-managed-certificate-domains", "zalando.org/dnsname", "coredns.io/hostname",
-			"k8s.ngrok.com/url", "dns.gardener.cloud/dnsnames", "getambassador.io/config", "hosts.example/Any", "hosts.example/a"), value
+			"k8s.ngrok.com/url", "dns.gardener.cloud/dnsnames", "getambassador.io/config", "hosts.example/Any",
+			"hosts.example/a"), value
 	}
 	return pick(r, "external-dns.kubernetes.io/hostname", "cert-manager.io/common-name", "cert-manager.io/alt-names",
 		"nginx.ingress.kubernetes.io/server-alias", "nginx.ingress.kubernetes.io/from-to-www-redirect",

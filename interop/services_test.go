@@ -130,7 +130,8 @@ func serviceAnnotations(r *rand.Rand) map[string]any {
 			strings.Repeat("10.0.0.0/8,", r.IntN(2)*5000)+"10.0.0.0/8")
 	}
 	if r.IntN(4) == 0 {
-		all["service.beta.kubernetes.io/"+pick(r, "aws-load-balancer-security-groups", "azure-allowed-service-tags")] = pick(r,
+		all["service.beta.kubernetes.io/"+pick(r, "aws-load-balancer-security-groups",
+			"azure-allowed-service-tags")] = pick(r,
 			"", " ", "a", "b")
 	}
 	for r.IntN(2) == 0 {

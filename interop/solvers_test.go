@@ -66,7 +66,8 @@ func solverLike(r *rand.Rand, kind string) map[string]any {
 		annotations["corp.example/owner"] = "x"
 	}
 	path := func() string {
-		return pick(r, "/.well-known/acme-challenge/x_Y-1", "/.well-known/acme-challenge/x_Y-1", "/.well-known/acme-challenge/",
+		return pick(r, "/.well-known/acme-challenge/x_Y-1", "/.well-known/acme-challenge/x_Y-1",
+			"/.well-known/acme-challenge/",
 			"/", "/.well-known/acme-challenge/x/../y", "/.well-known/acme-challenge/x\n")
 	}
 	version := "gateway.networking.k8s.io/v1"
@@ -103,7 +104,8 @@ func solverLike(r *rand.Rand, kind string) map[string]any {
 
 func solverIngress(r *rand.Rand, path func() string) map[string]any {
 	spec := map[string]any{}
-	maybe(r, spec, "ingressClassName", "public", "alb", "alb", "gce", "traefik", "kong", "azure-application-gateway", "nginx")
+	maybe(r, spec, "ingressClassName", "public", "alb", "alb", "gce", "traefik", "kong",
+		"azure-application-gateway", "nginx")
 	if r.IntN(8) == 0 {
 		spec["tls"] = []any{map[string]any{"hosts": []any{"a.example.com"}}}
 	}
@@ -126,7 +128,8 @@ func solverIngress(r *rand.Rand, path func() string) map[string]any {
 
 // tlsAnnotations adds annotations by which classes are served by TLS.
 func tlsAnnotations(r *rand.Rand, annotations map[string]any) {
-	maybe(r, annotations, "kubernetes.io/ingress.class", "alb", "gce", "gce-internal", "azure/application-gateway", "nginx")
+	maybe(r, annotations, "kubernetes.io/ingress.class", "alb", "gce", "gce-internal",
+		"azure/application-gateway", "nginx")
 	maybe(r, annotations, "alb.ingress.kubernetes.io/certificate-arn", "arn:x", "")
 	maybe(r, annotations, "alb.ingress.kubernetes.io/listen-ports", `[{"HTTPS":443}]`, `[ {"HTTP": 80},{"HTTPS":443} ]`,
 		`[{"HTTP":80}]`, `[{"HTTPS":443,"HTTP":80}]`, "[]", "", `[{"HTTPS":0443}]`, `[{"HTTPS":443},]`, `[{"HTTPS":123456}]`)
