@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// fargate: on AWS Fargate, where a Pod is its own node, the Pods do not serve on the port of the kubelet.
+// fargate: on AWS Fargate, the Pods do not serve on the port of the kubelet, because each Pod is its own node there.
 func fargate() check {
 	const label, fargate, kubelet = "eks.amazonaws.com/compute-type", "fargate", 10250
 	return check{

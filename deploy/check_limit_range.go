@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// limitRange: the requests and limits of the containers, with what a LimitRange of the namespace adds to them, keep to
-// its minimum, maximum and ratio.
+// limitRange: the requests and limits of the containers meet the minimum, maximum and ratio of each LimitRange in the
+// namespace. The API server adds the defaults of a LimitRange first.
 func limitRange() check {
 	return check{
 		id: "limit-range", severity: Error,
@@ -33,7 +33,8 @@ func limitRange() check {
 	}
 }
 
-// checkLimits reports what an item of a LimitRange refuses. Items of a Pod bound its containers together.
+// checkLimits reports requests and limits that do not meet an item of a LimitRange. An item for Pods bounds the sum of
+// the containers.
 func (s *server) checkLimits(at ref, item corev1.LimitRangeItem, r *reporter) {
 	resources := map[corev1.ResourceName]bool{}
 	for _, list := range []corev1.ResourceList{
@@ -59,11 +60,11 @@ func (s *server) checkLimits(at ref, item corev1.LimitRangeItem, r *reporter) {
 	}
 }
 
-// limits is what is requested of a resource, and its limit; nil if there is none.
+// limits has the request and the limit for a resource. Each is nil if it is not set.
 type limits struct{ request, limit *resource.Quantity }
 
-// limited returns what a container has of a resource when the API server has added the defaults of a LimitRange: first
-// the defaults of the LimitRange itself, then those of a container with a limit and no request.
+// limited returns the request and the limit of a container after the API server has added the defaults of a LimitRange.
+// A container with a limit and without a request requests its limit.
 func limited(r corev1.ResourceRequirements, item corev1.LimitRangeItem, name corev1.ResourceName) limits {
 	first := func(lists ...corev1.ResourceList) *resource.Quantity {
 		for _, list := range lists {
@@ -79,7 +80,7 @@ func limited(r corev1.ResourceRequirements, item corev1.LimitRangeItem, name cor
 	}
 }
 
-// add adds what another container has.
+// add adds the request and the limit of another container.
 func (l *limits) add(other limits) {
 	sum := func(a, b *resource.Quantity) *resource.Quantity {
 		if a == nil || b == nil {

@@ -11,10 +11,10 @@ import (
 	"github.com/evergate/evergate/offline"
 )
 
-// forbidden collects what the user may not list, so that it is reported in one line instead of an error for each.
+// forbidden collects the resources that the user may not list. They are reported in one line instead of one error each.
 type forbidden struct{ resources []string }
 
-// add notes a resource, and reports whether an error says that it may not be listed.
+// add notes a resource if err means that the user may not list it. It reports whether that is so.
 func (f *forbidden) add(resource string, err error) bool {
 	if !live.Forbidden(err) {
 		return false

@@ -93,8 +93,8 @@ func writeHistory(to io.Writer, rows []revision) error {
 	return w.Flush()
 }
 
-// adopt keeps the policy of the ConfigMap as a revision if another client has applied it, so that there is a way back
-// to it. A policy that does not load is no revision.
+// adopt keeps the policy of the ConfigMap as a revision if another client has applied it. A rollback can then restore
+// it. A policy that does not load is not kept.
 func adopt(ctx context.Context, p *revise.Policies, current *corev1.ConfigMap) error {
 	files := revise.Files(current)
 	loaded, err := policy.Load(files...)

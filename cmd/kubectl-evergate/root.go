@@ -67,8 +67,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 }
 
-// read returns what is read of standard input. A read cannot be interrupted, so it goes on when ctx ends: until the end
-// of the process.
+// read reads standard input. It returns when ctx ends, although the read itself cannot be interrupted and continues
+// until the process ends.
 func (a *app) read(ctx context.Context, read func(io.Reader) ([]byte, error)) ([]byte, error) {
 	type input struct {
 		data []byte

@@ -24,7 +24,7 @@ type statusReport struct {
 	Problems   []string `json:"problems"`
 }
 
-// replicaReport is what a replica reports.
+// replicaReport is the state of a replica.
 type replicaReport struct {
 	Name     string    `json:"name"`
 	Node     string    `json:"node,omitempty"`
@@ -37,7 +37,7 @@ type replicaReport struct {
 	Error    string    `json:"error,omitempty"`   // why it cannot be asked
 }
 
-// webhookReport is what is configured for a webhook.
+// webhookReport is the configuration of a webhook, and its counts.
 type webhookReport struct {
 	Name          string    `json:"name"`
 	FailurePolicy string    `json:"failurePolicy"`

@@ -41,7 +41,7 @@ type waiter struct {
 type waited struct {
 	asked   bool         // and has not answered yet
 	answer  *live.Report // the latest one; nil before the first
-	seen    bool         // it has said what its policy is
+	seen    bool         // it has reported its policy
 	refused time.Time    // when the replica had refused files last, when it was seen first
 	nudged  time.Time
 }
@@ -51,8 +51,8 @@ func (r *waited) has(hash string) bool {
 	return r.answer != nil && r.answer.Err == nil && r.answer.Policy.Hash == hash
 }
 
-// await waits until every replica reports a policy, and says of each when it does. Replicas are asked independently, so
-// that one that does not answer delays no other.
+// await waits until every replica reports a policy, and prints a line for each of them. Replicas are asked
+// independently, so a replica that does not answer does not delay the others.
 func (a *app) await(ctx context.Context, f *applyFlags, c *live.Cluster, p *revise.Policies, hash string) error {
 	w := &waiter{
 		app: a, cluster: c, policies: p, hash: hash, begin: a.now(),
