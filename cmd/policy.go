@@ -17,7 +17,7 @@ import (
 
 func newPolicyCommand(env settings.Environment) *cobra.Command {
 	return newGroup("policy", "Work on policy files",
-		newPolicyCheckCommand(env), newPolicyExplainCommand(), newPolicyFmtCommand(), newPolicyPrefixesCommand(),
+		newPolicyCheckCommand(env), newPolicyExplainCommand(), newPolicyPrefixesCommand(),
 		newPolicySchemaCommand(), newPolicyWebhooksCommand())
 }
 
