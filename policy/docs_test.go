@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/evergate/evergate/internal/text"
@@ -45,6 +46,33 @@ func TestDocumentedPolicy(t *testing.T) {
 		if !shown[field] {
 			t.Errorf("docs/policy.md has no example of %s", field)
 		}
+	}
+}
+
+// TestReadmePolicy checks that the policy of the README loads without a warning, and is as evergate policy fmt writes it.
+func TestReadmePolicy(t *testing.T) {
+	page, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := yamlBlock.FindAllSubmatch(page, -1)
+	if len(blocks) != 1 {
+		t.Fatalf("README.md has %d policies", len(blocks))
+	}
+	file := File{Name: "README.md", Data: blocks[0][1]}
+	p, err := Load(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if warnings := p.Warnings(); len(warnings) > 0 {
+		t.Errorf("the policy has warnings: %v", warnings)
+	}
+	formatted, err := Format(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(formatted), string(file.Data)); diff != "" {
+		t.Errorf("evergate policy fmt writes it otherwise (-want +got):\n%s", diff)
 	}
 }
 
