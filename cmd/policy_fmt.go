@@ -28,7 +28,7 @@ func newPolicyFmtCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "fmt [-w] [-d] FILE...",
 		Short: "Format policy files: order of fields, indentation, blank lines",
-		Long: `Fmt prints policy files with their fields in the order of docs/policy.md, indented by two spaces, without
+		Long: `Fmt prints policy files with their fields in the order of the schema, indented by two spaces, without
 repeated blank lines. Comments and values stay as they are written, and the policy means the same; its hash, which is
 that of its text, changes. Lists and mappings in brackets that span several lines stay as they are. A directory stands
 for its *.yaml and *.yml files, - for standard input.

@@ -9,9 +9,9 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// Format returns the text of a policy file with its fields in the order in which docs/policy.md has them, and indented
-// alike; comments and values stay as they are written. The policy means the same, but has another Hash. A file that
-// does not load is an error, and so is what cannot be formatted.
+// Format returns the text of a policy file with its fields in the order of the schema, indented by two spaces. Comments
+// and values stay as they are written. The policy means the same, but has another Hash. Format returns an error for a
+// file that does not load and for a text that cannot be formatted.
 func Format(f File) ([]byte, error) {
 	if _, err := Load(f); err != nil {
 		return nil, err
@@ -26,8 +26,8 @@ func Format(f File) ([]byte, error) {
 	return text, nil
 }
 
-// orderOf returns the order of the fields of a type that policies are decoded into: that of the struct, as the schema
-// and docs/policy.md have it.
+// orderOf returns the order of the fields of a type that policies are decoded into: the order of the
+// struct, which is the order of the schema too.
 func orderOf(t reflect.Type) *layout.Order {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		t = t.Elem()
