@@ -38,9 +38,9 @@ func TestMaxConnections(t *testing.T) {
 			"| connections | " + thousands(want) + ", ", "the default of " + thousands(want) + " is enough",
 			"no room for " + thousands(kept(5)) + " connections",
 		},
-		"../docs/serve.md":                   {"limit of " + thousands(want) + "."},
-		"../kustomize/base/deployment.yaml":  {"by " + thousands(want) + " connections (--max-connections)"},
-		"../e2e/calls/hostile_test.go":       {fmt.Sprintf("maxConnections = %d ", want)},
+		"../docs/serve.md":                  {"limit of " + thousands(want) + "."},
+		"../kustomize/base/deployment.yaml": {"by " + thousands(want) + " connections (--max-connections)"},
+		"../e2e/calls/hostile_test.go":      {fmt.Sprintf("maxConnections = %d ", want)},
 	} {
 		text, err := os.ReadFile(file)
 		if err != nil {

@@ -41,10 +41,8 @@ func newCluster(inv *Inventory, o Options) (*cluster, error) {
 		}
 		c.hooks = append(c.hooks, h)
 		c.live = c.live || live(h.config)
-		if c.namespace == "" && h.ClientConfig.Service != nil {
-			c.namespace = h.ClientConfig.Service.Namespace
-		}
 	}
+	c.namespace = c.namespaceOfHooks()
 	if len(c.hooks) == 0 {
 		return nil, errNothing
 	}

@@ -5,7 +5,7 @@
 //	manifest.go      JSON → objects of Kubernetes' and cert-manager's types (strictly decoded) → Inventory; fields.go
 //	                 what is said of a field that cannot be decoded
 //	cluster.go       what belongs to Evergate, and how it hangs together; nodes.go, policy_files.go
-//	hook.go          a webhook, mutating or validating; selector.go
+//	hook.go          a webhook, mutating or validating; webhook_url.go the server that it calls; selector.go
 //	server.go        a Deployment that runs evergate serve; environment.go its variables; probe.go its probes
 //	network.go       what NetworkPolicies allow; monitor.go what scrapes the Pods; chain.go certificates that are served
 //	backstop.go      the native policies beside the webhooks
