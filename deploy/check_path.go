@@ -8,7 +8,7 @@ import (
 	"github.com/evergate/evergate/admission"
 )
 
-// hookPath: webhooks call a Service, and a path of their own kind that Evergate serves.
+// hookPath: webhooks call a Service, and a path that Evergate serves for mutating or for validating webhooks.
 func hookPath() check {
 	mutating, validating := servedPaths(true), servedPaths(false)
 	return check{

@@ -63,6 +63,7 @@ func deploymentChecks() []check {
 		readiness(),
 		liveness(),
 		memoryLimit(),
+		verticalAutoscaler(),
 		cpuLimit(),
 		imageTag(),
 		subPath(),

@@ -16,7 +16,7 @@ type Target struct {
 	URL  string // scheme and host; empty if the webhook calls a Service
 }
 
-// TargetOf returns the server that the clientConfig of a webhook calls. Its Path is empty if clientConfig has none.
+// TargetOf returns the server that the clientConfig of a webhook calls. Its Path is empty if clientConfig does not set it.
 func TargetOf(client admissionv1.WebhookClientConfig) Target {
 	switch {
 	case client.URL != nil:
@@ -31,7 +31,8 @@ func TargetOf(client admissionv1.WebhookClientConfig) Target {
 	return Target{}
 }
 
-// service returns the namespace and the name of the Service that the host of a URL names; ok is false if it names none.
+// service returns the namespace and the name of the Service whose DNS name is the host of the URL. ok is false for other
+// hosts.
 func (t Target) service() (namespace, name string, ok bool) {
 	u, err := url.Parse(t.URL)
 	if err != nil {
@@ -54,9 +55,9 @@ func (c *cluster) onlyURLs(config object) bool {
 	return true
 }
 
-// namespaceOfHooks returns the namespace that Evergate runs in: that of the first Service that a webhook calls, also by
-// the name of the Service in a URL. If webhooks call other URLs only, it is the namespace of the first Deployment that
-// runs evergate serve, and empty if there is none.
+// namespaceOfHooks returns the namespace that Evergate runs in. It is the namespace of the first Service that a webhook
+// calls, also by the name of the Service in a URL. If webhooks call other URLs only, it is the namespace of the first
+// Deployment that runs evergate serve. It is empty if the input does not have such a Deployment.
 func (c *cluster) namespaceOfHooks() string {
 	for _, h := range c.hooks {
 		if s := h.ClientConfig.Service; s != nil {
