@@ -12,6 +12,7 @@ func webhookChecks() []check {
 		wildcardRule(),
 		noNamespaceSelector(),
 		protectedNamespace(),
+		platformNamespace(),
 		scope(),
 		missingRule(),
 		objectSelector(),
