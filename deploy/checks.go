@@ -46,6 +46,7 @@ func deploymentChecks() []check {
 	return []check{
 		// The Deployment.
 		deploymentMissing(),
+		podRejected(),
 		duplicateDeployment(),
 		listenPort(),
 		serveFlags(),
