@@ -37,8 +37,8 @@ type testCase struct {
 	Find   []string `json:"find"`   // SEVERITY OBJECT: MESSAGE
 }
 
-// answer is that of an API server to a dry run: a reason for which it rejects the Pod, or a patch of the Pod template that
-// makes the Pod that it would create.
+// answer is the answer of an API server to a dry run: a reason for which it rejects the Pod, or a patch that makes the
+// Pod that it would create from the Pod template.
 type answer struct {
 	Rejected string           `json:"rejected"`
 	AsUser   bool             `json:"asUser"` // rather than as the account of the ReplicaSet controller

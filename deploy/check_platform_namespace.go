@@ -41,8 +41,8 @@ func platformNamespace() check {
 	}
 }
 
-// platformNamespaces lists the namespaces of the platform that a webhook matches, those with an early run level of
-// OpenShift apart.
+// platformNamespaces lists the namespaces of the platform that a webhook matches. Namespaces with the run levels 0 and 1
+// of OpenShift are in early, all others in others.
 func (c *cluster) platformNamespaces(h *hook) (early, others []string) {
 	protected := c.protected()
 	for _, ns := range c.namespaces {
@@ -58,7 +58,7 @@ func (c *cluster) platformNamespaces(h *hook) (early, others []string) {
 	return early, others
 }
 
-// ofPlatform reports whether the name of a namespace is one that a platform uses for itself.
+// ofPlatform reports whether a platform uses the name of a namespace for itself.
 func ofPlatform(ns *corev1.Namespace) bool {
 	reserved := slices.ContainsFunc([]string{
 		"kube-",      // of Kubernetes, also kube-flannel, kube-ovn and kube-vip

@@ -26,8 +26,8 @@ func verticalAutoscaler() check {
 			"the flags of its recommender decide on that",
 		why: "GOMEMLIMIT stays as it is when the limit is lowered, so the kernel kills the process before Go collects its " +
 			"garbage harder: under load all replicas are killed at the same time",
-		fix: "set controlledValues: RequestsOnly in the container policy of the VerticalPodAutoscaler, or controlledResources: " +
-			"[cpu]",
+		fix: "set controlledValues: RequestsOnly in the container policy of the VerticalPodAutoscaler, or " +
+			"controlledResources: [cpu]",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
 				for _, o := range c.verticalAutoscalers {
@@ -112,7 +112,8 @@ func (s *server) checkVertical(at ref, p verticalPolicy, r *reporter) {
 	}
 	// scaled is the limit that belongs to a request.
 	scaled := func(bytes int64) *resource.Quantity {
-		return resource.NewQuantity(int64(float64(bytes)*(float64(limit.Value())/float64(request.Value()))), resource.BinarySI)
+		ratio := float64(limit.Value()) / float64(request.Value())
+		return resource.NewQuantity(int64(float64(bytes)*ratio), resource.BinarySI)
 	}
 	enough := func(q *resource.Quantity) bool { return q.Value() >= soft+outsideGo }
 	if most, ok := p.MaxAllowed[corev1.ResourceMemory]; ok && !enough(scaled(most.Value())) {

@@ -13,7 +13,7 @@ type DryRun struct {
 	Deployment   string      // the name of the Deployment, in the namespace of Evergate
 	Pod          *corev1.Pod // the Pod that the API server would create; nil if it rejects it
 	Rejected     string      // the reason for which the API server rejects the Pod; empty if it would create it
-	AsController bool        // the Pod was created as the account that creates the Pods of Deployments
+	AsController bool        // as the account of the ReplicaSet controller, which creates the Pods of Deployments
 }
 
 // Serving returns the Deployments that run evergate serve in the namespace of Evergate.
@@ -30,7 +30,7 @@ func (inv *Inventory) Serving() []*appsv1.Deployment {
 }
 
 // answered reports whether an API server has answered a dry run for each Deployment, as the account that creates its
-// Pods. Then no check has to model what the API server does with a Pod.
+// Pods. Then checks do not have to model the admission of Pods.
 func (c *cluster) answered() bool {
 	return len(c.servers) > 0 && !slices.ContainsFunc(c.servers, func(s *server) bool {
 		return !slices.ContainsFunc(c.dryRuns, func(d DryRun) bool { return d.Deployment == s.Name && d.AsController })
@@ -39,13 +39,15 @@ func (c *cluster) answered() bool {
 
 // checksOfPods lists the checks that look at the containers of a Pod and at its other fields, and not at selectors.
 func checksOfPods() []check {
-	return []check{memoryLimit(), cpuLimit(), gracePeriod(), preStop(), readiness(), liveness(), serveFlags(), hostNetwork()}
+	return []check{
+		memoryLimit(), cpuLimit(), gracePeriod(), preStop(), readiness(), liveness(), serveFlags(), hostNetwork(),
+	}
 }
 
-// changedPods returns what the API server's admission makes wrong with Pods: findings of checksOfPods about the Pods of
-// the dry runs that the same checks do not have about the Deployments.
+// changedPods returns the findings that admission causes by changing a Pod. The checks of checksOfPods report them about
+// the Pod of a dry run and do not report them about its Deployment.
 func (c *cluster) changedPods(o Options) []Finding {
-	inv := *c.Inventory
+	inv := *c.Inventory // a copy with the Pods of the dry runs as templates
 	inv.sources = maps.Clone(inv.sources)
 	inv.deployments = slices.Clone(inv.deployments)
 	changed := false

@@ -16,7 +16,8 @@ type Target struct {
 	URL  string // scheme and host; empty if the webhook calls a Service
 }
 
-// TargetOf returns the server that the clientConfig of a webhook calls. Its Path is empty if clientConfig does not set it.
+// TargetOf returns the server that the clientConfig of a webhook calls. Its Path is empty if clientConfig does not set
+// a path.
 func TargetOf(client admissionv1.WebhookClientConfig) Target {
 	switch {
 	case client.URL != nil:
@@ -31,8 +32,8 @@ func TargetOf(client admissionv1.WebhookClientConfig) Target {
 	return Target{}
 }
 
-// service returns the namespace and the name of the Service whose DNS name is the host of the URL. ok is false for other
-// hosts.
+// service returns the namespace and the name of the Service whose DNS name is the host of the URL. ok is false for
+// other hosts.
 func (t Target) service() (namespace, name string, ok bool) {
 	u, err := url.Parse(t.URL)
 	if err != nil {

@@ -28,7 +28,7 @@ const (
 type DryRun struct {
 	Pod          *corev1.Pod // the Pod that the API server would create; nil if it rejects it
 	Rejected     string      // the reason for which the API server rejects the Pod; empty if it would create it
-	AsController bool        // the Pod was created as the account that creates the Pods of Deployments
+	AsController bool        // as the account of the ReplicaSet controller, which creates the Pods of Deployments
 }
 
 // DryRunPod creates a Pod of a Deployment as a dry run, so nothing changes in the cluster. It impersonates the account
@@ -77,14 +77,14 @@ func (c *Cluster) may(ctx context.Context, right *authorizationv1.ResourceAttrib
 	return review.Status.Allowed, nil
 }
 
-// mayNotCreate reports whether an error says that the account of the ReplicaSet controller may not create Pods: in this
-// cluster another account does. Admission answers with the same code and names no verb.
+// mayNotCreate reports whether the account of the ReplicaSet controller lacks the right to create Pods, because another
+// account creates them in this cluster. A rejection by admission has the same code and another message.
 func mayNotCreate(err error) bool {
 	return apierrors.IsForbidden(err) &&
 		strings.Contains(err.Error(), fmt.Sprintf(`User %q cannot create resource "pods"`, controllerUser))
 }
 
-// answer reads the answer of the API server. An error that does not depend on the Pod says nothing about it.
+// answer reads the answer of the API server. It returns the error if that does not depend on the Pod.
 func answer(created *corev1.Pod, err error, asController bool) (*DryRun, error) {
 	if err == nil {
 		return &DryRun{Pod: created, AsController: asController}, nil
@@ -104,7 +104,8 @@ func answer(created *corev1.Pod, err error, asController bool) (*DryRun, error) 
 // revision is the annotation by which a Deployment counts its ReplicaSets.
 const revision = "deployment.kubernetes.io/revision"
 
-// replicaSetOf returns the newest ReplicaSet of a Deployment; nil if it has none, or if the user may not list them.
+// replicaSetOf returns the newest ReplicaSet of a Deployment. It is nil if the Deployment does not have a ReplicaSet yet,
+// and if the user may not list ReplicaSets.
 func (c *Cluster) replicaSetOf(ctx context.Context, d *appsv1.Deployment) *appsv1.ReplicaSet {
 	list, err := c.Client.AppsV1().ReplicaSets(d.Namespace).List(ctx, metav1.ListOptions{
 		LabelSelector: metav1.FormatLabelSelector(d.Spec.Selector),
@@ -149,7 +150,8 @@ func podOf(d *appsv1.Deployment, rs *appsv1.ReplicaSet) *corev1.Pod {
 	// Without blockOwnerDeletion: that would take the right to change the ReplicaSet.
 	controller := true
 	pod.OwnerReferences = []metav1.OwnerReference{{
-		APIVersion: appsv1.SchemeGroupVersion.String(), Kind: "ReplicaSet", Name: rs.Name, UID: rs.UID, Controller: &controller,
+		APIVersion: appsv1.SchemeGroupVersion.String(), Kind: "ReplicaSet", Name: rs.Name, UID: rs.UID,
+		Controller: &controller,
 	}}
 	return pod
 }

@@ -26,7 +26,9 @@ func deployment() *appsv1.Deployment {
 			Selector: &metav1.LabelSelector{MatchLabels: set},
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: metav1.ObjectMeta{Labels: set, Annotations: map[string]string{"a": "b"}},
-				Spec:       corev1.PodSpec{ServiceAccountName: "evergate", Containers: []corev1.Container{{Name: "evergate"}}},
+				Spec: corev1.PodSpec{
+					ServiceAccountName: "evergate", Containers: []corev1.Container{{Name: "evergate"}},
+				},
 			},
 		},
 	}
@@ -36,7 +38,8 @@ func deployment() *appsv1.Deployment {
 func replicaSet(name, revision string) *appsv1.ReplicaSet {
 	controls := true
 	return &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{
-		Namespace: namespace, Name: name, UID: "rs", Annotations: map[string]string{"deployment.kubernetes.io/revision": revision},
+		Namespace: namespace, Name: name, UID: "rs",
+		Annotations:     map[string]string{"deployment.kubernetes.io/revision": revision},
 		Labels:          map[string]string{"app": "evergate", "pod-template-hash": strings.TrimPrefix(name, "evergate-")},
 		OwnerReferences: []metav1.OwnerReference{{Kind: "Deployment", Name: "evergate", UID: "d", Controller: &controls}},
 	}}
@@ -75,26 +78,39 @@ func TestDryRunPod(t *testing.T) {
 	violates := forbidden(`violates PodSecurity "restricted:latest"`)
 	noRight := forbidden(`User "system:serviceaccount:kube-system:replicaset-controller" cannot create resource "pods" in ` +
 		`API group "" in the namespace "` + namespace + `"`)
+	const (
+		neither = "you may neither create pods in evergate-system nor impersonate the serviceaccount " +
+			"kube-system/replicaset-controller"
+		violated = `pods "evergate-new-" is forbidden: violates PodSecurity "restricted:latest"`
+	)
 	for name, test := range map[string]struct {
 		user, controller error // with which each is answered
 		rights           []string
 		want, err        string // of the answer, of the error
 	}{
-		"accepted":                     {nil, nil, []string{impersonate, create}, "controller", ""},
-		"accepted, as the user":        {nil, violates, []string{create}, "user", ""},
-		"rejected":                     {nil, violates, []string{impersonate}, `controller: pods "evergate-new-" is forbidden: violates PodSecurity "restricted:latest"`, ""},
-		"rejected, as the user":        {violates, nil, []string{create}, `user: pods "evergate-new-" is forbidden: violates PodSecurity "restricted:latest"`, ""},
-		"another account creates Pods": {nil, noRight, []string{impersonate, create}, "user", ""},
-		"another account creates Pods, and the user may not": {nil, noRight, []string{impersonate}, "",
-			"you may neither create pods in evergate-system nor impersonate the serviceaccount kube-system/replicaset-controller"},
-		"no right": {nil, nil, nil, "",
-			"you may neither create pods in evergate-system nor impersonate the serviceaccount kube-system/replicaset-controller"},
-		"a webhook fails": {nil, apierrors.NewInternalError(errors.New(`failed calling webhook "x"`)), []string{impersonate},
-			`controller: Internal error occurred: failed calling webhook "x"`, ""},
-		"a webhook without dry runs": {nil, apierrors.NewBadRequest(`admission webhook "x" does not support dry run`),
-			[]string{impersonate}, "", `admission webhook "x" does not support dry run`},
-		"no answer":     {nil, apierrors.NewTooManyRequests("later", 1), []string{impersonate}, "", "later"},
-		"no connection": {nil, errors.New("connection refused"), []string{impersonate}, "", "connection refused"},
+		"accepted":                     {rights: []string{impersonate, create}, want: "controller"},
+		"accepted, as the user":        {controller: violates, rights: []string{create}, want: "user"},
+		"rejected":                     {controller: violates, rights: []string{impersonate}, want: "controller: " + violated},
+		"rejected, as the user":        {user: violates, rights: []string{create}, want: "user: " + violated},
+		"another account creates Pods": {controller: noRight, rights: []string{impersonate, create}, want: "user"},
+		"another account creates Pods, and the user may not": {
+			controller: noRight, rights: []string{impersonate}, err: neither,
+		},
+		"no right": {err: neither},
+		"a webhook fails": {
+			controller: apierrors.NewInternalError(errors.New(`failed calling webhook "x"`)), rights: []string{impersonate},
+			want: `controller: Internal error occurred: failed calling webhook "x"`,
+		},
+		"a webhook without dry runs": {
+			controller: apierrors.NewBadRequest(`admission webhook "x" does not support dry run`),
+			rights:     []string{impersonate}, err: `admission webhook "x" does not support dry run`,
+		},
+		"no answer": {
+			controller: apierrors.NewTooManyRequests("later", 1), rights: []string{impersonate}, err: "later",
+		},
+		"no connection": {
+			controller: errors.New("connection refused"), rights: []string{impersonate}, err: "connection refused",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := &Cluster{
