@@ -71,8 +71,8 @@ func (tt testCase) options(t *testing.T, m manifests) Options {
 	return o
 }
 
-// change adds an object, or what is exported of the policy, or patches an object (RFC 6902), or adds a copy of one that is
-// patched, or removes it.
+// change adds an object, or what is exported of the policy, or patches an object (RFC 6902), or adds a copy of one that
+// is patched, or removes it.
 type change struct {
 	Add    map[string]any   `json:"add"`
 	To     string           `json:"to"`   // Kind/name

@@ -41,8 +41,8 @@ func platformNamespace() check {
 	}
 }
 
-// platformNamespaces lists the namespaces of the platform that a webhook matches. Namespaces with the run levels 0 and 1
-// of OpenShift are in early, all others in others.
+// platformNamespaces lists the namespaces of the platform that a webhook matches. Namespaces with the run levels 0 and
+// 1 of OpenShift are in early, all others in others.
 func (c *cluster) platformNamespaces(h *hook) (early, others []string) {
 	protected := c.protected()
 	for _, ns := range c.namespaces {

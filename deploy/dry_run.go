@@ -44,8 +44,13 @@ func checksOfPods() []check {
 	}
 }
 
-// changedPods returns the findings that admission causes by changing a Pod. The checks of checksOfPods report them about
-// the Pod of a dry run and do not report them about its Deployment.
+// proxied reports whether admission adds containers to a Pod.
+func (c *cluster) proxied() bool {
+	return slices.ContainsFunc(c.servers, func(s *server) bool { return len(c.addedContainers(s)) > 0 })
+}
+
+// changedPods returns the findings that admission causes by changing a Pod. The checks of checksOfPods report them
+// about the Pod of a dry run and do not report them about its Deployment.
 func (c *cluster) changedPods(o Options) []Finding {
 	inv := *c.Inventory // a copy with the Pods of the dry runs as templates
 	inv.sources = maps.Clone(inv.sources)
@@ -67,6 +72,9 @@ func (c *cluster) changedPods(o Options) []Finding {
 	}
 	var all []Finding
 	for _, check := range checksOfPods() {
+		if isProbe := check.id == "readiness" || check.id == "liveness"; isProbe && c.proxied() {
+			continue // a proxy answers probes in place of the container: sidecar-injection
+		}
 		before, after := reporter{check: &check}, reporter{check: &check}
 		check.run(c, &before)
 		check.run(admitted, &after)

@@ -48,7 +48,8 @@ func agreed() premise {
 func withinQuota() premise {
 	return premise{"pod-rejected", func(c *cluster) bool {
 		return !slices.ContainsFunc(c.dryRuns, func(d DryRun) bool {
-			return strings.Contains(d.Rejected, "exceeded quota") || strings.Contains(d.Rejected, "failed quota")
+			return d.AsController &&
+				(strings.Contains(d.Rejected, "exceeded quota") || strings.Contains(d.Rejected, "failed quota"))
 		})
 	}}
 }

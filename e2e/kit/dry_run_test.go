@@ -36,8 +36,8 @@ rules: [{apiGroups: [""], resources: [pods], verbs: [create]}]
 `
 )
 
-// TestDryRun: the plugin asks a real API server for a Pod of the Deployment, as the account of the ReplicaSet controller if
-// it may, and reports the reason for which the Pod is rejected.
+// TestDryRun: the plugin asks a real API server for a Pod of the Deployment, as the account of the ReplicaSet
+// controller if it may, and reports the reason for which the Pod is rejected.
 func TestDryRun(t *testing.T) {
 	t.Parallel()
 	p := startPlugin(t)
@@ -64,8 +64,8 @@ func TestDryRun(t *testing.T) {
 	}
 
 	joe := p.userOf(t, "joe", "nothing")
-	const missing = leftOut + " of Deployment evergate-system/evergate: you may neither create pods in evergate-system nor " +
-		"impersonate the serviceaccount kube-system/replicaset-controller\n"
+	const missing = leftOut + " of Deployment evergate-system/evergate: you may neither create pods in " +
+		"evergate-system nor impersonate the serviceaccount kube-system/replicaset-controller\n"
 	out = joe.run(t, "preflight")
 	if !strings.Contains(out, missing) || strings.Contains(out, "pod-rejected") || !strings.Contains(out, "limit-range") {
 		t.Errorf("without the right to create Pods, want %q and limit-range:\n%s", missing, out)

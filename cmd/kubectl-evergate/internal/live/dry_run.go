@@ -104,8 +104,8 @@ func answer(created *corev1.Pod, err error, asController bool) (*DryRun, error) 
 // revision is the annotation by which a Deployment counts its ReplicaSets.
 const revision = "deployment.kubernetes.io/revision"
 
-// replicaSetOf returns the newest ReplicaSet of a Deployment. It is nil if the Deployment does not have a ReplicaSet yet,
-// and if the user may not list ReplicaSets.
+// replicaSetOf returns the newest ReplicaSet of a Deployment. It is nil if the Deployment does not have a ReplicaSet
+// yet, and if the user may not list ReplicaSets.
 func (c *Cluster) replicaSetOf(ctx context.Context, d *appsv1.Deployment) *appsv1.ReplicaSet {
 	list, err := c.Client.AppsV1().ReplicaSets(d.Namespace).List(ctx, metav1.ListOptions{
 		LabelSelector: metav1.FormatLabelSelector(d.Spec.Selector),

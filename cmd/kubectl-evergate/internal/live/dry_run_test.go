@@ -76,8 +76,8 @@ func TestDryRunPod(t *testing.T) {
 	pods := schema.GroupResource{Resource: "pods"}
 	forbidden := func(why string) error { return apierrors.NewForbidden(pods, "evergate-new-", errors.New(why)) }
 	violates := forbidden(`violates PodSecurity "restricted:latest"`)
-	noRight := forbidden(`User "system:serviceaccount:kube-system:replicaset-controller" cannot create resource "pods" in ` +
-		`API group "" in the namespace "` + namespace + `"`)
+	noRight := forbidden(`User "system:serviceaccount:kube-system:replicaset-controller" cannot create resource ` +
+		`"pods" in API group "" in the namespace "` + namespace + `"`)
 	const (
 		neither = "you may neither create pods in evergate-system nor impersonate the serviceaccount " +
 			"kube-system/replicaset-controller"
@@ -88,9 +88,11 @@ func TestDryRunPod(t *testing.T) {
 		rights           []string
 		want, err        string // of the answer, of the error
 	}{
-		"accepted":                     {rights: []string{impersonate, create}, want: "controller"},
-		"accepted, as the user":        {controller: violates, rights: []string{create}, want: "user"},
-		"rejected":                     {controller: violates, rights: []string{impersonate}, want: "controller: " + violated},
+		"accepted":              {rights: []string{impersonate, create}, want: "controller"},
+		"accepted, as the user": {controller: violates, rights: []string{create}, want: "user"},
+		"rejected": {
+			controller: violates, rights: []string{impersonate}, want: "controller: " + violated,
+		},
 		"rejected, as the user":        {user: violates, rights: []string{create}, want: "user: " + violated},
 		"another account creates Pods": {controller: noRight, rights: []string{impersonate, create}, want: "user"},
 		"another account creates Pods, and the user may not": {
