@@ -42,9 +42,8 @@ func (c *cluster) checkGuard(h *hook, r *reporter) {
 		}
 	}
 	// A name that no namespace has been given yet stands for all the others.
-	if c.namespace == "" {
-		// path: the webhook calls a URL, and the namespace of Evergate is not known
-	} else if canSelect(h.NamespaceSelector, "any-other") || !canSelect(h.NamespaceSelector, c.namespace) {
+	alone := !canSelect(h.NamespaceSelector, "any-other") && canSelect(h.NamespaceSelector, c.namespace)
+	if known := c.namespace != ""; known && !alone { // otherwise: path
 		r.error(h.ref, "its namespaceSelector does not select %s alone by kubernetes.io/metadata.name", c.namespace)
 	}
 	byName := slices.IndexFunc(h.MatchConditions, asksName)
