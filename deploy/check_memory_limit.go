@@ -23,8 +23,8 @@ const (
 func memoryLimit() check {
 	return check{
 		id: "memory-limit", severity: Error,
-		finds: "a memory limit that is not above GOMEMLIMIT, or hardly, or has none; a GOMEMLIMIT that Go refuses; a warning " +
-			"for --max-connections or --max-body-bytes above what the limit has room for",
+		finds: "a memory limit that is not above GOMEMLIMIT, or hardly, or has none; a GOMEMLIMIT that Go refuses; a " +
+			"warning for --max-connections or --max-body-bytes above what the limit has room for",
 		why: "the kernel kills the process before Go collects its garbage harder: under load all replicas go at once, " +
 			"and their connections bring the same load upon those that start. With a GOMEMLIMIT in another unit than B, " +
 			"KiB, MiB, GiB or TiB it ends at once",

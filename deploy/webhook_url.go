@@ -2,6 +2,7 @@ package deploy
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
@@ -71,10 +72,8 @@ func (c *cluster) namespaceOfHooks() string {
 		}
 	}
 	for _, d := range c.deployments {
-		for _, container := range d.Spec.Template.Spec.Containers {
-			if runsServe(container) {
-				return d.Namespace
-			}
+		if slices.ContainsFunc(d.Spec.Template.Spec.Containers, runsServe) {
+			return d.Namespace
 		}
 	}
 	return ""
