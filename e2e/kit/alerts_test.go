@@ -111,9 +111,7 @@ func TestMetricsExist(t *testing.T) {
 		t.Fatalf("only %d metrics in docs/metrics.md", len(told))
 	}
 	expressions := dashboardExpressions(t)
-	for _, alert := range alertRules(t) {
-		expressions[alert.Alert] = alert.Expr.StrVal
-	}
+	maps.Copy(expressions, ruleExpressions(t))
 	asked := 0
 	for where, expr := range expressions {
 		for _, name := range regexp.MustCompile(`\bevergate_\w+`).FindAllString(expr, -1) {
@@ -125,6 +123,35 @@ func TestMetricsExist(t *testing.T) {
 	}
 	if asked < 20 {
 		t.Errorf("alerts and dashboard ask only %d times for something of Evergate", asked)
+	}
+}
+
+// TestRecordedRulesExist: each recorded series that a rule uses is recorded, and each recorded series is used. promtool
+// does not report a misspelled name, because it cannot tell it from a metric without samples.
+func TestRecordedRulesExist(t *testing.T) {
+	recorded, used := map[string]bool{}, map[string]bool{}
+	name := regexp.MustCompile(`\bevergate:\w+:\w+`)
+	for rule, expr := range ruleExpressions(t) {
+		if name.MatchString(rule) {
+			recorded[rule] = true
+		}
+		for _, series := range name.FindAllString(expr, -1) {
+			used[series] = true
+		}
+	}
+	if len(recorded) == 0 || !maps.Equal(recorded, used) {
+		t.Errorf("recorded %v, used %v", slices.Sorted(maps.Keys(recorded)), slices.Sorted(maps.Keys(used)))
+	}
+}
+
+// TestNothingPagesForOneFailure: a page about failed or slow calls needs a burn rate. A counter that has increased at all
+// is at most a warning, because a single lost node increases it.
+func TestNothingPagesForOneFailure(t *testing.T) {
+	for _, alert := range alertRules(t) {
+		expr := alert.Expr.StrVal
+		if alert.Labels["severity"] == "critical" && regexp.MustCompile(`\b(rate|increase)\(`).MatchString(expr) {
+			t.Errorf("%s is critical and counts events itself: %s", alert.Alert, expr)
+		}
 	}
 }
 
@@ -149,10 +176,8 @@ func TestDashboard(t *testing.T) {
 // promtool show what alerts do.
 func TestClusters(t *testing.T) {
 	dashboard := dashboardExpressions(t)
-	expressions := maps.Clone(dashboard)
-	for _, alert := range alertRules(t) {
-		expressions[alert.Alert] = alert.Expr.StrVal
-	}
+	expressions := ruleExpressions(t)
+	maps.Copy(expressions, dashboard)
 	metric := regexp.MustCompile(`\b(evergate|apiserver)_\w+`)
 	group := regexp.MustCompile(`\b(by|on) \(([^)]*)\)`)
 	aggregation := regexp.MustCompile(`\b(sum|min|max|avg|count|group|topk) *(by)? *\(`)
@@ -208,16 +233,33 @@ func alerts(t *testing.T) *monitoringv1.PrometheusRule {
 	return &rule
 }
 
+// alertRules returns the rules that are alerts, without the recording rules.
 func alertRules(t *testing.T) []monitoringv1.Rule {
 	t.Helper()
 	var rules []monitoringv1.Rule
 	for _, group := range alerts(t).Spec.Groups {
-		rules = append(rules, group.Rules...)
+		for _, rule := range group.Rules {
+			if rule.Alert != "" {
+				rules = append(rules, rule)
+			}
+		}
 	}
 	if len(rules) < 8 {
 		t.Fatalf("only %d alerts", len(rules))
 	}
 	return rules
+}
+
+// ruleExpressions returns the expression of each alert and of each recording rule, by its name.
+func ruleExpressions(t *testing.T) map[string]string {
+	t.Helper()
+	expressions := map[string]string{}
+	for _, group := range alerts(t).Spec.Groups {
+		for _, rule := range group.Rules {
+			expressions[rule.Alert+rule.Record] = rule.Expr.StrVal
+		}
+	}
+	return expressions
 }
 
 func promtool(t *testing.T, dir string, args ...string) {
