@@ -8,11 +8,11 @@ import (
 	"github.com/evergate/evergate/review"
 )
 
-// maxAnnotation bounds the bytes of one audit annotation. kube-apiserver sets no bound, but it writes its audit log on
-// every request, and log collectors truncate lines at 16 KiB or more.
+// maxAnnotation is the maximum size of an audit annotation, in bytes. kube-apiserver does not have a limit, but it
+// writes its audit log on every request, and log collectors truncate lines at 16 KiB or more.
 const maxAnnotation = 4096
 
-// Keys of audit annotations. kube-apiserver puts the webhook's name and a slash before them.
+// Keys of audit annotations. kube-apiserver adds the webhook's name and a slash before each.
 const (
 	auditPolicy   = "policy"   // hash of the policy that decided
 	auditFindings = "findings" // team-hosts/hosts.allowed (enforce), other/tls.required (warn, existed, 3), …
@@ -21,10 +21,10 @@ const (
 	auditUnjudged = "unjudged" // spec.containers[0].image: want a string, got a number (warn)
 )
 
-// auditAnnotations are what the audit log records of a review: also, by which policy a review was allowed without a
-// warning.
+// auditAnnotations returns the audit annotations of a review. They always include the policy, also for a review that
+// was allowed without a warning.
 func (d *Decision) auditAnnotations() []review.Annotation {
-	a := make([]review.Annotation, 0, 2) // what most reviews have
+	a := make([]review.Annotation, 0, 2) // most reviews have at most two
 	if s := d.auditFindings(); s != "" {
 		a = append(a, review.Annotation{Key: auditFindings, Value: s})
 	}
@@ -47,7 +47,8 @@ func (d *Decision) auditAnnotations() []review.Annotation {
 	return a
 }
 
-// auditFindings names each check once, in the order of the findings, with how often it was broken and what silences it.
+// auditFindings lists each check once, in the order of the findings, with its number of findings and with the exception
+// that silences it.
 func (d *Decision) auditFindings() string {
 	if len(d.Findings) == 0 {
 		return ""
@@ -84,7 +85,7 @@ func (d *Decision) auditFindings() string {
 	return l.String()
 }
 
-// auditImages names the images that an entry rewrites or would rewrite: from what, to what.
+// auditImages lists the images that an entry rewrites or would rewrite, each with its new reference.
 func (d *Decision) auditImages() string {
 	l := line{expected: len(d.Rewriting.Images)}
 	l.addImages("", d.Rewriting.Images)
@@ -94,7 +95,7 @@ func (d *Decision) auditImages() string {
 	return l.String()
 }
 
-// addImages adds those of images that are or would be rewritten. before stands before the list that an image is in.
+// addImages adds the images that are or would be rewritten. before is a prefix for the field that contains the image.
 func (l *line) addImages(before string, images []policy.ImageOutcome) {
 	for i := range images {
 		img := &images[i]
