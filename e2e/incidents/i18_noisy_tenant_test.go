@@ -14,8 +14,8 @@ import (
 	"github.com/evergate/evergate/e2e/internal/load"
 )
 
-// I18: one tenant created objects that cost so much to judge that the reviews of all others timed out, and a review
-// that times out admits its object unchecked, or fails it.
+// I18: one tenant created objects that were so costly to review that the reviews of all other tenants timed out. If a
+// review times out, its object is admitted unchecked, or the request fails.
 
 func TestI18(t *testing.T) {
 	for _, overlay := range []string{"fail-open", "fail-closed"} {
@@ -26,7 +26,7 @@ func TestI18(t *testing.T) {
 				guard: "what a review costs is bounded", product: product, long: true,
 				happen: func(t *testing.T, l *lab, control bool) outcome { return noise(t, l, product, control) },
 			}
-			if overlay == "fail-open" { // where more is lost: a review that is late lets its object in
+			if overlay == "fail-open" { // more is lost there: an object whose review is late is admitted
 				in.lacking = "the revision before, without those bounds"
 				in.without = func(t *testing.T, l *lab) { l.Install(t, l.unbounded(t, product)) }
 			}
@@ -36,21 +36,21 @@ func TestI18(t *testing.T) {
 }
 
 const (
-	noisyClients  = 24 // of the attack, at once: all slots of three replicas on two cores
+	noisyClients  = 24 // concurrent clients of the attack: all slots of three replicas on two cores
 	honestClients = 4
-	// noisyPause is between two creations of an honest client, and of forbidden ones that cost nothing: the cores are
-	// for the attack.
+	// noisyPause is the time between two creations of a legitimate client, and of forbidden objects that are cheap. It
+	// leaves the cores to the attack.
 	noisyPause = 20 * time.Millisecond
 )
 
-// crowd holds the clients that create objects in the incident.
+// crowd contains the clients that create objects in the incident.
 type crowd struct {
-	jane   *rest.Config // of the namespace noisy
+	jane   *rest.Config // in the namespace noisy
 	honest *waits       // of another tenant
-	small  *attacker    // forbidden ones of jane's that cost nothing
+	small  *attacker    // forbidden objects by jane that are cheap to review
 }
 
-// waits is how long honest creations took.
+// waits records how long legitimate creations took.
 type waits struct {
 	create call
 	mu     sync.Mutex
@@ -67,7 +67,7 @@ func (w *waits) call(ctx context.Context, n int64) error {
 	return err
 }
 
-// quantile returns how long at most a share of the creations took, sorted.
+// quantile returns the time within which a share of the creations ended. took must be sorted.
 func quantile(took []time.Duration, share float64) time.Duration {
 	if len(took) == 0 {
 		return 0
@@ -75,8 +75,8 @@ func quantile(took []time.Duration, share float64) time.Duration {
 	return took[min(int(share*float64(len(took))), len(took)-1)].Round(100 * time.Microsecond)
 }
 
-// noise makes the incident happen: each costly object in turn. A whole run then has the bare server reviewed in
-// Evergate's place.
+// noise makes the incident happen with each costly object in turn. A complete run then repeats it with the bare server
+// instead of Evergate.
 func noise(t *testing.T, l *lab, product cluster.Product, control bool) outcome {
 	l.namespace(t, noisy, "enabled")
 	l.beStrict(t)
@@ -97,7 +97,7 @@ func noise(t *testing.T, l *lab, product cluster.Product, control bool) outcome 
 	return o
 }
 
-// compare writes down the p99 of honest creations beside that with the bare server in Evergate's place.
+// compare records the p99 of legitimate creations together with the p99 with the bare server.
 func (o *outcome) compare(name string, with, bare time.Duration) {
 	const most = 2
 	ratio := float64(with) / float64(max(bare, 1))
@@ -107,8 +107,9 @@ func (o *outcome) compare(name string, with, bare time.Duration) {
 	}
 }
 
-// noiseOf has every costly object created by jane while others create theirs, and returns the p99 of those. The server
-// that is installed judges, or allows everything. A control ends with the first object that breaks the guarantee.
+// noiseOf makes jane create every costly object while others create their objects, and returns the p99 of the others.
+// The installed server evaluates objects, or allows everything. A control run ends with the first object that breaks
+// the guarantee.
 func (l *lab) noiseOf(
 	t *testing.T, jane *rest.Config, create call, judges, control bool,
 ) (o outcome, took map[string]time.Duration) {
@@ -135,7 +136,7 @@ func (l *lab) noiseOf(
 	return o, took
 }
 
-// run has one costly object created for a while, by as many clients as are at once; none of the one that is nothing.
+// run makes all concurrent clients create one costly object for some time. It does not create the object named nothing.
 func (c crowd) run(t *testing.T, object costly, judges bool) (outcome, time.Duration) {
 	t.Helper()
 	var attack *attacker
@@ -188,7 +189,7 @@ func (c crowd) run(t *testing.T, object costly, judges bool) (outcome, time.Dura
 // noisyTime returns how long each object is created.
 func noisyTime() time.Duration { return lasting(5*time.Second, time.Minute) }
 
-// reasons says why the API server itself refused or lost an attack, which is no failure of the webhook's.
+// reasons returns why the API server itself rejected or lost an attack, which is not a failure of the webhook.
 func reasons(b load.Books) string {
 	if b.Failures == 0 {
 		return ""
