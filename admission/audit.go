@@ -5,7 +5,6 @@ import (
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy"
-	"github.com/evergate/evergate/review"
 )
 
 // maxAnnotation is the maximum size of an audit annotation, in bytes. kube-apiserver does not have a limit, but it
@@ -21,28 +20,25 @@ const (
 	auditUnjudged = "unjudged" // spec.containers[0].image: want a string, got a number (warn)
 )
 
-// auditAnnotations returns the audit annotations of a review. They always include the policy, also for a review that
-// was allowed without a warning.
-func (d *Decision) auditAnnotations() []review.Annotation {
-	a := make([]review.Annotation, 0, 2) // most reviews have at most two
+// auditAnnotations returns the annotations that the API server writes to its audit log. They always include the policy,
+// also for a review that was allowed without a warning.
+func (d *Decision) auditAnnotations() map[string]string {
+	a := map[string]string{auditPolicy: d.Policy}
 	if s := d.auditFindings(); s != "" {
-		a = append(a, review.Annotation{Key: auditFindings, Value: s})
+		a[auditFindings] = s
 	}
 	if s := d.auditImages(); s != "" {
-		a = append(a, review.Annotation{Key: auditImages, Value: s})
+		a[auditImages] = s
 	}
 	if added := d.Rewriting.PullSecrets.Added; len(added) > 0 {
 		l := line{expected: len(added)}
 		for _, name := range added {
 			l.add(name)
 		}
-		a = append(a, review.Annotation{Key: auditSecrets, Value: l.String()})
+		a[auditSecrets] = l.String()
 	}
-	a = append(a, review.Annotation{Key: auditPolicy, Value: d.Policy})
 	if u := d.Unjudged; u.Why != "" {
-		a = append(a, review.Annotation{
-			Key: auditUnjudged, Value: text.Truncate(u.Why, MaxSentence) + " (" + u.Mode.String() + ")",
-		})
+		a[auditUnjudged] = text.Truncate(u.Why, MaxSentence) + " (" + u.Mode.String() + ")"
 	}
 	return a
 }

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/evergate/evergate/policy"
-	"github.com/evergate/evergate/review"
 )
 
 // Decision is the result of a review.
@@ -17,10 +16,10 @@ type Decision struct {
 	Findings  []policy.Finding
 	Rewriting policy.Rewriting
 	Templates []Template // of a workload
-	Patch     []review.Operation
-	Refused   Refused  // of a policy; zero for other objects
-	Notes     []string // further warnings
-	Unjudged  Unjudged // zero if the object was evaluated
+	Patch     []byte     // a JSON Patch
+	Refused   Refused    // of a policy; zero for other objects
+	Notes     []string   // further warnings
+	Unjudged  Unjudged   // zero if the object was evaluated
 }
 
 // Template contains the future images of Pods from a template.

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	yamlv3 "go.yaml.in/yaml/v3"
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/evergate/evergate/export"
@@ -32,11 +33,46 @@ type testCase struct {
 	Case   string   `json:"case"`
 	Live   bool     `json:"live"`   // live.yaml is changed, rather than base.yaml
 	Change []change `json:"change"` // in this order
+	DryRun *answer  `json:"dryRun"` // of a Pod of the Deployment evergate; nil: no API server was asked
 	Find   []string `json:"find"`   // SEVERITY OBJECT: MESSAGE
 }
 
-// change adds an object, or what is exported of the policy, or patches an object (RFC 6902), or adds a copy of one that is
-// patched, or removes it.
+// answer is the answer of an API server to a dry run: a reason for which it rejects the Pod, or a patch that makes the
+// Pod that it would create from the Pod template.
+type answer struct {
+	Rejected string           `json:"rejected"`
+	AsUser   bool             `json:"asUser"` // rather than as the account of the ReplicaSet controller
+	Patch    []map[string]any `json:"patch"`
+}
+
+// options returns those for the checks of a case.
+func (tt testCase) options(t *testing.T, m manifests) Options {
+	t.Helper()
+	o := Options{Now: now}
+	if tt.DryRun == nil {
+		return o
+	}
+	run := DryRun{Deployment: "evergate", Rejected: tt.DryRun.Rejected, AsController: !tt.DryRun.AsUser}
+	if run.Rejected == "" {
+		deployment := m[m.index(t, "Deployment/evergate")]
+		template := deployment["spec"].(map[string]any)["template"]
+		patch, err := jsonpatch.DecodePatch(encode(t, tt.DryRun.Patch))
+		if err != nil {
+			t.Fatal(err)
+		}
+		patched, err := patch.Apply(encode(t, template))
+		if err != nil {
+			t.Fatal(err)
+		}
+		run.Pod = &corev1.Pod{}
+		decode(t, patched, run.Pod)
+	}
+	o.DryRuns = []DryRun{run}
+	return o
+}
+
+// change adds an object, or what is exported of the policy, or patches an object (RFC 6902), or adds a copy of one that
+// is patched, or removes it.
 type change struct {
 	Add    map[string]any   `json:"add"`
 	To     string           `json:"to"`   // Kind/name
@@ -164,7 +200,7 @@ func TestBadManifests(t *testing.T) {
 		t.Run(c.id, func(t *testing.T) {
 			cases := documents[testCase](t, c.id+".bad.yaml")
 			for _, tt := range cases {
-				t.Run(tt.Case, func(t *testing.T) { checkCase(t, f.load(t, tt), tt.Find, &c) })
+				t.Run(tt.Case, func(t *testing.T) { checkCase(t, f.load(t, tt), tt, &c) })
 			}
 		})
 	}
@@ -178,20 +214,21 @@ func TestGoodManifests(t *testing.T) {
 	f := readFixture(t)
 	for _, file := range files {
 		for _, tt := range documents[testCase](t, filepath.Base(file)) {
-			t.Run(tt.Case, func(t *testing.T) { checkCase(t, f.load(t, tt), tt.Find, nil) })
+			t.Run(tt.Case, func(t *testing.T) { checkCase(t, f.load(t, tt), tt, nil) })
 		}
 	}
 }
 
-// checkCase checks that the findings about m are find, all of them of the check c; nil for no check.
-func checkCase(t *testing.T, m manifests, find []string, c *check) {
+// checkCase checks that the findings about m are those of a case, all of them of the check c; nil for no check.
+func checkCase(t *testing.T, m manifests, tt testCase, c *check) {
 	t.Helper()
 	inv := m.inventory(t)
-	report, err := Check(inv, Options{Now: now})
+	o := tt.options(t, m)
+	report, err := Check(inv, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkPremises(t, inv, report)
+	checkPremises(t, inv, o, report)
 	var got []string
 	for _, f := range report.Findings {
 		if f.ID == "coverage" && f.Severity == Info && (c == nil || c.id != f.ID) {
@@ -206,10 +243,10 @@ func checkCase(t *testing.T, m manifests, find []string, c *check) {
 			t.Errorf("the check is documented as %s and reports an %s", c.severity, f.Severity)
 		}
 	}
-	if diff := cmp.Diff(find, got); diff != "" {
+	if diff := cmp.Diff(tt.Find, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	if c != nil && len(find) == 0 {
+	if c != nil && len(tt.Find) == 0 {
 		t.Error("a bad manifest has findings")
 	}
 }
@@ -245,9 +282,9 @@ func TestOnePolicyOfTwoDeployments(t *testing.T) {
 }
 
 // checkPremises checks that where a premise does not hold, the check that is said to report that does.
-func checkPremises(t *testing.T, inv *Inventory, report *Report) {
+func checkPremises(t *testing.T, inv *Inventory, o Options, report *Report) {
 	t.Helper()
-	c, err := newCluster(inv, Options{Now: now})
+	c, err := newCluster(inv, o)
 	if err != nil {
 		t.Fatal(err)
 	}

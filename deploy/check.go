@@ -15,6 +15,7 @@ type check struct {
 	id       string
 	severity Severity // the worst that it reports
 	live     bool     // it needs a live cluster
+	modelled bool     // it models what an API server does with a Pod; not run if one has answered a dry run
 	needs    []premise
 	finds    string // what it finds
 	why      string // why it breaks clusters

@@ -26,6 +26,9 @@ func caInjector() check {
 				if annotations[certmanagerv1.WantInjectFromSecretAnnotation] != "" || reported[value] {
 					continue
 				}
+				if value == "" && c.onlyURLs(config) {
+					continue // another CA may have signed the certificate of a URL
+				}
 				if problem := c.injectorProblem(value); problem != "" {
 					reported[value] = value != ""
 					r.error(c.ref(config), "%s", problem)

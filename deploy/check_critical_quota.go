@@ -11,7 +11,7 @@ import (
 // has a scope for that class.
 func criticalQuota() check {
 	return check{
-		id: "critical-quota", severity: Warning,
+		id: "critical-quota", severity: Warning, modelled: true,
 		finds: "a system priority class without a ResourceQuota that allows for it",
 		why: "GKE, and any API server configured with LimitedResources, refuses critical Pods outside of " +
 			"kube-system where no quota allows for them: there is a Deployment, and no replica",

@@ -13,7 +13,7 @@ import (
 // namespace. The API server adds the defaults of a LimitRange first.
 func limitRange() check {
 	return check{
-		id: "limit-range", severity: Error,
+		id: "limit-range", severity: Error, modelled: true,
 		finds: "a LimitRange whose min, max, default or maxLimitRequestRatio the containers do not meet",
 		why: "the API server refuses every Pod (maximum memory usage per Container is, must be less than or equal to): " +
 			"there is a Deployment, and no replica, which only the events of its ReplicaSet show",

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
 	corev1 "k8s.io/api/core/v1"
 )
 
@@ -18,6 +19,9 @@ func literalCABundle() check {
 		fix: "remove caBundle from the manifest; the annotation cert-manager.io/inject-ca-from fills it in",
 		run: func(c *cluster, r *reporter) {
 			for config := range c.configs {
+				if c.onlyURLs(config) && config.GetAnnotations()[certmanagerv1.WantInjectAnnotation] == "" {
+					continue // nothing injects the CA of a URL
+				}
 				hasBundle := func(h *hook) bool { return h.config == config && len(h.ClientConfig.CABundle) > 0 }
 				literal := slices.ContainsFunc(c.hooks, hasBundle)
 				if live(config) {

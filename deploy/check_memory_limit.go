@@ -23,14 +23,17 @@ const (
 func memoryLimit() check {
 	return check{
 		id: "memory-limit", severity: Error,
-		finds: "a memory limit that is not above GOMEMLIMIT, or hardly, or has none; a GOMEMLIMIT that Go refuses",
+		finds: "a memory limit that is not above GOMEMLIMIT, or hardly, or has none; a GOMEMLIMIT that Go refuses; a " +
+			"warning for --max-connections or --max-body-bytes above what the limit has room for",
 		why: "the kernel kills the process before Go collects its garbage harder: under load all replicas go at once, " +
 			"and their connections bring the same load upon those that start. With a GOMEMLIMIT in another unit than B, " +
 			"KiB, MiB, GiB or TiB it ends at once",
-		fix: "set GOMEMLIMIT to some four fifths of resources.limits.memory, as the kit does: 400MiB of 512Mi",
+		fix: "set GOMEMLIMIT to some four fifths of resources.limits.memory, as the kit does: 400MiB of 512Mi; raise " +
+			"both together with the flags: docs/runbooks/sizing.md",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
 				s.checkMemory(r)
+				s.checkBounds(r)
 			}
 		},
 	}
@@ -60,6 +63,17 @@ func (s *server) checkMemory(r *reporter) {
 	case bytes > quantity.Value()-outsideGo:
 		r.warning(s.process, "its memory limit, %s, leaves less than 20 MiB above GOMEMLIMIT, %s, for what Go does not count",
 			quantity.String(), value)
+	}
+}
+
+// checkBounds reports flags whose bounds need more memory than the limit.
+func (s *server) checkBounds(r *reporter) {
+	limit, limited := s.container.Resources.Limits[corev1.ResourceMemory]
+	byDefault := (&settings.Serve{}).Memory()
+	if need := s.settings.Memory(); limited && need > byDefault && need > limit.Value() &&
+		s.settings.Known("max-connections", "max-body-bytes") {
+		r.warning(s.process, "its --max-connections and --max-body-bytes need a memory limit of %dMi, and it is %s", need>>20,
+			limit.String())
 	}
 }
 

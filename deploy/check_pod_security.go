@@ -9,7 +9,7 @@ import (
 // that is refused is one finding, as it is one answer of the API server.
 func podSecurity() check {
 	return check{
-		id: "pod-security", severity: Error,
+		id: "pod-security", severity: Error, modelled: true,
 		finds: "Pods that the Pod Security profile of their namespace refuses",
 		why: "the API server refuses every Pod (violates PodSecurity): there is a Deployment, and no replica, which " +
 			"only the events of its ReplicaSet show",

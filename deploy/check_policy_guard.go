@@ -42,7 +42,8 @@ func (c *cluster) checkGuard(h *hook, r *reporter) {
 		}
 	}
 	// A name that no namespace has been given yet stands for all the others.
-	if canSelect(h.NamespaceSelector, "any-other") || !canSelect(h.NamespaceSelector, c.namespace) {
+	alone := !canSelect(h.NamespaceSelector, "any-other") && canSelect(h.NamespaceSelector, c.namespace)
+	if known := c.namespace != ""; known && !alone { // otherwise: path
 		r.error(h.ref, "its namespaceSelector does not select %s alone by kubernetes.io/metadata.name", c.namespace)
 	}
 	byName := slices.IndexFunc(h.MatchConditions, asksName)

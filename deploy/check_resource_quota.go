@@ -14,7 +14,7 @@ import (
 // the namespace take is not counted.
 func resourceQuota() check {
 	return check{
-		id: "resource-quota", severity: Error,
+		id: "resource-quota", severity: Error, needs: []premise{withinQuota()},
 		finds: "a ResourceQuota below what the replicas and a roll-out need, or one that counts what containers do not " +
 			"have; a warning where only an autoscaler's maxReplicas do not fit",
 		why: "the API server refuses the Pods that exceed it (exceeded quota, must specify): replicas are missing, and a " +

@@ -12,7 +12,7 @@ const defaultAccount = "default"
 // namespace: an input without any does not list them.
 func serviceAccount() check {
 	return check{
-		id: "service-account", severity: Error,
+		id: "service-account", severity: Error, modelled: true,
 		finds: "a serviceAccountName that no ServiceAccount of the namespace has",
 		why: "the API server refuses every Pod (error looking up service account): there is a Deployment, and no replica, " +
 			"which only the events of its ReplicaSet show",

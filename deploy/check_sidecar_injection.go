@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	corev1 "k8s.io/api/core/v1"
 )
 
 // sidecarInjection: no service mesh puts its proxy in front of the Pods. Istio adds a sidecar by the label
@@ -18,7 +20,7 @@ func sidecarInjection() check {
 	return check{
 		id: "sidecar-injection", severity: Error,
 		finds: "a service mesh that adds its proxy to the Pods of Evergate; a warning where the proxy leaves the " +
-			"serving port alone",
+			"serving port alone, and for containers that a dry run shows",
 		why: "the API server has no certificate of the mesh: a proxy that takes the serving port over refuses its calls " +
 			"in strict mode; it ends before the drain does, and loses calls at each roll-out; and while the mesh's " +
 			"own webhook does not answer, no replica can start: if that one waits for Evergate, neither ever does",
@@ -30,12 +32,32 @@ func sidecarInjection() check {
 				if s.pod.HostNetwork {
 					continue
 				}
+				before := len(r.found)
 				for _, m := range meshes() {
 					c.checkMesh(m, s, r)
+				}
+				if added := c.addedContainers(s); len(r.found) == before && len(added) > 0 {
+					r.warning(s.ref, "the API server adds containers to its Pods in a dry run: %s", some(added))
 				}
 			}
 		},
 	}
+}
+
+// addedContainers lists the containers that the API server adds to the Pods of a server in a dry run.
+func (c *cluster) addedContainers(s *server) []string {
+	i := slices.IndexFunc(c.dryRuns, func(d DryRun) bool { return d.Deployment == s.Name && d.Pod != nil })
+	if i < 0 {
+		return nil
+	}
+	spec := &c.dryRuns[i].Pod.Spec
+	var added []string
+	for _, container := range slices.Concat(spec.InitContainers, spec.Containers) {
+		if !slices.ContainsFunc(s.allContainers(), func(own corev1.Container) bool { return own.Name == container.Name }) {
+			added = append(added, container.Name)
+		}
+	}
+	return added
 }
 
 // mesh is a service mesh that injects proxies.

@@ -15,7 +15,7 @@ const (
 // uidRangeCheck: on OpenShift, the user and the fsGroup of the Pods are in the ranges of their namespace.
 func uidRangeCheck() check {
 	return check{
-		id: "uid-range", severity: Error,
+		id: "uid-range", severity: Error, modelled: true,
 		finds: "a user or a group outside of the range that OpenShift gives the namespace",
 		why: "the SecurityContextConstraints restricted-v2 refuse every Pod (unable to validate against any security " +
 			"context constraint): there is a Deployment, and no replica",

@@ -12,6 +12,7 @@ func webhookChecks() []check {
 		wildcardRule(),
 		noNamespaceSelector(),
 		protectedNamespace(),
+		platformNamespace(),
 		scope(),
 		missingRule(),
 		objectSelector(),
@@ -45,6 +46,7 @@ func deploymentChecks() []check {
 	return []check{
 		// The Deployment.
 		deploymentMissing(),
+		podRejected(),
 		duplicateDeployment(),
 		listenPort(),
 		serveFlags(),
@@ -63,6 +65,7 @@ func deploymentChecks() []check {
 		readiness(),
 		liveness(),
 		memoryLimit(),
+		verticalAutoscaler(),
 		cpuLimit(),
 		imageTag(),
 		subPath(),

@@ -30,21 +30,20 @@ type cluster struct {
 	servers   []*server
 	elsewhere []ref // Deployments of other namespaces that run evergate serve
 	replaced  []replacement
+	dryRuns   []DryRun
 	live      bool
 }
 
 func newCluster(inv *Inventory, o Options) (*cluster, error) {
-	c := &cluster{Inventory: inv, now: o.Now, served: o.Served, all: newHooks(inv)}
+	c := &cluster{Inventory: inv, now: o.Now, served: o.Served, dryRuns: o.DryRuns, all: newHooks(inv)}
 	for _, h := range c.all {
 		if !h.ours {
 			continue
 		}
 		c.hooks = append(c.hooks, h)
 		c.live = c.live || live(h.config)
-		if c.namespace == "" && h.ClientConfig.Service != nil {
-			c.namespace = h.ClientConfig.Service.Namespace
-		}
 	}
+	c.namespace = c.namespaceOfHooks()
 	if len(c.hooks) == 0 {
 		return nil, errNothing
 	}

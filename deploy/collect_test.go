@@ -42,7 +42,8 @@ func notEverywhere() []string {
 		"udproutes.gateway.networking.k8s.io", "gateways.gateway.networking.k8s.io",
 		"listenersets.gateway.networking.k8s.io", "prometheuses.monitoring.coreos.com",
 		"prometheusagents.monitoring.coreos.com",
-		"podmonitors.monitoring.coreos.com", "servicemonitors.monitoring.coreos.com", "certificates.cert-manager.io",
+		"podmonitors.monitoring.coreos.com", "servicemonitors.monitoring.coreos.com",
+		"verticalpodautoscalers.autoscaling.k8s.io", "certificates.cert-manager.io",
 		"issuers.cert-manager.io",
 	}
 }

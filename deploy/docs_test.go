@@ -55,6 +55,9 @@ func docs() string {
 			b.WriteString(" Only a live cluster tells.")
 		}
 		fmt.Fprintf(&b, "\n\nWhy it breaks clusters: %s.\n\nFix: %s.\n", c.why, c.fix)
+		if c.modelled {
+			b.WriteString("\nNot looked at if the API server has answered a dry run: see [`pod-rejected`](#pod-rejected).\n")
+		}
 		if causes := causesOf(&c); len(causes) > 0 {
 			fmt.Fprintf(&b, "\nNot looked at where %s reports a cause of it.\n", strings.Join(causes, " or "))
 		}

@@ -44,7 +44,7 @@ func newHooks(inv *Inventory) []*hook {
 	var hooks []*hook
 	add := func(config object, mutating bool, webhooks []admissionv1.MutatingWebhook) {
 		ours := isOurs(config) || slices.ContainsFunc(webhooks, func(w admissionv1.MutatingWebhook) bool {
-			return strings.HasSuffix(w.Name, hookSuffix)
+			return strings.HasSuffix(w.Name, WebhookSuffix)
 		})
 		for _, w := range webhooks {
 			hooks = append(hooks, &hook{w, config, mutating, ours, inv.ref(config).in("webhook %s", w.Name)})
@@ -72,13 +72,11 @@ func asMutating(w *admissionv1.ValidatingWebhook) admissionv1.MutatingWebhook {
 	}
 }
 
-// path returns the path that the webhook calls; empty when it calls none of a Service.
-func (h *hook) path() string {
-	if h.ClientConfig.Service == nil || h.ClientConfig.Service.Path == nil {
-		return ""
-	}
-	return *h.ClientConfig.Service.Path
-}
+// target returns the server that the webhook calls.
+func (h *hook) target() Target { return TargetOf(h.ClientConfig) }
+
+// path returns the path that the webhook calls, of a Service or of a URL; empty if it has none.
+func (h *hook) path() string { return h.target().Path }
 
 // closed reports whether a call that fails refuses the request. It is the API's default.
 func (h *hook) closed() bool { return h.FailurePolicy == nil || *h.FailurePolicy == admissionv1.Fail }

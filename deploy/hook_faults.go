@@ -2,6 +2,7 @@ package deploy
 
 import (
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -42,6 +43,7 @@ func (f *hookFaults) add(i int, w *admissionv1.MutatingWebhook) {
 		notOneOf("matchPolicy", w.MatchPolicy, admissionv1.Equivalent, admissionv1.Exact),
 		notOneOf("reinvocationPolicy", w.ReinvocationPolicy, admissionv1.NeverReinvocationPolicy,
 			admissionv1.IfNeededReinvocationPolicy),
+		notClient(w.ClientConfig),
 		notSelector("namespaceSelector", w.NamespaceSelector),
 		notSelector("objectSelector", w.ObjectSelector),
 	} {
@@ -63,6 +65,21 @@ func notOneOf[T ~string](field string, got *T, known ...T) string {
 		names = append(names, string(k))
 	}
 	return fmt.Sprintf("%s is %s: write %s", field, text.Quote(string(*got)), strings.Join(names, " or "))
+}
+
+// notClient returns what is wrong with the server that a webhook calls.
+func notClient(c admissionv1.WebhookClientConfig) string {
+	if c.URL == nil {
+		return ""
+	}
+	if c.Service != nil {
+		return "clientConfig has both url and service: remove url"
+	}
+	u, err := url.Parse(*c.URL)
+	if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return fmt.Sprintf("clientConfig.url is %s: write https://HOST/PATH", text.Quote(*c.URL))
+	}
+	return ""
 }
 
 // maxSelectorFault is how many bytes of the error about a selector are shown: enough for the value and what is wrong

@@ -45,13 +45,14 @@ type Inventory struct {
 	resourceQuotas  []*corev1.ResourceQuota
 	limitRanges     []*corev1.LimitRange
 
-	deployments       []*appsv1.Deployment
-	autoscalers       []*autoscalingv2.HorizontalPodAutoscaler
-	disruptionBudgets []*policyv1.PodDisruptionBudget
-	networkPolicies   []*networkingv1.NetworkPolicy
-	ingresses         []*networkingv1.Ingress
-	routes            []*unstructured.Unstructured // of Gateway API and of OpenShift, with hosts
-	claimantKinds     []*unstructured.Unstructured // other kinds whose annotations may name hosts
+	deployments         []*appsv1.Deployment
+	autoscalers         []*autoscalingv2.HorizontalPodAutoscaler
+	verticalAutoscalers []*unstructured.Unstructured
+	disruptionBudgets   []*policyv1.PodDisruptionBudget
+	networkPolicies     []*networkingv1.NetworkPolicy
+	ingresses           []*networkingv1.Ingress
+	routes              []*unstructured.Unstructured // of Gateway API and of OpenShift, with hosts
+	claimantKinds       []*unstructured.Unstructured // other kinds whose annotations may name hosts
 
 	roles               []*rbacv1.Role
 	roleBindings        []*rbacv1.RoleBinding
@@ -111,6 +112,8 @@ func kinds() map[string]kind {
 		"Deployment": {"apps/v1", into(func(i inv) *[]*appsv1.Deployment { return &i.deployments })},
 		"HorizontalPodAutoscaler": {"autoscaling/v2",
 			into(func(i inv) *[]*autoscalingv2.HorizontalPodAutoscaler { return &i.autoscalers })},
+		"VerticalPodAutoscaler": loosely("autoscaling.k8s.io/",
+			func(i inv) *[]*unstructured.Unstructured { return &i.verticalAutoscalers }),
 		"PodDisruptionBudget": {"policy/v1",
 			into(func(i inv) *[]*policyv1.PodDisruptionBudget { return &i.disruptionBudgets })},
 		"NetworkPolicy": {networking,

@@ -88,12 +88,9 @@ func (m manifest) errorf(found []string) error {
 }
 
 var errNothing = errors.New("there is no Evergate in the input: no webhook configuration has the label " +
-	labelName + "=evergate, and no webhook is called *" + hookSuffix)
+	labelName + "=evergate, and no webhook is called *" + WebhookSuffix)
 
-// How objects of Evergate are known.
-const (
-	labelName  = "app.kubernetes.io/name"
-	hookSuffix = ".evergate.dev"
-)
+// labelName is the label that objects of Evergate have.
+const labelName = "app.kubernetes.io/name"
 
 func isOurs(m metav1.Object) bool { return m.GetLabels()[labelName] == "evergate" }

@@ -124,6 +124,9 @@ kind: MutatingWebhookConfiguration
 metadata: {name: evergate}
 webhooks:
 - {name: a.evergate.dev, reinvocationPolicy: Always}
+- {name: b.evergate.dev, clientConfig: {url: "http://evergate.corp.example/mutate/pods"}}
+- {name: c.evergate.dev, clientConfig: {url: "https://a:b@evergate.corp.example/mutate/pods"}}
+- {name: d.evergate.dev, clientConfig: {url: "https://evergate.corp.example", service: {namespace: a, name: b}}}
 `,
 			err: `stdin:2: ValidatingWebhookConfiguration evergate: ` +
 				`webhooks[1].failurePolicy is "fail": write Fail or Ignore; ` +
@@ -133,7 +136,10 @@ webhooks:
 				"webhooks[2].objectSelector cannot be read: values: Invalid value: null: for 'in', 'notin' operators, values " +
 				"set can't be empty\n" +
 				`stdin:13: MutatingWebhookConfiguration evergate: ` +
-				`webhooks[0].reinvocationPolicy is "Always": write Never or IfNeeded`,
+				`webhooks[0].reinvocationPolicy is "Always": write Never or IfNeeded; ` +
+				`webhooks[1].clientConfig.url is "http://evergate.corp.example/mutate/pods": write https://HOST/PATH; ` +
+				`webhooks[2].clientConfig.url is "https://a:b@evergate.corp.example/mutate/pods": write https://HOST/PATH; ` +
+				"webhooks[3].clientConfig has both url and service: remove url",
 		},
 		{
 			name: "an overlay that is not rendered",

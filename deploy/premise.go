@@ -1,6 +1,9 @@
 package deploy
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // premise is what has to hold for a check to say anything of its own. Where it does not hold, the check would find only
 // what follows from that, so that it is not run: one cause is one finding.
@@ -38,6 +41,16 @@ func selected() premise {
 func agreed() premise {
 	return premise{"listen-port", func(c *cluster) bool {
 		return !slices.ContainsFunc(c.servers, func(s *server) bool { return c.listenElsewhere(s) != nil })
+	}}
+}
+
+// withinQuota: the API server did not reject a Pod because of a quota.
+func withinQuota() premise {
+	return premise{"pod-rejected", func(c *cluster) bool {
+		return !slices.ContainsFunc(c.dryRuns, func(d DryRun) bool {
+			return d.AsController &&
+				(strings.Contains(d.Rejected, "exceeded quota") || strings.Contains(d.Rejected, "failed quota"))
+		})
 	}}
 }
 

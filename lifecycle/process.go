@@ -31,15 +31,19 @@ const (
 	// one more handshake in that time.
 	DefaultMaxConnectionAge = 5 * time.Minute
 
-	// DefaultMaxConnections is more than legitimate clients open and less than the number that does harm. Five API
-	// servers with 25 idle connections to each of seven paths have 875 connections, and the rest is for reviews under
-	// way.
+	// DefaultMaxConnections is above the number of connections that the API servers of most clusters keep, and its
+	// memory fits into the limit of the manifests. Each API server keeps up to 25 idle connections for each of 14 paths,
+	// so three API servers keep up to 1,050, even if only one replica is left. The other 230 are for reviews in progress.
+	// A test of cmd compares the number with the table of webhooks.
+	//
+	// Five API servers could keep 1,750, for which the limit of 512 MiB does not have room. All attacks together took
+	// 402 MiB with 1,024 connections. At 285 KiB each, 1,280 connections bring that to 473 MiB, and 1,750 to 604 MiB.
 	//
 	// A TLS connection takes 50 KiB of resident memory, idle or not. Of these, 16 KiB are the stack, which grew during
 	// the handshake, and a third is garbage. It takes 125 KiB if its header reaches the limit without ending, or if the
 	// client presents the costliest certificates that are allowed. The kernel buffers up to 160 KiB more of unread
 	// data.
-	DefaultMaxConnections = 1024
+	DefaultMaxConnections = 1280
 )
 
 // Process is one run of the server. Set its fields, pass Ready and Live to the handlers, and call Run once.

@@ -21,7 +21,7 @@ const (
 	// memoryLimit is the GOMEMLIMIT of these processes. The calculated maximum of live memory under one kind of attack
 	// is well below it:
 	//
-	//	 70 MiB  1,024 connections (lifecycle.DefaultMaxConnections), 70 KiB each: stack, TLS, a header at its limit
+	//	 88 MiB  1,280 connections (lifecycle.DefaultMaxConnections), 70 KiB each: stack, TLS, a header at its limit
 	//	 64 MiB  bodies (handlers.Limits)
 	//	 80 MiB  allocations for decoding the largest reviews, four at a time on two cores
 	memoryLimit = 400 << 20
@@ -30,7 +30,7 @@ const (
 	// the pages of the binary. An idle process uses 20 MiB.
 	memoryBound = memoryLimit + 20<<20
 
-	maxConnections = 1024                  // lifecycle.DefaultMaxConnections
+	maxConnections = 1280                  // lifecycle.DefaultMaxConnections
 	maxFiles       = 2*maxConnections + 64 // on both ports, and listeners, and legitimate clients between two connections
 
 	crowd         = 2500 // peers: more than maxConnections

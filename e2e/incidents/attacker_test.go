@@ -74,7 +74,8 @@ func (a *attacker) call(ctx context.Context, _ int64) error {
 	}
 	text, err := io.ReadAll(resp.Body)
 	switch {
-	case bytes.Contains(text, []byte("denied the request")):
+	case bytes.Contains(text, []byte("denied the request")), // by a webhook
+		bytes.Contains(text, []byte("denied request: ")): // by a native policy
 		a.seen.denied.Add(1)
 	case bytes.Contains(text, []byte("failed calling webhook")):
 		a.seen.failed.Add(1)

@@ -48,14 +48,7 @@ func backstopPolicy() string {
 func (l *lab) backstop(t *testing.T) {
 	t.Helper()
 	l.exportPolicy(t, backstopPolicy())
-	hooks, err := l.api.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), "evergate",
-		metav1.GetOptions{})
-	must(t, err)
-	for i := range hooks.Webhooks {
-		if hooks.Webhooks[i].Name == "pods.validate.evergate.dev" {
-			l.bind(t, hooks.Webhooks[i].NamespaceSelector)
-		}
-	}
+	l.bindAsWebhooks(t)
 	l.await(t, "the backstop to be in force", time.Minute, func(ctx context.Context) error {
 		if err := l.createPod(evil)(ctx, team); !denied(err, "evergate-pods-enforce") {
 			return fmt.Errorf("a Pod with a denied image: got %w", err)
@@ -65,6 +58,19 @@ func (l *lab) backstop(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// bindAsWebhooks makes the bindings of the backstop match the namespaces of the webhook for Pods.
+func (l *lab) bindAsWebhooks(t *testing.T) {
+	t.Helper()
+	hooks, err := l.api.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), "evergate",
+		metav1.GetOptions{})
+	must(t, err)
+	for i := range hooks.Webhooks {
+		if hooks.Webhooks[i].Name == "pods.validate.evergate.dev" {
+			l.bind(t, hooks.Webhooks[i].NamespaceSelector)
+		}
+	}
 }
 
 // exportPolicy applies the native part of a policy, until the test ends.

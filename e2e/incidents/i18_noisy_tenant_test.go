@@ -2,16 +2,20 @@ package incidents
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/evergate/evergate/e2e/internal/cluster"
 	"github.com/evergate/evergate/e2e/internal/load"
+	"github.com/evergate/evergate/e2e/internal/metrics"
 )
 
 // I18: one tenant created objects that were so costly to review that the reviews of all other tenants timed out. If a
@@ -33,6 +37,22 @@ func TestI18(t *testing.T) {
 			try(t, in)
 		})
 	}
+	// The same attack on a backstop. The expressions of its policies are evaluated by the API server, for all tenants.
+	t.Run("backstop", func(t *testing.T) {
+		try(t, incident{
+			id: "I18", what: "the same with a backstop and no replica; fail-open",
+			guard: "what an expression costs is bounded", product: cluster.Product{Overlay: "fail-open"}, long: true,
+			happen: func(t *testing.T, l *lab, _ bool) outcome { return noiseOnBackstop(t, l, false) },
+		})
+	})
+	t.Run("backstop beside replicas", func(t *testing.T) {
+		try(t, incident{
+			id: "I18", what: "the same with a backstop beside three replicas; fail-closed",
+			guard: "what a review and an expression cost is bounded", product: cluster.Product{Overlay: "fail-closed"},
+			long:   true,
+			happen: func(t *testing.T, l *lab, _ bool) outcome { return noiseOnBackstop(t, l, true) },
+		})
+	})
 }
 
 const (
@@ -81,47 +101,111 @@ func noise(t *testing.T, l *lab, product cluster.Product, control bool) outcome 
 	l.namespace(t, noisy, "enabled")
 	l.beStrict(t)
 	jane, joe := l.tenant(t, "jane", noisy), l.tenant(t, "joe", team)
-	o, took := l.noiseOf(t, jane, writesAs(t, joe, team, mirrored), true, control)
+	o, took := l.noiseOf(t, attack{
+		jane: jane, honest: writesAs(t, joe, team, mirrored), objects: costlyObjects(), judged: true, replicas: true,
+		control: control,
+	})
 	if control {
 		return o
 	}
 	product.Tag = l.bare(t)
 	l.Install(t, product)
-	bare, tookBare := l.noiseOf(t, jane, writesAs(t, joe, team, written), false, false)
-	for _, f := range bare.figures {
-		o.figure("bare server: "+f.Name, "%s", f.Value)
-	}
-	for _, name := range slices.Sorted(maps.Keys(took)) {
-		o.compare(name, took[name], tookBare[name])
-	}
+	bare, tookBare := l.noiseOf(t, attack{
+		jane: jane, honest: writesAs(t, joe, team, written), objects: costlyObjects(), replicas: true,
+	})
+	o.compareAll("bare server", bare, took, tookBare)
 	return o
 }
 
-// compare records the p99 of legitimate creations together with the p99 with the bare server.
-func (o *outcome) compare(name string, with, bare time.Duration) {
+// noiseOnBackstop attacks a backstop, with all replicas or without replicas, and then the same cluster without the
+// backstop. Without replicas, hosts of Ingresses are not evaluated, so only Pods and Services are created.
+func noiseOnBackstop(t *testing.T, l *lab, replicas bool) outcome {
+	l.namespace(t, noisy, "enabled")
+	l.beStrict(t)
+	jane, joe := l.tenant(t, "jane", noisy), l.tenant(t, "joe", team)
+	a := attack{jane: jane, objects: costlyObjects(), replicas: replicas, judged: replicas}
+	image := mirrored
+	if !replicas {
+		a.objects = slices.DeleteFunc(a.objects, func(c costly) bool { return c.path == ingressesPath })
+		image = written
+		l.scaleToZero(t)
+		l.await(t, "no replica to answer", 2*time.Minute, func(ctx context.Context) error {
+			return l.createService(ctx, team, corev1.ServiceTypeNodePort)
+		})
+	}
+	a.honest = writesAs(t, joe, team, image)
+	without, tookWithout := l.noiseOf(t, a)
+
+	l.exportPolicy(t, strictPolicy())
+	l.bindAsWebhooks(t)
+	l.await(t, "the backstop to be in force", time.Minute, func(ctx context.Context) error {
+		svc := &corev1.Service{
+			ObjectMeta: metav1.ObjectMeta{GenerateName: "x-"},
+			Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}, ExternalIPs: []string{forbidden}},
+		}
+		_, err := l.api.CoreV1().Services(noisy).Create(ctx, svc, dryRun)
+		if err == nil || !replicas && !denied(err, "evergate-services-enforce") {
+			return fmt.Errorf("a Service with a denied address: got %w", err)
+		}
+		p, err := l.api.CoreV1().Pods(team).Create(ctx, pod("", written), dryRun)
+		if err == nil && p.Spec.Containers[0].Image != mirrored {
+			err = errNotRewritten
+		}
+		return err
+	})
+	a.honest, a.judged = writesAs(t, joe, team, mirrored), true
+	o, took := l.noiseOf(t, a)
+	o.compareAll("without the backstop", without, took, tookWithout)
+	return o
+}
+
+// attack describes the requests of jane and of the others, and the state of the cluster.
+type attack struct {
+	jane     *rest.Config
+	honest   call
+	objects  []costly
+	judged   bool // by the replicas or by a backstop; otherwise everything is allowed
+	replicas bool // three run; otherwise none runs, and each call of a webhook fails
+	control  bool // it ends with the first object that breaks the guarantee
+}
+
+// compareAll records the results of the same attack in another setup, and compares the p99 of legitimate creations.
+func (o *outcome) compareAll(what string, other outcome, took, tookOther map[string]time.Duration) {
+	for _, f := range other.figures {
+		o.figure(what+": "+f.Name, "%s", f.Value)
+	}
+	for _, name := range slices.Sorted(maps.Keys(took)) {
+		o.compare(name, what, took[name], tookOther[name])
+	}
+}
+
+// compare records the p99 of legitimate creations as a ratio to the p99 of the same attack in another setup.
+func (o *outcome) compare(name, what string, with, other time.Duration) {
 	const most = 2
-	ratio := float64(with) / float64(max(bare, 1))
-	o.figure(name+": p99 against the bare server's", "%.1f", ratio)
+	ratio := float64(with) / float64(max(other, 1))
+	o.figure(name+": p99 against "+what, "%.1f", ratio)
 	if long() && ratio > most {
-		o.breaks("%s: honest creations have a p99 of %s, with the bare server %s", name, with, bare)
+		o.breaks("%s: honest creations have a p99 of %s; %s: %s", name, with, what, other)
 	}
 }
 
 // noiseOf makes jane create every costly object while others create their objects, and returns the p99 of the others.
-// The installed server evaluates objects, or allows everything. A control run ends with the first object that breaks
-// the guarantee.
-func (l *lab) noiseOf(
-	t *testing.T, jane *rest.Config, create call, judges, control bool,
-) (o outcome, took map[string]time.Duration) {
+func (l *lab) noiseOf(t *testing.T, a attack) (o outcome, took map[string]time.Duration) {
 	t.Helper()
 	took = map[string]time.Duration{}
-	for _, object := range append([]costly{{name: "nothing"}}, costlyObjects()...) { // the first is for comparison
-		before, ran := l.apiServer(t), l.running(t)
-		c := crowd{jane: jane, honest: &waits{create: create}, small: small().creates(t, jane, noisy)}
-		seen, p99 := c.run(t, object, judges)
-		failed := l.failedCalls(t, before)
-		seen.figure("calls of the webhooks that failed", "%.0f%s", sum(failed), byName(failed))
-		seen.add(l.since(t, ran))
+	for _, object := range append([]costly{{name: "nothing"}}, a.objects...) { // the first is for comparison
+		before, ran := l.apiServer(t), running{}
+		if a.replicas {
+			ran = l.running(t)
+		}
+		c := crowd{jane: a.jane, honest: &waits{create: a.honest}, small: small().creates(t, a.jane, noisy)}
+		seen, p99 := c.run(t, object, a.judged)
+		seen.figure("CPU of the API server", "%s", l.apiServerSince(t, before))
+		if a.replicas {
+			failed := l.failedCalls(t, before)
+			seen.figure("calls of the webhooks that failed", "%.0f%s", sum(failed), byName(failed))
+			seen.add(l.since(t, ran))
+		}
 		took[object.name] = p99
 		for _, f := range seen.figures {
 			o.figure(object.name+": "+f.Name, "%s", f.Value)
@@ -129,11 +213,21 @@ func (l *lab) noiseOf(
 		for _, why := range seen.broken {
 			o.breaks("%s: %s", object.name, why)
 		}
-		if control && len(o.broken) > 0 {
+		if a.control && len(o.broken) > 0 {
 			break
 		}
 	}
 	return o, took
+}
+
+// apiServerSince returns the processor time that the API server has used since before, including the calls of webhooks
+// and native policies, and its memory.
+func (l *lab) apiServerSince(t *testing.T, before metrics.Set) string {
+	t.Helper()
+	const cpu = "process_cpu_seconds_total"
+	now := l.apiServer(t)
+	return fmt.Sprintf("%.1f s; afterwards %.0f MiB", now.Sum(cpu, nil)-before.Sum(cpu, nil),
+		now.Sum("process_resident_memory_bytes", nil)/(1<<20))
 }
 
 // run makes all concurrent clients create one costly object for some time. It does not create the object named nothing.

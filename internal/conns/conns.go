@@ -4,6 +4,7 @@
 //	conns.go    the open connections of a server, and which is evicted if there are too many
 //	arrival.go  the point at which a whole request has arrived
 //	wire.go     the limit on the bytes that TLS reads
+//	writer.go   the response to a request, and whether it is the last one on its connection
 //
 // To limit a server, call Attach before it serves, and serve on the listener that Wired returns.
 package conns

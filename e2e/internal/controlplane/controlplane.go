@@ -28,6 +28,7 @@ type ControlPlane struct {
 	URL string // of the API server
 
 	dir   string // contains keys, data and logs
+	seed  string // directory of the control plane whose objects it starts with, or empty
 	bin   string
 	ca    *pki.CA
 	ended chan error // receives the error of the first process that ends
@@ -41,10 +42,17 @@ func (c *ControlPlane) Wait() { c.alive.Wait() }
 // that needs it listens.
 const attempts = 5
 
-// Start runs both programs until ctx ends, and returns when the API server is ready. All their files are in dir. flags
-// contains further kube-apiserver flags, which override the default flags. If Start fails, both programs have ended.
+// Start runs both programs until ctx ends, and returns when the API server is ready. Their keys, data and logs are in
+// dir. flags contains additional kube-apiserver flags, which override the default flags. If Start fails, both programs
+// have ended.
 func Start(ctx context.Context, bin Binaries, dir string, flags ...string) (*ControlPlane, error) {
-	c := &ControlPlane{dir: dir, bin: string(bin)}
+	return StartFrom(ctx, bin, "", dir, flags...)
+}
+
+// StartFrom is like Start, with the objects of a control plane that has ended and whose directory was seed. If seed is
+// empty, the new control plane does not have any objects.
+func StartFrom(ctx context.Context, bin Binaries, seed, dir string, flags ...string) (*ControlPlane, error) {
+	c := &ControlPlane{dir: dir, bin: string(bin), seed: seed}
 	if err := c.writeKeys(); err != nil {
 		return c, fmt.Errorf("make the keys of a control plane: %w", err)
 	}
@@ -74,6 +82,11 @@ func (c *ControlPlane) start(ctx context.Context, flags []string) error {
 	c.URL = "https://" + api
 	if err := os.RemoveAll(c.path("etcd")); err != nil { // from an earlier attempt
 		return err
+	}
+	if c.seed != "" {
+		if err := os.CopyFS(c.path("etcd"), os.DirFS(filepath.Join(c.seed, "etcd"))); err != nil {
+			return err
+		}
 	}
 	if err := c.run(ctx, "etcd", etcdArgs(c.path("etcd"), "http://"+etcd, "http://"+peers)); err != nil {
 		return err
