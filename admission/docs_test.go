@@ -10,7 +10,7 @@ import (
 	"github.com/evergate/evergate/review"
 )
 
-// The denial that docs/policy.md shows is the one that its rule gives.
+// TestDocumentedDenial checks that docs/policy.md shows the denial of its rule.
 func TestDocumentedDenial(t *testing.T) {
 	p, err := policy.Load(policy.File{Name: "p.yaml", Data: []byte(`apiVersion: evergate.dev/v1alpha1
 kind: EvergatePolicy

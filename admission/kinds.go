@@ -8,50 +8,52 @@ import (
 	"github.com/evergate/evergate/review"
 )
 
-// kind is a kind of objects that is judged, or several that are judged alike: its row in the table of kinds.
+// kind is a row in the table of kinds. It describes a kind of objects, or several kinds that are evaluated in the same
+// way.
 type kind[T any] struct {
 	objects review.Objects[T]
-	// objectsOf returns the objects where the policy says more kinds; nil where it does not.
+	// objectsOf returns the objects if the policy adds more kinds. It is nil if the policy cannot add any.
 	objectsOf func(*policy.Policy) review.Objects[T]
-	// makesPods says that controllers create Pods from the objects, so that of those that exist the Pods are judged.
+	// makesPods is true if controllers create Pods from the objects. In an audit of existing objects, the Pods are then
+	// evaluated instead.
 	makesPods bool
-	// blocks are those of a policy whose entries judge the kind.
+	// blocks are the blocks of a policy whose entries apply to the kind.
 	blocks []string
 	// mutating and validating are the paths of its webhooks.
 	mutating, validating []string
-	// subresources are those that are judged too.
+	// subresources are the subresources that are evaluated too.
 	subresources []string
-	// mutate decides what is changed in an object before it is judged; nil for a kind that is never changed.
+	// mutate decides how an object is changed before it is evaluated. It is nil for kinds that are never changed.
 	mutate decideFunc[T]
-	// mutated returns an object as it is after that; patch is mutate, and makes the patch that changes it so.
+	// mutated returns the changed object. patch does the same as mutate and also creates the patch.
 	mutated func(obj *T, d *Decision) *T
 	patch   decideFunc[T]
-	// recorded returns an object as its record says that it was before it was changed, as far as some policies confirm
-	// that, and how many entries of the record they do not confirm; nil for kinds without records.
+	// recorded returns an object as it was before it was changed, from its record and as far as one of the policies
+	// confirms the record. It also returns the number of entries that none confirms. It is nil for kinds without
+	// records.
 	recorded func(obj *T, a policy.Attributes, by ...*policy.Policy) (*T, int)
 	judge    func(p *policy.Policy, a policy.Attributes, obj, old *T, e *policy.Effort) ([]policy.Finding, error)
-	// validateBy is judge where a decision has more than findings; otherwise it is nil.
+	// validateBy replaces judge if a decision consists of more than findings. Otherwise, it is nil.
 	validateBy decideFunc[T]
-	// explain says of each rule whether it looks at an object.
+	// explain returns for each rule whether it applies to an object.
 	explain func(p *policy.Policy, a policy.Attributes, obj *T) []policy.RuleTrace
-	// strictest returns the strictest mode among the entries that judge the kind.
+	// strictest returns the strictest mode among the entries that apply to the kind.
 	strictest func(policy.Modes) policy.Mode
-	// templateImages returns what happens to the images of the Pods that are made from an object; nil for kinds of which
-	// none are.
+	// templateImages returns the future images of the created Pods. It is nil for other kinds.
 	templateImages func(p *policy.Policy, a policy.Attributes, obj *T) ([]policy.TemplateImage, error)
-	// selfProbe is the field of an object, as JSON, that the self-probe's policy rewrites where it mutates, and denies
-	// where it validates; selfProbePolicy is the part of that policy, as YAML.
+	// selfProbe is a field of an object, as JSON. The self-probe's policy rewrites it in a mutating webhook and denies
+	// it in a validating webhook. selfProbePolicy is the part of that policy for this kind, as YAML.
 	selfProbe, selfProbePolicy string
 }
 
-// row is a kind[T] of whatever T.
+// row is a kind[T] of any T.
 type row interface {
 	webhooks() []Webhook
 	offline(p *policy.Policy) []Kind
 	probePolicy() string
 }
 
-// rows is the table of kinds. Webhooks, Kinds and SelfProbePolicy are made of it.
+// rows returns the table of kinds. Webhooks, Kinds and SelfProbePolicy are derived from it.
 func rows() []row {
 	return []row{
 		pods(), workloads(), ingresses(), services(), routes(), openShiftRoutes(), gateways(), grants(), certificates(),
@@ -62,7 +64,7 @@ func rows() []row {
 func pods() kind[policy.Pod] {
 	return kind[policy.Pod]{
 		objects: review.Pods(), blocks: []string{"pods"}, subresources: []string{"ephemeralcontainers"},
-		// The second chance to rewrite a Pod differs from the first only in when the API server calls it.
+		// The retry webhook differs from the first mutating webhook only in when the API server calls it.
 		mutating: []string{"/mutate/pods", "/mutate/pods/again"}, validating: []string{"/validate/pods"},
 		mutate: rewritePod, mutated: rewritten, patch: patchPod, recorded: (*policy.Pod).Recorded,
 		judge: (*policy.Policy).JudgePod, explain: (*policy.Policy).ExplainPod,
@@ -89,7 +91,7 @@ func workloads() kind[policy.Workload] {
 	}
 }
 
-// objectsIn returns the objects of the kind by a policy.
+// objectsIn returns the objects of the kind, including the kinds that a policy adds.
 func (k kind[T]) objectsIn(p *policy.Policy) review.Objects[T] {
 	if k.objectsOf != nil {
 		return k.objectsOf(p)
@@ -112,7 +114,7 @@ ingresses: [{name: selfprobe-ingresses, mode: enforce, hosts: {allowed: [allowed
 func services() kind[policy.Service] {
 	return kind[policy.Service]{
 		objects: review.Services(), blocks: []string{"services", "owners"}, subresources: []string{"status"},
-		// The status of Services has a webhook that always fails open.
+		// The webhook for the status of Services always fails open.
 		validating: []string{"/validate/services", "/validate/services/status"},
 		judge:      (*policy.Policy).JudgeService, explain: (*policy.Policy).ExplainService,
 		strictest: func(m policy.Modes) policy.Mode { return m.Services },
@@ -139,7 +141,7 @@ func openShiftRoutes() kind[policy.OpenShiftRoute] {
 		validating: []string{"/validate/openshiftroutes"},
 		judge:      (*policy.Policy).JudgeOpenShiftRoute, explain: (*policy.Policy).ExplainOpenShiftRoute,
 		strictest: func(m policy.Modes) policy.Mode { return m.OpenShiftRoutes },
-		selfProbe: `"spec": {"host": "denied.selfprobe.invalid"}`, // by the policy of routes
+		selfProbe: `"spec": {"host": "denied.selfprobe.invalid"}`, // denied by the policy of routes
 	}
 }
 
@@ -191,32 +193,33 @@ dnsEndpoints: [{name: selfprobe-dns-endpoints, mode: enforce, hosts: {allowed: [
 	}
 }
 
-// Webhook is a path that kube-apiserver calls. There is one for each webhook of the kit, so that each is scoped, traced
-// and counted apart, and has connections of its own in the API server.
+// Webhook is a path that kube-apiserver calls. There is one for each webhook in the manifests. Each webhook can
+// therefore have a separate scope, separate traces and metrics, and separate connections in the API server.
 type Webhook struct {
 	Path string
-	// Kinds are those of the objects that are reviewed. The self-probe sends one of the first.
+	// Kinds are the kinds of the reviewed objects. The self-probe sends an object of the first kind.
 	Kinds []review.Kind
-	// Subresources of the kinds are reviewed too.
+	// Subresources are the subresources of these kinds that are reviewed too.
 	Subresources []string
-	// Blocks are those of a policy whose entries the webhook applies: mirrors, ingresses, owners.
+	// Blocks are the blocks of a policy whose entries the webhook applies, such as mirrors, ingresses and owners.
 	Blocks  []string
 	Mutates bool
-	// Guards marks the reviews of policies, which need a concurrency limiter and a body memory limiter of their own.
+	// Guards is true for policy reviews, which need a separate concurrency limiter and body memory limiter.
 	Guards bool
-	// SelfProbe is a field of an object, as JSON, that makes the right answer of the self-probe's policy a patch where
-	// the webhook mutates, and otherwise a denial.
+	// SelfProbe is a field of an object, as JSON. With the self-probe's policy, the right response is a patch if the
+	// webhook mutates, and otherwise a denial.
 	SelfProbe string
 	Judge     Judge
-	// Strictest returns the strictest mode among the entries of a policy that concern the webhook.
+	// Strictest returns the strictest mode among the policy entries that apply to the webhook.
 	Strictest func(policy.Modes) policy.Mode
 }
 
-// Judge decodes the review in a body, and decides it by a policy. Its error is a *review.Error, for what the client did
-// wrong, or a *review.ContentError, for what the object contains, which may ask for more than the effort allows.
+// Judge decodes the review in body and decides it by a policy. Its error is a *review.Error if the client made a
+// mistake, or a *review.ContentError if the object cannot be evaluated. The latter includes objects that need more than
+// the effort allows.
 type Judge func(p *policy.Policy, body []byte, now time.Time, e *policy.Effort, stage Stage) (*Decision, error)
 
-// Webhooks returns the webhooks of all kinds, and the one that judges policies.
+// Webhooks returns the webhooks of all kinds, and the webhook that validates policies.
 func Webhooks() []Webhook {
 	var all []Webhook
 	for _, r := range rows() {
@@ -225,7 +228,7 @@ func Webhooks() []Webhook {
 	return append(all, policyGuard("/validate/policy"))
 }
 
-// SelfProbePolicy returns the policy by which the objects of Webhook.SelfProbe are rewritten and denied, as YAML.
+// SelfProbePolicy returns a policy, as YAML, that rewrites or denies the objects of Webhook.SelfProbe.
 func SelfProbePolicy() string {
 	parts := []string{"apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy"}
 	for _, r := range rows() {
@@ -257,7 +260,7 @@ func (k kind[T]) webhook(path string, decide decideFunc[T]) Webhook {
 	}
 }
 
-// Resource returns the resource of the webhook that has a name, and the first one where none has it.
+// Resource returns the webhook's resource with the given name, or its first resource if there is no such resource.
 func (w *Webhook) Resource(name string) review.Resource {
 	for _, k := range w.Kinds {
 		if k.Resource.Name == name {
@@ -267,7 +270,7 @@ func (w *Webhook) Resource(name string) review.Resource {
 	return w.Kinds[0].Resource
 }
 
-// validate decides by the findings of a policy about an object.
+// validate evaluates an object against a policy and adds the findings to the decision.
 func (k kind[T]) validate(p *policy.Policy, r *review.Request[T], e *policy.Effort, d *Decision) (err error) {
 	if k.validateBy != nil {
 		return k.validateBy(p, r, e, d)

@@ -12,7 +12,7 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// Each path asks for the mode of the entries that concern it, and of no others.
+// Each path uses the modes of only the entries that apply to it.
 func TestModesOfPaths(t *testing.T) {
 	modes := policy.Modes{Mirrors: policy.Off, Pods: policy.Audit, Workloads: policy.Warn, Ingresses: policy.Warn,
 		Services:     policy.Enforce,
@@ -29,14 +29,14 @@ func TestModesOfPaths(t *testing.T) {
 		"/validate/certificates": policy.Warn, "/validate/dnsendpoints": policy.Audit,
 		"/validate/routes": policy.Audit, "/validate/openshiftroutes": policy.Warn,
 		"/validate/gateways": policy.Audit, "/validate/grants": policy.Warn,
-		"/validate/policy": policy.Enforce, // a policy that cannot be read is none
+		"/validate/policy": policy.Enforce, // an invalid policy is always denied
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("modes (-want +got):\n%s", diff)
 	}
 }
 
-// The kit calls every path, and no other.
+// The manifests call every path, and no other path.
 func TestKitCallsEveryPath(t *testing.T) {
 	base, _ := filepath.Glob("../kustomize/base/*webhook*.yaml")
 	components, err := filepath.Glob("../kustomize/components/*/*webhook*.yaml")
@@ -61,7 +61,7 @@ func TestKitCallsEveryPath(t *testing.T) {
 	}
 	slices.Sort(called)
 	slices.Sort(served)
-	called = slices.Compact(called) // workloads have a webhook for each place of a template
+	called = slices.Compact(called) // workloads have several webhooks, one for each place of a template
 	if diff := cmp.Diff(served, called); diff != "" {
 		t.Errorf("served (-), called by the kit (+):\n%s", diff)
 	}
@@ -76,7 +76,7 @@ func TestEveryPathIsProbed(t *testing.T) {
 	}
 }
 
-// What is asked offline about a Pod is not kept from an answer by a patch that would be too long to be sent.
+// An offline answer about a Pod must not fail because a patch would be too long to send.
 func TestExistingPodNeedsNoPatch(t *testing.T) {
 	p, err := policy.Load(policy.File{Name: "p.yaml", Data: []byte(SelfProbePolicy())})
 	if err != nil {

@@ -137,7 +137,7 @@ func TestErrors(t *testing.T) {
 	})
 	r := run(t, dir, nil)
 	got := strings.ReplaceAll(strings.Join(r.Errors, "\n"), dir+string(filepath.Separator), "")
-	want := `a_test.yaml: policy: there is no policy at "absent.yaml": name a file, or a directory with *.yaml or *.yml files
+	want := `a_test.yaml: policy: there is no policy at "absent.yaml": pass a file, or a directory with *.yaml or *.yml files
 b_test.yaml:1:1: cases is required
 b_test.yaml:2:1: case: unknown field; did you mean cases?
 c_test.yaml:3:3: a: none.yaml: no such file or directory

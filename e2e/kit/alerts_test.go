@@ -21,7 +21,7 @@ import (
 
 const prometheus = root + "/kustomize/components/prometheus"
 
-// TestAlerts gives the alerts of the kit to promtool, and runs their tests.
+// TestAlerts checks the alerts in the manifests with promtool, and runs their tests.
 func TestAlerts(t *testing.T) {
 	dir := t.TempDir()
 	writeFile(t, filepath.Join(dir, "rules.yaml"), marshal(t, alerts(t).Spec))
@@ -30,8 +30,8 @@ func TestAlerts(t *testing.T) {
 	promtool(t, dir, "test", "rules", "alerts.test.yaml")
 }
 
-// TestAlertsAreTested: each alert fires in some test of promtool, stays silent in some, and fires for one of two
-// clusters in some.
+// TestAlertsAreTested checks that promtool's tests contain a case in which each alert fires, a case in which it does
+// not fire, and a case in which it fires for one of two clusters.
 func TestAlertsAreTested(t *testing.T) {
 	var file struct {
 		Tests []struct {
@@ -69,7 +69,7 @@ func TestAlertsAreTested(t *testing.T) {
 	}
 }
 
-// TestRunbooks: each alert leads to a section of the runbook, and each section is about an alert.
+// TestRunbooks checks that each alert links to a section of the runbook, and that each section is about an alert.
 func TestRunbooks(t *testing.T) {
 	const page = "docs/runbooks/alerts.md"
 	var sections []string
@@ -84,17 +84,17 @@ func TestRunbooks(t *testing.T) {
 		}
 		i := slices.Index(sections, alert.Alert)
 		if i < 0 {
-			t.Errorf("%s has no section ## %s", page, alert.Alert)
+			t.Errorf("%s does not have a section ## %s", page, alert.Alert)
 			continue
 		}
 		sections = slices.Delete(sections, i, i+1)
 	}
 	if len(sections) > 0 {
-		t.Errorf("%s has sections about no alert: %s", page, sections)
+		t.Errorf("%s has sections that are not about an alert: %s", page, sections)
 	}
 }
 
-// TestMetricsExist: what alerts and dashboard ask of Evergate is what docs/metrics.md says that it tells.
+// TestMetricsExist checks that alerts and dashboard use only Evergate metrics in docs/metrics.md.
 func TestMetricsExist(t *testing.T) {
 	row := regexp.MustCompile("(?m)^\\| `(evergate_\\w+)` \\| (\\w+) \\|")
 	told := map[string]bool{}
@@ -122,7 +122,7 @@ func TestMetricsExist(t *testing.T) {
 		}
 	}
 	if asked < 20 {
-		t.Errorf("alerts and dashboard ask only %d times for something of Evergate", asked)
+		t.Errorf("alerts and dashboard use Evergate metrics only %d times", asked)
 	}
 }
 
@@ -155,7 +155,7 @@ func TestNothingPagesForOneFailure(t *testing.T) {
 	}
 }
 
-// TestDashboard: it is JSON, and each of its questions one that Prometheus understands.
+// TestDashboard checks that the dashboard is valid JSON, and that Prometheus can parse each of its queries.
 func TestDashboard(t *testing.T) {
 	type rule struct {
 		Record string `json:"record"`
@@ -172,8 +172,8 @@ func TestDashboard(t *testing.T) {
 	promtool(t, dir, "check", "rules", "rules.yaml")
 }
 
-// TestClusters: alerts and dashboard tell clusters apart by the label cluster, as far as their text shows it: the tests of
-// promtool show what alerts do.
+// TestClusters checks in the text of alerts and dashboard that the label cluster separates clusters. The tests of
+// promtool check the effect of alerts.
 func TestClusters(t *testing.T) {
 	dashboard := dashboardExpressions(t)
 	expressions := ruleExpressions(t)
@@ -183,7 +183,7 @@ func TestClusters(t *testing.T) {
 	aggregation := regexp.MustCompile(`\b(sum|min|max|avg|count|group|topk) *(by)? *\(`)
 	for where, expr := range expressions {
 		for _, m := range group.FindAllStringSubmatch(expr, -1) {
-			if !strings.HasPrefix(m[2], "cluster") && m[2] != "" { // on () is about there being anything
+			if !strings.HasPrefix(m[2], "cluster") && m[2] != "" { // on () is for absent metrics
 				t.Errorf("%s: %s loses the cluster", where, m[0])
 			}
 		}
@@ -195,12 +195,12 @@ func TestClusters(t *testing.T) {
 	}
 	for where, expr := range dashboard {
 		if n := strings.Count(expr, `{cluster=~"$cluster", `); n == 0 || n != len(metric.FindAllString(expr, -1)) {
-			t.Errorf("%s: not every series is of the cluster that is chosen: %s", where, expr)
+			t.Errorf("%s: not every series is from the selected cluster: %s", where, expr)
 		}
 	}
 }
 
-// dashboardExpressions returns what the dashboard asks Prometheus, by panel.
+// dashboardExpressions returns the queries of the dashboard, by panel.
 func dashboardExpressions(t *testing.T) map[string]string {
 	t.Helper()
 	var dashboard struct {
@@ -219,7 +219,7 @@ func dashboardExpressions(t *testing.T) map[string]string {
 		}
 	}
 	if len(expressions) < 10 {
-		t.Fatalf("the dashboard asks only %d questions", len(expressions))
+		t.Fatalf("the dashboard has only %d queries", len(expressions))
 	}
 	return expressions
 }
