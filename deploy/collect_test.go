@@ -48,7 +48,7 @@ func notEverywhere() []string {
 	}
 }
 
-// What a cluster does not serve is said, and not asked for; where that cannot be learned, all is asked for.
+// What a cluster does not serve is said instead of asked for; where that cannot be learned, all is asked for.
 func TestCollectWhatIsServed(t *testing.T) {
 	const nodes = "Error from server (Forbidden): nodes is forbidden\ncollect.sh: left out: kubectl get nodes\n"
 	want := nodes

@@ -58,13 +58,13 @@ func TestServedNow(t *testing.T) {
 			"signed by another CA", 30, 60, tls.NoClientCert,
 			"served-chain MutatingWebhookConfiguration evergate, webhooks pods.mutate.evergate.dev, " +
 				"again.pods.mutate.evergate.dev: its caBundle does not " +
-				"verify what the Service serves: x509: certificate signed by unknown authority",
+				"verify the certificate that the Service serves: x509: certificate signed by unknown authority",
 		},
 		{
 			"to clients with a certificate alone", 30, 60, tls.RequireAnyClientCert,
 			"served-chain MutatingWebhookConfiguration evergate, webhooks pods.mutate.evergate.dev, " +
 				"again.pods.mutate.evergate.dev: its caBundle does not " +
-				"verify what the Service serves: x509: certificate signed by unknown authority",
+				"verify the certificate that the Service serves: x509: certificate signed by unknown authority",
 		},
 		{
 			"expired", 91, -1, tls.NoClientCert,

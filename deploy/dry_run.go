@@ -37,7 +37,7 @@ func (c *cluster) answered() bool {
 	})
 }
 
-// checksOfPods lists the checks that look at the containers of a Pod and at its other fields, and not at selectors.
+// checksOfPods lists the checks that use only the containers and other fields of a Pod, and no selectors.
 func checksOfPods() []check {
 	return []check{
 		memoryLimit(), cpuLimit(), gracePeriod(), preStop(), readiness(), liveness(), serveFlags(), hostNetwork(),
@@ -49,8 +49,8 @@ func (c *cluster) proxied() bool {
 	return slices.ContainsFunc(c.servers, func(s *server) bool { return len(c.addedContainers(s)) > 0 })
 }
 
-// changedPods returns the findings that admission causes by changing a Pod. The checks of checksOfPods report them
-// about the Pod of a dry run and do not report them about its Deployment.
+// changedPods returns the findings about Pods that admission changes. The checks of checksOfPods report them about
+// the Pod of a dry run and do not report them about its Deployment.
 func (c *cluster) changedPods(o Options) []Finding {
 	inv := *c.Inventory // a copy with the Pods of the dry runs as templates
 	inv.sources = maps.Clone(inv.sources)
