@@ -98,7 +98,7 @@ func (c *cluster) webhookOf(p *nativePolicy) *hook {
 	return nil
 }
 
-// leavesOut returns the fields of a policy or a binding that exclude objects that the exported policies match.
+// leavesOut returns the fields with which a policy or a binding excludes objects that the exported policies match.
 func leavesOut(m *admissionv1.MatchResources, binding bool) []string {
 	var fields []string
 	if m == nil {

@@ -52,7 +52,7 @@ type backstopCheck struct {
 }
 
 // compareHashes compares the policy that native policies were exported from with the policy in the ConfigMap, and
-// reports whether all of them match.
+// reports whether they all match.
 func (b *backstopCheck) compareHashes() bool {
 	p, ok := b.policy()
 	if !ok || len(b.policies) == 0 {

@@ -11,7 +11,7 @@ func certificateMissing() check {
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
 				if s.settings.TLSCert == "" || !s.settings.Known("tls-cert") {
-					continue // serve-flags
+					continue // see the check serve-flags
 				}
 				secret := s.tlsSecret()
 				crt := c.certificate(s.Namespace, secret)

@@ -32,7 +32,7 @@ func disruptionBudget() check {
 	}
 }
 
-// checkEvictable reports annotations that make autoscalers of nodes leave a node alone while the Pod runs on it. They
+// checkEvictable reports annotations that make autoscalers of nodes keep a node while the Pod runs on it. They
 // then neither scale down nor replace the node, although the budget allows the eviction.
 func (s *server) checkEvictable(r *reporter) {
 	annotations := s.Spec.Template.Annotations

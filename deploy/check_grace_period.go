@@ -28,7 +28,7 @@ func gracePeriod() check {
 	}
 }
 
-// grace returns how long the kubelet waits after SIGTERM, any preStop hook included.
+// grace returns how long the kubelet waits after SIGTERM. It includes the time of a preStop hook.
 func (s *server) grace() time.Duration {
 	seconds := int64(corev1.DefaultTerminationGracePeriodSeconds)
 	if s.pod.TerminationGracePeriodSeconds != nil {

@@ -96,7 +96,8 @@ func judgesHosts(doc *policy.Document) bool {
 	})
 }
 
-// policyDocument returns the text of the policy that the Pods have. ok is false if there is none: see policy.
+// policyDocument returns the text of the policy that the Pods use. ok is false if the input does not have the policy:
+// see policy.
 func (c *cluster) policyDocument() (doc policy.Document, ok bool) {
 	if _, ok = c.policy(); !ok {
 		return doc, false

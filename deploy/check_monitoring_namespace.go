@@ -51,7 +51,8 @@ func (c *cluster) checkMonitor(s *server, m *unstructured.Unstructured, r *repor
 	}
 }
 
-// reachableFrom reports whether Pods of a namespace reach a port of a server's Pods, or may do so.
+// reachableFrom reports whether NetworkPolicies allow, or may allow, Pods in a namespace to reach a port of a server's
+// Pods.
 func (c *cluster) reachableFrom(s *server, namespace string, port int32) bool {
 	policies := c.restricting(s, networkingv1.PolicyTypeIngress)
 	admits := func(p *networkingv1.NetworkPolicy) bool {

@@ -57,7 +57,7 @@ func (s *server) only(key string) string {
 	}
 	terms := s.pod.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
 	var places []string
-	for _, term := range terms { // one of them has to be met
+	for _, term := range terms { // a node has to meet at least one term
 		places = append(places, onlyIn(term, key))
 	}
 	if slices.Sort(places); len(slices.Compact(places)) != 1 {

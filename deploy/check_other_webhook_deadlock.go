@@ -26,7 +26,7 @@ func otherDeadlock() check {
 	}
 }
 
-// selectsItself reports whether the selectors of a webhook select the Pods of its own Service.
+// selectsItself reports whether the selectors of a webhook select the Pods behind its Service.
 func (c *cluster) selectsItself(h *hook) bool {
 	svc := h.ClientConfig.Service
 	if svc == nil || !selects(h.NamespaceSelector, c.namespaceLabels(svc.Namespace)) {

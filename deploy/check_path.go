@@ -36,7 +36,7 @@ func hookPath() check {
 	}
 }
 
-// reportURLs reports each URL once, at the first webhook that calls it.
+// reportURLs reports each URL once, for the first webhook that calls it.
 func (c *cluster) reportURLs(r *reporter) {
 	reported := map[string]bool{}
 	for _, h := range c.hooks {

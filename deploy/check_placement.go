@@ -27,7 +27,7 @@ func placement() check {
 	}
 }
 
-// runsIn returns the values that a label has on the nodes of a Deployment's Pods, and how many Pods there are.
+// runsIn returns the values of a label on the nodes of a Deployment's Pods, and the number of running Pods.
 func (c *cluster) runsIn(s *server, label string) (values []string, pods int) {
 	seen := map[string]bool{}
 	for _, p := range c.pods {

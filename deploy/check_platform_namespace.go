@@ -28,7 +28,7 @@ func platformNamespace() check {
 			"match-all-namespaces or base/exempt-namespaces.yaml",
 		run: func(c *cluster, r *reporter) {
 			for _, h := range c.hooks {
-				if !h.closed() || h.guardsPolicy() || anything(h.NamespaceSelector) { // no-namespace-selector
+				if !h.closed() || h.guardsPolicy() || anything(h.NamespaceSelector) { // see the check no-namespace-selector
 					continue
 				}
 				early, others := c.platformNamespaces(h)
@@ -60,10 +60,10 @@ func (c *cluster) platformNamespaces(h *hook) (early, others []string) {
 	return early, others
 }
 
-// ofPlatform reports whether a platform uses the name of a namespace for itself.
+// ofPlatform reports whether a platform reserves the name of a namespace.
 func ofPlatform(ns *corev1.Namespace) bool {
 	reserved := slices.ContainsFunc([]string{
-		"kube-",      // of Kubernetes, also kube-flannel, kube-ovn and kube-vip
+		"kube-",      // Kubernetes, also kube-flannel, kube-ovn and kube-vip
 		"openshift-", // OpenShift
 		"cattle-",    // Rancher, on RKE2 and K3s too
 		"gke-", "gmp-",

@@ -33,7 +33,7 @@ func policyMissing() check {
 func (c *cluster) checkPolicyOf(s *server, r *reporter) {
 	path := s.settings.Policy
 	if path == "" && s.settings.RequirePolicy {
-		return // serve-flags
+		return // see the check serve-flags
 	}
 	if path == "" {
 		r.warning(s.process, "it has no --policy: every object is allowed")

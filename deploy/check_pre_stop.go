@@ -25,7 +25,7 @@ func preStop() check {
 				}
 				sleep := time.Duration(lc.PreStop.Sleep.Seconds) * time.Second
 				need, ok := s.lifetime()
-				if grace := s.grace(); ok && grace >= need && grace < sleep+need { // less: grace-period
+				if grace := s.grace(); ok && grace >= need && grace < sleep+need { // for less, see the check grace-period
 					r.error(s.process,
 						"after its preStop sleep of %v, %v are left of terminationGracePeriodSeconds, and the process "+
 							"may live %v after SIGTERM", sleep, grace-sleep, need)

@@ -23,7 +23,7 @@ func protectedNamespace() check {
 		run: func(c *cluster, r *reporter) {
 			for _, h := range c.hooks {
 				if anything(h.NamespaceSelector) || h.guardsPolicy() {
-					continue // no-namespace-selector, policy-guard
+					continue // see the checks no-namespace-selector and policy-guard
 				}
 				var matched []string
 				for _, name := range c.protected() {

@@ -42,7 +42,7 @@ type binding struct {
 	namespace string
 	role      string // kind and name
 	subjects  []rbacv1.Subject
-	rules     []rbacv1.PolicyRule // nil when the role is not in the inventory
+	rules     []rbacv1.PolicyRule // nil if the role is not in the inventory
 }
 
 func (c *cluster) bindings(yield func(binding) bool) {

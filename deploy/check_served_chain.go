@@ -24,7 +24,7 @@ func servedChain() check {
 				case !live(h.config) || h.ClientConfig.Service == nil:
 				case len(h.ClientConfig.CABundle) == 0:
 					r.error(h.ref, "its caBundle is empty: cert-manager has not injected the CA")
-				case len(chain) > 0 && inDate(chain[0], c.now): // else: certificate-expiry
+				case len(chain) > 0 && inDate(chain[0], c.now): // otherwise see the check certificate-expiry
 					if err := verify(chain, h.ClientConfig.CABundle, h.dnsName(), c.now); err != nil {
 						r.error(h.ref, "its caBundle does not verify %s: %v", from, err)
 					}

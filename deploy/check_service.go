@@ -31,7 +31,7 @@ func serviceMissing() check {
 // serviceProblem returns the problem with the Service of a webhook, or "" if the Service is right.
 func (c *cluster) serviceProblem(h *hook) string {
 	if h.ClientConfig.Service == nil {
-		return "" // path
+		return "" // see the check path
 	}
 	svc, port := c.service(h), h.servicePort()
 	switch {

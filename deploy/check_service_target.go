@@ -19,7 +19,7 @@ func serviceTarget() check {
 		fix: "let the Service select the labels of the Pod template, and set its targetPort to the port of " +
 			"--listen",
 		run: func(c *cluster, r *reporter) {
-			seen := map[*corev1.Service]bool{nil: true} // nil: service
+			seen := map[*corev1.Service]bool{nil: true} // nil: see the check service
 			for _, h := range c.hooks {
 				if svc := c.service(h); !seen[svc] {
 					seen[svc] = true
@@ -32,7 +32,7 @@ func serviceTarget() check {
 
 func (c *cluster) checkTarget(svc *corev1.Service, port int32, r *reporter) {
 	behind := c.behindService(svc)
-	if len(behind) == 0 && len(c.servers) > 0 { // none: deployment
+	if len(behind) == 0 && len(c.servers) > 0 { // see the check deployment
 		s := c.servers[0]
 		r.error(c.ref(svc), "it selects %s, and the Pods of %s, which runs evergate serve, have the labels %s",
 			labels.Set(svc.Spec.Selector), s.ref, labels.Set(s.templateLabels()))

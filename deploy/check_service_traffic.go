@@ -15,7 +15,7 @@ func serviceTraffic() check {
 		fix: "leave out internalTrafficPolicy, publishNotReadyAddresses, sessionAffinity and " +
 			"trafficDistribution, as kustomize/base does",
 		run: func(c *cluster, r *reporter) {
-			seen := map[*corev1.Service]bool{nil: true} // nil: service
+			seen := map[*corev1.Service]bool{nil: true} // nil: see the check service
 			for _, h := range c.hooks {
 				if svc := c.service(h); !seen[svc] {
 					seen[svc] = true

@@ -33,7 +33,7 @@ func spreadDomains() check {
 }
 
 func (c *cluster) checkDomains(s *server, t corev1.TopologySpreadConstraint, r *reporter) {
-	usable := map[string]bool{} // by the value of the label: whether some node takes the Pods
+	usable := map[string]bool{} // by label value: whether any node accepts the Pods
 	honored := t.NodeTaintsPolicy != nil && *t.NodeTaintsPolicy == corev1.NodeInclusionPolicyHonor
 	for _, n := range c.nodes {
 		value, counted := n.Labels[t.TopologyKey]

@@ -37,16 +37,16 @@ func surge() check {
 	}
 }
 
-// spreadRule limits how many Pods fit.
+// spreadRule limits how many Pods can be scheduled.
 type spreadRule struct {
 	name        string
 	topologyKey string
 	perDomain   int // Pods that fit into one domain
-	minDomains  int // there is no limit with this many domains; 0: always a limit
+	minDomains  int // no limit applies with this many domains; 0: the limit always applies
 	perRevision bool
 }
 
-// room returns how many Pods fit.
+// room returns how many Pods can be scheduled on a number of domains.
 func (r *spreadRule) room(domains int) int {
 	if r.minDomains > 0 && domains >= r.minDomains {
 		return maxPods

@@ -48,7 +48,7 @@ type verticalSpec struct {
 		Name string `json:"name"`
 	} `json:"targetRef"`
 	UpdatePolicy struct {
-		UpdateMode string `json:"updateMode"` // all modes but Off change Pods
+		UpdateMode string `json:"updateMode"` // all modes except Off change Pods
 	} `json:"updatePolicy"`
 	ResourcePolicy struct {
 		ContainerPolicies []verticalPolicy `json:"containerPolicies"`
@@ -57,11 +57,11 @@ type verticalSpec struct {
 
 // verticalPolicy is the policy for a container.
 type verticalPolicy struct {
-	ContainerName       string                `json:"containerName"` // *: all others
+	ContainerName       string                `json:"containerName"` // * for all others
 	Mode                string                `json:"mode"`
 	MinAllowed          corev1.ResourceList   `json:"minAllowed"`
 	MaxAllowed          corev1.ResourceList   `json:"maxAllowed"`
-	ControlledResources []corev1.ResourceName `json:"controlledResources"` // absent: CPU and memory
+	ControlledResources []corev1.ResourceName `json:"controlledResources"` // nil for CPU and memory
 	ControlledValues    string                `json:"controlledValues"`
 }
 
@@ -102,7 +102,7 @@ func (s *server) checkVertical(at ref, p verticalPolicy, r *reporter) {
 	value := s.env.value("GOMEMLIMIT", goUnlimited)
 	soft, ok := goBytes(value)
 	if !limited || !ok || soft < 0 || strings.Contains(value, settings.Unknown) || !p.limitsMemory() {
-		return // memory-limit
+		return // see the check memory-limit
 	}
 	request, ok := s.container.Resources.Requests[corev1.ResourceMemory]
 	if !ok {
@@ -111,7 +111,7 @@ func (s *server) checkVertical(at ref, p verticalPolicy, r *reporter) {
 	if request.Value() <= 0 {
 		return
 	}
-	// scaled is the limit that belongs to a request.
+	// scaled returns the limit for a request.
 	scaled := func(bytes int64) *resource.Quantity {
 		ratio := float64(limit.Value()) / float64(request.Value())
 		return resource.NewQuantity(int64(float64(bytes)*ratio), resource.BinarySI)

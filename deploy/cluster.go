@@ -25,10 +25,10 @@ type cluster struct {
 	now       time.Time
 	served    []*x509.Certificate // the chain that the Service serves now; nil if it was not dialed
 	namespace string              // of Evergate
-	all       []*hook             // of all products
-	hooks     []*hook             // of Evergate
+	all       []*hook             // webhooks of all products
+	hooks     []*hook             // webhooks of Evergate
 	servers   []*server
-	elsewhere []ref // Deployments of other namespaces that run evergate serve
+	elsewhere []ref // Deployments in other namespaces that run evergate serve
 	replaced  []replacement
 	dryRuns   []DryRun
 	live      bool
@@ -153,7 +153,7 @@ func (c *cluster) issuerSpec(crt *certmanagerv1.Certificate) (spec certmanagerv1
 	return spec, false
 }
 
-// servingCertificates yields the Certificates that Evergate serves with.
+// servingCertificates yields Evergate's serving Certificates.
 func (c *cluster) servingCertificates(yield func(*certmanagerv1.Certificate) bool) {
 	seen := map[*certmanagerv1.Certificate]bool{}
 	for _, s := range c.servers {

@@ -30,7 +30,7 @@ func (inv *Inventory) Serving() []*appsv1.Deployment {
 }
 
 // answered reports whether an API server has answered a dry run for each Deployment, as the account that creates its
-// Pods. Then checks do not have to model the admission of Pods.
+// Pods. Then checks do not have to predict the admission of Pods.
 func (c *cluster) answered() bool {
 	return len(c.servers) > 0 && !slices.ContainsFunc(c.servers, func(s *server) bool {
 		return !slices.ContainsFunc(c.dryRuns, func(d DryRun) bool { return d.Deployment == s.Name && d.AsController })

@@ -23,7 +23,7 @@ type endpoint struct {
 	namespace string // of the Service; "" if the host is not the name of a Service
 }
 
-// newEndpoint returns the endpoint in the settings of a container. ok is false if there is no endpoint that a
+// newEndpoint returns the endpoint in the settings of a container. ok is false if the settings do not have an endpoint that a
 // NetworkPolicy could block.
 func newEndpoint(s *server) (e *endpoint, ok bool) {
 	off := s.variable("OTEL_TRACES_EXPORTER") == "none" || strings.EqualFold(s.variable("OTEL_SDK_DISABLED"), "true") ||
@@ -71,7 +71,7 @@ func (s *server) variable(name string) string {
 // backend has the known facts about the Pods behind an endpoint.
 type backend struct {
 	port   int32
-	labels map[string]string       // nil: not known
+	labels map[string]string       // nil if they are not known
 	named  func(name string) int32 // resolves a port name in a NetworkPolicy
 }
 

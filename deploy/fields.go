@@ -104,7 +104,7 @@ func written(value any) string {
 	return fmt.Sprint(value)
 }
 
-// wanted describes a correct value in place of one that cannot be decoded.
+// wanted describes a correct value for a field that cannot be decoded.
 func wanted(err error, value any) string {
 	var mismatch *json.UnmarshalTypeError
 	var badTime *time.ParseError

@@ -160,7 +160,7 @@ func judged() []string {
 	return all
 }
 
-// matchesMore reports whether operations include one that Evergate never evaluates.
+// matchesMore reports whether operations include an operation that Evergate never evaluates.
 func matchesMore(operations []admissionv1.OperationType) bool {
 	return slices.Contains(operations, admissionv1.Delete) || slices.Contains(operations, admissionv1.Connect)
 }

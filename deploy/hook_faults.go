@@ -33,7 +33,7 @@ func faultsOfHooks(o object) []string {
 
 // hookFaults has the faults of the webhooks of a configuration.
 type hookFaults struct {
-	seen  []string // without the index of the webhook
+	seen  []string // faults without the index of the webhook
 	found []string
 }
 

@@ -86,7 +86,7 @@ func (m manifest) errorf(found []string) error {
 	return fmt.Errorf("%s: %s: %s", m.source, object, printable(strings.Join(found, "; ")))
 }
 
-var errNothing = errors.New("there is no Evergate in the input: no webhook configuration has the label " +
+var errNothing = errors.New("the input does not contain Evergate: no webhook configuration has the label " +
 	labelName + "=evergate, and no webhook is called *" + WebhookSuffix)
 
 // labelName is a label of all Evergate objects.

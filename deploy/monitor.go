@@ -59,7 +59,7 @@ func selectsSet(o *unstructured.Unstructured, field string, set map[string]strin
 	return ok && selects(s, set)
 }
 
-// selectorOf returns a selector in the spec of an object. ok is false if there is no selector or it cannot be read.
+// selectorOf returns a selector in the spec of an object. ok is false if the field is not set or cannot be read.
 func selectorOf(o *unstructured.Unstructured, field string) (s *metav1.LabelSelector, ok bool) {
 	value, ok, err := unstructured.NestedMap(o.Object, "spec", field)
 	if err != nil || !ok {

@@ -14,7 +14,8 @@ import (
 // enforceLabel is the label of a namespace with the profile that its Pods have to satisfy.
 const enforceLabel = "pod-security.kubernetes.io/enforce"
 
-// The profiles that reject Pods. privileged, which is also the default of a namespace without the label, allows all Pods.
+// The profiles that reject Pods. The profile privileged, which is also the default of a namespace without the label,
+// allows all Pods.
 const (
 	baseline   = "baseline"
 	restricted = "restricted"

@@ -68,7 +68,7 @@ func (s *server) allContainers() []corev1.Container {
 
 // demand is the resource of a Pod that one quantity of a ResourceQuota counts.
 type demand struct {
-	limits   bool                // limits, rather than requests
+	limits   bool                // true for limits, false for requests
 	resource corev1.ResourceName // cpu, memory or ephemeral-storage
 }
 

@@ -25,7 +25,7 @@ type server struct {
 	env        *environment
 	settings   *settings.Parsed
 	refused    []error                                // errors with which evergate serve rejects its settings
-	autoscaler *autoscalingv2.HorizontalPodAutoscaler // nil if there is none
+	autoscaler *autoscalingv2.HorizontalPodAutoscaler // nil without an autoscaler
 	budgets    []*policyv1.PodDisruptionBudget        // budgets that select its Pods
 	ref        ref
 	process    ref // its container
@@ -89,12 +89,13 @@ func (s *server) lifetime() (lasts time.Duration, ok bool) {
 // listener is an address that the process listens on.
 type listener struct {
 	flag string // listen or ops-listen
-	host string // "": on all addresses
+	host string // "" for all addresses
 	port int32
 }
 
-// listener returns that of a flag; ok is false where its port is not known, or it is refused. A host that is not known
-// is taken to be right: $(POD_IP). With --dev the check listen-address says all.
+// listener returns the listener of a flag. ok is false if its port is not known or evergate serve rejects the address.
+// A host that is not known, such as $(POD_IP), is assumed to be right. With --dev, ok is false too, because the check
+// listen-address reports it.
 func (s *server) listener(flag string) (l listener, ok bool) {
 	address := s.settings.Listen
 	if flag == "ops-listen" {
@@ -124,7 +125,7 @@ func (s *server) replicas() int {
 		n = s.autoscaler.Spec.MinReplicas
 	}
 	if n == nil {
-		return 1 // the API's default of both
+		return 1 // the default of both in the API
 	}
 	return int(*n)
 }
