@@ -8,18 +8,19 @@ import (
 	"github.com/evergate/evergate/admission"
 )
 
-// hookPath: webhooks call a Service, and a path that Evergate serves for mutating or for validating webhooks.
+// hookPath checks that webhooks call a Service, and a path that Evergate serves for mutating or for validating
+// webhooks.
 func hookPath() check {
 	mutating, validating := servedPaths(true), servedPaths(false)
 	return check{
 		id: "path", severity: Error,
-		finds: "a webhook that calls a path which Evergate does not serve, or a URL instead of a Service",
-		why: "every call to a path that is not served fails with 404: failing closed, everything that the webhook matches " +
-			"is rejected; failing open, nothing is checked. API servers look the host of a URL up in the DNS of their " +
-			"node, and no check here can find out where it leads",
+		finds: "a webhook that calls a path that Evergate does not serve, or a URL instead of a Service",
+		why: "every call to a path that is not served fails with 404. If the webhook fails closed, the API " +
+			"server rejects every matching request. If it fails open, nothing is checked. API servers resolve " +
+			"the host of a URL with the DNS of their node, and preflight cannot find out where the URL leads",
 		fix: "replace clientConfig.url by clientConfig.service, and set clientConfig.service.path to one of " +
-			strings.Join(mutating, ", ") + " (mutating), " + strings.Join(validating, ", ") + " (validating), or to one " +
-			"of the latter and /set/NAME for a set of rules",
+			strings.Join(mutating, ", ") + " (mutating), " + strings.Join(validating, ", ") + " (validating). For " +
+			"a rule set, append /set/NAME to a validating path",
 		run: func(c *cluster, r *reporter) {
 			for _, h := range c.hooks {
 				served := validating
@@ -35,7 +36,7 @@ func hookPath() check {
 	}
 }
 
-// reportURLs reports each URL once, at the first webhook that calls it.
+// reportURLs reports each URL once, for the first webhook that calls it.
 func (c *cluster) reportURLs(r *reporter) {
 	reported := map[string]bool{}
 	for _, h := range c.hooks {
@@ -61,7 +62,7 @@ func (c *cluster) reportURLs(r *reporter) {
 	}
 }
 
-// callers returns how many webhooks of Evergate call a URL.
+// callers returns how many Evergate webhooks call a URL.
 func (c *cluster) callers(url string) int {
 	n := 0
 	for _, h := range c.hooks {
@@ -72,7 +73,7 @@ func (c *cluster) callers(url string) int {
 	return n
 }
 
-// isSetPath reports whether Evergate serves a path as that of a set of rules.
+// isSetPath reports whether Evergate serves a path as the path of a rule set.
 func isSetPath(path string) bool {
 	_, set := admission.ParsePath(path)
 	return set != ""

@@ -7,26 +7,28 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// runLevel is the label by which OpenShift marks the namespaces that a cluster starts with. The levels 0 and 1 start
-// before its API server for OpenShift's kinds.
+// runLevel is the label with which OpenShift marks the namespaces that a cluster starts with. Namespaces with level 0
+// or 1 start before the API server that serves the OpenShift kinds.
 const runLevel = "openshift.io/run-level"
 
-// platformNamespace: no webhook of Evergate that fails closed matches a namespace of the platform. The namespaces of
-// the check protected-namespace are left to that.
+// platformNamespace checks that no Evergate webhook that fails closed matches a namespace of the platform. It skips
+// the namespaces of the check protected-namespace.
 func platformNamespace() check {
 	return check{
 		id: "platform-namespace", severity: Error, live: true,
-		finds: "a webhook of Evergate that fails closed and matches a namespace of OpenShift with run level 0 or 1; a " +
-			"warning for other namespaces of a distribution, a provider, a network or a storage system, which are known by " +
-			"their names, such as openshift-etcd, cattle-system, gke-managed-system or calico-system",
-		why: "while no replica answers, the operators of the platform can neither replace Pods of the network, of storage " +
-			"and of the control plane nor upgrade the cluster, and a replica may need one of these Pods to start",
-		fix: "exempt these namespaces: by the label " + optInLabel + "=" + optInDisabled + " if namespaces opt out, by " +
-			"removing the label if they opt in, or by their names (components openshift and match-all-namespaces, and " +
-			"base/exempt-namespaces.yaml)",
+		finds: "an Evergate webhook that fails closed and matches an OpenShift namespace with run level 0 or 1. " +
+			"Other namespaces of a distribution, a provider, a network or a storage system are a warning. They " +
+			"are known by their names, for example openshift-etcd, cattle-system, gke-managed-system and " +
+			"calico-system",
+		why: "while no replica answers, the operators of the platform cannot replace Pods of the network, of " +
+			"storage and of the control plane, and cannot upgrade the cluster. A replica may need one of these " +
+			"Pods to start",
+		fix: "exempt these namespaces. If namespaces opt out, add the label " + optInLabel + "=" + optInDisabled + ". If " +
+			"they opt in, remove the label. To exempt them by name, use the components openshift and " +
+			"match-all-namespaces or base/exempt-namespaces.yaml",
 		run: func(c *cluster, r *reporter) {
 			for _, h := range c.hooks {
-				if !h.closed() || h.guardsPolicy() || anything(h.NamespaceSelector) { // no-namespace-selector
+				if !h.closed() || h.guardsPolicy() || anything(h.NamespaceSelector) { // see the check no-namespace-selector
 					continue
 				}
 				early, others := c.platformNamespaces(h)
@@ -41,8 +43,8 @@ func platformNamespace() check {
 	}
 }
 
-// platformNamespaces lists the namespaces of the platform that a webhook matches. Namespaces with the run levels 0 and
-// 1 of OpenShift are in early, all others in others.
+// platformNamespaces lists the namespaces of the platform that a webhook matches. Namespaces with OpenShift run level
+// 0 or 1 are in early, all others in others.
 func (c *cluster) platformNamespaces(h *hook) (early, others []string) {
 	protected := c.protected()
 	for _, ns := range c.namespaces {
@@ -58,10 +60,10 @@ func (c *cluster) platformNamespaces(h *hook) (early, others []string) {
 	return early, others
 }
 
-// ofPlatform reports whether a platform uses the name of a namespace for itself.
+// ofPlatform reports whether a platform reserves the name of a namespace.
 func ofPlatform(ns *corev1.Namespace) bool {
 	reserved := slices.ContainsFunc([]string{
-		"kube-",      // of Kubernetes, also kube-flannel, kube-ovn and kube-vip
+		"kube-",      // Kubernetes, also kube-flannel, kube-ovn and kube-vip
 		"openshift-", // OpenShift
 		"cattle-",    // Rancher, on RKE2 and K3s too
 		"gke-", "gmp-",

@@ -17,15 +17,16 @@ import (
 // default: --pod-recommendation-min-memory-mb.
 const recommendedMemory = 250 << 20
 
-// verticalAutoscaler: no VerticalPodAutoscaler sets a memory limit that is not 20 MiB or more above GOMEMLIMIT. It
-// scales the limit in proportion to the request, between minAllowed and maxAllowed of the request.
+// verticalAutoscaler checks that no VerticalPodAutoscaler sets a memory limit that is less than 20 MiB above
+// GOMEMLIMIT. The autoscaler scales the limit in proportion to the request, between minAllowed and maxAllowed of the
+// request.
 func verticalAutoscaler() check {
 	return check{
 		id: "vertical-autoscaler", severity: Error,
-		finds: "a VerticalPodAutoscaler that can set a memory limit which is not above GOMEMLIMIT, or hardly; a warning if " +
-			"the flags of its recommender decide on that",
-		why: "GOMEMLIMIT stays as it is when the limit is lowered, so the kernel kills the process before Go collects its " +
-			"garbage harder: under load all replicas are killed at the same time",
+		finds: "a VerticalPodAutoscaler that can set a memory limit that is not above GOMEMLIMIT, or only " +
+			"slightly. It is a warning if the flags of its recommender decide that",
+		why: "GOMEMLIMIT does not change when the limit is lowered, so the kernel kills the process before Go " +
+			"collects garbage more often. Under load, all replicas are killed together",
 		fix: "set controlledValues: RequestsOnly in the container policy of the VerticalPodAutoscaler, or " +
 			"controlledResources: [cpu]",
 		run: func(c *cluster, r *reporter) {
@@ -47,7 +48,7 @@ type verticalSpec struct {
 		Name string `json:"name"`
 	} `json:"targetRef"`
 	UpdatePolicy struct {
-		UpdateMode string `json:"updateMode"` // all modes but Off change Pods
+		UpdateMode string `json:"updateMode"` // all modes except Off change Pods
 	} `json:"updatePolicy"`
 	ResourcePolicy struct {
 		ContainerPolicies []verticalPolicy `json:"containerPolicies"`
@@ -56,11 +57,11 @@ type verticalSpec struct {
 
 // verticalPolicy is the policy for a container.
 type verticalPolicy struct {
-	ContainerName       string                `json:"containerName"` // *: all others
+	ContainerName       string                `json:"containerName"` // * for all others
 	Mode                string                `json:"mode"`
 	MinAllowed          corev1.ResourceList   `json:"minAllowed"`
 	MaxAllowed          corev1.ResourceList   `json:"maxAllowed"`
-	ControlledResources []corev1.ResourceName `json:"controlledResources"` // absent: CPU and memory
+	ControlledResources []corev1.ResourceName `json:"controlledResources"` // nil for CPU and memory
 	ControlledValues    string                `json:"controlledValues"`
 }
 
@@ -78,7 +79,7 @@ func (v *verticalSpec) scales(s *server) bool {
 	return v.TargetRef.Kind == "Deployment" && v.TargetRef.Name == s.Name && v.UpdatePolicy.UpdateMode != "Off"
 }
 
-// policyOf returns the policy for a container: its own, else that for all others, else the default.
+// policyOf returns the policy for a container: its own policy, the policy for all other containers, or the default.
 func (v *verticalSpec) policyOf(container string) verticalPolicy {
 	policies := v.ResourcePolicy.ContainerPolicies
 	for _, name := range []string{container, "*"} {
@@ -89,19 +90,19 @@ func (v *verticalSpec) policyOf(container string) verticalPolicy {
 	return verticalPolicy{}
 }
 
-// limitsMemory reports whether the policy has the memory limit of the container changed.
+// limitsMemory reports whether the policy allows changes of the container's memory limit.
 func (p *verticalPolicy) limitsMemory() bool {
 	memory := len(p.ControlledResources) == 0 || slices.Contains(p.ControlledResources, corev1.ResourceMemory)
 	return memory && p.Mode != "Off" && p.ControlledValues != "RequestsOnly"
 }
 
-// checkVertical reports a policy by which the memory limit of the container can become too low.
+// checkVertical reports a policy that can make the memory limit of the container too low.
 func (s *server) checkVertical(at ref, p verticalPolicy, r *reporter) {
 	limit, limited := s.container.Resources.Limits[corev1.ResourceMemory]
 	value := s.env.value("GOMEMLIMIT", goUnlimited)
 	soft, ok := goBytes(value)
 	if !limited || !ok || soft < 0 || strings.Contains(value, settings.Unknown) || !p.limitsMemory() {
-		return // memory-limit
+		return // see the check memory-limit
 	}
 	request, ok := s.container.Resources.Requests[corev1.ResourceMemory]
 	if !ok {
@@ -110,7 +111,7 @@ func (s *server) checkVertical(at ref, p verticalPolicy, r *reporter) {
 	if request.Value() <= 0 {
 		return
 	}
-	// scaled is the limit that belongs to a request.
+	// scaled returns the limit for a request.
 	scaled := func(bytes int64) *resource.Quantity {
 		ratio := float64(limit.Value()) / float64(request.Value())
 		return resource.NewQuantity(int64(float64(bytes)*ratio), resource.BinarySI)

@@ -30,14 +30,14 @@ func (inv *Inventory) Serving() []*appsv1.Deployment {
 }
 
 // answered reports whether an API server has answered a dry run for each Deployment, as the account that creates its
-// Pods. Then checks do not have to model the admission of Pods.
+// Pods. Then checks do not have to predict the admission of Pods.
 func (c *cluster) answered() bool {
 	return len(c.servers) > 0 && !slices.ContainsFunc(c.servers, func(s *server) bool {
 		return !slices.ContainsFunc(c.dryRuns, func(d DryRun) bool { return d.Deployment == s.Name && d.AsController })
 	})
 }
 
-// checksOfPods lists the checks that look at the containers of a Pod and at its other fields, and not at selectors.
+// checksOfPods lists the checks that use only the containers and other fields of a Pod, and no selectors.
 func checksOfPods() []check {
 	return []check{
 		memoryLimit(), cpuLimit(), gracePeriod(), preStop(), readiness(), liveness(), serveFlags(), hostNetwork(),
@@ -49,8 +49,8 @@ func (c *cluster) proxied() bool {
 	return slices.ContainsFunc(c.servers, func(s *server) bool { return len(c.addedContainers(s)) > 0 })
 }
 
-// changedPods returns the findings that admission causes by changing a Pod. The checks of checksOfPods report them
-// about the Pod of a dry run and do not report them about its Deployment.
+// changedPods returns the findings about Pods that admission changes. The checks of checksOfPods report them about
+// the Pod of a dry run and do not report them about its Deployment.
 func (c *cluster) changedPods(o Options) []Finding {
 	inv := *c.Inventory // a copy with the Pods of the dry runs as templates
 	inv.sources = maps.Clone(inv.sources)

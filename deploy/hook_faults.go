@@ -12,8 +12,9 @@ import (
 	"github.com/evergate/evergate/internal/text"
 )
 
-// faultsOfHooks returns the values in a webhook configuration for which the API server refuses all of it, though they
-// can be decoded: FIELD is VALUE: write …. Webhooks with the same fault are one. Objects of other kinds have none.
+// faultsOfHooks returns the values in a webhook configuration that can be decoded but make the API server reject the
+// whole object, in the form: FIELD is VALUE: write …. The same fault in several webhooks is returned once. It returns
+// nil for objects of other kinds.
 func faultsOfHooks(o object) []string {
 	var f hookFaults
 	switch c := o.(type) {
@@ -30,13 +31,13 @@ func faultsOfHooks(o object) []string {
 	return f.found
 }
 
-// hookFaults are the faults of the webhooks of a configuration.
+// hookFaults has the faults of the webhooks of a configuration.
 type hookFaults struct {
-	seen  []string // without the index of the webhook
+	seen  []string // faults without the index of the webhook
 	found []string
 }
 
-// add finds the faults of the webhook at an index. sideEffects has a check of its own.
+// add finds the faults of the webhook at an index. sideEffects has a separate check.
 func (f *hookFaults) add(i int, w *admissionv1.MutatingWebhook) {
 	for _, fault := range []string{
 		notOneOf("failurePolicy", w.FailurePolicy, admissionv1.Fail, admissionv1.Ignore),
@@ -55,7 +56,7 @@ func (f *hookFaults) add(i int, w *admissionv1.MutatingWebhook) {
 	}
 }
 
-// notOneOf returns what is wrong with a field whose values are few; nothing where it is not set.
+// notOneOf returns the problem with a field that is not one of the known values, or "" if it is or is not set.
 func notOneOf[T ~string](field string, got *T, known ...T) string {
 	if got == nil || slices.Contains(known, *got) {
 		return ""
@@ -67,7 +68,7 @@ func notOneOf[T ~string](field string, got *T, known ...T) string {
 	return fmt.Sprintf("%s is %s: write %s", field, text.Quote(string(*got)), strings.Join(names, " or "))
 }
 
-// notClient returns what is wrong with the server that a webhook calls.
+// notClient returns the problem with the server that a webhook calls, or "".
 func notClient(c admissionv1.WebhookClientConfig) string {
 	if c.URL == nil {
 		return ""
@@ -82,11 +83,11 @@ func notClient(c admissionv1.WebhookClientConfig) string {
 	return ""
 }
 
-// maxSelectorFault is how many bytes of the error about a selector are shown: enough for the value and what is wrong
-// with it, in the words of the API server.
+// maxSelectorFault is how many bytes of an error about a selector are shown. It is enough for the value and the
+// reason in the API server's error.
 const maxSelectorFault = 160
 
-// notSelector returns what is wrong with a selector.
+// notSelector returns the problem with a selector, or "".
 func notSelector(field string, s *metav1.LabelSelector) string {
 	_, err := metav1.LabelSelectorAsSelector(s)
 	if err == nil {

@@ -106,7 +106,7 @@ spec:
 			objects: 1,
 		},
 		{
-			name: "values of webhooks that the API server refuses, each once",
+			name: "values of webhooks that the API server rejects, each once",
 			text: `
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingWebhookConfiguration
@@ -164,24 +164,24 @@ webhooks:
 	}
 }
 
-// TestNothing checks that input without Evergate is not taken for one in which nothing is wrong.
+// TestNothing checks that input without Evergate is an error.
 func TestNothing(t *testing.T) {
 	m := manifests(documents[map[string]any](t, "base.yaml"))
 	m = m.apply(t, []change{{Remove: "MutatingWebhookConfiguration/evergate"},
 		{Remove: "ValidatingWebhookConfiguration/evergate"}})
 	report, err := Check(m.inventory(t), Options{Now: now})
-	want := "there is no Evergate in the input: no webhook configuration has the label app.kubernetes.io/name=evergate, " +
+	want := "the input does not contain Evergate: no webhook configuration has the label app.kubernetes.io/name=evergate, " +
 		"and no webhook is called *.evergate.dev"
 	if report != nil || err == nil || err.Error() != want {
 		t.Errorf("%v, %v", report, err)
 	}
 }
 
-// TestSparse checks that no object is missed by a check that takes it for granted.
+// TestSparse checks that no check fails if any object is missing from the input.
 func TestSparse(t *testing.T) {
 	all := manifests(documents[map[string]any](t, "base.yaml"))
 	for i := range all {
-		var with, without manifests // the webhooks and object i, all but object i
+		var with, without manifests // the webhooks and object i; all except object i
 		for j, o := range all {
 			if i == j || strings.HasSuffix(o["kind"].(string), "WebhookConfiguration") {
 				with = append(with, o)

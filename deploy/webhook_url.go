@@ -8,7 +8,7 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 )
 
-// WebhookSuffix is how the names of Evergate's webhooks end.
+// WebhookSuffix is the end of the names of Evergate's webhooks.
 const WebhookSuffix = ".evergate.dev"
 
 // Target is the server that a webhook calls.
@@ -47,7 +47,7 @@ func (t Target) service() (namespace, name string, ok bool) {
 	return labels[1], labels[0], true
 }
 
-// onlyURLs reports whether every webhook of Evergate in a configuration calls a URL.
+// onlyURLs reports whether every Evergate webhook in a configuration calls a URL.
 func (c *cluster) onlyURLs(config object) bool {
 	for _, h := range c.hooks {
 		if h.config == config && h.target().URL == "" {
@@ -57,9 +57,9 @@ func (c *cluster) onlyURLs(config object) bool {
 	return true
 }
 
-// namespaceOfHooks returns the namespace that Evergate runs in. It is the namespace of the first Service that a webhook
-// calls, also by the name of the Service in a URL. If webhooks call other URLs only, it is the namespace of the first
-// Deployment that runs evergate serve. It is empty if the input does not have such a Deployment.
+// namespaceOfHooks returns the namespace that Evergate runs in. It is the namespace of the first Service that a
+// webhook calls, by reference or by the name of the Service in a URL. If webhooks call only other URLs, it is the
+// namespace of the first Deployment that runs evergate serve, or "" if the input does not have such a Deployment.
 func (c *cluster) namespaceOfHooks() string {
 	for _, h := range c.hooks {
 		if s := h.ClientConfig.Service; s != nil {
