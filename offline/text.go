@@ -191,6 +191,9 @@ func (i *Image) text(explain bool) string {
 		}
 		return s + ")"
 	case outside:
+		if i.To == "" { // a rule denies it as it is written
+			return s + ": " + i.Why
+		}
 		return s + " → " + i.To + " (" + i.Entry + ", " + i.Mode + ")"
 	}
 	return s + ": " + i.Why
