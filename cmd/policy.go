@@ -141,8 +141,8 @@ func printWebhooks(path string, stdin io.Reader, stdout io.Writer) error {
 	return err
 }
 
-// counted describes what is in force: "3 mirrors, 1 pods rule".
-func counted(c policy.Counts) string {
+// counted describes the active entries, and what else the policy has: "3 mirrors, 1 pods rule, 2 exceptions".
+func counted(c policy.Counts, more policy.Additions) string {
 	var parts []string
 	for kind, n := range c.All() {
 		rules := kind + " rules"
@@ -158,7 +158,21 @@ func counted(c policy.Counts) string {
 		}
 	}
 	if len(parts) == 0 {
-		return "no entry is in force, so every object is allowed and no image is rewritten"
+		parts = []string{"no entry is in force, so every object is allowed and no image is rewritten"}
+	}
+	for _, addition := range []struct {
+		n    int
+		what string
+	}{
+		{more.Exceptions, "exception"}, {more.Carriers, "shared gateway namespace"}, {more.Templates, "template"},
+	} {
+		switch addition.n {
+		case 0:
+		case 1:
+			parts = append(parts, "1 "+addition.what)
+		default:
+			parts = append(parts, strconv.Itoa(addition.n)+" "+addition.what+"s")
+		}
 	}
 	return strings.Join(parts, ", ")
 }

@@ -28,6 +28,7 @@ type Object struct {
 	JSON       jsontext.Value
 
 	phase string // of its status
+	inDir bool   // it was found in a directory, and its file was not named itself
 }
 
 // typeMeta is what says which kind of object a piece of JSON is.
@@ -54,7 +55,7 @@ func newObject(at Origin, value jsontext.Value, fallback typeMeta) (Object, erro
 	if !ok || jsonscan.Space(value, end) < len(value) {
 		head = header{phase: head.phase}
 		if err := json.Unmarshal(value, &head); err != nil {
-			return Object{}, &inputError{Origin: at, Err: errors.New(describe(err))}
+			return Object{}, &inputError{Origin: at, Err: errors.New(describe(err)), foreign: true}
 		}
 	}
 	return head.object(at, value, fallback)
@@ -71,7 +72,8 @@ func (head *header) object(at Origin, value jsontext.Value, fallback typeMeta) (
 	switch {
 	case head.Kind == "":
 		const none = "no kind: a Kubernetes object says what it is, as in kind: Pod"
-		return Object{}, &inputError{Origin: at, Err: errors.New(none), noKind: true}
+		cases, _ := member(value, "cases")
+		return Object{}, &inputError{Origin: at, Err: errors.New(none), foreign: true, suite: cases != nil}
 	case head.APIVersion == "":
 		return Object{}, at.Errorf("%s has no apiVersion: write it beside kind, as in apiVersion: v1", text.Name(head.Kind))
 	}
@@ -79,7 +81,10 @@ func (head *header) object(at Origin, value jsontext.Value, fallback typeMeta) (
 	if name == "" {
 		name = head.Metadata.GenerateName
 	}
-	return Object{at, head.APIVersion, head.Kind, head.Metadata.Namespace, name, value, head.phase}, nil
+	return Object{
+		Origin: at, APIVersion: head.APIVersion, Kind: head.Kind, Namespace: head.Metadata.Namespace, Name: name,
+		JSON: value, phase: head.phase,
+	}, nil
 }
 
 // maxHeader bounds the text of a header: the longest name has 253 bytes. A longer one is left to the decoder.
@@ -143,7 +148,7 @@ func (o Object) Unmarshal(into any) error {
 func ParseObject(at Origin, document []byte) (Object, error) {
 	data, err := yaml.YAMLToJSONStrict(document)
 	if err != nil {
-		return Object{}, at.Errorf("not YAML: %v", err)
+		return Object{}, at.Errorf("not YAML: %s", withoutGoValues(err))
 	}
 	return newObject(at, data, typeMeta{})
 }
@@ -251,7 +256,7 @@ func describe(err error) string {
 	case !ok:
 		return err.Error()
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return "the JSON breaks off: was all of it written?"
+		return "the JSON is truncated: it ends before the object does"
 	case errors.Is(err, jsontext.ErrDuplicateName):
 		return "the field " + dotted(syntactic.JSONPointer) + " stands there twice: keep one"
 	}

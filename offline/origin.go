@@ -32,8 +32,9 @@ type inputError struct {
 	Origin
 	Err error
 
+	foreign  bool // it is about the text, which may not be meant as a manifest
 	template bool // what cannot be read has actions of templates
-	noKind   bool // it is no object, since it has no kind
+	suite    bool // it has no kind, and has the cases of a test suite
 }
 
 // asInputError returns the inputError that an error is or wraps.

@@ -1,10 +1,11 @@
 package offline
 
 import (
-	"bytes"
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/yaml"
@@ -24,6 +25,8 @@ func (e *SkippedError) Error() string { return e.File + ": skipped: " + e.Why }
 // Why files are skipped.
 const (
 	whyIgnored  = "ignored"
+	whyHidden   = "hidden"
+	whyForeign  = "no manifests: they have neither apiVersion nor kind"
 	whyChart    = "of Helm charts, no manifests"
 	whySuite    = "suites of tests: evergate test runs them"
 	whyTemplate = "templates: render them, as helm template does"
@@ -32,12 +35,7 @@ const (
 
 // isManifest reports whether a file of a directory has an extension of those that are read.
 func isManifest(name string) bool {
-	for _, extension := range extensions {
-		if path.Ext(name) == extension {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(extensions, strings.ToLower(path.Ext(name)))
 }
 
 // repository says what the files of a directory are, by their names and by the kustomizations beside them.
@@ -153,21 +151,53 @@ func isSuite(name string) bool {
 	return strings.HasSuffix(name, "_test.yaml") || strings.HasSuffix(name, "_test.yml")
 }
 
-// skips returns the error about what of a file of a directory is skipped, in place of err; nil for another error.
-func skips(name string, err error) error {
-	in, ok := asInputError(err)
-	switch {
-	case !ok:
-		return nil
-	case in.template:
-		return &SkippedError{name, whyTemplate}
-	case in.noKind && isValues(name):
-		return &SkippedError{name, whyChart}
-	case in.noKind && isSuite(name):
-		return &SkippedError{name, whySuite}
-	}
-	return nil
+// foreign collects the errors about the text of a file of a directory, until it is known whether the file is meant as a
+// manifest. If an object in it has an apiVersion or a kind, the errors are reported. Otherwise the file is skipped.
+type foreign struct {
+	errs  []error
+	suite bool
 }
 
-// isTemplate reports whether a text has actions of templates.
-func isTemplate(data []byte) bool { return bytes.Contains(data, []byte("{{")) }
+// take keeps an error about the text of a file, and reports whether err is such an error.
+func (f *foreign) take(err error) bool {
+	in, ok := asInputError(err)
+	if !ok || !in.foreign {
+		return false
+	}
+	f.errs, f.suite = append(f.errs, err), f.suite || in.suite
+	return true
+}
+
+// why returns why the file is skipped.
+func (f *foreign) why(name string) string {
+	switch {
+	case isValues(name):
+		return whyChart
+	case f.suite && isSuite(name):
+		return whySuite
+	}
+	return whyForeign
+}
+
+// The expressions find the fields at the places where people and programs write them.
+var (
+	yamlClaim = regexp.MustCompile(`(?m)^(?:---[ \t]+)?(?:\{[ \t]*)?["']?(?:apiVersion|kind)["']?[ \t]*:`)
+	jsonClaim = regexp.MustCompile(`(?m)(?:^[ \t]{0,2}|\A\s*\{\s*)"(?:apiVersion|kind)"\s*:`)
+)
+
+// claimsKind reports whether a text that cannot be decoded has the apiVersion or the kind of a Kubernetes object.
+func claimsKind(text []byte) bool { return yamlClaim.Match(text) || jsonClaim.Match(text) }
+
+var (
+	// helmAction finds the actions that only templates of Helm charts have.
+	helmAction = regexp.MustCompile(`\{\{[^}]*(?:\.(?:Values|Release|Chart|Capabilities|Files)\b|\b(?:include|tpl) )`)
+	// bareAction finds an action at the beginning of a line or of a value, where it makes a text something else than the
+	// YAML that was meant. Actions in quotes, and those with the variables of Prometheus, are values of Alertmanager's
+	// and Prometheus' own files.
+	bareAction = regexp.MustCompile(`(?m)^[ \t-]*(?:[\w./-]+:[ \t]+)?\{\{-?[ \t]*(?:[^$ \t]|\$[^lve])`)
+)
+
+// isTemplate reports whether a text that is not YAML is a template of manifests.
+func isTemplate(data []byte) bool {
+	return helmAction.Match(data) || claimsKind(data) && bareAction.Match(data)
+}

@@ -214,7 +214,7 @@ func TestGatewayHosts(t *testing.T) {
 		{"different hosts", `hosts: {max: 1}`, withListeners("a.example", "a.example", "b.example"), []string{
 			`r/hosts.max: spec.listeners: has 2 different hosts; at most 1 are allowed`}},
 		{"the namespace", `hosts: {allowed: ["*.{namespace}.example"]}`, withListeners("x.team-a.example", "x.team-b.example"), []string{
-			`r/hosts.allowed: spec.listeners[1].hostname: "x.team-b.example" is not allowed; allowed: *.{namespace}.example`}},
+			`r/hosts.allowed: spec.listeners[1].hostname: "x.team-b.example" is not allowed; allowed: *.team-a.example`}},
 		{"no listeners", `hosts: {required: true, allowed: []}`, Gateway{}, nil},
 		{"a certificate", allowed, annotated(withListeners("x.a.example"), "cert-manager.io/alt-names", "y.a.example, c.example,*.b.example"), []string{
 			`r/hosts.allowed: metadata.annotations["cert-manager.io/alt-names"]: "c.example" is not allowed; allowed: **.a.example, *.b.example`}},

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
+	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
@@ -116,8 +118,8 @@ type hostCheck interface {
 	id() string
 	// passes reports whether a claim passes. All claims of an object share the lookup.
 	passes(h *hostClaim, lookup *hostLookup) bool
-	// reason returns the sentence about a claim that does not pass.
-	reason(h *hostClaim) string
+	// reason returns the sentence about a claim of a namespace that does not pass.
+	reason(h *hostClaim, namespace string) string
 }
 
 // eachClaim runs a hostCheck on each claim of an object.
@@ -138,7 +140,7 @@ func (c eachClaim[T]) find(obj *T, r *report) {
 			continue
 		}
 		if f := r.tryAdd(h.identity(c.id())); f != nil {
-			f.Path, f.Reason = h.at.String(), c.reason(h)
+			f.Path, f.Reason = h.at.String(), c.reason(h, r.subject.namespace)
 		}
 	}
 }
@@ -151,7 +153,7 @@ func (hostsRequired) id() string { return "hosts.required" }
 
 func (hostsRequired) passes(h *hostClaim, _ *hostLookup) bool { return !h.IsEvery() }
 
-func (hostsRequired) reason(h *hostClaim) string { return h.at.every() + h.at.setOne() }
+func (hostsRequired) reason(h *hostClaim, _ string) string { return h.at.every() + h.at.setOne() }
 
 // hostsAllowed is hosts.allowed: it finds each host that no pattern covers. A wildcard passes only if one pattern
 // covers every host that it stands for in its place: *.a.example in a rule passes by *.a.example and by **.example, but
@@ -168,11 +170,15 @@ func (c hostsAllowed) passes(h *hostClaim, lookup *hostLookup) bool {
 	return lookup.find(c.patterns.Patterns(), h) || c.patterns.CoversIn(lookup.namespace, h.HostPattern)
 }
 
-func (c hostsAllowed) reason(h *hostClaim) string {
-	if h.IsEvery() {
-		return h.at.every() + c.passing
+func (c hostsAllowed) reason(h *hostClaim, namespace string) string {
+	allowed := c.passing
+	if namespace != "" {
+		allowed = strings.ReplaceAll(allowed, match.NamespacePlaceholder, text.Name(namespace))
 	}
-	return h.quoted() + " is not allowed" + c.passing
+	if h.IsEvery() {
+		return h.at.every() + allowed
+	}
+	return h.quoted() + " is not allowed" + allowed
 }
 
 // hostsDenied is hosts.denied: it finds each host that stands for any host that a pattern covers: *.example is denied
@@ -188,7 +194,7 @@ func (c hostsDenied) passes(h *hostClaim, _ *hostLookup) bool {
 	return how == match.NoOverlap
 }
 
-func (c hostsDenied) reason(h *hostClaim) string {
+func (c hostsDenied) reason(h *hostClaim, _ string) string {
 	switch by, how := c.denied.Find(h.HostPattern); how {
 	case match.OverlapEvery:
 		return h.at.every() + ", also the denied " + by.String() + h.at.setOne()
@@ -206,7 +212,7 @@ func (hostsWildcards) id() string { return "hosts.wildcards" }
 
 func (hostsWildcards) passes(h *hostClaim, _ *hostLookup) bool { return h.Depth == match.HostItself }
 
-func (hostsWildcards) reason(h *hostClaim) string {
+func (hostsWildcards) reason(h *hostClaim, _ string) string {
 	if h.IsEvery() {
 		return h.at.every() + "; write each host out"
 	}

@@ -89,7 +89,7 @@ func (d *document) Validate() error {
 		return strict.Fieldf("apiVersion", "%s is not supported: write %s", text.Quote(d.APIVersion), fileAPIVersion)
 	}
 	if d.Kind != fileKind {
-		return strict.Fieldf("kind", "%s is not a policy: write %s", text.Quote(d.Kind), fileKind)
+		return strict.Fieldf("kind", "%s is not an %s", text.Quote(d.Kind), fileKind)
 	}
 	return errors.Join(d.GlobbingClasses.validate(), d.HostAnnotations.validate(), d.SolverAccounts.validate())
 }
@@ -130,7 +130,7 @@ func LoadWithin(ctx context.Context, limits Limits, files ...File) (*Policy, err
 	case ctx.Err() != nil:
 		return nil, errStopped(ctx)
 	case errs.Len() > 0:
-		return nil, errs.Errors()
+		return nil, hintTemplates(errs.Errors(), files)
 	}
 	p.hash = hash(files)
 	for _, in := range p.sets {
@@ -163,6 +163,39 @@ func SyntaxError(f File) error {
 	return nil
 }
 
+// NotRendered returns the error of SyntaxError with the hint that a file is a template, if the file looks like one.
+func NotRendered(err error, f File) error {
+	if errs, ok := errors.AsType[strict.Errors](err); ok {
+		return hintTemplates(errs, []File{f})
+	}
+	return err
+}
+
+// hintTemplates adds a hint to the first error of each file that has the actions of a template: the file is not YAML, or
+// the action is in the line of the error, where it is a mapping for YAML.
+func hintTemplates(errs strict.Errors, files []File) strict.Errors {
+	for _, f := range files {
+		if !hasAction(f.Data) {
+			continue
+		}
+		lines := bytes.Split(f.Data, []byte{'\n'})
+		i := slices.IndexFunc(errs, func(e strict.Error) bool {
+			line := e.Line - f.Lines - 1
+			return e.File == f.Name && (strings.HasPrefix(e.Msg, "not valid YAML") ||
+				line >= 0 && line < len(lines) && hasAction(lines[line]))
+		})
+		if i >= 0 {
+			errs[i].Msg += "; the file has {{, as templates do: render it first, as helm template does"
+		}
+	}
+	return errs
+}
+
+// hasAction reports whether a text has an action of a template. {{namespace}} is a mistake in a host.
+func hasAction(b []byte) bool {
+	return bytes.Contains(b, []byte("{{ ")) || bytes.Contains(b, []byte("{{-")) || bytes.Contains(b, []byte("{{."))
+}
+
 // Mistakes returns how many mistakes an error of Load is about, including those that it only counts.
 func Mistakes(err error) int {
 	if errs, ok := errors.AsType[strict.Errors](err); ok {
@@ -174,6 +207,10 @@ func Mistakes(err error) int {
 // merge adds the documents of a file.
 func (d *document) merge(dec *strict.Decoder, f File) {
 	for doc := range dec.Documents(f.source()) {
+		if kind, at := doc.Text("kind"); kind != "" && kind != fileKind {
+			dec.Errors().Errorf(f.source().Pos(at.Line, at.Column), "kind %s is not an %s", text.Name(kind), fileKind)
+			continue
+		}
 		var part document
 		if !dec.Decode(doc, &part) {
 			// The entries are checked against each other, unless there are more errors than are kept.
@@ -208,6 +245,7 @@ func (d *document) compile(e *comparisons, errs *strict.Collector) *Policy {
 	d.uniqueNames(errs)
 	p := &Policy{allowEmpty: d.AllowEmpty, templates: d.Templates.compile(errs)}
 	d.headers(func(*header) { p.entries++ })
+	p.additions = Additions{len(d.Exceptions), len(d.Carriers), len(d.Templates)}
 	known := d.SolverAccounts.knownWith(d.GlobbingClasses.known(d.AnnotationPrefixes.known(d.HostAnnotations)))
 	c := &compilation{e, known, d.Carriers, d.Exceptions.compile(&d.blocks, e, errs)}
 	plain, sets := d.bySet(errs)

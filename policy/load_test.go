@@ -252,3 +252,31 @@ func TestEveryBlockIsCounted(t *testing.T) {
 		t.Errorf("Counts has %d fields for %d blocks", n, len(names))
 	}
 }
+
+// A policy in UTF-16 without a byte order mark is no YAML, and the error says why.
+func TestLoadUTF16(t *testing.T) {
+	var data []byte
+	for _, c := range []byte("kind: EvergatePolicy\n") {
+		data = append(data, c, 0)
+	}
+	_, err := Load(File{Name: "p", Data: data})
+	if want := "p:1:1: not valid YAML: the text is UTF-16: save it as UTF-8"; err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
+// The first error of a file that is a template of one says so.
+func TestLoadTemplates(t *testing.T) {
+	const hint = "; the file has {{, as templates do: render it first, as helm template does"
+	for text, want := range map[string]string{
+		"mirrors:\n- {name: hub, mode: {{ .Values.mode }}, sources: [docker.io], mirror: m.example}\n": "p:4:21: " +
+			"mirrors[0].mode: want a string, got a mapping" + hint,
+		"{{- if .Values.mirrors }}\nmirrors: []\n{{- end }}\n": "p:3:1: not valid YAML: could not find expected ':'" + hint,
+		"# {{ .Values.mode }}\nallowEmpty: 5\n":                "p:4:13: allowEmpty: want true or false, got 5",
+	} {
+		_, err := Load(policyFile("p", text))
+		if err == nil || err.Error() != want {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+}

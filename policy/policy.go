@@ -122,6 +122,7 @@ type Policy struct {
 	blocks []string           // in which it has entries; of a set alone
 
 	entries    int // with those that are off
+	additions  Additions
 	allowEmpty bool
 }
 
@@ -130,6 +131,16 @@ func (p *Policy) Hash() string { return p.hash }
 
 // Entries returns how many entries the files hold, with those that are off.
 func (p *Policy) Entries() int { return p.entries }
+
+// Additions is how many entries a policy has that change how its other entries are evaluated.
+type Additions struct {
+	Exceptions int
+	Carriers   int // patterns for shared gateway namespaces
+	Templates  int
+}
+
+// Additions returns how many exceptions, shared gateway namespaces and templates the files hold.
+func (p *Policy) Additions() Additions { return p.additions }
 
 // ErrEmptied is the error for a policy that Emptied reports.
 var ErrEmptied = errors.New("the policy is empty, there is no entry in it: write allowEmpty: true in a document if " +

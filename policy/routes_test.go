@@ -86,7 +86,7 @@ func meshRoute(hosts ...string) Route {
 
 func TestRouteHosts(t *testing.T) {
 	const allowed = `hosts: {allowed: ["*.a.example", "**.b.example", "{namespace}.c.example"]}`
-	const lists = "; allowed: *.a.example, **.b.example, {namespace}.c.example"
+	const lists = "; allowed: *.a.example, **.b.example, shop.c.example"
 	none := `r/hosts.allowed: spec.hostnames: no host is set, which means every host` + lists
 	dns := func(host string) Route {
 		return Route{Hostnames: []string{"x.a.example"}, Meta: Meta{Annotations: map[string]string{"external-dns.alpha.kubernetes.io/hostname": host}}}

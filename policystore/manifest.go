@@ -69,7 +69,7 @@ func (m *manifest) read() error {
 			return nil
 		case err != nil:
 			if m.isManifest || bytes.Contains(m.Data, []byte("kind: ConfigMap")) {
-				return policy.SyntaxError(m.File)
+				return policy.NotRendered(policy.SyntaxError(m.File), m.File)
 			}
 			return nil
 		}

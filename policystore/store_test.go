@@ -26,7 +26,7 @@ func policyText(name string) string {
 }
 
 const (
-	bad    = "apiVersion: evergate.dev/v1alpha1\nkind: Policy\nmirors: []\n"
+	bad    = "apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\nmirors: []\n"
 	behind = "apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n" +
 		"mirrors:\n- {name: hub, mode: enforce, sources: [docker.io], mirror: m.example/hub}\n" +
 		"pods:\n- {name: r, mode: enforce, images: {denied: [docker.io/evil/x]}}\n"

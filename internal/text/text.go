@@ -166,3 +166,12 @@ func Name(s string) string {
 	}
 	return s
 }
+
+// IsUTF16 reports whether a text begins like UTF-16: with a byte order mark, or with two characters of ASCII.
+func IsUTF16(b []byte) bool {
+	if len(b) < 4 {
+		return false
+	}
+	return b[0] == 0xff && b[1] == 0xfe || b[0] == 0xfe && b[1] == 0xff ||
+		b[0] == 0 && b[1] != 0 && b[2] == 0 && b[3] != 0 || b[0] != 0 && b[1] == 0 && b[2] != 0 && b[3] == 0
+}
