@@ -8,52 +8,54 @@ import (
 )
 
 const (
-	// skippedNames is how many names of skipped objects of one kind are kept: enough to recognise them.
+	// skippedNames is the number of names of skipped objects that are kept for each kind. It is enough to recognize
+	// them.
 	skippedNames = 5
-	// maxSkips is how many kinds and reasons are told apart: more than clusters have, and kinds are the input's to write.
+	// maxSkips limits the kinds and reasons that are distinguished. It is more than a cluster has. A limit is needed
+	// because the input can contain any kind.
 	maxSkips = 1000
 )
 
-// otherKinds stands for the kinds beyond maxSkips. No kind can be called that.
+// otherKinds represents the kinds over maxSkips. A kind cannot have this name.
 const otherKinds = "(others)"
 
-// Skips counts what was not judged. Its zero value is empty.
+// Skips counts the objects and files that were skipped. The zero value is empty and ready to use.
 type Skips struct {
 	Objects []Skipped
 	Files   []SkippedFiles
 
-	at   map[skipKey]int // where in Objects
+	at   map[skipKey]int // the index in Objects
 	seen map[SkippedError]bool
 }
 
 type skipKey struct{ kind, why string }
 
-// Skipped are objects of one kind that were not judged.
+// Skipped describes objects of one kind that were not validated for one reason.
 type Skipped struct {
 	Kind  string   `json:"kind"`
 	Why   string   `json:"why"`
 	Count int      `json:"count"`
-	Names []string `json:"names"` // the first of them
+	Names []string `json:"names"` // the first few
 }
 
-// String returns the names, and why they were skipped.
+// String returns the names, and the reason why the objects were skipped.
 func (s Skipped) String() string {
 	return text.Name(s.Kind) + " " + text.AndMore(s.Names, s.Count-len(s.Names)) + " (" + s.Why + ")"
 }
 
-// SkippedFiles are files that were not read for one reason.
+// SkippedFiles describes files that were not read for one reason.
 type SkippedFiles struct {
 	Why   string   `json:"why"`
 	Count int      `json:"count"`
-	Names []string `json:"names"` // the first of them
+	Names []string `json:"names"` // the first few
 }
 
-// String returns the names, and why they were skipped.
+// String returns the names, and the reason why the files were skipped.
 func (s SkippedFiles) String() string {
 	return count(s.Count, "file") + ": " + text.AndMore(s.Names, s.Count-len(s.Names)) + " (" + s.Why + ")"
 }
 
-// Add adds an object that is not judged.
+// Add adds an object that is not validated.
 func (s *Skips) Add(o Object, why string) {
 	key := skipKey{text.Truncate(o.qualified(), admission.MaxName), why}
 	i, ok := s.at[key]
