@@ -5,7 +5,6 @@ import (
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy"
-	"github.com/evergate/evergate/review"
 )
 
 // maxAnnotation bounds the bytes of one audit annotation. kube-apiserver sets no bound, but it writes its audit log on
@@ -21,28 +20,25 @@ const (
 	auditUnjudged = "unjudged" // spec.containers[0].image: want a string, got a number (warn)
 )
 
-// auditAnnotations are what the audit log records of a review: also, by which policy a review was allowed without a
-// warning.
-func (d *Decision) auditAnnotations() []review.Annotation {
-	a := make([]review.Annotation, 0, 2) // what most reviews have
+// auditAnnotations returns the annotations that the API server writes into its audit log. They name the policy for every
+// review, also for one that is allowed without a warning.
+func (d *Decision) auditAnnotations() map[string]string {
+	a := map[string]string{auditPolicy: d.Policy}
 	if s := d.auditFindings(); s != "" {
-		a = append(a, review.Annotation{Key: auditFindings, Value: s})
+		a[auditFindings] = s
 	}
 	if s := d.auditImages(); s != "" {
-		a = append(a, review.Annotation{Key: auditImages, Value: s})
+		a[auditImages] = s
 	}
 	if added := d.Rewriting.PullSecrets.Added; len(added) > 0 {
 		l := line{expected: len(added)}
 		for _, name := range added {
 			l.add(name)
 		}
-		a = append(a, review.Annotation{Key: auditSecrets, Value: l.String()})
+		a[auditSecrets] = l.String()
 	}
-	a = append(a, review.Annotation{Key: auditPolicy, Value: d.Policy})
 	if u := d.Unjudged; u.Why != "" {
-		a = append(a, review.Annotation{
-			Key: auditUnjudged, Value: text.Truncate(u.Why, MaxSentence) + " (" + u.Mode.String() + ")",
-		})
+		a[auditUnjudged] = text.Truncate(u.Why, MaxSentence) + " (" + u.Mode.String() + ")"
 	}
 	return a
 }

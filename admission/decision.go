@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/evergate/evergate/policy"
-	"github.com/evergate/evergate/review"
 )
 
 // Decision is what was decided about a review.
@@ -17,10 +16,10 @@ type Decision struct {
 	Findings  []policy.Finding
 	Rewriting policy.Rewriting
 	Templates []Template // of a workload
-	Patch     []review.Operation
-	Refused   Refused  // of a policy; zero for all other objects
-	Notes     []string // further warnings
-	Unjudged  Unjudged // zero when the object was judged
+	Patch     []byte     // a JSON Patch
+	Refused   Refused    // of a policy; zero for all other objects
+	Notes     []string   // further warnings
+	Unjudged  Unjudged   // zero when the object was judged
 }
 
 // Template is what will happen to the images of the Pods of a template.

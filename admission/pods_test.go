@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
@@ -41,7 +42,7 @@ func TestRecordBySubresource(t *testing.T) {
 				t.Fatal(err)
 			}
 			var got []string
-			for _, op := range d.Patch {
+			for _, op := range operations(t, d.Patch) {
 				got = append(got, op.Op+" "+op.Path)
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
@@ -49,4 +50,16 @@ func TestRecordBySubresource(t *testing.T) {
 			}
 		})
 	}
+}
+
+// operations returns the operations of a patch.
+func operations(t *testing.T, patch []byte) (ops []struct{ Op, Path string }) {
+	t.Helper()
+	if patch == nil {
+		return nil
+	}
+	if err := json.Unmarshal(patch, &ops); err != nil {
+		t.Fatal(err)
+	}
+	return ops
 }

@@ -28,7 +28,7 @@ mirrors: [{name: hub, mode: enforce, sources: [docker.io], mirror: mirror.corp.e
 	answer := d.Response()
 	const want = "spec.template.spec.containers/app-00: docker.io/acme/shop-00:v1.0.0 -> " +
 		"mirror.corp.example/docker.io/acme/shop-00:v1.0.0 (hub, enforce)"
-	if got := byKey(answer.AuditAnnotations)["images"]; got != want {
+	if got := answer.AuditAnnotations["images"]; got != want {
 		t.Errorf("images: %s, want %s", got, want)
 	}
 	if !answer.Allowed || answer.Patch != nil || answer.Warnings != nil {

@@ -138,10 +138,9 @@ func TestContentIsAnsweredNotFailed(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := review.Answer{UID: "705ab4f5", Allowed: true,
-				AuditAnnotations: []review.Annotation{{Key: "policy", Value: v.Policy}}}
+				AuditAnnotations: map[string]string{"policy": v.Policy}}
 			if mode != policy.Off {
-				want.AuditAnnotations = append(want.AuditAnnotations,
-					review.Annotation{Key: "unjudged", Value: why + " (" + mode.String() + ")"})
+				want.AuditAnnotations["unjudged"] = why + " (" + mode.String() + ")"
 			}
 			switch mode {
 			case policy.Off, policy.Audit:

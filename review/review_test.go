@@ -434,8 +434,8 @@ func ExampleObjects_Decode() {
 		}},
 	}, true))
 	fmt.Println(pod.Images[0].Path(), "is", pod.Images[0].Ref)
-	fmt.Println(answer.Patch[0].Op, answer.Patch[0].Path, answer.Patch[0].Value)
+	fmt.Println(string(answer.Patch))
 	// Output:
 	// spec.containers[0].image is nginx:1.29
-	// replace /spec/containers/0/image mirror.corp.example/docker.io/library/nginx:1.29
+	// [{"op":"replace","path":"/spec/containers/0/image","value":"mirror.corp.example/docker.io/library/nginx:1.29"}]
 }

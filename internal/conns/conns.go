@@ -4,6 +4,7 @@
 //	conns.go    the open connections of a server, and which is evicted when there are too many
 //	arrival.go  when a request has arrived whole
 //	wire.go     the bound on what TLS reads
+//	writer.go   the answer to a request, and whether it is the last one on its connection
 //
 // A server is bounded by Attach before it serves, and by the listener that Wired returns.
 package conns
