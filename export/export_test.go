@@ -57,14 +57,17 @@ ingresses:
 - {name: i, mode: enforce, exclude: {namespaces: [x], until: 2030-01-01, reason: y}, ingressNginx: {maxRisk: Medium}, paths: {unsafeCharacters: deny}}
 - {name: set, mode: enforce, match: {set: edge}, tls: {required: true}}
 `, Options{Targets: []Target{VAP}}, []string{
-			"policy.yaml:6:3: ingresses[0].exclude.until: it ends on a date, and the API server's expressions do not have a clock: " +
+			"policy.yaml:6:3: ingresses[0].exclude.until: it ends on a date, and the API server's expressions do not have " +
+				"a clock: " +
 				"export again after that, or leave the entry to the webhook, with --best-effort",
-			"policy.yaml:6:3: ingresses[0].ingressNginx: the API server does not have the table of risky ingress-nginx annotations" + webhook,
+			"policy.yaml:6:3: ingresses[0].ingressNginx: the API server does not have the table of risky ingress-nginx " +
+				"annotations" + webhook,
 			"policy.yaml:7:3: ingresses[1].match.set: the path of a webhook chooses the set: leave the sets to the webhook, " +
 				"with --best-effort",
 			"policy.yaml:4:3: services[0].externalNames: the API server does not have a list of public top-level domains" +
 				webhook,
-			"policy.yaml:4:3: services[0].until: it ends on a date, and the API server's expressions do not have a clock: export " +
+			"policy.yaml:4:3: services[0].until: it ends on a date, and the API server's expressions do not have a clock: " +
+				"export " +
 				"again after that, or leave the entry to the webhook, with --best-effort",
 		}},
 		"hosts": {`ingresses:
@@ -93,7 +96,8 @@ ingresses:
 ingresses:
 - {name: i, mode: enforce, hosts: {required: true}, annotations: {denied: ["*"]}}
 `, Options{Targets: []Target{VAP}}, []string{
-			"policy.yaml:5:3: ingresses[0].hosts: with globbingClasses, a host in spec.tls can differ from the same host in a rule" +
+			"policy.yaml:5:3: ingresses[0].hosts: with globbingClasses, a host in spec.tls can differ from the same host " +
+				"in a rule" +
 				webhook,
 		}},
 		"mirrors": {`mirrors:
@@ -118,7 +122,8 @@ pods:
 pods:
 - {name: evil, mode: enforce, images: {denied: [q.io/evil]}, exclude: {namespaces: [a], until: 2030-01-01, reason: r}}
 `, Options{Targets: []Target{MAP}}, []string{
-			"policy.yaml:5:3: pods[0].exclude.until: it ends on a date, and the API server's expressions do not have a clock: export " +
+			"policy.yaml:5:3: pods[0].exclude.until: it ends on a date, and the API server's expressions do not have a " +
+				"clock: export " +
 				"again after that, or leave the entry to the webhook, with --best-effort",
 			"policy.yaml:3:11: mirrors[0]: the rule evil is about original images, and is not native: it ends by " +
 				"date, and the API server's expressions do not have a clock" + webhook,

@@ -46,9 +46,9 @@ func (x *exporter) protect() {
 		old + "=='evergate'||" + old + ".startsWith('evergate-')"
 	x.add(Object{
 		Comment: []string{
-			"Only the group " + x.BreakGlass + " may delete or weaken the enforcement of the policy:" +
-				" webhook configurations,",
-			"policies and bindings named evergate or evergate-…, the namespace " + own + ", and its ConfigMap evergate-policy.",
+			"Only the group " + x.BreakGlass + " may delete or weaken the enforcement of the policy:",
+			"webhook configurations, policies and bindings named evergate or evergate-…,",
+			"the namespace " + own + ", and its ConfigMap evergate-policy.",
 		},
 		Object: &admissionv1.ValidatingAdmissionPolicy{
 			TypeMeta: typeMeta("ValidatingAdmissionPolicy"), ObjectMeta: x.meta(name),

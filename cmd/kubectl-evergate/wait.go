@@ -200,7 +200,8 @@ func (w *waiter) nudge(ctx context.Context, pod string, r *waited) error {
 // missing returns the error of a wait that was not successful. It lists the replicas that do not have the policy,
 // with their last reports.
 func (w *waiter) missing() error {
-	lines := []string{fmt.Sprintf("the policy %s is applied, but %s later some replicas do not have it:", w.hash, w.waited())}
+	lines := []string{fmt.Sprintf("the policy %s is applied, but %s later some replicas do not have it:", w.hash,
+		w.waited())}
 	for _, name := range slices.Sorted(maps.Keys(w.replicas)) {
 		switch r := w.replicas[name]; {
 		case r.has(w.hash):

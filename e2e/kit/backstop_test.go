@@ -318,7 +318,8 @@ func TestPluginBackstop(t *testing.T) {
 		p.cluster.kubectl(t, "", "patch", "validatingwebhookconfiguration", "evergate", "--type=strategic", "-p",
 			`{"webhooks": [{"name": "services.validate.evergate.dev", "matchConditions": [{"name": "not-judged-natively", `+
 				`"expression": "false"}]}]}`)
-		p.says(t, jane, []string{"apply", "-f", third, "--best-effort"}, "disables the webhook services.validate.evergate.dev",
+		p.says(t, jane, []string{"apply", "-f", third, "--best-effort"}, "disables the webhook "+
+			"services.validate.evergate.dev",
 			"externalNames: the API server does not have a list", "exit code 1")
 		p.says(t, jane, []string{"apply", "-f", first}, ": 2 native policies renewed, 2 added, 2 removed\n")
 	})
@@ -332,7 +333,8 @@ func TestPluginBackstop(t *testing.T) {
 	t.Run("without the right", func(t *testing.T) {
 		joe := p.userOf(t, "joe", "evergate-plugin")
 		p.says(t, joe, []string{"apply", "-f", second}, "you may not list native policies", "is applied to the ConfigMap")
-		if out := p.run(t, "status"); !strings.Contains(out, "the backstop enforces another policy than the one in the ConfigMap") {
+		if out := p.run(t, "status"); !strings.Contains(out, "the backstop enforces another policy than the one in the "+
+			"ConfigMap") {
 			t.Error(out)
 		}
 	})

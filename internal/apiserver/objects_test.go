@@ -155,7 +155,8 @@ func TestObjects(t *testing.T) {
 			fake{
 				"/api/v1": serving("pods"), "/api/v1/pods" + limit: pods("2", "a"), "/api/v1/pods" + next: pods("2", "b"),
 			},
-			[]string{"v1 Pod a/a", "v1 Pod a/b", "error: pods: the list is incomplete: the API server returned the same page again"},
+			[]string{"v1 Pod a/a", "v1 Pod a/b", "error: pods: the list is incomplete: the API server returned the same " +
+				"page again"},
 		},
 		"a page that breaks off": {
 			fake{"/api/v1": serving("pods"), "/api/v1/pods" + limit: strings.TrimSuffix(pods("2", "a", "b"), "}}]}\n")},
