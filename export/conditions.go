@@ -133,7 +133,7 @@ func onlyOpenShift(e *policy.Entry) bool {
 func onlyByWebhook(e *policy.Entry, refused map[policy.Position]Refusal) string {
 	of := e.Block + " " + e.Name
 	if r, is := refused[e.Pos]; is {
-		return of + " is not completely native: " + cmp.Or(r.Field, "it") + ": " + r.Why
+		return of + " is not completely native: " + cmp.Or(r.Field, "the entry") + ": " + r.Why
 	}
 	switch {
 	case e.Block == "owners":

@@ -25,15 +25,15 @@ func TestWebhookUses(t *testing.T) {
 		audited  = "services s is in mode audit, and only the webhook counts its findings"
 		noVAP    = "the target vap is not exported"
 		noMAP    = "the target map is not exported"
-		names    = "services s is not completely native: externalNames: which top-level domains are public, the API server " +
-			"does not know"
+		names    = "services s is not completely native: externalNames: the API server does not have a list of " +
+			"public top-level domains"
 		hosts = "ingresses i is not completely native: hosts: the API server's expressions cannot read the hosts in the " +
 			"annotation alb.ingress.kubernetes.io/conditions.*"
-		dated = "routes r is not completely native: it: the exception ticket is about it until a date, and the API " +
+		dated = "routes r is not completely native: the entry: the exception ticket applies until a date, and the API " +
 			"server's expressions do not have a clock"
-		originals = "mirrors hub is not completely native: it: the rule p is about original images, and is not " +
+		originals = "mirrors hub is not completely native: the entry: the rule p is about original images, and is not " +
 			"native: the exception ticket applies until a date, and the API server's expressions do not have a clock"
-		owners = "owners o is not completely native: it: entries of owners are not said natively"
+		owners = "owners o is not completely native: the entry: entries of owners are not supported natively"
 	)
 	both, vap := Options{Targets: []Target{VAP, MAP}}, Options{Targets: []Target{VAP}}
 	for name, test := range map[string]struct {
@@ -109,7 +109,7 @@ func TestWebhookUses(t *testing.T) {
 			got := map[string]string{}
 			for _, u := range WebhookUses(doc, test.options) {
 				hook := strings.TrimSuffix(u.Name, ".evergate.dev")
-				if u.Called == "no entry of "+u.block+" is in force" {
+				if u.Called == "no entry of "+u.block+" is active" {
 					if inForce(doc, u.block) {
 						t.Errorf("%s: %s", hook, u.Called)
 					}

@@ -36,9 +36,9 @@ func TestRefusals(t *testing.T) {
 	}{
 		"from without map": {
 			`pods: [{name: p, mode: enforce, images: {from: mirrors}}]`, Options{Targets: []Target{VAP}},
-			[]string{"policy.yaml:3:8: pods[0].images.from: without the policy that rewrites it denies every Pod when no " +
-				"replica answers: " +
-				"export both by --target vap,map (Kubernetes 1.36), or accept that by --deny-unrewritten"},
+			[]string{"policy.yaml:3:8: pods[0].images.from: without the policy that rewrites images, it denies every Pod if no " +
+				"replica is running: " +
+				"export both with --target vap,map (Kubernetes 1.36), or accept this with --deny-unrewritten"},
 		},
 		"from with map": {`pods: [{name: p, mode: enforce, images: {from: mirrors}}]`,
 			Options{Targets: []Target{VAP, MAP}}, nil},
@@ -47,7 +47,7 @@ func TestRefusals(t *testing.T) {
 		"off": {`owners: [{name: p, mode: "off", hosts: [a.example], namespaces: [x]}]`,
 			Options{Targets: []Target{VAP}}, nil},
 		"a block": {`owners: [{name: p, mode: audit, hosts: [a.example], namespaces: [x]}]`,
-			Options{Targets: []Target{VAP}}, []string{"policy.yaml:3:10: owners[0]: entries of owners are not said natively" +
+			Options{Targets: []Target{VAP}}, []string{"policy.yaml:3:10: owners[0]: entries of owners are not supported natively" +
 				webhook}},
 		"a block of no target": {`owners: [{name: p, mode: audit, hosts: [a.example], namespaces: [x]}]`,
 			Options{Targets: []Target{MAP}}, nil},
@@ -62,7 +62,7 @@ ingresses:
 				"export again after that, or leave the entry to the webhook, with --best-effort",
 			"policy.yaml:6:3: ingresses[0].ingressNginx: the API server does not have the table of risky ingress-nginx " +
 				"annotations" + webhook,
-			"policy.yaml:7:3: ingresses[1].match.set: the path of a webhook chooses the set: leave the sets to the webhook, " +
+			"policy.yaml:7:3: ingresses[1].match.set: the webhook path selects the rule set: leave rule sets to the webhook, " +
 				"with --best-effort",
 			"policy.yaml:4:3: services[0].externalNames: the API server does not have a list of public top-level domains" +
 				webhook,
@@ -88,8 +88,8 @@ ingresses:
 - {name: listed, mode: enforce, kinds: [HTTPRoute], hosts: {required: true}}
 - {name: openshift, mode: enforce, kinds: [Route], hosts: {required: true}}
 `, Options{Targets: []Target{VAP}}, []string{
-			"policy.yaml:4:3: routes[0].kinds: OpenShift Routes are not supported natively: list the kinds of Gateway " +
-				"API alone, or leave the entry to the webhook, with --best-effort",
+			"policy.yaml:4:3: routes[0].kinds: OpenShift Routes are not supported natively: list only Gateway API " +
+				"kinds, or leave the entry to the webhook, with --best-effort",
 			"policy.yaml:6:3: routes[2].kinds: OpenShift Routes are not supported natively" + webhook,
 		}},
 		"hosts of globbing classes": {`globbingClasses: [alb]
@@ -108,13 +108,13 @@ pods:
 - {name: tags, mode: warn, images: {deniedTags: [latest]}}
 `, Options{Targets: []Target{VAP, MAP}}, []string{
 			"policy.yaml:5:3: mirrors[1]: the rule tags is about original images, and is in mode warn, and a " +
-				"policy that mutates cannot warn" + webhook,
-			"policy.yaml:4:3: mirrors[0].mode: a policy that mutates cannot warn: leave the entry to the webhook until it is " +
+				"mutating policy cannot warn" + webhook,
+			"policy.yaml:4:3: mirrors[0].mode: a mutating policy cannot warn: leave the entry to the webhook until it is " +
 				"in mode enforce, with --best-effort",
-			"policy.yaml:5:3: mirrors[1].sources: the wildcard *.gcr.io is not said natively: list the registries, or " +
+			"policy.yaml:5:3: mirrors[1].sources: the wildcard *.gcr.io is not supported natively: list the registries, or " +
 				"leave the entry to the webhook, with --best-effort",
-			"policy.yaml:7:3: pods[0].images.from: some mirrors entries cannot be exported: write their sources out and " +
-				"without until, or leave the entry to the webhook, with --best-effort",
+			"policy.yaml:7:3: pods[0].images.from: some mirrors entries cannot be exported: list their sources and " +
+				"remove until, or leave the entry to the webhook, with --best-effort",
 		}},
 		// After a native policy has rewritten an image, the webhook does not see the original image, which a rule
 		// that is not native would deny.
@@ -125,14 +125,14 @@ pods:
 			"policy.yaml:5:3: pods[0].exclude.until: it ends on a date, and the API server's expressions do not have a " +
 				"clock: export " +
 				"again after that, or leave the entry to the webhook, with --best-effort",
-			"policy.yaml:3:11: mirrors[0]: the rule evil is about original images, and is not native: it ends by " +
+			"policy.yaml:3:11: mirrors[0]: the rule evil is about original images, and is not native: it ends on a " +
 				"date, and the API server's expressions do not have a clock" + webhook,
 		}},
 		"originals, with an exception": {`mirrors: [{name: m, mode: enforce, sources: [docker.io], mirror: m.example}]
 pods: [{name: evil, mode: enforce, images: {denied: [docker.io/evil]}}]
 exceptions: [{name: x, rules: [evil], match: {namespaces: [a]}, until: 2030-01-01, reason: r}]
 `, Options{Targets: []Target{MAP}}, []string{
-			"policy.yaml:4:8: pods[0]: the exception x applies until a date, and the API server's expressions have no " +
+			"policy.yaml:4:8: pods[0]: the exception x applies until a date, and the API server's expressions do not have a " +
 				"clock: export again after that, or leave the entry to the webhook, with --best-effort",
 			"policy.yaml:3:11: mirrors[0]: the rule evil is about original images, and is not native: the " +
 				"exception x applies until a date, and the API server's expressions do not have a clock" + webhook,
@@ -216,12 +216,12 @@ services:
 	}
 	want := []string{
 		"policy.yaml:3:11: mirrors hub: webhook only: none of the selected targets supports it",
-		"policy.yaml:4:8: pods p: native: but for the templates of workloads, which the webhook judges",
+		"policy.yaml:4:8: pods p: native: except the templates of workloads, which only the webhook validates",
 		"policy.yaml:6:3: services s: native",
-		"policy.yaml:7:3: services part: native: but for externalNames (which top-level domains are public, the API " +
-			"server does not know)",
-		"policy.yaml:8:3: services none: webhook only: but for externalNames (which top-level domains are public, the API " +
-			"server does not know)",
+		"policy.yaml:7:3: services part: native: except externalNames (the API server does not have a list of public " +
+			"top-level domains)",
+		"policy.yaml:8:3: services none: webhook only: except externalNames (the API server does not have a list of public " +
+			"top-level domains)",
 		"policy.yaml:9:3: services off: webhook only: it is off",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -306,7 +306,7 @@ server = "https://registry.k8s.io"
 
 `, `acme.sources: containerd mirrors only whole registries, but ghcr.io/acme has a path
 team.match: a container runtime cannot distinguish Pods
-team.imagePullSecret: kubelet chooses credentials by the image as it is written
+team.imagePullSecret: kubelet chooses credentials by the original image
 off.mode: a container runtime cannot warn
 off.sources: the wildcard *.gcr.io cannot keep registries apart at the mirror
 `},
@@ -329,7 +329,7 @@ location = "ghcr.io/acme"
 location = "mirror.example:5000/acme"
 
 `, `team.match: a container runtime cannot distinguish Pods
-team.imagePullSecret: kubelet chooses credentials by the image as it is written
+team.imagePullSecret: kubelet chooses credentials by the original image
 off.mode: a container runtime cannot warn
 off.sources: the wildcard *.gcr.io cannot keep registries apart at the mirror
 `},

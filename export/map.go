@@ -35,8 +35,8 @@ func (x *exporter) exportMirrors() {
 	x.add(Object{
 		Comment: []string{
 			"mirrors: rewrites images to their mirrors, and records the original ones. Kubernetes 1.36.",
-			"rewrites Pods of up to " + number(LargestPod(1)) + " images of a hundred characters; the API server denies what " +
-				"costs more than its budget",
+			"rewrites Pods with up to " + number(LargestPod(1)) + " images of 100 characters; the API server denies Pods " +
+				"that exceed its cost budget",
 		},
 		Object: &admissionv1.MutatingAdmissionPolicy{
 			TypeMeta: typeMeta("MutatingAdmissionPolicy"), ObjectMeta: x.meta(name),

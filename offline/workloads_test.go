@@ -70,10 +70,10 @@ func TestWorkloads(t *testing.T) {
 		"as it was before":   {deployment("quay.io/a:1"), deployment("quay.io/a:1"), "Deployment allowed", 0},
 		"a custom resource":  {ray("v1", "quay.io/a:1"), "", "RayJob podsRefused", 1},
 		"its other version":  {ray("v1alpha1", "quay.io/a:1"), "", "RayJob podsRefused", 1},
-		"a version unknown":  {ray("v2", "quay.io/a:1"), "", "RayJob.ray.io r (not judged)", 0},
+		"a version unknown":  {ray("v2", "quay.io/a:1"), "", "RayJob.ray.io r (not validated)", 0},
 		"without a template": {"{apiVersion: ray.io/v1, kind: RayJob, metadata: {name: r}}", "", "RayJob allowed", 0},
 		"of an unknown group": {"{apiVersion: a.example/v1, kind: RayJob, metadata: {name: r}}", "",
-			"RayJob.a.example r (not judged)", 0},
+			"RayJob.a.example r (not validated)", 0},
 		"a name of two kinds": {"{apiVersion: serving.knative.dev/v1, kind: Service, metadata: {name: s}, " +
 			"spec: {template: {spec: {containers: [{image: 'quay.io/a:1'}]}}}}\n---\n{apiVersion: v1, kind: Service, " +
 			"metadata: {name: s}}", "",

@@ -172,7 +172,7 @@ func TestInput(t *testing.T) {
 			name: "kinds that are not judged", judged: 1, changes: map[Kind]int{NewlyDenied: 1},
 			input:   `{"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "c"}}` + bad,
 			objects: []string{"Pod a/p (stdin:1): allowed with a warning → denied"},
-			skipped: "ConfigMap c (not judged)",
+			skipped: "ConfigMap c (not validated)",
 		},
 		{
 			name: "a Pod that ended", input: strings.Replace(bad, `"spec"`, `"status": {"phase": "Failed"}, "spec"`, 1),
@@ -264,7 +264,7 @@ func TestRecord(t *testing.T) {
 	if len(r.Objects) != 1 || !r.Objects[0].FromRecord || cmp.Diff(want, r.Objects[0].Images) != "" {
 		t.Errorf("%+v", r.Objects)
 	}
-	if text := textOf(t, r); !strings.Contains(text, "this is not to be trusted") ||
+	if text := textOf(t, r); !strings.Contains(text, "do not trust the result") ||
 		!strings.Contains(text, ", by its record") {
 		t.Error(text)
 	}

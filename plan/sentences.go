@@ -100,7 +100,7 @@ func (r *Request) text() string {
 	}
 	s := "; " + r.Verb + " by " + text.Name(r.User)
 	if r.Refused {
-		s += " , failed with " + strconv.Itoa(r.Code)
+		s += ", failed with " + strconv.Itoa(r.Code)
 	}
 	if r.DryRun {
 		s += ", dry run"
