@@ -19,11 +19,11 @@ import (
 	"github.com/evergate/evergate/review"
 )
 
-var update = flag.Bool("update", false, "write the .want files anew")
+var update = flag.Bool("update", false, "update the .want files")
 
-// TestManifests checks what is said of each manifest beside it, and that the good ones pass.
+// TestManifests checks the output for each manifest, and that the good manifests pass.
 func TestManifests(t *testing.T) {
-	t.Chdir("..") // so that the commands in the files work as they stand there
+	t.Chdir("..") // the commands in the files use paths from the root
 	hardened := "examples/policies/hardened.yaml"
 	for _, file := range glob(t, "examples/manifests/*.yaml") {
 		t.Run(filepath.Base(file), func(t *testing.T) {
@@ -77,7 +77,7 @@ func TestReviews(t *testing.T) {
 	}
 }
 
-// TestPolicies checks that the examples show every field that a policy file can have.
+// TestPolicies checks that the examples contain every field of policy files.
 func TestPolicies(t *testing.T) {
 	var all []byte
 	for _, file := range policies(t) {
@@ -109,7 +109,7 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
-// policies returns the files of the policies.
+// policies returns the policy files.
 func policies(t *testing.T) []string {
 	t.Helper()
 	return slices.DeleteFunc(glob(t, "policies/*.yaml"), suite.IsFile)
@@ -150,7 +150,7 @@ func golden(t *testing.T, file string, got []byte) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s differs (-want +got); go test ./examples -update writes it anew:\n%s", file, diff)
+		t.Errorf("%s differs (-want +got); run go test ./examples -update:\n%s", file, diff)
 	}
 }
 

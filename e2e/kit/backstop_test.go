@@ -294,11 +294,11 @@ func TestPluginBackstop(t *testing.T) {
 	jane := p.renewer(t)
 	ofSecond := []string{"evergate-mirrors", "evergate-pods-enforce", "evergate-pods-existing", "evergate-services-audit"}
 
-	p.says(t, jane, []string{"apply", "-f", second}, "the backstop is of policy ",
+	p.says(t, jane, []string{"apply", "-f", second}, "the backstop now enforces policy ",
 		": 2 native policies renewed, 2 added, 2 removed\n")
 	p.checkBackstop(t, binary, ofSecond...)
-	p.says(t, jane, []string{"apply", "-f", second}, "is applied already\n")
-	if out := p.run(t, "status"); !strings.Contains(out, "Backstop: 4 native policies of policy ") ||
+	p.says(t, jane, []string{"apply", "-f", second}, "is already applied\n")
+	if out := p.run(t, "status"); !strings.Contains(out, "Backstop: 4 native policies, exported from policy ") ||
 		strings.Contains(out, "another policy") {
 		t.Error(out)
 	}
@@ -319,8 +319,9 @@ func TestPluginBackstop(t *testing.T) {
 		p.cluster.kubectl(t, "", "patch", "validatingwebhookconfiguration", "evergate", "--type=strategic", "-p",
 			`{"webhooks": [{"name": "services.validate.evergate.dev", "matchConditions": [{"name": "not-judged-natively", `+
 				`"expression": "false"}]}]}`)
-		p.says(t, jane, []string{"apply", "-f", third, "--best-effort"}, "services.validate.evergate.dev is never called",
-			"externalNames: which top-level domains", "exit code 1")
+		p.says(t, jane, []string{"apply", "-f", third, "--best-effort"}, "disables the webhook "+
+			"services.validate.evergate.dev",
+			"externalNames: the API server does not have a list", "exit code 1")
 		p.says(t, jane, []string{"apply", "-f", first}, ": 2 native policies renewed, 2 added, 2 removed\n")
 	})
 	t.Run("of another client", func(t *testing.T) {
@@ -333,7 +334,8 @@ func TestPluginBackstop(t *testing.T) {
 	t.Run("without the right", func(t *testing.T) {
 		joe := p.userOf(t, "joe", "evergate-plugin")
 		p.says(t, joe, []string{"apply", "-f", second}, "you may not list native policies", "is applied to the ConfigMap")
-		if out := p.run(t, "status"); !strings.Contains(out, "the backstop is of another policy than the ConfigMap") {
+		if out := p.run(t, "status"); !strings.Contains(out, "the backstop enforces another policy than the one in the "+
+			"ConfigMap") {
 			t.Error(out)
 		}
 	})

@@ -90,7 +90,8 @@ func TestAuditJob(t *testing.T) {
 	role := "evergate-audit"
 	c.kubectl(t, "", "patch", "clusterrole", role, "--type=json", "--patch",
 		`[{"op":"replace","path":"/rules/2/resources/0","value":"none"}]`)
-	const forbidden = "evergate: httproutes.gateway.networking.k8s.io: not all are listed: the API server answers 403: " +
+	const forbidden = "evergate: httproutes.gateway.networking.k8s.io: the list is incomplete: the API server " +
+		"answers 403: " +
 		`httproutes.gateway.networking.k8s.io is forbidden: User "system:serviceaccount:platform-admission:evergate-audit" `
 	await(t, "the account may no longer list HTTPRoutes", func(context.Context) bool {
 		report, said, code = run()

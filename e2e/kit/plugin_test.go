@@ -262,8 +262,8 @@ func (p *plugin) checkRights(t *testing.T) {
 	}
 	out = p.userOf(t, "joe", "less").run(t, "apply", "-f", pluginStricter, "--no-plan", "--timeout", "3s")
 	for _, want := range []string{
-		"you may not patch pods in evergate-system, so that kubelet shows the change in its own time",
-		"is applied, and after 3s not every replica has it:", "evergate-a has ", "exit code 1",
+		"you may not patch pods in evergate-system, so kubelet takes about a minute to update the policy",
+		"is applied, but 3s later some replicas do not have it:", "evergate-a has had ", "exit code 1",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("without the permission to patch Pods, %q is not printed:\n%s", want, out)
@@ -357,7 +357,7 @@ func (p *plugin) checkRefusal(t *testing.T) {
 	show(map[string][]byte{"zz.yaml": []byte("mirrorz: []\n")})
 	defer show(nil)
 	out := p.run(t, "apply", "-f", pluginSets, "--no-plan")
-	for _, want := range []string{"evergate-a refuses the policy and goes on with ", "zz.yaml:1", "mirrorz", "code 1"} {
+	for _, want := range []string{"evergate-a cannot load the policy and continues with ", "zz.yaml:1", "mirrorz", "code 1"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is not printed:\n%s", want, out)
 		}
