@@ -7,12 +7,12 @@ import (
 	"github.com/evergate/evergate/policy/internal/match"
 )
 
-// certificateClaims returns the claims of a Certificate (cert-manager v1.21.2, pkg/util/pki/csr.go): its names and
-// addresses, all of which go into the certificate. otherNames and emailAddresses are names of users, and no claim.
-// Neither is isCA, with which the certificate may sign others: whether one is issued, the issuer decides.
-func (r *report) certificateClaims(crt *Certificate) []hostClaim {
-	if r.claims != nil {
-		return r.claims
+// claims returns the claims of a Certificate (cert-manager v1.21.2, pkg/util/pki/csr.go): its names and addresses, all of
+// which go into the certificate. otherNames and emailAddresses are names of users, and make no claim. isCA, with which
+// the certificate may sign others, makes no claim either: the issuer decides whether it issues such a certificate.
+func (crt *certificateView) claims(r *report) *claimSet {
+	if crt.claimed.list != nil {
+		return &crt.claimed
 	}
 	names := certificateNames{r: r, claims: make([]hostClaim, 0, len(crt.DNSNames)+len(crt.URIs)+len(crt.IPAddresses)+1)}
 	names.each(dnsNameHost, crt.DNSNames, oneName)
@@ -20,8 +20,8 @@ func (r *report) certificateClaims(crt *Certificate) []hostClaim {
 	names.addSubject(crt.LiteralSubject)
 	names.each(uriHost, crt.URIs, uriName)
 	names.each(ipAddressHost, crt.IPAddresses, addressName)
-	r.claims = names.claims
-	return r.claims
+	crt.claimed.list = names.claims
+	return &crt.claimed
 }
 
 // certificateNames collects the claims of one Certificate.

@@ -13,6 +13,15 @@ type Certificate struct {
 	IPAddresses    []string
 }
 
+// certificateView is a Certificate and its claims.
+type certificateView struct {
+	*Certificate
+	view
+	claimed claimSet // see claims
+}
+
+func viewCertificate(crt *Certificate) certificateView { return certificateView{Certificate: crt} }
+
 // certificatesEntry is an entry of certificates: a rule for Certificates of cert-manager.
 type certificatesEntry struct {
 	ruleHeader
@@ -36,6 +45,6 @@ func (e *certificatesEntry) Validate() error {
 }
 
 // checks compiles the entry.
-func (e *certificatesEntry) checks() []check[Certificate] {
-	return hostChecks(e.Hosts, (*report).certificateClaims, "spec")
+func (e *certificatesEntry) checks() []check[certificateView] {
+	return hostChecks(e.Hosts, (*certificateView).claims, "spec")
 }

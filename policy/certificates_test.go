@@ -156,7 +156,7 @@ func TestCertificateClaims(t *testing.T) {
 		"no address":            {Certificate{IPAddresses: []string{"a.example"}}, "spec.ipAddresses[0] **"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			claims := (&report{effort: new(Effort)}).certificateClaims(&test.crt)
+			claims := new(viewCertificate(&test.crt)).claims(&report{effort: new(Effort)}).list
 			var got []string
 			for i := range claims {
 				got = append(got, claims[i].at.String()+" "+claims[i].String())

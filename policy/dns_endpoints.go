@@ -12,6 +12,15 @@ type DNSEndpoint struct {
 	Endpoints []Endpoint
 }
 
+// dnsEndpointView is a DNSEndpoint and its claims.
+type dnsEndpointView struct {
+	*DNSEndpoint
+	view
+	claimed claimSet // see claims
+}
+
+func viewDNSEndpoint(e *DNSEndpoint) dnsEndpointView { return dnsEndpointView{DNSEndpoint: e} }
+
 // Endpoint is one element of spec.endpoints: a record of DNS. Where it points to is not among its fields.
 type Endpoint struct {
 	DNSName    string
@@ -49,27 +58,27 @@ func (e *dnsEndpointsEntry) Validate() error {
 }
 
 // checks compiles the entry.
-func (e *dnsEndpointsEntry) checks() []check[DNSEndpoint] {
-	return hostChecks(e.Hosts, (*report).dnsEndpointClaims, "spec.endpoints")
+func (e *dnsEndpointsEntry) checks() []check[dnsEndpointView] {
+	return hostChecks(e.Hosts, (*dnsEndpointView).claims, "spec.endpoints")
 }
 
-// dnsEndpointClaims returns the claims of a DNSEndpoint: those of each record (external-dns v0.23.0, source/crd.go),
-// and of the properties that name further hosts. No name is none that external-dns checks, so that it may stand for
+// claims returns the claims of a DNSEndpoint: the claims of each record (external-dns v0.23.0, source/crd.go), and of the
+// properties that name further hosts. external-dns does not check that a record has a name, so an absent name may mean
 // every host.
-func (r *report) dnsEndpointClaims(e *DNSEndpoint) []hostClaim {
-	if r.claims != nil {
-		return r.claims
+func (e *dnsEndpointView) claims(r *report) *claimSet {
+	if e.claimed.list != nil {
+		return &e.claimed
 	}
 	claims := make([]hostClaim, 0, len(e.Endpoints))
 	for i := range e.Endpoints {
 		endpoint := &e.Endpoints[i]
 		if !r.spend(1 + len(endpoint.DNSName)/4) { // rune by rune
-			return nil
+			return &e.claimed
 		}
 		claims = endpoint.appendClaims(claims, int32(i))
 	}
-	r.claims = r.propertyClaims(e, claims)
-	return r.claims
+	e.claimed.list = e.propertyClaims(claims, r)
+	return &e.claimed
 }
 
 // appendClaims appends the claims of record i: its name, as recordNames reads it, and of some types all names below it.
@@ -105,8 +114,8 @@ func (e *Endpoint) controlsBelow() bool {
 }
 
 // propertyClaims appends the claims of properties, which external-dns copies from annotations of the same names.
-func (r *report) propertyClaims(e *DNSEndpoint, claims []hostClaim) []hostClaim {
-	table, records := r.known.hostTable("DNSEndpoint"), claims
+func (e *dnsEndpointView) propertyClaims(claims []hostClaim, r *report) []hostClaim {
+	table, records := e.known.hostTable("DNSEndpoint"), claims
 	for i := range e.Endpoints {
 		properties := e.Endpoints[i].Properties
 		for j := range properties {

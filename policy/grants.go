@@ -17,6 +17,14 @@ type Grant struct {
 	To   []GrantTo
 }
 
+// grantView is a ReferenceGrant. Its checks parse nothing.
+type grantView struct {
+	*Grant
+	view
+}
+
+func viewGrant(g *Grant) grantView { return grantView{Grant: g} }
+
 // GrantFrom is one element of spec.from: the objects of a kind in a namespace.
 type GrantFrom struct {
 	Group, Kind, Namespace string
@@ -117,8 +125,8 @@ func (b *grantToRules) Validate() error {
 }
 
 // checks compiles the entry. Findings come in the order of its fields.
-func (e *grantsEntry) checks() []check[Grant] {
-	var cs []check[Grant]
+func (e *grantsEntry) checks() []check[grantView] {
+	var cs []check[grantView]
 	if e.From != nil && e.From.Namespaces != nil {
 		cs = append(cs, grantCheck{from: grantFromNamespaces{e.From.Namespaces, passing(e.From.Namespaces)}})
 	}

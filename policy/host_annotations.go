@@ -125,25 +125,25 @@ func (t *hostAnnotationTable) find(all map[string]string) (found []annotation) {
 // one object (Let's Encrypt: 100 names). What follows is read as every host.
 const maxAnnotationHosts = 1000
 
-// annotationClaims appends the claims that stand in the annotations of an object. claims are those of its other places.
-func (r *report) annotationClaims(kind string, m *Meta, claims []hostClaim) []hostClaim {
-	return r.claimsOf(m.Annotations, annotationHost, claims, r.known.hostTable(kind))
+// annotationClaims appends the claims that the annotations of an object make. claims are the claims of its other places.
+func (v *view) annotationClaims(kind string, m *Meta, claims []hostClaim, r *report) []hostClaim {
+	return claimsOf(m.Annotations, annotationHost, claims, r, v.known.hostTable(kind))
 }
 
-// gatewayAnnotationClaims appends the claims that stand in the annotations of a Gateway. Those of
-// spec.infrastructure.annotations reach the Service that is made for it. Where that field is absent, Istio
-// (pilot/pkg/config/kube/gateway/deploymentcontroller.go) puts the Gateway's own annotations on the Service, so that
-// these are read as those of a Service too.
-func (r *report) gatewayAnnotationClaims(g *Gateway, claims []hostClaim) []hostClaim {
-	service := r.known.hostTable("Service")
-	claims = r.claimsOf(g.Annotations, annotationHost, claims, r.known.hostTable("Gateway"), service)
-	return r.claimsOf(g.InfrastructureAnnotations, infrastructureHost, claims, service)
+// annotationClaims appends the claims that the annotations of a Gateway make. The Service that is made for a Gateway has
+// the annotations of spec.infrastructure. If that field is absent, Istio
+// (pilot/pkg/config/kube/gateway/deploymentcontroller.go) puts the Gateway's own annotations on the Service. They are
+// therefore read as annotations of a Service too.
+func (g *gatewayView) annotationClaims(claims []hostClaim, r *report) []hostClaim {
+	service := g.known.hostTable("Service")
+	claims = claimsOf(g.Annotations, annotationHost, claims, r, g.known.hostTable("Gateway"), service)
+	return claimsOf(g.InfrastructureAnnotations, infrastructureHost, claims, r, service)
 }
 
-// claimsOf appends the claims that annotations in one place make by some tables. claims are those of the object's other
-// places.
-func (r *report) claimsOf(
-	all map[string]string, at placeKind, claims []hostClaim, tables ...*hostAnnotationTable,
+// claimsOf appends the claims that annotations in one place make by some tables. claims are the claims of the object's
+// other places.
+func claimsOf(
+	all map[string]string, at placeKind, claims []hostClaim, r *report, tables ...*hostAnnotationTable,
 ) []hostClaim {
 	rules := claims
 	for _, table := range tables {

@@ -63,17 +63,17 @@ func (h *hostClaim) follow(before []hostClaim) {
 
 // ruleHosts returns the claims of the rules of an Ingress, and of its default backend, which serves the hosts that no
 // rule names.
-func (r *report) ruleHosts(ing *Ingress) []hostClaim {
-	if r.hosts == nil {
+func (ing *ingressView) ruleHosts(r *report) []hostClaim {
+	if ing.hosts == nil {
 		steps := 1
 		for i := range ing.Rules {
 			steps += stepsOf(1, ing.Rules[i].Host)
 		}
 		if r.spend(steps) {
-			r.hosts = ruleHosts(ing, r.globs(ing))
+			ing.hosts = ruleHosts(ing.Ingress, ing.globs(r))
 		}
 	}
-	return r.hosts
+	return ing.hosts
 }
 
 // ruleHosts returns the claims; with globs, *.example is names at any depth.
@@ -95,17 +95,17 @@ func ruleHosts(ing *Ingress, globs bool) []hostClaim {
 	return hosts
 }
 
-// ingressClaims returns the claims of all places of an Ingress: its rules, its TLS hosts, for which certificates are
-// ordered, and the annotations of the table of hostAnnotations.
-func (r *report) ingressClaims(ing *Ingress) []hostClaim {
-	if r.claims != nil {
-		return r.claims
+// claims returns the claims of all places of an Ingress: its rules, its TLS hosts, for which certificates are ordered,
+// and the annotations of the table of hostAnnotations.
+func (ing *ingressView) claims(r *report) *claimSet {
+	if ing.claimed.list != nil {
+		return &ing.claimed
 	}
-	claims, rules := r.ruleHosts(ing), ing.Rules
+	claims, rules := ing.ruleHosts(r), ing.Rules
 	for i := range ing.TLS {
 		for j, host := range ing.TLS[i].Hosts {
 			if !r.spend(stepsOf(1, host)) {
-				return nil
+				return &ing.claimed
 			}
 			// Most lists of TLS hosts are those of the rules, in their order: one claim is enough for both.
 			if len(rules) > 0 && host == rules[0].Host {
@@ -120,23 +120,23 @@ func (r *report) ingressClaims(ing *Ingress) []hostClaim {
 			claims = append(slices.Grow(claims, len(ing.TLS[i].Hosts)-j), c)
 		}
 	}
-	r.claims = r.annotationClaims("Ingress", &ing.Meta, claims)
-	return r.claims
+	ing.claimed.list = ing.annotationClaims("Ingress", &ing.Meta, claims, r)
+	return &ing.claimed
 }
 
-// serviceClaims returns the claims of a Service, which stand in its annotations.
-func (r *report) serviceClaims(svc *Service) []hostClaim {
-	if r.claims == nil { // and not where it is empty, so that the annotations are read once
-		r.claims = r.annotationClaims("Service", &svc.Meta, []hostClaim{})
+// claims returns the claims of a Service, which its annotations make.
+func (svc *serviceView) claims(r *report) *claimSet {
+	if svc.claimed.list == nil { // an empty list is kept, so that the annotations are read once
+		svc.claimed.list = svc.annotationClaims("Service", &svc.Meta, []hostClaim{}, r)
 	}
-	return r.claims
+	return &svc.claimed
 }
 
-// gatewayClaims returns the claims of a Gateway or a ListenerSet: its listeners, in which *.example is any number of
-// labels, and its annotations.
-func (r *report) gatewayClaims(g *Gateway) []hostClaim {
-	if r.claims != nil {
-		return r.claims
+// claims returns the claims of a Gateway or a ListenerSet: its listeners, in which *.example is any number of labels,
+// and its annotations.
+func (g *gatewayView) claims(r *report) *claimSet {
+	if g.claimed.list != nil {
+		return &g.claimed
 	}
 	claims := make([]hostClaim, 0, len(g.Listeners))
 	for i := range g.Listeners {
@@ -151,14 +151,24 @@ func (r *report) gatewayClaims(g *Gateway) []hostClaim {
 		c.follow(claims)
 		claims = append(claims, c)
 	}
-	r.claims = r.gatewayAnnotationClaims(g, claims)
-	return r.claims
+	g.claimed.list = g.annotationClaims(claims, r)
+	return &g.claimed
+}
+
+// claimSet is the claims of an object, and the values that checks compute from them. Each value is computed on first
+// use and once for all rules.
+type claimSet struct {
+	list      []hostClaim
+	first     map[match.HostPattern]int // the first claim of each set of hosts; see repeated
+	different int                       // how many different sets of hosts there are; see differentHosts
+	lookup    hostLookup                // for one check after another
 }
 
 // repeated reports whether claim i is in an annotation, in spec.tls or in a listener, and an earlier place claims the
-// same hosts: users read one sentence about them. What cannot be read repeats the same text before it alone, since
-// another text may be another claim.
-func (r *report) repeated(claims []hostClaim, i int) bool {
+// same hosts: users read one sentence about them. A text that cannot be read as a name repeats only the same text before
+// it, because another text may be another claim.
+func (c *claimSet) repeated(i int, r *report) bool {
+	claims := c.list
 	switch {
 	case claims[i].at.kind < tlsHost:
 		return false
@@ -166,8 +176,8 @@ func (r *report) repeated(claims []hostClaim, i int) bool {
 		return i > 0 && claims[i-1].at.unreadable && claims[i-1].at.text == claims[i].at.text &&
 			claims[i-1].at.key() == claims[i].at.key()
 	}
-	if r.firstClaims == nil {
-		r.firstClaims = make(map[match.HostPattern]int, 1+named(claims))
+	if c.first == nil {
+		c.first = make(map[match.HostPattern]int, 1+named(claims))
 		for j := range claims {
 			if !r.spend(ledgerSteps) {
 				break
@@ -175,12 +185,12 @@ func (r *report) repeated(claims []hostClaim, i int) bool {
 			if claims[j].at.unreadable {
 				continue
 			}
-			if _, there := r.firstClaims[claims[j].HostPattern]; !there {
-				r.firstClaims[claims[j].HostPattern] = j
+			if _, there := c.first[claims[j].HostPattern]; !there {
+				c.first[claims[j].HostPattern] = j
 			}
 		}
 	}
-	first, there := r.firstClaims[claims[i].HostPattern]
+	first, there := c.first[claims[i].HostPattern]
 	return there && first < i
 }
 
@@ -194,22 +204,19 @@ func named(claims []hostClaim) (n int) {
 	return n
 }
 
-// hostCount is how many different sets of hosts there are among a number of claims.
-type hostCount struct{ of, different int }
-
 // differentHosts returns how many different sets of hosts an object claims.
-func (r *report) differentHosts(claims []hostClaim) int {
-	if r.hostCount.of != len(claims) {
-		different := make(map[match.HostPattern]struct{}, 1+named(claims))
-		for i := range claims {
+func (c *claimSet) differentHosts(r *report) int {
+	if c.different == 0 {
+		different := make(map[match.HostPattern]struct{}, 1+named(c.list))
+		for i := range c.list {
 			if !r.spend(ledgerSteps) {
 				break
 			}
-			different[claims[i].HostPattern] = struct{}{}
+			different[c.list[i].HostPattern] = struct{}{}
 		}
-		r.hostCount = hostCount{len(claims), len(different)}
+		c.different = len(different)
 	}
-	return r.hostCount.different
+	return c.different
 }
 
 // carries reports whether the claim is that of a listener without a host, which serves what routes name, and names

@@ -85,8 +85,8 @@ func fieldHostChecks[T any](h *fieldHostRules, claims claimant[T], list string) 
 	return checks
 }
 
-// claimant returns the claims of an object, which a report caches.
-type claimant[T any] func(r *report, obj *T) []hostClaim
+// claimant returns the claims of an object, which its view keeps.
+type claimant[T any] func(obj *T, r *report) *claimSet
 
 // hostChecks compiles rules for one kind of objects; nil has no checks. list is the field that has the hosts.
 func hostChecks[T any](h *hostRules, claims claimant[T], list string) []check[T] {
@@ -127,14 +127,14 @@ type eachClaim[T any] struct {
 }
 
 func (c eachClaim[T]) find(obj *T, r *report) {
-	r.lookup = hostLookup{namespace: r.subject.namespace}
-	claims := c.claims(r, obj)
-	for i := range claims {
-		h := &claims[i]
+	claims := c.claims(obj, r)
+	claims.lookup = hostLookup{namespace: r.subject.namespace}
+	for i := range claims.list {
+		h := &claims.list[i]
 		if !r.spend(h.steps()) {
 			return
 		}
-		if c.passes(h, &r.lookup) || r.repeated(claims, i) {
+		if c.passes(h, &claims.lookup) || claims.repeated(i, r) {
 			continue
 		}
 		if f := r.tryAdd(h.identity(c.id())); f != nil {
@@ -221,11 +221,11 @@ type hostsMax[T any] struct {
 }
 
 func (c hostsMax[T]) find(obj *T, r *report) {
-	claims := c.claims(r, obj)
-	if len(claims) <= c.most {
+	claims := c.claims(obj, r)
+	if len(claims.list) <= c.most {
 		return // no need to count
 	}
-	if n := r.differentHosts(claims); n > c.most {
+	if n := claims.differentHosts(r); n > c.most {
 		r.add(identity{check: "hosts.max", count: n}, c.list,
 			fmt.Sprintf("has %d different hosts; at most %d are allowed", n, c.most))
 	}

@@ -99,16 +99,16 @@ func (b *blocks) headers(yield func(*header)) {
 // compiled are the entries of a policy, kind by kind, without those that are off.
 type compiled struct {
 	mirrors      *mirrorTable
-	pods         ruleset[judgedPod]
-	workloads    ruleset[judgedPod] // the same, as they judge templates
-	ingresses    ruleset[Ingress]
-	services     ruleset[Service]
-	routes       ruleset[Route]
-	openShift    ruleset[OpenShiftRoute]
-	gateways     ruleset[Gateway]
-	grants       ruleset[Grant]
-	certificates ruleset[Certificate]
-	dnsEndpoints ruleset[DNSEndpoint]
+	pods         ruleset[podView]
+	workloads    ruleset[podView] // the same, as they judge templates
+	ingresses    ruleset[ingressView]
+	services     ruleset[serviceView]
+	routes       ruleset[routeView]
+	openShift    ruleset[openShiftRouteView]
+	gateways     ruleset[gatewayView]
+	grants       ruleset[grantView]
+	certificates ruleset[certificateView]
+	dnsEndpoints ruleset[dnsEndpointView]
 	counts       Counts
 }
 
@@ -117,35 +117,35 @@ func (b *blocks) compile(p *Policy, e *compilation, errs *strict.Collector) {
 	if p.mirrors == nil { // those of a set are the policy's
 		p.mirrors = compileMirrors(b.Mirrors, e.comparisons, errs)
 	}
-	p.pods = rulesOf(b.Pods, e, func(entry *podsEntry) rule[judgedPod] {
-		return rule[judgedPod]{entry.ruleHeader, entry.checks(p)}
+	p.pods = rulesOf(b.Pods, e, func(entry *podsEntry) rule[podView] {
+		return rule[podView]{entry.ruleHeader, entry.checks(p)}
 	})
-	p.workloads = rulesOf(b.Pods, e, func(entry *podsEntry) rule[judgedPod] { return entry.workloadRule(p) })
+	p.workloads = rulesOf(b.Pods, e, func(entry *podsEntry) rule[podView] { return entry.workloadRule(p) })
 	owners := compileOwners(b.Owners, errs)
-	p.ingresses = rulesOf(b.Ingresses, e, func(entry *ingressesEntry) rule[Ingress] {
-		return rule[Ingress]{entry.ruleHeader, entry.checks()}
-	}, ownerRules(owners, claimsUnless(e.carriers, (*report).ingressClaims, (*Ingress).isSolver))...)
-	p.ingresses.isSolver = (*Ingress).answersChallenges
-	p.services = rulesOf(b.Services, e, func(entry *servicesEntry) rule[Service] {
-		return rule[Service]{entry.ruleHeader, entry.checks()}
-	}, ownerRules(owners, (*report).serviceClaims)...)
-	p.services.isSolver = (*Service).answersChallenges
+	p.ingresses = rulesOf(b.Ingresses, e, func(entry *ingressesEntry) rule[ingressView] {
+		return rule[ingressView]{entry.ruleHeader, entry.checks()}
+	}, ownerRules(owners, claimsUnless(e.carriers, (*ingressView).claims, (*ingressView).isSolver))...)
+	p.ingresses.isSolver = (*ingressView).answersChallenges
+	p.services = rulesOf(b.Services, e, func(entry *servicesEntry) rule[serviceView] {
+		return rule[serviceView]{entry.ruleHeader, entry.checks()}
+	}, ownerRules(owners, (*serviceView).claims)...)
+	p.services.isSolver = (*serviceView).answersChallenges
 	p.routes = rulesOf(b.Routes, e, (*routesEntry).rule,
-		ownerRules(owners, claimsUnless(e.carriers, (*report).routeClaims, (*Route).isSolver))...)
-	p.routes.isSolver = (*Route).answersChallenges
+		ownerRules(owners, claimsUnless(e.carriers, (*routeView).claims, (*routeView).isSolver))...)
+	p.routes.isSolver = (*routeView).answersChallenges
 	p.openShift = rulesOf(b.Routes, e, (*routesEntry).openShiftRule, openShiftOwners(owners, b.Routes)...)
-	p.gateways = rulesOf(b.Gateways, e, func(entry *gatewaysEntry) rule[Gateway] {
-		return rule[Gateway]{entry.ruleHeader, entry.checks()}
-	}, ownerRules(owners, claimsUnless(e.carriers, (*report).gatewayClaims, always))...)
-	p.grants = rulesOf(b.Grants, e, func(entry *grantsEntry) rule[Grant] {
-		return rule[Grant]{entry.ruleHeader, entry.checks()}
+	p.gateways = rulesOf(b.Gateways, e, func(entry *gatewaysEntry) rule[gatewayView] {
+		return rule[gatewayView]{entry.ruleHeader, entry.checks()}
+	}, ownerRules(owners, claimsUnless(e.carriers, (*gatewayView).claims, always))...)
+	p.grants = rulesOf(b.Grants, e, func(entry *grantsEntry) rule[grantView] {
+		return rule[grantView]{entry.ruleHeader, entry.checks()}
 	})
-	p.certificates = rulesOf(b.Certificates, e, func(entry *certificatesEntry) rule[Certificate] {
-		return rule[Certificate]{entry.ruleHeader, entry.checks()}
-	}, ownerRules(owners, claimsUnless(e.carriers, (*report).certificateClaims, always))...)
-	p.dnsEndpoints = rulesOf(b.DNSEndpoints, e, func(entry *dnsEndpointsEntry) rule[DNSEndpoint] {
-		return rule[DNSEndpoint]{entry.ruleHeader, entry.checks()}
-	}, ownerRules(owners, (*report).dnsEndpointClaims)...)
+	p.certificates = rulesOf(b.Certificates, e, func(entry *certificatesEntry) rule[certificateView] {
+		return rule[certificateView]{entry.ruleHeader, entry.checks()}
+	}, ownerRules(owners, claimsUnless(e.carriers, (*certificateView).claims, always))...)
+	p.dnsEndpoints = rulesOf(b.DNSEndpoints, e, func(entry *dnsEndpointsEntry) rule[dnsEndpointView] {
+		return rule[dnsEndpointView]{entry.ruleHeader, entry.checks()}
+	}, ownerRules(owners, (*dnsEndpointView).claims)...)
 	p.counts = Counts{
 		Mirrors: p.mirrors.len(), Pods: len(p.pods.rules), Ingresses: len(p.ingresses.rules) - len(owners),
 		Services: len(p.services.rules) - len(owners), Certificates: len(p.certificates.rules) - len(owners),
@@ -232,50 +232,47 @@ func (p *Policy) JudgePod(a Attributes, pod, old *Pod, e *Effort) ([]Finding, er
 	if !canChangeImages(a, pod) {
 		return nil, nil
 	}
-	if e == nil {
-		e = new(Effort)
-	}
-	return judge(&p.pods, a, newJudgedPod(a, pod, e), newJudgedPod(a, old, e), e)
+	return judge(&p.pods, a, viewPod, pod, old, e)
 }
 
 // JudgeIngress judges an Ingress. old is the Ingress before an update, nil otherwise.
 func (p *Policy) JudgeIngress(a Attributes, ing, old *Ingress, e *Effort) ([]Finding, error) {
-	return judge(&p.ingresses, a, ing, old, e)
+	return judge(&p.ingresses, a, viewIngress, ing, old, e)
 }
 
 // JudgeService judges a Service. old is the Service before an update, nil otherwise.
 func (p *Policy) JudgeService(a Attributes, svc, old *Service, e *Effort) ([]Finding, error) {
-	return judge(&p.services, a, svc, old, e)
+	return judge(&p.services, a, viewService, svc, old, e)
 }
 
 // JudgeRoute judges a route of Gateway API. old is the route before an update, nil otherwise.
 func (p *Policy) JudgeRoute(a Attributes, route, old *Route, e *Effort) ([]Finding, error) {
-	return judge(&p.routes, a, route, old, e)
+	return judge(&p.routes, a, viewRoute, route, old, e)
 }
 
 // JudgeOpenShiftRoute judges a Route of OpenShift. old is the Route before an update, nil otherwise.
 func (p *Policy) JudgeOpenShiftRoute(a Attributes, route, old *OpenShiftRoute, e *Effort) ([]Finding, error) {
-	return judge(&p.openShift, a, route, old, e)
+	return judge(&p.openShift, a, viewOpenShiftRoute, route, old, e)
 }
 
 // JudgeGateway judges a Gateway or a ListenerSet. old is the object before an update, nil otherwise.
 func (p *Policy) JudgeGateway(a Attributes, g, old *Gateway, e *Effort) ([]Finding, error) {
-	return judge(&p.gateways, a, g, old, e)
+	return judge(&p.gateways, a, viewGateway, g, old, e)
 }
 
 // JudgeGrant judges a ReferenceGrant. old is the object before an update, nil otherwise.
 func (p *Policy) JudgeGrant(a Attributes, g, old *Grant, e *Effort) ([]Finding, error) {
-	return judge(&p.grants, a, g, old, e)
+	return judge(&p.grants, a, viewGrant, g, old, e)
 }
 
 // JudgeCertificate judges a Certificate. old is the Certificate before an update, nil otherwise.
 func (p *Policy) JudgeCertificate(a Attributes, crt, old *Certificate, e *Effort) ([]Finding, error) {
-	return judge(&p.certificates, a, crt, old, e)
+	return judge(&p.certificates, a, viewCertificate, crt, old, e)
 }
 
 // JudgeDNSEndpoint judges a DNSEndpoint. old is the DNSEndpoint before an update, nil otherwise.
 func (p *Policy) JudgeDNSEndpoint(a Attributes, endpoint, old *DNSEndpoint, e *Effort) ([]Finding, error) {
-	return judge(&p.dnsEndpoints, a, endpoint, old, e)
+	return judge(&p.dnsEndpoints, a, viewDNSEndpoint, endpoint, old, e)
 }
 
 // ExplainPod returns for every pods rule whether it applies to the Pod.
@@ -284,45 +281,45 @@ func (p *Policy) ExplainPod(a Attributes, pod *Pod) []RuleTrace {
 		return p.pods.notEvaluated("not asked: it is the mirror Pod of a static Pod, " +
 			"or the request cannot change an image")
 	}
-	return explain(&p.pods, a, newJudgedPod(a, pod, nil))
+	return explain(&p.pods, a, viewPod, pod)
 }
 
 // ExplainIngress returns for every ingresses rule whether it applies to the Ingress.
 func (p *Policy) ExplainIngress(a Attributes, ing *Ingress) []RuleTrace {
-	return explain(&p.ingresses, a, ing)
+	return explain(&p.ingresses, a, viewIngress, ing)
 }
 
 // ExplainService returns for every services rule whether it applies to the Service.
 func (p *Policy) ExplainService(a Attributes, svc *Service) []RuleTrace {
-	return explain(&p.services, a, svc)
+	return explain(&p.services, a, viewService, svc)
 }
 
 // ExplainRoute returns for every routes rule whether it applies to the route.
 func (p *Policy) ExplainRoute(a Attributes, route *Route) []RuleTrace {
-	return explain(&p.routes, a, route)
+	return explain(&p.routes, a, viewRoute, route)
 }
 
 // ExplainOpenShiftRoute returns for every routes rule that checks something of a Route whether it applies to the Route.
 func (p *Policy) ExplainOpenShiftRoute(a Attributes, route *OpenShiftRoute) []RuleTrace {
-	return explain(&p.openShift, a, route)
+	return explain(&p.openShift, a, viewOpenShiftRoute, route)
 }
 
 // ExplainGateway returns for every gateways rule whether it applies to the Gateway or the ListenerSet.
 func (p *Policy) ExplainGateway(a Attributes, g *Gateway) []RuleTrace {
-	return explain(&p.gateways, a, g)
+	return explain(&p.gateways, a, viewGateway, g)
 }
 
 // ExplainGrant returns for every grants rule whether it applies to the ReferenceGrant.
 func (p *Policy) ExplainGrant(a Attributes, g *Grant) []RuleTrace {
-	return explain(&p.grants, a, g)
+	return explain(&p.grants, a, viewGrant, g)
 }
 
 // ExplainCertificate returns for every certificates rule whether it applies to the Certificate.
 func (p *Policy) ExplainCertificate(a Attributes, crt *Certificate) []RuleTrace {
-	return explain(&p.certificates, a, crt)
+	return explain(&p.certificates, a, viewCertificate, crt)
 }
 
 // ExplainDNSEndpoint returns for every dnsEndpoints rule whether it applies to the DNSEndpoint.
 func (p *Policy) ExplainDNSEndpoint(a Attributes, endpoint *DNSEndpoint) []RuleTrace {
-	return explain(&p.dnsEndpoints, a, endpoint)
+	return explain(&p.dnsEndpoints, a, viewDNSEndpoint, endpoint)
 }

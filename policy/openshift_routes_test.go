@@ -79,7 +79,7 @@ func TestOpenShiftRouteClaims(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			claimed := func(domains ...string) string {
 				var all []string
-				claims := (&routerDomains{domains}).claims(&report{effort: new(Effort)}, &test.route)
+				claims := (&routerDomains{domains}).claims(new(viewOpenShiftRoute(&test.route)), &report{effort: new(Effort)}).list
 				for i := range claims {
 					all = append(all, claims[i].at.String()+" "+claims[i].String())
 				}

@@ -315,7 +315,7 @@ services:
 // labelled is a check of Pods without images: it finds the label bad.
 type labelled struct{}
 
-func (labelled) find(pod *Pod, r *report) {
+func (labelled) find(pod *podView, r *report) {
 	if v, ok := pod.Labels["bad"]; ok {
 		r.add(identity{check: "labels", value: v}, "metadata.labels", "is bad")
 	}
@@ -323,25 +323,25 @@ func (labelled) find(pod *Pod, r *report) {
 
 // A Pod that was excluded by its labels, and no longer is, introduces the findings that it had.
 func TestRatchetLeavingAnExclusion(t *testing.T) {
-	rules := newRuleset([]rule[Pod]{{
+	rules := newRuleset([]rule[podView]{{
 		ruleHeader{header: header{Name: "r", Mode: Enforce, Exclude: &selector{PodLabels: []labelPattern{mustLabel(t, "free")}}}},
-		[]check[Pod]{labelled{}},
+		[]check[podView]{labelled{}},
 	}})
 	free := &Pod{Meta: Meta{Labels: map[string]string{"bad": "1", "free": ""}}}
 	bound := &Pod{Meta: Meta{Labels: map[string]string{"bad": "1"}}}
 	a := Attributes{Operation: Update}
-	if fs := must(judge(&rules, a, bound, free, nil)); len(fs) != 1 || fs[0].Existed || !fs[0].Denies() {
+	if fs := must(judge(&rules, a, viewPod, bound, free, nil)); len(fs) != 1 || fs[0].Existed || !fs[0].Denies() {
 		t.Errorf("left the exclusion: %v", fs)
 	}
 	// A finding of another rule in the old object does not count.
-	both := newRuleset([]rule[Pod]{{ruleHeader{header: header{Name: "always", Mode: Enforce}}, rules.rules[0].checks}, rules.rules[0]})
-	if fs := must(judge(&both, a, bound, free, nil)); len(fs) != 2 || !fs[0].Existed || fs[1].Existed {
+	both := newRuleset([]rule[podView]{{ruleHeader{header: header{Name: "always", Mode: Enforce}}, rules.rules[0].checks}, rules.rules[0]})
+	if fs := must(judge(&both, a, viewPod, bound, free, nil)); len(fs) != 2 || !fs[0].Existed || fs[1].Existed {
 		t.Errorf("left the exclusion of one of two rules: %v", fs)
 	}
-	if fs := must(judge(&rules, a, free, bound, nil)); len(fs) != 0 {
+	if fs := must(judge(&rules, a, viewPod, free, bound, nil)); len(fs) != 0 {
 		t.Errorf("entered it: %v", fs)
 	}
-	if fs := must(judge(&rules, a, bound, bound, nil)); len(fs) != 1 || !fs[0].Existed || fs[0].Denies() {
+	if fs := must(judge(&rules, a, viewPod, bound, bound, nil)); len(fs) != 1 || !fs[0].Existed || fs[0].Denies() {
 		t.Errorf("was never in it: %v", fs)
 	}
 }

@@ -49,7 +49,7 @@ func (p *Policy) findDenying() {
 }
 
 // denying returns those checks of a rule that deny images by name or tag.
-func denying(checks []check[judgedPod]) []eachImage {
+func denying(checks []check[podView]) []eachImage {
 	var all []eachImage
 	for _, c := range checks {
 		each, ok := c.(eachImage)
@@ -69,9 +69,9 @@ func (o *originalImages) judge(out *ImageOutcome, ref match.Reference) {
 	if out.Outcome != Rewritten && out.Outcome != WouldRewrite || len(o.applicable()) == 0 {
 		return
 	}
-	img := judgedImage{Image: out.Image, ref: ref}
+	img := podImage{Image: out.Image, ref: ref}
 	before := len(o.found)
-	var pulled *judgedImage // the rewritten image
+	var pulled *podImage // the rewritten image
 	for _, rule := range o.rules {
 		if rule.Mode != Enforce && (out.Outcome == WouldRewrite || len(o.found) >= maxFindings) {
 			continue // JudgePod judges the image as it is written, or no more findings are kept
@@ -95,7 +95,7 @@ func (o *originalImages) judge(out *ImageOutcome, ref match.Reference) {
 				return
 			}
 			if pulled == nil {
-				pulled = new(newJudgedImage(Image{Ref: out.To}))
+				pulled = new(newPodImage(Image{Ref: out.To}))
 			}
 			if o.effort.spend(c.steps(pulled)) && c.passes(pulled, o.subject) {
 				o.report(rule, c, &img, out.To, exempt)
@@ -105,7 +105,7 @@ func (o *originalImages) judge(out *ImageOutcome, ref match.Reference) {
 }
 
 // report adds the finding of a rule that does not deny about an image that is rewritten.
-func (o *originalImages) report(rule originalsRule, c eachImage, img *judgedImage, to string, exempt *Exemption) {
+func (o *originalImages) report(rule originalsRule, c eachImage, img *podImage, to string, exempt *Exemption) {
 	o.found = append(o.found, Finding{
 		Rule: string(rule.Name), Check: c.id(), Mode: rule.Mode, Note: string(rule.Message), Exempt: exempt,
 		Path: img.Path(), Reason: c.reason(img, o.subject) + ", but not once it is rewritten to " + to,
@@ -141,7 +141,7 @@ func (o *originalImages) applicable() []originalsRule {
 
 // existed reports whether a finding about an image is pre-existing: the rule has it about the Pod before the update
 // too, where nothing in force silences it.
-func (o *originalImages) existed(rule originalsRule, c eachImage, img *judgedImage) bool {
+func (o *originalImages) existed(rule originalsRule, c eachImage, img *podImage) bool {
 	return rule.existed && o.identitiesOfOld()[img.identity("")] &&
 		o.exemptInOld.find(&rule.header, new(img.identity(c.id()))) == nil
 }
@@ -152,7 +152,7 @@ func (o *originalImages) identitiesOfOld() map[identity]bool {
 	if o.oldIdentities == nil {
 		o.oldIdentities = make(map[identity]bool, len(o.old.Images))
 		for _, old := range o.old.Images {
-			before := newJudgedImage(old)
+			before := newPodImage(old)
 			o.oldIdentities[before.identity("")] = true
 		}
 	}
@@ -162,7 +162,7 @@ func (o *originalImages) identitiesOfOld() map[identity]bool {
 // deniedBy returns the first check of an enforced rule, as rule/check, that denies an image by its name or its tag as
 // it is written; empty for none. Evergate does not rewrite such an image, and the advice to write the image at its
 // mirror would lead around the rule, or into the next denial. s is the subject of the Pod.
-func (p *Policy) deniedBy(img *judgedImage, s *subject) string {
+func (p *Policy) deniedBy(img *podImage, s *subject) string {
 	policies := []*Policy{p.whole(), p}
 	for _, q := range slices.Compact(policies) {
 		exempt := exemptions{exceptions: q.pods.exceptions, subject: s}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/evergate/evergate/policy/internal/match"
 )
 
 // servicesEntry is an entry of services: a rule for Services. Each field below is a block of checks; an absent one
@@ -47,16 +49,29 @@ func (e *servicesEntry) Validate() error {
 	return err
 }
 
+// serviceView is a Service and the values that its checks parse.
+type serviceView struct {
+	*Service
+	view
+	claimed           claimSet           // see claims
+	externalHost      *match.HostPattern // see externalTarget
+	externalAddresses []address          // see externalIPs
+	statusAddresses   []address          // see statusIPs
+	ranges            []sourceRange      // see sourceRanges
+}
+
+func viewService(svc *Service) serviceView { return serviceView{Service: svc} }
+
 // checks compiles the entry. Findings come in the order of its fields.
-func (e *servicesEntry) checks() []check[Service] {
-	var allocation []check[Service]
+func (e *servicesEntry) checks() []check[serviceView] {
+	var allocation []check[serviceView]
 	if e.AllocateLoadBalancerNodePorts {
 		allocation = append(allocation, serviceAllocation{})
 	}
 	return slices.Concat(
-		hostChecks(e.Hosts, (*report).serviceClaims, "metadata.annotations"),
+		hostChecks(e.Hosts, (*serviceView).claims, "metadata.annotations"),
 		unlessSolvers(slices.Concat(
-			e.Types.checks(), portChecks(e.Ports, "spec.ports", (*Service).port), e.NodePorts.checks())),
+			e.Types.checks(), portChecks(e.Ports, "spec.ports", (*serviceView).port), e.NodePorts.checks())),
 		allocation,
 		e.LoadBalancerClass.checks(),
 		e.LoadBalancerSourceRanges.checks(),

@@ -50,10 +50,10 @@ func (e *podsEntry) modeOfWorkloads() Mode {
 }
 
 // workloadRule returns the rule as it judges the templates of workloads.
-func (e *podsEntry) workloadRule(p *Policy) rule[judgedPod] {
+func (e *podsEntry) workloadRule(p *Policy) rule[podView] {
 	h := e.ruleHeader
 	h.refuses, h.Mode = h.Mode == Enforce, e.modeOfWorkloads()
-	return rule[judgedPod]{h, e.checks(p)}
+	return rule[podView]{h, e.checks(p)}
 }
 
 // refused is what follows of a finding in a template from a rule that refuses the Pods.
@@ -132,8 +132,9 @@ func isKubernetesController(user string) bool {
 // judgedTemplate is a template with its Pod as it will be pulled.
 type judgedTemplate struct {
 	*PodTemplate
-	pod    *judgedPod
-	exempt exemptions
+	pod     podView
+	subject *subject
+	exempt  exemptions
 }
 
 // judgedTemplates returns the templates whose Pods will have images that can be judged, as they will be pulled.
@@ -147,14 +148,15 @@ func (p *Policy) judgedTemplates(a Attributes, w *Workload, e *Effort) ([]judged
 		if !canChangeImages(a, &t.Pod) {
 			continue
 		}
-		pod := newJudgedPod(a, &t.Pod, e)
-		pod.subject.template = true
-		rw, err := p.whole().rewriteImages(a, &t.Pod, nil, &pod.subject, e)
+		s := new(newSubject(a, &t.Meta, classes{}, e))
+		s.template = true
+		rw, err := p.whole().rewriteImages(a, &t.Pod, nil, s, e)
 		if err != nil {
 			return nil, nil, err
 		}
-		rewritings[i], pod.outcome = rw, rw.Images
-		all = append(all, judgedTemplate{t, pod, exemptions{exceptions: p.workloads.exceptions, subject: &pod.subject}})
+		rewritings[i] = rw
+		pod := podView{Pod: &t.Pod, outcome: rw.Images}
+		all = append(all, judgedTemplate{t, pod, s, exemptions{exceptions: p.workloads.exceptions, subject: s}})
 	}
 	return all, rewritings, nil
 }
@@ -186,7 +188,7 @@ func attributesOfPods(a Attributes) Attributes {
 // workloadJudging is the judging of one workload by the rules of pods.
 type workloadJudging struct {
 	report
-	rules     []rule[judgedPod]
+	rules     []rule[podView]
 	templates []judgedTemplate
 	findings  findings
 
@@ -199,7 +201,7 @@ type workloadJudging struct {
 
 	// The rule and the check that are evaluated.
 	at          int // of the rule
-	check       check[judgedPod]
+	check       check[podView]
 	ledgerReady bool // the ledger is that of check
 	template    *judgedTemplate
 	oldTemplate *judgedTemplate // that the ledger is filled from
@@ -213,12 +215,12 @@ func (j *workloadJudging) evaluate(at int) {
 		j.check, j.ledgerReady = c, false
 		for i := range j.templates {
 			t := &j.templates[i]
-			if !j.spend(1) || !rule.appliesTo(&t.pod.subject) {
+			if !j.spend(1) || !rule.appliesTo(t.subject) {
 				continue
 			}
 			first := len(j.findings.kept)
-			j.template, j.subject = t, &t.pod.subject
-			c.find(t.pod, &j.report)
+			j.template, j.subject = t, t.subject
+			c.find(&t.pod, &j.report)
 			for k := first; k < len(j.findings.kept); k++ {
 				j.findings.kept[k].complete(t, rule)
 			}
@@ -227,7 +229,7 @@ func (j *workloadJudging) evaluate(at int) {
 }
 
 // complete makes a finding about a Pod one about the template of it.
-func (f *keptFinding) complete(t *judgedTemplate, rule *rule[judgedPod]) {
+func (f *keptFinding) complete(t *judgedTemplate, rule *rule[podView]) {
 	f.Path = t.path(f.Path)
 	if rule.refuses && f.Exempt == nil {
 		f.Reason += refused
@@ -260,9 +262,9 @@ func (j *workloadJudging) findInOld(id identity) bool {
 		}
 		for i := range j.old {
 			t := &j.old[i]
-			if j.before.spend(1) && j.rules[j.at].appliesTo(&t.pod.subject) {
-				j.oldTemplate, j.before.subject = t, &t.pod.subject
-				j.check.find(t.pod, &j.before)
+			if j.before.spend(1) && j.rules[j.at].appliesTo(t.subject) {
+				j.oldTemplate, j.before.subject = t, t.subject
+				j.check.find(&t.pod, &j.before)
 			}
 		}
 	}
@@ -322,7 +324,7 @@ func (p *Policy) ExplainWorkload(a Attributes, w *Workload) []RuleTrace {
 			continue
 		}
 		for k := range templates {
-			why, applies := rule.applies(&templates[k].pod.subject)
+			why, applies := rule.applies(templates[k].subject)
 			if traces[i].Applies && !applies {
 				continue
 			}
@@ -339,16 +341,16 @@ func (p *Policy) ExplainWorkload(a Attributes, w *Workload) []RuleTrace {
 }
 
 // countFindings returns how many findings a rule has in a template, and how many of them are exempt.
-func countFindings(rule *rule[judgedPod], t *judgedTemplate) (n, exempt int) {
+func countFindings(rule *rule[podView], t *judgedTemplate) (n, exempt int) {
 	var last Finding // whose sentence is not shown
-	r := report{effort: new(Effort), subject: &t.pod.subject, collect: func(id identity) *Finding {
+	r := report{effort: new(Effort), subject: t.subject, collect: func(id identity) *Finding {
 		if n++; t.exempt.find(&rule.header, &id) != nil {
 			exempt++
 		}
 		return &last
 	}}
 	for _, c := range rule.checks {
-		c.find(t.pod, &r)
+		c.find(&t.pod, &r)
 	}
 	return n, exempt
 }
