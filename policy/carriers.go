@@ -103,5 +103,5 @@ func (route *routeView) isSolver(r *report) bool {
 // areInAnnotations reports whether an annotation makes one of the claims.
 func (c *claimSet) areInAnnotations(r *report) bool {
 	return !r.spend(1+len(c.list)/stepBytes) ||
-		slices.ContainsFunc(c.list, func(h hostClaim) bool { return h.at.kind == annotationHost })
+		slices.ContainsFunc(c.list, func(h hostClaim) bool { return h.at.in().class == annotationField })
 }

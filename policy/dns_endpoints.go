@@ -62,6 +62,27 @@ func (e *dnsEndpointsEntry) checks() []check[dnsEndpointView] {
 	return hostChecks(e.Hosts, (*dnsEndpointView).claims, "spec.endpoints")
 }
 
+func endpointHost() claimField { return claimField{path: "spec.endpoints[%d].dnsName"} }
+
+// endpointType is the type of a record, by which the record controls the names below its name.
+func endpointType() claimField { return claimField{path: "spec.endpoints[%d].recordType"} }
+
+// ownershipHost is the targets that make a record an ownership record.
+func ownershipHost() claimField {
+	return claimField{
+		path:   "spec.endpoints[%d].targets",
+		every:  "has the form of an ownership record of external-dns, which takes over the records of any host",
+		setOne: "; leave heritage= out",
+	}
+}
+
+// propertyHost returns the value of a property.
+func propertyHost(name string) func() claimField {
+	return func() claimField {
+		return claimField{path: "spec.endpoints[%d].providerSpecific[%d].value", key: name}
+	}
+}
+
 // claims returns the claims of a DNSEndpoint: the claims of each record (external-dns v0.23.0, source/crd.go), and of the
 // properties that name further hosts. external-dns does not check that a record has a name, so an absent name may mean
 // every host.
@@ -86,17 +107,17 @@ func (e *Endpoint) appendClaims(claims []hostClaim, i int32) []hostClaim {
 	var name match.HostPattern
 	for p := range recordNames(e.DNSName) {
 		name = p
-		c := recordClaim(e.DNSName, p, claimPlace{kind: endpointHost, i: i})
+		c := recordClaim(e.DNSName, p, claimPlace{in: endpointHost, i: i})
 		c.follow(claims)
 		claims = append(claims, c)
 	}
 	if name.Depth == match.HostItself && e.controlsBelow() {
 		name.Depth = match.LabelsBelow
-		at := claimPlace{kind: endpointType, i: i, text: e.DNSName, speaks: true}
+		at := claimPlace{in: endpointType, i: i, text: e.DNSName, speaks: true}
 		claims = append(claims, claimOf(name, at))
 	}
 	if e.RecordType == "TXT" && e.OwnershipRecord {
-		at := claimPlace{kind: ownershipHost, i: i, text: e.DNSName, unreadable: true}
+		at := claimPlace{in: ownershipHost, i: i, text: e.DNSName, unreadable: true}
 		claims = append(claims, claimOf(match.EveryHost(), at))
 	}
 	return claims
@@ -127,8 +148,9 @@ func (e *dnsEndpointView) propertyClaims(claims []hostClaim, r *report) []hostCl
 			if grammar == nil || !r.spend(len(a.value)) {
 				continue
 			}
-			at := claimPlace{kind: propertyHost, i: int32(i), j: int32(j), annotation: &a}
-			if claims = appendClaims(claims, records, grammar, at); len(claims) > len(records)+maxAnnotationHosts {
+			at := claimPlace{in: propertyHost(a.key), i: int32(i), j: int32(j)}
+			claims = appendClaims(claims, records, grammar, a.value, at)
+			if len(claims) > len(records)+maxAnnotationHosts {
 				return claims
 			}
 		}

@@ -1,8 +1,6 @@
 package policy
 
 import (
-	"slices"
-
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
 )
@@ -61,100 +59,6 @@ func (h *hostClaim) follow(before []hostClaim) {
 	}
 }
 
-// ruleHosts returns the claims of the rules of an Ingress, and of its default backend, which serves the hosts that no
-// rule names.
-func (ing *ingressView) ruleHosts(r *report) []hostClaim {
-	if ing.hosts == nil {
-		steps := 1
-		for i := range ing.Rules {
-			steps += stepsOf(1, ing.Rules[i].Host)
-		}
-		if r.spend(steps) {
-			ing.hosts = ruleHosts(ing.Ingress, ing.globs(r))
-		}
-	}
-	return ing.hosts
-}
-
-// ruleHosts returns the claims; with globs, *.example is names at any depth.
-func ruleHosts(ing *Ingress, globs bool) []hostClaim {
-	if len(ing.Rules) == 0 {
-		return []hostClaim{claimOf(match.EveryHost(), claimPlace{kind: noRules})}
-	}
-	hosts := make([]hostClaim, len(ing.Rules), len(ing.Rules)+1)
-	for i := range ing.Rules {
-		hosts[i] = newClaim(ing.Rules[i].Host, claimPlace{kind: ruleHost, i: int32(i)})
-		if globs && hosts[i].Depth == match.OneLabelBelow {
-			hosts[i].Depth = match.LabelsBelow
-		}
-		hosts[i].follow(hosts[:i])
-	}
-	if ing.DefaultBackend {
-		hosts = append(hosts, claimOf(match.EveryHost(), claimPlace{kind: defaultBackend}))
-	}
-	return hosts
-}
-
-// claims returns the claims of all places of an Ingress: its rules, its TLS hosts, for which certificates are ordered,
-// and the annotations of the table of hostAnnotations.
-func (ing *ingressView) claims(r *report) *claimSet {
-	if ing.claimed.list != nil {
-		return &ing.claimed
-	}
-	claims, rules := ing.ruleHosts(r), ing.Rules
-	for i := range ing.TLS {
-		for j, host := range ing.TLS[i].Hosts {
-			if !r.spend(stepsOf(1, host)) {
-				return &ing.claimed
-			}
-			// Most lists of TLS hosts are those of the rules, in their order: one claim is enough for both.
-			if len(rules) > 0 && host == rules[0].Host {
-				rules = rules[1:]
-				continue
-			}
-			if host == "" || j > 0 && host == ing.TLS[i].Hosts[j-1] { // it names nothing, or nothing more
-				continue
-			}
-			c := newClaim(host, claimPlace{kind: tlsHost, i: int32(i), j: int32(j)})
-			c.follow(claims)
-			claims = append(slices.Grow(claims, len(ing.TLS[i].Hosts)-j), c)
-		}
-	}
-	ing.claimed.list = ing.annotationClaims("Ingress", &ing.Meta, claims, r)
-	return &ing.claimed
-}
-
-// claims returns the claims of a Service, which its annotations make.
-func (svc *serviceView) claims(r *report) *claimSet {
-	if svc.claimed.list == nil { // an empty list is kept, so that the annotations are read once
-		svc.claimed.list = svc.annotationClaims("Service", &svc.Meta, []hostClaim{}, r)
-	}
-	return &svc.claimed
-}
-
-// claims returns the claims of a Gateway or a ListenerSet: its listeners, in which *.example is any number of labels,
-// and its annotations.
-func (g *gatewayView) claims(r *report) *claimSet {
-	if g.claimed.list != nil {
-		return &g.claimed
-	}
-	claims := make([]hostClaim, 0, len(g.Listeners))
-	for i := range g.Listeners {
-		host, at := g.Listeners[i].Hostname, claimPlace{kind: listenerHost, i: int32(i)}
-		if !r.spend(stepsOf(1, host)) {
-			break
-		}
-		c := claimOf(match.EveryHost(), at)
-		if host != "" {
-			c = claimOfText(host, anyDepth(host), at)
-		}
-		c.follow(claims)
-		claims = append(claims, c)
-	}
-	g.claimed.list = g.annotationClaims(claims, r)
-	return &g.claimed
-}
-
 // claimSet is the claims of an object, and the values that checks compute from them. Each value is computed on first
 // use and once for all rules.
 type claimSet struct {
@@ -170,11 +74,11 @@ type claimSet struct {
 func (c *claimSet) repeated(i int, r *report) bool {
 	claims := c.list
 	switch {
-	case claims[i].at.kind < tlsHost:
+	case claims[i].at.in().class == mainField:
 		return false
 	case claims[i].at.unreadable:
 		return i > 0 && claims[i-1].at.unreadable && claims[i-1].at.text == claims[i].at.text &&
-			claims[i-1].at.key() == claims[i].at.key()
+			claims[i-1].at.in().key == claims[i].at.in().key
 	}
 	if c.first == nil {
 		c.first = make(map[match.HostPattern]int, 1+named(claims))
@@ -219,10 +123,10 @@ func (c *claimSet) differentHosts(r *report) int {
 	return c.different
 }
 
-// carries reports whether the claim is that of a listener without a host, which serves what routes name, and names
-// nothing itself.
+// carries reports whether a listener without a host makes the claim. The listener serves the hosts of its routes, and
+// names no host itself.
 func (h *hostClaim) carries() bool {
-	return h.at.kind == listenerHost && h.IsEvery() && !h.at.unreadable
+	return h.IsEvery() && !h.at.unreadable && h.at.in().class == listenerField
 }
 
 // steps returns how many steps it takes to look the host up: one for each eight bytes of its name. A text that cannot
@@ -240,11 +144,11 @@ func (h *hostClaim) steps() int {
 // may stand for every host. A name that controls another one is part of the identity too: _dmarc.example does not
 // exempt _acme-challenge.example.
 func (h *hostClaim) identity(check string) identity {
-	id := hostIdentity(check, h.HostPattern)
-	id.idle = h.at.kind == tlsHost
+	id, field := hostIdentity(check, h.HostPattern), h.at.in()
+	id.idle = field.class == tlsField
 	switch {
 	case h.at.unreadable:
-		id.value, id.use = h.at.text, h.at.key()
+		id.value, id.use = h.at.text, field.key
 	case h.at.speaks:
 		id.use = h.at.text
 	}

@@ -87,6 +87,17 @@ func openShiftOwners(levels []ownerLevel, entries []routesEntry) []rule[openShif
 	return rules
 }
 
+// openShiftHost is the host of a Route.
+func openShiftHost() claimField { return claimField{path: "spec.host", class: mainField} }
+
+// openShiftSubdomain is the subdomain of a Route without a host.
+func openShiftSubdomain() claimField {
+	return claimField{
+		path: "spec.subdomain", class: mainField,
+		every: "%s is below the domain of each router, which means every host", setOne: "; set spec.host instead",
+	}
+}
+
 // routerDomain is a domain below which a router serves hosts.
 type routerDomain string
 
@@ -133,7 +144,7 @@ func (d *routerDomains) claims(route *openShiftRouteView, r *report) *claimSet {
 // (openshift/router, pkg/router/template/util/util.go), and then the host for no other reason than that it is below it.
 // A value that the API does not have may mean either.
 func (route *OpenShiftRoute) hostClaims() []hostClaim {
-	at := claimPlace{kind: openShiftHost}
+	at := claimPlace{in: openShiftHost}
 	if route.Host == "" {
 		return []hostClaim{claimOf(match.EveryHost(), at)}
 	}
@@ -156,7 +167,7 @@ const wildcardSubdomain = "Subdomain"
 
 // subdomainClaims returns the claims of spec.subdomain: below the domain of each router, or every host.
 func (d *routerDomains) subdomainClaims(subdomain string) []hostClaim {
-	at := claimPlace{kind: openShiftSubdomain}
+	at := claimPlace{in: openShiftSubdomain}
 	if len(d.names) == 0 {
 		at.unreadable, at.text = true, subdomain
 		return []hostClaim{claimOf(match.EveryHost(), at)}

@@ -40,6 +40,12 @@ func (h *routeHostRules) checks() []check[routeView] {
 	}
 }
 
+// hostname is an element of the hostnames of a route.
+func hostname() claimField { return claimField{path: "spec.hostnames[%d]", class: mainField} }
+
+// noHostnames is the hostnames of a route that has none.
+func noHostnames() claimField { return claimField{path: "spec.hostnames", class: mainField} }
+
 // isMesh reports whether all parents of a route are Services, of which there is one.
 func (route *Route) isMesh() bool {
 	return len(route.Parents) > 0 && !route.attachesByDefault() &&
@@ -86,14 +92,14 @@ func (route *routeView) findClaims(r *report) {
 // hostnames returns the claims of spec.hostnames; nil if the steps for them are not available.
 func hostnames(names []string, r *report) []hostClaim {
 	if len(names) == 0 {
-		return []hostClaim{claimOf(match.EveryHost(), claimPlace{kind: noHostnames})}
+		return []hostClaim{claimOf(match.EveryHost(), claimPlace{in: noHostnames})}
 	}
 	claims := make([]hostClaim, 0, len(names)+1)
 	for i, name := range names {
 		if !r.spend(stepsOf(1, name)) {
 			return nil
 		}
-		c := claimOfText(name, anyDepth(name), claimPlace{kind: hostname, i: int32(i)})
+		c := claimOfText(name, anyDepth(name), claimPlace{in: hostname, i: int32(i)})
 		c.follow(claims)
 		claims = append(claims, c)
 	}

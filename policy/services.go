@@ -62,6 +62,14 @@ type serviceView struct {
 
 func viewService(svc *Service) serviceView { return serviceView{Service: svc} }
 
+// claims returns the claims of a Service, which its annotations make.
+func (svc *serviceView) claims(r *report) *claimSet {
+	if svc.claimed.list == nil { // an empty list is kept, so that the annotations are read once
+		svc.claimed.list = svc.annotationClaims("Service", &svc.Meta, []hostClaim{}, r)
+	}
+	return &svc.claimed
+}
+
 // checks compiles the entry. Findings come in the order of its fields.
 func (e *servicesEntry) checks() []check[serviceView] {
 	var allocation []check[serviceView]
