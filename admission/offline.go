@@ -177,7 +177,7 @@ func (k kind[T]) all(ask Question, r *review.Request[T]) (*Answer, error) {
 // explains that they are not.
 func (k kind[T]) allSets(ask Question, r *review.Request[T], final *T, a *Answer) error {
 	for _, set := range ask.Policy.Sets() {
-		in := ask.Policy.In(set, k.blocks...)
+		in := ask.Policy.In(set, k.of.Blocks()...)
 		if in == nil {
 			continue
 		}

@@ -22,6 +22,23 @@ type certificateView struct {
 
 func viewCertificate(crt *Certificate) certificateView { return certificateView{Certificate: crt} }
 
+// certificateRules compiles the rules for Certificates.
+func certificateRules(b *blocks, c *compilation) rules {
+	return rulesOf(b.Certificates, c, func(e *certificatesEntry) rule[certificateView] {
+		return rule[certificateView]{e.ruleHeader, e.checks()}
+	}, ownerRules(c.owners, claimsUnless(c.carriers, (*certificateView).claims, always))...)
+}
+
+// JudgeCertificate judges a Certificate. old is the Certificate before an update, nil otherwise.
+func (p *Policy) JudgeCertificate(a Attributes, crt, old *Certificate, e *Effort) ([]Finding, error) {
+	return judge(rulesFor[certificateView](p, Certificates), a, viewCertificate, crt, old, e)
+}
+
+// ExplainCertificate returns for every certificates rule whether it applies to the Certificate.
+func (p *Policy) ExplainCertificate(a Attributes, crt *Certificate) []RuleTrace {
+	return explain(rulesFor[certificateView](p, Certificates), a, viewCertificate, crt)
+}
+
 // certificatesEntry is an entry of certificates: a rule for Certificates of cert-manager.
 type certificatesEntry struct {
 	ruleHeader

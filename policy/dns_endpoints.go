@@ -21,6 +21,23 @@ type dnsEndpointView struct {
 
 func viewDNSEndpoint(e *DNSEndpoint) dnsEndpointView { return dnsEndpointView{DNSEndpoint: e} }
 
+// dnsEndpointRules compiles the rules for DNSEndpoints.
+func dnsEndpointRules(b *blocks, c *compilation) rules {
+	return rulesOf(b.DNSEndpoints, c, func(e *dnsEndpointsEntry) rule[dnsEndpointView] {
+		return rule[dnsEndpointView]{e.ruleHeader, e.checks()}
+	}, ownerRules(c.owners, (*dnsEndpointView).claims)...)
+}
+
+// JudgeDNSEndpoint judges a DNSEndpoint. old is the DNSEndpoint before an update, nil otherwise.
+func (p *Policy) JudgeDNSEndpoint(a Attributes, endpoint, old *DNSEndpoint, e *Effort) ([]Finding, error) {
+	return judge(rulesFor[dnsEndpointView](p, DNSEndpoints), a, viewDNSEndpoint, endpoint, old, e)
+}
+
+// ExplainDNSEndpoint returns for every dnsEndpoints rule whether it applies to the DNSEndpoint.
+func (p *Policy) ExplainDNSEndpoint(a Attributes, endpoint *DNSEndpoint) []RuleTrace {
+	return explain(rulesFor[dnsEndpointView](p, DNSEndpoints), a, viewDNSEndpoint, endpoint)
+}
+
 // Endpoint is one element of spec.endpoints: a record of DNS. Where it points to is not among its fields.
 type Endpoint struct {
 	DNSName    string

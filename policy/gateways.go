@@ -77,6 +77,23 @@ type gatewayView struct {
 
 func viewGateway(g *Gateway) gatewayView { return gatewayView{Gateway: g} }
 
+// gatewayRules compiles the rules for Gateways and ListenerSets.
+func gatewayRules(b *blocks, c *compilation) rules {
+	return rulesOf(b.Gateways, c, func(e *gatewaysEntry) rule[gatewayView] {
+		return rule[gatewayView]{e.ruleHeader, e.checks()}
+	}, ownerRules(c.owners, claimsUnless(c.carriers, (*gatewayView).claims, always))...)
+}
+
+// JudgeGateway judges a Gateway or a ListenerSet. old is the object before an update, nil otherwise.
+func (p *Policy) JudgeGateway(a Attributes, g, old *Gateway, e *Effort) ([]Finding, error) {
+	return judge(rulesFor[gatewayView](p, Gateways), a, viewGateway, g, old, e)
+}
+
+// ExplainGateway returns for every gateways rule whether it applies to the Gateway or the ListenerSet.
+func (p *Policy) ExplainGateway(a Attributes, g *Gateway) []RuleTrace {
+	return explain(rulesFor[gatewayView](p, Gateways), a, viewGateway, g)
+}
+
 // port returns the port of listener i, and whether there is one.
 func (g *Gateway) port(i int) (int32, bool) {
 	if i >= len(g.Listeners) {

@@ -25,6 +25,23 @@ type grantView struct {
 
 func viewGrant(g *Grant) grantView { return grantView{Grant: g} }
 
+// grantRules compiles the rules for ReferenceGrants.
+func grantRules(b *blocks, c *compilation) rules {
+	return rulesOf(b.Grants, c, func(e *grantsEntry) rule[grantView] {
+		return rule[grantView]{e.ruleHeader, e.checks()}
+	})
+}
+
+// JudgeGrant judges a ReferenceGrant. old is the object before an update, nil otherwise.
+func (p *Policy) JudgeGrant(a Attributes, g, old *Grant, e *Effort) ([]Finding, error) {
+	return judge(rulesFor[grantView](p, Grants), a, viewGrant, g, old, e)
+}
+
+// ExplainGrant returns for every grants rule whether it applies to the ReferenceGrant.
+func (p *Policy) ExplainGrant(a Attributes, g *Grant) []RuleTrace {
+	return explain(rulesFor[grantView](p, Grants), a, viewGrant, g)
+}
+
 // GrantFrom is one element of spec.from: the objects of a kind in a namespace.
 type GrantFrom struct {
 	Group, Kind, Namespace string

@@ -58,6 +58,25 @@ type ingressView struct {
 
 func viewIngress(ing *Ingress) ingressView { return ingressView{Ingress: ing} }
 
+// ingressRules compiles the rules for Ingresses.
+func ingressRules(b *blocks, c *compilation) rules {
+	s := rulesOf(b.Ingresses, c, func(e *ingressesEntry) rule[ingressView] {
+		return rule[ingressView]{e.ruleHeader, e.checks()}
+	}, ownerRules(c.owners, claimsUnless(c.carriers, (*ingressView).claims, (*ingressView).isSolver))...)
+	s.isSolver = (*ingressView).answersChallenges
+	return s
+}
+
+// JudgeIngress judges an Ingress. old is the Ingress before an update, nil otherwise.
+func (p *Policy) JudgeIngress(a Attributes, ing, old *Ingress, e *Effort) ([]Finding, error) {
+	return judge(rulesFor[ingressView](p, Ingresses), a, viewIngress, ing, old, e)
+}
+
+// ExplainIngress returns for every ingresses rule whether it applies to the Ingress.
+func (p *Policy) ExplainIngress(a Attributes, ing *Ingress) []RuleTrace {
+	return explain(rulesFor[ingressView](p, Ingresses), a, viewIngress, ing)
+}
+
 // checks compiles the entry. Findings come in the order of its fields.
 func (e *ingressesEntry) checks() []check[ingressView] {
 	var backend []check[ingressView]

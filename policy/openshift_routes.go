@@ -35,6 +35,21 @@ func viewOpenShiftRoute(route *OpenShiftRoute) openShiftRouteView {
 	return openShiftRouteView{OpenShiftRoute: route}
 }
 
+// openShiftRouteRules compiles the rules for Routes of OpenShift.
+func openShiftRouteRules(b *blocks, c *compilation) rules {
+	return rulesOf(b.Routes, c, (*routesEntry).openShiftRule, openShiftOwners(c.owners, b.Routes)...)
+}
+
+// JudgeOpenShiftRoute judges a Route of OpenShift. old is the Route before an update, nil otherwise.
+func (p *Policy) JudgeOpenShiftRoute(a Attributes, route, old *OpenShiftRoute, e *Effort) ([]Finding, error) {
+	return judge(rulesFor[openShiftRouteView](p, OpenShiftRoutes), a, viewOpenShiftRoute, route, old, e)
+}
+
+// ExplainOpenShiftRoute returns for every routes rule that checks something of a Route whether it applies to the Route.
+func (p *Policy) ExplainOpenShiftRoute(a Attributes, route *OpenShiftRoute) []RuleTrace {
+	return explain(rulesFor[openShiftRouteView](p, OpenShiftRoutes), a, viewOpenShiftRoute, route)
+}
+
 // openShiftRule compiles the entry for Routes of OpenShift, of which parents and filters check nothing, nor do
 // paths.types and backends.crossNamespace: a path is a prefix, and a backend is in the namespace of its Route. An entry
 // that checks nothing of a Route is off for it.

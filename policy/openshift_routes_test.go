@@ -199,8 +199,8 @@ func TestOpenShiftRules(t *testing.T) {
 			got = append(got, trace.Rule)
 		}
 	}
-	if diff := cmp.Diff([]string{"ours"}, got); diff != "" || p.Strictest().OpenShiftRoutes != Warn {
-		t.Errorf("strictest %s, applying: %s", p.Strictest().OpenShiftRoutes, diff)
+	if diff := cmp.Diff([]string{"ours"}, got); diff != "" || p.Strictest()[OpenShiftRoutes] != Warn {
+		t.Errorf("strictest %s, applying: %s", p.Strictest()[OpenShiftRoutes], diff)
 	}
 	for _, f := range must(p.JudgeRoute(Attributes{Operation: Create, Resource: udpRoutes}, &Route{}, nil, nil)) {
 		t.Errorf("a rule for Routes judges a UDPRoute: %s", f)

@@ -19,6 +19,33 @@ func (e *podsEntry) Suggest(field string) []string { return podDimensions().sugg
 // Validate implements strict.Validator.
 func (e *podsEntry) Validate() error { return e.validate(podDimensions()) }
 
+// podRules compiles the rules for Pods.
+func podRules(b *blocks, c *compilation) rules {
+	return rulesOf(b.Pods, c, func(e *podsEntry) rule[podView] {
+		return rule[podView]{e.ruleHeader, e.checks(c.policy)}
+	})
+}
+
+// JudgePod judges the images of a Pod as they will be pulled. old is the Pod before an update, nil otherwise. Judging
+// ends at a thousand introduced findings, of which one denies the request if any rule does; of pre-existing findings it
+// returns the first thousand. An error is that of the Effort: the object was not judged to its end. A nil Effort has
+// the limits of a new one. The same applies to the other kinds.
+func (p *Policy) JudgePod(a Attributes, pod, old *Pod, e *Effort) ([]Finding, error) {
+	if !canChangeImages(a, pod) {
+		return nil, nil
+	}
+	return judge(rulesFor[podView](p, Pods), a, viewPod, pod, old, e)
+}
+
+// ExplainPod returns for every pods rule whether it applies to the Pod.
+func (p *Policy) ExplainPod(a Attributes, pod *Pod) []RuleTrace {
+	if !canChangeImages(a, pod) {
+		return rulesFor[podView](p, Pods).notEvaluated("not asked: it is the mirror Pod of a static Pod, " +
+			"or the request cannot change an image")
+	}
+	return explain(rulesFor[podView](p, Pods), a, viewPod, pod)
+}
+
 // imageSteps is how many steps one check of an image takes: a look-up for each segment of its name.
 const imageSteps = 4
 

@@ -330,18 +330,18 @@ func TestRatchetLeavingAnExclusion(t *testing.T) {
 	free := &Pod{Meta: Meta{Labels: map[string]string{"bad": "1", "free": ""}}}
 	bound := &Pod{Meta: Meta{Labels: map[string]string{"bad": "1"}}}
 	a := Attributes{Operation: Update}
-	if fs := must(judge(&rules, a, viewPod, bound, free, nil)); len(fs) != 1 || fs[0].Existed || !fs[0].Denies() {
+	if fs := must(judge(rules, a, viewPod, bound, free, nil)); len(fs) != 1 || fs[0].Existed || !fs[0].Denies() {
 		t.Errorf("left the exclusion: %v", fs)
 	}
 	// A finding of another rule in the old object does not count.
 	both := newRuleset([]rule[podView]{{ruleHeader{header: header{Name: "always", Mode: Enforce}}, rules.rules[0].checks}, rules.rules[0]})
-	if fs := must(judge(&both, a, viewPod, bound, free, nil)); len(fs) != 2 || !fs[0].Existed || fs[1].Existed {
+	if fs := must(judge(both, a, viewPod, bound, free, nil)); len(fs) != 2 || !fs[0].Existed || fs[1].Existed {
 		t.Errorf("left the exclusion of one of two rules: %v", fs)
 	}
-	if fs := must(judge(&rules, a, viewPod, free, bound, nil)); len(fs) != 0 {
+	if fs := must(judge(rules, a, viewPod, free, bound, nil)); len(fs) != 0 {
 		t.Errorf("entered it: %v", fs)
 	}
-	if fs := must(judge(&rules, a, viewPod, bound, bound, nil)); len(fs) != 1 || !fs[0].Existed || fs[0].Denies() {
+	if fs := must(judge(rules, a, viewPod, bound, bound, nil)); len(fs) != 1 || !fs[0].Existed || fs[0].Denies() {
 		t.Errorf("was never in it: %v", fs)
 	}
 }

@@ -41,8 +41,9 @@ type originalsRule struct {
 
 // findDenying lists the checks that deny images, rule by rule.
 func (p *Policy) findDenying() {
-	for i := range p.pods.rules {
-		checks := denying(p.pods.rules[i].checks)
+	pods := rulesFor[podView](p, Pods)
+	for i := range pods.rules {
+		checks := denying(pods.rules[i].checks)
 		p.denying = append(p.denying, checks)
 		p.denies = p.denies || len(checks) > 0
 	}
@@ -119,7 +120,7 @@ func (o *originalImages) applicable() []originalsRule {
 	}
 	o.ready = true
 	o.subject = new(newSubject(o.a, &o.pod.Meta, classes{}, o.effort))
-	pods := &o.policy.pods
+	pods := rulesFor[podView](o.policy, Pods)
 	o.exempt = exemptions{exceptions: pods.exceptions, subject: o.subject}
 	if o.old != nil {
 		before := newSubject(o.a, &o.old.Meta, classes{}, o.effort)
@@ -165,9 +166,10 @@ func (o *originalImages) identitiesOfOld() map[identity]bool {
 func (p *Policy) deniedBy(img *podImage, s *subject) string {
 	policies := []*Policy{p.whole(), p}
 	for _, q := range slices.Compact(policies) {
-		exempt := exemptions{exceptions: q.pods.exceptions, subject: s}
-		for _, i := range q.pods.index.candidates(s.namespace) {
-			rule := &q.pods.rules[i]
+		pods := rulesFor[podView](q, Pods)
+		exempt := exemptions{exceptions: pods.exceptions, subject: s}
+		for _, i := range pods.index.candidates(s.namespace) {
+			rule := &pods.rules[i]
 			if len(q.denying[i]) == 0 || rule.Mode != Enforce || !exempt.spend(1) || !rule.appliesTo(s) {
 				continue
 			}

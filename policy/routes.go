@@ -45,6 +45,24 @@ type routeView struct {
 
 func viewRoute(route *Route) routeView { return routeView{Route: route} }
 
+// routeRules compiles the rules for routes of Gateway API.
+func routeRules(b *blocks, c *compilation) rules {
+	s := rulesOf(b.Routes, c, (*routesEntry).rule,
+		ownerRules(c.owners, claimsUnless(c.carriers, (*routeView).claims, (*routeView).isSolver))...)
+	s.isSolver = (*routeView).answersChallenges
+	return s
+}
+
+// JudgeRoute judges a route of Gateway API. old is the route before an update, nil otherwise.
+func (p *Policy) JudgeRoute(a Attributes, route, old *Route, e *Effort) ([]Finding, error) {
+	return judge(rulesFor[routeView](p, Routes), a, viewRoute, route, old, e)
+}
+
+// ExplainRoute returns for every routes rule whether it applies to the route.
+func (p *Policy) ExplainRoute(a Attributes, route *Route) []RuleTrace {
+	return explain(rulesFor[routeView](p, Routes), a, viewRoute, route)
+}
+
 // gatewayGroup is the group of Gateway API.
 const gatewayGroup = "gateway.networking.k8s.io"
 

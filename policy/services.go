@@ -62,6 +62,25 @@ type serviceView struct {
 
 func viewService(svc *Service) serviceView { return serviceView{Service: svc} }
 
+// serviceRules compiles the rules for Services.
+func serviceRules(b *blocks, c *compilation) rules {
+	s := rulesOf(b.Services, c, func(e *servicesEntry) rule[serviceView] {
+		return rule[serviceView]{e.ruleHeader, e.checks()}
+	}, ownerRules(c.owners, (*serviceView).claims)...)
+	s.isSolver = (*serviceView).answersChallenges
+	return s
+}
+
+// JudgeService judges a Service. old is the Service before an update, nil otherwise.
+func (p *Policy) JudgeService(a Attributes, svc, old *Service, e *Effort) ([]Finding, error) {
+	return judge(rulesFor[serviceView](p, Services), a, viewService, svc, old, e)
+}
+
+// ExplainService returns for every services rule whether it applies to the Service.
+func (p *Policy) ExplainService(a Attributes, svc *Service) []RuleTrace {
+	return explain(rulesFor[serviceView](p, Services), a, viewService, svc)
+}
+
 // claims returns the claims of a Service, which its annotations make.
 func (svc *serviceView) claims(r *report) *claimSet {
 	if svc.claimed.list == nil { // an empty list is kept, so that the annotations are read once

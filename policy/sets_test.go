@@ -71,11 +71,11 @@ func TestSetsAsAWhole(t *testing.T) {
 		t.Errorf("%d entries", p.Entries())
 	}
 	for set, want := range map[string]Mode{"edge": Enforce, "later": Off} {
-		if got := p.In(set, "ingresses", "services").Strictest().Ingresses; got != want {
+		if got := p.In(set, "ingresses", "services").Strictest()[Ingresses]; got != want {
 			t.Errorf("the strictest mode of %s is %s, want %s", set, got, want)
 		}
 	}
-	if got := mustLoad(t, "ingresses: [{name: a, mode: enforce, match: {set: s}, defaultBackend: deny}]").Strictest().Ingresses; got != Off {
+	if got := mustLoad(t, "ingresses: [{name: a, mode: enforce, match: {set: s}, defaultBackend: deny}]").Strictest()[Ingresses]; got != Off {
 		t.Errorf("the strictest mode without a set is %s", got)
 	}
 	_, err := Load(policyFile("p", "services: [{name: a, mode: warn, types: {denied: [NodePort]}}, "+

@@ -49,6 +49,11 @@ func (e *podsEntry) modeOfWorkloads() Mode {
 	return min(e.Mode, mode)
 }
 
+// workloadRules compiles the rules for workloads.
+func workloadRules(b *blocks, c *compilation) rules {
+	return rulesOf(b.Pods, c, func(e *podsEntry) rule[podView] { return e.workloadRule(c.policy) })
+}
+
 // workloadRule returns the rule as it judges the templates of workloads.
 func (e *podsEntry) workloadRule(p *Policy) rule[podView] {
 	h := e.ruleHeader
@@ -93,20 +98,21 @@ func (p *Policy) ReviewWorkload(a Attributes, w, old *Workload, e *Effort) (Work
 		return WorkloadResult{}, err
 	}
 	result := WorkloadResult{Rewritings: rewritings}
-	candidates := p.workloads.index.candidates(a.Namespace)
+	rules := rulesFor[podView](p, Workloads)
+	candidates := rules.index.candidates(a.Namespace)
 	if len(candidates) == 0 || w.Owner != "" && isKubernetesController(a.User) {
 		return result, nil
 	}
-	j := workloadJudging{report: report{effort: e}, rules: p.workloads.rules, templates: templates}
+	j := workloadJudging{report: report{effort: e}, rules: rules.rules, templates: templates}
 	j.collect = j.keep
 	if old != nil {
 		j.updates = true
 		j.before = report{effort: e, collect: j.record}
 		j.templatesOfOld = func() { j.old, _, _ = p.judgedTemplates(a, old, e) } // the Effort has the error
 	}
-	for mode := p.workloads.strictest; mode >= weakestMode(w) && !j.done; mode-- {
+	for mode := rules.strictest; mode >= weakestMode(w) && !j.done; mode-- {
 		for _, i := range candidates {
-			if p.workloads.rules[i].Mode == mode {
+			if rules.rules[i].Mode == mode {
 				j.evaluate(i)
 			}
 		}
@@ -141,6 +147,7 @@ type judgedTemplate struct {
 // With them it returns what happens to the images of each template.
 func (p *Policy) judgedTemplates(a Attributes, w *Workload, e *Effort) ([]judgedTemplate, []Rewriting, error) {
 	a = attributesOfPods(a)
+	exceptions := rulesFor[podView](p, Workloads).exceptions
 	var all []judgedTemplate
 	rewritings := make([]Rewriting, len(w.Templates))
 	for i := range w.Templates {
@@ -156,7 +163,7 @@ func (p *Policy) judgedTemplates(a Attributes, w *Workload, e *Effort) ([]judged
 		}
 		rewritings[i] = rw
 		pod := podView{Pod: &t.Pod, outcome: rw.Images}
-		all = append(all, judgedTemplate{t, pod, s, exemptions{exceptions: p.workloads.exceptions, subject: s}})
+		all = append(all, judgedTemplate{t, pod, s, exemptions{exceptions: exceptions, subject: s}})
 	}
 	return all, rewritings, nil
 }
@@ -308,16 +315,17 @@ func (p *Policy) RewriteTemplates(a Attributes, w *Workload) ([]TemplateImage, e
 
 // ExplainWorkload returns for every pods rule whether it applies to the workload: to a template of it.
 func (p *Policy) ExplainWorkload(a Attributes, w *Workload) []RuleTrace {
+	rules := rulesFor[podView](p, Workloads)
 	templates, _, err := p.judgedTemplates(a, w, new(Effort))
 	if err != nil || len(templates) == 0 {
-		return p.workloads.notEvaluated("not asked: it has no template with an image that can be judged")
+		return rules.notEvaluated("not asked: it has no template with an image that can be judged")
 	}
 	if w.Owner != "" && isKubernetesController(a.User) {
-		return p.workloads.notEvaluated("not asked: a controller of Kubernetes owns it, and has written it")
+		return rules.notEvaluated("not asked: a controller of Kubernetes owns it, and has written it")
 	}
-	traces := make([]RuleTrace, len(p.workloads.rules))
-	for i := range p.workloads.rules {
-		rule := &p.workloads.rules[i]
+	traces := make([]RuleTrace, len(rules.rules))
+	for i := range rules.rules {
+		rule := &rules.rules[i]
 		if rule.Mode < weakestMode(w) {
 			traces[i] = rule.trace(
 				"not asked: a controller owns it, and only rules with workloads: enforce judge such a template")
