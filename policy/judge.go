@@ -97,12 +97,20 @@ type before[T any] struct {
 func judge[O, T any, P object[T]](
 	s *ruleset[T], a Attributes, see func(*O) T, obj, old *O, e *Effort,
 ) ([]Finding, error) {
+	all, err := evaluateAll[O, T, P](s, a, see, obj, old, e)
+	return all.list(), err
+}
+
+// evaluateAll is judge, and returns the findings as they were collected.
+func evaluateAll[O, T any, P object[T]](
+	s *ruleset[T], a Attributes, see func(*O) T, obj, old *O, e *Effort,
+) (findings, error) {
 	if e == nil {
 		e = new(Effort)
 	}
 	candidates := s.index.candidates(a.Namespace)
 	if len(candidates) == 0 {
-		return nil, nil
+		return findings{}, nil
 	}
 	j := judging[T]{report: report{effort: e}, obj: see(obj)}
 	sub := subjectOf[T, P](s, a, &j.obj, e)
@@ -125,7 +133,7 @@ func judge[O, T any, P object[T]](
 			}
 		}
 	}
-	return j.findings.list(), e.err
+	return j.findings, e.err
 }
 
 // subjectOf returns the subject of an object, and prepares its view for the rules.

@@ -35,7 +35,9 @@ type blocks struct {
 }
 
 // all yields the field and the entries of each block, in the order of a policy file.
-func (b *blocks) all() iter.Seq2[reflect.StructField, reflect.Value] { return reflect.ValueOf(b).Elem().Fields() }
+func (b *blocks) all() iter.Seq2[reflect.StructField, reflect.Value] {
+	return reflect.ValueOf(b).Elem().Fields()
+}
 
 // headOf returns the header of an entry of a block.
 func headOf(entry reflect.Value) *header {
@@ -182,7 +184,7 @@ func (b *blocks) compile(p *Policy, c compilation, errs *strict.Collector) {
 	for k, row := range kindRows() {
 		p.rules[k] = row.compile(b, &c)
 	}
-	p.findDenying()
+	p.denying = denyingRules(rulesFor[podView](p, Pods))
 }
 
 // Modes is the strictest mode among the entries of each kind. It is Off for a kind without entries.

@@ -108,8 +108,7 @@ type Policy struct {
 	hash string
 	compiled
 
-	denying  [][]eachImage // for each rule of pods, its checks that deny
-	denies   bool          // at least one rule of pods has such a check
+	denying  *ruleset[podView] // see denyingRules
 	warnings strict.Errors
 	expiries []Expiry
 	places   []EntryPlace
