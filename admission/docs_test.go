@@ -22,7 +22,7 @@ ingresses:
 		t.Fatal(err)
 	}
 	ing := &policy.Ingress{Rules: []policy.IngressRule{{Host: "shop.example"}}}
-	findings := must(p.JudgeIngress(policy.Attributes{Operation: policy.Create}, ing, nil, nil))
+	findings := must(p.EvaluateIngress(policy.Attributes{Operation: policy.Create}, ing, nil, nil))
 	v := &Decision{Findings: findings, Policy: "3f2a91c04b7d"}
 	want := "denied the request: " + v.denial() + "\n"
 

@@ -8,7 +8,8 @@ import (
 	"github.com/evergate/evergate/review"
 )
 
-// kind is a kind of objects that is evaluated, or several kinds that are evaluated alike: its row in the table of kinds.
+// kind is a kind of objects that is evaluated, or several kinds that are evaluated alike: its row in the table of
+// kinds.
 type kind[T any] struct {
 	// of is the kind in policies.
 	of      policy.Kind
@@ -29,8 +30,8 @@ type kind[T any] struct {
 	// recorded returns an object as its record says that it was before it was changed, as far as some policies confirm
 	// that, and how many entries of the record they do not confirm; nil for kinds without records.
 	recorded func(obj *T, a policy.Attributes, by ...*policy.Policy) (*T, int)
-	judge    func(p *policy.Policy, a policy.Attributes, obj, old *T, e *policy.Effort) ([]policy.Finding, error)
-	// validateBy is judge where a decision has more than findings; otherwise it is nil.
+	evaluate func(p *policy.Policy, a policy.Attributes, obj, old *T, e *policy.Effort) ([]policy.Finding, error)
+	// validateBy is evaluate where a decision has more than findings; otherwise it is nil.
 	validateBy decideFunc[T]
 	// explain says of each rule whether it looks at an object.
 	explain func(p *policy.Policy, a policy.Attributes, obj *T) []policy.RuleTrace
@@ -60,7 +61,7 @@ func rowsOfPods() []row {
 			// The second chance to rewrite a Pod differs from the first only in when the API server calls it.
 			mutating: []string{"/mutate/pods", "/mutate/pods/again"}, validating: []string{"/validate/pods"},
 			mutate: rewritePod, mutated: rewritten, patch: patchPod, recorded: (*policy.Pod).Recorded,
-			judge: (*policy.Policy).JudgePod, explain: (*policy.Policy).ExplainPod,
+			evaluate: (*policy.Policy).EvaluatePod, explain: (*policy.Policy).ExplainPod,
 			selfProbe: `"spec": {"containers": [{"name": "app", "image": "source.selfprobe.invalid/app:1"}]}`,
 			selfProbePolicy: `
 mirrors:
@@ -72,7 +73,7 @@ pods:
 		kind[policy.Workload]{
 			of: policy.Workloads, objects: review.Workloads(), makesPods: true, validating: []string{"/validate/workloads"},
 			objectsOf: func(p *policy.Policy) review.Objects[policy.Workload] { return review.Workloads(p.Templates()...) },
-			judge:     (*policy.Policy).JudgeWorkload, validateBy: reviewWorkload, explain: (*policy.Policy).ExplainWorkload,
+			evaluate:  (*policy.Policy).EvaluateWorkload, validateBy: reviewWorkload, explain: (*policy.Policy).ExplainWorkload,
 			templateImages: (*policy.Policy).RewriteTemplates,
 			selfProbe: `"spec": {"template": {"spec": {"containers": [
 {"name": "app", "image": "workload.selfprobe.invalid/app:1"}]}}}`,
@@ -86,7 +87,7 @@ func rowsOfOthers() []row {
 		kind[policy.Ingress]{
 			of: policy.Ingresses, objects: review.Ingresses(), subresources: []string{"status"},
 			validating: []string{"/validate/ingresses"},
-			judge:      (*policy.Policy).JudgeIngress, explain: (*policy.Policy).ExplainIngress,
+			evaluate:   (*policy.Policy).EvaluateIngress, explain: (*policy.Policy).ExplainIngress,
 			selfProbe: `"spec": {"rules": [{"host": "denied.selfprobe.invalid"}]}`,
 			selfProbePolicy: `
 ingresses: [{name: selfprobe-ingresses, mode: enforce, hosts: {allowed: [allowed.selfprobe.invalid]}}]`,
@@ -95,14 +96,14 @@ ingresses: [{name: selfprobe-ingresses, mode: enforce, hosts: {allowed: [allowed
 			of: policy.Services, objects: review.Services(), subresources: []string{"status"},
 			// The status of Services has a webhook that always fails open.
 			validating: []string{"/validate/services", "/validate/services/status"},
-			judge:      (*policy.Policy).JudgeService, explain: (*policy.Policy).ExplainService,
+			evaluate:   (*policy.Policy).EvaluateService, explain: (*policy.Policy).ExplainService,
 			selfProbe: `"spec": {"type": "NodePort"}`,
 			selfProbePolicy: `
 services: [{name: selfprobe-services, mode: enforce, types: {allowed: [ClusterIP]}}]`,
 		},
 		kind[policy.Route]{
 			of: policy.Routes, objects: review.Routes(), validating: []string{"/validate/routes"},
-			judge: (*policy.Policy).JudgeRoute, explain: (*policy.Policy).ExplainRoute,
+			evaluate: (*policy.Policy).EvaluateRoute, explain: (*policy.Policy).ExplainRoute,
 			selfProbe: `"spec": {"hostnames": ["denied.selfprobe.invalid"]}`,
 			selfProbePolicy: `
 routes: [{name: selfprobe-routes, mode: enforce, hosts: {allowed: [allowed.selfprobe.invalid]}}]`,
@@ -110,37 +111,33 @@ routes: [{name: selfprobe-routes, mode: enforce, hosts: {allowed: [allowed.selfp
 		kind[policy.OpenShiftRoute]{
 			of: policy.OpenShiftRoutes, objects: review.OpenShiftRoutes(), subresources: []string{"status"},
 			validating: []string{"/validate/openshiftroutes"},
-			judge:      (*policy.Policy).JudgeOpenShiftRoute, explain: (*policy.Policy).ExplainOpenShiftRoute,
+			evaluate:   (*policy.Policy).EvaluateOpenShiftRoute, explain: (*policy.Policy).ExplainOpenShiftRoute,
 			selfProbe: `"spec": {"host": "denied.selfprobe.invalid"}`, // by the policy of routes
 		},
 		kind[policy.Gateway]{
-			of: policy.Gateways, objects: review.Gateways(),
-			validating: []string{"/validate/gateways"},
-			judge:      (*policy.Policy).JudgeGateway, explain: (*policy.Policy).ExplainGateway,
+			of: policy.Gateways, objects: review.Gateways(), validating: []string{"/validate/gateways"},
+			evaluate: (*policy.Policy).EvaluateGateway, explain: (*policy.Policy).ExplainGateway,
 			selfProbe: `"spec": {"gatewayClassName": "denied.selfprobe.invalid"}`,
 			selfProbePolicy: `
 gateways: [{name: selfprobe-gateways, mode: enforce, classNames: {allowed: [allowed.selfprobe.invalid]}}]`,
 		},
 		kind[policy.Grant]{
-			of: policy.Grants, objects: review.Grants(),
-			validating: []string{"/validate/grants"},
-			judge:      (*policy.Policy).JudgeGrant, explain: (*policy.Policy).ExplainGrant,
+			of: policy.Grants, objects: review.Grants(), validating: []string{"/validate/grants"},
+			evaluate: (*policy.Policy).EvaluateGrant, explain: (*policy.Policy).ExplainGrant,
 			selfProbe: `"spec": {"to": [{"kind": "Secret"}]}`,
 			selfProbePolicy: `
 grants: [{name: selfprobe-grants, mode: enforce, to: {names: required}}]`,
 		},
 		kind[policy.Certificate]{
-			of: policy.Certificates, objects: review.Certificates(),
-			validating: []string{"/validate/certificates"},
-			judge:      (*policy.Policy).JudgeCertificate, explain: (*policy.Policy).ExplainCertificate,
+			of: policy.Certificates, objects: review.Certificates(), validating: []string{"/validate/certificates"},
+			evaluate: (*policy.Policy).EvaluateCertificate, explain: (*policy.Policy).ExplainCertificate,
 			selfProbe: `"spec": {"dnsNames": ["denied.selfprobe.invalid"]}`,
 			selfProbePolicy: `
 certificates: [{name: selfprobe-certificates, mode: enforce, hosts: {allowed: [allowed.selfprobe.invalid]}}]`,
 		},
 		kind[policy.DNSEndpoint]{
-			of: policy.DNSEndpoints, objects: review.DNSEndpoints(),
-			validating: []string{"/validate/dnsendpoints"},
-			judge:      (*policy.Policy).JudgeDNSEndpoint, explain: (*policy.Policy).ExplainDNSEndpoint,
+			of: policy.DNSEndpoints, objects: review.DNSEndpoints(), validating: []string{"/validate/dnsendpoints"},
+			evaluate: (*policy.Policy).EvaluateDNSEndpoint, explain: (*policy.Policy).ExplainDNSEndpoint,
 			selfProbe: `"spec": {"endpoints": [{"dnsName": "denied.selfprobe.invalid"}]}`,
 			selfProbePolicy: `
 dnsEndpoints: [{name: selfprobe-dns-endpoints, mode: enforce, hosts: {allowed: [allowed.selfprobe.invalid]}}]`,
@@ -242,6 +239,6 @@ func (k kind[T]) validate(p *policy.Policy, r *review.Request[T], e *policy.Effo
 	if k.validateBy != nil {
 		return k.validateBy(p, r, e, d)
 	}
-	d.Findings, err = k.judge(p, r.Attributes, r.Object, r.Old, e)
+	d.Findings, err = k.evaluate(p, r.Attributes, r.Object, r.Old, e)
 	return err
 }

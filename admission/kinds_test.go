@@ -14,8 +14,8 @@ import (
 
 // Each path asks for the mode of the entries that concern it, and of no others.
 func TestModesOfPaths(t *testing.T) {
-	modes := policy.Modes{policy.Mirrors: policy.Off, policy.Pods: policy.Audit, policy.Workloads: policy.Warn, policy.Ingresses: policy.Warn,
-		policy.Services:     policy.Enforce,
+	modes := policy.Modes{policy.Mirrors: policy.Off, policy.Pods: policy.Audit, policy.Workloads: policy.Warn,
+		policy.Ingresses: policy.Warn, policy.Services: policy.Enforce,
 		policy.Certificates: policy.Warn, policy.DNSEndpoints: policy.Audit, policy.Routes: policy.Audit,
 		policy.Gateways: policy.Audit, policy.Grants: policy.Warn, policy.OpenShiftRoutes: policy.Warn}
 	got := map[string]policy.Mode{}

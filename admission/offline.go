@@ -159,7 +159,7 @@ func (k kind[T]) all(ask Question, r *review.Request[T]) (*Answer, error) {
 			return nil, err
 		}
 	}
-	findings, err := k.judge(ask.Policy, r.Attributes, final, r.Old, nil)
+	findings, err := k.evaluate(ask.Policy, r.Attributes, final, r.Old, nil)
 	if ask.Existing {
 		a.Findings = nil // of rewriting, which does not take place
 	}
@@ -183,7 +183,7 @@ func (k kind[T]) allSets(ask Question, r *review.Request[T], final *T, a *Answer
 		}
 		wanted := slices.Contains(ask.Sets, set)
 		if wanted {
-			findings, err := k.judge(in, r.Attributes, final, r.Old, nil)
+			findings, err := k.evaluate(in, r.Attributes, final, r.Old, nil)
 			if err != nil {
 				return err
 			}

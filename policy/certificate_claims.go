@@ -13,9 +13,10 @@ func literalSubjectHost() claimField { return claimField{path: "spec.literalSubj
 func uriHost() claimField            { return claimField{path: "spec.uris[%d]"} }
 func ipAddressHost() claimField      { return claimField{path: "spec.ipAddresses[%d]"} }
 
-// claims returns the claims of a Certificate (cert-manager v1.21.2, pkg/util/pki/csr.go): its names and addresses, all of
-// which go into the certificate. otherNames and emailAddresses are names of users, and make no claim. isCA, with which
-// the certificate may sign others, makes no claim either: the issuer decides whether it issues such a certificate.
+// claims returns the claims of a Certificate (cert-manager v1.21.2, pkg/util/pki/csr.go): its names and addresses, all
+// of which go into the certificate. otherNames and emailAddresses are names of users, and make no claim. isCA, with
+// which the certificate may sign others, makes no claim either: the issuer decides whether it issues such a
+// certificate.
 func (crt *certificateView) claims(r *report) *claimSet {
 	if crt.claimed.list != nil {
 		return &crt.claimed

@@ -29,9 +29,9 @@ func certificateRules(b *blocks, c *compilation) rules {
 	}, ownerRules(c.owners, claimsUnless(c.carriers, (*certificateView).claims, always))...)
 }
 
-// JudgeCertificate judges a Certificate. old is the Certificate before an update, nil otherwise.
-func (p *Policy) JudgeCertificate(a Attributes, crt, old *Certificate, e *Effort) ([]Finding, error) {
-	return judge(rulesFor[certificateView](p, Certificates), a, viewCertificate, crt, old, e)
+// EvaluateCertificate evaluates a Certificate. old is the Certificate before an update, nil otherwise.
+func (p *Policy) EvaluateCertificate(a Attributes, crt, old *Certificate, e *Effort) ([]Finding, error) {
+	return evaluate(rulesFor[certificateView](p, Certificates), a, viewCertificate, crt, old, e)
 }
 
 // ExplainCertificate returns for every certificates rule whether it applies to the Certificate.

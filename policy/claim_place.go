@@ -29,19 +29,18 @@ type claimField struct {
 	every, setOne string
 }
 
-// claimClass is what checks distinguish in fields that make claims.
+// claimClass is what checks distinguish in fields that make claims. The zero value is for a field that may repeat hosts
+// of other fields: users read one sentence about all of them.
 type claimClass uint8
 
 const (
-	// furtherField is a field that may repeat the hosts of other fields.
-	furtherField claimClass = iota
 	// mainField is a field by which the object serves hosts. Users read a sentence about each of its claims.
-	mainField
-	// tlsField is a furtherField whose hosts have no effect if no other field has them.
+	mainField claimClass = iota + 1
+	// tlsField may repeat hosts. Its hosts have no effect if no other field has them.
 	tlsField
-	// listenerField is a furtherField that serves the hosts of routes if it is absent.
+	// listenerField may repeat hosts. A listener without a host serves the hosts of its routes.
 	listenerField
-	// annotationField is a furtherField in an annotation.
+	// annotationField may repeat hosts, and is an annotation.
 	annotationField
 )
 

@@ -28,9 +28,9 @@ func dnsEndpointRules(b *blocks, c *compilation) rules {
 	}, ownerRules(c.owners, (*dnsEndpointView).claims)...)
 }
 
-// JudgeDNSEndpoint judges a DNSEndpoint. old is the DNSEndpoint before an update, nil otherwise.
-func (p *Policy) JudgeDNSEndpoint(a Attributes, endpoint, old *DNSEndpoint, e *Effort) ([]Finding, error) {
-	return judge(rulesFor[dnsEndpointView](p, DNSEndpoints), a, viewDNSEndpoint, endpoint, old, e)
+// EvaluateDNSEndpoint evaluates a DNSEndpoint. old is the DNSEndpoint before an update, nil otherwise.
+func (p *Policy) EvaluateDNSEndpoint(a Attributes, endpoint, old *DNSEndpoint, e *Effort) ([]Finding, error) {
+	return evaluate(rulesFor[dnsEndpointView](p, DNSEndpoints), a, viewDNSEndpoint, endpoint, old, e)
 }
 
 // ExplainDNSEndpoint returns for every dnsEndpoints rule whether it applies to the DNSEndpoint.
@@ -100,9 +100,9 @@ func propertyHost(name string) func() claimField {
 	}
 }
 
-// claims returns the claims of a DNSEndpoint: the claims of each record (external-dns v0.23.0, source/crd.go), and of the
-// properties that name further hosts. external-dns does not check that a record has a name, so an absent name may mean
-// every host.
+// claims returns the claims of a DNSEndpoint: the claims of each record (external-dns v0.23.0, source/crd.go), and of
+// the properties that name further hosts. external-dns does not check that a record has a name, so an absent name may
+// mean every host.
 func (e *dnsEndpointView) claims(r *report) *claimSet {
 	if e.claimed.list != nil {
 		return &e.claimed

@@ -84,9 +84,9 @@ func gatewayRules(b *blocks, c *compilation) rules {
 	}, ownerRules(c.owners, claimsUnless(c.carriers, (*gatewayView).claims, always))...)
 }
 
-// JudgeGateway judges a Gateway or a ListenerSet. old is the object before an update, nil otherwise.
-func (p *Policy) JudgeGateway(a Attributes, g, old *Gateway, e *Effort) ([]Finding, error) {
-	return judge(rulesFor[gatewayView](p, Gateways), a, viewGateway, g, old, e)
+// EvaluateGateway evaluates a Gateway or a ListenerSet. old is the object before an update, nil otherwise.
+func (p *Policy) EvaluateGateway(a Attributes, g, old *Gateway, e *Effort) ([]Finding, error) {
+	return evaluate(rulesFor[gatewayView](p, Gateways), a, viewGateway, g, old, e)
 }
 
 // ExplainGateway returns for every gateways rule whether it applies to the Gateway or the ListenerSet.

@@ -32,9 +32,9 @@ func grantRules(b *blocks, c *compilation) rules {
 	})
 }
 
-// JudgeGrant judges a ReferenceGrant. old is the object before an update, nil otherwise.
-func (p *Policy) JudgeGrant(a Attributes, g, old *Grant, e *Effort) ([]Finding, error) {
-	return judge(rulesFor[grantView](p, Grants), a, viewGrant, g, old, e)
+// EvaluateGrant evaluates a ReferenceGrant. old is the object before an update, nil otherwise.
+func (p *Policy) EvaluateGrant(a Attributes, g, old *Grant, e *Effort) ([]Finding, error) {
+	return evaluate(rulesFor[grantView](p, Grants), a, viewGrant, g, old, e)
 }
 
 // ExplainGrant returns for every grants rule whether it applies to the ReferenceGrant.

@@ -139,13 +139,14 @@ func infrastructureHost(key string) func() claimField {
 	}
 }
 
-// annotationClaims appends the claims that the annotations of an object make. claims are the claims of its other places.
+// annotationClaims appends the claims that the annotations of an object make. claims are the claims of its other
+// places.
 func (v *view) annotationClaims(kind string, m *Meta, claims []hostClaim, r *report) []hostClaim {
 	return claimsOf(m.Annotations, annotationHost, claims, r, v.known.hostTable(kind))
 }
 
-// annotationClaims appends the claims that the annotations of a Gateway make. The Service that is made for a Gateway has
-// the annotations of spec.infrastructure. If that field is absent, Istio
+// annotationClaims appends the claims that the annotations of a Gateway make. The Service that is made for a Gateway
+// has the annotations of spec.infrastructure. If that field is absent, Istio
 // (pilot/pkg/config/kube/gateway/deploymentcontroller.go) puts the Gateway's own annotations on the Service. They are
 // therefore read as annotations of a Service too.
 func (g *gatewayView) annotationClaims(claims []hostClaim, r *report) []hostClaim {
@@ -154,8 +155,8 @@ func (g *gatewayView) annotationClaims(claims []hostClaim, r *report) []hostClai
 	return claimsOf(g.InfrastructureAnnotations, infrastructureHost, claims, r, service)
 }
 
-// claimsOf appends the claims that annotations make by some tables. of returns the field of an annotation, and claims are
-// the claims of the object's other places.
+// claimsOf appends the claims that annotations make by some tables. of returns the field of an annotation, and claims
+// are the claims of the object's other places.
 func claimsOf(
 	all map[string]string, of func(key string) func() claimField, claims []hostClaim, r *report,
 	tables ...*hostAnnotationTable,

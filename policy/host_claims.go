@@ -69,8 +69,8 @@ type claimSet struct {
 }
 
 // repeated reports whether claim i is in an annotation, in spec.tls or in a listener, and an earlier place claims the
-// same hosts: users read one sentence about them. A text that cannot be read as a name repeats only the same text before
-// it, because another text may be another claim.
+// same hosts: users read one sentence about them. A text that cannot be read as a name repeats only the same text
+// before it, because another text may be another claim.
 func (c *claimSet) repeated(i int, r *report) bool {
 	claims := c.list
 	switch {

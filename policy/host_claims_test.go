@@ -204,7 +204,7 @@ func TestSentencesOfClaims(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := sentences(must(mustLoadIngressRule(t, rule).JudgeIngress(creating, test.ing, nil, nil)))
+			got := sentences(must(mustLoadIngressRule(t, rule).EvaluateIngress(creating, test.ing, nil, nil)))
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Error(diff)
 			}
@@ -224,7 +224,7 @@ func TestClaimsOfOldObjects(t *testing.T) {
 		{withTLS(withHosts("a.example"), "old.corp"), withTLS(withHosts("a.example", "old.corp"), "new.corp"), ""},
 		{withTLS(withHosts("a.example"), "old.corp"), withTLS(withHosts("a.example", "new.corp"), "old.corp"), "spec.tls[0].hosts[0]"},
 	} {
-		found := must(p.JudgeIngress(updating, test.obj, test.old, nil))
+		found := must(p.EvaluateIngress(updating, test.obj, test.old, nil))
 		if len(found) != 2 {
 			t.Errorf("%v, want two findings", sentences(found))
 		}
@@ -266,7 +266,7 @@ func TestUnreadableClaimsOfOldObjects(t *testing.T) {
 		} {
 			t.Run(name+", "+rules, func(t *testing.T) {
 				var got []string
-				for _, f := range must(mustLoad(t, rules).JudgeIngress(updating, test.changed, test.old, nil)) {
+				for _, f := range must(mustLoad(t, rules).EvaluateIngress(updating, test.changed, test.old, nil)) {
 					if f.Denies() {
 						got = append(got, f.Path)
 					}

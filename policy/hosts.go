@@ -9,8 +9,8 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// hostRules is the field hosts of ingresses, services and routes entries. It judges the claims of an object, wherever
-// they stand: see hostClaim. Hosts are compared as DNS compares them, by match.HostPattern. A rule without a host
+// hostRules is the field hosts of ingresses, services and routes entries. Its checks evaluate the claims of an object
+// in all places: see hostClaim. Hosts are compared as DNS compares them, by match.HostPattern. A rule without a host
 // stands for every host, and so does a default backend, alone or beside rules.
 type hostRules struct {
 	// Allowed lists the hosts that pass: ["*.apps.example.com"]. A wildcard host passes only if every host that it

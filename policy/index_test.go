@@ -29,7 +29,7 @@ func TestIndexFindsEveryRule(t *testing.T) {
 				want = append(want, trace.Rule)
 			}
 		}
-		for _, f := range must(p.JudgeService(a, &Service{}, nil, nil)) {
+		for _, f := range must(p.EvaluateService(a, &Service{}, nil, nil)) {
 			got = append(got, f.Rule)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -101,7 +101,7 @@ func BenchmarkJudgeService(b *testing.B) {
 			a := Attributes{Operation: Create, Namespace: "team-0", User: "jane", Groups: []string{"system:authenticated"}}
 			b.ReportAllocs()
 			for b.Loop() {
-				if fs := must(p.JudgeService(a, svc, nil, nil)); len(fs) > 0 {
+				if fs := must(p.EvaluateService(a, svc, nil, nil)); len(fs) > 0 {
 					b.Fatal(fs)
 				}
 			}

@@ -67,9 +67,9 @@ func ingressRules(b *blocks, c *compilation) rules {
 	return s
 }
 
-// JudgeIngress judges an Ingress. old is the Ingress before an update, nil otherwise.
-func (p *Policy) JudgeIngress(a Attributes, ing, old *Ingress, e *Effort) ([]Finding, error) {
-	return judge(rulesFor[ingressView](p, Ingresses), a, viewIngress, ing, old, e)
+// EvaluateIngress evaluates an Ingress. old is the Ingress before an update, nil otherwise.
+func (p *Policy) EvaluateIngress(a Attributes, ing, old *Ingress, e *Effort) ([]Finding, error) {
+	return evaluate(rulesFor[ingressView](p, Ingresses), a, viewIngress, ing, old, e)
 }
 
 // ExplainIngress returns for every ingresses rule whether it applies to the Ingress.

@@ -193,8 +193,8 @@ type Modes [kinds]Mode
 // Max returns the strictest mode of all kinds.
 func (m Modes) Max() Mode { return slices.Max(m[:]) }
 
-// Strictest returns the strictest mode for objects of each kind, without the entries of sets. It decides about an object
-// that cannot be parsed, because it is then unknown which entries match.
+// Strictest returns the strictest mode for objects of each kind, without the entries of sets. It decides about an
+// object that cannot be parsed, because it is then unknown which entries match.
 func (p *Policy) Strictest() (m Modes) {
 	for k, rules := range p.rules {
 		m[k] = rules.strictestMode()

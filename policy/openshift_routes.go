@@ -40,9 +40,9 @@ func openShiftRouteRules(b *blocks, c *compilation) rules {
 	return rulesOf(b.Routes, c, (*routesEntry).openShiftRule, openShiftOwners(c.owners, b.Routes)...)
 }
 
-// JudgeOpenShiftRoute judges a Route of OpenShift. old is the Route before an update, nil otherwise.
-func (p *Policy) JudgeOpenShiftRoute(a Attributes, route, old *OpenShiftRoute, e *Effort) ([]Finding, error) {
-	return judge(rulesFor[openShiftRouteView](p, OpenShiftRoutes), a, viewOpenShiftRoute, route, old, e)
+// EvaluateOpenShiftRoute evaluates a Route of OpenShift. old is the Route before an update, nil otherwise.
+func (p *Policy) EvaluateOpenShiftRoute(a Attributes, route, old *OpenShiftRoute, e *Effort) ([]Finding, error) {
+	return evaluate(rulesFor[openShiftRouteView](p, OpenShiftRoutes), a, viewOpenShiftRoute, route, old, e)
 }
 
 // ExplainOpenShiftRoute returns for every routes rule that checks something of a Route whether it applies to the Route.

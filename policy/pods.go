@@ -26,15 +26,15 @@ func podRules(b *blocks, c *compilation) rules {
 	})
 }
 
-// JudgePod judges the images of a Pod as they will be pulled. old is the Pod before an update, nil otherwise. Judging
-// ends at a thousand introduced findings, of which one denies the request if any rule does; of pre-existing findings it
-// returns the first thousand. An error is that of the Effort: the object was not judged to its end. A nil Effort has
-// the limits of a new one. The same applies to the other kinds.
-func (p *Policy) JudgePod(a Attributes, pod, old *Pod, e *Effort) ([]Finding, error) {
+// EvaluatePod evaluates the images of a Pod as they will be pulled. old is the Pod before an update, nil otherwise. The
+// evaluation ends at a thousand introduced findings. If any rule denies the request, one of these findings does.
+// EvaluatePod also returns the first thousand pre-existing findings. An error comes from the Effort, and means that the
+// evaluation did not finish. A nil Effort has the limits of a new one. The same applies to the other kinds.
+func (p *Policy) EvaluatePod(a Attributes, pod, old *Pod, e *Effort) ([]Finding, error) {
 	if !canChangeImages(a, pod) {
 		return nil, nil
 	}
-	return judge(rulesFor[podView](p, Pods), a, viewPod, pod, old, e)
+	return evaluate(rulesFor[podView](p, Pods), a, viewPod, pod, old, e)
 }
 
 // ExplainPod returns for every pods rule whether it applies to the Pod.

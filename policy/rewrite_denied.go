@@ -33,10 +33,10 @@ func deniesImages(c check[podView]) bool {
 }
 
 // denyOriginals evaluates images as they are written, before they are rewritten. EvaluatePod evaluates them as they are
-// pulled from the mirror, where denied: [docker.io/evil] finds nothing. An image that a rule in mode enforce denies as it
-// is written, by denied or deniedTags, is therefore not rewritten, so EvaluatePod denies it. Evergate does not have to
-// record that in the Pod, where a tenant could forge it. It does not have to reverse a mirror either, which may serve
-// several sources.
+// pulled from the mirror, where denied: [docker.io/evil] finds nothing. An image that a rule in mode enforce denies as
+// it is written, by denied or deniedTags, is therefore not rewritten, so EvaluatePod denies it. Evergate does not have
+// to record that in the Pod, where a tenant could forge it. It does not have to reverse a mirror either, which may
+// serve several sources.
 //
 // A rule in mode warn or audit does not prevent the rewriting, nor does an exempt finding. denyOriginals returns these
 // findings, at most a thousand, unless the rule finds the rewritten image too, which EvaluatePod reports.
@@ -105,9 +105,9 @@ func withImages(pod *Pod, images []podImage) func(*Pod) podView {
 	}
 }
 
-// deniedBy returns the first check of an enforced rule, as rule/check, that denies an image by its name or its tag as it
-// is written. It is empty if none does. Evergate does not rewrite such an image. The advice to write the image at its
-// mirror would lead around the rule, or into the next denial. s is the subject of the Pod.
+// deniedBy returns the first check of an enforced rule, as rule/check, that denies an image by its name or its tag as
+// it is written. It is empty if none does. Evergate does not rewrite such an image. The advice to write the image at
+// its mirror would lead around the rule, or into the next denial. s is the subject of the Pod.
 func (p *Policy) deniedBy(img *podImage, s *subject) string {
 	policies := []*Policy{p.whole(), p}
 	for _, q := range slices.Compact(policies) {

@@ -53,9 +53,9 @@ func routeRules(b *blocks, c *compilation) rules {
 	return s
 }
 
-// JudgeRoute judges a route of Gateway API. old is the route before an update, nil otherwise.
-func (p *Policy) JudgeRoute(a Attributes, route, old *Route, e *Effort) ([]Finding, error) {
-	return judge(rulesFor[routeView](p, Routes), a, viewRoute, route, old, e)
+// EvaluateRoute evaluates a route of Gateway API. old is the route before an update, nil otherwise.
+func (p *Policy) EvaluateRoute(a Attributes, route, old *Route, e *Effort) ([]Finding, error) {
+	return evaluate(rulesFor[routeView](p, Routes), a, viewRoute, route, old, e)
 }
 
 // ExplainRoute returns for every routes rule whether it applies to the route.

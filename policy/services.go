@@ -71,9 +71,9 @@ func serviceRules(b *blocks, c *compilation) rules {
 	return s
 }
 
-// JudgeService judges a Service. old is the Service before an update, nil otherwise.
-func (p *Policy) JudgeService(a Attributes, svc, old *Service, e *Effort) ([]Finding, error) {
-	return judge(rulesFor[serviceView](p, Services), a, viewService, svc, old, e)
+// EvaluateService evaluates a Service. old is the Service before an update, nil otherwise.
+func (p *Policy) EvaluateService(a Attributes, svc, old *Service, e *Effort) ([]Finding, error) {
+	return evaluate(rulesFor[serviceView](p, Services), a, viewService, svc, old, e)
 }
 
 // ExplainService returns for every services rule whether it applies to the Service.

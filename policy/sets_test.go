@@ -44,7 +44,7 @@ func TestSets(t *testing.T) {
 			t.Fatalf("%s is %+v", set, in)
 		}
 		var got []string
-		for _, f := range must(in.JudgeIngress(test.a, withHosts("a.example"), nil, nil)) {
+		for _, f := range must(in.EvaluateIngress(test.a, withHosts("a.example"), nil, nil)) {
 			got = append(got, f.Rule)
 		}
 		if got := strings.Join(got, " "); got != test.want {
@@ -89,7 +89,7 @@ func TestSetsAsAWhole(t *testing.T) {
 func TestMirrorsOfSets(t *testing.T) {
 	in := mustLoad(t, setPolicy).In("edge", "pods")
 	for image, want := range map[string]int{"m.example/hub/library/nginx": 0, "quay.io/a": 1} {
-		if got := must(in.JudgePod(createPod, imagePod(image), nil, nil)); len(got) != want {
+		if got := must(in.EvaluatePod(createPod, imagePod(image), nil, nil)); len(got) != want {
 			t.Errorf("%s: %v", image, got)
 		}
 	}

@@ -72,20 +72,20 @@ type WorkloadResult struct {
 	Rewritings []Rewriting
 }
 
-// JudgeWorkload judges the templates of a workload as the Pods that its controller will create: rewritten in memory by
-// the mirrors, and then by the rules of pods. old is the workload before an update, nil otherwise: what one of its
-// templates had is pre-existing, in whichever template it stands now, and in mode audit, since this update does not
-// write it.
+// EvaluateWorkload evaluates the templates of a workload as the Pods that its controller will create: rewritten in
+// memory by the mirrors, and then by the rules of pods. old is the workload before an update, nil otherwise: what one
+// of its templates had is pre-existing, in whichever template it stands now, and in mode audit, since this update does
+// not write it.
 //
 // A workload that a controller owns is judged by rules in mode enforce alone, since a user has been told of the
 // template where it was written. Owners are the tenant's to write, so that these rules make an exception by the user:
 // for the controllers of Kubernetes.
-func (p *Policy) JudgeWorkload(a Attributes, w, old *Workload, e *Effort) ([]Finding, error) {
+func (p *Policy) EvaluateWorkload(a Attributes, w, old *Workload, e *Effort) ([]Finding, error) {
 	result, err := p.ReviewWorkload(a, w, old, e)
 	return result.Findings, err
 }
 
-// ReviewWorkload is JudgeWorkload, and says what happens to the images of the Pods.
+// ReviewWorkload is EvaluateWorkload, and says what happens to the images of the Pods.
 func (p *Policy) ReviewWorkload(a Attributes, w, old *Workload, e *Effort) (WorkloadResult, error) {
 	if a.Subresource != "" {
 		return WorkloadResult{}, nil
@@ -93,7 +93,7 @@ func (p *Policy) ReviewWorkload(a Attributes, w, old *Workload, e *Effort) (Work
 	if e == nil {
 		e = new(Effort)
 	}
-	templates, rewritings, err := p.judgedTemplates(a, w, e)
+	templates, rewritings, err := p.templateViews(a, w, e)
 	if err != nil {
 		return WorkloadResult{}, err
 	}
@@ -103,17 +103,17 @@ func (p *Policy) ReviewWorkload(a Attributes, w, old *Workload, e *Effort) (Work
 	if len(candidates) == 0 || w.Owner != "" && isKubernetesController(a.User) {
 		return result, nil
 	}
-	j := workloadJudging{report: report{effort: e}, rules: rules.rules, templates: templates}
+	j := workloadEvaluation{report: report{effort: e}, rules: rules.rules, templates: templates}
 	j.collect = j.keep
 	if old != nil {
 		j.updates = true
 		j.before = report{effort: e, collect: j.record}
-		j.templatesOfOld = func() { j.old, _, _ = p.judgedTemplates(a, old, e) } // the Effort has the error
+		j.templatesOfOld = func() { j.old, _, _ = p.templateViews(a, old, e) } // the Effort has the error
 	}
 	for mode := rules.strictest; mode >= weakestMode(w) && !j.done; mode-- {
 		for _, i := range candidates {
 			if rules.rules[i].Mode == mode {
-				j.evaluate(i)
+				j.run(i)
 			}
 		}
 	}
@@ -135,20 +135,20 @@ func isKubernetesController(user string) bool {
 	return strings.HasPrefix(user, "system:serviceaccount:kube-system:") || user == "system:kube-controller-manager"
 }
 
-// judgedTemplate is a template with its Pod as it will be pulled.
-type judgedTemplate struct {
+// templateView is a template with its Pod as it will be pulled.
+type templateView struct {
 	*PodTemplate
 	pod     podView
 	subject *subject
 	exempt  exemptions
 }
 
-// judgedTemplates returns the templates whose Pods will have images that can be judged, as they will be pulled.
+// templateViews returns the templates whose Pods will have images that can be judged, as they will be pulled.
 // With them it returns what happens to the images of each template.
-func (p *Policy) judgedTemplates(a Attributes, w *Workload, e *Effort) ([]judgedTemplate, []Rewriting, error) {
+func (p *Policy) templateViews(a Attributes, w *Workload, e *Effort) ([]templateView, []Rewriting, error) {
 	a = attributesOfPods(a)
 	exceptions := rulesFor[podView](p, Workloads).exceptions
-	var all []judgedTemplate
+	var all []templateView
 	rewritings := make([]Rewriting, len(w.Templates))
 	for i := range w.Templates {
 		t := &w.Templates[i]
@@ -163,7 +163,7 @@ func (p *Policy) judgedTemplates(a Attributes, w *Workload, e *Effort) ([]judged
 		}
 		rewritings[i] = rw
 		pod := podView{Pod: &t.Pod, outcome: rw.Images}
-		all = append(all, judgedTemplate{t, pod, s, exemptions{exceptions: exceptions, subject: s}})
+		all = append(all, templateView{t, pod, s, exemptions{exceptions: exceptions, subject: s}})
 	}
 	return all, rewritings, nil
 }
@@ -192,30 +192,30 @@ func attributesOfPods(a Attributes) Attributes {
 	return Attributes{Operation: Create, Namespace: a.Namespace, Resource: "pods", Now: a.Now}
 }
 
-// workloadJudging is the judging of one workload by the rules of pods.
-type workloadJudging struct {
+// workloadEvaluation is the evaluation of one workload by the rules of pods.
+type workloadEvaluation struct {
 	report
 	rules     []rule[podView]
-	templates []judgedTemplate
+	templates []templateView
 	findings  findings
 
 	updates bool
 	before  report // of old
 	// templatesOfOld fills old on first use: an update without findings does not pay for the old object.
 	templatesOfOld func()
-	old            []judgedTemplate
+	old            []templateView
 	ledger         ledger // of what a check finds in old
 
 	// The rule and the check that are evaluated.
 	at          int // of the rule
 	check       check[podView]
 	ledgerReady bool // the ledger is that of check
-	template    *judgedTemplate
-	oldTemplate *judgedTemplate // that the ledger is filled from
+	template    *templateView
+	oldTemplate *templateView // that the ledger is filled from
 }
 
-// evaluate runs all checks of a rule on the templates that it applies to.
-func (j *workloadJudging) evaluate(at int) {
+// run runs all checks of a rule on the templates that it applies to.
+func (j *workloadEvaluation) run(at int) {
 	j.at = at
 	rule := &j.rules[at]
 	for _, c := range rule.checks {
@@ -236,7 +236,7 @@ func (j *workloadJudging) evaluate(at int) {
 }
 
 // complete makes a finding about a Pod one about the template of it.
-func (f *keptFinding) complete(t *judgedTemplate, rule *rule[podView]) {
+func (f *keptFinding) complete(t *templateView, rule *rule[podView]) {
 	f.Path = t.path(f.Path)
 	if rule.refuses && f.Exempt == nil {
 		f.Reason += refused
@@ -245,7 +245,7 @@ func (f *keptFinding) complete(t *judgedTemplate, rule *rule[podView]) {
 }
 
 // keep adds a finding of a template.
-func (j *workloadJudging) keep(id identity) *Finding {
+func (j *workloadEvaluation) keep(id identity) *Finding {
 	h := &j.rules[j.at].ruleHeader
 	exempt := j.template.exempt.find(&h.header, &id)
 	f := j.findings.tryAdd(j.at, id, exempt == nil && j.updates && j.findInOld(id), exempt)
@@ -260,7 +260,7 @@ func (j *workloadJudging) keep(id identity) *Finding {
 }
 
 // findInOld looks a finding up in the templates before the update.
-func (j *workloadJudging) findInOld(id identity) bool {
+func (j *workloadEvaluation) findInOld(id identity) bool {
 	if !j.ledgerReady {
 		j.ledgerReady = true
 		j.ledger.clear()
@@ -279,7 +279,7 @@ func (j *workloadJudging) findInOld(id identity) bool {
 }
 
 // record adds a finding to the ledger, unless it is exempt: see before.
-func (j *workloadJudging) record(id identity) *Finding {
+func (j *workloadEvaluation) record(id identity) *Finding {
 	if j.effort.spend(ledgerSteps) && j.oldTemplate.exempt.find(&j.rules[j.at].header, &id) == nil {
 		j.ledger.add(id)
 	}
@@ -316,7 +316,7 @@ func (p *Policy) RewriteTemplates(a Attributes, w *Workload) ([]TemplateImage, e
 // ExplainWorkload returns for every pods rule whether it applies to the workload: to a template of it.
 func (p *Policy) ExplainWorkload(a Attributes, w *Workload) []RuleTrace {
 	rules := rulesFor[podView](p, Workloads)
-	templates, _, err := p.judgedTemplates(a, w, new(Effort))
+	templates, _, err := p.templateViews(a, w, new(Effort))
 	if err != nil || len(templates) == 0 {
 		return rules.notEvaluated("not asked: it has no template with an image that can be judged")
 	}
@@ -349,7 +349,7 @@ func (p *Policy) ExplainWorkload(a Attributes, w *Workload) []RuleTrace {
 }
 
 // countFindings returns how many findings a rule has in a template, and how many of them are exempt.
-func countFindings(rule *rule[podView], t *judgedTemplate) (n, exempt int) {
+func countFindings(rule *rule[podView], t *templateView) (n, exempt int) {
 	var last Finding // whose sentence is not shown
 	r := report{effort: new(Effort), subject: t.subject, collect: func(id identity) *Finding {
 		if n++; t.exempt.find(&rule.header, &id) != nil {

@@ -7,7 +7,7 @@ type check[T any] interface {
 	find(obj *T, r *report)
 }
 
-// rule is a compiled entry of a block that judges objects.
+// rule is a compiled entry of a block with rules for objects.
 type rule[T any] struct {
 	ruleHeader
 	checks []check[T]
@@ -65,8 +65,8 @@ func (m *Meta) meta() *Meta { return m }
 // classes returns no class. Kinds whose objects name a class have their own method.
 func (*Meta) classes() classes { return classes{} }
 
-// judging is the judging of one object by the rules of its kind.
-type judging[T any] struct {
+// evaluation is the evaluation of one object by the rules of its kind.
+type evaluation[T any] struct {
 	report
 	obj      T
 	old      *before[T] // nil when there is none
@@ -91,17 +91,17 @@ type before[T any] struct {
 	rule    *header // that is evaluated
 }
 
-// judge evaluates every rule that applies to obj, as the view that see returns. If old is not nil, obj replaces it in an
-// update. A finding that old has too is then marked as pre-existing, unless an exemption silences it in old and does not
-// silence it in obj. An error means that the evaluation did not finish. Effort documents the errors.
-func judge[O, T any, P object[T]](
+// evaluate evaluates every rule that applies to obj, as the view that see returns. If old is not nil, obj replaces it
+// in an update. A finding that old has too is then marked as pre-existing, unless an exemption silences it in old and
+// does not silence it in obj. An error means that the evaluation did not finish. Effort documents the errors.
+func evaluate[O, T any, P object[T]](
 	s *ruleset[T], a Attributes, see func(*O) T, obj, old *O, e *Effort,
 ) ([]Finding, error) {
 	all, err := evaluateAll[O, T, P](s, a, see, obj, old, e)
 	return all.list(), err
 }
 
-// evaluateAll is judge, and returns the findings as they were collected.
+// evaluateAll is evaluate, and returns the findings as they were collected.
 func evaluateAll[O, T any, P object[T]](
 	s *ruleset[T], a Attributes, see func(*O) T, obj, old *O, e *Effort,
 ) (findings, error) {
@@ -112,7 +112,7 @@ func evaluateAll[O, T any, P object[T]](
 	if len(candidates) == 0 {
 		return findings{}, nil
 	}
-	j := judging[T]{report: report{effort: e}, obj: see(obj)}
+	j := evaluation[T]{report: report{effort: e}, obj: see(obj)}
 	sub := subjectOf[T, P](s, a, &j.obj, e)
 	j.collect, j.subject = j.keep, &sub
 	j.exempt = exemptions{exceptions: s.exceptions, subject: &sub}
@@ -129,7 +129,7 @@ func evaluateAll[O, T any, P object[T]](
 	for mode := s.strictest; mode > Off && !j.done; mode-- {
 		for _, i := range candidates {
 			if rule := &s.rules[i]; rule.Mode == mode && j.spend(1) && rule.appliesTo(&sub) {
-				j.evaluate(i, rule)
+				j.run(i, rule)
 			}
 		}
 	}
@@ -143,15 +143,15 @@ func subjectOf[T any, P object[T]](s *ruleset[T], a Attributes, obj P, e *Effort
 }
 
 // nameExempt sets isExempt, in a policy that has exceptions.
-func (j *judging[T]) nameExempt() {
+func (j *evaluation[T]) nameExempt() {
 	j.isExempt = func(id identity) bool { return j.exempt.find(&j.rule.header, &id) != nil }
 	if old := j.old; old != nil {
 		old.isExempt = func(id identity) bool { return old.exempt.find(old.rule, &id) != nil || j.isExempt(id) }
 	}
 }
 
-// evaluate runs all checks of a rule on the object.
-func (j *judging[T]) evaluate(at int, rule *rule[T]) {
+// run runs all checks of a rule on the object.
+func (j *evaluation[T]) run(at int, rule *rule[T]) {
 	j.at, j.rule = at, rule
 	for _, c := range rule.checks {
 		if !j.spend(1) {
@@ -163,7 +163,7 @@ func (j *judging[T]) evaluate(at int, rule *rule[T]) {
 }
 
 // keep adds a finding of the object.
-func (j *judging[T]) keep(id identity) *Finding {
+func (j *evaluation[T]) keep(id identity) *Finding {
 	h := &j.rule.ruleHeader
 	exempt := j.exempt.find(&h.header, &id)
 	f := j.findings.tryAdd(j.at, id, exempt == nil && j.old != nil && j.findInOld(id), exempt)
@@ -174,9 +174,9 @@ func (j *judging[T]) keep(id identity) *Finding {
 	return f
 }
 
-// findInOld looks a finding up in the object before the update. The check judges that object on first use: most updates
-// have no finding, and cost nothing more.
-func (j *judging[T]) findInOld(id identity) bool {
+// findInOld looks a finding up in the object before the update. The check runs on that object on first use, because
+// most updates have no finding.
+func (j *evaluation[T]) findInOld(id identity) bool {
 	if !j.ledgerReady {
 		j.ledgerReady = true
 		j.old.ledger.clear()
@@ -188,8 +188,9 @@ func (j *judging[T]) findInOld(id identity) bool {
 	return j.effort.spend(1) && j.old.ledger.find(id, j.effort)
 }
 
-// record adds a finding to the ledger. One that is exempt is as good as none, so that an update that ends the
-// exemption, by another label, say, introduces it. One whose exemption has ended is pre-existing.
+// record adds a finding to the ledger unless an exception silences it. If an update makes the exception stop matching,
+// for example by changing a label, the update introduces the finding. A finding whose exception has expired is
+// pre-existing.
 func (b *before[T]) record(id identity) *Finding {
 	if b.effort.spend(ledgerSteps) && b.exempt.find(b.rule, &id) == nil {
 		b.ledger.add(id)
@@ -200,7 +201,7 @@ func (b *before[T]) record(id identity) *Finding {
 // ledgerSteps is how many steps it takes to add a finding to the ledger.
 const ledgerSteps = 3
 
-// RuleTrace says of one rule whether it applies to an object, for review --explain.
+// RuleTrace reports whether a rule applies to an object, for review --explain.
 type RuleTrace struct {
 	Rule     string
 	Mode     Mode
