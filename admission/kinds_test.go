@@ -14,10 +14,10 @@ import (
 
 // Each path uses the modes of only the entries that apply to it.
 func TestModesOfPaths(t *testing.T) {
-	modes := policy.Modes{Mirrors: policy.Off, Pods: policy.Audit, Workloads: policy.Warn, Ingresses: policy.Warn,
-		Services:     policy.Enforce,
-		Certificates: policy.Warn, DNSEndpoints: policy.Audit, Routes: policy.Audit,
-		Gateways: policy.Audit, Grants: policy.Warn, OpenShiftRoutes: policy.Warn}
+	modes := policy.Modes{policy.Mirrors: policy.Off, policy.Pods: policy.Audit, policy.Workloads: policy.Warn,
+		policy.Ingresses: policy.Warn, policy.Services: policy.Enforce,
+		policy.Certificates: policy.Warn, policy.DNSEndpoints: policy.Audit, policy.Routes: policy.Audit,
+		policy.Gateways: policy.Audit, policy.Grants: policy.Warn, policy.OpenShiftRoutes: policy.Warn}
 	got := map[string]policy.Mode{}
 	for _, w := range Webhooks() {
 		got[w.Path] = w.Strictest(modes)
@@ -86,7 +86,7 @@ func TestExistingPodNeedsNoPatch(t *testing.T) {
 		`0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"},`
 	pod := []byte(`{"spec": {"containers": [` + strings.TrimSuffix(strings.Repeat(container, 300), ",") + `]}}`)
 	for _, existing := range []bool{false, true} {
-		read, err := pods().offline(p)[0].Object(p, policy.Attributes{Operation: policy.Create}, pod, nil)
+		read, err := rows()[0].offline(p)[0].Object(p, policy.Attributes{Operation: policy.Create}, pod, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

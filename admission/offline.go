@@ -161,7 +161,7 @@ func (k kind[T]) all(ask Question, r *review.Request[T]) (*Answer, error) {
 			return nil, err
 		}
 	}
-	findings, err := k.judge(ask.Policy, r.Attributes, final, r.Old, nil)
+	findings, err := k.evaluate(ask.Policy, r.Attributes, final, r.Old, nil)
 	if ask.Existing {
 		a.Findings = nil // findings about rewriting, which does not take place
 	}
@@ -179,13 +179,13 @@ func (k kind[T]) all(ask Question, r *review.Request[T]) (*Answer, error) {
 // sets, it only explains that they are not evaluated.
 func (k kind[T]) allSets(ask Question, r *review.Request[T], final *T, a *Answer) error {
 	for _, set := range ask.Policy.Sets() {
-		in := ask.Policy.In(set, k.blocks...)
+		in := ask.Policy.In(set, k.of.Blocks()...)
 		if in == nil {
 			continue
 		}
 		wanted := slices.Contains(ask.Sets, set)
 		if wanted {
-			findings, err := k.judge(in, r.Attributes, final, r.Old, nil)
+			findings, err := k.evaluate(in, r.Attributes, final, r.Old, nil)
 			if err != nil {
 				return err
 			}

@@ -22,11 +22,10 @@ const GuardWithin = 2 * time.Second
 func policyGuard(path string) Webhook {
 	guard := kind[review.ConfigMap]{
 		objects:   review.ConfigMaps(),
-		strictest: func(policy.Modes) policy.Mode { return policy.Enforce },
 		selfProbe: `"data": {"selfprobe.yaml": "kind: SelfProbe"}`,
 	}
 	w := guard.webhook(path, guardPolicy)
-	w.Guards = true
+	w.Guards, w.Strictest = true, func(policy.Modes) policy.Mode { return policy.Enforce }
 	w.Judge = warnOfDeletion(w.Judge)
 	return w
 }
