@@ -66,13 +66,13 @@ func troubledServer(t *testing.T) string {
 	address := s.await(t, s.stderr, `"to":"listening".*"address":"([^"]+)"`)
 
 	write(t, file("policy.yaml"), []byte("kind: Pod"))
-	logs("policy refused")
+	logs("policy failed to load")
 	write(t, file("policy.yaml"), bytes.Repeat([]byte("#"), 5<<20)) // above the limit of a file
 	logs("policy cannot be read")
 	write(t, file("tls.crt"), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: []byte("none")}))
-	logs("serving certificate refused")
+	logs("serving certificate failed to load")
 	write(t, file("ca.crt"), nil)
-	logs("client CA refused")
+	logs("client CA failed to load")
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 	if status, _ := call(t, client, "https://"+address+"/mutate/pods", examples.PodReview()); status != 401 {
 		t.Errorf("a client without a certificate: %d", status)
