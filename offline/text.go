@@ -79,7 +79,7 @@ func (r *Report) text(o TextOptions) []byte {
 	if len(r.NotServed) > 0 {
 		w.WriteString("not served: " + text.ListUpTo(len(r.NotServed), r.NotServed) + "\n")
 	}
-	judged := count(r.Summary.Judged, "object") + " judged by policy " + r.Policy.Hash
+	judged := count(r.Summary.Judged, "object") + " validated against policy " + r.Policy.Hash
 	w.WriteString(judged + r.Summary.text(r.AsExisting) + "\n")
 	return w.Bytes()
 }
