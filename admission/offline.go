@@ -176,8 +176,9 @@ func (k kind[T]) all(ask Question, r *review.Request[T]) (*Answer, error) {
 // allSets judges the object by the rules of sets, each as its webhook does. Of the sets that are not asked for it
 // explains that they are not.
 func (k kind[T]) allSets(ask Question, r *review.Request[T], final *T, a *Answer) error {
+	blocks := k.of.Blocks()
 	for _, set := range ask.Policy.Sets() {
-		in := ask.Policy.In(set, k.of.Blocks()...)
+		in := ask.Policy.In(set, blocks...)
 		if in == nil {
 			continue
 		}

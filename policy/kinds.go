@@ -120,12 +120,12 @@ const (
 	Workloads                   // objects with templates of Pods
 	Ingresses                   // Ingresses
 	Services                    // Services
-	Routes                      // routes of Gateway API
-	OpenShiftRoutes             // Routes of OpenShift
+	Routes                      // Gateway API routes
+	OpenShiftRoutes             // OpenShift Routes
 	Gateways                    // Gateways and ListenerSets
 	Grants                      // ReferenceGrants
-	Certificates                // Certificates of cert-manager
-	DNSEndpoints                // DNSEndpoints of external-dns
+	Certificates                // cert-manager Certificates
+	DNSEndpoints                // external-dns DNSEndpoints
 	kinds                       // how many kinds there are
 )
 
@@ -162,7 +162,7 @@ type rules interface {
 	strictestMode() Mode
 }
 
-// compiled is the entries of a policy without entries that are off.
+// compiled holds the entries of a policy. It leaves out entries that are off.
 type compiled struct {
 	mirrors *mirrorTable
 	rules   [kinds]rules
