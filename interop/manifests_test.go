@@ -23,6 +23,8 @@ func webhookOnly() map[string]string {
 		"mirrors/refused":             "policies that do not load",
 		"pods/from":                   "wildcards",
 		"routes/filters.denied":       "filters whose content an update may change",
+		"gateways/backends":           "filters of listeners, which are experimental",
+		"gateways/filters":            "filters of listeners, which are experimental",
 	}
 }
 

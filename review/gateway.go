@@ -64,6 +64,10 @@ func readListener(r *jsonscan.Reader, l *policy.Listener) {
 			l.TLS = jsonscan.Optional(r, readListenerTLS)
 		case "allowedRoutes":
 			l.AllowedRoutes = readNamespaces(r)
+		case "httpFilters":
+			l.HTTPFilters = jsonscan.List(r, readRouteFilter)
+		case "filters":
+			l.Filters = jsonscan.List(r, readRouteFilter)
 		}
 	}
 }
