@@ -15,7 +15,7 @@ type blocks struct {
 	Pods []podsEntry `yaml:"pods"`
 	// Ingresses: rules for Ingresses. Absent: every Ingress is allowed.
 	Ingresses []ingressesEntry `yaml:"ingresses"`
-	// Services: rules for Services. Absent: every Service is allowed.
+	// Services: rules for Services, and for the hosts of XBackends of Gateway API. Absent: all of them are allowed.
 	Services []servicesEntry `yaml:"services"`
 	// Routes: rules for routes of Gateway API and for Routes of OpenShift. Absent: every route is allowed.
 	Routes []routesEntry `yaml:"routes"`
@@ -103,6 +103,7 @@ type compiled struct {
 	workloads    ruleset[judgedPod] // the same, as they judge templates
 	ingresses    ruleset[Ingress]
 	services     ruleset[Service]
+	xBackends    ruleset[Service]
 	routes       ruleset[Route]
 	openShift    ruleset[OpenShiftRoute]
 	gateways     ruleset[Gateway]
@@ -130,6 +131,7 @@ func (b *blocks) compile(p *Policy, e *compilation, errs *strict.Collector) {
 		return rule[Service]{entry.ruleHeader, entry.checks()}
 	}, ownerRules(owners, (*report).serviceClaims)...)
 	p.services.isSolver = (*Service).answersChallenges
+	p.xBackends = rulesOf(b.Services, e, (*servicesEntry).backendRule)
 	p.routes = rulesOf(b.Routes, e, (*routesEntry).rule,
 		ownerRules(owners, claimsUnless(e.carriers, (*report).routeClaims, (*Route).isSolver))...)
 	p.routes.isSolver = (*Route).answersChallenges
@@ -243,9 +245,17 @@ func (p *Policy) JudgeIngress(a Attributes, ing, old *Ingress, e *Effort) ([]Fin
 	return judge(&p.ingresses, a, ing, old, e)
 }
 
-// JudgeService judges a Service. old is the Service before an update, nil otherwise.
+// JudgeService judges a Service or an XBackend. old is the object before an update, nil otherwise.
 func (p *Policy) JudgeService(a Attributes, svc, old *Service, e *Effort) ([]Finding, error) {
-	return judge(&p.services, a, svc, old, e)
+	return judge(p.servicesFor(a), a, svc, old, e)
+}
+
+// servicesFor returns the rules for the resource of a request.
+func (p *Policy) servicesFor(a Attributes) *ruleset[Service] {
+	if a.Resource == xBackends {
+		return &p.xBackends
+	}
+	return &p.services
 }
 
 // JudgeRoute judges a route of Gateway API. old is the route before an update, nil otherwise.
@@ -292,9 +302,10 @@ func (p *Policy) ExplainIngress(a Attributes, ing *Ingress) []RuleTrace {
 	return explain(&p.ingresses, a, ing)
 }
 
-// ExplainService returns for every services rule whether it applies to the Service.
+// ExplainService returns for every services rule whether it applies to the Service, or, of rules that check something
+// of an XBackend, to the XBackend.
 func (p *Policy) ExplainService(a Attributes, svc *Service) []RuleTrace {
-	return explain(&p.services, a, svc)
+	return explain(p.servicesFor(a), a, svc)
 }
 
 // ExplainRoute returns for every routes rule whether it applies to the route.

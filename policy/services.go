@@ -7,7 +7,7 @@ import (
 )
 
 // servicesEntry is an entry of services: a rule for Services. Each field below is a block of checks; an absent one
-// checks nothing, and at least one is required.
+// checks nothing, and at least one is required. XBackends of Gateway API are judged by externalNames alone.
 type servicesEntry struct {
 	ruleHeader
 	// Hosts: which hosts its annotations may claim: for external-dns, for certificates.
@@ -28,7 +28,7 @@ type servicesEntry struct {
 	ExternalIPs *externalIPRules `yaml:"externalIPs"`
 	// LoadBalancerStatus: which addresses its status may have, and which users may write them.
 	LoadBalancerStatus *loadBalancerStatusRules `yaml:"loadBalancerStatus"`
-	// ExternalNames: where a Service of type ExternalName may point.
+	// ExternalNames: where a Service of type ExternalName, or an XBackend, may point.
 	ExternalNames *externalNameRules `yaml:"externalNames"`
 	// Annotations: which annotations it may or must have.
 	Annotations *serviceAnnotationRules `yaml:"annotations"`
