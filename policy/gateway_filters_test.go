@@ -67,11 +67,6 @@ func TestListenerFilterUpdates(t *testing.T) {
 		"content of another listener": {`filters: {denied: [RequestHeaderModifier]}`, on("a", rewrite), on("b", rewrite), true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for _, g := range []*Gateway{test.old, test.now} {
-				if f := &g.Listeners[0].HTTPFilters[0]; f.Type == "" {
-					f.Type = "ExternalAuth"
-				}
-			}
 			p := mustLoad(t, gatewaysRule(test.rule))
 			a := Attributes{Operation: Update, Namespace: "team-a", Resource: "gateways"}
 			found := must(p.JudgeGateway(a, test.now, test.old, nil))
