@@ -46,9 +46,9 @@ func (r *report) eachListenerBackend(g *Gateway) iter.Seq2[*ObjectRef, filterPla
 	}
 }
 
-// listenerFilterRules is the field filters of a gateways entry. It checks spec.listeners[].httpFilters[] and
-// spec.listeners[].filters[]. By these filters a listener sends each request to an authorization server or to an
-// extension before a route is chosen. The field is experimental: Gateway API calls it httpFilters (GEP-5224).
+// listenerFilterRules is the field filters of a gateways entry. It checks spec.listeners[].filters.requests[]. By these
+// filters a listener sends each request to an authorization server or to an extension before a route is chosen. The
+// field is in the experimental channel of Gateway API v1.7 (GEP-5224).
 type listenerFilterRules struct {
 	// Denied lists types that a filter must not have: [ExternalAuth, ExtensionRef].
 	Denied []routeFilterType `yaml:"denied"`
@@ -87,11 +87,8 @@ func (f *listenerFilterRules) checks() []check[Gateway] {
 func (r *report) eachListenerFilter(g *Gateway) iter.Seq2[*RouteFilter, filterPlace] {
 	return func(yield func(*RouteFilter, filterPlace) bool) {
 		for i, l := range r.listeners(g) {
-			place := filterPlace{within: listenersField, element: i, name: l.Name, backend: -1, list: "httpFilters"}
-			if !r.filtersOf(l.HTTPFilters, place, yield) {
-				return
-			}
-			if place.list = "filters"; !r.filtersOf(l.Filters, place, yield) {
+			place := filterPlace{within: listenersField, element: i, name: l.Name, backend: -1, list: "filters.requests"}
+			if !r.filtersOf(l.Filters, place, yield) {
 				return
 			}
 		}

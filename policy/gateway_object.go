@@ -28,9 +28,8 @@ type Listener struct {
 	TLS      *ListenerTLS // nil when absent
 	// AllowedRoutes is allowedRoutes.namespaces; nil when absent.
 	AllowedRoutes *ListenerNamespaces
-	// HTTPFilters and Filters are the experimental fields httpFilters and filters: what happens to each request before a
-	// route is chosen for it. Gateway API calls the field httpFilters (GEP-5224), and elsewhere filters.
-	HTTPFilters, Filters []RouteFilter
+	// Filters is filters.requests, an experimental field: these filters run on each request before a route is chosen.
+	Filters []RouteFilter
 }
 
 // ListenerTLS is the tls of a listener.

@@ -75,13 +75,12 @@ func TestUnsafeCharactersOfFilters(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			filters := []RouteFilter{{}, {Texts: []FilterText{test.text}}}
 			route := &Route{Rules: []RouteRule{{Filters: filters}, {Backends: []RouteBackend{{Filters: filters}}}}}
-			gateway := &Gateway{Listeners: []Listener{{Name: "a"}, {Name: "b", HTTPFilters: filters, Filters: filters}}}
+			gateway := &Gateway{Listeners: []Listener{{Name: "a"}, {Name: "b", Filters: filters}}}
 			var ofRoute, ofGateway []string
 			if test.want != "" {
 				const at = "r/paths.unsafeCharacters: spec.rules"
 				ofRoute = []string{at + "[0].filters[1]." + test.want + out, at + "[1].backendRefs[0].filters[1]." + test.want + out}
-				const of = "g/filters.unsafeCharacters: spec.listeners[1]."
-				ofGateway = []string{of + "httpFilters[1]." + test.want + out, of + "filters[1]." + test.want + out}
+				ofGateway = []string{"g/filters.unsafeCharacters: spec.listeners[1].filters.requests[1]." + test.want + out}
 			}
 			for _, resource := range []string{httpRoutes, grpcRoutes} {
 				a := Attributes{Operation: Create, Resource: resource}
@@ -96,7 +95,7 @@ func TestUnsafeCharactersOfFilters(t *testing.T) {
 		})
 	}
 	// A listener that had a text before exempts no other listener.
-	old := &Gateway{Listeners: []Listener{{Name: "a", HTTPFilters: []RouteFilter{{Texts: []FilterText{{"externalAuth", "http.path", 0, "/a;"}}}}}}}
+	old := &Gateway{Listeners: []Listener{{Name: "a", Filters: []RouteFilter{{Texts: []FilterText{{"externalAuth", "http.path", 0, "/a;"}}}}}}}
 	moved := &Gateway{Listeners: slices.Clone(old.Listeners)}
 	moved.Listeners[0].Name = "b"
 	for _, test := range []struct {

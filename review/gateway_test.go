@@ -20,9 +20,9 @@ func TestParseGateway(t *testing.T) {
 			"options":{"mode":"no"}},
 			"allowedRoutes":{"kinds":[{"kind":"HTTPRoute"}],"namespaces":{"from":"Selector","selector":{
 				"matchLabels":{"a":"b"},"matchExpressions":[{"key":"k","operator":"In","values":["v"]},null]}}}},
-			null,{"tls":{},"allowedRoutes":{}},{"allowedRoutes":{"namespaces":{}},"httpFilters":[{"name":"a","type":"ExternalAuth",
+			null,{"tls":{},"allowedRoutes":{}},{"allowedRoutes":{"namespaces":{}},"filters":{"no":5,"requests":[{"type":"ExternalAuth",
 			"externalAuth":{"backendRef":{"name":"auth","namespace":"o","port":80},"http":{"path":"/a","allowedHeaders":["x",""]}}},
-			{"type":"ExtensionRef","extensionRef":{"group":"x.example","kind":"Filter","name":"f"}}],"filters":[{"type":"CORS"}]}],
+			{"type":"ExtensionRef","extensionRef":{"group":"x.example","kind":"Filter","name":"f"}}]}}],
 		"addresses":[{"type":"Hostname","value":"h"},{}],
 		"infrastructure":{"labels":{"no":"no"},"annotations":{"x":"y"}},
 		"allowedListeners":{"namespaces":{"from":"All"}},
@@ -48,7 +48,7 @@ func TestParseGateway(t *testing.T) {
 			},
 			{}, {TLS: &policy.ListenerTLS{}}, {
 				AllowedRoutes: &policy.ListenerNamespaces{},
-				HTTPFilters: []policy.RouteFilter{
+				Filters: []policy.RouteFilter{
 					{
 						Type: "ExternalAuth", Auth: &policy.ObjectRef{Kind: "Service", Namespace: "o", Name: "auth"}, AuthPort: 80,
 						Texts: []policy.FilterText{
@@ -58,7 +58,6 @@ func TestParseGateway(t *testing.T) {
 					},
 					{Type: "ExtensionRef", Extension: &policy.ObjectRef{Kind: "Filter.x.example", Name: "f"}},
 				},
-				Filters: []policy.RouteFilter{{Type: "CORS"}},
 			},
 		},
 		Addresses:                 []policy.GatewayAddress{{Type: "Hostname", Value: "h"}, {}},
@@ -101,8 +100,8 @@ func FuzzDecodeGateway(f *testing.F) {
 	for _, resource := range []string{"listenersets", "xlistenersets"} {
 		f.Add([]byte(creation(resource, `{"spec":{"parentRef":{"name":"a"},"gatewayClassName":"b","listeners":[null,{`+
 			`"name":"a","hostname":"*.x","port":80,"tls":{"mode":"Terminate"},`+
-			`"allowedRoutes":{"namespaces":{"from":"All"}},"httpFilters":[null,{"type":"ExternalAuth","externalAuth":{`+
-			`"backendRef":{"name":"a"}}}],"filters":5}]}}`)))
+			`"allowedRoutes":{"namespaces":{"from":"All"}},"filters":{"requests":[null,{"type":"ExternalAuth","externalAuth":{`+
+			`"backendRef":{"name":"a"}}}]}}]}}`)))
 	}
 	seedManifests(f, Gateways().Kinds)
 	f.Fuzz(func(t *testing.T, body []byte) { compareKinds(t, body, Gateways(), typedGateways()) })
@@ -112,10 +111,10 @@ func FuzzDecodeGateway(f *testing.F) {
 // ListenerSets.
 func typedGateways() []typedKind[policy.Gateway] {
 	// Filters of listeners are not in the types yet.
-	const filters = `listeners\[\d+\]\.(httpFilters|filters)`
+	const filters = `listeners\[\d+\]\.filters`
 	filterless := func(g *policy.Gateway) {
 		for i := range g.Listeners {
-			g.Listeners[i].HTTPFilters, g.Listeners[i].Filters = nil, nil
+			g.Listeners[i].Filters = nil
 		}
 	}
 	listenerSet := typedKind[policy.Gateway]{

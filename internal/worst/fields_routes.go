@@ -57,8 +57,9 @@ type gatewayWithFilters struct {
 	gatewayv1.Gateway
 	Filtered struct {
 		Listeners []struct {
-			HTTPFilters []gatewayv1.HTTPRouteFilter `json:"httpFilters"`
-			Filters     []gatewayv1.HTTPRouteFilter `json:"filters"`
+			Filters struct {
+				Requests []gatewayv1.HTTPRouteFilter `json:"requests"`
+			} `json:"filters"`
 		} `json:"listeners"`
 	} `json:"spec"`
 }
