@@ -1,16 +1,17 @@
-# The image of Evergate: one static binary and nothing else. docs/building.md has the commands.
+# The Evergate image contains one static binary and nothing else. docs/building.md has the commands.
 
-# What it is built with: the Go of go.mod. Releases name it by digest, since a tag can be moved.
+# The Go toolchain, in the version of go.mod. Releases use a digest, because a tag can be moved.
 ARG GO_IMAGE=docker.io/library/golang:1.26.8-alpine
 
-# On the platform of the machine that builds, for the platform of the one that will run it: Go needs no emulation for that.
+# This stage runs on the platform of the build machine and compiles for the target platform, because Go can cross-compile
+# without emulation.
 FROM --platform=$BUILDPLATFORM $GO_IMAGE AS build
 WORKDIR /src
 
-# The Go of the image and no other that go.mod might ask to download; no C, hence no libc to be found at run time.
+# Use the Go toolchain in the image, even if go.mod requests another one. Without cgo, the binary does not need libc.
 ENV GOTOOLCHAIN=local CGO_ENABLED=0
 
-# Before the sources: as long as these two stay the same, so does the layer with what they name.
+# These are copied before the sources, so the layer with the modules is cached until one of the two files changes.
 COPY go.mod go.sum ./
 RUN go mod download
 
@@ -19,12 +20,12 @@ ARG TARGETOS
 ARG TARGETARCH
 ARG VERSION=devel
 ARG REVISION
-# Seconds since 1970, of the commit: every time of day in the image is this one.
+# The time of the commit, in seconds since 1970. It is the timestamp of every file in the image.
 ARG SOURCE_DATE_EPOCH=0
-# The same sources, Go and arguments give the same bytes: no paths of this machine, no build ID, and no state of a repository,
-# which is not here; version and commit are given instead. The time of the file is one of the bytes of its layer. The tags leave
-# out of gRPC the pages that it would show of itself, which nobody serves, 5 MB, and of net/http its HTTP/2, which nobody speaks
-# here, 0.5 MB: a server that cannot speak it cannot lose a connection of it.
+# The same sources, Go toolchain and arguments give the same bytes. The binary does not contain local paths, a build ID or
+# repository state. Version and commit are arguments. The file time is part of the layer, so it is fixed too. The tags
+# remove code that Evergate does not use: the debug pages of gRPC (5 MB), and HTTP/2 of net/http (0.5 MB). A server without
+# HTTP/2 cannot drop HTTP/2 connections.
 RUN created=$(date -u -d "@$SOURCE_DATE_EPOCH" +%Y-%m-%dT%H:%M:%SZ) && \
     GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -buildvcs=false -tags grpcnotrace,nethttpomithttp2 -o /out/evergate -ldflags "-s -w -buildid= \
       -X github.com/evergate/evergate/cmd.version=$VERSION \
@@ -32,22 +33,23 @@ RUN created=$(date -u -d "@$SOURCE_DATE_EPOCH" +%Y-%m-%dT%H:%M:%SZ) && \
       -X github.com/evergate/evergate/cmd.date=$created" . && \
     touch -d "@$SOURCE_DATE_EPOCH" /out/evergate
 
-# From nothing: no shell, no package that has to be patched. CA certificates are not needed either: a process that serves calls
-# nobody but itself, with the CA of its own certificate, and a collector of spans, whose CA is a file that a variable names. Nor
-# are time zones: all times are in UTC.
+# The image is empty except for the binary, so it does not contain a shell or packages that need patches. It does not need CA
+# certificates, because the server calls only itself, with the CA of its certificate, and a trace collector, whose CA file
+# is set by a variable. It does not need time zones, because all times are in UTC.
 FROM scratch
 COPY --from=build /out/evergate /evergate
 
-# By number, since there is no /etc/passwd; runAsNonRoot can be checked by a number only. The kit runs it as the same.
+# The user is a number, because there is no /etc/passwd, and Kubernetes can check runAsNonRoot only for a number. The
+# manifests in kustomize/ use the same number.
 USER 65532:65532
 
-# Reviews, over HTTPS; metrics, over HTTP.
+# Reviews over HTTPS, and metrics over HTTP.
 EXPOSE 10250 8080
 
-# No HEALTHCHECK: Kubernetes ignores it, and the kubelet's probes ask /readyz and /livez.
+# There is no HEALTHCHECK, because Kubernetes ignores it and the kubelet probes /readyz and /livez.
 ENTRYPOINT ["/evergate"]
 
-# Last, since they change with each commit.
+# These are last, because they change with each commit.
 ARG VERSION=devel
 ARG REVISION
 ARG CREATED

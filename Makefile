@@ -1,4 +1,4 @@
-# make help lists what there is.
+# make help lists the targets.
 GO ?= go
 FUZZTIME ?= 1m
 TOOL = $(GO) tool -modfile=tools/go.mod
@@ -6,84 +6,84 @@ TOOL = $(GO) tool -modfile=tools/go.mod
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "%-15s %s\n", $$1, $$2}'
 
-run: ## serve on this machine: https://127.0.0.1:8443, its own certificate, an example policy
+run: ## serve on this machine at https://127.0.0.1:8443, with a generated certificate and an example policy
 	$(GO) run . serve --dev
 
-request: ## ask the server that "make run" started about a Pod, an Ingress and a Service
+request: ## send a Pod, an Ingress and a Service to the server of "make run"
 	@examples/request.sh
 
-# e2e, interop and the programs of the rig need Kubernetes' own packages. One build list and one set of compiler flags for all of
-# them let Go compile each package once. They do without the race detector: it would watch these tests and not the server, which
-# is a process of its own.
+# e2e, interop and the programs of the rig need Kubernetes packages. They share one build list and one set of compiler flags, so
+# Go compiles each package once. They run without the race detector, because it would check these tests but not the server,
+# which is a separate process.
 RIG = CGO_ENABLED=0 GOWORK=$(CURDIR)/e2e/go.work GOFLAGS="$$($(GO) env GOFLAGS) -trimpath -gcflags=all=-dwarf=false"
 
 test: SHORT = 1
-test: test-unit test-plugin test-calls ## the tests of the server and the plugin, with the race detector, and the short calls suite
+test: test-unit test-plugin test-calls ## run the tests of the server and the plugin with the race detector, and the short calls suite
 
-test-all: test-unit test-plugin test-interop test-calls test-kit test-traces ## every test that needs no cluster
+test-all: test-unit test-plugin test-interop test-calls test-kit test-traces ## run every test that does not need a cluster
 
-quick: ## gofmt, and the tests of what differs from main and of what imports it, without the race detector
+quick: ## check gofmt, and run the tests affected by changes since main, without the race detector
 	@tools/quick.sh
 
-test-unit: ## the server's unit tests
+test-unit: ## run the server's unit tests
 	$(GO) test -race -vet=off ./...
 
-test-interop: ## what evergate export writes, evaluated by the API server's own code; OBJECTS=20000 for many objects
+test-interop: ## evaluate the output of evergate export with the API server's code; OBJECTS=20000 for many objects
 	cd interop && $(RIG) $(GO) test -vet=off -count=1 -timeout 60m ./... $(if $(OBJECTS),-objects $(OBJECTS))
 
-# Parts of the end-to-end tests that have tests of their own.
+# The packages of the end-to-end tests that have unit tests.
 PARTS = ./internal/controlplane ./internal/load ./internal/process ./internal/registry ./internal/report
 
-test-plugin: ## the plugin's unit tests
+test-plugin: ## run the plugin's unit tests
 	cd cmd/kubectl-evergate && $(GO) test -race -vet=off ./...
 
-test-calls: ## the built server against kube-apiserver's own webhook client, rolled, renewed, overloaded, attacked; SHORT=1 for a part
+test-calls: ## test the built server with kube-apiserver's webhook client during rollouts, renewals, overload and attacks; SHORT=1 for a part
 	cd e2e && $(RIG) $(GO) test -vet=off -count=1 -timeout 60m $(if $(SHORT),-short) $(if $(VERBOSE),-v) ./calls/... $(PARTS)
 
-test-kit: ## kustomize/ rendered, and on a real API server where "make rig" has built one; alerts, where "make promtool" has
+test-kit: ## render kustomize/, apply it to a real API server if "make rig" has built one, and test alerts if "make promtool" has run
 	cd e2e && $(RIG) $(GO) test -vet=off -count=1 -timeout 30m ./kit/...
 
-test-traces: ## collectors in every state; reviews in a real Jaeger, where "make jaeger" has built one
+test-traces: ## test traces with collectors in every state, and in a real Jaeger if "make jaeger" has built one
 	cd e2e && $(RIG) $(GO) test -vet=off -count=1 -timeout 30m $(if $(VERBOSE),-v) ./internal/traces/...
 
-compat: ## the kit on the Kubernetes of e2e/rig/compat, a minor version older; not part of the gate
+compat: ## run the tests of kustomize/ on the previous Kubernetes minor version (e2e/rig/compat); not part of the gate
 	bin=$$(e2e/rig/build.sh compat) && cd e2e && EVERGATE_E2E_BIN=$$bin EVERGATE_E2E_REQUIRED=1 $(RIG) \
 	  $(GO) test -vet=off -count=1 -timeout 30m ./kit
 
-nightly: ## what the gate leaves out, into e2e/nightly.md: hours; PART=incidents for one part
+nightly: ## run the tests that the gate leaves out and write e2e/nightly.md, which takes hours; PART=incidents for one part
 	e2e/nightly.sh $(PART)
 
-alerts: promtool ## the alerts of the kit, by promtool
+alerts: promtool ## test the alerts with promtool
 	cd e2e && EVERGATE_E2E_REQUIRED=1 $(RIG) $(GO) test -vet=off -count=1 -run 'Alert|Runbooks|MetricsExist|Dashboard|Clusters' ./kit
 
-rig: ## etcd, kube-apiserver and kubectl for test-kit, into a cache outside of the tree: minutes the first time
+rig: ## build etcd, kube-apiserver and kubectl for test-kit into a cache outside the repository; takes minutes the first time
 	e2e/rig/build.sh
 
-jaeger: ## Jaeger for test-traces, likewise
+jaeger: ## build Jaeger for test-traces into the same cache
 	e2e/jaeger/build.sh
 
-promtool: ## promtool for alerts, likewise
+promtool: ## build promtool for alerts into the same cache
 	e2e/promtool/build.sh
 
-registry: ## the private registry of e2e/rig/registry for test-calls and the incidents, likewise
+registry: ## build the private registry of e2e/rig/registry for test-calls and the incidents into the same cache
 	e2e/rig/build.sh registry
 
-apiserver: ## run them on this machine until Ctrl-C, to try the kit out
+apiserver: ## run an API server on this machine until Ctrl-C, to try out the manifests
 	cd e2e && $(RIG) $(GO) run ./cmd/controlplane
 
-e2e-up: ## a real cluster on this machine, as root: three nodes, cert-manager, this tree's image; see e2e/README.md
+e2e-up: ## start a real cluster on this machine, as root: three nodes, cert-manager, this tree's image; see e2e/README.md
 	e2e/rig/down.sh --killed
 	e2e/rig/build.sh all
 	e2e/rig/image.sh build . e2e
 	e2e/rig/up.sh
 
-# What make e2e runs. Set on its command line only: the environment may have such variables by chance.
+# The options of make e2e. Set them on the command line. These lines ignore environment variables with the same names.
 RUN =
 SHORT =
 
 REPORT = report.md
 
-# One package after the other, since they share the cluster. A run of all of them writes the report.
+# The packages run one after the other, because they share the cluster. A run of all incidents writes the report.
 INCIDENTS = cd e2e && $(KNOWN) EVERGATE_E2E_REQUIRED=1 EVERGATE_E2E_REPORT=$(if $(RUN)$(SHORT),,$(CURDIR)/e2e/$(REPORT)) \
   $(RIG) $(GO) test -vet=off -count=1 -p 1 -v $(if $(SHORT),-short) $(if $(RUN),-run '$(PATTERN)') ./internal/cluster ./incidents
 
@@ -92,89 +92,89 @@ PATTERN = ^Test$(subst /,$$/,$(patsubst Test%,%,$(RUN)))$$
 KNOWN = $(if $(RUN),tests=$$($(RIG) $(GO) test -list '$(firstword $(subst /, ,$(PATTERN)))' ./internal/cluster ./incidents) || { echo "$$tests"; exit 1; }; \
   echo "$$tests" | grep -q '^Test' || { echo "there is no test of $(RUN)"; exit 1; };)
 
-e2e: ## the incidents, on that cluster; RUN=I6 for one, SHORT=1 for those of the gate, E2E_CLUSTER=existing on the one of KUBECONFIG
+e2e: ## run the incidents on that cluster; RUN=I6 for one, SHORT=1 for the incidents of the gate, E2E_CLUSTER=existing for the cluster of KUBECONFIG
 	$(INCIDENTS) -timeout 90m
 
 e2e-long: export EVERGATE_E2E_LONG = 1
 e2e-long: REPORT = report-long.md
-e2e-long: ## the same at full length: hours
+e2e-long: ## run the incidents at full length, which takes hours
 	$(INCIDENTS) -timeout 8h
 
-bench-apiserver: ## how long a Pod takes through the API server of that cluster: webhooks, native policies, both; prints tables
+bench-apiserver: ## measure the latency of a Pod in the API server of that cluster, with webhooks, native policies and both; prints tables
 	cd e2e && EVERGATE_E2E_REQUIRED=1 EVERGATE_E2E_LATENCY=1 $(RIG) $(GO) test -count=1 -v -run '^TestLatency$$' -timeout 60m ./incidents
 
-e2e-down: ## stop that cluster and remove all that it made
+e2e-down: ## stop that cluster and remove everything that it created
 	e2e/rig/down.sh
 
-check: format lint test ## every check that a change must pass
+check: format lint test ## run every check that a change must pass
 
-format: ## every Go file is gofmt-ed
+format: ## check that every Go file is formatted with gofmt
 	@files=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$files" || { echo "not gofmt-ed:"; echo "$$files"; exit 1; }
 
-lint: lint-server lint-e2e ## the linters of .golangci.yml, of which go vet is one, for all modules; shellcheck where it is installed
+lint: lint-server lint-e2e ## run the linters of .golangci.yml (including go vet) on all modules, and shellcheck if it is installed
 
-# With the flags of the tests, so that dependencies are compiled once.
-lint-server: bin/golangci-lint ## the same for the server and the plugin
+# This uses the flags of the tests, so dependencies are compiled once.
+lint-server: bin/golangci-lint ## run the linters on the server and the plugin
 	GOFLAGS="$$($(GO) env GOFLAGS) -race" bin/golangci-lint run ./...
 	cd cmd/kubectl-evergate && GOFLAGS="$$($(GO) env GOFLAGS) -race" ../../bin/golangci-lint run ./...
 	@! command -v shellcheck >/dev/null || shellcheck .ci/run $$(git ls-files '*.sh')
 
-lint-e2e: bin/golangci-lint ## the same for e2e and interop
+lint-e2e: bin/golangci-lint ## run the linters on e2e and interop
 	cd e2e && $(RIG) ../bin/golangci-lint run ./...
 	cd interop && $(RIG) ../bin/golangci-lint run ./...
 
-bin/golangci-lint: # again for each toolchain; go build knows whether it is up to date
+bin/golangci-lint: # always runs go build, which checks whether the binary is up to date for this toolchain
 	$(RIG) GOWORK=off $(GO) build -modfile=tools/go.mod -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 
-bench: ## what a review costs, against a bare TLS server; the figures go into docs/performance.md
+bench: ## measure the cost of a review against a bare TLS server, and write docs/performance.md
 	$(GO) run ./bench -write docs/performance.md
 
-# Measures one row of so many: 4 for a quick look.
+# make worst measures one of so many rows. Use 4 for a quick check.
 ROWS = 1
 
-worst: ## the cost of the costliest reviews: fails where one is above its bounds; ROWS=4 for a quarter of them
+worst: ## measure the costliest reviews, and fail if a review exceeds its limits; ROWS=4 for a quarter of them
 	$(GO) run ./bench -worst $(ROWS)
 
-# How many Pods the dump has.
+# The number of Pods in the dump.
 PODS = 1000000
 
-bench-plan: ## evergate plan over a dump of a million Pods, piped: fails where it is too slow or takes too much memory
+bench-plan: ## run evergate plan on a dump of a million Pods, and fail if it is too slow or needs too much memory
 	$(GO) run ./bench -plan $(PODS)
 
-profile: ## CPU and allocation profiles of each kind of review under load, into dist/profiles
+profile: ## write CPU and allocation profiles of each kind of review under load to dist/profiles
 	$(GO) run ./bench -profile dist/profiles
 
-bench-stages: ## decoding, deciding and encoding, against the stored baseline
+bench-stages: ## measure decoding, deciding and encoding against the stored baseline
 	mkdir -p dist && $(COMPILED) $(GO) test -run '^$$' -bench '$(STAGES)' -benchtime 100x -benchmem -count 6 $(STAGE_PACKAGES) > dist/stages.txt
 	$(TOOL) benchstat bench/baseline.txt dist/stages.txt; rm -f dist/stages.txt
 
-bench-decoders: ## the scanner against other JSON decoders
+bench-decoders: ## compare the scanner with other JSON decoders
 	cd bench/decoders && $(GO) test -run '^$$' -bench . -benchmem
 
-# The stages of a review, which allocs and bench-stages measure.
+# The benchmarks of the stages of a review, for allocs and bench-stages.
 STAGES = ^Benchmark(Decode|JudgePod|JudgeService|RewritePod|Encode|Review)$$
 STAGE_PACKAGES = ./review ./policy ./handlers
 
-# As the binary is compiled.
+# The flags with which the binary is compiled.
 COMPILED = CGO_ENABLED=0 GOFLAGS="$$($(GO) env GOFLAGS) -trimpath -tags=grpcnotrace,nethttpomithttp2"
 
-allocs: ## allocations of each stage, and of the worst reviews: fails above bench/baseline.txt or a bound
+allocs: ## count the allocations of each stage and of the worst reviews, and fail above bench/baseline.txt or a limit
 	@export $(COMPILED); \
 	  $(GO) test -run '^(TestWorst|FuzzCost)$$' ./handlers && \
 	  $(GO) test -run '^$$' -bench '$(STAGES)' -benchtime 100x -benchmem $(STAGE_PACKAGES) | $(GO) run ./bench/allocs bench/baseline.txt
 
-allocs-baseline: ## write the baseline anew
+allocs-baseline: ## update the baseline
 	$(COMPILED) $(GO) test -run '^$$' -bench '$(STAGES)' -benchtime 100x -benchmem -count 6 $(STAGE_PACKAGES) > bench/baseline.txt
 
-compile-e2e: # the tests of e2e and interop, for the gate
+compile-e2e: # compiles the tests of e2e and interop, for the gate
 	cd e2e && $(RIG) $(GO) list -export -test ./... ../interop/... >/dev/null
 
-goodput: ## reviews answered under one, two and four times the load that can be served
+goodput: ## measure the answered reviews at one, two and four times the capacity
 	cd e2e && $(RIG) $(GO) test -run '^$$' -bench Goodput -benchtime 1x -v ./calls
 
-# Until Go 1.27 a fuzz target now and then fails at the end of its time with nothing but "context deadline exceeded"
-# (https://go.dev/issue/75804). It passes if no input was saved, which go test would name, and all known inputs still pass.
-fuzz: ## every fuzz target, $(FUZZTIME) each
+# Before Go 1.27, a fuzz target sometimes fails at the end of its time with only "context deadline exceeded"
+# (https://go.dev/issue/75804). The target then passes if go test did not save a failing input and all known inputs still pass.
+fuzz: ## run every fuzz target, $(FUZZTIME) each
 	@out=$$(mktemp); trap 'rm -f "$$out"' EXIT; \
 	  for pkg in $$($(GO) list ./...); do for f in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
 	    echo "$$pkg $$f"; \
@@ -185,19 +185,19 @@ fuzz: ## every fuzz target, $(FUZZTIME) each
 	    echo "$$f: go.dev/issue/75804, no failing input"; \
 	  done; done
 
-# The package that mutate mutates.
+# The package for mutate.
 PACKAGE = internal/limit
 
-# The tool has a module of its own: it needs newer versions of modules that the linter uses. It would count a mutation
-# that makes go test fail for another reason, such as a go.work above its copy, as noticed.
-mutate: ## small changes of PACKAGE=internal/limit that its tests do not notice; seconds for each, no part of the gate
+# The tool has a separate module, because it needs newer versions of modules than the linter. GOWORK is off, because a go.work
+# above its copy of the code would make go test fail, and the tool would count every mutation as noticed.
+mutate: ## list small changes to PACKAGE=internal/limit that its tests do not notice; takes seconds for each, not part of the gate
 	GOWORK=off $(GO) tool -modfile=tools/mutate/go.mod gremlins unleash --workers 1 --timeout-coefficient 20 \
 	  --output-statuses lctv ./$(PACKAGE)
 
-build: ## bin/evergate, static
+build: ## build bin/evergate, a static binary
 	CGO_ENABLED=0 $(GO) build -trimpath -tags grpcnotrace,nethttpomithttp2 -ldflags '-s -w' -o bin/evergate .
 
-plugin: ## dist/kubectl-evergate, static, and its completion: put them into PATH, and kubectl evergate runs it
+plugin: ## build dist/kubectl-evergate, a static binary, and its completion; put both into PATH for kubectl evergate
 	cd cmd/kubectl-evergate && CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $(CURDIR)/dist/kubectl-evergate .
 	cp cmd/kubectl-evergate/kubectl_complete-evergate dist/
 

@@ -5,7 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/evergate/evergate/examples"
 	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/review"
 )
 
 // The denial that docs/policy.md shows is the one that its rule gives.
@@ -32,6 +34,27 @@ ingresses:
 	}
 	if !strings.Contains(string(page), want) {
 		t.Errorf("docs/policy.md does not show\n%s", want)
+	}
+}
+
+// TestReadmeDenial checks that the README shows what make request prints for the Ingress of the examples.
+func TestReadmeDenial(t *testing.T) {
+	p, err := policy.Load(policy.File{Name: "dev.yaml", Data: examples.DevPolicy()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := review.Ingresses().Decode(examples.IngressReview())
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &Decision{Findings: must(p.EvaluateIngress(r.Attributes, r.Object, nil, nil)), Policy: p.Hash()}
+	want := "the denial: " + d.denial() + "\n"
+	page, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(d.Findings) != 2 || !strings.Contains(string(page), want) {
+		t.Errorf("README.md does not show two findings:\n%s", want)
 	}
 }
 

@@ -20,7 +20,7 @@ type kind[T any] struct {
 	makesPods bool
 	// mutating and validating are the paths of its webhooks.
 	mutating, validating []string
-	// subresources are those that are judged too.
+	// subresources are those that are judged too: see Webhook.SubresourcesOf.
 	subresources []string
 	// mutate decides what is changed in an object before it is judged; nil for a kind that is never changed.
 	mutate decideFunc[T]
@@ -159,7 +159,7 @@ type Webhook struct {
 	Path string
 	// Kinds are those of the objects that are reviewed. The self-probe sends one of the first.
 	Kinds []review.Kind
-	// Subresources of the kinds are reviewed too.
+	// Subresources are reviewed too: see SubresourcesOf.
 	Subresources []string
 	// Blocks are those of a policy whose entries the webhook applies: mirrors, ingresses, owners.
 	Blocks  []string
@@ -222,6 +222,19 @@ func (k kind[T]) webhook(path string, decide decideFunc[T]) Webhook {
 	return Webhook{
 		Path: path, Kinds: k.objects.Kinds, Subresources: k.subresources, SelfProbe: k.selfProbe, Judge: k.judgeBy(decide),
 	}
+}
+
+// SubresourcesOf returns the subresources of a kind that are reviewed too. A kind of another group than the first one
+// has none: it is a custom resource, the status of which can carry neither annotations nor labels.
+func (w *Webhook) SubresourcesOf(k review.Kind) []string {
+	return subresourcesOf(k, w.Kinds, w.Subresources)
+}
+
+func subresourcesOf(k review.Kind, kinds []review.Kind, subresources []string) []string {
+	if k.Resource.Group != kinds[0].Resource.Group {
+		return nil
+	}
+	return subresources
 }
 
 // Resource returns the resource of the webhook that has a name, and the first one where none has it.

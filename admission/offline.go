@@ -109,7 +109,8 @@ func (k kind[T]) offline(p *policy.Policy) []Kind {
 
 func (k kind[T]) offlineOf(of review.Kind) Kind {
 	return Kind{
-		Kind: of, MakesPods: k.makesPods, Subresources: k.subresources,
+		Kind: of, MakesPods: k.makesPods,
+		Subresources: subresourcesOf(of, k.objects.Kinds, k.subresources),
 		Object: func(p *policy.Policy, a policy.Attributes, json, old []byte) (Object, error) {
 			a.Resource, a.Group = of.Resource.Name, of.Resource.Group
 			objects := k.objectsIn(p)

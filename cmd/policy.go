@@ -17,7 +17,7 @@ import (
 
 func newPolicyCommand(env settings.Environment) *cobra.Command {
 	return newGroup("policy", "Work on policy files",
-		newPolicyCheckCommand(env), newPolicyExplainCommand(), newPolicyFmtCommand(), newPolicyPrefixesCommand(),
+		newPolicyCheckCommand(env), newPolicyExplainCommand(), newPolicyPrefixesCommand(),
 		newPolicySchemaCommand(), newPolicyWebhooksCommand())
 }
 
@@ -35,8 +35,8 @@ it looks like; of any other it prints everything that is wrong, a line each, wit
 It warns 14 days before an exception ends, and names those that have ended. The date makes no policy invalid, also not
 with --strict: a pipeline must not fail because a day has passed.
 
-With -o json or yaml it prints one document about all of them, with the parts of each line: docs/policy.md; -o junit,
-sarif and github are for pipelines: docs/testing-policies.md.
+With -o json or yaml it prints one document about all policies (docs/policy/commands.md). -o junit, sarif and github are
+for pipelines (docs/testing-policies.md).
 
 Exit codes: 0 all are valid, 2 one is not, or cannot be read; with --strict, or --fail-on warn, also where there is a
 warning.`,

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/spf13/cobra"
+
 	"github.com/evergate/evergate/offline"
 	"github.com/evergate/evergate/policy"
 	"github.com/evergate/evergate/policystore"
@@ -36,4 +38,9 @@ func readPolicy(path string, stdin io.Reader) ([]policy.File, error) {
 		return nil, err
 	}
 	return policystore.Unwrap(files)
+}
+
+// completePolicies completes the names of policy files.
+func completePolicies(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return []cobra.Completion{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
 }

@@ -105,7 +105,6 @@ func TestFilesFromStrangers(t *testing.T) {
 		{[]string{"preflight", "-f", "manifests"}, values},
 		{append([]string{"preflight"}, repeat("-f", named("manifests", "-bad.yaml"))...), values},
 		{append([]string{"export"}, named("policies", ".yaml")...), []string{""}},
-		{append([]string{"policy", "fmt", "--diff"}, named("policies", ".yaml")...), []string{""}},
 	} {
 		for _, format := range test.formats {
 			t.Run(strings.Join(test.args[:2], " ")+" "+format, func(t *testing.T) {

@@ -16,7 +16,6 @@ import (
 // testFlags are the flags of evergate test.
 type testFlags struct {
 	run             string
-	update          bool
 	requireCoverage bool
 	output          output.Flag
 	text            *textFlags
@@ -31,8 +30,8 @@ func newTestCommand(env settings.Environment) *cobra.Command {
 suite names a policy, and cases: an object, who sends it, and what the policy is expected to do, which is decided by
 the code that answers kube-apiserver. docs/testing-policies.md has all fields.
 
-For a case that failed it prints the difference of what is expected and what is decided, and at the end which entries
-of the policies no case has reached. --update writes what is decided into the suites, with their comments as they are.
+For a case that failed, test prints the difference between what is expected and what is decided, as fields of the
+suite. At the end it lists the entries of the policies that no case has reached.
 
 Exit codes: 0 all cases passed, 1 a case failed, or with --require-coverage an entry was not reached, with --fail-on
 warn also without it, 2 bad flags, or a suite, a policy or an object that is not understood.`,
@@ -53,7 +52,6 @@ warn also without it, 2 bad flags, or a suite, a policy or an object that is not
 	flags := c.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&f.run, "run", "", "run only cases whose names this regular `expression` matches")
-	flags.BoolVar(&f.update, "update", false, "write what is decided into the suites, as what is expected")
 	flags.BoolVar(&f.requireCoverage, "require-coverage", false, "fail where no case reaches an entry of a policy")
 	flags.VarP(&f.output, "output", "o", f.output.Usage("the report"))
 	f.text.define(flags)
@@ -70,16 +68,6 @@ func (f *testFlags) test(paths []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	report := policytest.Run(files, only)
-	if f.update {
-		written, err := report.Update()
-		if err != nil {
-			return err
-		}
-		for _, file := range written {
-			fmt.Fprintf(stderr, "evergate: %s is written anew\n", file)
-		}
-		report = policytest.Run(files, only)
-	}
 	if only != nil && report.Summary.Cases == 0 && len(report.Errors) == 0 {
 		return fmt.Errorf("--run %s: no case has such a name", f.run)
 	}

@@ -62,7 +62,7 @@ func denials(r *offline.Report) (all []string) {
 	return all
 }
 
-// controlledPolicies returns the example policies, those of the overlays, and the recipes of docs/policy.md, by name.
+// controlledPolicies returns the example policies, those of the overlays, and the recipes of docs/policy, by name.
 func controlledPolicies(t *testing.T) map[string]*policy.Policy {
 	t.Helper()
 	all := map[string]*policy.Policy{}
@@ -81,14 +81,21 @@ func controlledPolicies(t *testing.T) map[string]*policy.Policy {
 		files = append(files, policy.File{Name: file, Data: data})
 	}
 	all["overlays/platform/policy"] = must(policy.Load(files...))
-	page, err := os.ReadFile("../docs/policy.md")
-	if err != nil {
-		t.Fatal(err)
-	}
 	recipe := regexp.MustCompile("(?ms)^### (Recipe: [^\n]*)\n.*?^```yaml\n(.*?)^```")
-	for _, m := range recipe.FindAllSubmatch(page, -1) {
-		data := slices.Concat([]byte("apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n"), m[2])
-		all[string(m[1])] = must(policy.Load(policy.File{Name: string(m[1]), Data: data}))
+	recipes := 0
+	for _, page := range glob(t, "../docs/policy/*.md") {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range recipe.FindAllSubmatch(text, -1) {
+			data := slices.Concat([]byte("apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n"), m[2])
+			all[string(m[1])] = must(policy.Load(policy.File{Name: string(m[1]), Data: data}))
+			recipes++
+		}
+	}
+	if recipes == 0 {
+		t.Fatal("docs/policy has no recipes")
 	}
 	operators := `
 templates:

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Asks the server that "evergate serve --dev" started about a Pod, an Ingress and a Service, as kube-apiserver would.
-# The patch of the Pod is shown decoded.
+# Below each answer it prints the decoded patch, or the denial as a user reads it.
 set -eu
 cd "$(dirname "$0")/.."
 server=${EVERGATE_DEV:-https://127.0.0.1:8443}
@@ -15,6 +15,8 @@ ask() { # ask PATH REVIEW
     patch=${answer#*'"patch":"'}
     printf 'the patch: %s\n' "$(printf %s "${patch%%'"'*}" | base64 -d)" ;;
   esac
+  printf '%s\n' "$answer" | sed -nE 's/.*"message":"(([^"\\]|\\.)*)".*/the denial: \1/p' |
+    awk '{gsub(/\\n/, "\n"); gsub(/\\"/, "\""); print}'
   echo
 }
 

@@ -106,8 +106,8 @@ func (x *exporter) podChecks(e *policy.Entry) []check {
 		add("images.from", "x.ok==''||!("+passes+")", "(x.to!=''?"+bind("d", x.deniedAsWritten(),
 			"' is not pulled from a mirror'+(d!=''?', since '+d+' denies it':x.never==''?'; write '+x.to:"+
 				"', and not rewritten, since its pull policy is Never; load it on the nodes as '+x.to+"+
-				"' and write that, or have the policy allow it')")+":"+
-			str(" is not pulled from a mirror"+x.mirrors.pass(allowed))+")", "is not pulled from a mirror")
+				"' and write that, or have the policy allow it')")+":"+x.withoutMirror(allowed)+")",
+			"is not pulled from a mirror")
 	case images["allowed"] != nil:
 		pass := "no image is"
 		if len(allowed) > 0 {
@@ -129,6 +129,19 @@ func (x *exporter) podChecks(e *policy.Entry) []check {
 			"has no digest")
 	}
 	return all
+}
+
+// withoutMirror returns what the sentence about the image x says, which no mirror has and allowed does not let pass.
+func (x *exporter) withoutMirror(allowed []string) string {
+	says, hub := str(" is not pulled from a mirror"+x.mirrors.pass(allowed)), x.mirrors.rewritesDockerHub()
+	if hub == "" {
+		return says
+	}
+	image := bind("p", "x.name.substring(size(r)+1)", "'docker.io/'+(p.contains('/')?p:'library/'+p)+x.version")
+	return bind("r", "x.name.find('^[^/]*')", choose(
+		"r in "+set(slices.DeleteFunc(hubNames(), func(s string) bool { return s == dockerHub }))+"&&x.never==''&&"+
+			x.deniedAsWritten()+"==''",
+		"' is not pulled from a mirror; write '+"+image+"+"+str(", which mirrors entry "+hub+" covers"), says))
 }
 
 // unlessExcluded returns whether the image x fails a check and is not one that the entry excludes.

@@ -2,12 +2,14 @@ package policy
 
 import (
 	"os"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/evergate/evergate/internal/text"
@@ -17,43 +19,97 @@ import (
 
 var yamlBlock = regexp.MustCompile("(?ms)^```yaml\n(.*?)^```")
 
-// Every example of docs/policy.md is a policy that loads, and together they have every field.
-func TestDocumentedPolicy(t *testing.T) {
-	page, err := os.ReadFile("../docs/policy.md")
+// policyGuide is the introduction to policies, and policyReference is the table of contents of the reference.
+const (
+	policyGuide     = "../docs/policy.md"
+	policyReference = "../docs/policy/README.md"
+)
+
+// A link to a page of the reference, in the first column of its table of contents.
+var referencePage = regexp.MustCompile(`(?m)^\| \[[^\]]+\]\(([a-z-]+\.md)\) \|`)
+
+// policyPages returns the pages of the reference in the order of its table of contents, which has to list every page.
+func policyPages(t *testing.T) []string {
+	t.Helper()
+	var pages []string
+	for _, m := range referencePage.FindAllSubmatch(readFile(t, policyReference), -1) {
+		pages = append(pages, filepath.Join(filepath.Dir(policyReference), string(m[1])))
+	}
+	files, err := filepath.Glob(filepath.Join(filepath.Dir(policyReference), "*.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
+	files = slices.DeleteFunc(files, func(file string) bool { return file == policyReference })
+	if diff := cmp.Diff(files, slices.Sorted(slices.Values(pages))); diff != "" || len(files) == 0 {
+		t.Fatalf("%s does not list each page once (-files +listed):\n%s", policyReference, diff)
+	}
+	return pages
+}
+
+// policyExamples returns the examples of a page: the blocks of YAML, each a policy or a part of one.
+func policyExamples(t *testing.T, page string) [][]byte {
+	t.Helper()
+	var examples [][]byte
+	for _, m := range yamlBlock.FindAllSubmatch(readFile(t, page), -1) {
+		examples = append(examples, m[1])
+	}
+	return examples
+}
+
+// Every example of the guide and of the reference is a policy that loads, and the reference has every field.
+func TestDocumentedPolicy(t *testing.T) {
 	shown := map[string]bool{}
-	for _, m := range yamlBlock.FindAllSubmatch(page, -1) {
-		text := string(m[1])
-		if !strings.HasPrefix(text, "apiVersion:") {
-			text = "apiVersion: " + fileAPIVersion + "\nkind: " + fileKind + "\n" + text
+	for _, page := range append(policyPages(t), policyGuide) {
+		for _, example := range policyExamples(t, page) {
+			text := string(example)
+			if !strings.HasPrefix(text, "apiVersion:") {
+				text = "apiVersion: " + fileAPIVersion + "\nkind: " + fileKind + "\n" + text
+			}
+			if _, err := Load(File{Name: page, Data: []byte(text)}); err != nil {
+				t.Errorf("an example does not load: %v\n%s", err, text)
+			}
+			var tree any
+			if err := yaml.Unmarshal([]byte(text), &tree); err != nil {
+				t.Fatal(err)
+			}
+			if page != policyGuide {
+				collect(tree, "", shown)
+			}
 		}
-		if _, err := Load(File{Name: "docs/policy.md", Data: []byte(text)}); err != nil {
-			t.Errorf("an example does not load: %v\n%s", err, text)
-		}
-		var tree any
-		if err := yaml.Unmarshal([]byte(text), &tree); err != nil {
-			t.Fatal(err)
-		}
-		collect(tree, "", shown)
 	}
 	if len(shown) == 0 {
-		t.Fatal("docs/policy.md has no examples")
+		t.Fatal("docs/policy has no examples")
 	}
 	for _, field := range slices.Sorted(fieldsIn(reflect.TypeFor[document](), "")) {
 		if !shown[field] {
-			t.Errorf("docs/policy.md has no example of %s", field)
+			t.Errorf("docs/policy has no example of %s", field)
 		}
 	}
 }
 
-// The table of limits in docs/policy.md has every limit.
-func TestDocumentedLimits(t *testing.T) {
-	page, err := os.ReadFile("../docs/policy.md")
+// TestReadmePolicy checks that the policy of the README loads without a warning.
+func TestReadmePolicy(t *testing.T) {
+	page, err := os.ReadFile("../README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
+	blocks := yamlBlock.FindAllSubmatch(page, -1)
+	if len(blocks) != 1 {
+		t.Fatalf("README.md has %d policies", len(blocks))
+	}
+	file := File{Name: "README.md", Data: blocks[0][1]}
+	p, err := Load(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if warnings := p.Warnings(); len(warnings) > 0 {
+		t.Errorf("the policy has warnings: %v", warnings)
+	}
+}
+
+// The table of limits in docs/policy/file.md has every limit.
+func TestDocumentedLimits(t *testing.T) {
+	page := readFile(t, "../docs/policy/file.md")
 	_, table, _ := strings.Cut(string(page), "\n## Limits\n")
 	table, _, _ = strings.Cut(table, "\n## ")
 	f, r := fileLimits(), ReviewLimits()
@@ -62,11 +118,11 @@ func TestDocumentedLimits(t *testing.T) {
 		f.Comparisons, r.Comparisons, match.MaxRegexSteps, strict.MaxText,
 	} {
 		if !strings.Contains(table, "| "+text.Thousands(n)+" |") {
-			t.Errorf("docs/policy.md does not have the limit %s", text.Thousands(n))
+			t.Errorf("docs/policy/file.md does not have the limit %s", text.Thousands(n))
 		}
 	}
 	if f.Bytes != 8<<20 || r.Bytes != 1<<20 {
-		t.Errorf("docs/policy.md says otherwise: %+v, %+v", f, r)
+		t.Errorf("docs/policy/file.md has other limits: %+v, %+v", f, r)
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Each sentence about rewriting in docs/policy.md has a row.
+// Each sentence about rewriting in docs/policy/mirrors.md has a row.
 func TestRewriteImage(t *testing.T) {
 	p := mustLoad(t, "mirrors:\n"+
 		mirrorText("hub", "docker.io", "m.example/docker.io")+

@@ -28,7 +28,7 @@ const (
 )
 
 // docs/policy.schema.json is made from the types that policies are decoded into: names, required fields, types and words
-// are those of the decoder, descriptions are the doc comments of fields, examples those of docs/policy.md.
+// are those of the decoder, descriptions are the doc comments of fields, examples those of docs/policy.
 func TestSchemaFile(t *testing.T) {
 	g := newSchemaMaker(t)
 	root := g.root()
@@ -36,7 +36,7 @@ func TestSchemaFile(t *testing.T) {
 		t.Errorf("%s has no doc comment, which is its description in %s", field, schemaFile)
 	}
 	for _, field := range g.withoutExample {
-		t.Errorf("%s has no example in docs/policy.md that can stand in %s", field, schemaFile)
+		t.Errorf("%s has no example in docs/policy that can be in %s", field, schemaFile)
 	}
 	want := encodeSchema(t, root)
 	if *update {
@@ -99,12 +99,14 @@ func TestSchemaAcceptsPolicies(t *testing.T) {
 			}
 		}
 	}
-	for _, m := range yamlBlock.FindAllSubmatch(readFile(t, "../docs/policy.md"), -1) {
-		for _, document := range yamlDocuments(t, m[1]) {
-			fields, _ := document.(map[string]any)
-			fields["apiVersion"], fields["kind"] = fileAPIVersion, fileKind
-			if tried++; valid.Validate(document) != nil {
-				t.Errorf("docs/policy.md: %v\n%s", valid.Validate(document), m[1])
+	for _, page := range append(policyPages(t), policyGuide) {
+		for _, example := range policyExamples(t, page) {
+			for _, document := range yamlDocuments(t, example) {
+				fields, _ := document.(map[string]any)
+				fields["apiVersion"], fields["kind"] = fileAPIVersion, fileKind
+				if tried++; valid.Validate(document) != nil {
+					t.Errorf("%s: %v\n%s", page, valid.Validate(document), example)
+				}
 			}
 		}
 	}
@@ -284,7 +286,7 @@ func compressed(t *testing.T, data []byte) []byte {
 // schemaMaker makes the schema of a type that a policy is decoded into.
 type schemaMaker struct {
 	comments map[string]string // of a field, by Struct.Field
-	examples map[string][]any  // of a field, by Struct.Field: its values in docs/policy.md, then in examples/policies
+	examples map[string][]any  // of a field, by Struct.Field: its values in docs/policy, then in examples/policies
 	defs     map[string]*schema.Schema
 	texts    map[reflect.Type]*schema.Schema
 
@@ -297,8 +299,10 @@ func newSchemaMaker(t *testing.T) *schemaMaker {
 		comments: fieldComments(t), examples: map[string][]any{},
 		defs: map[string]*schema.Schema{}, texts: map[reflect.Type]*schema.Schema{},
 	}
-	for _, m := range yamlBlock.FindAllSubmatch(readFile(t, "../docs/policy.md"), -1) {
-		g.collectExamples(t, m[1])
+	for _, page := range policyPages(t) {
+		for _, example := range policyExamples(t, page) {
+			g.collectExamples(t, example)
+		}
 	}
 	paths, err := filepath.Glob("../examples/policies/*.yaml")
 	if err != nil {

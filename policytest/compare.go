@@ -13,11 +13,11 @@ import (
 const warned = "warned"
 
 // compare compares what is decided of a case with what it expects.
-func compare(at int, c *suite.Case, r *offline.Result) Case {
+func compare(c *suite.Case, r *offline.Result) Case {
 	told := sentences(r)
 	decided := decisionOf(r, told)
 	result := Case{
-		Name: c.Name, Line: c.Place.Line, Column: c.Place.Column, Decision: word(r, &decided), at: at, decided: decided,
+		Name: c.Name, Line: c.Place.Line, Column: c.Place.Column, Decision: word(r, &decided), decided: decided,
 	}
 	says := c.Says()
 	result.nothing = len(says) == 0

@@ -28,8 +28,6 @@ type Suite struct {
 	Policy string `json:"policy"` // its files
 	Hash   string `json:"hash"`
 	Cases  []Case `json:"cases"`
-
-	suite *suite.Suite
 }
 
 // Case is the result of a case.
@@ -43,7 +41,6 @@ type Case struct {
 	Diff     string   `json:"diff,omitempty"`     // of what is expected and decided
 	Findings []string `json:"findings,omitempty"` // of a case that failed: what a user is told
 
-	at      int // of the suite
 	decided suite.Expect
 	nothing bool // is expected
 }

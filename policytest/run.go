@@ -58,7 +58,7 @@ func (r *runner) suite(file string) error {
 	if err != nil {
 		return fmt.Errorf("%s: policy: %w", text.Path(file), err)
 	}
-	result := Suite{File: text.Path(file), Policy: covered.name, Hash: covered.policy.Hash(), Cases: []Case{}, suite: s}
+	result := Suite{File: text.Path(file), Policy: covered.name, Hash: covered.policy.Hash(), Cases: []Case{}}
 	var errs []error
 	for i := range s.Cases {
 		c := &s.Cases[i]
@@ -72,7 +72,7 @@ func (r *runner) suite(file string) error {
 			continue
 		}
 		covered.reach(judged)
-		result.Cases = append(result.Cases, compare(i, c, judged))
+		result.Cases = append(result.Cases, compare(c, judged))
 	}
 	r.Suites = append(r.Suites, result)
 	return errors.Join(errs...)

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/suite"
 )
 
 // TextOptions says how the text of a report is written.
@@ -77,12 +78,29 @@ func (c *Case) write(b *strings.Builder, file string, width int, colors text.Col
 func (c *Case) failure() string {
 	s := c.Diff
 	if c.nothing {
-		s = "it expects nothing: --update writes what is decided\n"
+		s = "the case expects nothing; these fields would expect what is decided:\n" +
+			string(textOf(c.decidedFields(), &c.decided, nil))
 	}
 	for _, line := range c.Findings {
 		s += text.Printable(line, maxSentence) + "\n"
 	}
 	return s
+}
+
+// decidedFields returns the fields by which a case would expect what is decided: whether the object is allowed or what
+// denies it, what is warned of, and which images are rewritten.
+func (c *Case) decidedFields() []string {
+	fields := []string{suite.FieldAllowed}
+	if len(c.decided.Denied) > 0 {
+		fields = []string{suite.FieldDenied}
+	}
+	if len(c.decided.Warned) > 0 {
+		fields = append(fields, suite.FieldWarned)
+	}
+	if len(c.decided.Images) > 0 && *c.decided.Allowed {
+		fields = append(fields, suite.FieldImages)
+	}
+	return fields
 }
 
 // maxSentence bounds a sentence, in bytes: the API server shows four times as much of all of them.

@@ -75,9 +75,13 @@ func Ingresses() Objects[policy.Ingress] {
 	return Objects[policy.Ingress]{kinds, readIngress, readIngress, nil, false}
 }
 
-// Services are v1 Services.
+// Services are v1 Services, and the XBackends of the experimental channel of Gateway API, which may stand in place of a
+// Service of type ExternalName.
 func Services() Objects[policy.Service] {
-	kinds := []Kind{{"Service", Resource{"", "v1", "services"}, nil}}
+	kinds := []Kind{
+		{"Service", Resource{"", "v1", "services"}, nil},
+		{"XBackend", Resource{"gateway.networking.x-k8s.io", "v1alpha1", "xbackends"}, nil},
+	}
 	return Objects[policy.Service]{kinds, readService, readService, nil, false}
 }
 

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,36 +24,88 @@ type cluster struct {
 	admin      kubernetes.Interface
 }
 
-// start starts a control plane, or skips the test where there are no binaries of one, unless EVERGATE_E2E_REQUIRED is
-// set. flags are further ones of kube-apiserver.
+// start starts a control plane. If there are no binaries of one, it skips the test, unless EVERGATE_E2E_REQUIRED is set.
+// flags are additional flags of kube-apiserver.
+//
+// It copies the data of a control plane with the types installed, because installing them takes longer than starting.
+// Flags that change the range of Services need data of their own.
 func start(t testing.TB, flags ...string) *cluster {
 	t.Helper()
+	bin, data := binaries(t), ""
+	if !slices.ContainsFunc(flags, func(f string) bool { return strings.HasPrefix(f, "--service-cluster-ip-range") }) {
+		data = withTypes(t, bin)
+	}
+	c, end := boot(t, bin, data, t.TempDir(), flags...)
+	t.Cleanup(end)
+	if data == "" {
+		c.installTypes(t)
+	}
+	c.awaitTypes(t)
+	return c
+}
+
+// binaries returns the binaries of a control plane, or skips the test.
+func binaries(t testing.TB) controlplane.Binaries {
+	t.Helper()
 	bin, err := controlplane.Find()
-	if err != nil {
-		if os.Getenv("EVERGATE_E2E_REQUIRED") != "" {
-			t.Fatal(err)
-		}
+	switch {
+	case err == nil:
+	case os.Getenv("EVERGATE_E2E_REQUIRED") != "":
+		t.Fatal(err)
+	default:
 		t.Skip(err)
 	}
-	dir := t.TempDir()
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	plane, err := controlplane.Start(ctx, bin, dir, flags...)
-	t.Cleanup(func() {
-		cancel()
-		if plane != nil {
-			plane.Wait()
-		}
+	return bin
+}
+
+// withTypes returns the directory of a control plane that has ended, with the types installed.
+func withTypes(t testing.TB, bin controlplane.Binaries) string {
+	t.Helper()
+	copied.once.Do(func() {
+		c, end := boot(t, bin, "", copied.dir)
+		defer end()
+		c.installTypes(t)
+		copied.ready = true
 	})
+	if !copied.ready {
+		t.Fatal("the control plane that others are copied from did not start")
+	}
+	return copied.dir
+}
+
+// boot starts a control plane in dir, with the objects of the one in data. It runs until end is called.
+func boot(
+	t testing.TB, bin controlplane.Binaries, data, dir string, flags ...string,
+) (c *cluster, end func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	plane, err := controlplane.StartFrom(ctx, bin, data, dir, flags...)
+	end = func() {
+		cancel()
+		plane.Wait()
+	}
 	if err != nil {
+		end()
 		t.Fatal(err)
 	}
-	c := &cluster{ControlPlane: plane, bin: bin, kubeconfig: filepath.Join(dir, "kubeconfig")}
+	c = &cluster{ControlPlane: plane, bin: bin, kubeconfig: filepath.Join(dir, "kubeconfig")}
 	if err := plane.Admin().WriteKubeconfig(c.kubeconfig); err != nil {
+		end()
 		t.Fatal(err)
 	}
 	c.admin = client(t, plane.Admin())
-	c.installTypes(t)
-	return c
+	return c, end
+}
+
+// awaitTypes waits until the API server serves the types. After a start it may be ready before it does.
+func (c *cluster) awaitTypes(t testing.TB) {
+	t.Helper()
+	for _, version := range []string{"cert-manager.io/v1", "monitoring.coreos.com/v1"} {
+		await(t, version+" is not served", func(context.Context) bool {
+			_, err := c.admin.Discovery().ServerResourcesForGroupVersion(version)
+			return err == nil
+		})
+	}
 }
 
 // installTypes applies the CRDs of cert-manager, out of its Go module, and stand-ins for those of the Prometheus

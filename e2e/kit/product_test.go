@@ -26,6 +26,13 @@ var product struct {
 	err  error
 }
 
+// copied is the control plane that start copies. The first test that needs one starts it.
+var copied struct {
+	once  sync.Once
+	dir   string
+	ready bool
+}
+
 func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "evergate-kit-")
 	if err != nil {

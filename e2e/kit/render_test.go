@@ -6,11 +6,13 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/pmezard/go-difflib/difflib"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
@@ -18,7 +20,7 @@ import (
 
 const root = "../.." // of the repository
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files again")
 
 func read(t testing.TB) *Kit {
 	t.Helper()
@@ -55,13 +57,19 @@ func eachOverlay(t *testing.T, test func(t *testing.T, k *Kit, dir string)) {
 	}
 }
 
+// fullGolden is the overlay whose whole render is kept. The golden file of every other overlay is a diff to it.
+const fullGolden = "fail-open"
+
 // TestGolden shows, in the diff of a change, what the change does to a cluster.
 func TestGolden(t *testing.T) {
+	base := read(t).render(t, "kustomize/overlays/"+fullGolden)
 	eachOverlay(t, func(t *testing.T, k *Kit, dir string) {
-		got := k.render(t, dir)
-		file := filepath.Join("testdata", path.Base(dir)+".golden.yaml")
+		file, got := filepath.Join("testdata", path.Base(dir)+".golden.diff"), diffOf(t, base, k.render(t, dir))
+		if path.Base(dir) == fullGolden {
+			file, got = filepath.Join("testdata", fullGolden+".golden.yaml"), string(base)
+		}
 		if *update {
-			if err := os.WriteFile(file, got, 0o644); err != nil {
+			if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -69,10 +77,23 @@ func TestGolden(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		if diff := cmp.Diff(string(want), got); diff != "" {
 			t.Errorf("run with -update if this is meant (-want +got):\n%s", diff)
 		}
 	})
+}
+
+// diffOf returns the lines that two renders differ in. It has no line numbers, so that a change of one object changes
+// no other part of the diff.
+func diffOf(t *testing.T, from, to []byte) string {
+	t.Helper()
+	diff, err := difflib.GetUnifiedDiffString(difflib.UnifiedDiff{
+		A: difflib.SplitLines(string(from)), B: difflib.SplitLines(string(to)), Context: 1,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return regexp.MustCompile(`(?m)^@@ .* @@$`).ReplaceAllString(diff, "@@")
 }
 
 // TestNamespace puts an overlay of one field over each of the others: where it says another namespace, that stands

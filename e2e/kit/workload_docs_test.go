@@ -13,11 +13,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestDocumentedWorkloads runs the transcript of docs/policy.md, with the policy that stands above it, on a real API
+// TestDocumentedWorkloads runs the transcript of docs/policy/pods.md, with the policy that stands above it, on a real API
 // server: what users read of a Deployment, of a CronJob and of a custom resource.
 func TestDocumentedWorkloads(t *testing.T) {
 	t.Parallel()
-	const page = "../policy.md"
+	const page = "../policy/pods.md"
 	entries, shown := block(t, page, "yaml", "name: no-evil"), block(t, page, "console", "$ kubectl ")
 
 	c := start(t)
@@ -47,7 +47,7 @@ func TestDocumentedWorkloads(t *testing.T) {
 	}
 	hash := regexp.MustCompile(`\b[0-9a-f]{12}\]`)
 	if diff := cmp.Diff(hash.ReplaceAllString(shown, "HASH]"), hash.ReplaceAllString(got.String(), "HASH]")); diff != "" {
-		t.Errorf("docs/policy.md shows something else (-shown +got):\n%s", diff)
+		t.Errorf("docs/policy/pods.md shows something else (-shown +got):\n%s", diff)
 	}
 }
 

@@ -44,8 +44,6 @@ type Suite struct {
 	File   string
 	Policy []string // files and directories, from the directory of the suite
 	Cases  []Case
-
-	data []byte
 }
 
 // Place is a place in a suite. Lines and columns count from 1.
@@ -156,7 +154,7 @@ func Decode(file string, data []byte) (*Suite, error) {
 		d.Errors().Errorf(whole, "it has %s bytes, at most %s are read", text.Thousands(len(data)), text.Thousands(maxBytes))
 		return nil, d.Errors().Errors()
 	}
-	s := &Suite{File: file, data: data}
+	s := &Suite{File: file}
 	documents := 0
 	for doc := range d.Documents(strict.Source{File: file, Data: data}) {
 		var written document

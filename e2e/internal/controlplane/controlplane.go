@@ -28,6 +28,7 @@ type ControlPlane struct {
 	URL string // of the API server
 
 	dir   string // holds keys, data and logs
+	seed  string // dir of the control plane whose objects it starts with; empty for none
 	bin   string
 	ca    *pki.CA
 	ended chan error // of the first process that ends
@@ -41,10 +42,15 @@ func (c *ControlPlane) Wait() { c.alive.Wait() }
 // that it is for.
 const attempts = 5
 
-// Start runs both until ctx ends, and returns when the API server is ready. What they need and write lies in dir. flags
-// are further ones of kube-apiserver, which win over those that it has anyway. When Start fails, both have ended.
+// Start runs both until ctx ends, and returns when the API server is ready. Their keys, data and logs are in dir. flags
+// are additional flags of kube-apiserver, and override its other flags. If Start fails, both have ended.
 func Start(ctx context.Context, bin Binaries, dir string, flags ...string) (*ControlPlane, error) {
-	c := &ControlPlane{dir: dir, bin: string(bin)}
+	return StartFrom(ctx, bin, "", dir, flags...)
+}
+
+// StartFrom is Start with the objects of a control plane that has ended, whose dir was seed. An empty seed has none.
+func StartFrom(ctx context.Context, bin Binaries, seed, dir string, flags ...string) (*ControlPlane, error) {
+	c := &ControlPlane{dir: dir, bin: string(bin), seed: seed}
 	if err := c.writeKeys(); err != nil {
 		return c, fmt.Errorf("make the keys of a control plane: %w", err)
 	}
@@ -74,6 +80,11 @@ func (c *ControlPlane) start(ctx context.Context, flags []string) error {
 	c.URL = "https://" + api
 	if err := os.RemoveAll(c.path("etcd")); err != nil { // of an earlier attempt
 		return err
+	}
+	if c.seed != "" {
+		if err := os.CopyFS(c.path("etcd"), os.DirFS(filepath.Join(c.seed, "etcd"))); err != nil {
+			return err
+		}
 	}
 	if err := c.run(ctx, "etcd", etcdArgs(c.path("etcd"), "http://"+etcd, "http://"+peers)); err != nil {
 		return err

@@ -1,7 +1,6 @@
 package strict
 
 import (
-	"iter"
 	"reflect"
 	"strings"
 
@@ -49,16 +48,4 @@ func suggest(unknown string, known []string) string {
 		return "; did you mean " + best + "?"
 	}
 	return "; known here: " + strings.Join(known, ", ")
-}
-
-// FieldsOf yields the fields that a struct of type t is decoded from, in the order of the struct, with their types.
-func FieldsOf(t reflect.Type) iter.Seq2[string, reflect.Type] {
-	return func(yield func(string, reflect.Type) bool) {
-		fs := fieldsOf(reflect.New(t).Elem(), func() Pos { return Pos{} })
-		for _, name := range fs.names {
-			if !yield(name, fs.byName[name].value.Type()) {
-				return
-			}
-		}
-	}
 }
