@@ -21,7 +21,7 @@ type kind[T any] struct {
 	makesPods bool
 	// mutating and validating are the paths of its webhooks.
 	mutating, validating []string
-	// subresources are the subresources that are evaluated too.
+	// subresources are the subresources that are evaluated too: see Webhook.SubresourcesOf.
 	subresources []string
 	// mutate decides how an object is changed before it is evaluated. It is nil for kinds that are never changed.
 	mutate decideFunc[T]
@@ -161,7 +161,7 @@ type Webhook struct {
 	Path string
 	// Kinds are the kinds of the reviewed objects. The self-probe sends an object of the first kind.
 	Kinds []review.Kind
-	// Subresources are the subresources of these kinds that are reviewed too.
+	// Subresources are reviewed too: see SubresourcesOf.
 	Subresources []string
 	// Blocks are the blocks of a policy whose entries the webhook applies, such as mirrors, ingresses and owners.
 	Blocks  []string
@@ -225,6 +225,19 @@ func (k kind[T]) webhook(path string, decide decideFunc[T]) Webhook {
 	return Webhook{
 		Path: path, Kinds: k.objects.Kinds, Subresources: k.subresources, SelfProbe: k.selfProbe, Judge: k.judgeBy(decide),
 	}
+}
+
+// SubresourcesOf returns the subresources of a kind that are reviewed too. A kind of another group than the first kind
+// does not have any, because it is a custom resource, and its status cannot contain annotations or labels.
+func (w *Webhook) SubresourcesOf(k review.Kind) []string {
+	return subresourcesOf(k, w.Kinds, w.Subresources)
+}
+
+func subresourcesOf(k review.Kind, kinds []review.Kind, subresources []string) []string {
+	if k.Resource.Group != kinds[0].Resource.Group {
+		return nil
+	}
+	return subresources
 }
 
 // Resource returns the webhook's resource with the given name, or its first resource if there is no such resource.

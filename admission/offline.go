@@ -111,7 +111,8 @@ func (k kind[T]) offline(p *policy.Policy) []Kind {
 
 func (k kind[T]) offlineOf(of review.Kind) Kind {
 	return Kind{
-		Kind: of, MakesPods: k.makesPods, Subresources: k.subresources,
+		Kind: of, MakesPods: k.makesPods,
+		Subresources: subresourcesOf(of, k.objects.Kinds, k.subresources),
 		Object: func(p *policy.Policy, a policy.Attributes, json, old []byte) (Object, error) {
 			a.Resource, a.Group = of.Resource.Name, of.Resource.Group
 			objects := k.objectsIn(p)
@@ -178,8 +179,9 @@ func (k kind[T]) all(ask Question, r *review.Request[T]) (*Answer, error) {
 // allSets evaluates the object against the rules of the requested rule sets, each as its webhook does. For the other
 // sets, it only explains that they are not evaluated.
 func (k kind[T]) allSets(ask Question, r *review.Request[T], final *T, a *Answer) error {
+	blocks := k.of.Blocks()
 	for _, set := range ask.Policy.Sets() {
-		in := ask.Policy.In(set, k.of.Blocks()...)
+		in := ask.Policy.In(set, blocks...)
 		if in == nil {
 			continue
 		}

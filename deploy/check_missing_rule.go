@@ -88,7 +88,9 @@ func judgedAt(path string) []write {
 		var writes []write
 		add := func(op admissionv1.OperationType, sub string) {
 			for _, k := range w.Kinds {
-				writes = append(writes, write{op, k.Resource.Group, k.Resource.Version, k.Resource.Name, sub})
+				if sub == "" || slices.Contains(w.SubresourcesOf(k), sub) {
+					writes = append(writes, write{op, k.Resource.Group, k.Resource.Version, k.Resource.Name, sub})
+				}
 			}
 		}
 		if sub, ok := strings.CutPrefix(path, w.Path+"/"); ok && slices.Contains(w.Subresources, sub) {

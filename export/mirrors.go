@@ -68,6 +68,16 @@ func (m *mirrors) add(e *policy.Entry, source string) {
 	m.ends = append(m.ends, place)
 }
 
+// rewritesDockerHub returns the entry in mode enforce that has the source docker.io and no match, or an empty name.
+func (m *mirrors) rewritesDockerHub() string {
+	for _, e := range m.entries {
+		if e.Mode == policy.Enforce && e.Fields["match"] == nil && slices.Contains(texts(e.Fields["sources"]), dockerHub) {
+			return e.Name
+		}
+	}
+	return ""
+}
+
 // conditional reports whether an entry has a match.
 func (m *mirrors) conditional() bool {
 	return slices.ContainsFunc(m.entries, func(e *policy.Entry) bool { return e.Fields["match"] != nil })

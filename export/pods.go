@@ -107,8 +107,8 @@ func (x *exporter) podChecks(e *policy.Entry) []check {
 		add("images.from", "x.ok==''||!("+passes+")", "(x.to!=''?"+bind("d", x.deniedAsWritten(),
 			"' is not pulled from a mirror'+(d!=''?', since '+d+' denies it':x.never==''?'; write '+x.to:"+
 				"', and not rewritten, since its pull policy is Never; load it on the nodes as '+x.to+"+
-				"' and write that, or have the policy allow it')")+":"+
-			str(" is not pulled from a mirror"+x.mirrors.pass(allowed))+")", "is not pulled from a mirror")
+				"' and write that, or have the policy allow it')")+":"+x.withoutMirror(allowed)+")",
+			"is not pulled from a mirror")
 	case images["allowed"] != nil:
 		pass := "no image is"
 		if len(allowed) > 0 {
@@ -130,6 +130,19 @@ func (x *exporter) podChecks(e *policy.Entry) []check {
 			"has no digest")
 	}
 	return all
+}
+
+// withoutMirror returns the sentence about an image x that no mirror has and that allowed does not contain.
+func (x *exporter) withoutMirror(allowed []string) string {
+	says, hub := str(" is not pulled from a mirror"+x.mirrors.pass(allowed)), x.mirrors.rewritesDockerHub()
+	if hub == "" {
+		return says
+	}
+	image := bind("p", "x.name.substring(size(r)+1)", "'docker.io/'+(p.contains('/')?p:'library/'+p)+x.version")
+	return bind("r", "x.name.find('^[^/]*')", choose(
+		"r in "+set(slices.DeleteFunc(hubNames(), func(s string) bool { return s == dockerHub }))+"&&x.never==''&&"+
+			x.deniedAsWritten()+"==''",
+		"' is not pulled from a mirror; write '+"+image+"+"+str(", which mirrors entry "+hub+" covers"), says))
 }
 
 // unlessExcluded returns a condition that the image x fails a check and that the entry does not exclude it.

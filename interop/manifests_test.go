@@ -15,14 +15,17 @@ import (
 // webhookOnly returns the directories in policy/testdata whose policies cannot be exported, and the reasons.
 func webhookOnly() map[string]string {
 	return map[string]string{
-		"ingresses/ingressNginx":      "the table of ingress-nginx",
-		"services/externalNames":      "public top-level domains",
-		"services/loadBalancerStatus": "not said",
-		"mirrors/longest":             "wildcards",
-		"mirrors/teams":               "entries in mode warn",
-		"mirrors/refused":             "policies that do not load",
-		"pods/from":                   "wildcards",
-		"routes/filters.denied":       "filters whose content an update may change",
+		"ingresses/ingressNginx":        "the table of ingress-nginx",
+		"services/externalNames":        "public top-level domains",
+		"services/loadBalancerStatus":   "not said",
+		"mirrors/longest":               "wildcards",
+		"mirrors/teams":                 "entries in mode warn",
+		"mirrors/refused":               "policies that do not load",
+		"pods/from":                     "wildcards",
+		"routes/filters.denied":         "filters whose content an update may change",
+		"routes/paths.unsafeCharacters": "characters of headers and filters",
+		"gateways/backends":             "filters of listeners, which are experimental",
+		"gateways/filters":              "filters of listeners, which are experimental",
 	}
 }
 

@@ -29,6 +29,10 @@ type gatewaysEntry struct {
 	AllowedRoutes *allowedRouteRules `yaml:"allowedRoutes"`
 	// AllowedListeners: from which namespaces it may take ListenerSets.
 	AllowedListeners *allowedListenerRules `yaml:"allowedListeners"`
+	// Backends: to which objects the filters of its listeners may send requests.
+	Backends *listenerBackendRules `yaml:"backends"`
+	// Filters: which filters its listeners may have.
+	Filters *listenerFilterRules `yaml:"filters"`
 	// Annotations: which annotations it may or must have.
 	Annotations *annotationRules `yaml:"annotations"`
 	// Addresses: which addresses it may ask for.
@@ -47,7 +51,7 @@ func (e *gatewaysEntry) Validate() error {
 		return errors.Join(err, strict.Fieldf("annotations", "%v", none))
 	case len(e.checks()) == 0:
 		return errors.Join(err, errNoCheck("hosts, classNames, ports, protocols, tls, allowedRoutes, allowedListeners, "+
-			"annotations or addresses"))
+			"backends, filters, annotations or addresses"))
 	}
 	return err
 }
@@ -62,6 +66,8 @@ func (e *gatewaysEntry) checks() []check[gatewayView] {
 		e.TLS.checks(),
 		e.AllowedRoutes.checks(),
 		e.AllowedListeners.checks(),
+		e.Backends.checks(),
+		e.Filters.checks(),
 		annotationChecks[gatewayView](e.Annotations),
 		e.Addresses.checks(),
 	)

@@ -1,14 +1,11 @@
 package policy
 
 import (
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
-	"sigs.k8s.io/yaml"
 )
 
 // gatewaysRule is a policy of one gateways entry with the given fields, in one line.
@@ -64,97 +61,10 @@ func withListeners(hosts ...string) Gateway {
 	return g
 }
 
-// Every directory of testdata/gateways has a policy.yaml and manifests that it judges. The sentences about one are at the
-// top of the manifest, one a line after "# want: ". A new file is a new case.
-func TestGatewayManifests(t *testing.T) {
-	for _, path := range testdata(t, "gateways/*/*.yaml") {
-		if filepath.Base(path) == "policy.yaml" {
-			continue
-		}
-		t.Run(strings.TrimPrefix(path, "testdata/gateways/"), func(t *testing.T) {
-			p, text := mustLoadBeside(t, path), readFile(t, path)
-			g := readGateway(t, text)
-			got := sentences(must(p.EvaluateGateway(Attributes{Operation: Create, Namespace: g.Namespace}, g, nil, nil)))
-			if diff := cmp.Diff(marked(text, wantMark), got); diff != "" {
-				t.Error(diff)
-			}
-			checkName(t, path, got)
-		})
-	}
-}
-
-// readGateway reads a manifest of a Gateway or a ListenerSet with the types of Gateway API.
-func readGateway(t testing.TB, manifest []byte) *Gateway {
-	t.Helper()
-	var kind struct {
-		Kind string `json:"kind"`
-	}
-	if err := yaml.Unmarshal(manifest, &kind); err != nil {
-		t.Fatal(err)
-	}
-	var in gatewayv1.Gateway
-	if kind.Kind == "ListenerSet" {
-		var set gatewayv1.ListenerSet
-		if err := yaml.UnmarshalStrict(manifest, &set); err != nil {
-			t.Fatal(err)
-		}
-		in.ObjectMeta = set.ObjectMeta
-		for _, l := range set.Spec.Listeners {
-			in.Spec.Listeners = append(in.Spec.Listeners, gatewayv1.Listener(l))
-		}
-	} else if err := yaml.UnmarshalStrict(manifest, &in); err != nil {
-		t.Fatal(err)
-	}
-	out := &Gateway{
-		Meta:      Meta{Name: in.Name, Namespace: in.Namespace, Labels: in.Labels, Annotations: in.Annotations},
-		ClassName: string(in.Spec.GatewayClassName),
-	}
-	for _, l := range in.Spec.Listeners {
-		out.Listeners = append(out.Listeners, readListener(&l))
-	}
-	for _, a := range in.Spec.Addresses {
-		out.Addresses = append(out.Addresses, GatewayAddress{textOf(a.Type), a.Value})
-	}
-	if a := in.Spec.AllowedListeners; a != nil && a.Namespaces != nil {
-		out.AllowedListeners = &ListenerNamespaces{From: textOf(a.Namespaces.From)}
-	}
-	if in.Spec.Infrastructure != nil {
-		out.InfrastructureAnnotations = map[string]string{}
-		for k, v := range in.Spec.Infrastructure.Annotations {
-			out.InfrastructureAnnotations[string(k)] = string(v)
-		}
-	}
-	return out
-}
-
-func readListener(in *gatewayv1.Listener) Listener {
-	l := Listener{Name: string(in.Name), Hostname: textOf(in.Hostname), Port: in.Port, Protocol: string(in.Protocol)}
-	if in.TLS != nil {
-		l.TLS = &ListenerTLS{Mode: textOf(in.TLS.Mode)}
-		for _, ref := range in.TLS.CertificateRefs {
-			l.TLS.CertificateRefs = append(l.TLS.CertificateRefs, CertificateRef{textOf(ref.Namespace), string(ref.Name)})
-		}
-	}
-	if a := in.AllowedRoutes; a != nil && a.Namespaces != nil {
-		l.AllowedRoutes = &ListenerNamespaces{From: textOf(a.Namespaces.From)}
-		if s := a.Namespaces.Selector; s != nil {
-			l.AllowedRoutes.Selector = &NamespaceSelector{MatchLabels: s.MatchLabels}
-		}
-	}
-	return l
-}
-
-func textOf[S ~string](s *S) string {
-	if s == nil {
-		return ""
-	}
-	return string(*s)
-}
-
 func TestGatewaysEntryErrors(t *testing.T) {
 	testGatewaysErrors(t, map[string]string{
 		"message: none": ": checks nothing: write hosts, classNames, ports, protocols, tls, allowedRoutes, allowedListeners, " +
-			"annotations or addresses",
+			"backends, filters, annotations or addresses",
 		"hosts: {}":                         "hosts: checks nothing: write required, allowed, denied, wildcards or max",
 		"classNames: {}":                    "classNames: allowed is required",
 		"ports: {}":                         "ports: allowed is required",

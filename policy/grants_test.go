@@ -180,3 +180,10 @@ func TestGrantManifests(t *testing.T) {
 		})
 	}
 }
+
+func textOf[S ~string](s *S) string {
+	if s == nil {
+		return ""
+	}
+	return string(*s)
+}

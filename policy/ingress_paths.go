@@ -306,14 +306,14 @@ func (c pathsUnsafeCharacters[T]) find(obj *T, r *report) {
 	paths := c.paths(obj, r)
 	for i := range paths {
 		p := &paths[i]
-		if !r.spend(1 + len(p.Path)/4) { // rune by rune
+		if !r.spend(stepsOfRunes(p.Path)) {
 			return
 		}
 		if !strings.ContainsFunc(p.Path, isUnsafeInPath) {
 			continue
 		}
 		if f := r.tryAdd(p.identity("paths.unsafeCharacters")); f != nil {
-			f.Path, f.Reason = p.field(), text.Quote(p.Path)+" contains "+unsafeIn(p.Path, isUnsafeInPath)+getsOut
+			f.Path, f.Reason = p.field(), unsafeReason(p.Path, isUnsafeInPath)
 		}
 	}
 }

@@ -18,7 +18,7 @@ type blocks struct {
 	Pods []podsEntry `yaml:"pods"`
 	// Ingresses: rules for Ingresses. Absent: every Ingress is allowed.
 	Ingresses []ingressesEntry `yaml:"ingresses"`
-	// Services: rules for Services. Absent: every Service is allowed.
+	// Services: rules for Services, and for the hosts of XBackends of Gateway API. Absent: all of them are allowed.
 	Services []servicesEntry `yaml:"services"`
 	// Routes: rules for routes of Gateway API and for Routes of OpenShift. Absent: every route is allowed.
 	Routes []routesEntry `yaml:"routes"`
@@ -120,12 +120,13 @@ const (
 	Workloads                   // objects with templates of Pods
 	Ingresses                   // Ingresses
 	Services                    // Services
-	Routes                      // routes of Gateway API
-	OpenShiftRoutes             // Routes of OpenShift
+	XBackends                   // Gateway API XBackends, by the rules for Services
+	Routes                      // Gateway API routes
+	OpenShiftRoutes             // OpenShift Routes
 	Gateways                    // Gateways and ListenerSets
 	Grants                      // ReferenceGrants
-	Certificates                // Certificates of cert-manager
-	DNSEndpoints                // DNSEndpoints of external-dns
+	Certificates                // cert-manager Certificates
+	DNSEndpoints                // external-dns DNSEndpoints
 	kinds                       // how many kinds there are
 )
 
@@ -145,6 +146,7 @@ func kindRows() [kinds]kindRow {
 		Workloads:       {[]string{"pods"}, workloadRules},
 		Ingresses:       {[]string{"ingresses", "owners"}, ingressRules},
 		Services:        {[]string{"services", "owners"}, serviceRules},
+		XBackends:       {[]string{"services"}, xBackendRules},
 		Routes:          {[]string{"routes", "owners"}, routeRules},
 		OpenShiftRoutes: {[]string{"routes", "owners"}, openShiftRouteRules},
 		Gateways:        {[]string{"gateways", "owners"}, gatewayRules},
@@ -162,7 +164,7 @@ type rules interface {
 	strictestMode() Mode
 }
 
-// compiled is the entries of a policy without entries that are off.
+// compiled holds the entries of a policy. It leaves out entries that are off.
 type compiled struct {
 	mirrors *mirrorTable
 	rules   [kinds]rules

@@ -149,9 +149,12 @@ func (c eachImage) reason(img *podImage, s *subject) string {
 //
 // A text that is not an image reference does not pass. An image with the pull policy Never passes only by the same
 // rules: kubelet runs whatever has its name on the node, also an image that another tenant has pulled with its own
-// credentials. The sentence names the image's mirror if there is one, otherwise the places that pass.
+// credentials. The sentence names the image's mirror if there is one, otherwise the places that pass. If an image is
+// written for another host of Docker Hub and an entry rewrites all of docker.io, the sentence names the image on
+// docker.io. The image is not rewritten: it is not certain enough that a runtime pulls the same image from both.
 type fromMirrors struct {
 	mirrors *mirrorTable
+	hub     string // the entry that rewrites all of docker.io, whatever the Pod; empty for none
 	// deniedBy returns the check that denies an image whatever it is pulled from: see Policy.deniedBy.
 	deniedBy func(img *podImage, s *subject) string
 	allowed  match.ImageSet
@@ -172,7 +175,8 @@ func newFromMirrors(p *Policy, allowed []match.ImagePattern) fromMirrors {
 		known = append(known, p.String())
 	}
 	c := fromMirrors{
-		mirrors: t, deniedBy: p.deniedBy, allowed: match.NewImageSet(allowed), pass: "; allowed are " + text.List(known),
+		mirrors: t, hub: t.rewritesDockerHub(), deniedBy: p.deniedBy, allowed: match.NewImageSet(allowed),
+		pass: "; allowed are " + text.List(known),
 	}
 	if len(known) == 0 {
 		c.pass = ", and the policy has no mirrors in force"
@@ -207,6 +211,9 @@ func (c fromMirrors) fault(img *podImage, s *subject) string {
 				out.To + " and write that, or have the policy allow it"
 		}
 		return "is not pulled from a mirror; write " + out.To
+	}
+	if image, other := img.ref.OnDockerHub(); other && c.hub != "" && !img.Never && c.deniedBy(img, s) == "" {
+		return "is not pulled from a mirror; write " + image + ", which mirrors entry " + c.hub + " covers"
 	}
 	return "is not pulled from a mirror" + c.pass
 }

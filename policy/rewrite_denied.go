@@ -32,11 +32,11 @@ func deniesImages(c check[podView]) bool {
 	return false
 }
 
-// denyOriginals evaluates images as they are written, before they are rewritten. EvaluatePod evaluates them as they are
-// pulled from the mirror, where denied: [docker.io/evil] finds nothing. An image that a rule in mode enforce denies as
-// it is written, by denied or deniedTags, is therefore not rewritten, so EvaluatePod denies it. Evergate does not have
-// to record that in the Pod, where a tenant could forge it. It does not have to reverse a mirror either, which may
-// serve several sources.
+// denyOriginals evaluates images as they are written, before they are rewritten. EvaluatePod evaluates the images that
+// are pulled. It does not find docker.io/evil at a mirror of docker.io. If a rule in mode enforce denies an image as it
+// is written, by denied or deniedTags, the image is therefore not rewritten, so EvaluatePod denies it. Evergate then
+// does not have to record the original in the Pod, because a tenant could forge the record. It does not have to reverse
+// a mirror either, which may serve several sources.
 //
 // A rule in mode warn or audit does not prevent the rewriting, nor does an exempt finding. denyOriginals returns these
 // findings, at most a thousand, unless the rule finds the rewritten image too, which EvaluatePod reports.

@@ -3,8 +3,6 @@ package policy
 import (
 	"cmp"
 	"fmt"
-	"strings"
-	"unicode"
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
@@ -26,7 +24,9 @@ type routePathRules struct {
 	DeniedPatterns []match.Regex `yaml:"deniedPatterns"`
 	// UnsafeCharacters: deny means that a path must contain none of the characters by which it can inject configuration
 	// into a controller: quotes, backquote, backslash, braces, semicolon, number sign, white space and control characters.
-	// Names and values of headers and of query parameters must contain no double quote, backquote, backslash or control
+	// The same applies to the texts of filters, such as the paths and hosts of URLRewrite and RequestRedirect and the
+	// names of headers, and to sessionPersistence.sessionName. The values of headers that filters set, and the names and
+	// values of headers and query parameters in matches, must contain no double quote, backquote, backslash or control
 	// character.
 	UnsafeCharacters denial `yaml:"unsafeCharacters"`
 }
@@ -73,52 +73,11 @@ func (p *routePathRules) checks() []check[routeView] {
 		checks = append(checks, pathsDeniedPatterns[routeView]{source, p.DeniedPatterns})
 	}
 	if p.UnsafeCharacters {
-		checks = append(checks, pathsUnsafeCharacters[routeView]{source}, matchesUnsafeCharacters{})
+		const id = "paths.unsafeCharacters"
+		checks = append(checks, pathsUnsafeCharacters[routeView]{source}, matchesUnsafeCharacters{},
+			filtersUnsafeCharacters[routeView]{id, (*routeView).eachFilter}, sessionsUnsafeCharacters{})
 	}
 	return checks
-}
-
-// matchesUnsafeCharacters is paths.unsafeCharacters for the headers and the query parameters of matches, which
-// controllers write into rules between quotes: Traefik writes Header(`name`, `value`). White space, braces and
-// semicolons are ordinary there, as in the value of User-Agent. Regular expressions need no backslash: [.] is \. and
-// [0-9] is \d.
-type matchesUnsafeCharacters struct{}
-
-func (matchesUnsafeCharacters) find(route *routeView, r *report) {
-	for i := range route.Rules {
-		for j := range route.Rules[i].Matches {
-			m := &route.Rules[i].Matches[j]
-			at := pathPlace{kind: routePath, rule: i, match: j}
-			if !r.spend(1) || !unsafeTexts(m.Headers, at, "headers", r) || !unsafeTexts(m.QueryParams, at, "queryParams", r) {
-				return
-			}
-		}
-	}
-}
-
-// unsafeTexts adds a finding for each name and each value of a list that contains an unsafe character. It reports
-// whether the check may continue.
-func unsafeTexts(list []MatchText, at pathPlace, name string, r *report) bool {
-	for i := range list {
-		for _, part := range [...]struct{ field, text string }{{"name", list[i].Name}, {"value", list[i].Value}} {
-			field, s := part.field, part.text
-			if !r.spend(1 + len(s)/4) {
-				return false
-			}
-			if !strings.ContainsFunc(s, isUnsafeInText) {
-				continue
-			}
-			if f := r.tryAdd(identity{check: "paths.unsafeCharacters", value: s, use: field}); f != nil {
-				f.Path = elementPath(at.routeField(name), int32(i)) + "." + field
-				f.Reason = text.Quote(s) + " contains " + unsafeIn(s, isUnsafeInText) + getsOut
-			}
-		}
-	}
-	return true
-}
-
-func isUnsafeInText(c rune) bool {
-	return c == '"' || c == '`' || c == '\\' || unicode.IsControl(c)
 }
 
 // allPaths returns the path of every match of a route. Routes other than HTTPRoutes and GRPCRoutes have no paths.

@@ -9,7 +9,7 @@ import (
 )
 
 // servicesEntry is an entry of services: a rule for Services. Each field below is a block of checks; an absent one
-// checks nothing, and at least one is required.
+// checks nothing, and at least one is required. XBackends of Gateway API are judged by externalNames alone.
 type servicesEntry struct {
 	ruleHeader
 	// Hosts: which hosts its annotations may claim: for external-dns, for certificates.
@@ -30,7 +30,7 @@ type servicesEntry struct {
 	ExternalIPs *externalIPRules `yaml:"externalIPs"`
 	// LoadBalancerStatus: which addresses its status may have, and which users may write them.
 	LoadBalancerStatus *loadBalancerStatusRules `yaml:"loadBalancerStatus"`
-	// ExternalNames: where a Service of type ExternalName may point.
+	// ExternalNames: where a Service of type ExternalName, or an XBackend, may point.
 	ExternalNames *externalNameRules `yaml:"externalNames"`
 	// Annotations: which annotations it may or must have.
 	Annotations *serviceAnnotationRules `yaml:"annotations"`
@@ -71,14 +71,23 @@ func serviceRules(b *blocks, c *compilation) rules {
 	return s
 }
 
-// EvaluateService evaluates a Service. old is the Service before an update, nil otherwise.
-func (p *Policy) EvaluateService(a Attributes, svc, old *Service, e *Effort) ([]Finding, error) {
-	return evaluate(rulesFor[serviceView](p, Services), a, viewService, svc, old, e)
+// serviceKind returns the kind of the resource of a request.
+func serviceKind(a Attributes) Kind {
+	if a.Resource == xBackends {
+		return XBackends
+	}
+	return Services
 }
 
-// ExplainService returns for every services rule whether it applies to the Service.
+// EvaluateService evaluates a Service or an XBackend. old is the object before an update, nil otherwise.
+func (p *Policy) EvaluateService(a Attributes, svc, old *Service, e *Effort) ([]Finding, error) {
+	return evaluate(rulesFor[serviceView](p, serviceKind(a)), a, viewService, svc, old, e)
+}
+
+// ExplainService returns for every services rule whether it applies to the Service. For an XBackend, it leaves out rules
+// that do not check XBackends.
 func (p *Policy) ExplainService(a Attributes, svc *Service) []RuleTrace {
-	return explain(rulesFor[serviceView](p, Services), a, viewService, svc)
+	return explain(rulesFor[serviceView](p, serviceKind(a)), a, viewService, svc)
 }
 
 // claims returns the claims of a Service, which its annotations make.

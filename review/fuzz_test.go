@@ -17,6 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	gatewayxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 	"sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 
@@ -53,7 +54,7 @@ func FuzzDecodeService(f *testing.F) {
 		`{"spec":{"type":"NodePort","ports":[{"port":-0},{"nodePort":2147483647}],"allocateLoadBalancerNodePorts":false}}`,
 		`{"spec":{"externalIPs":["::1"],"externalName":"\n","loadBalancerClass":null,"healthCheckNodePort":1e2}}`,
 	)
-	f.Fuzz(func(t *testing.T, body []byte) { compare(t, body, Services(), typedService) })
+	f.Fuzz(func(t *testing.T, body []byte) { compareKinds(t, body, Services(), typedServices()) })
 }
 
 func FuzzDecodeCertificate(f *testing.F) {
@@ -330,6 +331,28 @@ func typedIngress(raw []byte) (*policy.Ingress, error) {
 		ing.TLS = append(ing.TLS, policy.IngressTLS{Hosts: tls.Hosts, SecretName: tls.SecretName})
 	}
 	return ing, err
+}
+
+// typedServices are the types of Kubernetes and of Gateway API, in the order of Services.
+func typedServices() []typedKind[policy.Service] {
+	const spec = `type|ports|externalIPs|externalName|loadBalancerClass|loadBalancerSourceRanges|` +
+		`allocateLoadBalancerNodePorts|healthCheckNodePort`
+	return []typedKind[policy.Service]{
+		{typedService, regexp.MustCompile(`\bspec\.externalHostname\b`), func(s *policy.Service) { s.ExternalHostname = "" }},
+		{typedXBackend, regexp.MustCompile(`\b(spec\.(` + spec + `)|status)\b`), func(s *policy.Service) {
+			*s = policy.Service{Meta: s.Meta, ExternalHostname: s.ExternalHostname}
+		}},
+	}
+}
+
+func typedXBackend(raw []byte) (*policy.Service, error) {
+	var in gatewayxv1alpha1.XBackend
+	err := unmarshal(raw, &in)
+	backend := &policy.Service{Meta: typedMeta(in.ObjectMeta)}
+	if in.Spec.ExternalHostname != nil {
+		backend.ExternalHostname = string(in.Spec.ExternalHostname.Hostname)
+	}
+	return backend, err
 }
 
 func typedService(raw []byte) (*policy.Service, error) {

@@ -64,6 +64,12 @@ func readListener(r *jsonscan.Reader, l *policy.Listener) {
 			l.TLS = jsonscan.Optional(r, readListenerTLS)
 		case "allowedRoutes":
 			l.AllowedRoutes = readNamespaces(r)
+		case "filters":
+			for name := range r.Fields {
+				if string(name) == "requests" {
+					l.Filters = jsonscan.List(r, readRouteFilter)
+				}
+			}
 		}
 	}
 }

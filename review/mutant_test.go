@@ -44,7 +44,7 @@ func TestDecodeMutants(t *testing.T) {
 	})
 	t.Run("service", func(t *testing.T) {
 		mutate(t, reviewtest.Update(svc, reviewtest.Service()), func(t *testing.T, b []byte) bool {
-			return compare(t, b, Services(), typedService)
+			return compareKinds(t, b, Services(), typedServices())
 		})
 	})
 	crt := reviewtest.Certificate(2)

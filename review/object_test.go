@@ -135,6 +135,20 @@ func TestParseService(t *testing.T) {
 	}
 }
 
+func TestParseXBackend(t *testing.T) {
+	of := Services().Kinds[1].Resource
+	got, err := Services().ParseAs(of, []byte(`{"kind":"XBackend","metadata":{"name":"pay"},"spec":{"type":"ExternalHostname",
+		"port":{"number":443},"externalHostname":{"hostname":"pay.example","no":1}},"status":{"ancestors":[]}}`))
+	want := &policy.Service{Meta: policy.Meta{Name: "pay"}, Type: "ExternalHostname", ExternalHostname: "pay.example"}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+	got, err = Services().ParseAs(of, []byte(`{"spec":{"externalHostname":null,"endpointSelector":{"matchLabels":{"a":"b"}}}}`))
+	if diff := cmp.Diff(&policy.Service{}, got); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+}
+
 func TestParseCertificate(t *testing.T) {
 	got, err := Certificates().Parse([]byte(`{"metadata":{"name":"web"},"spec":{"commonName":"a","literalSubject":"CN=a",
 		"dnsNames":["a.example",null],"uris":["https://a"],"ipAddresses":["::1"],"emailAddresses":["no"],

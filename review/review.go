@@ -76,9 +76,13 @@ func Ingresses() Objects[policy.Ingress] {
 	return Objects[policy.Ingress]{kinds, readIngress, readIngress, nil, false}
 }
 
-// Services returns the kind Service of v1.
+// Services returns the kinds Service of v1, and XBackend of the experimental channel of Gateway API, which can replace a
+// Service of type ExternalName.
 func Services() Objects[policy.Service] {
-	kinds := []Kind{{"Service", Resource{"", "v1", "services"}, nil}}
+	kinds := []Kind{
+		{"Service", Resource{"", "v1", "services"}, nil},
+		{"XBackend", Resource{"gateway.networking.x-k8s.io", "v1alpha1", "xbackends"}, nil},
+	}
 	return Objects[policy.Service]{kinds, readService, readService, nil, false}
 }
 

@@ -109,6 +109,12 @@ func readRouteRule(r *jsonscan.Reader, rule *policy.RouteRule) {
 			rule.Filters = jsonscan.List(r, readRouteFilter)
 		case "backendRefs":
 			rule.Backends = jsonscan.List(r, readRouteBackend)
+		case "sessionPersistence":
+			for name := range r.Fields {
+				if string(name) == "sessionName" {
+					rule.SessionName = r.String()
+				}
+			}
 		}
 	}
 }
@@ -186,13 +192,22 @@ func readRouteFilter(r *jsonscan.Reader, f *policy.RouteFilter) {
 		case "type":
 			f.Type = r.String()
 		case "requestMirror":
-			f.Mirror, f.MirrorPort = readFilterBackend(r)
+			f.Mirror, f.MirrorPort = readFilterBackend(r, skipped)
 		case "externalAuth":
-			f.Auth, f.AuthPort = readFilterBackend(r)
+			t := filterTexts{f, "externalAuth"}
+			f.Auth, f.AuthPort = readFilterBackend(r, t.readAuth)
 		case "extensionRef":
 			f.Extension = jsonscan.Optional(r, readExtension)
-		case "requestHeaderModifier", "responseHeaderModifier", "requestRedirect", "urlRewrite", "cors":
-			f.Content += r.Text(r.Raw()) // a filter has only one such field
+		case "requestHeaderModifier":
+			filterTexts{f, "requestHeaderModifier"}.readContent(r, filterTexts.readHeaders)
+		case "responseHeaderModifier":
+			filterTexts{f, "responseHeaderModifier"}.readContent(r, filterTexts.readHeaders)
+		case "requestRedirect":
+			filterTexts{f, "requestRedirect"}.readContent(r, filterTexts.readRedirect)
+		case "urlRewrite":
+			filterTexts{f, "urlRewrite"}.readContent(r, filterTexts.readRewrite)
+		case "cors":
+			filterTexts{f, "cors"}.readContent(r, filterTexts.readCORS)
 		}
 	}
 }
@@ -206,13 +221,17 @@ func readExtension(r *jsonscan.Reader, o *policy.ObjectRef) {
 }
 
 // readFilterBackend returns the backend of a filter and its port. The backend is a Service by default, even if it is
-// absent.
-func readFilterBackend(r *jsonscan.Reader) (ref *policy.ObjectRef, port int32) {
+// absent. It calls others for each other field.
+func readFilterBackend(
+	r *jsonscan.Reader, others func(r *jsonscan.Reader, field []byte),
+) (ref *policy.ObjectRef, port int32) {
 	backend := jsonscan.Optional(r, func(r *jsonscan.Reader, b *policy.RouteBackend) {
 		b.Kind = "Service"
 		for name := range r.Fields {
 			if string(name) == "backendRef" {
 				readRouteBackend(r, b)
+			} else {
+				others(r, name)
 			}
 		}
 	})
@@ -221,3 +240,6 @@ func readFilterBackend(r *jsonscan.Reader) (ref *policy.ObjectRef, port int32) {
 	}
 	return &backend.ObjectRef, backend.Port
 }
+
+// skipped reads nothing.
+func skipped(*jsonscan.Reader, []byte) {}

@@ -63,7 +63,8 @@ func TestCRDs(t *testing.T) {
 		"GatewayClass.gateway.networking.k8s.io", "HTTPRoute.gateway.networking.k8s.io",
 		"ListenerSet.gateway.networking.k8s.io", "ReferenceGrant.gateway.networking.k8s.io",
 		"Route.route.openshift.io", "TCPRoute.gateway.networking.k8s.io", "TLSRoute.gateway.networking.k8s.io",
-		"UDPRoute.gateway.networking.k8s.io", "XListenerSet.gateway.networking.x-k8s.io",
+		"UDPRoute.gateway.networking.k8s.io", "XBackend.gateway.networking.x-k8s.io",
+		"XListenerSet.gateway.networking.x-k8s.io",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("the kinds are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

@@ -187,7 +187,8 @@ func (k kind) walkValue(t reflect.Type, path string, tell func(field)) {
 		t = t.Elem()
 	}
 	leaf := map[reflect.Kind]fieldType{
-		reflect.String: textual, reflect.Bool: boolean, reflect.Map: mapping, reflect.Int32: numeric, reflect.Int64: numeric,
+		reflect.String: textual, reflect.Bool: boolean, reflect.Map: mapping, reflect.Int: numeric, reflect.Int32: numeric,
+		reflect.Int64: numeric,
 	}
 	of, isLeaf := leaf[t.Kind()]
 	if t.Kind() == reflect.Struct {

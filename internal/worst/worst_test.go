@@ -41,6 +41,7 @@ func TestEveryFieldIsTried(t *testing.T) {
 	fixed := regexp.MustCompile(`^Ingress\.DefaultBackend$|` + // its presence
 		`\.Images\[\]\.(Index|Place)$|\.Templates\[\]\.Path$|` + // its position
 		`\.Content$|LoadBalancerIngress\[\]\.Ports$|` + // JSON of several fields
+		`\.Texts\[\]\.(Field|In|Index)$|` + // where it is
 		`\.OwnershipRecord$|` + // a word in a target
 		`\.Extension\.Namespace$`) // an extension does not have a namespace in Gateway API
 	changed, all := map[string]bool{}, map[string]bool{}

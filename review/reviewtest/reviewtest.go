@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+	gatewayxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 )
 
 // UID is the uid of every review from this package.
@@ -43,9 +44,9 @@ func Bodies() []Body {
 	}
 }
 
-// Object is an object that a review can contain: a *Pod and a *Service of core/v1, a *Deployment of apps/v1, a
-// *TemplateKind, an *Ingress of networking/v1, a *Certificate of cert-manager, a *DNSEndpoint, an *OpenShiftRoute; a
-// route, a *Gateway and a *ReferenceGrant of Gateway API.
+// Object is an object that a review can contain: a *Pod and a *Service of core/v1, a *Deployment of apps/v1, a *TemplateKind,
+// an *Ingress of networking/v1, a *Certificate of cert-manager, a *DNSEndpoint, an *OpenShiftRoute; a route, a *Gateway, a *ReferenceGrant and an
+// *XBackend of Gateway API.
 type Object interface {
 	runtime.Object
 	metav1.Object
@@ -127,6 +128,11 @@ func identify(obj Object) (metav1.GroupVersionKind, metav1.GroupVersionResource)
 		return gvk(gatewayv1.GroupName, "Gateway"), gvr(gatewayv1.GroupName, "gateways")
 	case *gatewayv1.ReferenceGrant:
 		return gvk(gatewayv1.GroupName, "ReferenceGrant"), gvr(gatewayv1.GroupName, "referencegrants")
+	case *gatewayxv1alpha1.XBackend:
+		group := gatewayxv1alpha1.GroupName
+		kind, resource := gvk(group, "XBackend"), gvr(group, "xbackends")
+		kind.Version, resource.Version = "v1alpha1", "v1alpha1"
+		return kind, resource
 	case *certmanagerv1.Certificate:
 		return gvk("cert-manager.io", "Certificate"), gvr("cert-manager.io", "certificates")
 	case *OpenShiftRoute:

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+	gatewayxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 )
 
 // Service returns a LoadBalancer Service with two ports and allocated node ports.
@@ -40,6 +41,21 @@ func Service() *corev1.Service {
 	s.Annotations = map[string]string{"service.beta.kubernetes.io/aws-load-balancer-internal": "true"}
 	manage(s, "v1")
 	return s
+}
+
+// XBackend returns an XBackend that names a host outside of the cluster.
+func XBackend() *gatewayxv1alpha1.XBackend {
+	b := &gatewayxv1alpha1.XBackend{
+		TypeMeta:   metav1.TypeMeta{Kind: "XBackend", APIVersion: "gateway.networking.x-k8s.io/v1alpha1"},
+		ObjectMeta: meta("payments", "team-shop"),
+		Spec: gatewayxv1alpha1.BackendSpec{
+			Type:             gatewayxv1alpha1.BackendTypeExternalHostname,
+			Port:             gatewayxv1alpha1.BackendPort{Port: 443},
+			ExternalHostname: &gatewayxv1alpha1.ExternalHostnameBackend{Hostname: "payments.corp.example"},
+		},
+	}
+	manage(b, "gateway.networking.x-k8s.io/v1alpha1")
+	return b
 }
 
 // Ingress returns an Ingress with the given number of hosts, each with two paths and a separate certificate.

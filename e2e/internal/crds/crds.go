@@ -40,6 +40,8 @@ func HostKinds() []Source {
 			"6c5f5f800de2fc251da75e6a630cfd6d0d7f69b11626fb51bb68fc3d19f02bd2"},
 		{"sigs.k8s.io/gateway-api@v1.4.1", "config/crd/experimental/*_xlistenersets.yaml",
 			"7401cb071ed1719124676ee68916606f66b7439622ef7c56b2be5a1869ad5c78"},
+		{gatewayAPI, "config/crd/experimental/*_xbackends.yaml",
+			"fba1b3c011ee80f3a0e63e0386f8799862cd70ce5c2327b70b6f555b6f9b786a"},
 		{"sigs.k8s.io/external-dns@v0.23.0", "config/crd/standard/dnsendpoints.*.yaml",
 			"7d1c06b1e991c8db3a70be658fb628e61e71ba72f2686469c276f4f6ab0d1e30"},
 	}
