@@ -94,7 +94,7 @@ spec:
 		{
 			name: "another version",
 			text: "apiVersion: admissionregistration.k8s.io/v1beta1\nkind: MutatingWebhookConfiguration\n",
-			err: `stdin:1: MutatingWebhookConfiguration in admissionregistration.k8s.io/v1beta1 is not understood: ` +
+			err: `stdin:1: MutatingWebhookConfiguration in admissionregistration.k8s.io/v1beta1 is not supported: ` +
 				`write apiVersion: admissionregistration.k8s.io/v1`,
 		},
 		{
