@@ -61,7 +61,7 @@ files() {
   *evergate-probe.static.k8s.io*'[policy '*)
     hash=$(printf '%s' "${said##*'[policy '}" | sed 's/].*//' | tr -cd '0-9a-f')
     printf '{"apiVersion":"v1","kind":"Status","status":"Failure",'
-    printf '"message":"evergate-probe.static.k8s.io: the files are of [policy %s]"}\n' "$hash"
+    printf '"message":"evergate-probe.static.k8s.io: exported from [policy %s]"}\n' "$hash"
     ;;
   *)
     echo "$said" >&2

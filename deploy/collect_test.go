@@ -115,7 +115,7 @@ func TestCollect(t *testing.T) {
 // collect.sh prints the hash of the API server's files for preflight. If it may not read the hash, it reports that.
 func TestCollectFiles(t *testing.T) {
 	const denied = "ValidatingAdmissionPolicy 'evergate-probe.static.k8s.io' with binding " +
-		"'evergate-probe.static.k8s.io' denied request: the files are of [policy 0123456789ab]"
+		"'evergate-probe.static.k8s.io' denied request: exported from [policy 0123456789ab]"
 	stdout, _, _ := collect(t, "SERVED=pods", "FILES="+denied)
 	inv, err := Read(offline.Read([]string{offline.Stdin}, &stdout))
 	if err != nil || inv.filesPolicy != "0123456789ab" {

@@ -101,7 +101,7 @@ spec:
 			name: "each error is reported",
 			text: "kind: Pod\n---\napiVersion: v1\nkind: Pod\nspec: {image: a}\n---\napiVersion: v1\nkind: " +
 				"Namespace\nmetadata: {name: a}\n",
-			err: "stdin:1: Pod has no apiVersion: write it beside kind, as in apiVersion: v1\n" +
+			err: "stdin:1: Pod has no apiVersion: write it next to kind, for example apiVersion: v1\n" +
 				"stdin:3: Pod: spec.image is not a field of Pod: remove it, or see where it belongs: kubectl explain pod.spec",
 			objects: 1,
 		},

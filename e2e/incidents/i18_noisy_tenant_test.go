@@ -18,8 +18,8 @@ import (
 	"github.com/evergate/evergate/e2e/internal/metrics"
 )
 
-// I18: one tenant created objects that cost so much to judge that the reviews of all others timed out, and a review
-// that times out admits its object unchecked, or fails it.
+// I18: one tenant created objects that were so costly to review that the reviews of all other tenants timed out. If a
+// review times out, its object is admitted unchecked, or the request fails.
 
 func TestI18(t *testing.T) {
 	for _, overlay := range []string{"fail-open", "fail-closed"} {
@@ -30,7 +30,7 @@ func TestI18(t *testing.T) {
 				guard: "what a review costs is bounded", product: product, long: true,
 				happen: func(t *testing.T, l *lab, control bool) outcome { return noise(t, l, product, control) },
 			}
-			if overlay == "fail-open" { // where more is lost: a review that is late lets its object in
+			if overlay == "fail-open" { // more is lost there: an object whose review is late is admitted
 				in.lacking = "the revision before, without those bounds"
 				in.without = func(t *testing.T, l *lab) { l.Install(t, l.unbounded(t, product)) }
 			}
@@ -56,21 +56,21 @@ func TestI18(t *testing.T) {
 }
 
 const (
-	noisyClients  = 24 // of the attack, at once: all slots of three replicas on two cores
+	noisyClients  = 24 // concurrent clients of the attack: all slots of three replicas on two cores
 	honestClients = 4
-	// noisyPause is between two creations of an honest client, and of forbidden ones that cost nothing: the cores are
-	// for the attack.
+	// noisyPause is the time between two creations of a legitimate client, and of forbidden objects that are cheap. It
+	// leaves the cores to the attack.
 	noisyPause = 20 * time.Millisecond
 )
 
-// crowd holds the clients that create objects in the incident.
+// crowd contains the clients that create objects in the incident.
 type crowd struct {
-	jane   *rest.Config // of the namespace noisy
+	jane   *rest.Config // in the namespace noisy
 	honest *waits       // of another tenant
-	small  *attacker    // forbidden ones of jane's that cost nothing
+	small  *attacker    // forbidden objects by jane that are cheap to review
 }
 
-// waits is how long honest creations took.
+// waits records how long legitimate creations took.
 type waits struct {
 	create call
 	mu     sync.Mutex
@@ -87,7 +87,7 @@ func (w *waits) call(ctx context.Context, n int64) error {
 	return err
 }
 
-// quantile returns how long at most a share of the creations took, sorted.
+// quantile returns the time within which a share of the creations ended. took must be sorted.
 func quantile(took []time.Duration, share float64) time.Duration {
 	if len(took) == 0 {
 		return 0
@@ -95,8 +95,8 @@ func quantile(took []time.Duration, share float64) time.Duration {
 	return took[min(int(share*float64(len(took))), len(took)-1)].Round(100 * time.Microsecond)
 }
 
-// noise makes the incident happen: each costly object in turn. A whole run then has the bare server reviewed in
-// Evergate's place.
+// noise makes the incident happen with each costly object in turn. A complete run then repeats it with the bare server
+// instead of Evergate.
 func noise(t *testing.T, l *lab, product cluster.Product, control bool) outcome {
 	l.namespace(t, noisy, "enabled")
 	l.beStrict(t)
@@ -117,8 +117,8 @@ func noise(t *testing.T, l *lab, product cluster.Product, control bool) outcome 
 	return o
 }
 
-// noiseOnBackstop makes the attack on a backstop, with all replicas or with none, and then on the same cluster without
-// the backstop. Without replicas, hosts of Ingresses are not judged, so only Pods and Services are created.
+// noiseOnBackstop attacks a backstop, with all replicas or without replicas, and then the same cluster without the
+// backstop. Without replicas, hosts of Ingresses are not evaluated, so only Pods and Services are created.
 func noiseOnBackstop(t *testing.T, l *lab, replicas bool) outcome {
 	l.namespace(t, noisy, "enabled")
 	l.beStrict(t)
@@ -159,17 +159,17 @@ func noiseOnBackstop(t *testing.T, l *lab, replicas bool) outcome {
 	return o
 }
 
-// attack is what jane and the others do, and to whom.
+// attack describes the requests of jane and of the others, and the state of the cluster.
 type attack struct {
 	jane     *rest.Config
 	honest   call
 	objects  []costly
 	judged   bool // by the replicas or by a backstop; otherwise everything is allowed
-	replicas bool // three run; otherwise none does, and each call of a webhook fails
+	replicas bool // three run; otherwise none runs, and each call of a webhook fails
 	control  bool // it ends with the first object that breaks the guarantee
 }
 
-// compareAll writes down the figures of the same attack on something else, and the p99 of honest creations beside it.
+// compareAll records the results of the same attack in another setup, and compares the p99 of legitimate creations.
 func (o *outcome) compareAll(what string, other outcome, took, tookOther map[string]time.Duration) {
 	for _, f := range other.figures {
 		o.figure(what+": "+f.Name, "%s", f.Value)
@@ -179,7 +179,7 @@ func (o *outcome) compareAll(what string, other outcome, took, tookOther map[str
 	}
 }
 
-// compare writes down the p99 of honest creations beside the p99 of the same attack on something else.
+// compare records the p99 of legitimate creations as a ratio to the p99 of the same attack in another setup.
 func (o *outcome) compare(name, what string, with, other time.Duration) {
 	const most = 2
 	ratio := float64(with) / float64(max(other, 1))
@@ -189,7 +189,7 @@ func (o *outcome) compare(name, what string, with, other time.Duration) {
 	}
 }
 
-// noiseOf has every costly object created by jane while others create theirs, and returns the p99 of those.
+// noiseOf makes jane create every costly object while others create their objects, and returns the p99 of the others.
 func (l *lab) noiseOf(t *testing.T, a attack) (o outcome, took map[string]time.Duration) {
 	t.Helper()
 	took = map[string]time.Duration{}
@@ -220,8 +220,8 @@ func (l *lab) noiseOf(t *testing.T, a attack) (o outcome, took map[string]time.D
 	return o, took
 }
 
-// apiServerSince says how much processor time the API server has used since before, the calls of webhooks and native
-// policies among it, and how much memory it has.
+// apiServerSince returns the processor time that the API server has used since before, including the calls of webhooks
+// and native policies, and its memory.
 func (l *lab) apiServerSince(t *testing.T, before metrics.Set) string {
 	t.Helper()
 	const cpu = "process_cpu_seconds_total"
@@ -230,7 +230,7 @@ func (l *lab) apiServerSince(t *testing.T, before metrics.Set) string {
 		now.Sum("process_resident_memory_bytes", nil)/(1<<20))
 }
 
-// run has one costly object created for a while, by as many clients as are at once; none of the one that is nothing.
+// run makes all concurrent clients create one costly object for some time. It does not create the object named nothing.
 func (c crowd) run(t *testing.T, object costly, judges bool) (outcome, time.Duration) {
 	t.Helper()
 	var attack *attacker
@@ -283,7 +283,7 @@ func (c crowd) run(t *testing.T, object costly, judges bool) (outcome, time.Dura
 // noisyTime returns how long each object is created.
 func noisyTime() time.Duration { return lasting(5*time.Second, time.Minute) }
 
-// reasons says why the API server itself refused or lost an attack, which is no failure of the webhook's.
+// reasons returns why the API server itself rejected or lost an attack, which is not a failure of the webhook.
 func reasons(b load.Books) string {
 	if b.Failures == 0 {
 		return ""

@@ -13,7 +13,7 @@ kind: LimitRange
 metadata: {name: low, namespace: evergate-system}
 spec: {limits: [{type: Container, max: {memory: 256Mi}, default: {memory: 128Mi}, defaultRequest: {memory: 64Mi}}]}
 `
-	// readers may list what preflight reads, and do not have the rights for a dry run.
+	// readers may list the objects that preflight reads, but do not have the permissions for a dry run.
 	readers = `apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata: {name: readers}
@@ -36,8 +36,8 @@ rules: [{apiGroups: [""], resources: [pods], verbs: [create]}]
 `
 )
 
-// TestDryRun: the plugin asks a real API server for a Pod of the Deployment, as the account of the ReplicaSet
-// controller if it may, and reports the reason for which the Pod is rejected.
+// TestDryRun checks that the plugin makes a dry run of a Pod of the Deployment on a real API server, as the account of
+// the ReplicaSet controller if it may, and reports why the Pod is rejected.
 func TestDryRun(t *testing.T) {
 	t.Parallel()
 	p := startPlugin(t)

@@ -1,5 +1,5 @@
-// Package live asks a cluster that runs Evergate: its objects, by the rights of whoever runs the plugin, and its
-// replicas, by a port-forward.
+// Package live reads the state of a cluster that runs Evergate. It reads objects with the permissions of the user,
+// and the state of the replicas with a port-forward.
 //
 //	live.go      what a kubeconfig reaches
 //	replicas.go  the Pods that serve, and what each says of itself
@@ -20,7 +20,7 @@ import (
 	"github.com/evergate/evergate/internal/apiserver"
 )
 
-// Cluster is one that runs Evergate.
+// Cluster is a cluster that runs Evergate.
 type Cluster struct {
 	Client     kubernetes.Interface
 	Controller kubernetes.Interface // impersonates the account of the ReplicaSet controller
@@ -30,10 +30,11 @@ type Cluster struct {
 	Dialer     Dialer
 }
 
-// limits of client-go are for controllers: a command asks a few dozen times in a second, and is done.
+// The rate limits. The defaults of client-go are for controllers, but a command sends a few dozen requests within a
+// second and ends.
 const qps, burst = 50, 100
 
-// New returns a cluster. What the API server warns of is written to warnings.
+// New returns a cluster. Warnings from the API server are written to warnings.
 func New(config *rest.Config, namespace string, warnings io.Writer) (*Cluster, error) {
 	config = rest.CopyConfig(config)
 	config.QPS, config.Burst = qps, burst
