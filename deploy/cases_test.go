@@ -37,8 +37,8 @@ type testCase struct {
 	Find   []string `json:"find"`   // SEVERITY OBJECT: MESSAGE
 }
 
-// answer is the answer of an API server to a dry run: the reason for a rejection, or a patch that turns the Pod template
-// into the Pod that the API server would create.
+// answer is the answer of an API server to a dry run: the reason for a rejection, or a patch that turns the Pod
+// template into the Pod that the API server would create.
 type answer struct {
 	Rejected string           `json:"rejected"`
 	AsUser   bool             `json:"asUser"` // as a user and not as the account of the ReplicaSet controller

@@ -132,7 +132,8 @@ func (b *backstopCheck) compareFiles() {
 		return
 	}
 	at := ref{kind: "ValidatingAdmissionPolicy", name: export.ProbePolicy}
-	b.report(at, "the policy in the ConfigMap is %s, and the files of the API server are of %s", p.Hash(), b.filesPolicy)
+	b.report(at, "the policy in the ConfigMap is %s, and the API server's files were exported from %s", p.Hash(),
+		b.filesPolicy)
 }
 
 // orNone returns a hash, or the end of a sentence for a hash that is not known.

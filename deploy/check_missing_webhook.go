@@ -12,8 +12,8 @@ import (
 func missingWebhook() check {
 	return check{
 		id: "missing-webhook", severity: Error, needs: []premise{together()},
-		finds: "policy entries for objects that no webhook sends to Evergate. If the policy is not known, a " +
-			"missing webhook configuration is a warning",
+		finds: "policy entries whose objects no webhook matches. If the policy is not known, a missing webhook " +
+			"configuration is a warning",
 		why: "the API server does not call Evergate for these objects. Evergate neither rewrites nor checks " +
 			"them, whatever the policy contains",
 		fix: "apply the MutatingWebhookConfiguration and the ValidatingWebhookConfiguration evergate of " +

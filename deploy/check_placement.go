@@ -12,7 +12,7 @@ func placement() check {
 	return check{
 		id: "placement", severity: Warning, live: true,
 		finds: "replicas that all run on one node, or in one zone",
-		why:   "all of them fail with it",
+		why:   "if this node or zone fails, no replica is left",
 		fix:   "spread them. If the Deployment has topologySpreadConstraints, kubectl rollout restart is enough",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {

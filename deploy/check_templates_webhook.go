@@ -17,11 +17,11 @@ import (
 func templatesWebhook() check {
 	return check{
 		id: "templates-webhook", severity: Warning, needs: []premise{together()},
-		finds: "custom resources in the templates of the policy that no webhook sends, custom resources that a " +
-			"webhook sends but the templates do not have, and a condition that compares other paths than the " +
+		finds: "custom resources in the templates of the policy that no webhook matches, custom resources that a " +
+			"webhook matches but the templates do not have, and a condition that compares other paths than the " +
 			"templates have",
 		why: "the policy and the webhook configuration have drifted apart. Evergate does not check a template " +
-			"that no webhook sends, and users read about its Pods only in events. Evergate returns 400 for a " +
+			"that no webhook matches, and users read about its Pods only in events. Evergate returns 400 for a " +
 			"resource that is not in the templates, and no user sees this if the webhook fails open",
 		fix: "print the entry again with evergate policy webhooks POLICY, and apply it. If the policy no longer " +
 			"has templates, remove the entry",
@@ -49,7 +49,7 @@ func judgesWorkloads(path string) bool {
 	return w != nil && w.Path == pathValidateWorkloads
 }
 
-// checkTemplate reports the versions of a custom resource whose creations or updates no webhook sends.
+// checkTemplate reports the versions of a custom resource whose creations or updates no webhook matches.
 func (c *cluster) checkTemplate(t *policy.Template, r *reporter) {
 	var missing []string
 	for _, version := range t.Versions {

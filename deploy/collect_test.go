@@ -14,8 +14,8 @@ import (
 	"github.com/evergate/evergate/offline"
 )
 
-// collect runs collect.sh with a fake kubectl, for a cluster with or without the kinds that not every cluster has. asked
-// is a file with the arguments of all calls of kubectl.
+// collect runs collect.sh with a fake kubectl, for a cluster with or without the kinds that not every cluster has.
+// asked is a file with the arguments of all calls of kubectl.
 func collect(t *testing.T, environ ...string) (stdout, stderr bytes.Buffer, asked string) {
 	t.Helper()
 	bin, err := filepath.Abs("testdata")

@@ -23,8 +23,8 @@ type endpoint struct {
 	namespace string // of the Service; "" if the host is not the name of a Service
 }
 
-// newEndpoint returns the endpoint in the settings of a container. ok is false if the settings do not have an endpoint that a
-// NetworkPolicy could block.
+// newEndpoint returns the endpoint in the settings of a container. ok is false if the settings do not have an endpoint
+// that a NetworkPolicy could block.
 func newEndpoint(s *server) (e *endpoint, ok bool) {
 	off := s.variable("OTEL_TRACES_EXPORTER") == "none" || strings.EqualFold(s.variable("OTEL_SDK_DISABLED"), "true") ||
 		s.variable("OTEL_TRACES_SAMPLER") == "always_off" // as in the package telemetry

@@ -94,7 +94,7 @@ spec:
 		{
 			name: "another version",
 			text: "apiVersion: admissionregistration.k8s.io/v1beta1\nkind: MutatingWebhookConfiguration\n",
-			err: `stdin:1: MutatingWebhookConfiguration in admissionregistration.k8s.io/v1beta1 is not understood: ` +
+			err: `stdin:1: MutatingWebhookConfiguration in admissionregistration.k8s.io/v1beta1 is not supported: ` +
 				`write apiVersion: admissionregistration.k8s.io/v1`,
 		},
 		{
@@ -170,8 +170,8 @@ func TestNothing(t *testing.T) {
 	m = m.apply(t, []change{{Remove: "MutatingWebhookConfiguration/evergate"},
 		{Remove: "ValidatingWebhookConfiguration/evergate"}})
 	report, err := Check(m.inventory(t), Options{Now: now})
-	want := "the input does not contain Evergate: no webhook configuration has the label app.kubernetes.io/name=evergate, " +
-		"and no webhook is called *.evergate.dev"
+	want := "the input does not contain Evergate: no webhook configuration has the label " +
+		"app.kubernetes.io/name=evergate, and no webhook is called *.evergate.dev"
 	if report != nil || err == nil || err.Error() != want {
 		t.Errorf("%v, %v", report, err)
 	}

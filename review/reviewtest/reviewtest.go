@@ -44,9 +44,9 @@ func Bodies() []Body {
 	}
 }
 
-// Object is an object that a review can contain: a *Pod and a *Service of core/v1, a *Deployment of apps/v1, a *TemplateKind,
-// an *Ingress of networking/v1, a *Certificate of cert-manager, a *DNSEndpoint, an *OpenShiftRoute; a route, a *Gateway, a *ReferenceGrant and an
-// *XBackend of Gateway API.
+// Object is an object that a review can contain: a *Pod and a *Service of core/v1, a *Deployment of apps/v1, a
+// *TemplateKind, an *Ingress of networking/v1, a *Certificate of cert-manager, a *DNSEndpoint, an *OpenShiftRoute; a
+// route, a *Gateway, a *ReferenceGrant and an *XBackend of Gateway API.
 type Object interface {
 	runtime.Object
 	metav1.Object
