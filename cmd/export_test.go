@@ -25,8 +25,8 @@ func runExport(t *testing.T, policy string, args ...string) (code int, stdout, s
 func TestExport(t *testing.T) {
 	const exact = "services: [{name: s, mode: enforce, types: {denied: [NodePort]}}]\n"
 	const partly = "services: [{name: s, mode: enforce, types: {denied: [NodePort]}, externalNames: {}}]\n"
-	const refusal = "policy.yaml:3:12: services[0].externalNames: which top-level domains are public, the API server " +
-		"does not know: " +
+	const refusal = "policy.yaml:3:12: services[0].externalNames: the API server does not have a list of public " +
+		"top-level domains: " +
 		"leave the entry to the webhook, with --best-effort\n"
 	for name, test := range map[string]struct {
 		policy         string
@@ -34,15 +34,15 @@ func TestExport(t *testing.T) {
 		code           int
 		stdout, stderr string // the beginning of each; empty if nothing is written
 	}{
-		"exact":   {exact, []string{"--target", "vap,map"}, 0, "# services: denies what", ""},
+		"exact":   {exact, []string{"--target", "vap,map"}, 0, "# services: denies objects", ""},
 		"refused": {partly, []string{"--target", "vap"}, 2, "", "evergate: " + refusal},
 		"best effort": {partly, []string{"--target", "vap", "--best-effort"}, 1, "# not exported: " + refusal, "evergate: " +
 			refusal},
 		"coverage": {partly, []string{"--target", "vap", "--coverage"}, 0,
-			"policy.yaml:3:12: services s: native: but for externalNames (which top-level domains are public, the API " +
-				"server does not know)\n", ""},
+			"policy.yaml:3:12: services s: native: except externalNames (the API server does not have a list of public " +
+				"top-level domains)\n", ""},
 		"conditions": {exact, []string{"--target", "vap", "--webhook-conditions"}, 0,
-			"# Patches for an overlay of the kit whose backstop is of the policy ", ""},
+			"# Patches for an overlay whose backstop was exported from policy ", ""},
 		"two reports": {exact, []string{"--target", "vap", "--webhook-conditions", "--coverage"}, 2, "",
 			"evergate: --coverage and --webhook-conditions exclude each other: leave one out\n"},
 		"no target": {exact, nil, 2, "", "evergate: no target: add a target, for example --target vap,map\n"},

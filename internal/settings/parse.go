@@ -99,7 +99,7 @@ func (p *Parsed) parse(flags *pflag.FlagSet, args []string) (partial bool, errs 
 	partial = partial || slices.ContainsFunc(flags.Args(), isUnknown)
 	words := slices.DeleteFunc(flags.Args(), isUnknown)
 	if len(words) > 0 && len(errs) == 0 { // otherwise it may be the value of an invalid flag
-		errs = append(errs, fmt.Errorf("evergate serve takes no argument like %q: %s", words[0], ArgsHint))
+		errs = append(errs, fmt.Errorf("evergate serve does not accept the argument %q: %s", words[0], ArgsHint))
 	}
 	return partial, errs
 }
