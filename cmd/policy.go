@@ -143,8 +143,8 @@ func printWebhooks(path string, stdin io.Reader, stdout io.Writer) error {
 	return err
 }
 
-// counted describes the active entries, for example "3 mirrors, 1 pods rule".
-func counted(c policy.Counts) string {
+// counted describes the active entries, and what else the policy has: "3 mirrors, 1 pods rule, 2 exceptions".
+func counted(c policy.Counts, more policy.Additions) string {
 	var parts []string
 	for kind, n := range c.All() {
 		rules := kind + " rules"
@@ -160,7 +160,21 @@ func counted(c policy.Counts) string {
 		}
 	}
 	if len(parts) == 0 {
-		return "no entry is active, so every object is allowed and no image is rewritten"
+		parts = []string{"no entry is active, so every object is allowed and no image is rewritten"}
+	}
+	for _, addition := range []struct {
+		n    int
+		what string
+	}{
+		{more.Exceptions, "exception"}, {more.Carriers, "shared gateway namespace"}, {more.Templates, "template"},
+	} {
+		switch addition.n {
+		case 0:
+		case 1:
+			parts = append(parts, "1 "+addition.what)
+		default:
+			parts = append(parts, strconv.Itoa(addition.n)+" "+addition.what+"s")
+		}
 	}
 	return strings.Join(parts, ", ")
 }

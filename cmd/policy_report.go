@@ -110,7 +110,7 @@ func (r policyReport) write(stdout io.Writer, colors text.Colors, onlyFailures b
 		if onlyFailures && len(c.Warnings) == 0 {
 			continue
 		}
-		line := colors.Good("ok:") + " " + counted(c.Entries) + "; hash " + c.Hash
+		line := colors.Good("ok:") + " " + counted(c.Entries, c.policy.Additions()) + "; hash " + c.Hash
 		if len(r.Policies) > 1 {
 			line = c.Path + ": " + line
 		}

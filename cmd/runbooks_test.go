@@ -78,7 +78,7 @@ func troubledServer(t *testing.T) string {
 		t.Errorf("a client without a certificate: %d", status)
 	}
 	client.CloseIdleConnections()
-	logs("client refused")
+	logs("client not authenticated")
 	s.stop()
 	<-s.ended
 	return s.stderr.String()

@@ -43,6 +43,9 @@ func hostChecks(block policy.Fields, claims, list string) []check {
 	}
 	if allowed, ok := block["allowed"].([]any); ok {
 		end := str(passing(texts(allowed)))
+		if strings.Contains(end, namespacePlaceholder) {
+			end += ".replace(" + str(namespacePlaceholder) + ",request.namespace)"
+		}
 		add("hosts.allowed", "!("+hostAllowed(texts(allowed))+")",
 			"(h.p=='**'?"+everyHost()+":"+quotedHost()+"+' is not allowed')+"+end)
 	}

@@ -87,7 +87,7 @@ func newResult(o Object, a *admission.Answer, exists, explain bool) Result {
 
 // addImage adds an image if the policy changes it or warns about it. With explain, it adds every image.
 func (r *Result) addImage(image Image, explain bool) {
-	if explain || image.Effect != "" || image.To != "" {
+	if explain || image.Effect != "" || image.To != "" || image.Outcome == outside {
 		r.Images = append(r.Images, image)
 	}
 }
@@ -176,9 +176,12 @@ func newImage(o *policy.ImageOutcome, path string, exists bool) Image {
 		image.Mode = o.Mode.String()
 	}
 	switch {
-	case exists && o.To != "":
+	case exists && imageWord(o.Outcome) == outside:
 		image.Outcome = outside
 		image.Why = "mirrors entry " + o.Entry + " has it at " + o.To
+		if o.To == "" {
+			image.Why = "mirrors entry " + o.Entry + " covers it and does not rewrite it: " + o.Detail
+		}
 	case o.Outcome == policy.Malformed, o.Outcome == policy.WouldRewrite && o.Mode == policy.Warn:
 		image.Effect = Warning
 	}

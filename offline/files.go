@@ -47,7 +47,8 @@ func ReadOnce(paths []string, stdin io.Reader, ignore *Ignore) iter.Seq2[Object,
 type reader struct {
 	stdin  io.Reader
 	ignore *Ignore
-	once   bool // callers do not retain objects
+	once   bool // no object is kept
+	inDir  bool // files are found in a directory, and may be no manifests
 }
 
 func (in reader) read(paths []string) iter.Seq2[Object, error] {
@@ -72,9 +73,9 @@ func (in reader) path(name string) iter.Seq2[Object, error] {
 	return in.file(text.Path(name), func() (*os.File, error) { return input.Open(name) })
 }
 
-// dir reads a directory. It leaves out hidden files and directories because tools keep copies there. For example,
-// kubelet does this in a mounted ConfigMap.
+// dir skips hidden files and directories, because tools keep copies there.
 func (in reader) dir(dir string) iter.Seq2[Object, error] {
+	in.inDir = true
 	return func(yield func(Object, error) bool) {
 		root, err := os.OpenRoot(dir)
 		if err != nil {
@@ -127,9 +128,6 @@ func (in reader) found(dir *os.Root, files []found, repo *repository) iter.Seq2[
 				if errors.Is(err, errEmpty) {
 					continue // an empty file in a directory may be a placeholder
 				}
-				if skipped := skips(name, err); skipped != nil {
-					err = skipped
-				}
 				if !yield(object, err) {
 					return
 				}
@@ -155,8 +153,15 @@ func manifests(dir *os.Root, ignore *Ignore) ([]found, *repository, error) {
 		case err != nil:
 			return err
 		case name != "." && strings.HasPrefix(entry.Name(), "."):
+			counted := entry.Name() != ".git" && !strings.HasPrefix(entry.Name(), "..") // kubelet links to directories ..2026
 			if entry.IsDir() {
+				if counted {
+					files = append(files, found{name + "/", whyHidden})
+				}
 				return fs.SkipDir
+			}
+			if counted && isManifest(name) {
+				files = append(files, found{name, whyHidden})
 			}
 		case name != "." && patterns.ignored(name, entry.IsDir()):
 			if entry.IsDir() {
@@ -200,40 +205,81 @@ func (in reader) file(name string, open func() (*os.File, error)) iter.Seq2[Obje
 type objectStream interface {
 	next() (Object, error) // io.EOF after the last object
 	documents() int        // the number of documents begun so far
+	claims() bool          // a document so far has an apiVersion or a kind
 }
 
 // errEmpty is the error for empty input, for example from a broken pipeline. Without it, a check in CI would pass
 // without any object.
 var errEmpty = errors.New("no object in it")
 
+// errUTF16 is the error about text in UTF-16. The YAML library decodes such a text, but it does not find more than
+// one document in it.
+var errUTF16 = errors.New("the text is UTF-16: save it as UTF-8")
+
 // stream detects the format from the beginning of the text. JSON objects begin with a brace. YAML can begin with a
-// brace too: such text is read as YAML if the file name ends in .yaml or .yml, or if an unquoted word is in a place
+// brace too. Such text is read as YAML if the file name ends in .yaml or .yml, or if an unquoted word is in a place
 // where JSON does not allow it.
 func (in reader) stream(name string, r io.Reader) iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) {
 		at := Origin{File: name}
-		// This is enough to read past blank lines at the beginning of a file and to see the first words of YAML.
-		text := bufio.NewReader(r)
-		head, _ := text.Peek(1 << 10) // the next read returns this error again
+		// So many bytes are enough to see past the blank lines that a file may begin with, and the first words of YAML.
+		input := bufio.NewReader(r)
+		head, _ := input.Peek(1 << 10) // its error comes again
+		head = bytes.Clone(head)
+		if text.IsUTF16(head) {
+			var err error = &inputError{Origin: at, Err: errUTF16}
+			if head = bytes.ReplaceAll(head, []byte{0}, nil); in.inDir && !claimsKind(head) {
+				err = &SkippedError{name, whyForeign}
+			}
+			yield(Object{}, err)
+			return
+		}
 		var stream objectStream
-		if beginsJSON(head) && !strings.HasPrefix(path.Ext(name), ".y") {
-			json := newJSONStream(text, at)
+		isJSON := beginsJSON(head) && !strings.HasPrefix(strings.ToLower(path.Ext(name)), ".y")
+		if isJSON {
+			json := newJSONStream(input, at)
 			json.once = in.once
 			stream = json
 		} else {
-			stream = newYAMLStream(text, at)
+			stream = newYAMLStream(input, at)
 		}
+		var doubts foreign
+		report := func() bool {
+			for _, err := range doubts.errs {
+				if !yield(Object{}, err) {
+					return false
+				}
+			}
+			doubts.errs = nil
+			return true
+		}
+		found := false
 		for {
 			object, err := stream.next()
 			if err == io.EOF { //nolint:errorlint // next promises io.EOF itself
 				break
 			}
-			if !yield(object, err) {
+			if in.inDir {
+				object.inDir = true
+				if broken, ok := asInputError(err); ok && broken.template {
+					err = &SkippedError{name, whyTemplate}
+				}
+				if doubts.take(err) {
+					continue
+				}
+			}
+			if found = found || err == nil; found && !report() || !yield(object, err) {
 				return
 			}
 		}
-		if stream.documents() == 0 {
+		switch {
+		case stream.documents() == 0:
 			yield(Object{}, &inputError{Origin: at, Err: errEmpty})
+		case len(doubts.errs) == 0:
+		case found || stream.claims() || isJSON && claimsKind(head):
+			report()
+		default:
+			yield(Object{}, &SkippedError{name, doubts.why(name)})
 		}
 	}
 }

@@ -135,7 +135,7 @@ func TestReadText(t *testing.T) {
 		},
 		{
 			"JSON that breaks off", "{\"apiVersion\": \"v1\", \"kind\": \"Pod\"}\n{\"kind\":\n\"P",
-			[]string{"stdin:1: v1 Pod", "error: stdin:3: document 2: the JSON ends too early: is the file complete?"},
+			[]string{"stdin:1: v1 Pod", "error: stdin:3: document 2: the JSON is truncated: it ends before the object does"},
 		},
 		{
 			"a field twice", `{"apiVersion": "v1", "kind": "Pod", "spec": {"a": 1, "a": 2}}`,
@@ -206,6 +206,8 @@ func TestReadPaths(t *testing.T) {
 	got := listed([]string{"manifest", "d", "-", "link/sub", "none", "empty", "absent"}, pod)
 	want := []string{
 		"manifest:1: v1 Pod",
+		"error: d/.hidden: skipped: hidden",
+		"error: d/.x.yaml: skipped: hidden",
 		"d/a.json:1: v1 Service",
 		"d/b.yaml:1: v1 Pod",
 		"d/kustomization.yaml:1: kustomize.config.k8s.io/v1beta1 Kustomization",
@@ -221,8 +223,9 @@ func TestReadPaths(t *testing.T) {
 	}
 	followed := false
 	for _, err := range Read([]string{"link"}, nil) {
-		followed = err == nil
-		break // a consumer may stop at any object
+		if followed = err == nil; followed {
+			break // a reader may stop at any object
+		}
 	}
 	if !followed {
 		t.Error("a symbolic link to a directory is not followed")

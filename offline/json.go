@@ -3,6 +3,7 @@ package offline
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -20,6 +21,8 @@ type jsonStream struct {
 	at    Origin      // of the object that is being read; Document counts the documents begun
 	fixed int         // the line of all objects; 0 if lines counts lines
 	once  bool        // an item is valid until the next item is read
+
+	claimed bool // a document has an apiVersion or a kind
 
 	// The document that is being read.
 	open    bool
@@ -53,6 +56,8 @@ func (s *jsonStream) lineOf(offset int64) int {
 }
 
 func (s *jsonStream) documents() int { return s.at.Document }
+
+func (s *jsonStream) claims() bool { return s.claimed }
 
 // next returns the next object, or io.EOF. After an error it continues with the next object, unless the text is not
 // JSON.
@@ -93,15 +98,20 @@ func (s *jsonStream) document() error {
 	switch kind {
 	case '{':
 	case '[':
-		return s.broken(errors.New("a list is not a Kubernetes object: make it the items of a v1 List"))
+		return s.broken(errNoObject("a list is not a Kubernetes object: make it the items of a v1 List"))
 	default:
-		return s.broken(errors.New(kindWord(kind) + " is not a Kubernetes object"))
+		return s.broken(errNoObject(kindWord(kind) + " is not a Kubernetes object"))
 	}
 	s.open, s.begin, s.head, s.members, s.list = true, s.at, typeMeta{}, []byte{'{'}, false
 	return nil
 }
 
-// member reads one member of the document, or its end. At its end, the document is an object, unless it was a List.
+// errNoObject is the error about a value that is not a JSON object.
+type errNoObject string
+
+func (e errNoObject) Error() string { return string(e) }
+
+// member reads one member of the document, or its end: then the document is an object, unless it was a List.
 func (s *jsonStream) member() (object Object, found bool, err error) {
 	token, err := s.dec.ReadToken()
 	if err != nil {
@@ -111,6 +121,7 @@ func (s *jsonStream) member() (object Object, found bool, err error) {
 		return s.end()
 	}
 	name := token.String()
+	s.claimed = s.claimed || name == "kind" || name == "apiVersion"
 	if items := s.dec.PeekKind(); name == "items" && s.mayBeList(items) {
 		_, err := s.dec.ReadToken()
 		if s.list, s.inItems = true, items == '['; s.inItems && err == nil {
@@ -149,8 +160,10 @@ func (s *jsonStream) end() (object Object, found bool, err error) {
 		object, err = newObject(s.begin, append(s.members[:max(1, len(s.members)-1)], '}'), typeMeta{})
 		return object, err == nil, err
 	case !isList(s.head.Kind):
-		return Object{}, false, s.begin.Errorf(
-			"it has items, but its kind is %s: the kind of a list ends in List, such as PodList", text.Quote(s.head.Kind))
+		return Object{}, false, &inputError{
+			Origin: s.begin, foreign: true,
+			Err: fmt.Errorf("it has items, but its kind is %s: a list is of kind List, PodList …", text.Quote(s.head.Kind)),
+		}
 	}
 	s.continued = continueOf(append(s.members[:max(1, len(s.members)-1)], '}'))
 	return Object{}, false, nil
@@ -233,14 +246,18 @@ func (s *jsonStream) leaveItems() error {
 // broken ends the stream, because the text after malformed JSON cannot be trusted.
 func (s *jsonStream) broken(err error) error {
 	at := s.at
-	if syntactic, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+	syntactic, isSyntax := errors.AsType[*jsontext.SyntacticError](err)
+	if isSyntax {
 		at.Line = s.lineOf(syntactic.ByteOffset)
 	}
+	claimed := s.claimed
 	*s = *newJSONStream(strings.NewReader(""), s.at)
+	s.claimed = claimed
 	if errors.Is(err, errLongJSON) {
-		return &inputError{Origin: at, Err: errLongJSON}
+		return &inputError{Origin: at, Err: errLongJSON, foreign: true}
 	}
-	return &inputError{Origin: at, Err: errors.New(describe(err))}
+	_, noObject := errors.AsType[errNoObject](err)
+	return &inputError{Origin: at, Err: errors.New(describe(err)), foreign: isSyntax || noObject}
 }
 
 // isList reports whether a kind is the kind of a list, such as List or PodList.

@@ -28,6 +28,7 @@ type Object struct {
 	JSON       jsontext.Value
 
 	phase string // of its status
+	inDir bool   // its file was found in a directory
 }
 
 // typeMeta contains the fields that identify the type of an object.
@@ -54,7 +55,7 @@ func newObject(at Origin, value jsontext.Value, fallback typeMeta) (Object, erro
 	if !ok || jsonscan.Space(value, end) < len(value) {
 		head = header{phase: head.phase}
 		if err := json.Unmarshal(value, &head); err != nil {
-			return Object{}, &inputError{Origin: at, Err: errors.New(describe(err))}
+			return Object{}, &inputError{Origin: at, Err: errors.New(describe(err)), foreign: true}
 		}
 	}
 	return head.object(at, value, fallback)
@@ -70,8 +71,9 @@ func (head *header) object(at Origin, value jsontext.Value, fallback typeMeta) (
 	}
 	switch {
 	case head.Kind == "":
-		const none = "no kind: a Kubernetes object has a kind, for example kind: Pod"
-		return Object{}, &inputError{Origin: at, Err: errors.New(none), noKind: true}
+		const none = "no kind: a Kubernetes object says what it is, as in kind: Pod"
+		cases, _ := member(value, "cases")
+		return Object{}, &inputError{Origin: at, Err: errors.New(none), foreign: true, suite: cases != nil}
 	case head.APIVersion == "":
 		return Object{}, at.Errorf("%s has no apiVersion: write it next to kind, for example apiVersion: v1",
 			text.Name(head.Kind))
@@ -80,7 +82,10 @@ func (head *header) object(at Origin, value jsontext.Value, fallback typeMeta) (
 	if name == "" {
 		name = head.Metadata.GenerateName
 	}
-	return Object{at, head.APIVersion, head.Kind, head.Metadata.Namespace, name, value, head.phase}, nil
+	return Object{
+		Origin: at, APIVersion: head.APIVersion, Kind: head.Kind, Namespace: head.Metadata.Namespace, Name: name,
+		JSON: value, phase: head.phase,
+	}, nil
 }
 
 // maxHeader limits the text of a header in bytes. The longest name has 253 bytes. Longer headers are left to the
@@ -147,7 +152,7 @@ func (o Object) Unmarshal(into any) error {
 func ParseObject(at Origin, document []byte) (Object, error) {
 	data, err := yaml.YAMLToJSONStrict(document)
 	if err != nil {
-		return Object{}, at.Errorf("not YAML: %v", err)
+		return Object{}, at.Errorf("not YAML: %s", withoutGoValues(err))
 	}
 	return newObject(at, data, typeMeta{})
 }
@@ -255,7 +260,7 @@ func describe(err error) string {
 	case !ok:
 		return err.Error()
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return "the JSON ends too early: is the file complete?"
+		return "the JSON is truncated: it ends before the object does"
 	case errors.Is(err, jsontext.ErrDuplicateName):
 		return "the field " + dotted(syntactic.JSONPointer) + " is set twice: keep one"
 	}

@@ -102,6 +102,8 @@ func (r *reviewer) manifest(object Object) error {
 	switch {
 	case object.Kind == "AdmissionReview":
 		return object.Errorf("this is a review, not a manifest: add --admission-review")
+	case object.Kind == "EvergatePolicy" && !object.inDir:
+		return object.Errorf("that is the policy: use --policy")
 	case k.judge == nil:
 		r.skip(object, "not validated")
 		return nil

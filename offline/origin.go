@@ -32,8 +32,9 @@ type inputError struct {
 	Origin
 	Err error
 
+	foreign  bool // it is about the text, which may not be meant as a manifest
 	template bool // the text that cannot be read contains template actions
-	noKind   bool // it is not an object because it has no kind
+	suite    bool // it has no kind, but the cases of a test suite
 }
 
 // asInputError returns the inputError that an error is or wraps.

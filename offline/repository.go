@@ -1,10 +1,11 @@
 package offline
 
 import (
-	"bytes"
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/yaml"
@@ -24,20 +25,17 @@ func (e *SkippedError) Error() string { return e.File + ": skipped: " + e.Why }
 // The reasons to skip a file.
 const (
 	whyIgnored  = "ignored"
-	whyChart    = "part of a Helm chart, not a manifest"
-	whySuite    = "test suites: run them with evergate test"
-	whyTemplate = "templates: render them first, for example with helm template"
-	whyPatch    = "kustomize patches and data: review the output of kubectl kustomize"
+	whyHidden   = "hidden"
+	whyForeign  = "no manifests: they have neither apiVersion nor kind"
+	whyChart    = "of Helm charts, no manifests"
+	whySuite    = "suites of tests: evergate test runs them"
+	whyTemplate = "templates: render them, as helm template does"
+	whyPatch    = "patches and data of kustomizations: review what kubectl kustomize prints"
 )
 
 // isManifest reports whether a file in a directory has an extension that is read.
 func isManifest(name string) bool {
-	for _, extension := range extensions {
-		if path.Ext(name) == extension {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(extensions, strings.ToLower(path.Ext(name)))
 }
 
 // repository classifies the files of a directory by their names and by the kustomizations next to them.
@@ -154,22 +152,53 @@ func isSuite(name string) bool {
 	return strings.HasSuffix(name, "_test.yaml") || strings.HasSuffix(name, "_test.yml")
 }
 
-// skips returns a SkippedError to use instead of err if err shows that a file in a directory is not a manifest. It
-// returns nil for other errors.
-func skips(name string, err error) error {
-	in, ok := asInputError(err)
-	switch {
-	case !ok:
-		return nil
-	case in.template:
-		return &SkippedError{name, whyTemplate}
-	case in.noKind && isValues(name):
-		return &SkippedError{name, whyChart}
-	case in.noKind && isSuite(name):
-		return &SkippedError{name, whySuite}
-	}
-	return nil
+// foreign collects the errors about the text of a file in a directory. If an object in the file has an apiVersion or
+// a kind, the file is meant as a manifest and the errors are reported. Otherwise the file is skipped.
+type foreign struct {
+	errs  []error
+	suite bool
 }
 
-// isTemplate reports whether a text contains template actions.
-func isTemplate(data []byte) bool { return bytes.Contains(data, []byte("{{")) }
+// take stores an error about the text of a file. It reports whether err is such an error.
+func (f *foreign) take(err error) bool {
+	in, ok := asInputError(err)
+	if !ok || !in.foreign {
+		return false
+	}
+	f.errs, f.suite = append(f.errs, err), f.suite || in.suite
+	return true
+}
+
+// why returns the reason to skip the file.
+func (f *foreign) why(name string) string {
+	switch {
+	case isValues(name):
+		return whyChart
+	case f.suite && isSuite(name):
+		return whySuite
+	}
+	return whyForeign
+}
+
+// The expressions match the fields in the places in which people and programs write them.
+var (
+	yamlClaim = regexp.MustCompile(`(?m)^(?:---[ \t]+)?(?:\{[ \t]*)?["']?(?:apiVersion|kind)["']?[ \t]*:`)
+	jsonClaim = regexp.MustCompile(`(?m)(?:^[ \t]{0,2}|\A\s*\{\s*)"(?:apiVersion|kind)"\s*:`)
+)
+
+// claimsKind reports whether a text that cannot be decoded has the apiVersion or the kind of a Kubernetes object.
+func claimsKind(text []byte) bool { return yamlClaim.Match(text) || jsonClaim.Match(text) }
+
+var (
+	// helmAction matches actions that only Helm templates contain.
+	helmAction = regexp.MustCompile(`\{\{[^}]*(?:\.(?:Values|Release|Chart|Capabilities|Files)\b|\b(?:include|tpl) )`)
+	// bareAction matches an action at the beginning of a line or value, which changes the meaning of the YAML. It
+	// does not match quoted actions and actions with Prometheus variables, because these are values in the files of
+	// Alertmanager and Prometheus.
+	bareAction = regexp.MustCompile(`(?m)^[ \t-]*(?:[\w./-]+:[ \t]+)?\{\{-?[ \t]*(?:[^$ \t]|\$[^lve])`)
+)
+
+// isTemplate reports whether a text that is not YAML is a template of manifests.
+func isTemplate(data []byte) bool {
+	return helmAction.Match(data) || claimsKind(data) && bareAction.Match(data)
+}

@@ -71,21 +71,16 @@ func (r *Report) text(o TextOptions) []byte {
 	if r.AsExisting {
 		w.tables(&r.Counts, o.Limit == 0)
 	}
-	judged := count(r.Summary.Judged, "object") + " validated against policy " + r.Policy.Hash
-	w.WriteString(judged + r.Summary.text(r.AsExisting) + "\n")
-	for _, s := range r.Skipped {
-		if !o.OnlyFailures {
-			w.WriteString("skipped: " + s.String() + "\n")
-		}
-	}
-	for _, s := range r.SkippedFiles {
-		if !o.OnlyFailures {
-			w.WriteString("skipped: " + s.String() + "\n")
+	if !o.OnlyFailures {
+		for _, line := range SkipLines(r.Skipped, r.SkippedFiles) {
+			w.WriteString(line + "\n")
 		}
 	}
 	if len(r.NotServed) > 0 {
 		w.WriteString("not served: " + text.ListUpTo(len(r.NotServed), r.NotServed) + "\n")
 	}
+	judged := count(r.Summary.Judged, "object") + " validated against policy " + r.Policy.Hash
+	w.WriteString(judged + r.Summary.text(r.AsExisting) + "\n")
 	return w.Bytes()
 }
 
@@ -191,6 +186,9 @@ func (i *Image) text(explain bool) string {
 		}
 		return s + ")"
 	case outside:
+		if i.To == "" { // a rule denies it as it is written
+			return s + ": " + i.Why
+		}
 		return s + " → " + i.To + " (" + i.Entry + ", " + i.Mode + ")"
 	}
 	return s + ": " + i.Why

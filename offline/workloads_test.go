@@ -40,8 +40,8 @@ func reviewWorkloads(t *testing.T, o Options, manifests, old string) (report *Re
 	for _, r := range report.Results {
 		lines = append(lines, r.Kind+" "+string(r.Decision))
 	}
-	for _, s := range report.Skipped {
-		lines = append(lines, s.String())
+	for _, line := range SkipLines(report.Skipped, nil) {
+		lines = append(lines, strings.TrimPrefix(line, "skipped: "))
 	}
 	return report, strings.Join(append(lines, report.Errors...), "; ")
 }

@@ -25,15 +25,20 @@ type yamlStream struct {
 	split    yamlSplitter
 	at       Origin
 	document *jsonStream // that is being read
+	claimed  bool        // a document before it has an apiVersion or a kind
 }
 
 func newYAMLStream(r io.Reader, at Origin) *yamlStream {
-	return &yamlStream{yamlSplitter{r: bufio.NewReader(r)}, at, newJSONStream(strings.NewReader(""), at)}
+	return &yamlStream{
+		split: yamlSplitter{r: bufio.NewReader(r)}, at: at, document: newJSONStream(strings.NewReader(""), at),
+	}
 }
 
 func (s *yamlStream) documents() int { return s.at.Document }
 
-// next returns the next object, or io.EOF. After an error it continues with the next document or item.
+func (s *yamlStream) claims() bool { return s.claimed || s.document.claimed }
+
+// next returns the next object, or io.EOF. An error leaves out one document or item.
 func (s *yamlStream) next() (Object, error) {
 	for {
 		object, err := s.document.next()
@@ -46,12 +51,19 @@ func (s *yamlStream) next() (Object, error) {
 		}
 		s.at.Document, s.at.Line = s.at.Document+1, doc.line
 		if err != nil {
-			return Object{}, s.at.fileError(err)
+			s.claimed = s.claims() || claimsKind(doc.text)
+			err = s.at.fileError(err)
+			if in, ok := asInputError(err); ok {
+				in.foreign = errors.Is(err, errLongYAML)
+			}
+			return Object{}, err
 		}
 		data, err := yaml.YAMLToJSONStrict(doc.text)
 		if err != nil {
+			s.claimed = s.claims() || claimsKind(doc.text)
 			return Object{}, s.at.documentError(doc, err)
 		}
+		s.claimed = s.claims()
 		s.document = newJSONStream(bytes.NewReader(data), s.at)
 		s.document.at.Document-- // the stream counts the document again
 		s.document.fixed = doc.line
@@ -62,11 +74,23 @@ func (s *yamlStream) next() (Object, error) {
 // render it.
 func (o Origin) documentError(doc yamlDocument, err error) error {
 	err = o.yamlError(doc, err)
-	if in, ok := asInputError(err); ok && isTemplate(doc.text) {
-		in.template = true
-		in.Err = fmt.Errorf("%w; it contains {{, so it may be a template: run helm template first", in.Err)
+	if in, ok := asInputError(err); ok {
+		in.foreign = true
+		if isTemplate(doc.text) {
+			in.template = true
+			in.Err = fmt.Errorf("%w; it has {{, as templates do: render it first, as helm template does", in.Err)
+		}
 	}
 	return err
+}
+
+// withoutGoValues returns the message of an error of the YAML library, which prints some keys as values of Go.
+func withoutGoValues(err error) string {
+	message := strings.TrimPrefix(err.Error(), "yaml: ")
+	if strings.Contains(message, "invalid map key") || strings.Contains(message, "unsupported map key") {
+		return "a key is a mapping or a list, and not a text"
+	}
+	return message
 }
 
 // yamlErrorLine matches the first line number in an error of the YAML library, and the text after it.
@@ -84,7 +108,7 @@ func (o Origin) yamlError(doc yamlDocument, err error) error {
 			return o.Errorf("not YAML: %s", message)
 		}
 	}
-	message := strings.TrimPrefix(err.Error(), "yaml: ")
+	message := withoutGoValues(err)
 	if m := yamlErrorLine.FindStringSubmatch(message); m != nil {
 		n, _ := strconv.Atoi(m[1]) // the pattern matches only digits
 		o.Line, message = o.Line+n-1, m[2]

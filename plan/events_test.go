@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/evergate/evergate/offline"
 )
 
 // auditEvent is an event of the API server's audit log. Test cases change parts of it.
@@ -71,7 +73,7 @@ func TestEvents(t *testing.T) {
 			"Pod a/p (stdin:1)" + denied + "; create by alice", "sent", "",
 			[]string{"stdin:2: document 2: not JSON: invalid character '\\n' in string (expecting non-control character)"}},
 		{"a log that breaks off", auditEvent + "\n" + auditEvent[:200], "Pod a/p (stdin:1)" + denied + "; create by alice", "sent", "",
-			[]string{"stdin:2: document 2: the JSON ends too early: is the file complete?"}},
+			[]string{"stdin:2: document 2: the JSON is truncated: it ends before the object does"}},
 		{"a list of events", `{"kind":"EventList","apiVersion":"audit.k8s.io/v1","items":[` + auditEvent + `]}`,
 			"Pod a/p (stdin:1: item 1)" + denied + "; create by alice", "sent", "", nil},
 		{"an event of wrong types", edit(`"code":201`, `"code":"201"`), "", "", "",
@@ -86,9 +88,7 @@ func TestEvents(t *testing.T) {
 					t.Errorf("another object was evaluated: %+v", f)
 				}
 			}
-			for _, s := range r.Skipped {
-				skipped += s.String()
-			}
+			skipped = strings.TrimPrefix(strings.Join(offline.SkipLines(r.Skipped, nil), "\n"), "skipped: ")
 			for what, diff := range map[string]string{
 				"object": cmp.Diff(tt.object, object), "skipped": cmp.Diff(tt.skipped, skipped), "errors": cmp.Diff(tt.errors, r.Errors),
 			} {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/evergate/evergate/internal/output"
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/offline"
 )
 
 // tableRows is the number of rows of a table that are written. They fit on a screen.
@@ -169,11 +170,8 @@ func (w *textWriter) notes(r *Report) {
 	if s.EndedWorkloads > 0 {
 		fmt.Fprintf(&b, "left out: %s without further Pods\n", count(s.EndedWorkloads, "workload"))
 	}
-	for _, skipped := range r.Skipped {
-		b.WriteString("skipped: " + skipped.String() + "\n")
-	}
-	for _, skipped := range r.SkippedFiles {
-		b.WriteString("skipped: " + skipped.String() + "\n")
+	for _, line := range offline.SkipLines(r.Skipped, r.SkippedFiles) {
+		b.WriteString(line + "\n")
 	}
 	if len(r.NotServed) > 0 {
 		b.WriteString("not served: " + text.ListUpTo(len(r.NotServed), r.NotServed) + "\n")

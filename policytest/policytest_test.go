@@ -50,7 +50,7 @@ func TestExpectations(t *testing.T) {
 	for _, tt := range []struct{ name, object, holds, fails string }{
 		{"allowed", pod, "allowed: true", "allowed: false"},
 		{"denied", service, "denied: [types/types.denied]", "denied: []"},
-		{"denied by more", service, "denied: [types/types.denied]", "denied: [types/types.denied, a/b]"},
+		{"denied by more", service, "denied: [types/types.denied]", "denied: [types/types.denied, types/types.allowed]"},
 		{"warned", pod, "warned: [tags/images.deniedTags]", "warned: []"},
 		{"images", pod, "images: {containers/web: \"m.example/library/nginx:latest\"}", "images: {containers/web: \"nginx:latest\"}"},
 		{"no such container", pod, "images: {}", "images: {containers/log: \"nginx:latest\"}"},
@@ -137,7 +137,7 @@ func TestErrors(t *testing.T) {
 	})
 	r := run(t, dir, nil)
 	got := strings.ReplaceAll(strings.Join(r.Errors, "\n"), dir+string(filepath.Separator), "")
-	want := `a_test.yaml: policy: there is no policy at "absent.yaml": name a file, or a directory with *.yaml or *.yml files
+	want := `a_test.yaml: policy: there is no policy at "absent.yaml": pass a file, or a directory with *.yaml or *.yml files
 b_test.yaml:1:1: cases is required
 b_test.yaml:2:1: case: unknown field; did you mean cases?
 c_test.yaml:3:3: a: none.yaml: no such file or directory
@@ -171,5 +171,23 @@ exceptions: [{name: for-now, rules: [types], match: {namespaces: [shop]}, until:
 	})
 	if r := run(t, dir, nil); !r.Passed || !r.Covered() {
 		t.Errorf("%+v", r)
+	}
+}
+
+// A case that expects a rule or a check that does not exist is a mistake, and the nearest name is suggested.
+func TestUnknownNames(t *testing.T) {
+	for expect, want := range map[string]string{
+		"denied: [typs/types.denied]":   "denied: typs/types.denied: the policy has no active rule typs; did you mean types?",
+		"denied: [unheard/of]":          "denied: unheard/of: the policy has no active rule unheard",
+		"warned: [types/types.deny]":    "warned: types/types.deny: no rule has a check types.deny; did you mean types.denied?",
+		"warned: [hub/mirrrs]":          "warned: hub/mirrrs: no rule has a check mirrrs; did you mean mirrors?",
+		"denied: [types/unheard.of.it]": "denied: types/unheard.of.it: no rule has a check unheard.of.it",
+	} {
+		text := "policy: [policy.yaml]\ncases:\n- name: a\n  " + service + "\n  " + expect + "\n"
+		dir := suites(t, map[string]string{"a_test.yaml": text})
+		r := run(t, dir, nil)
+		if diff := cmp.Diff([]string{filepath.Join(dir, "a_test.yaml") + ":3:3: a: " + want}, r.Errors); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", expect, diff)
+		}
 	}
 }

@@ -67,6 +67,9 @@ func (r *runner) suite(file string) error {
 			continue
 		}
 		judged, err := judge(s, c, covered.policy)
+		if err == nil {
+			err = checkNames(&c.Expect, covered.policy)
+		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s:%d:%d: %s: %w", text.Path(file), c.Place.Line, c.Place.Column, c.Name, err))
 			continue
@@ -78,7 +81,22 @@ func (r *runner) suite(file string) error {
 	return errors.Join(errs...)
 }
 
-// policy loads the policy of a suite. Suites with the same policy files share the result.
+// checkNames returns an error if a case expects a rule or a check that the policy does not have.
+func checkNames(e *suite.Expect, p *policy.Policy) error {
+	for _, expected := range []struct {
+		field string
+		ids   []string
+	}{{suite.FieldDenied, e.Denied}, {suite.FieldWarned, e.Warned}} {
+		for _, id := range expected.ids {
+			if err := p.CheckID(id); err != nil {
+				return fmt.Errorf("%s: %s: %w", expected.field, text.Name(id), err)
+			}
+		}
+	}
+	return nil
+}
+
+// policy loads the policy of a suite, once for all suites that have the same.
 func (r *runner) policy(s *suite.Suite) (*coverage, error) {
 	var names []string
 	for _, name := range s.Policy {

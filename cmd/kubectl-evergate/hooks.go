@@ -5,7 +5,6 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
-	"net/url"
 	"strings"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/live"
+	"github.com/evergate/evergate/deploy"
 	"github.com/evergate/evergate/export"
 )
 
@@ -30,12 +30,8 @@ type hook struct {
 	matches  int // number of namespaces
 }
 
-// hookSuffix is the suffix of the names of Evergate's webhooks. guardHook is the webhook that protects the ConfigMap
-// with the policy.
-const (
-	hookSuffix = ".evergate.dev"
-	guardHook  = "policy.validate.evergate.dev"
-)
+// guardHook is the name of the webhook that matches the ConfigMap of the policy.
+const guardHook = "policy.validate" + deploy.WebhookSuffix
 
 // readHooks returns the webhooks of Evergate. If the error is not nil, the webhooks that could be read are still
 // returned.
@@ -47,7 +43,7 @@ func readHooks(ctx context.Context, c *live.Cluster) ([]hook, error) {
 	) {
 		// A URL does not contain the namespace, so only the name is checked.
 		ours := client.Service == nil || client.Service.Namespace == c.Namespace
-		if ours && strings.HasSuffix(name, hookSuffix) {
+		if ours && strings.HasSuffix(name, deploy.WebhookSuffix) {
 			h := newHook(name, p, client, ns)
 			h.never = neverCalled(conditions)
 			all = append(all, h)
@@ -85,16 +81,8 @@ func newHook(
 	if p != nil {
 		h.policy = *p
 	}
-	switch {
-	case client.URL != nil:
-		h.url = *client.URL
-		if u, err := url.Parse(h.url); err == nil { // the API server only stores valid URLs
-			h.path = u.Path
-			h.url = u.Scheme + "://" + u.Host
-		}
-	case client.Service != nil && client.Service.Path != nil:
-		h.path = *client.Service.Path
-	}
+	target := deploy.TargetOf(client)
+	h.path, h.url = target.Path, target.URL
 	var err error
 	if h.selector, err = metav1.LabelSelectorAsSelector(namespaces); err != nil {
 		h.selector = labels.Nothing() // the API server does not store invalid selectors

@@ -25,8 +25,9 @@ func newPreflight(a *app) *cobra.Command {
 		Use:   "preflight",
 		Short: "Find mistakes in the installation that would break the cluster",
 		Long: `Preflight checks the running installation for mistakes that would break the cluster, like evergate preflight
-does with the output of deploy/collect.sh. docs/preflight.md lists all findings. Objects that you may not read are left
-out and listed, and findings that need them are not made. Preflight keeps only the certificates from Secrets.`,
+does with the output of deploy/collect.sh. It also creates a Pod of the Deployment as a dry run, and reports the answer
+of the API server. It does not change the cluster. docs/preflight.md lists all findings. Objects that you may not read
+are left out and listed, and findings that need them are not made. Preflight keeps only the certificates from Secrets.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.preflight(c.Context(), format.Format()) },
 	}
@@ -51,7 +52,7 @@ func (a *app) preflight(ctx context.Context, format output.Format) error {
 	if err != nil {
 		return err
 	}
-	report, err := deploy.Check(inv, deploy.Options{Now: a.now()})
+	report, err := deploy.Check(inv, deploy.Options{Now: a.now(), DryRuns: a.dryRuns(ctx, c, inv)})
 	if err != nil {
 		return err
 	}
@@ -64,6 +65,22 @@ func (a *app) preflight(ctx context.Context, format output.Format) error {
 		err = &foundError{}
 	}
 	return err
+}
+
+// dryRuns creates a Pod of each Deployment that runs evergate serve, as a dry run.
+func (a *app) dryRuns(ctx context.Context, c *live.Cluster, inv *deploy.Inventory) []deploy.DryRun {
+	var all []deploy.DryRun
+	for _, d := range inv.Serving() {
+		answer, err := c.DryRunPod(ctx, d)
+		if err != nil {
+			a.say("left out: a dry run of a Pod of Deployment %s/%s: %v", d.Namespace, d.Name, err)
+			continue
+		}
+		all = append(all, deploy.DryRun{
+			Deployment: d.Name, Pod: answer.Pod, Rejected: answer.Rejected, AsController: answer.AsController,
+		})
+	}
+	return all
 }
 
 // collect yields the input of preflight: the objects in the cluster, and the answer of its API server to the probe.

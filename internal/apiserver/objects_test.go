@@ -160,7 +160,7 @@ func TestObjects(t *testing.T) {
 		},
 		"a page that breaks off": {
 			fake{"/api/v1": serving("pods"), "/api/v1/pods" + limit: strings.TrimSuffix(pods("2", "a", "b"), "}}]}\n")},
-			[]string{"v1 Pod a/a", "error: /api/v1/pods:1: item 2: the JSON ends too early: is the file complete?"},
+			[]string{"v1 Pod a/a", "error: /api/v1/pods:1: item 2: the JSON is truncated: it ends before the object does"},
 		},
 		"an empty answer": {
 			fake{"/api/v1": serving("pods"), "/api/v1/pods" + limit: ""}, []string{"error: /api/v1/pods: no object in it"},

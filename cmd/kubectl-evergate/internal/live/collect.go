@@ -52,6 +52,7 @@ func inNamespace() []of {
 		{"/api/v1", []string{"configmaps", "pods", "resourcequotas", "limitranges"}},
 		{"/apis/policy/v1", []string{"poddisruptionbudgets"}},
 		{"/apis/autoscaling/v2", []string{"horizontalpodautoscalers"}},
+		{"/apis/autoscaling.k8s.io/v1", []string{"verticalpodautoscalers"}},
 		{"/apis/networking.k8s.io/v1", []string{"networkpolicies"}},
 		{"/apis/discovery.k8s.io/v1", []string{"endpointslices"}},
 		{"/apis/rbac.authorization.k8s.io/v1", []string{"roles", "rolebindings"}},
