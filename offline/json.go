@@ -162,7 +162,8 @@ func (s *jsonStream) end() (object Object, found bool, err error) {
 	case !isList(s.head.Kind):
 		return Object{}, false, &inputError{
 			Origin: s.begin, foreign: true,
-			Err: fmt.Errorf("it has items, but its kind is %s: a list is of kind List, PodList …", text.Quote(s.head.Kind)),
+			Err: fmt.Errorf("it has items, but its kind is %s: the kind of a list ends in List, such as PodList",
+				text.Quote(s.head.Kind)),
 		}
 	}
 	s.continued = continueOf(append(s.members[:max(1, len(s.members)-1)], '}'))
