@@ -195,7 +195,7 @@ func (f *reviewFlags) check() error {
 		{stdins > 1, "- (stdin) can be read only once: use files for the other inputs"},
 		{
 			f.operation != "" && f.operation != string(policy.Create) && !update,
-			fmt.Sprintf("--operation %q is not sent to any webhook: use CREATE or UPDATE", f.operation),
+			fmt.Sprintf("--operation %q is not supported: use CREATE or UPDATE", f.operation),
 		},
 		{update && len(f.old) == 0, "--operation UPDATE needs the old objects: add them with --old"},
 		{

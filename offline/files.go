@@ -203,8 +203,8 @@ func (in reader) file(name string, open func() (*os.File, error)) iter.Seq2[Obje
 
 // objectStream is the common interface of both formats.
 type objectStream interface {
-	next() (Object, error) // io.EOF when there is none left
-	documents() int        // begun so far
+	next() (Object, error) // io.EOF after the last object
+	documents() int        // the number of documents begun so far
 	claims() bool          // a document so far has an apiVersion or a kind
 }
 
@@ -212,11 +212,13 @@ type objectStream interface {
 // without any object.
 var errEmpty = errors.New("no object in it")
 
-// errUTF16 is the error about text in UTF-16. The YAML library decodes it, but finds no further document in it.
+// errUTF16 is the error about text in UTF-16. The YAML library decodes such a text, but it does not find more than
+// one document in it.
 var errUTF16 = errors.New("the text is UTF-16: save it as UTF-8")
 
-// stream reads text as the format that its beginning shows: JSON objects begin with a brace. YAML that begins so
-// too is read as YAML if its file is called .yaml or .yml, or if a word without quotes stands where JSON has none.
+// stream detects the format from the beginning of the text. JSON objects begin with a brace. YAML can begin with a
+// brace too. Such text is read as YAML if the file name ends in .yaml or .yml, or if an unquoted word is in a place
+// where JSON does not allow it.
 func (in reader) stream(name string, r io.Reader) iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) {
 		at := Origin{File: name}

@@ -59,7 +59,8 @@ func (s *jsonStream) documents() int { return s.at.Document }
 
 func (s *jsonStream) claims() bool { return s.claimed }
 
-// next returns the next object, or io.EOF. An error leaves out one object; or all that follows, when it is not JSON.
+// next returns the next object, or io.EOF. After an error it continues with the next object, unless the text is not
+// JSON.
 func (s *jsonStream) next() (Object, error) {
 	for {
 		object, found, err := s.step()
@@ -161,7 +162,8 @@ func (s *jsonStream) end() (object Object, found bool, err error) {
 	case !isList(s.head.Kind):
 		return Object{}, false, &inputError{
 			Origin: s.begin, foreign: true,
-			Err: fmt.Errorf("it has items, but its kind is %s: a list is of kind List, PodList …", text.Quote(s.head.Kind)),
+			Err: fmt.Errorf("it has items, but its kind is %s: the kind of a list ends in List, such as PodList",
+				text.Quote(s.head.Kind)),
 		}
 	}
 	s.continued = continueOf(append(s.members[:max(1, len(s.members)-1)], '}'))

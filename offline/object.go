@@ -28,7 +28,7 @@ type Object struct {
 	JSON       jsontext.Value
 
 	phase string // of its status
-	inDir bool   // it was found in a directory, and its file was not named itself
+	inDir bool   // its file was found in a directory
 }
 
 // typeMeta contains the fields that identify the type of an object.
@@ -71,7 +71,7 @@ func (head *header) object(at Origin, value jsontext.Value, fallback typeMeta) (
 	}
 	switch {
 	case head.Kind == "":
-		const none = "no kind: a Kubernetes object says what it is, as in kind: Pod"
+		const none = "no kind: a Kubernetes object has a kind, for example kind: Pod"
 		cases, _ := member(value, "cases")
 		return Object{}, &inputError{Origin: at, Err: errors.New(none), foreign: true, suite: cases != nil}
 	case head.APIVersion == "":

@@ -33,8 +33,8 @@ type inputError struct {
 	Err error
 
 	foreign  bool // it is about the text, which may not be meant as a manifest
-	template bool // what cannot be read has actions of templates
-	suite    bool // it has no kind, and has the cases of a test suite
+	template bool // the text that cannot be read contains template actions
+	suite    bool // it has no kind, but the cases of a test suite
 }
 
 // asInputError returns the inputError that an error is or wraps.

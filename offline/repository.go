@@ -152,14 +152,14 @@ func isSuite(name string) bool {
 	return strings.HasSuffix(name, "_test.yaml") || strings.HasSuffix(name, "_test.yml")
 }
 
-// foreign collects the errors about the text of a file of a directory, until it is known whether the file is meant as a
-// manifest. If an object in it has an apiVersion or a kind, the errors are reported. Otherwise the file is skipped.
+// foreign collects the errors about the text of a file in a directory. If an object in the file has an apiVersion or
+// a kind, the file is meant as a manifest and the errors are reported. Otherwise the file is skipped.
 type foreign struct {
 	errs  []error
 	suite bool
 }
 
-// take keeps an error about the text of a file, and reports whether err is such an error.
+// take stores an error about the text of a file. It reports whether err is such an error.
 func (f *foreign) take(err error) bool {
 	in, ok := asInputError(err)
 	if !ok || !in.foreign {
@@ -169,7 +169,7 @@ func (f *foreign) take(err error) bool {
 	return true
 }
 
-// why returns why the file is skipped.
+// why returns the reason to skip the file.
 func (f *foreign) why(name string) string {
 	switch {
 	case isValues(name):
@@ -180,7 +180,7 @@ func (f *foreign) why(name string) string {
 	return whyForeign
 }
 
-// The expressions find the fields at the places where people and programs write them.
+// The expressions match the fields in the places in which people and programs write them.
 var (
 	yamlClaim = regexp.MustCompile(`(?m)^(?:---[ \t]+)?(?:\{[ \t]*)?["']?(?:apiVersion|kind)["']?[ \t]*:`)
 	jsonClaim = regexp.MustCompile(`(?m)(?:^[ \t]{0,2}|\A\s*\{\s*)"(?:apiVersion|kind)"\s*:`)
@@ -190,11 +190,11 @@ var (
 func claimsKind(text []byte) bool { return yamlClaim.Match(text) || jsonClaim.Match(text) }
 
 var (
-	// helmAction finds the actions that only templates of Helm charts have.
+	// helmAction matches actions that only Helm templates contain.
 	helmAction = regexp.MustCompile(`\{\{[^}]*(?:\.(?:Values|Release|Chart|Capabilities|Files)\b|\b(?:include|tpl) )`)
-	// bareAction finds an action at the beginning of a line or of a value, where it makes a text something else than the
-	// YAML that was meant. Actions in quotes, and those with the variables of Prometheus, are values of Alertmanager's
-	// and Prometheus' own files.
+	// bareAction matches an action at the beginning of a line or value, which changes the meaning of the YAML. It
+	// does not match quoted actions and actions with Prometheus variables, because these are values in the files of
+	// Alertmanager and Prometheus.
 	bareAction = regexp.MustCompile(`(?m)^[ \t-]*(?:[\w./-]+:[ \t]+)?\{\{-?[ \t]*(?:[^$ \t]|\$[^lve])`)
 )
 

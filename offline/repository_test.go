@@ -24,7 +24,7 @@ func TestForeignFiles(t *testing.T) {
 	const (
 		pod     = "apiVersion: v1\nkind: Pod\n"
 		foreign = "skipped: no manifests: they have neither apiVersion nor kind"
-		noKind  = "no kind: a Kubernetes object says what it is, as in kind: Pod"
+		noKind  = "no kind: a Kubernetes object has a kind, for example kind: Pod"
 	)
 	tests := []struct {
 		name, file, text string
@@ -53,7 +53,7 @@ func TestForeignFiles(t *testing.T) {
 		{"in a hidden directory", ".github/a.yaml", pod, []string{"skipped: hidden"}},
 
 		{"a kind alone", "a.yaml", "kind: Pod\n", []string{
-			"1: Pod has no apiVersion: write it beside kind, as in apiVersion: v1",
+			"1: Pod has no apiVersion: write it next to kind, for example apiVersion: v1",
 		}},
 		{"an apiVersion alone", "a.yaml", "apiVersion: v1\n", []string{"1: " + noKind}},
 		{"a broken manifest", "a.yaml", "kind: Pod\nmetadata: {name: a\n", []string{"2: not YAML: the { is not closed"}},
@@ -104,7 +104,7 @@ func TestForeignFiles(t *testing.T) {
 // What a person names is read, whatever it is.
 func TestNamedFiles(t *testing.T) {
 	for text, want := range map[string]string{
-		"a: 1\n": "error: stdin:1: no kind: a Kubernetes object says what it is, as in kind: Pod",
+		"a: 1\n": "error: stdin:1: no kind: a Kubernetes object has a kind, for example kind: Pod",
 		"kind: Pod\nspec: {{ .X }}\n": "error: stdin:1: not YAML: a key is a mapping or a list, and not a text; " +
 			"it has {{, as templates do: render it first, as helm template does",
 		"title: {{ template \"x\" . }}\n": "error: stdin:1: not YAML: a key is a mapping or a list, and not a text",

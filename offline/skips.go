@@ -61,7 +61,7 @@ func SkipLines(objects []Skipped, files []SkippedFiles) []string {
 	for _, o := range objects {
 		byReason[o.Why] = append(byReason[o.Why], o)
 	}
-	for _, o := range objects { // the order of the reasons is that of the input
+	for _, o := range objects { // reasons are in the order of the input
 		if of := byReason[o.Why]; of != nil {
 			lines = append(lines, "skipped: "+skippedText(of)+" ("+o.Why+")")
 			delete(byReason, o.Why)

@@ -93,7 +93,7 @@ func withoutGoValues(err error) string {
 	return message
 }
 
-// yamlErrorLine finds the first line that an error of the YAML library speaks of, and what it says of it.
+// yamlErrorLine matches the first line number in an error of the YAML library, and the text after it.
 var yamlErrorLine = regexp.MustCompile(`line (\d+): (.*)`)
 
 // yamlError returns an error of the YAML library with the line in the file. The library counts lines from the

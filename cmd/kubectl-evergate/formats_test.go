@@ -69,7 +69,7 @@ func TestFormats(t *testing.T) {
 	}{
 		{[]string{"status"}, exitFound, []string{
 			`"namespace":"evergate-system"`, `"url":"https://evergate.example"`,
-			`"problems":["thereisnoreplica"]`, `"namespaces":1`,
+			`"problems":["therearenoreplicas"]`, `"namespaces":1`,
 		}},
 		{[]string{"plan", "-f", "-"}, exitFound, []string{`"kind":"Deployment"`, `"name":"web"`}},
 		{[]string{"history"}, exitOK, []string{`[]`}},

@@ -83,7 +83,7 @@ func (a *app) dryRuns(ctx context.Context, c *live.Cluster, inv *deploy.Inventor
 	return all
 }
 
-// collect yields what preflight looks at: the objects of the cluster, and what files of its API server say.
+// collect yields the input of preflight: the objects in the cluster, and the answer of its API server to the probe.
 func (a *app) collect(ctx context.Context, c *live.Cluster) iter.Seq2[offline.Object, error] {
 	return func(yield func(offline.Object, error) bool) {
 		if hash, err := backstop.Files(ctx, c.Client, c.Namespace); err != nil {

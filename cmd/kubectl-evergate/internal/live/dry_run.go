@@ -16,8 +16,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// The account of the controller that creates the Pods of Deployments. On OpenShift the account decides which
-// SecurityContextConstraints apply, and policies may exempt the account of a user.
+// The service account of the ReplicaSet controller, which creates the Pods for Deployments. On OpenShift the account
+// decides which SecurityContextConstraints apply, and policies may exempt the account of a user.
 const (
 	controllerNamespace = metav1.NamespaceSystem
 	controllerName      = "replicaset-controller"
@@ -28,11 +28,12 @@ const (
 type DryRun struct {
 	Pod          *corev1.Pod // the Pod that the API server would create; nil if it rejects it
 	Rejected     string      // the reason for which the API server rejects the Pod; empty if it would create it
-	AsController bool        // as the account of the ReplicaSet controller, which creates the Pods of Deployments
+	AsController bool        // with the service account of the ReplicaSet controller
 }
 
-// DryRunPod creates a Pod of a Deployment as a dry run, so nothing changes in the cluster. It impersonates the account
-// of the ReplicaSet controller if the user may do so. The error says why the answer is not known.
+// DryRunPod creates a Pod of a Deployment as a dry run, so nothing changes in the cluster. It impersonates the
+// service account of the ReplicaSet controller if the user may do so. It returns an error if the answer of the API
+// server is unknown.
 func (c *Cluster) DryRunPod(ctx context.Context, d *appsv1.Deployment) (*DryRun, error) {
 	pod := podOf(d, c.replicaSetOf(ctx, d))
 	impersonates, err := c.may(ctx, &authorizationv1.ResourceAttributes{
