@@ -194,6 +194,16 @@ mutate: ## list small changes to PACKAGE=internal/limit that its tests do not no
 	GOWORK=off $(GO) tool -modfile=tools/mutate/go.mod gremlins unleash --workers 1 --timeout-coefficient 20 \
 	  --output-statuses lctv ./$(PACKAGE)
 
+# The site needs Node.js 20 or later and npm.
+site/node_modules: site/package-lock.json
+	cd site && npm ci --no-fund --no-audit && touch node_modules
+
+site: site/node_modules ## build the site from docs/ and site/ into dist/site, and check its links; needs npm
+	cd site && npm run build && npm run check
+
+site-serve: site/node_modules ## serve the site on this machine, and reload it on changes
+	cd site && npm run serve
+
 build: ## build bin/evergate, a static binary
 	CGO_ENABLED=0 $(GO) build -trimpath -tags grpcnotrace,nethttpomithttp2 -ldflags '-s -w' -o bin/evergate .
 
@@ -202,4 +212,4 @@ plugin: ## build dist/kubectl-evergate, a static binary, and its completion; put
 	cp cmd/kubectl-evergate/kubectl_complete-evergate dist/
 
 .PHONY: help plugin run request quick test test-all test-unit test-plugin test-interop test-calls test-kit test-traces compat nightly compile-e2e alerts jaeger promtool registry rig \
-  apiserver e2e-up e2e e2e-long e2e-down check format lint lint-server lint-e2e bench bench-apiserver bench-plan worst profile bench-stages bench-decoders allocs allocs-baseline goodput fuzz mutate build bin/golangci-lint
+  apiserver e2e-up e2e e2e-long e2e-down check format lint lint-server lint-e2e bench bench-apiserver bench-plan worst profile bench-stages bench-decoders allocs allocs-baseline goodput fuzz mutate site site-serve build bin/golangci-lint
