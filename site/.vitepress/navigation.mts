@@ -55,6 +55,8 @@ const operate: Item[] = [
 ]
 
 const reference: Item[] = [
+  ['docs/denials.md', 'Denials and warnings'],
+  ['docs/cli.md', 'Command line'],
 
 
   'docs/serve.md',
