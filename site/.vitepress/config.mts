@@ -3,11 +3,14 @@ import { nav, sidebar, titles } from './navigation.mts'
 import { pictures, vueFromHere } from './plugins.mts'
 import { descriptionOf, excluded, resolve, rewrite, root, slug } from './pages.mts'
 
+const base = process.env.SITE_BASE ?? '/'
+
 export default defineConfig({
   title: 'Evergate',
   description: 'A Kubernetes admission webhook that never drops an admission call',
   lang: 'en',
-  base: process.env.SITE_BASE ?? '/',
+  base,
+  head: [['link', { rel: 'icon', href: `${base}icon.svg`, type: 'image/svg+xml' }]],
   srcDir: root,
   srcExclude: excluded(),
   outDir: `${root}/dist/site`,

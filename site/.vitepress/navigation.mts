@@ -118,4 +118,5 @@ export const nav = [
   { text: 'On call', link: routeOf('docs/runbooks/README.md') },
   { text: 'Reference', link: routeOf('docs/policy/README.md') },
   { text: 'Understand', link: routeOf('docs/guarantees.md') },
+  { text: 'Playground', link: routeOf('site/playground.md') },
 ]

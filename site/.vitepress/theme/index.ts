@@ -1,4 +1,5 @@
 import type { Theme } from 'vitepress'
+import { defineAsyncComponent } from 'vue'
 import DefaultTheme from 'vitepress/theme'
 import Pictures from './Pictures.vue'
 import './custom.css'
@@ -7,5 +8,6 @@ export default {
   extends: DefaultTheme,
   enhanceApp({ app }) {
     app.component('Pictures', Pictures)
+    app.component('Playground', defineAsyncComponent(() => import('./playground/Playground.vue')))
   },
 } satisfies Theme
