@@ -200,7 +200,8 @@ site/node_modules: site/package-lock.json
 
 # The engine of the playground as WebAssembly, and Go's JavaScript that runs it.
 site-engine:
-	CGO_ENABLED=0 GOOS=js GOARCH=wasm $(GO) build -trimpath -ldflags '-s -w' -o site/public/playground/evergate.wasm ./site/engine/wasm
+	cd site/engine/wasm && CGO_ENABLED=0 GOOS=js GOARCH=wasm GOWORK=off \
+	  $(GO) build -trimpath -ldflags '-s -w' -o ../../public/playground/evergate.wasm .
 	cp "$$($(GO) env GOROOT)/lib/wasm/wasm_exec.js" site/public/playground/
 
 site: site/node_modules site-engine ## build the site from docs/ and site/ into dist/site, and check its links; needs npm
@@ -208,6 +209,9 @@ site: site/node_modules site-engine ## build the site from docs/ and site/ into 
 
 site-serve: site/node_modules site-engine ## serve the site on this machine, and reload it on changes
 	cd site && npm run serve
+
+site-test: site ## test the built site in headless Chromium (apt-get install chromium), with screenshots in dist/site-screenshots
+	cd site && npm test
 
 build: ## build bin/evergate, a static binary
 	CGO_ENABLED=0 $(GO) build -trimpath -tags grpcnotrace,nethttpomithttp2 -ldflags '-s -w' -o bin/evergate .
@@ -217,4 +221,4 @@ plugin: ## build dist/kubectl-evergate, a static binary, and its completion; put
 	cp cmd/kubectl-evergate/kubectl_complete-evergate dist/
 
 .PHONY: help plugin run request quick test test-all test-unit test-plugin test-interop test-calls test-kit test-traces compat nightly compile-e2e alerts jaeger promtool registry rig \
-  apiserver e2e-up e2e e2e-long e2e-down check format lint lint-server lint-e2e bench bench-apiserver bench-plan worst profile bench-stages bench-decoders allocs allocs-baseline goodput fuzz mutate site site-engine site-serve build bin/golangci-lint
+  apiserver e2e-up e2e e2e-long e2e-down check format lint lint-server lint-e2e bench bench-apiserver bench-plan worst profile bench-stages bench-decoders allocs allocs-baseline goodput fuzz mutate site site-engine site-serve site-test build bin/golangci-lint

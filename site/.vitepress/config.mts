@@ -1,7 +1,11 @@
+import { readFileSync } from 'node:fs'
 import { defineConfig } from 'vitepress'
 import { nav, sidebar, titles } from './navigation.mts'
 import { pictures, vueFromHere } from './plugins.mts'
 import { descriptionOf, excluded, resolve, rewrite, root, slug } from './pages.mts'
+
+// The icon is in the page, because browsers request an icon again when the fragment of the address changes.
+const icon = readFileSync(`${root}/site/icon.svg`, 'utf8')
 
 const base = process.env.SITE_BASE ?? '/'
 
@@ -10,7 +14,7 @@ export default defineConfig({
   description: 'A Kubernetes admission webhook that never drops an admission call',
   lang: 'en',
   base,
-  head: [['link', { rel: 'icon', href: `${base}icon.svg`, type: 'image/svg+xml' }]],
+  head: [['link', { rel: 'icon', href: `data:image/svg+xml,${encodeURIComponent(icon)}`, type: 'image/svg+xml' }]],
   srcDir: root,
   srcExclude: excluded(),
   outDir: `${root}/dist/site`,

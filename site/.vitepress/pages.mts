@@ -7,7 +7,7 @@ export const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
 const source = 'https://github.com/evergate/evergate/blob/main/'
 
 // Markdown files that are pages, relative to the repository. Links to all other files lead to the source.
-const page = /^(docs\/.*|site\/(start\/)?[^/]*|kustomize\/README|e2e\/README|CONTRIBUTING|SECURITY|CHANGELOG)\.md$/
+const page = /^(docs\/.*|site\/(?!README)(start\/)?[^/]*|kustomize\/README|e2e\/README|CONTRIBUTING|SECURITY|CHANGELOG)\.md$/
 
 const isPage = (path: string): boolean => page.test(path)
 
@@ -16,7 +16,7 @@ export const excluded = (): string[] => [
   ...readdirSync(root, { withFileTypes: true })
     .filter((entry) => entry.isDirectory() && !['docs', 'site', 'kustomize', 'e2e'].includes(entry.name))
     .map((entry) => `${entry.name}/**`),
-  'README.md', 'e2e/*/**', 'e2e/!(README).md', 'kustomize/*/**', 'site/{node_modules,public,test,wasm}/**',
+  'README.md', 'e2e/*/**', 'e2e/!(README).md', 'kustomize/*/**', 'site/README.md', 'site/{engine,examples,node_modules,public,test}/**',
 ]
 
 // Pages whose path would collide with a directory or another page.

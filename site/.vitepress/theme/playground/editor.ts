@@ -27,7 +27,7 @@ export const open = (parent: HTMLElement, label: string, changed: () => void, co
         autocompletion({ override: completions ? [completions] : [] }),
         keymap.of([...defaultKeymap, ...historyKeymap, ...completionKeymap]),
         EditorState.tabSize.of(2),
-        EditorView.contentAttributes.of({ 'aria-label': label, spellcheck: 'false' }),
+        EditorView.contentAttributes.of({ 'aria-label': label, spellcheck: 'false', tabindex: '0' }),
         EditorView.updateListener.of((update) => { if (update.docChanged && !silent) changed() }),
       ],
     }),
