@@ -195,6 +195,25 @@ mutate: ## list small changes to PACKAGE=internal/limit that its tests do not no
 	GOWORK=off $(GO) tool -modfile=tools/mutate/go.mod gremlins unleash --workers 1 --timeout-coefficient 20 \
 	  --output-statuses lctv ./$(PACKAGE)
 
+# The site needs Node.js 20 or later and npm.
+site/node_modules: site/package-lock.json
+	cd site && npm ci --no-fund --no-audit && touch node_modules
+
+# The engine of the playground as WebAssembly, and Go's JavaScript that runs it.
+site-engine:
+	cd site/engine/wasm && CGO_ENABLED=0 GOOS=js GOARCH=wasm GOWORK=off \
+	  $(GO) build -trimpath -ldflags '-s -w' -o ../../public/playground/evergate.wasm .
+	cp "$$($(GO) env GOROOT)/lib/wasm/wasm_exec.js" site/public/playground/
+
+site: site/node_modules site-engine ## build the site from docs/ and site/ into dist/site, and check its links; needs npm
+	cd site && npm run build && npm run check
+
+site-serve: site/node_modules site-engine ## serve the site on this machine, and reload it on changes
+	cd site && npm run serve
+
+site-test: site ## test the built site in headless Chromium (apt-get install chromium), with screenshots in dist/site-screenshots
+	cd site && npm test
+
 build: ## build bin/evergate, a static binary
 	CGO_ENABLED=0 $(GO) build -trimpath -tags grpcnotrace,nethttpomithttp2 -ldflags '-s -w' -o bin/evergate .
 
@@ -219,4 +238,4 @@ lint-workflows: # the workflows of GitHub
 	GOWORK=off $(GO) run -modfile=tools/actionlint/go.mod github.com/rhysd/actionlint/cmd/actionlint
 
 .PHONY: release-files release-dry release-test lint-workflows help plugin run request quick test test-all test-unit test-plugin test-interop test-calls test-kit test-traces compat nightly compile-e2e alerts jaeger promtool registry rig \
-  apiserver e2e-up e2e e2e-long e2e-down check format lint lint-server lint-e2e bench bench-apiserver bench-plan worst profile bench-stages bench-decoders allocs allocs-baseline goodput fuzz mutate build bin/golangci-lint
+  apiserver e2e-up e2e e2e-long e2e-down check format lint lint-server lint-e2e bench bench-apiserver bench-plan worst profile bench-stages bench-decoders allocs allocs-baseline goodput fuzz mutate site site-engine site-serve site-test build bin/golangci-lint

@@ -2,6 +2,9 @@ module github.com/evergate/evergate
 
 go 1.26.8
 
+// Packages of npm may contain Go files.
+ignore ./site/node_modules
+
 require (
 	github.com/cert-manager/cert-manager v1.21.2
 	github.com/distribution/reference v0.6.0

@@ -35,7 +35,10 @@ var (
 func documents(t *testing.T) map[string]string {
 	t.Helper()
 	docs := map[string]string{}
-	err := filepath.WalkDir(repository, func(path string, _ fs.DirEntry, err error) error {
+	err := filepath.WalkDir(repository, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.IsDir() && entry.Name() == "node_modules" {
+			return fs.SkipDir
+		}
 		if err != nil || filepath.Ext(path) != ".md" {
 			return err
 		}

@@ -11,8 +11,15 @@ const inputRule = "input"
 
 // Cases returns the report for CI formats such as JUnit and SARIF, with one case for each object and each error. A
 // finding is placed at the line of its field. To find the line, Cases reads the file again.
-func (r *Report) Cases() []output.Case {
-	var find locator
+func (r *Report) Cases() []output.Case { return r.cases(reopen) }
+
+// CasesIn is Cases for objects that were read from one text, which is not in a file.
+func (r *Report) CasesIn(text []byte) []output.Case {
+	return r.cases(func(string) *yamlSplitter { return splitterOf(text) })
+}
+
+func (r *Report) cases(open func(file string) *yamlSplitter) []output.Case {
+	find := locator{open: open}
 	cases := make([]output.Case, 0, len(r.Results)+len(r.failed))
 	for i := range r.Results {
 		cases = append(cases, r.Results[i].toCase(&find, r.explain))

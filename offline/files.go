@@ -43,6 +43,11 @@ func ReadOnce(paths []string, stdin io.Reader, ignore *Ignore) iter.Seq2[Object,
 	return reader{stdin: stdin, ignore: ignore, once: true}.read(paths)
 }
 
+// ReadText returns the objects in a text. Their origins have the name as their file.
+func ReadText(name string, text io.Reader) iter.Seq2[Object, error] {
+	return reader{}.stream(name, text)
+}
+
 // reader contains the options for reading paths.
 type reader struct {
 	stdin  io.Reader

@@ -62,7 +62,7 @@ func read(name string, limit int64, open func(name string) (*os.File, error)) ([
 
 // regular opens a file without waiting for a writer, as opening a named pipe would.
 func regular(name string, pipe bool, open func(flag int) (*os.File, error)) (*os.File, error) {
-	file, err := open(os.O_RDONLY | syscall.O_NONBLOCK)
+	file, err := open(os.O_RDONLY | nonblock)
 	if err != nil {
 		return nil, err
 	}
