@@ -19,6 +19,7 @@ const exitRefused = 1
 
 // exportFlags are the flags of evergate export.
 type exportFlags struct {
+	policies    []string
 	targets     []string
 	exempt      []string
 	breakGlass  string
@@ -31,7 +32,7 @@ type exportFlags struct {
 func newExportCommand() *cobra.Command {
 	var f exportFlags
 	c := &cobra.Command{
-		Use:   "export --target TARGET POLICY...",
+		Use:   "export --target TARGET --policy POLICY",
 		Short: "Write a policy as native policies of the API server, or as a configuration of nodes",
 		Long: `Export writes what a policy says in a language that holds without a replica of Evergate: native admission
 policies of Kubernetes, which the API server evaluates itself, or the configuration of a container runtime. What cannot
@@ -42,23 +43,17 @@ exported policies do. Which target is for whom, and what each does not do: docs/
 
 Targets, of which several can be named:
 ` + targetList() + `
-The arguments are one policy together: files, directories, the manifest of its ConfigMap, or - for standard input.
+Several --policy are one policy together: files, directories, the manifest of its ConfigMap, or - for standard input.
 
 Exit codes: 0 written, 1 with --best-effort: something was left out, 2 refused, or the policy is not valid or cannot be
 read.`,
-		Example: "  evergate export --target vap,map policy.yaml >backstop.yaml\n" +
-			"  evergate export --target vap,map --webhook-conditions policy.yaml >conditions.yaml\n" +
-			"  evergate export --target vap --coverage policy.yaml",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return errors.New("export which policy? name its file or directory")
-			}
-			return nil
+		Example: "  evergate export --target vap,map --policy policy.yaml >backstop.yaml\n" +
+			"  evergate export --target vap,map --webhook-conditions --policy policy.yaml >conditions.yaml\n" +
+			"  evergate export --target vap --coverage --policy policy.yaml",
+		Args: noArgs("name the policy with --policy"),
+		RunE: func(c *cobra.Command, _ []string) error {
+			return f.run(c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr())
 		},
-		RunE: func(c *cobra.Command, args []string) error {
-			return f.run(args, c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr())
-		},
-		ValidArgsFunction: completePolicies,
 	}
 	f.define(c.Flags())
 	return c
@@ -74,6 +69,8 @@ func targetList() string {
 }
 
 func (f *exportFlags) define(flags *pflag.FlagSet) {
+	flags.StringArrayVarP(&f.policies, "policy", "p", nil, "`file` or directory of the policy, manifest of its ConfigMap, "+
+		"or - (stdin); can be repeated")
 	flags.StringArrayVar(&f.targets, "target", nil, "what to write; several with a comma between them, or repeated")
 	flags.StringArrayVar(&f.exempt, "exempt-namespace", export.ExemptNamespaces(),
 		"a namespace that is never matched, Evergate's own first; repeated, it replaces the whole list")
@@ -87,9 +84,12 @@ func (f *exportFlags) define(flags *pflag.FlagSet) {
 		"export from: mirrors also without the target map: Pods that no webhook has rewritten are then denied")
 }
 
-func (f *exportFlags) run(args []string, stdin io.Reader, stdout, stderr io.Writer) error {
+func (f *exportFlags) run(stdin io.Reader, stdout, stderr io.Writer) error {
+	if len(f.policies) == 0 {
+		return errors.New("which policy? name its file or directory with --policy")
+	}
 	var files []policy.File
-	for _, path := range args {
+	for _, path := range f.policies {
 		more, err := readPolicy(path, stdin)
 		if err != nil {
 			return err

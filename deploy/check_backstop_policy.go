@@ -18,7 +18,7 @@ func backstopPolicy() check {
 			"error where a webhook is never called because of them",
 		why: "what they let through is let through while no replica answers, or always where no webhook is called; and " +
 			"what they deny beyond the policy is denied although the policy allows it",
-		fix: "export the policy again, evergate export --target vap,map POLICY, and apply it with the kit's wiring, which " +
+		fix: "export the policy again, evergate export --target vap,map --policy POLICY, and apply it with the kit's wiring, which " +
 			"carries the namespaces to the bindings; kubectl evergate apply renews them with the policy",
 		run: func(c *cluster, r *reporter) {
 			b := backstopCheck{cluster: c, policies: c.backstop(), report: r.warning}

@@ -30,7 +30,7 @@ const component = "backstop"
 // exported returns what evergate export writes for a policy, and the patches by which webhooks are not called for it.
 func exported(t testing.TB, binary, policy string, flags ...string) string {
 	t.Helper()
-	args := append([]string{"export", "--target", "vap,map", policy}, flags...)
+	args := append([]string{"export", "--target", "vap,map", "--policy", policy}, flags...)
 	out, err := exec.CommandContext(t.Context(), binary, args...).Output()
 	if err != nil && len(out) == 0 {
 		t.Fatal(err)
