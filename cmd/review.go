@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/evergate/evergate/internal/apiserver"
 	"github.com/evergate/evergate/internal/output"
 	"github.com/evergate/evergate/internal/settings"
 	"github.com/evergate/evergate/internal/text"
@@ -37,6 +39,7 @@ type reviewFlags struct {
 	text       *textFlags
 	ignore     []string
 	limit      int
+	kinds      bool
 }
 
 // listedObjects is how many objects an audit lists unless --limit says otherwise: of a cluster with 27,000 objects the
@@ -77,10 +80,14 @@ flags, a bad policy, input that is not understood, or counts that could not be h
 		Example: `  evergate review --policy policy.yaml -f deploy/
   helm template chart | evergate review --policy policy.yaml -f - --explain
   evergate review --policy policy.yaml -f deploy/ --set edge
-  kubectl get pods,ingresses,services -A -o json | evergate review --policy policy.yaml -f - --as-existing
+  kubectl get pods -A -o json | evergate review --policy policy.yaml -f - --as-existing
   kubectl proxy & evergate review --policy policy.yaml --as-existing --api-server http://127.0.0.1:8001`,
 		Args: noArgs("name manifests with -f"),
 		RunE: func(c *cobra.Command, _ []string) error {
+			if f.kinds {
+				_, err := fmt.Fprintln(c.OutOrStdout(), strings.Join(apiserver.Resources(), "\n"))
+				return err
+			}
 			return f.run(c.Context(), c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr())
 		},
 	}
@@ -99,6 +106,7 @@ flags, a bad policy, input that is not understood, or counts that could not be h
 	flags.StringArrayVar(&f.sets, "set", nil, "judge by the rules of this `set` too, * for all; can be repeated")
 	flags.BoolVar(&f.asExisting, "as-existing", false, "judge objects as they exist in a cluster")
 	f.cluster.define(flags)
+	flags.BoolVar(&f.kinds, "kinds", false, "print the resources that --api-server lists, and exit")
 	flags.BoolVar(&f.reviews, "admission-review", false, "the input is reviews, as kube-apiserver sends them")
 	flags.BoolVar(&f.explain, "explain", false, "say for each image and rule why it applies or not")
 	f.at.define(flags)
