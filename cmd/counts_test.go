@@ -67,7 +67,7 @@ func TestUnreadableInputIsCounted(t *testing.T) {
 	if err != nil || !strings.Contains(string(text), "evergate_audit_unreadable_objects 1\n") {
 		t.Errorf("%v\n%s", err, text)
 	}
-	if code != exitUsage || !strings.Contains(stderr, "the JSON breaks off") {
+	if code != exitUsage || !strings.Contains(stderr, "the JSON is truncated") {
 		t.Errorf("exit code %d, %s", code, stderr)
 	}
 }
