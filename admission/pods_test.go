@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
@@ -10,8 +11,8 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// A Pod gets a record of its original images, but not by pods/ephemeralcontainers: a patch of metadata there would
-// fail the user's request.
+// A Pod gets a record of its original images, except in requests for pods/ephemeralcontainers. A patch of metadata
+// there would fail the user's request.
 func TestRecordBySubresource(t *testing.T) {
 	p, err := policy.Load(policy.File{Name: "p.yaml", Data: []byte(SelfProbePolicy())})
 	if err != nil {
@@ -41,7 +42,7 @@ func TestRecordBySubresource(t *testing.T) {
 				t.Fatal(err)
 			}
 			var got []string
-			for _, op := range d.Patch {
+			for _, op := range operations(t, d.Patch) {
 				got = append(got, op.Op+" "+op.Path)
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
@@ -49,4 +50,16 @@ func TestRecordBySubresource(t *testing.T) {
 			}
 		})
 	}
+}
+
+// operations returns the operations of a patch.
+func operations(t *testing.T, patch []byte) (ops []struct{ Op, Path string }) {
+	t.Helper()
+	if patch == nil {
+		return nil
+	}
+	if err := json.Unmarshal(patch, &ops); err != nil {
+		t.Fatal(err)
+	}
+	return ops
 }

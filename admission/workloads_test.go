@@ -9,7 +9,7 @@ import (
 	"github.com/evergate/evergate/review/reviewtest"
 )
 
-// What will happen to the images of a workload's Pods is in the audit log, and is neither a patch nor a warning.
+// The future images of a workload's Pods are in the audit log. They do not cause a patch or a warning.
 func TestAuditOfWorkloads(t *testing.T) {
 	p, err := policy.Load(policy.File{Name: "policy.yaml", Data: []byte(`apiVersion: evergate.dev/v1alpha1
 kind: EvergatePolicy
@@ -28,7 +28,7 @@ mirrors: [{name: hub, mode: enforce, sources: [docker.io], mirror: mirror.corp.e
 	answer := d.Response()
 	const want = "spec.template.spec.containers/app-00: docker.io/acme/shop-00:v1.0.0 -> " +
 		"mirror.corp.example/docker.io/acme/shop-00:v1.0.0 (hub, enforce)"
-	if got := byKey(answer.AuditAnnotations)["images"]; got != want {
+	if got := answer.AuditAnnotations["images"]; got != want {
 		t.Errorf("images: %s, want %s", got, want)
 	}
 	if !answer.Allowed || answer.Patch != nil || answer.Warnings != nil {

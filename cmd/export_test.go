@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// runExport runs evergate export with a policy, and returns its exit code and what it prints.
+// runExport runs evergate export with a policy, and returns its exit code and output.
 func runExport(t *testing.T, policy string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "policy.yaml")
@@ -20,7 +20,8 @@ func runExport(t *testing.T, policy string, args ...string) (code int, stdout, s
 	return code, out.String(), errs.String()
 }
 
-// Without a refusal the exit code is 0. With one nothing is written and it is 2, or with --best-effort the rest and 1.
+// Without a refusal the exit code is 0. With a refusal, nothing is written and it is 2. With --best-effort, the rest
+// is written and it is 1.
 func TestExport(t *testing.T) {
 	const exact = "services: [{name: s, mode: enforce, types: {denied: [NodePort]}}]\n"
 	const partly = "services: [{name: s, mode: enforce, types: {denied: [NodePort]}, externalNames: {}}]\n"
@@ -31,11 +32,11 @@ func TestExport(t *testing.T) {
 		policy         string
 		args           []string
 		code           int
-		stdout, stderr string // what each begins with; empty where there is nothing
+		stdout, stderr string // the beginning of each; empty if nothing is written
 	}{
 		"exact":   {exact, []string{"--target", "vap,map"}, 0, "# services: denies what", ""},
 		"refused": {partly, []string{"--target", "vap"}, 2, "", "evergate: " + refusal},
-		"best effort": {partly, []string{"--target", "vap", "--best-effort"}, 1, "# not said here: " + refusal, "evergate: " +
+		"best effort": {partly, []string{"--target", "vap", "--best-effort"}, 1, "# not exported: " + refusal, "evergate: " +
 			refusal},
 		"coverage": {partly, []string{"--target", "vap", "--coverage"}, 0,
 			"policy.yaml:3:12: services s: native: but for externalNames (which top-level domains are public, the API " +
@@ -43,13 +44,13 @@ func TestExport(t *testing.T) {
 		"conditions": {exact, []string{"--target", "vap", "--webhook-conditions"}, 0,
 			"# Patches for an overlay of the kit whose backstop is of the policy ", ""},
 		"two reports": {exact, []string{"--target", "vap", "--webhook-conditions", "--coverage"}, 2, "",
-			"evergate: --coverage and --webhook-conditions are two reports: name one\n"},
-		"no target": {exact, nil, 2, "", "evergate: export to what? name a target, as in --target vap,map\n"},
+			"evergate: --coverage and --webhook-conditions exclude each other: leave one out\n"},
+		"no target": {exact, nil, 2, "", "evergate: no target: add a target, for example --target vap,map\n"},
 		"what target": {exact, []string{"--target", "vpa"}, 2, "",
 			`evergate: --target "vpa" is not known: see evergate export --help` + "\n"},
 		"no policy": {"pods: x", []string{"--target", "vap"}, 2, "", "evergate: policy.yaml:3:7: pods: want a list"},
 		"own namespace": {exact, []string{"--target", "vap", "--exempt-namespace", ""}, 2, "",
-			"evergate: --exempt-namespace is empty: name Evergate's own namespace at least\n"},
+			"evergate: --exempt-namespace is empty: add at least Evergate's namespace\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, stdout, stderr := runExport(t, test.policy, test.args...)
@@ -60,7 +61,7 @@ func TestExport(t *testing.T) {
 	}
 }
 
-// begins reports whether a text begins with another, and is empty where that is.
+// begins reports whether text begins with with. If with is empty, text must be empty too.
 func begins(text, with string) bool {
 	return strings.HasPrefix(text, with) && (with != "" || text == "")
 }

@@ -20,7 +20,7 @@ import (
 // server holds what all endpoints have in common.
 type server struct {
 	policies Policies
-	buffers  limit.Buffers // what bodies are read into, and answers written
+	buffers  limit.Buffers // that bodies are read into
 	reviews  capacity      // of the reviews of objects
 	guard    capacity      // of the reviews of policies
 	alive    func() error
@@ -97,7 +97,6 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// The answer is sent before it is logged: a log without a reader must not withhold it.
 	_ = connection.Flush()
 	if err == nil {
-		e.buffers.Put(d.encoded)
 	}
 	e.trace(span, d, err, outcome, due.timeout, took)
 	if err != nil {
@@ -167,18 +166,18 @@ func (e *endpoint) answer(
 		return decision{}, err
 	}
 	span.Stage("encode")
-	return e.encode(decided), nil
+	return encode(decided), nil
 }
 
 // decision is a decision with its answer as it is sent.
 type decision struct {
 	*admission.Decision
-	encoded []byte // in a buffer that is reused once it is sent
+	encoded []byte
 }
 
-func (e *endpoint) encode(d *admission.Decision) decision {
+func encode(d *admission.Decision) decision {
 	answer := d.Response()
-	return decision{d, answer.Append(e.buffers.Get(int64(answer.Size()))[:0])}
+	return decision{d, answer.JSON()}
 }
 
 // tooLarge decides on a review that is not read because of its size. It answers rather than fails, since the object's
@@ -190,7 +189,7 @@ func (e *endpoint) tooLarge(r *http.Request) (decision, error) {
 	}
 	why := fmt.Sprintf("the review of this object has %s, at most %s are judged: make the object smaller",
 		mebibytes(r.ContentLength), mebibytes(e.capacity.most))
-	return e.encode(e.Unjudged(e.policies.Current(), chi.URLParam(r, setParam), uid, why, false)), nil
+	return encode(e.Unjudged(e.policies.Current(), chi.URLParam(r, setParam), uid, why, false)), nil
 }
 
 func writeAnswer(w http.ResponseWriter, answer []byte) {

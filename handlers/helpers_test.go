@@ -1,9 +1,6 @@
 package handlers
 
-import (
-	"github.com/evergate/evergate/policy"
-	"github.com/evergate/evergate/review"
-)
+import "github.com/evergate/evergate/policy"
 
 const testHash = "0123456789ab"
 
@@ -18,8 +15,8 @@ func findingOf(mode policy.Mode, tweak ...func(*policy.Finding)) policy.Finding 
 func existed(f *policy.Finding)               { f.Existed = true }
 func check(name string) func(*policy.Finding) { return func(f *policy.Finding) { f.Check = name } }
 
-func newPatch() []review.Operation {
-	return []review.Operation{{Op: "replace", Path: "/spec/containers/0/image", Value: "x"}}
+func newPatch() []byte {
+	return []byte(`[{"op":"replace","path":"/spec/containers/0/image","value":"x"}]`)
 }
 
 func image(o policy.Outcome, mode policy.Mode) policy.ImageOutcome {

@@ -121,7 +121,7 @@ func TestGoodbyeWhateverIsAsked(t *testing.T) {
 
 // A body that no handler reads is read before the answer, up to 256 KiB. A longer one ends its connection.
 func TestUnreadBodies(t *testing.T) {
-	for size, want := range map[int]string{maxUnread: "200", maxUnread + 1: "200 close"} {
+	for size, want := range map[int]string{256 << 10: "200", 256<<10 + 1: "200 close"} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld()
 			w.run(t)

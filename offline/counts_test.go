@@ -8,7 +8,7 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// The worst namespaces keep their names, and no number is lost.
+// The worst namespaces keep their names, and no count is lost.
 func TestCountsAreBounded(t *testing.T) {
 	c := newCounts()
 	rule := func(namespace string) FindingCount { return FindingCount{namespace, "r", "c", "enforce"} }
@@ -31,7 +31,7 @@ func TestCountsAreBounded(t *testing.T) {
 		t.Errorf("%d namespaces", len(names))
 	}
 	for k, want := range map[FindingCount]int{
-		rule("worse"): 2, rule("bad-000"): 1, rule("bad-498"): 1, // first in the alphabet among equals
+		rule("worse"): 2, rule("bad-000"): 1, rule("bad-498"): 1, // first by name among equals
 		rule("bad-499"): 0, rule(otherNamespaces): 1,
 	} {
 		if got := b.Findings[k]; got != want {

@@ -18,31 +18,32 @@ import (
 	"github.com/evergate/evergate/internal/text"
 )
 
-// Stdin is the path that stands for standard input.
+// Stdin is the path that represents standard input.
 const Stdin = "-"
 
-// extensions are those that are read in a directory; a file that is named itself may have any.
+// extensions are the file name extensions that are read in a directory. A file that is given by its path may have any
+// extension.
 var extensions = []string{".yaml", ".yml", ".json"}
 
-// Read returns the objects of files, of directories with all that is beneath them, and of standard input, in the order
-// of paths and of file names. It reads objects as they are asked for. An error leaves out what it names; the rest
-// follows. Of a directory, files that hold no manifests are skipped: a SkippedError says so of each.
+// Read returns the objects in files, directories (recursively) and standard input, in the order of paths and of file
+// names. It reads objects lazily. After an error it continues with the next object if it can. In a directory it skips
+// files without manifests and yields a SkippedError for each.
 func Read(paths []string, stdin io.Reader) iter.Seq2[Object, error] {
 	return ReadIgnoring(paths, stdin, nil)
 }
 
-// ReadIgnoring is Read without the files of directories that patterns ignore, beside those of each IgnoreFile.
+// ReadIgnoring is like Read, but in directories it also skips the files that match ignore or an IgnoreFile.
 func ReadIgnoring(paths []string, stdin io.Reader, ignore *Ignore) iter.Seq2[Object, error] {
 	return reader{stdin: stdin, ignore: ignore}.read(paths)
 }
 
-// ReadOnce is ReadIgnoring for callers that keep no object: the JSON of one is valid until the next is read, so that a
-// dump costs no memory for each.
+// ReadOnce is like ReadIgnoring, for callers that do not retain objects. The JSON of an object is valid only until
+// the next object is read. Memory therefore does not grow with the number of objects in a dump.
 func ReadOnce(paths []string, stdin io.Reader, ignore *Ignore) iter.Seq2[Object, error] {
 	return reader{stdin: stdin, ignore: ignore, once: true}.read(paths)
 }
 
-// reader is how paths are read.
+// reader contains the options for reading paths.
 type reader struct {
 	stdin  io.Reader
 	ignore *Ignore
@@ -101,7 +102,7 @@ func (in reader) dir(dir string) iter.Seq2[Object, error] {
 				return
 			}
 		}
-		if skipped > 0 && read == 0 { // a check in CI would pass on nothing
+		if skipped > 0 && read == 0 { // otherwise a check in CI would pass without any object
 			const none = "no manifest in this directory: every file is skipped"
 			yield(Object{}, &inputError{Origin: Origin{File: text.Path(dir)}, Err: errors.New(none)})
 		}
@@ -125,7 +126,7 @@ func (in reader) found(dir *os.Root, files []found, repo *repository) iter.Seq2[
 			}
 			for object, err := range in.file(name, func() (*os.File, error) { return input.OpenIn(dir, f.name) }) {
 				if errors.Is(err, errEmpty) {
-					continue // in a directory it may be a placeholder
+					continue // an empty file in a directory may be a placeholder
 				}
 				if !yield(object, err) {
 					return
@@ -135,14 +136,14 @@ func (in reader) found(dir *os.Root, files []found, repo *repository) iter.Seq2[
 	}
 }
 
-// found is a file of a directory, whose path is relative to that.
+// found is a file in a directory. Its name is relative to the directory.
 type found struct {
 	name string
-	why  string // it is skipped by its path alone; empty for others
+	why  string // the reason to skip the file because of its path; empty if it is read
 }
 
-// manifests lists the files beneath dir that have the extensions of manifests, in the order of their names. Of an
-// ignored directory it lists nothing but that.
+// manifests lists the files below dir that have an extension of manifests, sorted by name. It lists an ignored
+// directory, but not its contents.
 func manifests(dir *os.Root, ignore *Ignore) ([]found, *repository, error) {
 	var files []found
 	patterns := ignores{flags: ignore}
@@ -183,7 +184,7 @@ func manifests(dir *os.Root, ignore *Ignore) ([]found, *repository, error) {
 	return files, repo, err
 }
 
-// file reads the file that open opens. name is what errors call it.
+// file reads the file that open opens. Errors use name for it.
 func (in reader) file(name string, open func() (*os.File, error)) iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) {
 		file, err := open()
@@ -200,14 +201,15 @@ func (in reader) file(name string, open func() (*os.File, error)) iter.Seq2[Obje
 	}
 }
 
-// objectStream is what both formats are read as.
+// objectStream is the common interface of both formats.
 type objectStream interface {
 	next() (Object, error) // io.EOF when there is none left
 	documents() int        // begun so far
 	claims() bool          // a document so far has an apiVersion or a kind
 }
 
-// errEmpty is the error of empty input, as from a broken pipeline: without it, a check in CI would pass on nothing.
+// errEmpty is the error for empty input, for example from a broken pipeline. Without it, a check in CI would pass
+// without any object.
 var errEmpty = errors.New("no object in it")
 
 // errUTF16 is the error about text in UTF-16. The YAML library decodes it, but finds no further document in it.
@@ -280,8 +282,8 @@ func (in reader) stream(name string, r io.Reader) iter.Seq2[Object, error] {
 	}
 }
 
-// beginsJSON reports whether a text begins like JSON. {kind: Pod} is YAML: where JSON wants a value in quotes, or a
-// number, it has a word, a quote of one stroke, a comment, an anchor or an alias.
+// beginsJSON reports whether a text begins like JSON. {kind: Pod} is YAML: it has a word, a single quote, a comment,
+// an anchor or an alias in a place where JSON requires a quoted string or a number.
 func beginsJSON(head []byte) bool {
 	head = bytes.TrimLeft(head, " \t\r\n")
 	if len(head) == 0 || head[0] != '{' && head[0] != '[' {
@@ -293,17 +295,17 @@ func beginsJSON(head []byte) bool {
 		syntactic, ok := errors.AsType[*jsontext.SyntacticError](err)
 		switch {
 		case err == nil && dec.StackDepth() == 0:
-			return true // a whole object
+			return true // a complete object
 		case err == nil:
 		case !ok || errors.Is(err, io.ErrUnexpectedEOF) || syntactic.ByteOffset >= int64(len(head)):
-			return true // as far as it has been read
+			return true // valid JSON as far as it has been read
 		default:
 			return !beginsPlain(head[syntactic.ByteOffset])
 		}
 	}
 }
 
-// beginsPlain reports whether a character begins a value in YAML, and none in JSON.
+// beginsPlain reports whether a character begins a value in YAML but not in JSON.
 func beginsPlain(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || bytes.IndexByte([]byte("_./'#&*!"), c) >= 0
 }

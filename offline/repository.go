@@ -13,8 +13,8 @@ import (
 	"github.com/evergate/evergate/internal/input"
 )
 
-// SkippedError says that a file of a directory, or a document of it, holds no whole object, so that it was not read:
-// the repositories of people hold more than manifests. A file that is named itself is always read.
+// SkippedError reports that a file in a directory, or a document in it, was skipped because it does not contain a
+// whole object. Most repositories contain more than manifests. A file that is given by its path is always read.
 type SkippedError struct {
 	File string
 	Why  string
@@ -22,7 +22,7 @@ type SkippedError struct {
 
 func (e *SkippedError) Error() string { return e.File + ": skipped: " + e.Why }
 
-// Why files are skipped.
+// The reasons to skip a file.
 const (
 	whyIgnored  = "ignored"
 	whyHidden   = "hidden"
@@ -33,18 +33,18 @@ const (
 	whyPatch    = "patches and data of kustomizations: review what kubectl kustomize prints"
 )
 
-// isManifest reports whether a file of a directory has an extension of those that are read.
+// isManifest reports whether a file in a directory has an extension that is read.
 func isManifest(name string) bool {
 	return slices.Contains(extensions, strings.ToLower(path.Ext(name)))
 }
 
-// repository says what the files of a directory are, by their names and by the kustomizations beside them.
+// repository classifies the files of a directory by their names and by the kustomizations next to them.
 type repository struct {
 	root   *os.Root
 	charts map[string]bool // directories with a Chart.yaml
-	parts  map[string]bool // what kustomizations refer to and is no resource
+	parts  map[string]bool // files that kustomizations refer to and that are not resources
 
-	templates bool // the root is the directory templates of a chart
+	templates bool // the root is the templates directory of a chart
 }
 
 func newRepository(root *os.Root) *repository {
@@ -56,7 +56,7 @@ func newRepository(root *os.Root) *repository {
 	return r
 }
 
-// add looks at a file, whose path is relative to the root.
+// add records a file if it describes other files. The name is relative to the root.
 func (r *repository) add(name string) {
 	switch path.Base(name) {
 	case "Chart.yaml":
@@ -66,7 +66,7 @@ func (r *repository) add(name string) {
 	}
 }
 
-// kustomization has the fields of a kustomization that name files which hold no whole objects.
+// kustomization has the fields of a kustomization that refer to files without whole objects.
 type kustomization struct {
 	Patches               []struct{ Path string }
 	PatchesJSON6902       []struct{ Path string } `json:"patchesJson6902"`
@@ -81,10 +81,11 @@ type kustomization struct {
 	}
 }
 
-// maxKustomization bounds a kustomization that is looked at, in bytes: far more than people write.
+// maxKustomization limits a kustomization that is read, in bytes. It is far more than people write.
 const maxKustomization = 1 << 20
 
-// addKustomization notes what a kustomization refers to. One that cannot be read refers to nothing: kustomize says why.
+// addKustomization records the files that a kustomization refers to. A kustomization that cannot be read is ignored
+// here, because kustomize reports the problem.
 func (r *repository) addKustomization(name string) {
 	data, err := input.ReadIn(r.root, name, maxKustomization)
 	if err != nil {
@@ -99,7 +100,7 @@ func (r *repository) addKustomization(name string) {
 		files = append(files, p.Path)
 	}
 	for _, g := range append(k.ConfigMapGenerator, k.SecretGenerator...) {
-		for _, f := range g.Files { // KEY=FILE, or FILE
+		for _, f := range g.Files { // KEY=FILE or FILE
 			files = append(files, f[strings.IndexByte(f, '=')+1:])
 		}
 		files = append(files, g.Envs...)
@@ -114,7 +115,7 @@ func (r *repository) addKustomization(name string) {
 	}
 }
 
-// why returns why a file is skipped; empty where it is read.
+// why returns the reason to skip a file, or an empty string if it is read.
 func (r *repository) why(name string) string {
 	switch {
 	case r.templates:
@@ -139,14 +140,14 @@ func (r *repository) why(name string) string {
 	}
 }
 
-// isValues reports whether a file has a name that values of Helm charts have: values.yaml, values-prod.yaml,
+// isValues reports whether a file has a name that is common for Helm values: values.yaml, values-prod.yaml,
 // prod-values.yaml, prod.values.yaml.
 func isValues(name string) bool {
 	stem := strings.TrimSuffix(strings.TrimSuffix(path.Base(filepath.ToSlash(name)), ".yaml"), ".yml")
 	return strings.HasPrefix(stem, "values") || strings.HasSuffix(stem, "values")
 }
 
-// isSuite reports whether a file has the name of a suite of evergate test, which lies beside policies.
+// isSuite reports whether a file has the name of a test suite of evergate test. Suites are often next to policies.
 func isSuite(name string) bool {
 	return strings.HasSuffix(name, "_test.yaml") || strings.HasSuffix(name, "_test.yml")
 }

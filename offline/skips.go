@@ -14,30 +14,31 @@ const (
 	// skippedNames is how many names of skipped objects of one kind are kept, and how many names a line of text lists:
 	// enough to recognise them.
 	skippedNames = 5
-	// maxSkips is how many kinds and reasons are told apart: more than clusters have, and kinds are the input's to write.
+	// maxSkips limits the kinds and reasons that are distinguished. It is more than a cluster has. A limit is needed
+	// because the input can contain any kind.
 	maxSkips = 1000
 )
 
-// otherKinds stands for the kinds beyond maxSkips. No kind can be called that.
+// otherKinds represents the kinds over maxSkips. A kind cannot have this name.
 const otherKinds = "(others)"
 
-// Skips counts what was not judged. Its zero value is empty.
+// Skips counts the objects and files that were skipped. The zero value is empty and ready to use.
 type Skips struct {
 	Objects []Skipped
 	Files   []SkippedFiles
 
-	at   map[skipKey]int // where in Objects
+	at   map[skipKey]int // the index in Objects
 	seen map[SkippedError]bool
 }
 
 type skipKey struct{ kind, why string }
 
-// Skipped are objects of one kind that were not judged.
+// Skipped describes objects of one kind that were not validated for one reason.
 type Skipped struct {
 	Kind  string   `json:"kind"`
 	Why   string   `json:"why"`
 	Count int      `json:"count"`
-	Names []string `json:"names"` // the first of them
+	Names []string `json:"names"` // the first few
 }
 
 // SkippedFiles are files that were not read for one reason.
@@ -101,7 +102,7 @@ func skippedText(objects []Skipped) string {
 	return s
 }
 
-// Add adds an object that is not judged.
+// Add adds an object that is not validated.
 func (s *Skips) Add(o Object, why string) {
 	key := skipKey{text.Truncate(o.qualified(), admission.MaxName), why}
 	i, ok := s.at[key]

@@ -30,7 +30,7 @@ func testGateways(t *testing.T, cases []gatewayCase) {
 	t.Helper()
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			got := sentences(must(mustLoad(t, gatewaysRule(c.rule)).JudgeGateway(createGateway, &c.g, nil, nil)))
+			got := sentences(must(mustLoad(t, gatewaysRule(c.rule)).EvaluateGateway(createGateway, &c.g, nil, nil)))
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Error(diff)
 			}
@@ -74,7 +74,7 @@ func TestGatewayManifests(t *testing.T) {
 		t.Run(strings.TrimPrefix(path, "testdata/gateways/"), func(t *testing.T) {
 			p, text := mustLoadBeside(t, path), readFile(t, path)
 			g := readGateway(t, text)
-			got := sentences(must(p.JudgeGateway(Attributes{Operation: Create, Namespace: g.Namespace}, g, nil, nil)))
+			got := sentences(must(p.EvaluateGateway(Attributes{Operation: Create, Namespace: g.Namespace}, g, nil, nil)))
 			if diff := cmp.Diff(marked(text, wantMark), got); diff != "" {
 				t.Error(diff)
 			}
@@ -299,7 +299,7 @@ func TestGatewayTLS(t *testing.T) {
 	})
 	p := mustLoad(t, gatewaysRule(`tls: {crossNamespaceRefs: deny}`))
 	g = Gateway{Listeners: []Listener{{TLS: &ListenerTLS{CertificateRefs: refs("team-a")}}}}
-	if got := must(p.JudgeGateway(Attributes{Operation: Create}, &g, nil, nil)); len(got) != 1 {
+	if got := must(p.EvaluateGateway(Attributes{Operation: Create}, &g, nil, nil)); len(got) != 1 {
 		t.Errorf("without a namespace of its own: %v", got)
 	}
 }
@@ -399,7 +399,7 @@ func TestGatewayClassSelectors(t *testing.T) {
 			p := mustLoad(t, gatewaysRule("hosts: {required: true}\n  "+test.selector))
 			g := withListeners("")
 			g.ClassName = test.class
-			got := must(p.JudgeGateway(createGateway, &g, nil, nil))
+			got := must(p.EvaluateGateway(createGateway, &g, nil, nil))
 			if applies := len(got) > 0; applies != test.applies {
 				t.Errorf("got %v", got)
 			}
@@ -453,7 +453,7 @@ func TestGatewayRatchet(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a := Attributes{Operation: Update, Namespace: "team-a"}
 			var got []string
-			for _, f := range must(mustLoad(t, gatewaysRule(test.rule)).JudgeGateway(a, &test.new, &test.old, nil)) {
+			for _, f := range must(mustLoad(t, gatewaysRule(test.rule)).EvaluateGateway(a, &test.new, &test.old, nil)) {
 				if f.Denies() {
 					got = append(got, f.String())
 				}
@@ -499,7 +499,7 @@ func TestGatewayEffort(t *testing.T) {
 		g.InfrastructureAnnotations[name] = name
 	}
 	e := new(Effort)
-	_, err := p.JudgeGateway(Attributes{Operation: Update, Namespace: "team-a"}, g, g, e)
+	_, err := p.EvaluateGateway(Attributes{Operation: Update, Namespace: "team-a"}, g, g, e)
 	if most := 150 * n; err != nil || e.Steps() > most {
 		t.Errorf("%d steps, at most %d: %v", e.Steps(), most, err)
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// hostRules is the field hosts of ingresses, services and routes entries. It judges the claims of an object, wherever
-// they stand: see hostClaim. Hosts are compared as DNS compares them, by match.HostPattern. A rule without a host
+// hostRules is the field hosts of ingresses, services and routes entries. Its checks evaluate the claims of an object
+// in all places: see hostClaim. Hosts are compared as DNS compares them, by match.HostPattern. A rule without a host
 // stands for every host, and so does a default backend, alone or beside rules.
 type hostRules struct {
 	// Allowed lists the hosts that pass: ["*.apps.example.com"]. A wildcard host passes only if every host that it
@@ -87,8 +87,8 @@ func fieldHostChecks[T any](h *fieldHostRules, claims claimant[T], list string) 
 	return checks
 }
 
-// claimant returns the claims of an object, which a report caches.
-type claimant[T any] func(r *report, obj *T) []hostClaim
+// claimant returns the claims of an object, which its view keeps.
+type claimant[T any] func(obj *T, r *report) *claimSet
 
 // hostChecks compiles rules for one kind of objects; nil has no checks. list is the field that has the hosts.
 func hostChecks[T any](h *hostRules, claims claimant[T], list string) []check[T] {
@@ -129,14 +129,14 @@ type eachClaim[T any] struct {
 }
 
 func (c eachClaim[T]) find(obj *T, r *report) {
-	r.lookup = hostLookup{namespace: r.subject.namespace}
-	claims := c.claims(r, obj)
-	for i := range claims {
-		h := &claims[i]
+	claims := c.claims(obj, r)
+	claims.lookup = hostLookup{namespace: r.subject.namespace}
+	for i := range claims.list {
+		h := &claims.list[i]
 		if !r.spend(h.steps()) {
 			return
 		}
-		if c.passes(h, &r.lookup) || r.repeated(claims, i) {
+		if c.passes(h, &claims.lookup) || claims.repeated(i, r) {
 			continue
 		}
 		if f := r.tryAdd(h.identity(c.id())); f != nil {
@@ -227,11 +227,11 @@ type hostsMax[T any] struct {
 }
 
 func (c hostsMax[T]) find(obj *T, r *report) {
-	claims := c.claims(r, obj)
-	if len(claims) <= c.most {
+	claims := c.claims(obj, r)
+	if len(claims.list) <= c.most {
 		return // no need to count
 	}
-	if n := r.differentHosts(claims); n > c.most {
+	if n := claims.differentHosts(r); n > c.most {
 		r.add(identity{check: "hosts.max", count: n}, c.list,
 			fmt.Sprintf("has %d different hosts; at most %d are allowed", n, c.most))
 	}

@@ -72,7 +72,7 @@ func TestIngressRatchet(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, f := range must(mustLoadIngressRule(t, test.rule).JudgeIngress(updating, test.new, test.old, nil)) {
+			for _, f := range must(mustLoadIngressRule(t, test.rule).EvaluateIngress(updating, test.new, test.old, nil)) {
 				if f.Denies() {
 					got = append(got, f.String())
 				}

@@ -255,7 +255,10 @@ func (d *document) compile(e *comparisons, errs *strict.Collector) *Policy {
 	d.headers(func(*header) { p.entries++ })
 	p.additions = Additions{len(d.Exceptions), len(d.Carriers), len(d.Templates)}
 	known := d.SolverAccounts.knownWith(d.GlobbingClasses.known(d.AnnotationPrefixes.known(d.HostAnnotations)))
-	c := &compilation{e, known, d.Carriers, d.Exceptions.compile(&d.blocks, e, errs)}
+	c := compilation{
+		comparisons: e, known: known, carriers: d.Carriers, exceptions: d.Exceptions.compile(&d.blocks, e, errs),
+	}
+	p.counts = d.counts()
 	plain, sets := d.bySet(errs)
 	plain.compile(p, c, errs)
 	p.compileSets(sets, c, errs)
@@ -275,33 +278,33 @@ func (d *document) compare(e *comparisons, errs *strict.Collector) {
 	if len(failed) > strict.MaxErrors {
 		return // it is not known which entries have the errors that are only counted
 	}
-	blocks := reflect.ValueOf(&d.blocks).Elem()
-	for i := range blocks.NumField() {
-		list := blocks.Field(i)
-		kept := reflect.MakeSlice(list.Type(), 0, list.Len())
-		for j := range list.Len() {
-			entry, ok := reflect.TypeAssert[interface{ head() *header }](list.Index(j).Addr())
-			if ok && entry.head().Pos.Line > 0 && !slices.ContainsFunc(failed, entry.head().Pos.Contains) {
-				kept = reflect.Append(kept, list.Index(j))
+	for _, entries := range d.all() {
+		kept := reflect.MakeSlice(entries.Type(), 0, entries.Len())
+		for i := range entries.Len() {
+			pos := headOf(entries.Index(i)).Pos
+			if pos.Line > 0 && !slices.ContainsFunc(failed, pos.Contains) {
+				kept = reflect.Append(kept, entries.Index(i))
 			}
 		}
-		list.Set(kept)
+		entries.Set(kept)
 	}
 	plain, _ := d.bySet(errs)
-	plain.compile(new(Policy), &compilation{comparisons: e, known: defaultAnnotations()}, errs)
+	plain.compile(new(Policy), compilation{comparisons: e, known: defaultAnnotations()}, errs)
 }
 
-// compilation is what compiling entries needs beside them.
+// compilation is what the compilation of entries needs in addition to the entries.
 type compilation struct {
 	*comparisons
-	known    *knownAnnotations
-	carriers carriers
-
+	known      *knownAnnotations
+	carriers   carriers
 	exceptions *exceptions
+
+	policy *Policy      // that is compiled, with its mirrors
+	owners []ownerLevel // of the policy
 }
 
 // rulesOf compiles the entries of one kind, except those that are off, and adds more rules to them.
-func rulesOf[E, T any](entries []E, c *compilation, compile func(*E) rule[T], more ...rule[T]) ruleset[T] {
+func rulesOf[E, T any](entries []E, c *compilation, compile func(*E) rule[T], more ...rule[T]) *ruleset[T] {
 	var rules []rule[T]
 	for i := range entries {
 		if c.pollDone() {

@@ -85,6 +85,9 @@ func (t *mirrorTable) intern(s string) string {
 // len returns how many entries are in force.
 func (t *mirrorTable) len() int { return len(t.mirrors) }
 
+// strictestMode implements rules.
+func (t *mirrorTable) strictestMode() Mode { return t.strictest }
+
 // mirrorPlaces returns the places of the mirrors, each once, in the order of their names.
 func (t *mirrorTable) mirrorPlaces() []string {
 	var places []string

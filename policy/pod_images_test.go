@@ -53,7 +53,7 @@ func TestImagesFromExcluded(t *testing.T) {
 	} {
 		pod := imagePod(test.image)
 		pod.Labels = test.labels
-		if got := len(must(p.JudgePod(Attributes{Operation: Create, Namespace: test.namespace}, pod, nil, nil))); got != test.findings {
+		if got := len(must(p.EvaluatePod(Attributes{Operation: Create, Namespace: test.namespace}, pod, nil, nil))); got != test.findings {
 			t.Errorf("%+v: got %d", test, got)
 		}
 	}
@@ -62,7 +62,7 @@ func TestImagesFromExcluded(t *testing.T) {
 func TestImagesFromWithoutMirrors(t *testing.T) {
 	p := mustLoad(t, "pods:\n- {name: r, mode: enforce, images: {from: mirrors}}\n")
 	const want = `r/images.from: spec.containers[0].image: "nginx" is not pulled from a mirror, and the policy has no mirrors in force`
-	if f := must(p.JudgePod(createPod, imagePod("nginx"), nil, nil)); len(f) != 1 || f[0].String() != want {
+	if f := must(p.EvaluatePod(createPod, imagePod("nginx"), nil, nil)); len(f) != 1 || f[0].String() != want {
 		t.Error(f)
 	}
 }
@@ -173,7 +173,7 @@ func BenchmarkJudgePod(b *testing.B) {
 			p := podsRule(b, "{allowed: ["+list+"], deniedTags: [latest]}")
 			b.ReportAllocs()
 			for b.Loop() {
-				must(p.JudgePod(createPod, pod, nil, nil))
+				must(p.EvaluatePod(createPod, pod, nil, nil))
 			}
 		})
 	}

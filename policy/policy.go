@@ -6,11 +6,11 @@
 // # Order of reading
 //
 //	files → Load → Policy → RewritePod                           → outcomes of images
-//	                      → JudgePod, JudgeIngress, …            → findings
+//	                      → EvaluatePod, EvaluateIngress, …            → findings
 //
 // [Load] decodes files strictly into entries, and compiles the entries into a [Policy]. [Policy.RewritePod] returns the
-// mirrors of the images of a Pod. [Policy.JudgePod], [Policy.JudgeIngress], [Policy.JudgeService] and
-// [Policy.JudgeRoute] return the findings of the other entries.
+// mirrors of the images of a Pod. [Policy.EvaluatePod], [Policy.EvaluateIngress], [Policy.EvaluateService] and
+// [Policy.EvaluateRoute] return the findings of the other entries.
 //
 //	load.go      files → entries → Policy
 //	format.go    the text of a file, formatted
@@ -108,8 +108,7 @@ type Policy struct {
 	hash string
 	compiled
 
-	denying  [][]eachImage // for each rule of pods, its checks that deny
-	denies   bool          // at least one rule of pods has such a check
+	denying  *ruleset[podView] // see denyingRules
 	warnings strict.Errors
 	expiries []Expiry
 	places   []EntryPlace

@@ -29,11 +29,11 @@ func (b *routeBackendRules) Validate() error {
 }
 
 // checks compiles the rules; nil has no checks.
-func (b *routeBackendRules) checks() []check[Route] {
+func (b *routeBackendRules) checks() []check[routeView] {
 	if b == nil {
 		return nil
 	}
-	var checks []check[Route]
+	var checks []check[routeView]
 	if b.CrossNamespace {
 		checks = append(checks, backendsCrossNamespace{})
 	}
@@ -45,7 +45,7 @@ func (b *routeBackendRules) checks() []check[Route] {
 
 // eachBackend yields every backend of a route, and its place. It stops where the steps for the next one are not
 // available.
-func (r *report) eachBackend(route *Route) iter.Seq2[*ObjectRef, routePlace] {
+func (route *Route) eachBackend(r *report) iter.Seq2[*ObjectRef, routePlace] {
 	return func(yield func(*ObjectRef, routePlace) bool) {
 		for i := range route.Rules {
 			backends := route.Rules[i].Backends
@@ -57,7 +57,7 @@ func (r *report) eachBackend(route *Route) iter.Seq2[*ObjectRef, routePlace] {
 				}
 			}
 		}
-		for f, place := range r.eachFilter(route) {
+		for f, place := range route.eachFilter(r) {
 			for _, to := range []struct {
 				ref   *ObjectRef
 				field string
@@ -126,8 +126,8 @@ func (p routePlace) identity(check string, backend *ObjectRef, r *report) identi
 // backendsCrossNamespace is backends.crossNamespace: it finds each backend in another namespace than that of the route.
 type backendsCrossNamespace struct{}
 
-func (backendsCrossNamespace) find(route *Route, r *report) {
-	for ref, place := range r.eachBackend(route) {
+func (backendsCrossNamespace) find(route *routeView, r *report) {
+	for ref, place := range route.eachBackend(r) {
 		if ref.namespace(r) == r.subject.namespace {
 			continue
 		}
@@ -143,8 +143,8 @@ type backendsKinds struct {
 	passing string // the end of its sentences
 }
 
-func (c backendsKinds) find(route *Route, r *report) {
-	for ref, place := range r.eachBackend(route) {
+func (c backendsKinds) find(route *routeView, r *report) {
+	for ref, place := range route.eachBackend(r) {
 		if !r.spend(len(c.kinds) * ref.steps()) {
 			return
 		}

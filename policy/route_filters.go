@@ -39,24 +39,24 @@ func (t *routeFilterType) UnmarshalText(b []byte) error {
 func (f *routeFilterRules) Validate() error { return refuseEmpty("denied", f.Denied) }
 
 // checks compiles the rules; nil has no checks.
-func (f *routeFilterRules) checks() []check[Route] {
+func (f *routeFilterRules) checks() []check[routeView] {
 	if f == nil {
 		return nil
 	}
-	return []check[Route]{filtersDenied(f.Denied)}
+	return []check[routeView]{filtersDenied(f.Denied)}
 }
 
 // eachFilter yields every filter of a route, and its place. It stops where the steps for the next one are not
 // available.
-func (r *report) eachFilter(route *Route) iter.Seq2[*RouteFilter, routePlace] {
+func (route *Route) eachFilter(r *report) iter.Seq2[*RouteFilter, routePlace] {
 	return func(yield func(*RouteFilter, routePlace) bool) {
 		for i := range route.Rules {
 			rule := &route.Rules[i]
-			if !r.filtersOf(rule.Filters, routePlace{rule: i, backend: -1}, yield) {
+			if !eachOf(rule.Filters, routePlace{rule: i, backend: -1}, r, yield) {
 				return
 			}
 			for j := range rule.Backends {
-				if !r.filtersOf(rule.Backends[j].Filters, routePlace{rule: i, backend: j}, yield) {
+				if !eachOf(rule.Backends[j].Filters, routePlace{rule: i, backend: j}, r, yield) {
 					return
 				}
 			}
@@ -64,8 +64,8 @@ func (r *report) eachFilter(route *Route) iter.Seq2[*RouteFilter, routePlace] {
 	}
 }
 
-// filtersOf yields the filters of one list, and reports whether to go on.
-func (r *report) filtersOf(filters []RouteFilter, at routePlace, yield func(*RouteFilter, routePlace) bool) bool {
+// eachOf yields the filters of one list, and reports whether the caller may continue.
+func eachOf(filters []RouteFilter, at routePlace, r *report, yield func(*RouteFilter, routePlace) bool) bool {
 	for k := range filters {
 		at.filter = k
 		if !r.spend(stepsOf(1, filters[k].Type)) || !yield(&filters[k], at) {
@@ -80,8 +80,8 @@ func (r *report) filtersOf(filters []RouteFilter, at routePlace, yield func(*Rou
 // same port; one of another type, if the old route had one that does the same.
 type filtersDenied []routeFilterType
 
-func (c filtersDenied) find(route *Route, r *report) {
-	for f, place := range r.eachFilter(route) {
+func (c filtersDenied) find(route *routeView, r *report) {
+	for f, place := range route.eachFilter(r) {
 		i := slices.Index(c, routeFilterType(f.Type))
 		if i < 0 {
 			continue

@@ -57,23 +57,23 @@ func (p *routePathRules) Validate() error {
 }
 
 // checks compiles the rules; nil has no checks.
-func (p *routePathRules) checks() []check[Route] {
+func (p *routePathRules) checks() []check[routeView] {
 	if p == nil {
 		return nil
 	}
-	var checks []check[Route]
-	source := pathSource[Route]{paths: (*report).routePaths, literal: "write type Exact or PathPrefix"}
+	var checks []check[routeView]
+	source := pathSource[routeView]{paths: (*routeView).allPaths, literal: "write type Exact or PathPrefix"}
 	if p.Types != nil {
-		checks = append(checks, pathsTypes[Route]{source, textsOf(p.Types), passing(p.Types)})
+		checks = append(checks, pathsTypes[routeView]{source, textsOf(p.Types), passing(p.Types)})
 	}
 	if p.Denied != nil {
-		checks = append(checks, pathsDenied[Route]{source, p.Denied})
+		checks = append(checks, pathsDenied[routeView]{source, p.Denied})
 	}
 	if p.DeniedPatterns != nil {
-		checks = append(checks, pathsDeniedPatterns[Route]{source, p.DeniedPatterns})
+		checks = append(checks, pathsDeniedPatterns[routeView]{source, p.DeniedPatterns})
 	}
 	if p.UnsafeCharacters {
-		checks = append(checks, pathsUnsafeCharacters[Route]{source}, matchesUnsafeCharacters{})
+		checks = append(checks, pathsUnsafeCharacters[routeView]{source}, matchesUnsafeCharacters{})
 	}
 	return checks
 }
@@ -84,12 +84,12 @@ func (p *routePathRules) checks() []check[Route] {
 // [0-9] is \d.
 type matchesUnsafeCharacters struct{}
 
-func (matchesUnsafeCharacters) find(route *Route, r *report) {
+func (matchesUnsafeCharacters) find(route *routeView, r *report) {
 	for i := range route.Rules {
 		for j := range route.Rules[i].Matches {
 			m := &route.Rules[i].Matches[j]
 			at := pathPlace{kind: routePath, rule: i, match: j}
-			if !r.spend(1) || !r.unsafeTexts(m.Headers, at, "headers") || !r.unsafeTexts(m.QueryParams, at, "queryParams") {
+			if !r.spend(1) || !unsafeTexts(m.Headers, at, "headers", r) || !unsafeTexts(m.QueryParams, at, "queryParams", r) {
 				return
 			}
 		}
@@ -98,7 +98,7 @@ func (matchesUnsafeCharacters) find(route *Route, r *report) {
 
 // unsafeTexts adds a finding for each name and each value of a list that contains an unsafe character. It reports
 // whether the check may continue.
-func (r *report) unsafeTexts(list []MatchText, at pathPlace, name string) bool {
+func unsafeTexts(list []MatchText, at pathPlace, name string, r *report) bool {
 	for i := range list {
 		for _, part := range [...]struct{ field, text string }{{"name", list[i].Name}, {"value", list[i].Value}} {
 			field, s := part.field, part.text
@@ -121,8 +121,8 @@ func isUnsafeInText(c rune) bool {
 	return c == '"' || c == '`' || c == '\\' || unicode.IsControl(c)
 }
 
-// routePaths returns the path of every match of a route. Routes other than HTTPRoutes and GRPCRoutes have none.
-func (r *report) routePaths(route *Route) []pathPlace {
+// allPaths returns the path of every match of a route. Routes other than HTTPRoutes and GRPCRoutes have no paths.
+func (route *routeView) allPaths(r *report) []pathPlace {
 	kind := routePath
 	switch r.subject.resource {
 	case httpRoutes:
@@ -131,22 +131,22 @@ func (r *report) routePaths(route *Route) []pathPlace {
 	default:
 		return nil
 	}
-	if r.paths != nil {
-		return r.paths
+	if route.paths != nil {
+		return route.paths
 	}
 	n := 1
 	for i := range route.Rules {
 		n += max(1, len(route.Rules[i].Matches))
 	}
-	r.paths = make([]pathPlace, 0, n)
+	route.paths = make([]pathPlace, 0, n)
 	every := pathPlace{Path: "/", Type: pathPrefix, kind: kind, rule: -1, match: -1}
 	if len(route.Rules) == 0 {
-		r.paths = append(r.paths, every)
+		route.paths = append(route.paths, every)
 	}
 	for i := range route.Rules {
 		matches := route.Rules[i].Matches
 		if every.rule = i; len(matches) == 0 && r.spend(1) {
-			r.paths = append(r.paths, every)
+			route.paths = append(route.paths, every)
 		}
 		for j := range matches {
 			m := &matches[j]
@@ -155,10 +155,10 @@ func (r *report) routePaths(route *Route) []pathPlace {
 			}
 			place := m.place(kind)
 			place.rule, place.match = i, j
-			r.paths = append(r.paths, place)
+			route.paths = append(route.paths, place)
 		}
 	}
-	return r.paths
+	return route.paths
 }
 
 // place returns the path of a match, and its type.

@@ -32,7 +32,7 @@ func TestRouteManifests(t *testing.T) {
 			}
 			manifest := read(t, path)
 			a, route := parseRoute(t, manifest)
-			findings, err := p.JudgeRoute(a, route, nil, nil)
+			findings, err := p.EvaluateRoute(a, route, nil, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -41,12 +41,12 @@ func (b *externalNameRules) Validate() error {
 	return faults.Err()
 }
 
-func (b *externalNameRules) checks() []check[Service] {
+func (b *externalNameRules) checks() []check[serviceView] {
 	if b == nil {
 		return nil
 	}
 	meant := slices.DeleteFunc(slices.Clone(b.Allowed), func(p match.HostPattern) bool { return !allowsUnsafe(p) })
-	return []check[Service]{&externalNames{
+	return []check[serviceView]{&externalNames{
 		unsafeAllowed: match.NewHostSet(meant),
 		denied:        match.NewHostSet(b.Denied),
 		limited:       b.Allowed != nil,
@@ -79,29 +79,29 @@ type externalNames struct {
 	passing       string
 }
 
-func (c *externalNames) find(svc *Service, r *report) {
+func (c *externalNames) find(svc *serviceView, r *report) {
 	if svc.effectiveType() != externalName {
 		return
 	}
 	if !r.spend(stepsOf(4, svc.ExternalName)) {
 		return
 	}
-	host := r.externalName(svc)
-	if check, reason := c.judge(host); check != "" {
+	host := svc.externalTarget()
+	if check, reason := c.evaluate(host); check != "" {
 		r.add(hostIdentity(check, host), "spec.externalName", text.Quote(svc.ExternalName)+" "+reason)
 	}
 }
 
-// externalName returns spec.externalName as a host.
-func (r *report) externalName(svc *Service) match.HostPattern {
-	if r.externalHost == nil {
-		r.externalHost = new(match.ParseHost(svc.ExternalName))
+// externalTarget returns spec.externalName as a host.
+func (svc *serviceView) externalTarget() match.HostPattern {
+	if svc.externalHost == nil {
+		svc.externalHost = new(match.ParseHost(svc.ExternalName))
 	}
-	return *r.externalHost
+	return *svc.externalHost
 }
 
-// judge returns the check that a target does not pass, and why; an empty check where it passes.
-func (c *externalNames) judge(host match.HostPattern) (check, reason string) {
+// evaluate returns the check that a target does not pass, and why. The check is empty if the target passes.
+func (c *externalNames) evaluate(host match.HostPattern) (check, reason string) {
 	if kind := kindOf(host.Name); kind != ordinaryTarget {
 		_, meant := c.unsafeAllowed.Covers(host)
 		if by, ok := c.allowed.Covers(host); kind == completedName {

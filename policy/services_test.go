@@ -28,7 +28,7 @@ func testServices(t *testing.T, cases []serviceCase) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			p := mustLoad(t, servicesRule(c.rule))
-			got := sentences(must(p.JudgeService(Attributes{Operation: Create}, &c.svc, nil, nil)))
+			got := sentences(must(p.EvaluateService(Attributes{Operation: Create}, &c.svc, nil, nil)))
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Error(diff)
 			}
@@ -62,7 +62,7 @@ func TestServiceManifests(t *testing.T) {
 		}
 		t.Run(strings.TrimPrefix(path, "testdata/services/"), func(t *testing.T) {
 			p, text := mustLoadBeside(t, path), readFile(t, path)
-			got := sentences(must(p.JudgeService(Attributes{Operation: Create}, readService(t, text), nil, nil)))
+			got := sentences(must(p.EvaluateService(Attributes{Operation: Create}, readService(t, text), nil, nil)))
 			if diff := cmp.Diff(marked(text, wantMark), got); diff != "" {
 				t.Error(diff)
 			}
@@ -150,7 +150,7 @@ services:
 		ExternalIPs: []string{"192.0.2.1"},
 	}
 	var got []string
-	for _, f := range must(p.JudgeService(Attributes{Operation: Create, User: "jane"}, &svc, nil, nil)) {
+	for _, f := range must(p.EvaluateService(Attributes{Operation: Create, User: "jane"}, &svc, nil, nil)) {
 		got = append(got, f.ID())
 		if f.Note != "ask #network" {
 			t.Errorf("%s: the message is missing", f.ID())
@@ -164,7 +164,7 @@ services:
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if fs := must(p.JudgeService(Attributes{Operation: Create, User: "jane", Groups: []string{"break-glass"}}, &svc, nil, nil)); fs != nil {
+	if fs := must(p.EvaluateService(Attributes{Operation: Create, User: "jane", Groups: []string{"break-glass"}}, &svc, nil, nil)); fs != nil {
 		t.Errorf("excluded, but %v", fs)
 	}
 }

@@ -25,9 +25,9 @@ func TestUnsafeCharacters(t *testing.T) {
 		got  []Finding
 		want []string
 	}{
-		{must(p.JudgeIngress(creating, ing, nil, nil)), []string{
+		{must(p.EvaluateIngress(creating, ing, nil, nil)), []string{
 			"i/paths.unsafeCharacters: spec.rules[0].http.paths[0].path: \"" + path + "\" contains '`', ' '" + out}},
-		{must(p.JudgeRoute(Attributes{Operation: Create, Resource: "httproutes"}, route, nil, nil)), []string{
+		{must(p.EvaluateRoute(Attributes{Operation: Create, Resource: "httproutes"}, route, nil, nil)), []string{
 			at + `[0].path.value: "/a b" contains ' '` + out,
 			at + "[2].headers[1].name: \"a`b\" contains '`'" + out,
 			at + `[2].headers[1].value: "a\"b" contains '"'` + out,
@@ -35,7 +35,7 @@ func TestUnsafeCharacters(t *testing.T) {
 			at + "[2].queryParams[0].value: \"`) || Host(`b.example\" contains '`'" + out,
 			at + `[2].queryParams[1].value: "\\d" contains '\\'` + out,
 		}},
-		{must(p.JudgeOpenShiftRoute(Attributes{Operation: Create, Resource: "routes"}, &OpenShiftRoute{Host: "a.example", Path: "/a`b"}, nil, nil)), []string{
+		{must(p.EvaluateOpenShiftRoute(Attributes{Operation: Create, Resource: "routes"}, &OpenShiftRoute{Host: "a.example", Path: "/a`b"}, nil, nil)), []string{
 			"r/paths.unsafeCharacters: spec.path: \"/a`b\" contains '`'" + out}},
 	} {
 		if diff := cmp.Diff(test.want, sentences(test.got)); diff != "" {
@@ -43,7 +43,7 @@ func TestUnsafeCharacters(t *testing.T) {
 		}
 	}
 	// A text that was there before denies no update.
-	if found := must(p.JudgeRoute(Attributes{Operation: Update, Resource: "httproutes"}, route, route, nil)); len(found) != 6 || found[1].Denies() {
+	if found := must(p.EvaluateRoute(Attributes{Operation: Update, Resource: "httproutes"}, route, route, nil)); len(found) != 6 || found[1].Denies() {
 		t.Error(sentences(found))
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/evergate/evergate/policytest"
 )
 
-// suites is a directory with a policy and these suites.
+// suites returns a directory with a policy and the given suites.
 func suites(t *testing.T, texts map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -45,7 +45,7 @@ const (
 	service = "object: {apiVersion: v1, kind: Service, metadata: {name: a}, spec: {type: NodePort}}"
 )
 
-// Each expectation fails if it does not hold. The lines of the difference can be pasted into the suite.
+// Each expectation fails if it is not met. The lines of the difference can be pasted into the suite.
 func TestExpectations(t *testing.T) {
 	for _, tt := range []struct{ name, object, holds, fails string }{
 		{"allowed", pod, "allowed: true", "allowed: false"},
@@ -68,7 +68,7 @@ func TestExpectations(t *testing.T) {
 			if r.Passed || r.Summary.Failed != 1 || r.Suites[0].Cases[0].Diff == "" {
 				t.Errorf("%s holds: %+v", tt.fails, r)
 			}
-			if tt.name == "message" { // a part of the sentences is expected, and the difference has all of them
+			if tt.name == "message" { // a part of the sentences is expected, and the difference contains all of them
 				return
 			}
 			decided := regexp.MustCompile(`(?m)^[ +]([^+].*)$`).FindAllStringSubmatch(r.Suites[0].Cases[0].Diff, -1)
@@ -84,7 +84,7 @@ func TestExpectations(t *testing.T) {
 	}
 }
 
-// Suites of one policy share its coverage, and a pattern leaves cases out.
+// Suites of one policy share its coverage. A pattern leaves out cases.
 func TestCoverage(t *testing.T) {
 	dir := suites(t, map[string]string{
 		"a_test.yaml": "policy: [policy.yaml]\ncases:\n- {name: of Pods, " + pod + ", allowed: true}\n",
@@ -107,7 +107,7 @@ func TestCoverage(t *testing.T) {
 	}
 }
 
-// A rule is reached by an object that it applies to, also where it finds nothing, and not by one that it leaves out.
+// An object reaches a rule that applies to it, even without findings, and does not reach a rule that leaves it out.
 func TestRulesAreReached(t *testing.T) {
 	const policy = `apiVersion: evergate.dev/v1alpha1
 kind: EvergatePolicy
@@ -125,7 +125,7 @@ services:
 	}
 }
 
-// What is not understood is an error, and the rest is run.
+// Invalid input is an error, and the other cases still run.
 func TestErrors(t *testing.T) {
 	dir := suites(t, map[string]string{
 		"a_test.yaml":   "policy: [absent.yaml]\ncases:\n- {name: a, " + pod + "}\n",
@@ -137,14 +137,14 @@ func TestErrors(t *testing.T) {
 	})
 	r := run(t, dir, nil)
 	got := strings.ReplaceAll(strings.Join(r.Errors, "\n"), dir+string(filepath.Separator), "")
-	want := `a_test.yaml: policy: there is no policy at "absent.yaml": name a file, or a directory with *.yaml or *.yml files
+	want := `a_test.yaml: policy: there is no policy at "absent.yaml": pass a file, or a directory with *.yaml or *.yml files
 b_test.yaml:1:1: cases is required
 b_test.yaml:2:1: case: unknown field; did you mean cases?
 c_test.yaml:3:3: a: none.yaml: no such file or directory
-c_test.yaml:4:3: b: two.yaml holds more than one object: a case is about one
-c_test.yaml:5:3: c: no webhook judges Secret: leave the case out
+c_test.yaml:4:3: b: two.yaml contains more than one object: a case is about one object
+c_test.yaml:5:3: c: Evergate does not validate Secret: leave the case out
 c_test.yaml:6:3: d: set: the policy has no rule in edge
-c_test.yaml:7:3: e: old: c_test.yaml:7: Pod has no apiVersion: write it beside kind, as in apiVersion: v1`
+c_test.yaml:7:3: e: old: c_test.yaml:7: Pod has no apiVersion: write it next to kind, for example apiVersion: v1`
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
@@ -157,7 +157,7 @@ c_test.yaml:7:3: e: old: c_test.yaml:7: Pod has no apiVersion: write it beside k
 	}
 }
 
-// The date of a case decides whether an exception has ended, and without one none has.
+// The date of a case decides whether an exception has ended. Without a date, no exception has ended.
 func TestAt(t *testing.T) {
 	const policy = `apiVersion: evergate.dev/v1alpha1
 kind: EvergatePolicy

@@ -1,13 +1,11 @@
 package review
 
 import (
-	"encoding/base64"
+	"bytes"
+	"encoding/json"
 	"fmt"
-	"strconv"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/evergate/evergate/internal/text"
 )
@@ -16,108 +14,67 @@ import (
 type Answer struct {
 	UID              string
 	Allowed          bool
-	Message          string   // why not; only when Allowed is false
-	Warnings         []string // truncated to what kube-apiserver passes on
-	AuditAnnotations []Annotation
-	Patch            []Operation // empty: no patch is sent; nor is one when Allowed is false
+	Message          string            // the reason of a denial; ignored if Allowed is true
+	Warnings         []string          // truncated to what kube-apiserver passes on
+	AuditAnnotations map[string]string // by the name part of the qualified name
+	Patch            []byte            // a JSON Patch, or empty; ignored if Allowed is false
 }
 
-// Annotation is an audit annotation. Its key is the name part of a qualified name, as the API server demands. No two
-// annotations of an answer have the same key.
-type Annotation struct{ Key, Value string }
-
-// The API server passes on 4096 runes of warnings a request, over all webhooks; when there are more it truncates each
-// to 256.
+// The API server passes on 4096 runes of warnings a request, over all webhooks. If there are more, it truncates each
+// warning to 256 runes.
 const (
 	maxWarningRunes  = 256  // so that it never truncates ours
-	maxWarningsRunes = 2048 // half of it: a Pod passes two of our webhooks
+	maxWarningsRunes = 2048 // half of it, because a Pod passes two of our webhooks
 	maxWarnings      = 11   // the first ten findings and a count
 )
 
-// Append appends the AdmissionReview that carries the answer to b. It fills in all fields of the protocol.
-//
-// It writes field by field, since every review pays for it: encoding/json takes three times as long, and needs memory
-// of its own for the patch.
-func (a *Answer) Append(b []byte) []byte {
-	b = append(b, `{"apiVersion":"`+reviewVersion+`","kind":"`+reviewKind+`","response":{"uid":`...)
-	b = appendString(b, a.UID)
-	b = append(b, `,"allowed":`...)
-	b = strconv.AppendBool(b, a.Allowed)
+// response is the field of an AdmissionReview that carries an answer.
+type response struct {
+	UID              string            `json:"uid"`
+	Allowed          bool              `json:"allowed"`
+	Status           *status           `json:"status,omitempty"`
+	Patch            []byte            `json:"patch,omitempty"`
+	PatchType        string            `json:"patchType,omitempty"`
+	AuditAnnotations map[string]string `json:"auditAnnotations,omitempty"`
+	Warnings         []string          `json:"warnings,omitempty"`
+}
+
+// status is a metav1.Status.
+type status struct {
+	Status  string `json:"status"`
+	Message string `json:"message"`
+	Reason  string `json:"reason"` // without it, clients cannot tell a denial from other errors
+	Code    int    `json:"code"`   // without it, the API server answers with 400
+}
+
+// JSON returns the AdmissionReview that carries the answer.
+func (a *Answer) JSON() []byte {
+	r := response{UID: a.UID, Allowed: a.Allowed, AuditAnnotations: a.AuditAnnotations, Warnings: warnings(a.Warnings)}
 	switch {
 	case !a.Allowed:
-		// A metav1.Status. Without a code the API server would answer the user with 400, and without the reason clients
-		// could not tell a denial from other errors.
-		b = append(b, `,"status":{"status":"Failure","message":`...)
-		b = appendString(b, a.Message)
-		b = append(b, `,"reason":"Forbidden","code":403}`...)
+		r.Status = &status{Status: "Failure", Message: a.Message, Reason: "Forbidden", Code: 403}
 	case len(a.Patch) > 0:
-		b = append(b, `,"patch":"`...)
-		b = appendBase64(b, a.Patch)
-		b = append(b, `","patchType":"JSONPatch"`...)
+		r.Patch, r.PatchType = a.Patch, "JSONPatch"
 	}
-	b = appendAuditAnnotations(b, a.AuditAnnotations)
-	b = appendWarnings(b, warnings(a.Warnings))
-	return append(b, "}}"...)
+	return encode(struct {
+		APIVersion string    `json:"apiVersion"`
+		Kind       string    `json:"kind"`
+		Response   *response `json:"response"`
+	}{reviewVersion, reviewKind, &r})
 }
 
-// appendBase64 writes a JSON Patch in base64. It writes the JSON first, and then the encoding in its place.
-func appendBase64(b []byte, ops []Operation) []byte {
-	start := len(b)
-	b = appendPatch(b, ops)
-	end := len(b)
-	b = base64.StdEncoding.AppendEncode(b, b[start:end])
-	return b[:start+copy(b[start:], b[end:])]
+// encode returns the JSON of v, which consists of strings, numbers and booleans, so that it cannot fail.
+func encode(v any) []byte {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false) // people read answers and patches in audit logs
+	if err := encoder.Encode(v); err != nil {
+		panic(err)
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte{'\n'})
 }
 
-// Size is about how many bytes Append needs, so that the buffer that it is given seldom has to grow.
-func (a *Answer) Size() int {
-	const frame = 256                                                 // names of fields, and the patch type or the status
-	n := frame + len(a.UID) + len(a.Message) + patchSize(a.Patch)*7/3 // as JSON, and behind it in base64
-	for _, x := range a.AuditAnnotations {
-		n += len(x.Key) + len(x.Value) + len(`"":"",`)
-	}
-	for _, w := range a.Warnings {
-		n += len(w) + len(`"",`)
-	}
-	return n
-}
-
-func appendAuditAnnotations(b []byte, all []Annotation) []byte {
-	separator := `,"auditAnnotations":{`
-	for i := range all {
-		b = append(b, separator...)
-		b = appendString(b, all[i].Key)
-		b = append(b, ':')
-		b = appendString(b, all[i].Value)
-		separator = ","
-	}
-	if separator == "," {
-		b = append(b, '}')
-	}
-	return b
-}
-
-func appendWarnings(b []byte, all []string) []byte {
-	separator := `,"warnings":[`
-	for _, w := range all {
-		b = append(b, separator...)
-		b = appendString(b, w)
-		separator = ","
-	}
-	if separator == "," {
-		b = append(b, ']')
-	}
-	return b
-}
-
-// appendString writes a JSON string. The error of jsontext is about bytes that are not UTF-8, which it writes as
-// U+FFFD.
-func appendString(b []byte, s string) []byte {
-	b, _ = jsontext.AppendQuote(b, s)
-	return b
-}
-
-// warnings makes every warning one that the API server passes on, and counts those that are left out.
+// warnings returns the warnings in a form that the API server passes on, and the number of those that it leaves out.
 func warnings(all []string) []string {
 	var kept []string
 	runes := 0
@@ -134,9 +91,9 @@ func warnings(all []string) []string {
 	return kept
 }
 
-// warning replaces what would make the API server drop the whole text, control characters and invalid UTF-8, and
-// truncates what is long.
+// warning replaces control characters and invalid UTF-8, which would make the API server drop the whole text, and
+// truncates a long text.
 func warning(s string) string {
-	const most = utf8.UTFMax * maxWarningRunes // bytes, before which the runes are not counted
+	const most = utf8.UTFMax * maxWarningRunes // bytes
 	return text.TruncateRunes(strings.TrimSpace(text.Printable(s, most)), maxWarningRunes)
 }

@@ -15,7 +15,7 @@ import (
 
 func TestEncode(t *testing.T) {
 	const head = `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"uid":"u-1",`
-	patch := []Operation{{Op: "replace", Path: "/spec/containers/0/image", Value: "m.example/nginx"}}
+	patch := []byte(`[{"op":"replace","path":"/spec/containers/0/image","value":"m.example/nginx"}]`)
 	for name, test := range map[string]struct {
 		answer Answer
 		want   string
@@ -37,14 +37,14 @@ func TestEncode(t *testing.T) {
 				`W3sib3AiOiJyZXBsYWNlIiwicGF0aCI6Ii9zcGVjL2NvbnRhaW5lcnMvMC9pbWFnZSIsInZhbHVlIjoibS5leGFtcGxlL25naW54In1d` +
 				`","patchType":"JSONPatch"}}`,
 		},
-		"empty patch": {Answer{UID: "u-1", Allowed: true, Patch: []Operation{}}, head + `"allowed":true}}`},
+		"empty patch": {Answer{UID: "u-1", Allowed: true, Patch: []byte{}}, head + `"allowed":true}}`},
 		"patch of a denied one": {Answer{UID: "u-1", Patch: patch, Message: "no"},
 			head + `"allowed":false,"status":{"status":"Failure","message":"no","reason":"Forbidden","code":403}}}`},
 		"warnings": {Answer{UID: "u-1", Allowed: true, Warnings: []string{"a", "b"}},
 			head + `"allowed":true,"warnings":["a","b"]}}`},
 		"audit annotations": {
-			Answer{UID: "u-1", Allowed: true, AuditAnnotations: []Annotation{{"b", "2"}, {"a", "1"}}},
-			head + `"allowed":true,"auditAnnotations":{"b":"2","a":"1"}}}`,
+			Answer{UID: "u-1", Allowed: true, AuditAnnotations: map[string]string{"b": "2", "a": "1"}},
+			head + `"allowed":true,"auditAnnotations":{"a":"1","b":"2"}}}`,
 		},
 		"nothing of nothing left": {
 			Answer{UID: "u-1", Allowed: true, Warnings: []string{"\n"}},
@@ -52,7 +52,7 @@ func TestEncode(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := test.answer.Append(nil)
+			got := test.answer.JSON()
 			if diff := cmp.Diff(test.want, string(got)); diff != "" {
 				t.Error(diff)
 			}
@@ -108,7 +108,7 @@ func TestWarnings(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			answer := Answer{UID: "u-1", Allowed: true, Warnings: test.warnings}
 			before := slices.Clone(test.warnings)
-			data := answer.Append(nil)
+			data := answer.JSON()
 			checkProtocol(t, data, answer)
 			var review admissionv1.AdmissionReview
 			if err := json.Unmarshal(data, &review); err != nil {
@@ -137,28 +137,25 @@ func FuzzEncode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, uid string, allowed bool, message, warning, key, value string) {
 		a := Answer{
 			UID: uid, Allowed: allowed, Message: message, Warnings: []string{warning, warning + warning},
-			AuditAnnotations: []Annotation{{key, value}}, Patch: []Operation{
-				{Op: "replace", Path: key, Value: value}, {Op: "add", Path: key, Key: message, Value: warning},
-			},
+			AuditAnnotations: map[string]string{key: value},
+			Patch: encode([]operation{
+				{Op: "replace", Path: key, Value: value}, {Op: "add", Path: key, Value: map[string]string{message: warning}},
+			}),
 		}
 		if utf8.ValidString(uid) { // as every uid is that was read from JSON
-			checkProtocol(t, a.Append(nil), a)
+			checkProtocol(t, a.JSON(), a)
 		}
-		var got []struct {
-			Op, Path string
-			Value    any
-		}
-		if err := json.Unmarshal(appendPatch(nil, a.Patch), &got); err != nil || len(got) != 2 {
-			t.Fatalf("the patch is %s: %v", appendPatch(nil, a.Patch), err)
+		var got []operation
+		if err := json.Unmarshal(a.Patch, &got); err != nil {
+			t.Fatalf("the patch is %s: %v", a.Patch, err)
 		}
 		valid := func(s string) string { return strings.Map(func(r rune) rune { return r }, s) }
-		var second any = valid(warning)
-		if message != "" {
-			second = map[string]any{valid(message): valid(warning)}
+		want := []operation{
+			{"replace", valid(key), valid(value)},
+			{"add", valid(key), map[string]any{valid(message): valid(warning)}},
 		}
-		if got[0].Op != "replace" || got[0].Path != valid(key) || got[0].Value != valid(value) || got[1].Op != "add" ||
-			!cmp.Equal(got[1].Value, second) {
-			t.Errorf("got %+v", got)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
 		}
 	})
 }

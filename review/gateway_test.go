@@ -92,8 +92,8 @@ func FuzzDecodeGateway(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) { compareKinds(t, body, Gateways(), typedGateways()) })
 }
 
-// typedGateways are the types of Gateway API, in the order of Gateways. The type of XListenerSets is gone; it was that of
-// ListenerSets.
+// typedGateways returns the types of Gateway API, in the order of Gateways. The type of XListenerSets has been removed,
+// and was the same as that of ListenerSets.
 func typedGateways() []typedKind[policy.Gateway] {
 	listenerSet := typedKind[policy.Gateway]{
 		typedListenerSet,

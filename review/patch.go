@@ -2,125 +2,85 @@ package review
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/evergate/evergate/policy"
 )
 
-// Operation is one operation of a JSON Patch (RFC 6902).
-type Operation struct {
-	Op    string // add or replace
-	Path  string // a JSON Pointer
-	Value string
-	Key   string // when set, the value is an object with this one field, whose value is Value
-	List  bool   // the value is a list with that object, its one element
+// operation is one operation of a JSON Patch (RFC 6902).
+type operation struct {
+	Op    string `json:"op"`   // add or replace
+	Path  string `json:"path"` // a JSON Pointer
+	Value any    `json:"value"`
 }
 
-// appendPatch writes a JSON Patch.
-func appendPatch(b []byte, ops []Operation) []byte {
-	separator := byte('[')
-	for i := range ops {
-		op := &ops[i]
-		b = append(b, separator)
-		b = append(b, `{"op":`...)
-		b = appendString(b, op.Op)
-		b = append(b, `,"path":`...)
-		b = appendString(b, op.Path)
-		b = append(b, `,"value":`...)
-		b = append(op.appendValue(b), '}')
-		separator = ','
-	}
-	return append(b, ']')
-}
-
-func (op *Operation) appendValue(b []byte) []byte {
-	if op.Key == "" {
-		return appendString(b, op.Value)
-	}
-	if op.List {
-		b = append(b, '[')
-	}
-	b = appendString(append(b, '{'), op.Key)
-	b = append(appendString(append(b, ':'), op.Value), '}')
-	if op.List {
-		b = append(b, ']')
-	}
-	return b
-}
-
-// patchSize is about how many bytes a patch will have.
-func patchSize(ops []Operation) int {
-	n := 0
-	for i := range ops {
-		op := &ops[i]
-		n += len(`,{"op":"replace","path":"","value":""}`) + len(op.Path) + len(op.Key) + len(op.Value)
-	}
-	return n + n/16 // quotes are written as two characters, and the record has some for each image
-}
-
-// Where metadata keeps annotations, and among them that of the originals, as JSON Pointers: in those a slash is ~1.
+// JSON Pointers of the annotations, and of the record of the original images. A slash in a name is ~1.
 const (
 	annotations      = "/metadata/annotations"
 	originalsPointer = annotations + "/evergate.dev~1original-images"
 )
 
-// imagePullSecrets is where a Pod keeps the names of its pull secrets, as a JSON Pointer.
+// imagePullSecrets is the JSON Pointer of a Pod's pull secrets.
 const imagePullSecrets = "/spec/imagePullSecrets"
 
-// longPointer is longer than most pointers to an image are.
+// longPointer is longer than most pointers to an image.
 const longPointer = len("/spec/ephemeralContainers/00/image")
 
-// PatchPod returns the patch that turns the images of pod into those of rw, nil when none changes. It has one replace
-// for each image, one add for each pull secret, and one for the record of the originals where the request can change
-// metadata (recordable), which that of pods/ephemeralcontainers cannot. It leaves everything else of the Pod as it is,
-// so that fields that Evergate does not know are kept. It has no test operations: one that fails would fail the user's
-// request.
+// maxPatch bounds the bytes of a patch: 170 images that are pinned by digests. The API server reads answers whole, and
+// writes patches into its audit log.
+const maxPatch = 32 << 10
+
+// PatchPod returns the JSON Patch that turns the images of pod into those of rw, nil if none changes. The patch has one
+// replace for each image, one add for each pull secret, and one for the record of the original images, unless the
+// request cannot change metadata (recordable is false), as in pods/ephemeralcontainers. It leaves everything else of the
+// Pod as it is, so that fields that Evergate does not know are kept. It has no test operations, because a failing test
+// would fail the user's request.
 //
-// A patch is at most maxPatch long. The record is left out where it would be longer; without it, that is an error.
-func PatchPod(pod *policy.Pod, rw policy.Rewriting, recordable bool) ([]Operation, error) {
+// A patch that would be longer than maxPatch leaves the record out. If it is still longer, PatchPod returns an error.
+func PatchPod(pod *policy.Pod, rw policy.Rewriting, recordable bool) ([]byte, error) {
 	if !rw.Changes() {
 		return nil, nil
 	}
-	ops := make([]Operation, 0, len(rw.Images)+len(rw.PullSecrets.Added)+1)
-	var paths strings.Builder // in one piece
-	paths.Grow(len(rw.Images) * longPointer)
+	ops := make([]operation, 0, len(rw.Images)+len(rw.PullSecrets.Added)+1)
+	size := 0 // at least
 	for i := range rw.Images {
-		if o := &rw.Images[i]; o.Outcome == policy.Rewritten {
-			start := paths.Len()
-			paths.Write(o.Image.AppendPointer(make([]byte, 0, longPointer)))
-			ops = append(ops, Operation{Op: "replace", Path: paths.String()[start:], Value: o.To})
+		if o := &rw.Images[i]; o.Outcome == policy.Rewritten && size <= maxPatch {
+			size += longPointer + len(o.To)
+			path := string(o.Image.AppendPointer(make([]byte, 0, longPointer)))
+			ops = append(ops, operation{"replace", path, o.To})
 		}
 	}
 	for i, name := range rw.PullSecrets.Added {
+		size += len(name)
 		ops = append(ops, addPullSecret(name, i == 0 && pod.ImagePullSecrets == nil))
 	}
-	switch size := patchSize(ops); {
-	case size > maxPatch:
-		return nil, fmt.Errorf("the images that are to be replaced need a patch of %d bytes, at most %d are sent: "+
-			"have fewer containers, or shorter images", size, maxPatch)
-	case !recordable || rw.Record == "" || size+len(rw.Record) > maxPatch:
-		return ops, nil
+	if recordable && rw.Record != "" && size+len(rw.Record) <= maxPatch {
+		if patch := encode(append(ops, addRecord(pod, rw.Record))); len(patch) <= maxPatch {
+			return patch, nil
+		}
 	}
-	return append(ops, addRecord(pod, rw.Record)), nil
+	if size <= maxPatch {
+		if patch := encode(ops); len(patch) <= maxPatch {
+			return patch, nil
+		}
+	}
+	return nil, fmt.Errorf("replacing the images needs a patch of more than %d bytes, which is the limit: "+
+		"have fewer containers, or shorter images", maxPatch)
 }
 
-// addPullSecret returns the operation that appends a name to the pull secrets of a Pod, which has none where it is the
-// first.
-func addPullSecret(name string, first bool) Operation {
+// addPullSecret returns the operation that appends a name to the pull secrets of a Pod. If the Pod has no list, the
+// first name creates it.
+func addPullSecret(name string, first bool) operation {
+	secret := map[string]string{"name": name}
 	if first {
-		return Operation{Op: "add", Path: imagePullSecrets, Key: "name", Value: name, List: true}
+		return operation{"add", imagePullSecrets, []map[string]string{secret}}
 	}
-	return Operation{Op: "add", Path: imagePullSecrets + "/-", Key: "name", Value: name}
+	return operation{"add", imagePullSecrets + "/-", secret}
 }
 
-// maxPatch is how many bytes a patch may have before it is encoded: 170 images that are pinned by digests. The API
-// server reads answers whole, and writes patches into its audit log.
-const maxPatch = 32 << 10
-
-// addRecord returns the operation that records the original images. A Pod without annotations has no map to add one to.
-func addRecord(pod *policy.Pod, originals string) Operation {
+// addRecord returns the operation that records the original images. It creates the annotations of a Pod that has none.
+func addRecord(pod *policy.Pod, originals string) operation {
 	if pod.Annotations == nil {
-		return Operation{Op: "add", Path: annotations, Key: policy.OriginalsAnnotation, Value: originals}
+		return operation{"add", annotations, map[string]string{policy.OriginalsAnnotation: originals}}
 	}
-	return Operation{Op: "add", Path: originalsPointer, Value: originals}
+	return operation{"add", originalsPointer, originals}
 }

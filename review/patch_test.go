@@ -27,11 +27,11 @@ func rewriting(pod *policy.Pod, record string) policy.Rewriting {
 }
 
 func TestPatchPod(t *testing.T) {
-	replace := func(path, value string) Operation { return Operation{Op: "replace", Path: path, Value: value} }
+	replace := func(path, value string) operation { return operation{"replace", path, value} }
 	for name, test := range map[string]struct {
 		pod        string
 		recordable bool
-		want       []Operation
+		want       []operation
 	}{
 		"nothing changes": {`{"spec":{"containers":[{"image":"m/a"}]}}`, true, nil},
 		"no image":        {`{"metadata":{"annotations":{}}}`, true, nil},
@@ -39,29 +39,29 @@ func TestPatchPod(t *testing.T) {
 			`{"metadata":{"annotations":{}},"spec":{"containers":[{"image":"m/a"},{"image":"b"}],
 			"initContainers":[{"image":"c"}],
 			"ephemeralContainers":[{"image":"d"}],"volumes":[{"emptyDir":{}},{"image":{"reference":"e"}}]}}`, true,
-			[]Operation{
+			[]operation{
 				replace("/spec/containers/1/image", "m/b"), replace("/spec/initContainers/0/image", "m/c"),
 				replace("/spec/ephemeralContainers/0/image", "m/d"), replace("/spec/volumes/1/image/reference", "m/e"),
-				{Op: "add", Path: "/metadata/annotations/evergate.dev~1original-images", Value: "{}"},
+				{"add", "/metadata/annotations/evergate.dev~1original-images", "{}"},
 			},
 		},
 		"no annotations": {
 			`{"metadata":{},"spec":{"containers":[{"image":"a"}]}}`, true,
-			[]Operation{
+			[]operation{
 				replace("/spec/containers/0/image", "m/a"),
-				{Op: "add", Path: "/metadata/annotations", Key: "evergate.dev/original-images", Value: "{}"},
+				{"add", "/metadata/annotations", map[string]any{"evergate.dev/original-images": "{}"}},
 			},
 		},
 		"null annotations": {
 			`{"metadata":{"annotations":null},"spec":{"containers":[{"image":"a"}]}}`, true,
-			[]Operation{
+			[]operation{
 				replace("/spec/containers/0/image", "m/a"),
-				{Op: "add", Path: "/metadata/annotations", Key: "evergate.dev/original-images", Value: "{}"},
+				{"add", "/metadata/annotations", map[string]any{"evergate.dev/original-images": "{}"}},
 			},
 		},
 		"metadata cannot change": {
 			`{"spec":{"ephemeralContainers":[{"image":"a"}]}}`, false,
-			[]Operation{replace("/spec/ephemeralContainers/0/image", "m/a")},
+			[]operation{replace("/spec/ephemeralContainers/0/image", "m/a")},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -69,11 +69,24 @@ func TestPatchPod(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(test.want, must(PatchPod(pod, rewriting(pod, "{}"), test.recordable))); diff != "" {
+			got := operations(t, must(PatchPod(pod, rewriting(pod, "{}"), test.recordable)))
+			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Error(diff)
 			}
 		})
 	}
+}
+
+// operations decodes a patch.
+func operations(t *testing.T, patch []byte) (ops []operation) {
+	t.Helper()
+	if patch == nil {
+		return nil
+	}
+	if err := json.Unmarshal(patch, &ops); err != nil {
+		t.Fatal(err)
+	}
+	return ops
 }
 
 // A Pod of a Kubernetes that is newer than Evergate keeps everything that Evergate does not know, to the letter.
@@ -121,7 +134,7 @@ func TestPatchKeepsUnknownFields(t *testing.T) {
 func apply(t *testing.T, object []byte, answer Answer) []byte {
 	t.Helper()
 	var review struct{ Response struct{ Patch []byte } }
-	if err := json.Unmarshal(answer.Append(nil), &review); err != nil {
+	if err := json.Unmarshal(answer.JSON(), &review); err != nil {
 		t.Fatal(err)
 	}
 	patch, err := jsonpatch.DecodePatch(review.Response.Patch)
@@ -165,9 +178,9 @@ func TestPatchIsBounded(t *testing.T) {
 			pod.Images = append(pod.Images, image)
 			rw.Images = append(rw.Images, policy.ImageOutcome{Image: image, Outcome: policy.Rewritten, To: long})
 		}
-		ops, err := PatchPod(pod, rw, true)
+		patch, err := PatchPod(pod, rw, true)
 		got := "error"
-		switch len(ops) {
+		switch len(operations(t, patch)) {
 		case n + 1:
 			got = "with the record"
 		case n:
@@ -176,21 +189,20 @@ func TestPatchIsBounded(t *testing.T) {
 		if got != want || (err != nil) != (want == "error") {
 			t.Errorf("%d images: %s (%v), want %s", n, got, err, want)
 		}
-		if size := len(appendPatch(nil, ops)); size > maxPatch+1024 {
-			t.Errorf("%d images: %d bytes", n, size)
+		if len(patch) > maxPatch {
+			t.Errorf("%d images: %d bytes", n, len(patch))
 		}
 	}
 }
 
 // A patch of 32 KiB is sent, and one that is a byte longer is not.
 func TestLongestPatch(t *testing.T) {
-	const bytes = 30_841 // to which a sixteenth is added
-	room := bytes - len(`,{"op":"replace","path":"/spec/containers/0/image","value":""}`)
+	const room = maxPatch - len(`[{"op":"replace","path":"/spec/containers/0/image","value":""}]`)
 	for length, want := range map[int]bool{room: true, room + 1: false} {
 		rw := policy.Rewriting{Images: []policy.ImageOutcome{{Outcome: policy.Rewritten, To: strings.Repeat("x", length)}}}
-		ops, err := PatchPod(&policy.Pod{}, rw, true)
-		if (err == nil) != want || (len(ops) == 1) != want {
-			t.Errorf("an image of %d bytes: %d operations, %v", length, len(ops), err)
+		patch, err := PatchPod(&policy.Pod{}, rw, true)
+		if (err == nil) != want || want && len(patch) != maxPatch {
+			t.Errorf("an image of %d bytes: a patch of %d, %v", length, len(patch), err)
 		}
 	}
 }

@@ -74,7 +74,7 @@ func TestParseRoute(t *testing.T) {
 	wantContentError(t, err, "", "spec.rules[0].matches[0].method: want an object, got a number")
 }
 
-// Every kind of route is read as Gateway API's own types read it.
+// Every kind of route is read like Gateway API's types.
 func TestRoutesAreTyped(t *testing.T) {
 	for i, body := range [][]byte{
 		reviewtest.Create(reviewtest.HTTPRoute(16)), reviewtest.Create(reviewtest.GRPCRoute()),
@@ -82,12 +82,12 @@ func TestRoutesAreTyped(t *testing.T) {
 		reviewtest.Create(reviewtest.UDPRoute()),
 	} {
 		if !compareKinds(t, body, Routes(), typedRoutes()) {
-			t.Errorf("the typed decoder does not take the %s", Routes().Kinds[i].Name)
+			t.Errorf("the typed decoder does not accept the %s", Routes().Kinds[i].Name)
 		}
 	}
 }
 
-// typedRoutes are the types of Gateway API, in the order of Routes.
+// typedRoutes returns the types of Gateway API, in the order of Routes.
 func typedRoutes() []typedKind[policy.Route] {
 	lacks := func(fields string) *regexp.Regexp {
 		return regexp.MustCompile(`\bspec\.(` + fields + `)\b`)
@@ -103,7 +103,7 @@ func typedRoutes() []typedKind[policy.Route] {
 			}
 		}
 	}
-	// No typed decoder has the JSON of a filter.
+	// No typed decoder keeps the JSON of a filter.
 	contentless := func(filters []policy.RouteFilter) {
 		for i := range filters {
 			filters[i].Content = ""

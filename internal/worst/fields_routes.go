@@ -9,7 +9,7 @@ import (
 	"github.com/evergate/evergate/review/reviewtest"
 )
 
-// routeKinds are the kinds of routes of Gateway API.
+// routeKinds returns the Gateway API route kinds.
 func routeKinds() []kind {
 	route := func(name string, sent *object, of reflect.Type, variants ...variant) kind {
 		return kind{
@@ -30,7 +30,7 @@ func routeKinds() []kind {
 	}
 }
 
-// gatewayKinds are a Gateway, which stands for ListenerSets too, and a ReferenceGrant.
+// gatewayKinds returns a Gateway, which also represents ListenerSets, and a ReferenceGrant.
 func gatewayKinds() []kind {
 	return []kind{
 		{
