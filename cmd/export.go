@@ -19,6 +19,7 @@ const exitRefused = 1
 
 // exportFlags are the flags of evergate export.
 type exportFlags struct {
+	policies    []string
 	targets     []string
 	exempt      []string
 	breakGlass  string
@@ -31,7 +32,7 @@ type exportFlags struct {
 func newExportCommand() *cobra.Command {
 	var f exportFlags
 	c := &cobra.Command{
-		Use:   "export --target TARGET POLICY...",
+		Use:   "export --target TARGET --policy POLICY",
 		Short: "Convert a policy to native policies of the API server or to a node configuration",
 		Long: `Export converts a policy to formats that work even if no replica of Evergate is running: native admission
 policies, which the API server evaluates itself, or the configuration of a container runtime. If a part of the policy
@@ -44,23 +45,18 @@ describes the targets and their limits.
 
 Targets, separated by commas:
 ` + targetList() + `
-The arguments are parts of one policy: files, directories, the manifest of its ConfigMap, or - for standard input.
+If --policy is repeated, the values are parts of one policy: files, directories, the manifest of its ConfigMap, or - for
+standard input.
 
 Exit codes: 0 everything was written, 1 something was left out (only with --best-effort), 2 something cannot be
 exported, or the policy is not valid or cannot be read.`,
-		Example: "  evergate export --target vap,map policy.yaml >backstop.yaml\n" +
-			"  evergate export --target vap,map --webhook-conditions policy.yaml >conditions.yaml\n" +
-			"  evergate export --target vap --coverage policy.yaml",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return errors.New("no policy: add its file or directory")
-			}
-			return nil
+		Example: "  evergate export --target vap,map --policy policy.yaml >backstop.yaml\n" +
+			"  evergate export --target vap,map --webhook-conditions --policy policy.yaml >conditions.yaml\n" +
+			"  evergate export --target vap --coverage --policy policy.yaml",
+		Args: noArgs("add the policy with --policy"),
+		RunE: func(c *cobra.Command, _ []string) error {
+			return f.run(c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr())
 		},
-		RunE: func(c *cobra.Command, args []string) error {
-			return f.run(args, c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr())
-		},
-		ValidArgsFunction: completePolicies,
 	}
 	f.define(c.Flags())
 	return c
@@ -76,6 +72,8 @@ func targetList() string {
 }
 
 func (f *exportFlags) define(flags *pflag.FlagSet) {
+	flags.StringArrayVarP(&f.policies, "policy", "p", nil,
+		"`file` or directory of the policy, the manifest of its ConfigMap, or - (stdin); repeatable")
 	flags.StringArrayVar(&f.targets, "target", nil, "the output formats, separated by commas or repeated")
 	flags.StringArrayVar(&f.exempt, "exempt-namespace", export.ExemptNamespaces(),
 		"namespaces that are never matched, first Evergate's namespace; repeatable; replaces the default list")
@@ -90,9 +88,12 @@ func (f *exportFlags) define(flags *pflag.FlagSet) {
 		"export from: mirrors even without the target map. Pods that no webhook has rewritten are then denied")
 }
 
-func (f *exportFlags) run(args []string, stdin io.Reader, stdout, stderr io.Writer) error {
+func (f *exportFlags) run(stdin io.Reader, stdout, stderr io.Writer) error {
+	if len(f.policies) == 0 {
+		return errors.New("no policy: add its file or directory with --policy")
+	}
 	var files []policy.File
-	for _, path := range args {
+	for _, path := range f.policies {
 		more, err := readPolicy(path, stdin)
 		if err != nil {
 			return err

@@ -16,7 +16,7 @@ func runExport(t *testing.T, policy string, args ...string) (code int, stdout, s
 		t.Fatal(err)
 	}
 	var out, errs strings.Builder
-	code = Run(t.Context(), append(append([]string{"export"}, args...), path), nil, strings.NewReader(""), &out, &errs)
+	code = Run(t.Context(), append(append([]string{"export"}, args...), "--policy", path), nil, strings.NewReader(""), &out, &errs)
 	return code, out.String(), errs.String()
 }
 

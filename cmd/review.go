@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/evergate/evergate/internal/apiserver"
 	"github.com/evergate/evergate/internal/output"
 	"github.com/evergate/evergate/internal/settings"
 	"github.com/evergate/evergate/internal/text"
@@ -37,6 +39,7 @@ type reviewFlags struct {
 	text       *textFlags
 	ignore     []string
 	limit      int
+	kinds      bool
 }
 
 // listedObjects is the default number of objects that an audit lists. For a cluster with 27,000 objects, the complete
@@ -77,10 +80,14 @@ warning), 2 bad flags, a bad policy, input that is not understood, or counts tha
 		Example: `  evergate review --policy policy.yaml -f deploy/
   helm template chart | evergate review --policy policy.yaml -f - --explain
   evergate review --policy policy.yaml -f deploy/ --set edge
-  kubectl get pods,ingresses,services -A -o json | evergate review --policy policy.yaml -f - --as-existing
+  kubectl get pods -A -o json | evergate review --policy policy.yaml -f - --as-existing
   kubectl proxy & evergate review --policy policy.yaml --as-existing --api-server http://127.0.0.1:8001`,
 		Args: noArgs("add manifests with -f"),
 		RunE: func(c *cobra.Command, _ []string) error {
+			if f.kinds {
+				_, err := fmt.Fprintln(c.OutOrStdout(), strings.Join(apiserver.Resources(), "\n"))
+				return err
+			}
 			return f.run(c.Context(), c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr())
 		},
 	}
@@ -100,6 +107,7 @@ warning), 2 bad flags, a bad policy, input that is not understood, or counts tha
 	flags.StringArrayVar(&f.sets, "set", nil, "also apply this rule `set`, or * for all; repeatable")
 	flags.BoolVar(&f.asExisting, "as-existing", false, "validate objects that already exist in a cluster")
 	f.cluster.define(flags)
+	flags.BoolVar(&f.kinds, "kinds", false, "print the resources that --api-server lists, and exit")
 	flags.BoolVar(&f.reviews, "admission-review", false, "the input contains reviews as sent by kube-apiserver")
 	flags.BoolVar(&f.explain, "explain", false, "explain for each image and rule why it applies or does not apply")
 	f.at.define(flags)

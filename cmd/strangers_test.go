@@ -104,7 +104,7 @@ func TestFilesFromStrangers(t *testing.T) {
 		{append([]string{"test"}, named("suites", "_test.yaml")...), all},
 		{[]string{"preflight", "-f", "manifests"}, values},
 		{append([]string{"preflight"}, repeat("-f", named("manifests", "-bad.yaml"))...), values},
-		{append([]string{"export"}, named("policies", ".yaml")...), []string{""}},
+		{append([]string{"export"}, repeat("--policy", named("policies", ".yaml"))...), []string{""}},
 	} {
 		for _, format := range test.formats {
 			t.Run(strings.Join(test.args[:2], " ")+" "+format, func(t *testing.T) {

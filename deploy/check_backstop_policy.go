@@ -20,8 +20,8 @@ func backstopPolicy() check {
 			"because of them",
 		why: "requests that the native policies allow by mistake pass while no replica answers, or always if the " +
 			"webhook is never called. Native policies can also deny requests that the policy allows",
-		fix: "export the policy again with evergate export --target vap,map POLICY, and apply it with " +
-			"kustomize/wiring, which copies the namespaces to the bindings. kubectl evergate apply renews them " +
+		fix: "export the policy again with evergate export --target vap,map --policy POLICY, and apply it " +
+			"with kustomize/wiring, which copies the namespaces to the bindings. kubectl evergate apply renews them " +
 			"together with the policy",
 		run: func(c *cluster, r *reporter) {
 			b := backstopCheck{cluster: c, policies: c.backstop(), report: r.warning}

@@ -178,17 +178,25 @@ func hintTemplates(errs strict.Errors, files []File) strict.Errors {
 		if !hasAction(f.Data) {
 			continue
 		}
-		lines := bytes.Split(f.Data, []byte{'\n'})
 		i := slices.IndexFunc(errs, func(e strict.Error) bool {
-			line := e.Line - f.Lines - 1
-			return e.File == f.Name && (strings.HasPrefix(e.Msg, "not valid YAML") ||
-				line >= 0 && line < len(lines) && hasAction(lines[line]))
+			return e.File == f.Name &&
+				(strings.HasPrefix(e.Msg, "not valid YAML") || hasAction(lineOf(f.Data, e.Line-f.Lines)))
 		})
 		if i >= 0 {
 			errs[i].Msg += "; the file has {{, as templates do: render it first, as helm template does"
 		}
 	}
 	return errs
+}
+
+// lineOf returns a line of a text. Lines count from 1. It returns nil if the text has no such line.
+func lineOf(data []byte, n int) []byte {
+	for line := range bytes.SplitSeq(data, []byte{'\n'}) {
+		if n--; n == 0 {
+			return line
+		}
+	}
+	return nil
 }
 
 // hasAction reports whether a text has an action of a template. {{namespace}} is a mistake in a host.

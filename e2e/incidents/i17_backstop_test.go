@@ -81,7 +81,7 @@ func (l *lab) exportPolicy(t *testing.T, text string) {
 	must(t, process.Build(t.Context(), l.root(), binary, nil))
 	must(t, os.WriteFile(file, []byte(text), 0o600))
 	manifests, err := exec.CommandContext(t.Context(), binary, "export", "--target", "vap,map", "--best-effort",
-		file).Output()
+		"--policy", file).Output()
 	if len(manifests) == 0 { // exit code 1 means that hosts of Ingresses are left out
 		t.Fatal(err)
 	}

@@ -31,7 +31,7 @@ const component = "backstop"
 // webhooks.
 func exported(t testing.TB, binary, policy string, flags ...string) string {
 	t.Helper()
-	args := append([]string{"export", "--target", "vap,map", policy}, flags...)
+	args := append([]string{"export", "--target", "vap,map", "--policy", policy}, flags...)
 	out, err := exec.CommandContext(t.Context(), binary, args...).Output()
 	if err != nil && len(out) == 0 {
 		t.Fatal(err)

@@ -34,7 +34,7 @@ func TestExported(t *testing.T) {
 	t.Parallel()
 	c := start(t)
 	binary, path := build(t), policyFile(t, exportedPolicy)
-	manifests, err := exec.CommandContext(t.Context(), binary, "export", "--target", "vap,map", path).Output()
+	manifests, err := exec.CommandContext(t.Context(), binary, "export", "--target", "vap,map", "--policy", path).Output()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,6 +40,17 @@ func (c *Client) Objects(ctx context.Context, workloads bool) iter.Seq2[offline.
 	}
 }
 
+// Resources returns the resources that Objects lists without workloads, as kubectl api-resources -o name prints them.
+func Resources() []string {
+	var names []string
+	for _, kind := range admission.Kinds() {
+		if !kind.MakesPods {
+			names = append(names, resourceName(kind.Kind))
+		}
+	}
+	return names
+}
+
 // List returns the objects at an API path such as /api/v1/nodes, page by page. query contains selectors and may be
 // nil. The sequence ends after an error. Answered returns its status code.
 func (c *Client) List(ctx context.Context, path string, query url.Values) iter.Seq2[offline.Object, error] {
