@@ -38,7 +38,10 @@ func TestMain(m *testing.M) {
 	if err != nil {
 		panic(err)
 	}
-	product.path = filepath.Join(dir, "evergate")
+	product.path, copied.dir = filepath.Join(dir, "evergate"), filepath.Join(dir, "control-plane")
+	if err := os.Mkdir(copied.dir, 0o700); err != nil {
+		panic(err)
+	}
 	code := m.Run()
 	_ = os.RemoveAll(dir)
 	os.Exit(code)
