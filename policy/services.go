@@ -84,8 +84,8 @@ func (p *Policy) EvaluateService(a Attributes, svc, old *Service, e *Effort) ([]
 	return evaluate(rulesFor[serviceView](p, serviceKind(a)), a, viewService, svc, old, e)
 }
 
-// ExplainService returns for every services rule whether it applies to the Service. For an XBackend, it leaves out rules
-// that do not check XBackends.
+// ExplainService returns for every services rule whether it applies to the Service. For an XBackend, it leaves out
+// rules that do not check XBackends.
 func (p *Policy) ExplainService(a Attributes, svc *Service) []RuleTrace {
 	return explain(rulesFor[serviceView](p, serviceKind(a)), a, viewService, svc)
 }
