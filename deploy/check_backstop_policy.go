@@ -16,8 +16,7 @@ func backstopPolicy() check {
 		id: "backstop-policy", severity: Error,
 		finds: "native policies that were exported from another policy than the policy in the ConfigMap or were " +
 			"changed later, that are not bound, that do not deny, or that match other namespaces than the " +
-			"webhooks, and API server files of another policy. It is an error if a webhook is never called " +
-			"because of them",
+			"webhooks, and API server files of another policy. It is a warning unless a webhook is never called because of them",
 		why: "requests that the native policies allow by mistake pass while no replica answers, or always if the " +
 			"webhook is never called. Native policies can also deny requests that the policy allows",
 		fix: "export the policy again with evergate export --target vap,map --policy POLICY, and apply it " +

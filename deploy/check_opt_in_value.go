@@ -14,8 +14,8 @@ import (
 func optInValue() check {
 	return check{
 		id: "opt-in-value", severity: Error,
-		finds: "a namespaceSelector that no value of the opt-in label satisfies. It is a warning if the selector " +
-			"only has another value that the guard denies",
+		finds: "a namespaceSelector that no value of the opt-in label satisfies. A selector that also has a " +
+			"value that the guard denies is a warning",
 		why: "no namespace can be selected, or none can be exempted. Evergate does not rewrite or check any " +
 			"object, and no error shows that",
 		fix: "in every namespaceSelector, write " + optInLabel + " In [" + optInEnabled + "] to opt in, or NotIn " +
