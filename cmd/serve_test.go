@@ -176,7 +176,7 @@ func write(t *testing.T, path string, data []byte) {
 func TestServeDev(t *testing.T) {
 	ca := filepath.Join(t.TempDir(), "ca.crt")
 	s := startServe(t, nil, "--dev", "--dev-ca", ca)
-	s.await(t, s.stdout, `Ctrl-C ends it`)
+	s.await(t, s.stdout, `Press Ctrl-C to stop`)
 	greeting := s.stdout.String()
 	for _, want := range []string{"CA        " + ca, "examples/policies/dev.yaml", "--cacert " + ca} {
 		if !strings.Contains(greeting, want) {
