@@ -18,8 +18,8 @@ const cliIntro = `# Command line
 
 <!-- go test ./cmd -run CommandLinePage -update writes this page -->
 
-This page lists every command of ` + "`evergate`" + ` with its flags, as ` + "`--help`" + ` shows them. The kubectl plugin has [its own
-page](plugin.md).
+This page lists every command of ` + "`evergate` with its flags, as `--help`" + ` shows them. The kubectl plugin has [its
+own page](plugin.md).
 
 `
 
@@ -48,7 +48,7 @@ func writeCommand(b *strings.Builder, c *cobra.Command) {
 	for paragraph := range strings.SplitSeq(strings.TrimSpace(c.Long), "\n\n") {
 		switch {
 		case paragraph == "":
-		case strings.HasPrefix(paragraph, "  ") || strings.HasPrefix(paragraph, "\t"), strings.Contains(paragraph, "\n  "):
+		case strings.HasPrefix(paragraph, "\t"), strings.Contains("\n"+paragraph, "\n  "):
 			fmt.Fprintf(b, "```text\n%s\n```\n\n", strings.Trim(paragraph, "\n"))
 		default:
 			fmt.Fprintf(b, "%s\n\n", escapeMarkdown(paragraph))
@@ -58,7 +58,8 @@ func writeCommand(b *strings.Builder, c *cobra.Command) {
 		fmt.Fprintf(b, "```text\n%s\n```\n\n", c.UseLine())
 	}
 	if c.Example != "" {
-		fmt.Fprintf(b, "```sh\n%s\n```\n\n", strings.Trim(regexp.MustCompile("(?m)^  ").ReplaceAllString(c.Example, ""), "\n"))
+		example := regexp.MustCompile("(?m)^  ").ReplaceAllString(c.Example, "")
+		fmt.Fprintf(b, "```sh\n%s\n```\n\n", strings.Trim(example, "\n"))
 	}
 	if flags := c.LocalFlags(); flags.HasAvailableFlags() {
 		fmt.Fprintf(b, "%s\n", flagsTable(flags))

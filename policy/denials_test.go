@@ -37,8 +37,8 @@ const denialsIntro = `# Denials and warnings
 <!-- go test ./policy -run DenialsPage -update writes this page -->
 
 This page shows the sentences of denials and warnings, by the field of the rule that an object breaks. A sentence begins
-with ` + "`RULE/FIELD`" + `. ` + "`RULE`" + ` is the name of the rule in your policy, and ` + "`FIELD`" + ` is a heading on this page. A sentence ends
-with the values that pass, or with the change that you can make.
+with ` + "`RULE/FIELD`. `RULE` is the name of the rule in your policy, and `FIELD`" + ` is a heading on this page. A
+sentence ends with the values that pass, or with the change that you can make.
 
 The sentences come from tests, so their rules, hosts and images are examples. [Findings and
 updates](policy/findings.md) explains when a finding denies a request and when it only warns. If a policy denies more
@@ -65,9 +65,8 @@ func denials(t *testing.T) string {
 			text := describeCheck(document, block, check)
 			described[text] = append(described[text], block)
 		}
-		for _, text := range slices.SortedFunc(maps.Keys(described), func(x, y string) int {
-			return cmp.Compare(slices.Min(described[x]), slices.Min(described[y]))
-		}) {
+		byBlock := func(x, y string) int { return cmp.Compare(slices.Min(described[x]), slices.Min(described[y])) }
+		for _, text := range slices.SortedFunc(maps.Keys(described), byBlock) {
 			fmt.Fprintf(&b, "- %s: %s\n", blockLinks(described[text]), text)
 		}
 		b.WriteString("\n")
@@ -77,8 +76,8 @@ func denials(t *testing.T) string {
 		}
 		writeSentences(&b, all)
 	}
-	b.WriteString("## Mistakes in a policy\n\n`kubectl apply` of the policy's ConfigMap, `evergate policy check` and the log of\n" +
-		"`evergate serve` show these sentences. They begin with the file, the line, the column and the field.\n\n")
+	b.WriteString("## Mistakes in a policy\n\n" +
+		"`kubectl apply` of the policy's ConfigMap, `evergate policy check` and the log of\n`evergate serve` show these sentences. They begin with the file, the line, the column and the field.\n\n")
 	for _, file := range append(testdata(t, "load/*.bad.yaml"), testdata(t, "mirrors/refused/*.yaml")...) {
 		title := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(file), ".yaml"), ".bad")
 		fmt.Fprintf(&b, "### Mistake: %s\n\n", strings.ReplaceAll(title, "-", " "))

@@ -46,6 +46,7 @@ export default defineConfig({
   },
   transformPageData(page) {
     if (titles[page.filePath]) page.title = titles[page.filePath]
+    if (page.filePath === 'docs/denials.md') page.frontmatter.pageClass = 'sentences'
     if (!page.frontmatter.description) page.description = descriptionOf(page.filePath)
   },
   themeConfig: {

@@ -1,7 +1,7 @@
 import type { Theme } from 'vitepress'
 import { defineAsyncComponent } from 'vue'
 import DefaultTheme from 'vitepress/theme'
-import { useRepairs } from './accessibility'
+import { useRepairs } from './repairs'
 import Pictures from './Pictures.vue'
 import './custom.css'
 

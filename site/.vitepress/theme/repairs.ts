@@ -11,8 +11,16 @@ const repair = () => {
   }
 }
 
+// allowLongSearches removes the limit of 64 characters from the search, because the message of a denial is longer.
+const allowLongSearches = ({ target }: FocusEvent) => {
+  if ((target as Element).id === 'localsearch-input') (target as Element).removeAttribute('maxlength')
+}
+
 export const useRepairs = () => {
   const route = useRoute()
-  onMounted(repair)
+  onMounted(() => {
+    repair()
+    document.addEventListener('focusin', allowLongSearches)
+  })
   watch(() => route.path, () => nextTick(repair))
 }
