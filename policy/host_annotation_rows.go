@@ -10,28 +10,30 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// hostAnnotationRows is the block hostAnnotations of a policy: annotations of controllers that the table of known
-// annotations does not have. A row can only add claims. A known annotation keeps its own grammar beside the row's.
+// hostAnnotationRows is the hostAnnotations block of a policy. It lists annotations that are missing in the table of
+// known annotations. A row can only add claims. A known annotation keeps its grammar in addition to the grammar of the
+// row.
 type hostAnnotationRows []hostAnnotationRow
 
-// hostAnnotationRow is a row of the block: {key: dns.corp.example/name, kinds: [Service], grammar: dns}.
+// hostAnnotationRow is a row of the block, for example {key: dns.corp.example/name, kinds: [Service], grammar: dns}.
 type hostAnnotationRow struct {
-	// Key is the key of the annotation, * for any run of characters. Upper and lower case make no difference. Of a
-	// DNSEndpoint it is the name of a property in spec.endpoints[].providerSpecific.
+	// Key is the key of the annotation. A * matches any run of characters. Case does not matter. For a DNSEndpoint, the
+	// key is the name of a property in spec.endpoints[].providerSpecific.
 	Key hostAnnotationKey `yaml:"key,required"`
-	// Kinds lists the kinds of objects on which the annotation names hosts. Gateway means ListenerSets too. The Service
-	// that is made for a Gateway has the annotations of spec.infrastructure, so that rows for Services judge those.
+	// Kinds lists the kinds of objects on which the annotation claims hosts. Gateway includes ListenerSets. The Service
+	// that is created for a Gateway gets the annotations in spec.infrastructure, so rows for Services apply to these
+	// annotations too.
 	Kinds []claimantKind `yaml:"kinds,required"`
-	// Grammar says how the value names hosts. dns is a list of names with commas between them, in which *.example.com is
-	// names at any depth; certificate is such a list in which it is one label; url is one URL, or a host and a port; any
-	// means that the value may stand for every host, whatever it is.
+	// Grammar is the format of the value. dns is a comma-separated list of names, in which *.example.com covers names at
+	// any depth. certificate is a comma-separated list of names, in which *.example.com covers one label. url is one URL,
+	// or a host and a port. any means that every value may claim every host.
 	Grammar hostGrammarWord `yaml:"grammar,required"`
 }
 
 // hostAnnotationKey is a pattern for the keys of annotations, in lower case.
 type hostAnnotationKey match.Glob
 
-// UnmarshalText rejects a pattern of stars alone, because most annotations do not contain hosts.
+// UnmarshalText rejects a pattern that consists only of stars, because most annotations do not contain hosts.
 func (k *hostAnnotationKey) UnmarshalText(b []byte) error {
 	var g match.Glob
 	if err := g.UnmarshalText(b); err != nil {
@@ -44,7 +46,7 @@ func (k *hostAnnotationKey) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// claimantKind is a kind of objects whose annotations may name hosts.
+// claimantKind is a kind of object whose annotations may claim hosts.
 type claimantKind string
 
 // UnmarshalText accepts the kinds whose annotations are read.
@@ -62,7 +64,7 @@ func (k *claimantKind) UnmarshalText(b []byte) error {
 // hostGrammarWord is a grammar that a row may have.
 type hostGrammarWord string
 
-// UnmarshalText accepts the grammars that are not those of a single controller.
+// UnmarshalText accepts the grammars that are not specific to one controller.
 func (w *hostGrammarWord) UnmarshalText(b []byte) error {
 	switch s := string(b); s {
 	case "dns", "certificate", "url", "any":
@@ -72,10 +74,11 @@ func (w *hostGrammarWord) UnmarshalText(b []byte) error {
 	return fmt.Errorf("%s is not a grammar: write dns, certificate, url or any", text.Quote(b))
 }
 
-// maxHostAnnotationRows is how many rows there may be, since each annotation is compared with all of their patterns.
+// maxHostAnnotationRows is the maximum number of rows. It is limited because each annotation is compared with the
+// patterns of all rows.
 const maxHostAnnotationRows = 100
 
-// validate returns an error for too many rows.
+// validate returns an error if there are too many rows.
 func (rows hostAnnotationRows) validate() error {
 	if len(rows) > maxHostAnnotationRows {
 		return strict.Fieldf("hostAnnotations", "has %d rows; at most %d are read", len(rows), maxHostAnnotationRows)
@@ -92,7 +95,7 @@ func (row *hostAnnotationRow) Validate() error {
 }
 
 // addTo adds the row to the annotations of its kinds. If a known pattern covers the key, the key also gets the grammar
-// of that pattern, which the look-up of the key would not find otherwise.
+// of that pattern. Otherwise the look-up would find only the key and skip the pattern.
 func (row *hostAnnotationRow) addTo(all map[string][]HostAnnotation) {
 	key := match.Glob(row.Key)
 	for _, k := range row.Kinds {

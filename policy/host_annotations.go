@@ -10,8 +10,8 @@ import (
 	"github.com/evergate/evergate/policy/internal/match"
 )
 
-// hostAnnotations has a line for each annotation by which an object claims host names: its key, the kinds that carry
-// it, the grammar of its value. Lines with # are comments, and name the sources.
+// hostAnnotations has a line for each annotation that claims host names. A line contains the key, the kinds that can
+// have the annotation and the grammar of its value. Lines that begin with # are comments, which cite the sources.
 //
 //go:embed data/host-annotations.txt
 var hostAnnotations string
@@ -19,7 +19,7 @@ var hostAnnotations string
 // hostAnnotationTable holds the annotations of one kind.
 type hostAnnotationTable struct {
 	exact map[string]hostGrammar
-	globs []hostAnnotationGlob // of keys with a *
+	globs []hostAnnotationGlob // keys with a *
 }
 
 type hostAnnotationGlob struct {
@@ -27,11 +27,11 @@ type hostAnnotationGlob struct {
 	grammar hostGrammar
 }
 
-// hostAnnotationLine is a line of hostAnnotations, or of the block of that name of a policy.
+// hostAnnotationLine is a line of hostAnnotations.
 type hostAnnotationLine struct {
 	key   match.Glob // in lower case
 	kinds []string
-	word  string // that names the grammar
+	word  string // the name of the grammar
 }
 
 // hostAnnotationLines returns the lines of hostAnnotations, parsed on first use.
@@ -47,9 +47,9 @@ var hostAnnotationLines = sync.OnceValue(func() []hostAnnotationLine {
 	return lines
 })
 
-// allHostAnnotations returns the annotations by which objects claim hosts, by kind: those of the table, those under
-// further prefixes, and then those of a policy's own rows. more has, by the prefix of a line, the prefixes that its key
-// may have too.
+// allHostAnnotations returns the annotations that claim hosts, by kind. The annotations in the table come first, each
+// followed by its copies under other prefixes. The rows of the policy come last. more maps the prefix of a key to the
+// other prefixes that the key may have.
 func allHostAnnotations(more map[string][]annotationPrefix, rows hostAnnotationRows) map[string][]HostAnnotation {
 	all := map[string][]HostAnnotation{}
 	add := func(line hostAnnotationLine) {
@@ -71,7 +71,8 @@ func allHostAnnotations(more map[string][]annotationPrefix, rows hostAnnotationR
 	return all
 }
 
-// hostAnnotationTables returns the tables by kind.
+// hostAnnotationTables returns a table for each kind. Its parameters have the same meaning as those for
+// allHostAnnotations.
 func hostAnnotationTables(more map[string][]annotationPrefix, rows hostAnnotationRows) map[string]*hostAnnotationTable {
 	tables := map[string]*hostAnnotationTable{}
 	for kind, list := range allHostAnnotations(more, rows) {
@@ -84,7 +85,8 @@ func hostAnnotationTables(more map[string][]annotationPrefix, rows hostAnnotatio
 	return tables
 }
 
-// add adds the grammar of a key. Under one prefix two controllers may read the same key, each by its own grammar.
+// add adds the grammar of a key. A key can have two grammars, because two controllers may read the same key under one
+// prefix.
 func (t *hostAnnotationTable) add(key match.Glob, grammar hostGrammar) {
 	if key.IsWild() {
 		t.globs = append(t.globs, hostAnnotationGlob{key, grammar})
@@ -96,7 +98,7 @@ func (t *hostAnnotationTable) add(key match.Glob, grammar hostGrammar) {
 	t.exact[string(key)] = grammar
 }
 
-// grammar returns how the value of an annotation names hosts; nil where it names none.
+// grammar returns the grammar of an annotation. It returns nil if the annotation does not claim hosts.
 func (t *hostAnnotationTable) grammar(key string) hostGrammar {
 	key = match.LowerASCII(key)
 	if g := t.exact[key]; g != nil {
@@ -110,7 +112,7 @@ func (t *hostAnnotationTable) grammar(key string) hostGrammar {
 	return nil
 }
 
-// find returns the annotations that name hosts, sorted by key.
+// find returns the annotations that claim hosts, sorted by key.
 func (t *hostAnnotationTable) find(all map[string]string) (found []annotation) {
 	for key, value := range all {
 		if t.grammar(key) != nil {
@@ -121,42 +123,43 @@ func (t *hostAnnotationTable) find(all map[string]string) (found []annotation) {
 	return found
 }
 
-// maxAnnotationHosts is how many hosts of annotations an object may name: more than DNS records or certificates take of
-// one object (Let's Encrypt: 100 names). What follows is read as every host.
+// maxAnnotationHosts is how many hosts the annotations of an object may claim. It is more than any consumer uses. For
+// example, Let's Encrypt accepts 100 names in a certificate. If an object has more hosts, the rest of them counts as
+// one claim of every host.
 const maxAnnotationHosts = 1000
 
-// annotationHost returns the annotation of a key.
+// annotationHost returns the field of the annotation with the given key.
 func annotationHost(key string) func() claimField {
 	return func() claimField {
 		return claimField{path: "metadata.annotations[%s]", key: key, class: annotationField}
 	}
 }
 
-// infrastructureHost returns the annotation of a key that a Gateway has for the Service that is made for it.
+// infrastructureHost returns the field of an annotation in spec.infrastructure of a Gateway. The Service that is
+// created for the Gateway gets this annotation.
 func infrastructureHost(key string) func() claimField {
 	return func() claimField {
 		return claimField{path: "spec.infrastructure.annotations[%s]", key: key, class: annotationField}
 	}
 }
 
-// annotationClaims appends the claims that the annotations of an object make. claims are the claims of its other
-// places.
+// annotationClaims appends the claims in the annotations of an object. claims are the claims in its other fields.
 func (v *view) annotationClaims(kind string, m *Meta, claims []hostClaim, r *report) []hostClaim {
 	return claimsOf(m.Annotations, annotationHost, claims, r, v.known.hostTable(kind))
 }
 
-// annotationClaims appends the claims that the annotations of a Gateway make. The Service that is made for a Gateway
-// has the annotations of spec.infrastructure. If that field is absent, Istio
-// (pilot/pkg/config/kube/gateway/deploymentcontroller.go) puts the Gateway's own annotations on the Service. They are
-// therefore read as annotations of a Service too.
+// annotationClaims appends the claims in the annotations of a Gateway. The Service that is created for the Gateway gets
+// the annotations in spec.infrastructure. If that field is absent, Istio
+// (pilot/pkg/config/kube/gateway/deploymentcontroller.go) puts the Gateway's own annotations on the Service. Evergate
+// therefore also evaluates the Gateway's annotations as annotations of a Service.
 func (g *gatewayView) annotationClaims(claims []hostClaim, r *report) []hostClaim {
 	service := g.known.hostTable("Service")
 	claims = claimsOf(g.Annotations, annotationHost, claims, r, g.known.hostTable("Gateway"), service)
 	return claimsOf(g.InfrastructureAnnotations, infrastructureHost, claims, r, service)
 }
 
-// claimsOf appends the claims that annotations make by some tables. of returns the field of an annotation, and claims
-// are the claims of the object's other places.
+// claimsOf appends the claims in annotations, according to the given tables. of returns the field of an annotation.
+// claims are the claims in the object's other fields.
 func claimsOf(
 	all map[string]string, of func(key string) func() claimField, claims []hostClaim, r *report,
 	tables ...*hostAnnotationTable,
@@ -171,7 +174,7 @@ func claimsOf(
 		found := table.find(all)
 		for i := range found {
 			a := &found[i]
-			// A list takes 6 ns a byte, conditions about 45.
+			// A list takes 6 ns per byte, and conditions take about 45 ns per byte.
 			if r.spend(len(a.value)) {
 				claims = appendClaims(claims, rules, table.grammar(a.key), a.value, claimPlace{in: of(a.key)})
 			}
@@ -183,8 +186,8 @@ func claimsOf(
 	return claims
 }
 
-// appendClaims appends the claims of a value in a place. claims begins with rules, the claims of the object's other
-// places. The claim after maxAnnotationHosts claims of values is every host.
+// appendClaims appends the claims in the value of an annotation. claims begins with rules, the claims in the object's
+// other fields. After maxAnnotationHosts claims in values, appendClaims adds one claim of every host and stops.
 func appendClaims(claims, rules []hostClaim, grammar hostGrammar, value string, at claimPlace) []hostClaim {
 	for name, p := range grammar(value, rules) {
 		full := len(claims) == len(rules)+maxAnnotationHosts

@@ -5,16 +5,16 @@ import (
 	"github.com/evergate/evergate/policy/internal/match"
 )
 
-// hostClaim is the set of hosts that one place of an object reaches, by the meaning that the place itself has: one
-// name, every name one label below another or at any depth, or every host. What cannot be read as a name is every
-// host.
+// hostClaim is the set of hosts that one field of an object claims. It is one name, every name one label below a name,
+// every name at any depth below a name, or every host. What a wildcard covers depends on the field. A text that cannot
+// be parsed as a name claims every host.
 type hostClaim struct {
 	match.HostPattern
 	at claimPlace
 }
 
-// newClaim returns the claim of a text that means what a rule of an Ingress or a certificate means by it: *.example is
-// one label. The API server refuses what cannot be read as a name; manifests in files may have it.
+// newClaim returns the claim of a text as in a rule of an Ingress or in a certificate, where *.example covers one
+// label. The API server rejects a text that cannot be parsed as a name, but manifests in files may contain it.
 func newClaim(host string, at claimPlace) hostClaim {
 	if host == "" {
 		return claimOf(match.EveryHost(), at)
@@ -24,14 +24,14 @@ func newClaim(host string, at claimPlace) hostClaim {
 
 func claimOf(p match.HostPattern, at claimPlace) hostClaim { return hostClaim{p, at} }
 
-// claimOfText returns the claim of a text that has been read as p, which is every host where it cannot be read as a
+// claimOfText returns the claim of a text that has been parsed as p. p is every host if the text cannot be parsed as a
 // name.
 func claimOfText(s string, p match.HostPattern, at claimPlace) hostClaim {
 	at.text, at.unreadable = s, p.IsEvery()
 	return hostClaim{p, at}
 }
 
-// recordClaim returns the claim of a text as a name of DNS, which reaches p: see recordNames.
+// recordClaim returns the claim of a text that is the name of a DNS record and claims p. See recordNames.
 func recordClaim(s string, p match.HostPattern, at claimPlace) hostClaim {
 	c := claimOfText(s, p, at)
 	_, special := aboutName(s)
@@ -40,8 +40,9 @@ func recordClaim(s string, p match.HostPattern, at claimPlace) hostClaim {
 	return c
 }
 
-// quoted returns what sentences call the claim. Where *.example is names at any depth it is that, as users write it: a
-// policy has **.example for it, and means one label by *.example.
+// quoted returns the claim as sentences show it. In an object, *.example can cover names at any depth. The sentence
+// then shows *.example as the user wrote it and mentions the depth, because policies write **.example for names at any
+// depth.
 func (h *hostClaim) quoted() string {
 	if h.at.speaks {
 		return text.Quote(h.at.text) + " (which controls " + text.Quote(h.String()) + ")"
@@ -52,7 +53,7 @@ func (h *hostClaim) quoted() string {
 	return text.Quote(h.String())
 }
 
-// follow compares the domain of the claim with that of the claims before it.
+// follow records whether the claim has the same domain as the claim before it.
 func (h *hostClaim) follow(before []hostClaim) {
 	if n := len(before); n > 0 && h.Depth == match.HostItself && before[n-1].Depth == match.HostItself {
 		h.at.sameDomain = match.ParentHost(h.Name) == match.ParentHost(before[n-1].Name)
@@ -63,14 +64,14 @@ func (h *hostClaim) follow(before []hostClaim) {
 // use and once for all rules.
 type claimSet struct {
 	list      []hostClaim
-	first     map[match.HostPattern]int // the first claim of each set of hosts; see repeated
-	different int                       // how many different sets of hosts there are; see differentHosts
-	lookup    hostLookup                // for one check after another
+	first     map[match.HostPattern]int // index of the first claim of each set of hosts; see repeated
+	different int                       // number of different sets of hosts; see differentHosts
+	lookup    hostLookup                // reused by one check after another
 }
 
-// repeated reports whether claim i is in an annotation, in spec.tls or in a listener, and an earlier place claims the
-// same hosts: users read one sentence about them. A text that cannot be read as a name repeats only the same text
-// before it, because another text may be another claim.
+// repeated reports whether claim i is in an annotation, in spec.tls or in a listener, and an earlier field claims the
+// same hosts. Users get only one sentence about these hosts. A text that cannot be parsed as a name repeats only the
+// same text directly before it, because a different text may be a different claim.
 func (c *claimSet) repeated(i int, r *report) bool {
 	claims := c.list
 	switch {
@@ -98,7 +99,8 @@ func (c *claimSet) repeated(i int, r *report) bool {
 	return there && first < i
 }
 
-// named returns how many claims are not every host: an upper bound of the sets among them, less the one of every host.
+// named returns the number of claims that are not claims of every host. It is an upper bound for the number of
+// different sets of hosts, not counting the set of every host.
 func named(claims []hostClaim) (n int) {
 	for i := range claims {
 		if !claims[i].IsEvery() {
@@ -108,7 +110,7 @@ func named(claims []hostClaim) (n int) {
 	return n
 }
 
-// differentHosts returns how many different sets of hosts an object claims.
+// differentHosts returns the number of different sets of hosts that an object claims.
 func (c *claimSet) differentHosts(r *report) int {
 	if c.different == 0 {
 		different := make(map[match.HostPattern]struct{}, 1+named(c.list))
@@ -123,14 +125,14 @@ func (c *claimSet) differentHosts(r *report) int {
 	return c.different
 }
 
-// carries reports whether a listener without a host makes the claim. The listener serves the hosts of its routes, and
-// names no host itself.
+// carries reports whether the claim is from a listener without a host. Such a listener serves the hosts of its routes
+// and does not claim a host itself.
 func (h *hostClaim) carries() bool {
 	return h.IsEvery() && !h.at.unreadable && h.at.in().class == listenerField
 }
 
-// steps returns how many steps it takes to look the host up: one for each eight bytes of its name. A text that cannot
-// be read as a name is hashed.
+// steps returns how many steps it takes to look the host up, one for each eight bytes of its name. A text that cannot
+// be parsed as a name is hashed.
 func (h *hostClaim) steps() int {
 	if h.at.unreadable {
 		return stepsOf(1, h.at.text)
@@ -138,11 +140,12 @@ func (h *hostClaim) steps() int {
 	return 1 + len(h.Name)/8
 }
 
-// identity returns the identity of a finding about the host. It has no place: a host that stood in one place of the old
-// object is pre-existing in all, but that a host of spec.tls alone, for which nothing is served, is idle. Of a text
-// that cannot be read as a name it has text and annotation: two regular expressions are different claims, though both
-// may stand for every host. A name that controls another one is part of the identity too: _dmarc.example does not
-// exempt _acme-challenge.example.
+// identity returns the identity of a finding about the host. The identity does not contain the field, so a host in one
+// field of the old object is pre-existing in all fields. An exception is a host that is only in spec.tls. It is idle,
+// because nothing is served for it. If a text cannot be parsed as a name, the identity contains the text and the
+// annotation, because two regular expressions are different claims even if both may match every host. A DNS name that
+// controls another name is also part of the identity, so a finding about _dmarc.example does not exempt
+// _acme-challenge.example.
 func (h *hostClaim) identity(check string) identity {
 	id, field := hostIdentity(check, h.HostPattern), h.at.in()
 	id.idle = field.class == tlsField
@@ -160,14 +163,14 @@ func hostIdentity(check string, host match.HostPattern) identity {
 	return identity{check: check, value: host.Name, depth: host.Depth}
 }
 
-// hostLookup looks claims up in a set, one after the other.
+// hostLookup looks up the claims of an object in a set, one after the other.
 type hostLookup struct {
-	namespace string // of the object; empty for none
+	namespace string // of the object; empty if it has none
 	covered   bool   // a pattern covers every host of the domain of the last claim, one label below it
 }
 
-// find looks up whether a pattern of the set covers every host that h stands for. It is always the same set, and h is
-// the claim after the last one.
+// find reports whether a pattern in the set covers every host in the claim h. All calls use the same set, and h is the
+// claim after the one in the previous call.
 func (l *hostLookup) find(set *match.HostSet, h *hostClaim) bool {
 	if h.at.sameDomain && l.covered {
 		return true

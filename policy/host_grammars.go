@@ -9,11 +9,11 @@ import (
 	"github.com/evergate/evergate/policy/internal/match"
 )
 
-// hostGrammar yields the hosts that the value of an annotation names, and how each is written there. rules are the
-// claims of the object's other places.
+// hostGrammar yields the hosts that the value of an annotation claims, each with its text in the value. rules are the
+// claims in the object's other fields.
 type hostGrammar func(value string, rules []hostClaim) iter.Seq2[string, match.HostPattern]
 
-// and returns the grammar of a value that names hosts by either grammar.
+// and returns a grammar that yields the hosts of both grammars.
 func (g hostGrammar) and(other hostGrammar) hostGrammar {
 	return func(value string, rules []hostClaim) iter.Seq2[string, match.HostPattern] {
 		return func(yield func(string, match.HostPattern) bool) {
@@ -28,7 +28,7 @@ func (g hostGrammar) and(other hostGrammar) hostGrammar {
 	}
 }
 
-// hostGrammars are the grammars that data/host-annotations.txt names.
+// hostGrammars contains the grammars that data/host-annotations.txt uses, by name.
 var hostGrammars = map[string]hostGrammar{
 	"dns":         recordList,
 	"certificate": listed(oneLabel),
@@ -44,7 +44,7 @@ var hostGrammars = map[string]hostGrammar{
 	"gardener":    gardenerNames,
 }
 
-// listed is the grammar of names with commas between them. read says what one of them stands for.
+// listed returns the grammar of a comma-separated list of names. read parses one name.
 func listed(read func(name string) match.HostPattern) hostGrammar {
 	return func(value string, _ []hostClaim) iter.Seq2[string, match.HostPattern] {
 		return func(yield func(string, match.HostPattern) bool) {
@@ -57,7 +57,7 @@ func listed(read func(name string) match.HostPattern) hostGrammar {
 	}
 }
 
-// recordList is the grammar of names of DNS records with commas between them: see recordNames.
+// recordList is the grammar of a comma-separated list of DNS record names. See recordNames.
 func recordList(value string, _ []hostClaim) iter.Seq2[string, match.HostPattern] {
 	return func(yield func(string, match.HostPattern) bool) {
 		for name := range elements(value) {
@@ -70,12 +70,12 @@ func recordList(value string, _ []hostClaim) iter.Seq2[string, match.HostPattern
 	}
 }
 
-// recordNames yields the hosts that the name of a DNS record reaches. *.example is any number of labels.
+// recordNames yields the hosts that the name of a DNS record affects. *.example covers any number of labels.
 //
-// A label that begins with _ is not the name of a host (RFC 8552). Its record is about the name behind it:
-// _acme-challenge.example proves to a certificate authority that its owner may have certificates for example and for
-// *.example, and _dmarc, _domainkey and the names of SRV, TLSA and URI records direct clients of example. So such a
-// name reaches the name behind its last label of this kind and all names below that one.
+// A label that begins with _ is not part of a host name (RFC 8552). Its record is about the name after the label. For
+// example, _acme-challenge.example proves to a certificate authority that its owner may have certificates for example
+// and for *.example. The labels _dmarc and _domainkey, and the names of SRV, TLSA and URI records, direct clients of
+// example. Such a name therefore affects the name after its last label with _, and all names below that name.
 func recordNames(name string) iter.Seq[match.HostPattern] {
 	return func(yield func(match.HostPattern) bool) {
 		p := anyDepth(name)
@@ -92,7 +92,8 @@ func recordNames(name string) iter.Seq[match.HostPattern] {
 	}
 }
 
-// aboutName returns what is behind the last label that begins with _, and whether there is such a label.
+// aboutName returns the part of a name after its last label that begins with _. special reports whether there is such a
+// label.
 func aboutName(name string) (about string, special bool) {
 	if i := strings.LastIndex(name, "._"); i >= 0 {
 		return match.ParentHost(name[i+1:]), true
@@ -103,7 +104,7 @@ func aboutName(name string) (about string, special bool) {
 	return "", false
 }
 
-// elements yields the elements of a list, without the blanks around them and without empty ones.
+// elements yields the elements of a comma-separated list. It trims white space and skips empty elements.
 func elements(value string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for name := range strings.SplitSeq(value, ",") {
@@ -114,7 +115,8 @@ func elements(value string) iter.Seq[string] {
 	}
 }
 
-// oneLabel reads a name as a certificate means it: *.example is one label.
+// oneLabel parses a name as in a certificate, where *.example covers one label. A text that is not a name is every
+// host.
 func oneLabel(name string) match.HostPattern {
 	rest, wild := strings.CutPrefix(name, "*.")
 	if !isHostName(rest) {
@@ -127,7 +129,8 @@ func oneLabel(name string) match.HostPattern {
 	return p
 }
 
-// anyDepth reads a name as DNS means it: *.example is any number of labels (RFC 4592).
+// anyDepth parses a name as in DNS, where *.example covers any number of labels (RFC 4592). A text that is not a name
+// is every host.
 func anyDepth(name string) match.HostPattern {
 	p := oneLabel(name)
 	if p.Depth == match.OneLabelBelow {
@@ -136,8 +139,9 @@ func anyDepth(name string) match.HostPattern {
 	return p
 }
 
-// isHostName reports whether a text is a name that records, certificates and servers take as it is. They take more than
-// host names may have: _, and digits alone. Two dots at the end are no name: external-dns removes both.
+// isHostName reports whether a text is a name that DNS records, certificates and servers use unchanged. They accept
+// more than valid host names, for example an underscore and names that consist only of digits. A name with two dots at
+// the end is not accepted, because external-dns removes both dots.
 func isHostName(s string) bool {
 	s = strings.TrimSuffix(s, ".")
 	if s == "" || len(s) > match.MaxHost {
@@ -159,8 +163,9 @@ func isHostByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '.' || c == '_'
 }
 
-// nginxAlias is the grammar of server-alias of ingress-nginx: words of server_name. *.example is any number of labels,
-// .example is that and example itself; a regular expression and www.example.* are every host.
+// nginxAlias is the grammar of the ingress-nginx annotation server-alias, whose elements become arguments of
+// server_name. *.example covers any number of labels. .example covers the same names and example itself. A regular
+// expression and www.example.* claim every host.
 func nginxAlias(value string, _ []hostClaim) iter.Seq2[string, match.HostPattern] {
 	return func(yield func(string, match.HostPattern) bool) {
 		for name := range elements(value) {
@@ -177,11 +182,11 @@ func nginxAlias(value string, _ []hostClaim) iter.Seq2[string, match.HostPattern
 	}
 }
 
-// wwwRedirect is the grammar of from-to-www-redirect: ingress-nginx answers for www.example where a rule has the host
-// example, and for example where it has www.example.
+// wwwRedirect is the grammar of the annotation from-to-www-redirect. If a rule has the host example, ingress-nginx also
+// serves www.example. If a rule has the host www.example, ingress-nginx also serves example.
 func wwwRedirect(value string, rules []hostClaim) iter.Seq2[string, match.HostPattern] {
 	return func(yield func(string, match.HostPattern) bool) {
-		if on, err := strconv.ParseBool(value); err != nil || !on { // as the controller parses it: 1 and T are true
+		if on, err := strconv.ParseBool(value); err != nil || !on { // the controller uses ParseBool, so 1 and T are true
 			return
 		}
 		for i := range rules {
@@ -200,7 +205,7 @@ func wwwRedirect(value string, rules []hostClaim) iter.Seq2[string, match.HostPa
 	}
 }
 
-// uriHosts is the grammar of URIs with commas between them, each of which may have a host.
+// uriHosts is the grammar of a comma-separated list of URIs. Each URI may have a host.
 func uriHosts(value string, _ []hostClaim) iter.Seq2[string, match.HostPattern] {
 	return func(yield func(string, match.HostPattern) bool) {
 		for uri := range elements(value) {
@@ -211,7 +216,7 @@ func uriHosts(value string, _ []hostClaim) iter.Seq2[string, match.HostPattern] 
 	}
 }
 
-// anyHost is the grammar of a text that may stand for every host, such as a regular expression.
+// anyHost is the grammar of a text that may match every host, such as a regular expression.
 func anyHost(value string, _ []hostClaim) iter.Seq2[string, match.HostPattern] {
 	return func(yield func(string, match.HostPattern) bool) {
 		if strings.TrimSpace(value) != "" {
@@ -220,7 +225,7 @@ func anyHost(value string, _ []hostClaim) iter.Seq2[string, match.HostPattern] {
 	}
 }
 
-// urlHost is the grammar of one URL, or of a host with or without a port. *.example is any number of labels.
+// urlHost is the grammar of one URL, or of a host with or without a port. *.example covers any number of labels.
 func urlHost(value string, _ []hostClaim) iter.Seq2[string, match.HostPattern] {
 	return func(yield func(string, match.HostPattern) bool) {
 		value = strings.TrimSpace(value)
@@ -237,8 +242,9 @@ func urlHost(value string, _ []hostClaim) iter.Seq2[string, match.HostPattern] {
 	}
 }
 
-// pathMatcher is the grammar of router.pathmatcher of Traefik, which writes the value and the path into the expression
-// of a rule: Host(`a.example`) && PathPrefix(`/`). Other text than one of its words can be any expression.
+// pathMatcher is the grammar of the Traefik annotation router.pathmatcher. Traefik writes the value and the path into
+// the expression of a rule, for example Host(`a.example`) && PathPrefix(`/`). A value that is not a known matcher can
+// be any expression, so it claims every host.
 func pathMatcher(value string, _ []hostClaim) iter.Seq2[string, match.HostPattern] {
 	return func(yield func(string, match.HostPattern) bool) {
 		switch value {
@@ -249,8 +255,8 @@ func pathMatcher(value string, _ []hostClaim) iter.Seq2[string, match.HostPatter
 	}
 }
 
-// gardenerNames is the grammar of dnsnames of Gardener: names of DNS records. * and all are the hosts of the object's
-// other places.
+// gardenerNames is the grammar of the Gardener annotation dnsnames, a list of DNS record names. The words * and all
+// mean the hosts in the object's other fields, so they do not add claims.
 func gardenerNames(value string, rules []hostClaim) iter.Seq2[string, match.HostPattern] {
 	return func(yield func(string, match.HostPattern) bool) {
 		for name, p := range recordList(value, rules) {
@@ -261,8 +267,8 @@ func gardenerNames(value string, rules []hostClaim) iter.Seq2[string, match.Host
 	}
 }
 
-// eskipHosts is the grammar of routes and predicates of Skipper: with a predicate about hosts (Host, HostAny,
-// ForwardedHost) they are every host.
+// eskipHosts is the grammar of the Skipper annotations for routes and predicates. A value with a predicate about hosts
+// (Host, HostAny, ForwardedHost) claims every host.
 func eskipHosts(value string, _ []hostClaim) iter.Seq2[string, match.HostPattern] {
 	return func(yield func(string, match.HostPattern) bool) {
 		if strings.Contains(unquotedEskip(value), "Host") {
@@ -271,9 +277,10 @@ func eskipHosts(value string, _ []hostClaim) iter.Seq2[string, match.HostPattern
 	}
 }
 
-// unquotedEskip returns eskip with its texts in double quotes empty: Header("X-Host", "a") has no predicate about
-// hosts. It is the whole value where quotes may mean something else: with a regular expression or a comment (/) or a
-// backquote outside of them, or without the last quote.
+// unquotedEskip returns eskip text with empty strings in place of its double-quoted strings, because Header("X-Host",
+// "a") is not a predicate about hosts. It returns the whole value if the quotes may have another meaning. This is so if
+// there is a regular expression or a comment (both contain /) or a backquote outside the quotes, or if the last quote
+// is missing.
 func unquotedEskip(value string) string {
 	var b strings.Builder
 	quoted := false
@@ -283,7 +290,7 @@ func unquotedEskip(value string) string {
 			i++
 		case c == '"':
 			quoted = !quoted
-			b.WriteByte(c) // so that what stands before a text and after it is no word
+			b.WriteByte(c) // keeps the text before and after the string apart
 		case quoted:
 		case c == '/' || c == '`':
 			return value
@@ -297,7 +304,7 @@ func unquotedEskip(value string) string {
 	return b.String()
 }
 
-// commonNames is the grammar of the common name of a certificate, which may be free text: see commonName.
+// commonNames is the grammar of the common name of a certificate, which may be free text. See commonName.
 func commonNames(value string, _ []hostClaim) iter.Seq2[string, match.HostPattern] {
 	return func(yield func(string, match.HostPattern) bool) {
 		for name := range elements(value) {
@@ -308,12 +315,13 @@ func commonNames(value string, _ []hostClaim) iter.Seq2[string, match.HostPatter
 	}
 }
 
-// maxConditions is how many bytes of conditions are parsed; AWS takes five values a rule. Longer ones are every host.
+// maxConditions is the maximum size of conditions in bytes. AWS accepts five values per rule. A longer text is not
+// parsed and claims every host.
 const maxConditions = 16 << 10
 
-// albConditions is the grammar of conditions of the AWS load balancer controller: a JSON list, of which host-header has
-// globs, in which * also stands for dots, and regular expressions, which are every host: the dots of one that looks
-// like a name stand for any character.
+// albConditions is the grammar of the conditions annotation of the AWS load balancer controller, which is a JSON list.
+// A host-header condition contains globs, in which * also matches dots, and regular expressions. A regular expression
+// claims every host, even if it looks like a name, because a dot in it matches any character.
 func albConditions(value string, _ []hostClaim) iter.Seq2[string, match.HostPattern] {
 	return func(yield func(string, match.HostPattern) bool) {
 		var conditions []struct {

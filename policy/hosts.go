@@ -11,21 +11,21 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// hostRules is the field hosts of ingresses, services and routes entries. Its checks evaluate the claims of an object
-// in all places: see hostClaim. Hosts are compared as DNS compares them, by match.HostPattern. A rule without a host
-// stands for every host, and so does a default backend, alone or beside rules.
+// hostRules is the hosts field of ingresses, services and routes entries. Its checks evaluate the claims in all fields
+// of an object. See hostClaim. Hosts are compared as in DNS, by match.HostPattern. A rule without a host claims every
+// host. A default backend also claims every host, with or without rules.
 type hostRules struct {
-	// Allowed lists the hosts that pass: ["*.apps.example.com"]. A wildcard host passes only if every host that it
-	// covers passes, and so does an absent one. [] means that no host passes. One label of a pattern may be {namespace},
-	// which stands for the namespace of the object: ["*.{namespace}.apps.example.com"]. Where the request has no
-	// namespace, nothing passes by such a pattern.
+	// Allowed lists the hosts that pass, for example ["*.apps.example.com"]. A wildcard host passes only if every host
+	// that it covers passes. An absent host covers every host. [] means that no host passes. One label of a pattern may be
+	// {namespace}, which represents the namespace of the object, as in ["*.{namespace}.apps.example.com"]. If the request
+	// has no namespace, such a pattern does not match any host.
 	Allowed []match.HostTemplate `yaml:"allowed"`
-	// Denied lists the hosts that do not pass. A wildcard host, or an absent one, is denied if any host that it covers
-	// is.
+	// Denied lists the hosts that do not pass. A wildcard host or an absent host is denied if any host that it covers is
+	// denied.
 	Denied []match.HostPattern `yaml:"denied"`
-	// Wildcards: deny means that a host must not be a wildcard; an absent one counts as a wildcard.
+	// Wildcards: deny means that a host must not be a wildcard. An absent host counts as a wildcard.
 	Wildcards denial `yaml:"wildcards"`
-	// Max is how many different hosts an object may name.
+	// Max is the maximum number of different hosts in an object.
 	Max *int `yaml:"max"`
 }
 
@@ -34,7 +34,7 @@ func (h *hostRules) Validate() error {
 	return errors.Join(h.faults(), h.refuseNothing("allowed, denied, wildcards or max"))
 }
 
-// faults returns what is wrong with the fields that are given.
+// faults returns the mistakes in the fields that are set.
 func (h *hostRules) faults() error {
 	var faults strict.Faults
 	faults.Add(refuseEmpty("denied", h.Denied))
@@ -50,7 +50,7 @@ func (h *hostRules) faults() error {
 	return faults.Err()
 }
 
-// refuseNothing refuses rules without a field that is checked.
+// refuseNothing returns an error if the rules do not check anything.
 func (h *hostRules) refuseNothing(fields string) error {
 	if h.Allowed == nil && h.Denied == nil && !bool(h.Wildcards) && h.Max == nil {
 		return errNoCheck(fields)
@@ -58,11 +58,10 @@ func (h *hostRules) refuseNothing(fields string) error {
 	return nil
 }
 
-// fieldHostRules is the field hosts of entries for kinds that have a field for hosts of their own: Ingresses, routes,
-// Gateways.
+// fieldHostRules is the hosts field of entries for kinds that have a field for hosts: Ingresses, routes and Gateways.
 type fieldHostRules struct {
-	// Required: true means that each rule of an Ingress must name a host, and that there must be a rule; that a route
-	// must have hostnames; that each listener of a Gateway must have one.
+	// Required: true means that hosts must be set. An Ingress must have a rule, and each of its rules must have a host. A
+	// route must have hostnames. Each listener of a Gateway must have a hostname.
 	Required bool `yaml:"required"`
 	hostRules
 }
@@ -75,7 +74,8 @@ func (h *fieldHostRules) Validate() error {
 	return errors.Join(h.faults(), h.refuseNothing("required, allowed, denied, wildcards or max"))
 }
 
-// fieldHostChecks compiles rules for one kind of objects; nil has no checks. list is the field that has the hosts.
+// fieldHostChecks compiles rules for one kind of object. It returns no checks if h is nil. list is the field that
+// contains the hosts.
 func fieldHostChecks[T any](h *fieldHostRules, claims claimant[T], list string) []check[T] {
 	if h == nil {
 		return nil
@@ -87,10 +87,11 @@ func fieldHostChecks[T any](h *fieldHostRules, claims claimant[T], list string) 
 	return checks
 }
 
-// claimant returns the claims of an object, which its view keeps.
+// claimant returns the claims of an object. The view of the object keeps them.
 type claimant[T any] func(obj *T, r *report) *claimSet
 
-// hostChecks compiles rules for one kind of objects; nil has no checks. list is the field that has the hosts.
+// hostChecks compiles rules for one kind of object. It returns no checks if h is nil. list is the field that contains
+// the hosts.
 func hostChecks[T any](h *hostRules, claims claimant[T], list string) []check[T] {
 	if h == nil {
 		return nil
@@ -112,13 +113,13 @@ func hostChecks[T any](h *hostRules, claims claimant[T], list string) []check[T]
 	return checks
 }
 
-// hostCheck is a check of single claims.
+// hostCheck is a check that evaluates one claim at a time.
 type hostCheck interface {
-	// id returns the field of the rule: hosts.allowed.
+	// id returns the field of the rule, for example hosts.allowed.
 	id() string
 	// passes reports whether a claim passes. All claims of an object share the lookup.
 	passes(h *hostClaim, lookup *hostLookup) bool
-	// reason returns the sentence about a claim of a namespace that does not pass.
+	// reason returns the sentence about a claim that does not pass. namespace is the namespace of the object.
 	reason(h *hostClaim, namespace string) string
 }
 
@@ -145,8 +146,8 @@ func (c eachClaim[T]) find(obj *T, r *report) {
 	}
 }
 
-// hostsRequired is hosts.required: it finds each rule without a host, an Ingress without rules, a default backend
-// beside rules, a route without hostnames, and what else stands for every host.
+// hostsRequired is hosts.required. It finds each claim of every host, such as a rule without a host, an Ingress without
+// rules, a default backend next to rules, and a route without hostnames.
 type hostsRequired struct{}
 
 func (hostsRequired) id() string { return "hosts.required" }
@@ -155,10 +156,11 @@ func (hostsRequired) passes(h *hostClaim, _ *hostLookup) bool { return !h.IsEver
 
 func (hostsRequired) reason(h *hostClaim, _ string) string { return h.at.every() + h.at.setOne() }
 
-// hostsAllowed is hosts.allowed: it finds each host that no pattern covers. A wildcard passes only if one pattern
-// covers every host that it stands for in its place: *.a.example in a rule passes by *.a.example and by **.example, but
-// not by x.a.example; in an annotation of external-dns, where it stands for any depth, only by **. An absent host, and
-// a default backend, pass only by **.
+// hostsAllowed is hosts.allowed. It finds each host that no pattern covers. A wildcard passes only if one pattern
+// covers every host that it covers in its field. For example, *.a.example in a rule passes if the list contains
+// *.a.example or **.example, but not if it contains x.a.example. In an external-dns annotation, *.a.example covers
+// names at any depth, so it passes only with a ** pattern. An absent host and a default backend pass only with the
+// pattern **.
 type hostsAllowed struct {
 	patterns *match.HostTemplates
 	passing  string // the end of its sentences
@@ -181,10 +183,12 @@ func (c hostsAllowed) reason(h *hostClaim, namespace string) string {
 	return h.quoted() + " is not allowed" + allowed
 }
 
-// hostsDenied is hosts.denied: it finds each host that stands for any host that a pattern covers: *.example is denied
-// by **.example, and also by a.example, for which it would serve requests too. An absent host stands for every host.
+// hostsDenied is hosts.denied. It finds each host that covers any host of a pattern. For example, the pattern
+// **.example denies *.example. The pattern a.example denies *.example too, because the wildcard would also serve
+// requests for a.example. An absent host covers every host.
 //
-// A wildcard in a rule stands for one label, as the Ingress specification says, but for the classes of globbingClasses.
+// A wildcard in a rule covers one label, as the Ingress specification requires, except for the classes in
+// globbingClasses.
 type hostsDenied struct{ denied *match.HostOverlaps }
 
 func (hostsDenied) id() string { return "hosts.denied" }
@@ -205,7 +209,7 @@ func (c hostsDenied) reason(h *hostClaim, _ string) string {
 	}
 }
 
-// hostsWildcards is hosts.wildcards: it finds each host with a star, each absent one, and a default backend.
+// hostsWildcards is hosts.wildcards. It finds each host with a star, each absent host, and a default backend.
 type hostsWildcards struct{}
 
 func (hostsWildcards) id() string { return "hosts.wildcards" }
@@ -219,11 +223,12 @@ func (hostsWildcards) reason(h *hostClaim, _ string) string {
 	return h.quoted() + " is a wildcard, which is denied; write each host out"
 }
 
-// hostsMax is hosts.max: it finds an object with more different hosts than this. An absent host counts as one.
+// hostsMax is hosts.max. It finds an object with more different hosts than the limit. An absent host counts as one
+// host.
 type hostsMax[T any] struct {
 	claims claimant[T]
 	most   int
-	list   string // the field that has the hosts
+	list   string // the field that contains the hosts
 }
 
 func (c hostsMax[T]) find(obj *T, r *report) {

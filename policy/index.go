@@ -4,23 +4,24 @@ import (
 	"slices"
 )
 
-// ruleset is the rules of one kind, in the order of the policy, with an index by namespace. A platform team writes one
-// or more rules for each tenant: the cost of an object must not depend on the rules of the other tenants.
+// ruleset contains the rules of one kind, in the order of the policy, with an index by namespace. A platform team
+// writes one or more rules for each tenant. The cost of evaluating an object must not depend on the rules for other
+// tenants.
 type ruleset[T any] struct {
 	rules     []rule[T]
 	index     ruleIndex
-	strictest Mode // of the rules; Off when there are none
+	strictest Mode // of the rules; Off if there are no rules
 	known     *knownAnnotations
 
-	exceptions *exceptions // of the policy; nil for none
-	// isSolver reports whether an object has the shape of a solver of ACME challenges; nil for kinds without solvers.
+	exceptions *exceptions // of the policy; nil if it has none
+	// isSolver reports whether an object has the shape of an ACME challenge solver. It is nil for kinds without solvers.
 	isSolver func(*T, *report) bool
 }
 
 // strictestMode implements rules.
 func (s *ruleset[T]) strictestMode() Mode { return s.strictest }
 
-// newRuleset indexes rules.
+// newRuleset returns a ruleset of the rules, with their index.
 func newRuleset[T any](rules []rule[T]) *ruleset[T] {
 	s := &ruleset[T]{rules: rules, index: ruleIndex{names: map[string][]int{}, prefixes: map[string][]int{}}}
 	for i := range rules {
@@ -30,16 +31,16 @@ func newRuleset[T any](rules []rule[T]) *ruleset[T] {
 	return s
 }
 
-// ruleIndex finds the rules that can match a namespace: all that do, and those that share a prefix with them. Its lists
-// hold indexes of rules, in the order of the policy.
+// ruleIndex finds the rules that can match a namespace. It may also return rules that match only the beginning of the
+// namespace. Its lists contain indexes of rules, in the order of the policy.
 type ruleIndex struct {
-	names    map[string][]int // by namespace, of match.namespaces without *
+	names    map[string][]int // by namespace, for match.namespaces without *
 	prefixes map[string][]int // by the head of a pattern with *; rules for every namespace have the head ""
-	lengths  []int            // of the prefixes, each once
+	lengths  []int            // lengths of the prefixes, each once
 }
 
-// add adds rule i, which follows those that were added before. A match without namespaces matches all of them; one with
-// an empty list matches none.
+// add adds rule i. Rules must be added in order. A match without namespaces matches all namespaces. A match with an
+// empty list of namespaces does not match any.
 func (x *ruleIndex) add(i int, match *selector) {
 	if match == nil || match.Namespaces == nil {
 		x.addPrefix("", i)
@@ -70,7 +71,7 @@ func addOnce(lists map[string][]int, key string, i int) {
 }
 
 // candidates returns the rules that can match a namespace, each once, in the order of the policy. It ignores the other
-// dimensions of match and exclude. Callers must not change the list, which may be one of the index.
+// dimensions of match and exclude. Callers must not change the list, because it may belong to the index.
 func (x *ruleIndex) candidates(namespace string) []int {
 	found := x.names[namespace]
 	for _, n := range x.lengths {

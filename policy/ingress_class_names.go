@@ -7,14 +7,14 @@ import (
 	"github.com/evergate/evergate/policy/internal/match"
 )
 
-// classNameRules is the field classNames of an ingresses entry. An Ingress names its class in spec.ingressClassName or
-// in the older annotation kubernetes.io/ingress.class; the rules apply to whichever is set. Where both are set they
-// must be equal, since controllers differ in which one they use (check classNames.contradiction).
+// classNameRules is the classNames field of an ingresses entry. An Ingress sets its class in spec.ingressClassName or
+// in the older annotation kubernetes.io/ingress.class. The rules apply to whichever is set. If both are set, they must
+// be equal, because controllers differ in which one they use (check classNames.contradiction).
 type classNameRules struct {
-	// Required: true means that an Ingress must name a class: the cluster's default does not suffice.
+	// Required: true means that an Ingress must set a class. The default class of the cluster is not enough.
 	Required bool `yaml:"required"`
-	// Allowed lists the classes, * for any run of characters: [internal, "public-*"]. An Ingress without a class
-	// passes: see Required. [] means that no class passes.
+	// Allowed lists the classes that pass, for example [internal, "public-*"]. A * matches any run of characters. An
+	// Ingress without a class passes. To deny it, see Required. [] means that no class passes.
 	Allowed []match.Glob `yaml:"allowed"`
 }
 
@@ -43,7 +43,8 @@ func (c *classNameRules) checks() []check[ingressView] {
 	return checks
 }
 
-// passing returns the end of the sentences: what would pass if the rules say so, otherwise the given words.
+// passing returns the end of the sentences. It lists the allowed classes if the rules have any, and otherwise returns
+// the given words.
 func (c *classNameRules) passing(otherwise string) string {
 	if c.Allowed == nil {
 		return otherwise
@@ -56,7 +57,8 @@ const (
 	classField      = "spec.ingressClassName"
 )
 
-// classNames yields the classes that the Ingress names, each after its field. An empty class is none.
+// classNames yields the path of the field and the class for each class that is set on the Ingress. It skips empty
+// classes.
 func (ing *Ingress) classNames() iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
 		if ing.ClassName != nil && *ing.ClassName != "" && !yield(classField, *ing.ClassName) {
@@ -68,7 +70,7 @@ func (ing *Ingress) classNames() iter.Seq2[string, string] {
 	}
 }
 
-// classes are those of the field and of the annotation.
+// classes returns the class in the field and the class in the annotation.
 func (ing *Ingress) classes() classes {
 	c := classes{1: ing.Annotations[classAnnotation]}
 	if ing.ClassName != nil {
@@ -77,7 +79,7 @@ func (ing *Ingress) classes() classes {
 	return c
 }
 
-// classNamesRequired is classNames.required: it finds an Ingress that names no class in either place.
+// classNamesRequired is classNames.required. It finds an Ingress that does not set a class in either place.
 type classNamesRequired struct {
 	passing string // the end of its sentences
 }
@@ -89,8 +91,8 @@ func (c classNamesRequired) find(ing *ingressView, r *report) {
 	r.add(identity{check: "classNames.required"}, classField, "no class is set"+c.passing)
 }
 
-// classNamesAllowed is classNames.allowed: it finds each class that no pattern matches, in spec.ingressClassName and in
-// the annotation.
+// classNamesAllowed is classNames.allowed. It finds each class in spec.ingressClassName or in the annotation that no
+// pattern matches.
 type classNamesAllowed struct {
 	patterns []match.Glob
 	passing  string // the end of its sentences
@@ -108,11 +110,11 @@ func (c classNamesAllowed) find(ing *ingressView, r *report) {
 	}
 }
 
-// contradictionCheck is the name of a check that is no field.
+// contradictionCheck is the name of a check that does not have a field in the policy.
 const contradictionCheck = "classNames.contradiction"
 
-// classNamesContradiction is classNames.contradiction: it finds an Ingress whose annotation names another class than
-// its spec. The API server rejects both on CREATE, but accepts an UPDATE that adds the other.
+// classNamesContradiction is classNames.contradiction. It finds an Ingress whose annotation and spec have different
+// classes. The API server rejects a CREATE with both, but accepts an UPDATE that adds the second one.
 type classNamesContradiction struct{}
 
 func (classNamesContradiction) find(ing *ingressView, r *report) {
