@@ -123,7 +123,7 @@ func (t *hostAnnotationTable) find(all map[string]string) (found []annotation) {
 	return found
 }
 
-// maxAnnotationHosts is how many hosts the annotations of an object may claim. It is more than any consumer uses. For
+// maxAnnotationHosts is how many hosts one object may claim in annotations. It is more than any consumer uses. For
 // example, Let's Encrypt accepts 100 names in a certificate. If an object has more hosts, the rest of them counts as
 // one claim of every host.
 const maxAnnotationHosts = 1000
@@ -143,15 +143,15 @@ func infrastructureHost(key string) func() claimField {
 	}
 }
 
-// annotationClaims appends the claims in the annotations of an object. claims are the claims in its other fields.
+// annotationClaims appends the claims in an object's annotations. claims are the claims in its other fields.
 func (v *view) annotationClaims(kind string, m *Meta, claims []hostClaim, r *report) []hostClaim {
 	return claimsOf(m.Annotations, annotationHost, claims, r, v.known.hostTable(kind))
 }
 
-// annotationClaims appends the claims in the annotations of a Gateway. The Service that is created for the Gateway gets
-// the annotations in spec.infrastructure. If that field is absent, Istio
+// annotationClaims appends the claims in a Gateway's annotations. The Service that is created for the Gateway gets the
+// annotations in spec.infrastructure. If that field is absent, Istio
 // (pilot/pkg/config/kube/gateway/deploymentcontroller.go) puts the Gateway's own annotations on the Service. Evergate
-// therefore also evaluates the Gateway's annotations as annotations of a Service.
+// therefore also evaluates the Gateway's annotations as Service annotations.
 func (g *gatewayView) annotationClaims(claims []hostClaim, r *report) []hostClaim {
 	service := g.known.hostTable("Service")
 	claims = claimsOf(g.Annotations, annotationHost, claims, r, g.known.hostTable("Gateway"), service)

@@ -6,8 +6,8 @@ import (
 )
 
 // hostClaim is the set of hosts that one field of an object claims. It is one name, every name one label below a name,
-// every name at any depth below a name, or every host. What a wildcard covers depends on the field. A text that cannot
-// be parsed as a name claims every host.
+// every name at any depth below a name, or every host. The field decides which names a wildcard covers. A text that
+// cannot be parsed as a name claims every host.
 type hostClaim struct {
 	match.HostPattern
 	at claimPlace

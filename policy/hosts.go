@@ -11,9 +11,9 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// hostRules is the hosts field of ingresses, services and routes entries. Its checks evaluate the claims in all fields
-// of an object. See hostClaim. Hosts are compared as in DNS, by match.HostPattern. A rule without a host claims every
-// host. A default backend also claims every host, with or without rules.
+// hostRules is the hosts field of ingresses, services and routes entries. Its checks evaluate all claims of an object.
+// See hostClaim. Hosts are compared as in DNS, by match.HostPattern. A rule without a host claims every host. A default
+// backend also claims every host, with or without rules.
 type hostRules struct {
 	// Allowed lists the hosts that pass, for example ["*.apps.example.com"]. A wildcard host passes only if every host
 	// that it covers passes. An absent host covers every host. [] means that no host passes. One label of a pattern may be

@@ -10,10 +10,10 @@ import (
 type ruleset[T any] struct {
 	rules     []rule[T]
 	index     ruleIndex
-	strictest Mode // of the rules; Off if there are no rules
+	strictest Mode // of the rules; Off without rules
 	known     *knownAnnotations
 
-	exceptions *exceptions // of the policy; nil if it has none
+	exceptions *exceptions // of the policy; nil without exceptions
 	// isSolver reports whether an object has the shape of an ACME challenge solver. It is nil for kinds without solvers.
 	isSolver func(*T, *report) bool
 }

@@ -6,13 +6,13 @@ import (
 	"github.com/evergate/evergate/policy/internal/match"
 )
 
-// ruleHost is the host of a rule.
+// ruleHost returns the field for the host of a rule.
 func ruleHost() claimField { return claimField{path: "spec.rules[%d].host", class: mainField} }
 
-// noRules is the rules of an Ingress that has only a default backend.
+// noRules returns the field for an Ingress without rules, which has only a default backend.
 func noRules() claimField { return claimField{path: "spec.rules", class: mainField} }
 
-// defaultBackend is the default backend of an Ingress that has rules too.
+// defaultBackend returns the field for the default backend of an Ingress that also has rules.
 func defaultBackend() claimField {
 	return claimField{
 		path: "spec.defaultBackend", class: mainField,
@@ -20,11 +20,11 @@ func defaultBackend() claimField {
 	}
 }
 
-// tlsHost is a host for which a certificate is served or ordered.
+// tlsHost returns the field for a host in spec.tls. A controller serves or orders a certificate for it.
 func tlsHost() claimField { return claimField{path: "spec.tls[%d].hosts[%d]", class: tlsField} }
 
-// ruleHosts returns the claims of the rules of an Ingress, and of its default backend, which serves the hosts that no
-// rule names.
+// ruleHosts returns the claims in the rules of an Ingress, and the claim of its default backend. The default backend
+// serves the hosts that are not in any rule.
 func (ing *ingressView) ruleHosts(r *report) []hostClaim {
 	if ing.hosts == nil {
 		steps := 1
@@ -38,7 +38,8 @@ func (ing *ingressView) ruleHosts(r *report) []hostClaim {
 	return ing.hosts
 }
 
-// ruleHosts returns the claims; with globs, *.example is names at any depth.
+// ruleHosts returns the claims in the rules and the default backend. If globs is true, *.example covers names at any
+// depth.
 func ruleHosts(ing *Ingress, globs bool) []hostClaim {
 	if len(ing.Rules) == 0 {
 		return []hostClaim{claimOf(match.EveryHost(), claimPlace{in: noRules})}
@@ -57,8 +58,8 @@ func ruleHosts(ing *Ingress, globs bool) []hostClaim {
 	return hosts
 }
 
-// claims returns the claims of all places of an Ingress: its rules, its TLS hosts, for which certificates are ordered,
-// and the annotations of the table of hostAnnotations.
+// claims returns all claims of an Ingress. They are in its rules, in its TLS hosts, for which certificates are ordered,
+// and in its annotations.
 func (ing *ingressView) claims(r *report) *claimSet {
 	if ing.claimed.list != nil {
 		return &ing.claimed
@@ -69,12 +70,12 @@ func (ing *ingressView) claims(r *report) *claimSet {
 			if !r.spend(stepsOf(1, host)) {
 				return &ing.claimed
 			}
-			// Most lists of TLS hosts are those of the rules, in their order: one claim is enough for both.
+			// Most lists of TLS hosts repeat the hosts of the rules in the same order. One claim is enough for both.
 			if len(rules) > 0 && host == rules[0].Host {
 				rules = rules[1:]
 				continue
 			}
-			if host == "" || j > 0 && host == ing.TLS[i].Hosts[j-1] { // it names nothing, or nothing more
+			if host == "" || j > 0 && host == ing.TLS[i].Hosts[j-1] { // it does not add a claim
 				continue
 			}
 			c := newClaim(host, claimPlace{in: tlsHost, i: int32(i), j: int32(j)})

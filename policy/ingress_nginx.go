@@ -10,14 +10,14 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// ingressNginxRules is the field ingressNginx of an ingresses entry. It reads annotations under the prefix
-// nginx.ingress.kubernetes.io, and under those of annotationPrefixes.ingressNginx.
+// ingressNginxRules is the ingressNginx field of an ingresses entry. It checks annotations under the prefix
+// nginx.ingress.kubernetes.io and under the prefixes in annotationPrefixes.ingressNginx.
 type ingressNginxRules struct {
-	// MaxRisk is the highest risk that an annotation may have: Low, Medium or High. The project publishes a risk for
-	// each of its annotations; one that it does not list counts as Critical. Absent: every risk passes.
+	// MaxRisk is the highest risk that an annotation may have: Low, Medium or High. The project publishes a risk for each
+	// of its annotations. An annotation that is missing in this list counts as Critical. Absent: every risk passes.
 	MaxRisk *nginxRisk `yaml:"maxRisk"`
-	// RewriteTarget: safe means that the annotation rewrite-target must not contain a question mark. Absent: it is not
-	// read.
+	// RewriteTarget: safe means that the annotation rewrite-target must not contain a question mark. Absent: the
+	// annotation is not checked.
 	RewriteTarget safety `yaml:"rewriteTarget"`
 }
 
@@ -46,7 +46,8 @@ func (n *ingressNginxRules) checks() []check[ingressView] {
 	return checks
 }
 
-// safety is a field whose only value is safe: the values of objects must not have what the field names as unsafe.
+// safety is a field whose only value is safe. If it is set, an object must not contain the unsafe values that the field
+// describes.
 type safety bool
 
 // UnmarshalText accepts the word safe.
@@ -58,8 +59,8 @@ func (s *safety) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// ingressNginxMaxRisk is ingressNginx.maxRisk: it finds each annotation of ingress-nginx whose published risk is
-// above the limit. A changed value of such an annotation is an introduced finding.
+// ingressNginxMaxRisk is ingressNginx.maxRisk. It finds each ingress-nginx annotation whose published risk is above the
+// limit. If an update changes the value of such an annotation, the finding is introduced.
 type ingressNginxMaxRisk struct{ limit nginxRisk }
 
 func (c ingressNginxMaxRisk) find(ing *ingressView, r *report) {
@@ -85,15 +86,15 @@ func (c ingressNginxMaxRisk) find(ing *ingressView, r *report) {
 	}
 }
 
-// ingressNginxRewriteTarget is ingressNginx.rewriteTarget: it finds an annotation rewrite-target that contains a
-// question mark, wherever it stands. A changed value with one is an introduced finding.
+// ingressNginxRewriteTarget is ingressNginx.rewriteTarget. It finds an annotation rewrite-target that contains a
+// question mark anywhere in its value. If an update changes such a value, the finding is introduced.
 //
-// It is a precaution. The annotation becomes the replacement of a rewrite directive of nginx. CVE-2026-42945, in nginx
-// 0.6.27 to 1.30.0, is a heap overflow by a rewrite whose replacement contains a question mark, together with an
-// unnamed capture such as $1 and a rewrite, if or set behind it. The last controllers of ingress-nginx build nginx
-// 1.27.1. Their own validation of annotations refuses the question mark unless it is switched off, so it is not shown
-// that an Ingress reaches the overflow. CVE-2026-3288 is another way to misuse the same annotation: by it,
-// configuration could be injected into nginx. This check does not find that.
+// The check is a precaution. The annotation becomes the replacement in an nginx rewrite directive. CVE-2026-42945 in
+// nginx 0.6.27 to 1.30.0 is a heap overflow. It needs a rewrite whose replacement contains a question mark and an
+// unnamed capture such as $1, followed by a rewrite, if or set directive. The last ingress-nginx releases contain nginx
+// 1.27.1. Their annotation validation rejects the question mark unless the validation is disabled, so it is not proven
+// that an Ingress can cause the overflow. CVE-2026-3288 is another vulnerability in the same annotation. It allowed
+// users to inject configuration into nginx. This check does not find it.
 type ingressNginxRewriteTarget struct{}
 
 func (ingressNginxRewriteTarget) find(ing *ingressView, r *report) {
@@ -114,7 +115,7 @@ func (ingressNginxRewriteTarget) find(ing *ingressView, r *report) {
 	}
 }
 
-// nginxRisk is the risk of an annotation of ingress-nginx, in the words of the project.
+// nginxRisk is the risk of an ingress-nginx annotation, in the words of the project.
 type nginxRisk uint8
 
 const (
@@ -126,10 +127,10 @@ const (
 
 var nginxRiskNames = [...]string{nginxLow: "Low", nginxMedium: "Medium", nginxHigh: "High", nginxCritical: "Critical"}
 
-// String returns the project's word.
+// String returns the project's word for the risk.
 func (n nginxRisk) String() string { return nginxRiskNames[n] }
 
-// UnmarshalText accepts the project's words.
+// UnmarshalText accepts the project's words for risks.
 func (n *nginxRisk) UnmarshalText(b []byte) error {
 	for i, name := range nginxRiskNames {
 		if name == string(b) {
@@ -140,13 +141,15 @@ func (n *nginxRisk) UnmarshalText(b []byte) error {
 	return fmt.Errorf("%s is not a risk: write Low, Medium or High", text.Quote(b))
 }
 
-// nginxRisks has a line for each annotation: its name without prefix, a space, its risk. Lines with # are comments.
+// nginxRisks has a line for each annotation. A line contains the name without prefix, a space and the risk. Lines that
+// begin with # are comments.
 //
 //go:embed data/ingress-nginx-annotation-risks.txt
 var nginxRisks string
 
-// nginxRiskOf returns the risk of an annotation by its name without prefix. One that is not in the list is Critical: a
-// newer version of the controller may give it any power.
+// nginxRiskOf returns the risk of an annotation by its name without prefix. known reports whether the annotation is in
+// the list. An annotation that is not in the list is Critical, because a newer version of the controller may give it
+// any effect.
 func nginxRiskOf(name string) (risk nginxRisk, known bool) {
 	risk, known = nginxRiskTable()[name]
 	if !known {
@@ -155,7 +158,7 @@ func nginxRiskOf(name string) (risk nginxRisk, known bool) {
 	return risk, known
 }
 
-// nginxRiskTable returns the list by name, parsed on first use.
+// nginxRiskTable returns the risks by name, parsed on first use.
 var nginxRiskTable = sync.OnceValue(func() map[string]nginxRisk {
 	risks := map[string]nginxRisk{}
 	for line := range strings.Lines(nginxRisks) {

@@ -13,19 +13,19 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// pathRules is the field paths of an ingresses entry. A finding about a path is identified by its host, path and type:
-// a pre-existing finding on one host exempts no other host.
+// pathRules is the paths field of an ingresses entry. A finding about a path is identified by its host, path and type.
+// A pre-existing finding on one host therefore does not exempt another host.
 type pathRules struct {
-	// Types lists the path types that may be used: [Exact, Prefix]. What ImplementationSpecific means depends on the
-	// controller; ingress-nginx reads regular expressions there, and the advisory of CVE-2026-24512 is to deny it until
-	// the controller is fixed.
+	// Types lists the path types that may be used, for example [Exact, Prefix]. The meaning of ImplementationSpecific
+	// depends on the controller. ingress-nginx treats such paths as regular expressions, and the advisory for
+	// CVE-2026-24512 recommends denying this type until the controller is fixed.
 	Types []pathType `yaml:"types"`
-	// Denied lists what a path must not contain, upper or lower case: ["/admin"].
+	// Denied lists texts that a path must not contain, for example ["/admin"]. Case does not matter.
 	Denied []pathPart `yaml:"denied"`
-	// DeniedPatterns lists regular expressions that must not cover a whole path: ["/v[0-9]+/internal(/.*)?"].
+	// DeniedPatterns lists regular expressions that must not match a whole path, for example ["/v[0-9]+/internal(/.*)?"].
 	DeniedPatterns []match.Regex `yaml:"deniedPatterns"`
-	// UnsafeCharacters: deny means that a path must contain none of the characters by which it can inject configuration
-	// into a controller (CVE-2026-24512 and similar): quotes, backquote, backslash, braces, semicolon, number sign, white
+	// UnsafeCharacters: deny means that a path must not contain characters that can inject configuration into a controller
+	// (CVE-2026-24512 and similar). These are quotes, backquotes, backslashes, braces, semicolons, number signs, white
 	// space and control characters.
 	UnsafeCharacters denial `yaml:"unsafeCharacters"`
 }
@@ -46,7 +46,7 @@ func (t *pathType) UnmarshalText(b []byte) error {
 // pathPart is a part of a path, in lower case.
 type pathPart string
 
-// UnmarshalText refuses the empty part, which every path contains.
+// UnmarshalText rejects the empty part, because every path contains it.
 func (p *pathPart) UnmarshalText(b []byte) error {
 	if len(b) == 0 {
 		return errors.New("an empty part stands in every path: to deny all paths write types: []")
@@ -65,12 +65,12 @@ func (p *pathRules) Validate() error {
 	return faults.Err()
 }
 
-// refuseDeniedPaths refuses lists of what is denied that deny no path.
+// refuseDeniedPaths adds faults for lists of denied paths that cannot deny any path.
 func refuseDeniedPaths(faults *strict.Faults, denied []pathPart, patterns []match.Regex) {
 	faults.Add(refuseEmpty("denied", denied))
 	faults.Add(refuseEmpty("deniedPatterns", patterns))
 	for i := range patterns {
-		// A user who writes _by_lua means .*_by_lua.*: without an error the entry would silently deny no path.
+		// A user who writes _by_lua means .*_by_lua.*. Without this error, the entry would load and never deny a path.
 		if prefix := patterns[i].Prefix(); prefix != "" && prefix[0] != '/' {
 			faults.Fieldf("deniedPatterns", "%s covers no path: it is compared with the whole path, "+
 				"which begins with /; write .*%[1]s.* for a part, or use denied", &patterns[i])
@@ -78,7 +78,7 @@ func refuseDeniedPaths(faults *strict.Faults, denied []pathPart, patterns []matc
 	}
 }
 
-// checks compiles the rules; nil has no checks.
+// checks compiles the rules. It returns no checks if p is nil.
 func (p *pathRules) checks() []check[ingressView] {
 	if p == nil {
 		return nil
@@ -100,13 +100,13 @@ func (p *pathRules) checks() []check[ingressView] {
 	return checks
 }
 
-// pathSource is where checks of paths find the paths of one kind of objects.
+// pathSource provides the paths of one kind of object to the checks.
 type pathSource[T any] struct {
 	paths func(obj *T, r *report) []pathPlace
 	// allRegex reports whether a controller may read all paths of an object as regular expressions. It is nil if no
 	// controller does.
 	allRegex func(obj *T, r *report) bool
-	// literal is the end of a sentence: how a path is written that is surely no regular expression.
+	// literal is the end of a sentence. It describes how to write a path that cannot be a regular expression.
 	literal string
 }
 
@@ -118,7 +118,7 @@ func ingressPathSource() pathSource[ingressView] {
 	}
 }
 
-// allPaths returns every path of an Ingress.
+// allPaths returns all paths of an Ingress.
 func (ing *ingressView) allPaths(r *report) []pathPlace {
 	if ing.paths != nil {
 		return ing.paths
@@ -144,15 +144,15 @@ func (ing *ingressView) allPaths(r *report) []pathPlace {
 // pathPlace is a path of an object and its position.
 type pathPlace struct {
 	Path, Type string
-	host       match.HostPattern // of the rule of an Ingress
+	host       match.HostPattern // of the Ingress rule
 	kind       pathKind
-	rule       int // of spec.rules
-	match      int // of the paths or the matches of the rule; -1 where there is none, which means every path
+	rule       int // index in spec.rules
+	match      int // index in the rule's paths or matches; -1 without matches, which means every path
 
 	folded string // see lower
 }
 
-// pathKind is the field that has a path.
+// pathKind is the field that contains a path.
 type pathKind uint8
 
 const (
@@ -170,12 +170,12 @@ func (p *pathPlace) lower() string {
 	return p.folded
 }
 
-// isLiteral reports whether the type says that the path is no regular expression.
+// isLiteral reports whether the type of the path excludes regular expressions.
 func (p *pathPlace) isLiteral() bool {
 	return p.Type == "Exact" || p.Type == "Prefix" || p.Type == "PathPrefix"
 }
 
-// field returns the field of the path.
+// field returns the field that contains the path.
 func (p *pathPlace) field() string {
 	switch p.kind {
 	case routePath:
@@ -189,7 +189,7 @@ func (p *pathPlace) field() string {
 	}
 }
 
-// typeField returns the field of its type.
+// typeField returns the field that contains the type of the path.
 func (p *pathPlace) typeField() string {
 	switch p.kind {
 	case routePath:
@@ -212,8 +212,8 @@ func (p *pathPlace) routeField(name string) string {
 	}
 }
 
-// identity returns the identity of a finding about the path. An exact path is idle, since a prefix reaches more: a
-// prefix may become exact, but not the reverse.
+// identity returns the identity of a finding about the path. An exact path is idle, because a prefix matches more
+// requests. An update may change a prefix into an exact path, but not the reverse.
 func (p *pathPlace) identity(check string) identity {
 	id := hostIdentity(check, p.host)
 	id.detail, id.idle = p.Path, p.Type == "Exact"
@@ -223,15 +223,15 @@ func (p *pathPlace) identity(check string) identity {
 	return id
 }
 
-// identityOfType returns the identity of a finding about the type of the path. It has the path too: a pre-existing path
-// of a denied type exempts no other path.
+// identityOfType returns the identity of a finding about the type of the path. The identity contains the path too, so a
+// pre-existing path of a denied type does not exempt other paths.
 func (p *pathPlace) identityOfType(check string) identity {
 	id := hostIdentity(check, p.host)
 	id.detail, id.use = p.Path, p.Type
 	return id
 }
 
-// pathsTypes is paths.types: it finds each path whose type is not in the list.
+// pathsTypes is paths.types. It finds each path whose type is not in the list.
 type pathsTypes[T any] struct {
 	pathSource[T]
 	allowed []string
@@ -257,8 +257,8 @@ func (c pathsTypes[T]) find(obj *T, r *report) {
 	}
 }
 
-// pathsDeniedPatterns is paths.deniedPatterns: it finds each path that one of the regular expressions matches from its
-// first character to its last.
+// pathsDeniedPatterns is paths.deniedPatterns. It finds each path that one of the regular expressions matches
+// completely, from the first character to the last.
 type pathsDeniedPatterns[T any] struct {
 	pathSource[T]
 	patterns []match.Regex
@@ -284,22 +284,24 @@ func (c pathsDeniedPatterns[T]) find(obj *T, r *report) {
 	}
 }
 
-// pathsUnsafeCharacters is paths.unsafeCharacters: it finds each path that contains a character by which it can end its
-// directive in a controller's configuration and inject others (CVE-2026-24512, kubernetes issue 136678, before it
-// CVE-2021-25745, CVE-2021-25748 and CVE-2022-4886). ingress-nginx writes a path into nginx.conf (buildLocation in its
-// internal/ingress/controller/template) as
+// pathsUnsafeCharacters is paths.unsafeCharacters. It finds each path that contains a character that can end the
+// directive in a controller's configuration, so the path could inject other directives (CVE-2026-24512, kubernetes
+// issue 136678, and earlier CVE-2021-25745, CVE-2021-25748 and CVE-2022-4886). ingress-nginx writes a path into
+// nginx.conf (buildLocation in its internal/ingress/controller/template) as
 //
 //	location /path {          with = in front for Exact
 //	location ~* "^/path" {    on a host for which any Ingress enables regular expressions
 //
-// White space, { or ; end the first, and ; and } continue; # hides the rest of the line; quotes begin a string. A quote
-// ends the second, and a backslash at the end escapes the quote that should end it. No path needs a control character.
-// Traefik writes a path between backquotes into the expression of a rule: PathPrefix(`/path`).
+// In the first form, white space, { or ; ends the path, and ; and } let the text continue with other directives. A #
+// hides the rest of the line, and quotes begin a string. In the second form, a quote ends the path, and a backslash at
+// the end escapes the closing quote. Paths do not need control characters. Traefik writes a path between backquotes
+// into the expression of a rule, as in PathPrefix(`/path`).
 //
-// The dollar sign is not among them: it ends nothing, and ingress-nginx's own example of rewriting needs it:
-// /something(/|$)(.*). A regular expression without these characters is [.] for \. and [0-9][0-9] for [0-9]{2}. The
-// option strict-validate-path-type of ingress-nginx is stricter for Exact and Prefix (letters, digits and -_./ only)
-// but does not check ImplementationSpecific: paths.types does.
+// The dollar sign is allowed. It does not end a path, and the rewrite example in the ingress-nginx documentation needs
+// it: /something(/|$)(.*). Regular expressions can avoid the unsafe characters, for example with [.] instead of \. and
+// [0-9][0-9] instead of [0-9]{2}. The ingress-nginx option strict-validate-path-type is stricter for Exact and Prefix
+// (it allows only letters, digits and -_./), but it does not check ImplementationSpecific. Use paths.types for this
+// type.
 type pathsUnsafeCharacters[T any] struct{ pathSource[T] }
 
 func (c pathsUnsafeCharacters[T]) find(obj *T, r *report) {
@@ -318,7 +320,7 @@ func (c pathsUnsafeCharacters[T]) find(obj *T, r *report) {
 	}
 }
 
-// getsOut is the end of sentences about unsafe characters.
+// getsOut is the end of the sentences about unsafe characters.
 const getsOut = ", which can get out into the controller's configuration (CVE-2026-24512); leave it out"
 
 func isUnsafeInPath(c rune) bool {
@@ -329,9 +331,10 @@ func isUnsafeInPath(c rune) bool {
 	return unicode.IsSpace(c) || unicode.IsControl(c)
 }
 
-// unsafeIn lists the unsafe characters of a text, each once. It reads a bounded part of the text.
+// unsafeIn lists the unsafe characters in a text, each once. It reads at most 1024 bytes, beginning at the first unsafe
+// character.
 func unsafeIn(s string, isUnsafe func(rune) bool) string {
-	const most = 1024 // bytes, from the first unsafe character on
+	const most = 1024 // bytes, beginning at the first unsafe character
 	s = s[strings.IndexFunc(s, isUnsafe):]
 	s = s[:min(len(s), most)]
 	seen := map[rune]bool{}

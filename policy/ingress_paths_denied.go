@@ -6,14 +6,15 @@ import (
 	"github.com/evergate/evergate/internal/text"
 )
 
-// pathsDenied is paths.denied: it finds each path that contains one of the parts. Upper and lower case make no
-// difference: some controllers ignore case (ingress-nginx does in regular expressions), and /Admin must not pass a list
-// that denies /admin.
+// pathsDenied is paths.denied. It finds each path that contains one of the parts. Case does not matter, because some
+// controllers ignore case (ingress-nginx does in regular expressions), and /Admin must not pass a list that denies
+// /admin.
 //
-// A path may also be a regular expression, which can match what it does not contain: /[a]dmin. Where a controller may
-// read it as one, a path with a character that is special in regular expressions is found: where its type is neither
-// Exact nor Prefix nor PathPrefix, and on an Ingress with an annotation use-regex or rewrite-target, by which
-// ingress-nginx reads all of its paths as regular expressions. There a dot is compared as any character.
+// A path may also be a regular expression, such as /[a]dmin, and match a part that it does not contain. If a controller
+// may treat a path as a regular expression, pathsDenied finds the path if it contains a character that is special in
+// regular expressions. In such a path, a dot is compared as any character. A controller may treat a path as a regular
+// expression if its type is not Exact, Prefix or PathPrefix. ingress-nginx also does so for all paths of an Ingress
+// with an annotation use-regex or rewrite-target.
 type pathsDenied[T any] struct {
 	pathSource[T]
 	parts []pathPart
@@ -40,7 +41,7 @@ func (c pathsDenied[T]) find(obj *T, r *report) {
 	}
 }
 
-// partOf returns the first of the parts that a path in lower case contains.
+// partOf returns the first part that a path in lower case contains.
 func (c pathsDenied[T]) partOf(path string) (pathPart, bool) {
 	for _, part := range c.parts {
 		if strings.Contains(path, string(part)) {
@@ -50,7 +51,7 @@ func (c pathsDenied[T]) partOf(path string) (pathPart, bool) {
 	return "", false
 }
 
-// findRegex finds a path that, as a regular expression, may match a denied part.
+// findRegex finds a path that may match a denied part if it is treated as a regular expression.
 func (c pathsDenied[T]) findRegex(p *pathPlace, r *report) {
 	const special = `[](){}*+?|^$\`
 	if i := strings.IndexAny(p.Path, special); i >= 0 {
@@ -80,7 +81,7 @@ func (c pathsDenied[T]) findRegex(p *pathPlace, r *report) {
 	}
 }
 
-// pathSyntax is how ingress-nginx reads the paths of an Ingress.
+// pathSyntax is how ingress-nginx interprets the paths of an Ingress.
 type pathSyntax uint8
 
 const (
@@ -89,8 +90,8 @@ const (
 	regexPaths
 )
 
-// pathSyntax returns how ingress-nginx reads all paths of an Ingress, from the keys of its annotations. Their prefix is
-// an option of the controller, so any prefix counts.
+// pathSyntax returns how ingress-nginx interprets all paths of an Ingress. It depends only on the keys of the
+// annotations. The prefix of these annotations is an option of the controller, so any prefix counts.
 func (ing *ingressView) pathSyntax(r *report) pathSyntax {
 	if ing.syntax == unknownPaths && r.spend(len(ing.Annotations)) {
 		ing.syntax = literalPaths

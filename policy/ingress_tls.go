@@ -9,16 +9,17 @@ import (
 	"github.com/evergate/evergate/policy/internal/match"
 )
 
-// tlsRules is the field tls of an ingresses entry.
+// tlsRules is the tls field of an ingresses entry.
 type tlsRules struct {
-	// Required: true means that an Ingress must have spec.tls, and that an element of it must name a host or a Secret. If
-	// the controller of the class reads certificates from annotations, the annotations that serve it only by TLS do too.
+	// Required: true means that an Ingress must have spec.tls, with a host or a Secret in at least one of its elements. An
+	// Ingress without spec.tls also passes if the controller of its class takes certificates from annotations and the
+	// annotations make the controller serve only TLS.
 	Required bool `yaml:"required"`
-	// CoversHosts: true means that spec.tls must name each host of an Ingress, or the wildcard one label above it. Where
-	// annotations name the certificate, and there is no spec.tls, the hosts are not compared.
+	// CoversHosts: true means that spec.tls must contain each host of an Ingress, or the wildcard one label above it. If
+	// annotations set the certificate and spec.tls is absent, the hosts are not compared.
 	CoversHosts bool `yaml:"coversHosts"`
 	// AllowHTTP: deny means that the annotation kubernetes.io/ingress.allow-http: "false" must disable plain HTTP. Some
-	// controllers support it, among them GKE's; others ignore it.
+	// controllers support this annotation, for example the controller of GKE. Others ignore it.
 	AllowHTTP denial `yaml:"allowHTTP"`
 }
 
@@ -47,9 +48,9 @@ func (t *tlsRules) checks() []check[ingressView] {
 	return checks
 }
 
-// tlsRequired is tls.required: it finds an Ingress without spec.tls, and one in which no element of spec.tls names a
-// host or a Secret, because controllers ignore {}. Annotations that serve an Ingress only by TLS do too: see
-// tlsAnnotations.
+// tlsRequired is tls.required. It finds an Ingress without spec.tls. It also finds an Ingress whose elements of
+// spec.tls do not contain a host or a Secret, because controllers ignore an empty element. An Ingress passes if its
+// annotations make the controller serve only TLS. See tlsAnnotations.
 type tlsRequired struct{}
 
 func (tlsRequired) find(ing *ingressView, r *report) {
@@ -72,16 +73,17 @@ func (tlsRequired) find(ing *ingressView, r *report) {
 	r.add(identity{check: "tls.required"}, "spec.tls", fault)
 }
 
-// namesSomething reports whether the element names a host or a Secret.
+// namesSomething reports whether the element contains a host or a Secret.
 func (t *IngressTLS) namesSomething() bool {
 	return t.SecretName != "" || slices.ContainsFunc(t.Hosts, func(host string) bool { return host != "" })
 }
 
-// tlsCoversHosts is tls.coversHosts: it finds each host that spec.tls names neither itself nor by a wildcard one label
-// above it, as certificates do (RFC 6125): *.example covers a.example, but not b.a.example. An element of spec.tls
-// without hosts means the controller's own certificate, whose hosts are unknown here: it covers nothing. Without
-// spec.tls no host is covered, unless annotations serve the Ingress only by TLS: what their certificate covers is not
-// known. An absent host and a default backend are never covered.
+// tlsCoversHosts is tls.coversHosts. It finds each host that spec.tls does not contain, either itself or as a wildcard
+// one label above it. Wildcards are compared as in certificates (RFC 6125), so *.example covers a.example, but not
+// b.a.example. An element of spec.tls without hosts means the controller's default certificate. The hosts of this
+// certificate are unknown, so the element does not cover any host. Without spec.tls, hosts are not covered. If
+// annotations make the controller serve only TLS instead, the check does not apply, because the hosts of that
+// certificate are unknown too. An absent host and a default backend are never covered.
 type tlsCoversHosts struct{}
 
 func (tlsCoversHosts) find(ing *ingressView, r *report) {
@@ -104,8 +106,8 @@ func (tlsCoversHosts) find(ing *ingressView, r *report) {
 	}
 }
 
-// asCertified returns what the text of a claim means in a certificate: where the controller takes *.example for names
-// at any depth, no certificate has more of them than those one label below.
+// asCertified returns the hosts that the text of a claim means in a certificate. A controller may use *.example for
+// names at any depth, but in a certificate the wildcard covers only names one label below.
 func (h *hostClaim) asCertified() match.HostPattern {
 	p := h.HostPattern
 	if p.Depth == match.LabelsBelow && !p.IsEvery() {
@@ -114,13 +116,13 @@ func (h *hostClaim) asCertified() match.HostPattern {
 	return p
 }
 
-// tlsCoverage is what spec.tls of an Ingress covers.
+// tlsCoverage contains the hosts that spec.tls of an Ingress covers.
 type tlsCoverage struct {
 	hosts   *match.HostSet
-	unnamed string // the end of the sentences if an element of spec.tls names no host
+	unnamed string // the end of the sentences if an element of spec.tls has no hosts
 }
 
-// tlsCoverage returns what spec.tls of an Ingress covers.
+// tlsCoverage returns the hosts that spec.tls of an Ingress covers, computed on first use.
 func (ing *ingressView) tlsCoverage(r *report) *tlsCoverage {
 	if ing.coverage != nil {
 		return ing.coverage
@@ -139,7 +141,7 @@ func (ing *ingressView) tlsCoverage(r *report) *tlsCoverage {
 			if !r.spend(ledgerSteps + stepsOf(1, h)) {
 				return c
 			}
-			// No certificate has ** or an empty name.
+			// Certificates cannot contain ** or an empty name.
 			if p := match.ParseHost(h); p.Depth != match.LabelsBelow {
 				c.hosts.Add(p)
 			}
@@ -162,11 +164,11 @@ func (c *tlsCoverage) uncovered(h *hostClaim) string {
 	return reason + c.unnamed
 }
 
-// allowHTTPAnnotation makes some controllers serve no plain HTTP beside TLS.
+// allowHTTPAnnotation makes some controllers stop serving plain HTTP if its value is "false".
 const allowHTTPAnnotation = "kubernetes.io/ingress.allow-http"
 
-// tlsAllowHTTP is tls.allowHTTP: it finds an Ingress whose annotation kubernetes.io/ingress.allow-http is not exactly
-// "false": controllers serve plain HTTP where it is absent, and differ in other spellings.
+// tlsAllowHTTP is tls.allowHTTP. It finds an Ingress whose annotation kubernetes.io/ingress.allow-http is not exactly
+// "false". Controllers serve plain HTTP if the annotation is absent, and they treat other spellings differently.
 type tlsAllowHTTP struct{}
 
 func (tlsAllowHTTP) find(ing *ingressView, r *report) {
@@ -178,7 +180,7 @@ func (tlsAllowHTTP) find(ing *ingressView, r *report) {
 	if set {
 		found = "is " + text.Quote(value)
 	}
-	// The identity has no value: every other value is the same finding.
+	// The identity does not contain the value, because every value other than "false" is the same finding.
 	r.add(identity{check: "tls.allowHTTP"}, annotationPath(allowHTTPAnnotation),
 		found+`; set it to "false", so that plain HTTP is not served`)
 }

@@ -10,7 +10,7 @@ type tlsByAnnotation struct {
 	lacks  string // the annotation that is missing, if others are there
 }
 
-// The annotations that tlsAnnotations reads.
+// These are the annotations that tlsAnnotations reads.
 const (
 	albCertificate   = "alb.ingress.kubernetes.io/certificate-arn"
 	albPorts         = "alb.ingress.kubernetes.io/listen-ports"
@@ -22,22 +22,22 @@ const (
 	kongProtocols    = "konghq.com/protocols"
 )
 
-// maxListenPorts bounds the length of the annotation listen-ports that is read: an AWS load balancer has at most 50
-// listeners.
+// maxListenPorts is the maximum length of the annotation listen-ports in bytes. A longer value is not parsed. An AWS
+// load balancer has at most 50 listeners, which need less.
 const maxListenPorts = 2048
 
-// tlsAnnotations returns whether the annotations of an Ingress serve it only by TLS. They count only for the classes of
-// the controllers that read them, and each class of the Ingress must be such a class. The annotations have no effect
-// with another class.
+// tlsAnnotations returns whether an Ingress is served only over TLS because of its annotations. An annotation counts
+// only for the classes of the controller that reads it. If an Ingress sets two classes, the annotations must count for
+// both. The following classes and annotations count.
 //
 //   - alb (AWS load balancer controller): certificate-arn, with listen-ports absent or only for HTTPS, or with
-//     ssl-redirect to one of the HTTPS ports. Without certificate-arn, listen-ports is needed: the controller then
-//     looks for a certificate by host.
-//   - azure-application-gateway, azure/application-gateway: appgw-ssl-certificate. The controller then has a
-//     listener for HTTP only if it redirects.
+//     ssl-redirect to one of the HTTPS ports. Without certificate-arn, listen-ports is required, because the controller
+//     then looks for a certificate by host.
+//   - azure-application-gateway, azure/application-gateway: appgw-ssl-certificate. The controller then creates an HTTP
+//     listener only for redirects.
 //   - gce, gce-internal (GKE): managed-certificates or pre-shared-cert, and allow-http "false".
 //   - traefik: router.tls "true". The router then ignores plain HTTP.
-//   - kong: protocols with only https. Kong answers plain HTTP with an error, or a redirect.
+//   - kong: protocols with only https. Kong answers plain HTTP requests with an error or a redirect.
 func (ing *Ingress) tlsAnnotations(r *report) (tls tlsByAnnotation) {
 	if len(ing.Annotations) == 0 || !r.spend(1) {
 		return tls
@@ -51,7 +51,7 @@ func (ing *Ingress) tlsAnnotations(r *report) (tls tlsByAnnotation) {
 	return tls
 }
 
-// tlsOfClass is tlsAnnotations for one class.
+// tlsOfClass returns the result of tlsAnnotations for one class.
 func (ing *Ingress) tlsOfClass(class string) tlsByAnnotation {
 	a := ing.Annotations
 	switch class {
@@ -73,7 +73,7 @@ func (ing *Ingress) tlsOfClass(class string) tlsByAnnotation {
 	return tlsByAnnotation{}
 }
 
-// tlsOfALB is tlsAnnotations for the AWS load balancer controller.
+// tlsOfALB returns the result of tlsAnnotations for the AWS load balancer controller.
 func (ing *Ingress) tlsOfALB() tlsByAnnotation {
 	text, listed := ing.Annotations[albPorts]
 	if !listed {
@@ -98,7 +98,7 @@ type listenPort struct {
 	port  string
 }
 
-// parseListenPorts parses the annotation listen-ports: [{"HTTP": 80}, {"HTTPS": 443}]. It is ok if the text is
+// parseListenPorts parses the annotation listen-ports: [{"HTTP": 80}, {"HTTPS": 443}]. ok reports whether the text is
 // such a list with at least one port.
 func parseListenPorts(text string) (ports []listenPort, ok bool) {
 	if len(text) > maxListenPorts {

@@ -7,22 +7,23 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// ingressesEntry is an entry of ingresses: a rule for Ingresses. Each field below is a block of checks; an absent one
-// checks nothing, and at least one is required. Checks are independent: each reports a fault that another one reports
-// too, since otherwise fixing half of it could look like an introduced finding to the ratchet.
+// ingressesEntry is an entry of the ingresses block: a rule for Ingresses. Each field below is a block of checks. An
+// absent block is not checked, and at least one is required. Checks are independent, so two checks can report the same
+// fault. Otherwise, after a fix of only one of two faults, the ratchet could treat the finding about the other as
+// introduced.
 type ingressesEntry struct {
 	ruleHeader
 	// Hosts: which hosts an Ingress may claim.
 	Hosts *fieldHostRules `yaml:"hosts"`
-	// TLS: whether it must be served by TLS.
+	// TLS: whether an Ingress must be served over TLS.
 	TLS *tlsRules `yaml:"tls"`
-	// ClassNames: which controllers may serve it.
+	// ClassNames: which classes, and so which controllers, an Ingress may use.
 	ClassNames *classNameRules `yaml:"classNames"`
-	// Paths: which paths it may have.
+	// Paths: which paths an Ingress may have.
 	Paths *pathRules `yaml:"paths"`
-	// Annotations: which annotations it may or must have.
+	// Annotations: which annotations an Ingress may or must have.
 	Annotations *annotationRules `yaml:"annotations"`
-	// IngressNginx: what concerns the controller ingress-nginx alone.
+	// IngressNginx: checks that apply only to the controller ingress-nginx.
 	IngressNginx *ingressNginxRules `yaml:"ingressNginx"`
 	// DefaultBackend: deny means that spec.defaultBackend must be absent.
 	DefaultBackend denial `yaml:"defaultBackend"`
@@ -67,7 +68,7 @@ func ingressRules(b *blocks, c *compilation) rules {
 	return s
 }
 
-// EvaluateIngress evaluates an Ingress. old is the Ingress before an update, nil otherwise.
+// EvaluateIngress evaluates an Ingress. old is the Ingress before an update, and nil for other operations.
 func (p *Policy) EvaluateIngress(a Attributes, ing, old *Ingress, e *Effort) ([]Finding, error) {
 	return evaluate(rulesFor[ingressView](p, Ingresses), a, viewIngress, ing, old, e)
 }
@@ -77,7 +78,7 @@ func (p *Policy) ExplainIngress(a Attributes, ing *Ingress) []RuleTrace {
 	return explain(rulesFor[ingressView](p, Ingresses), a, viewIngress, ing)
 }
 
-// checks compiles the entry. Findings come in the order of its fields.
+// checks compiles the entry. Findings are in the order of its fields.
 func (e *ingressesEntry) checks() []check[ingressView] {
 	var backend []check[ingressView]
 	if e.DefaultBackend {
@@ -92,8 +93,9 @@ func (e *ingressesEntry) checks() []check[ingressView] {
 	)
 }
 
-// defaultBackendDenied is defaultBackend: it finds an Ingress with spec.defaultBackend, which receives the requests
-// that no rule of any Ingress of its controller matches: other teams' mistyped hosts and paths.
+// defaultBackendDenied is defaultBackend. It finds an Ingress with spec.defaultBackend. A default backend receives
+// every request that does not match a rule in any Ingress of the controller, for example requests for mistyped hosts
+// and paths of other teams.
 type defaultBackendDenied struct{}
 
 func (defaultBackendDenied) find(ing *ingressView, r *report) {

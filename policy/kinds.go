@@ -8,33 +8,33 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// blocks is the entries of a policy as they are written. It is the list of all blocks: everything that concerns each
-// block ranges over its fields. Counts has a field of the same name for each of them.
+// blocks contains a policy's entries as they are written. Its fields are the list of all blocks, so code that handles
+// every block iterates over these fields. Counts has a field with the same name for each block.
 type blocks struct {
-	// Mirrors: from where images are pulled instead. The longest source that covers an image decides. Absent: no image is
-	// rewritten.
+	// Mirrors: the mirrors from which images are pulled. If several sources cover an image, the longest source applies.
+	// Absent: images are not rewritten.
 	Mirrors []mirrorEntry `yaml:"mirrors"`
-	// Pods: rules for the images of Pods. Absent: every image is allowed.
+	// Pods: rules for the images in Pods. Absent: every image is allowed.
 	Pods []podsEntry `yaml:"pods"`
 	// Ingresses: rules for Ingresses. Absent: every Ingress is allowed.
 	Ingresses []ingressesEntry `yaml:"ingresses"`
-	// Services: rules for Services, and for the hosts of XBackends of Gateway API. Absent: all of them are allowed.
+	// Services: rules for Services, and for the hosts of Gateway API XBackends. Absent: all of these objects are allowed.
 	Services []servicesEntry `yaml:"services"`
-	// Routes: rules for routes of Gateway API and for Routes of OpenShift. Absent: every route is allowed.
+	// Routes: rules for Gateway API routes and OpenShift Routes. Absent: every route is allowed.
 	Routes []routesEntry `yaml:"routes"`
-	// Gateways: rules for Gateways and ListenerSets. Absent: all of them are allowed.
+	// Gateways: rules for Gateways and ListenerSets. Absent: all of these objects are allowed.
 	Gateways []gatewaysEntry `yaml:"gateways"`
 	// Grants: rules for ReferenceGrants. Absent: every ReferenceGrant is allowed.
 	Grants []grantsEntry `yaml:"grants"`
-	// Certificates: rules for Certificates of cert-manager. Absent: every Certificate is allowed.
+	// Certificates: rules for cert-manager Certificates. Absent: every Certificate is allowed.
 	Certificates []certificatesEntry `yaml:"certificates"`
-	// DNSEndpoints: rules for DNSEndpoints of external-dns. Absent: every DNSEndpoint is allowed.
+	// DNSEndpoints: rules for external-dns DNSEndpoints. Absent: every DNSEndpoint is allowed.
 	DNSEndpoints []dnsEndpointsEntry `yaml:"dnsEndpoints"`
 	// Owners: which namespaces own which hosts, for all kinds that claim hosts. Absent: any namespace may claim any host.
 	Owners []ownersEntry `yaml:"owners"`
 }
 
-// all yields the field and the entries of each block, in the order of a policy file.
+// all yields the struct field and the entries of each block, in the order of a policy file.
 func (b *blocks) all() iter.Seq2[reflect.StructField, reflect.Value] {
 	return reflect.ValueOf(b).Elem().Fields()
 }
@@ -57,7 +57,7 @@ func (b *blocks) headers(yield func(*header)) {
 // append adds the entries of another document.
 func (b *blocks) append(more *blocks) { more.addTo(func(string) *blocks { return b }) }
 
-// addTo adds each entry to the blocks that of returns for its set.
+// addTo adds each entry to the blocks that the function of returns for the entry's rule set.
 func (b *blocks) addTo(of func(set string) *blocks) {
 	for field, entries := range b.all() {
 		for i := range entries.Len() {
@@ -82,7 +82,7 @@ func (b *blocks) counts() (c Counts) {
 	return c
 }
 
-// Counts is how many entries of each block a policy has, without entries that are off.
+// Counts contains the number of entries in each block of a policy, without entries that are off.
 type Counts struct {
 	Mirrors      int `json:"mirrors"`
 	Pods         int `json:"pods"`
@@ -96,10 +96,10 @@ type Counts struct {
 	Owners       int `json:"owners"`
 }
 
-// Counts returns how many entries are not off, with the entries of sets.
+// Counts returns how many entries are not off, including entries in rule sets.
 func (p *Policy) Counts() Counts { return p.counts }
 
-// All returns the blocks of a policy file in their order, each with the number of its entries.
+// All yields the name of each block and the number of its entries, in the order of a policy file.
 func (c Counts) All() iter.Seq2[string, int] {
 	return func(yield func(string, int) bool) {
 		for field, n := range reflect.ValueOf(c).Fields() {
@@ -110,27 +110,27 @@ func (c Counts) All() iter.Seq2[string, int] {
 	}
 }
 
-// Kind is a kind of objects for which a policy has rules, or several kinds that are evaluated alike.
+// Kind is a kind of object for which a policy has rules, or a group of kinds that are evaluated in the same way.
 type Kind uint8
 
-// The kinds, in the order of their rows in kindRows.
+// These are the kinds, in the order of their rows in kindRows.
 const (
 	Mirrors         Kind = iota // Pods whose images mirrors rewrite
-	Pods                        // Pods, as their images are pulled
-	Workloads                   // objects with templates of Pods
+	Pods                        // Pods with their images as they are pulled
+	Workloads                   // objects with Pod templates
 	Ingresses                   // Ingresses
 	Services                    // Services
-	XBackends                   // Gateway API XBackends, by the rules for Services
+	XBackends                   // Gateway API XBackends, evaluated by the rules for Services
 	Routes                      // Gateway API routes
 	OpenShiftRoutes             // OpenShift Routes
 	Gateways                    // Gateways and ListenerSets
 	Grants                      // ReferenceGrants
 	Certificates                // cert-manager Certificates
 	DNSEndpoints                // external-dns DNSEndpoints
-	kinds                       // how many kinds there are
+	kinds                       // the number of kinds
 )
 
-// kindRow registers a kind.
+// kindRow describes a kind.
 type kindRow struct {
 	// blocks are the names of the blocks whose entries apply to objects of the kind.
 	blocks []string
@@ -159,12 +159,12 @@ func kindRows() [kinds]kindRow {
 // Blocks returns the names of the blocks of a policy whose entries apply to objects of the kind, its own block first.
 func (k Kind) Blocks() []string { return kindRows()[k].blocks }
 
-// rules is the compiled entries for one kind: a *ruleset of the view of the kind, or the mirrors.
+// rules contains the compiled entries for one kind. It is a *ruleset of the kind's view, or the mirrors.
 type rules interface {
 	strictestMode() Mode
 }
 
-// compiled holds the entries of a policy. It leaves out entries that are off.
+// compiled contains a policy's compiled entries, without entries that are off.
 type compiled struct {
 	mirrors *mirrorTable
 	rules   [kinds]rules
@@ -179,7 +179,7 @@ func rulesFor[T any](p *Policy, k Kind) *ruleset[T] {
 
 // compile compiles the entries into a policy.
 func (b *blocks) compile(p *Policy, c compilation, errs *strict.Collector) {
-	if p.mirrors == nil { // the policy of a set has the mirrors of the whole policy
+	if p.mirrors == nil { // the policy of a rule set has the mirrors of the whole policy
 		p.mirrors = compileMirrors(b.Mirrors, c.comparisons, errs)
 	}
 	c.policy, c.owners = p, compileOwners(b.Owners, errs)
@@ -189,14 +189,14 @@ func (b *blocks) compile(p *Policy, c compilation, errs *strict.Collector) {
 	p.denying = denyingRules(rulesFor[podView](p, Pods))
 }
 
-// Modes is the strictest mode among the entries of each kind. It is Off for a kind without entries.
+// Modes contains the strictest mode among the entries of each kind. The mode is Off for a kind without entries.
 type Modes [kinds]Mode
 
 // Max returns the strictest mode of all kinds.
 func (m Modes) Max() Mode { return slices.Max(m[:]) }
 
-// Strictest returns the strictest mode for objects of each kind, without the entries of sets. It decides about an
-// object that cannot be parsed, because it is then unknown which entries match.
+// Strictest returns the strictest mode for each kind, without entries in rule sets. This mode applies to an object that
+// cannot be parsed, because it is unknown which entries match it.
 func (p *Policy) Strictest() (m Modes) {
 	for k, rules := range p.rules {
 		m[k] = rules.strictestMode()

@@ -9,42 +9,44 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// Limits bound the time and the memory of loading a policy, whatever its text is. They apply to all files together. The
-// error names the limit that a policy exceeds.
+// Limits bound the time and the memory for loading a policy, whatever its text. They apply to all files together. The
+// error mentions the limit that the policy exceeds.
 type Limits struct {
 	Files       int // keys of a ConfigMap
 	Bytes       int // of text
 	Values      int // of YAML: scalars, lists and mappings
 	Entries     int // of all blocks
-	Patterns    int // in lists: sources, namespaces, hosts, images, keys, …
-	RegexSteps  int // of all regular expressions: see regexSteps
-	Comparisons int // of entries and patterns with each other
+	Patterns    int // in lists, such as sources, namespaces, hosts, images and keys
+	RegexSteps  int // of all regular expressions together; see regexSteps
+	Comparisons int // between entries and patterns
 }
 
-// fileLimits returns the limits of a policy that a process reads from its files. A platform team with ten thousand
-// mirrors of eleven values each and a thousand rules, or with fifty thousand sources, is far from all of them.
+// fileLimits returns the limits for a policy that a process reads from its files. A policy with ten thousand mirrors of
+// eleven values each and a thousand rules is far below all limits. The same is true for a policy with fifty thousand
+// sources.
 func fileLimits() Limits {
 	return Limits{
-		Files:       256,     // a key for each of some hundred teams
-		Bytes:       8 << 20, // eight ConfigMaps; with what parsing takes, below 300 MiB at the worst
-		Values:      800_000, // 160 bytes each while a document is decoded, and 320 at the worst
+		Files:       256,     // a key for each of a few hundred teams
+		Bytes:       8 << 20, // eight ConfigMaps; parsing takes less than 300 MiB in the worst case
+		Values:      800_000, // each takes 160 bytes while a document is decoded, at most 320
 		Entries:     60_000,
 		Patterns:    200_000,
-		RegexSteps:  200_000,   // of some 100 bytes each
-		Comparisons: 1_000_000, // half a second at the worst
+		RegexSteps:  200_000,   // of about 100 bytes each
+		Comparisons: 1_000_000, // half a second in the worst case
 	}
 }
 
-// ReviewLimits returns the limits of a policy that a client sends for a review, as any peer of the server can. They are
-// those of files except for the size: Kubernetes allows 1 MiB for all keys of a ConfigMap.
+// ReviewLimits returns the limits for a policy that a client sends for a review. Any peer of the server can send one.
+// The limits are the same as for files, except for the size and the number of values. Kubernetes allows 1 MiB for all
+// keys of a ConfigMap.
 func ReviewLimits() Limits {
 	l := fileLimits()
 	l.Bytes = 1 << 20
-	l.Values = 200_000 // five bytes each; 64 MiB at the worst
+	l.Values = 200_000 // five bytes each; 64 MiB in the worst case
 	return l
 }
 
-// check files an error at the first file or the first line that exceeds a limit.
+// check adds an error at the first file or the first line that exceeds a limit.
 func (l Limits) check(files []File, errs *strict.Collector) {
 	if len(files) > l.Files {
 		errs.Errorf(files[l.Files].source().Pos(1, 1),
@@ -71,8 +73,8 @@ func (l Limits) check(files []File, errs *strict.Collector) {
 	}
 }
 
-// comparisons bounds the comparisons of entries and patterns with each other, whose number can grow with the square of
-// the text where entries have much in common.
+// comparisons limits how many comparisons between entries and patterns are made. If entries have much in common, this
+// number can grow with the square of the size of the policy.
 type comparisons struct {
 	ctx       context.Context
 	limit     int
@@ -81,7 +83,7 @@ type comparisons struct {
 	cancelled bool // the context is done
 }
 
-// compare counts one comparison and reports whether it may be made.
+// compare counts one comparison, and reports whether it may be made.
 func (e *comparisons) compare() bool { return e.spend(1) }
 
 // spend counts n comparisons, and reports whether they may be made.
@@ -92,13 +94,13 @@ func (e *comparisons) spend(n int) bool {
 	return !e.over && !e.pollDone()
 }
 
-// pollDone polls the context, and reports whether it is done.
+// pollDone checks the context, and reports whether it is done.
 func (e *comparisons) pollDone() bool {
 	e.cancelled = e.cancelled || e.ctx.Err() != nil
 	return e.cancelled
 }
 
-// errStopped is the error of a load whose context is done.
+// errStopped returns the error for a load whose context is done.
 func errStopped(ctx context.Context) error {
 	return fmt.Errorf("the policy was not checked to its end: %w", context.Cause(ctx))
 }
