@@ -17,7 +17,7 @@ type Limits struct {
 	Values      int // of YAML: scalars, lists and mappings
 	Entries     int // of all blocks
 	Patterns    int // in lists, such as sources, namespaces, hosts, images and keys
-	RegexSteps  int // of all regular expressions together; see regexSteps
+	RegexSteps  int // of all regular expressions together; see match.Regex.Cost
 	Comparisons int // between entries and patterns
 }
 

@@ -16,29 +16,29 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// The apiVersion and kind of a policy file. It is a file format, not a custom resource.
+// These are the apiVersion and kind of a policy file. A policy is a file format, not a custom resource.
 const (
 	fileAPIVersion = "evergate.dev/v1alpha1"
 	fileKind       = "EvergatePolicy"
 )
 
-// File is one policy file: a key of the ConfigMap, or a file on disk.
+// File is one policy file. It is a key of the ConfigMap or a file on disk.
 type File struct {
 	Name string // for errors
 	Data []byte
-	// Lines is how many lines of the file stand before Data, Columns how many characters before each of its lines: those
-	// of the manifest that a policy is a block of. Positions in errors count them.
+	// Lines is the number of lines in the file before Data. Columns is the number of characters before each line of Data.
+	// They are not zero if the policy is a block in a manifest. Positions in errors include them.
 	Lines, Columns int
 }
 
-// isSuite reports whether a file is a suite of tests, which may lie beside a policy and is no part of it: it has the
-// name of one, and a field that no policy has.
+// isSuite reports whether a file is a test suite. A test suite may be in the same directory as a policy, and is not
+// part of the policy. isSuite recognizes it by its name and by the field cases, which policies do not have.
 func (f File) isSuite() bool {
 	named := strings.HasSuffix(f.Name, "_test.yaml") || strings.HasSuffix(f.Name, "_test.yml")
 	return named && (bytes.HasPrefix(f.Data, []byte("cases:")) || bytes.Contains(f.Data, []byte("\ncases:")))
 }
 
-// errOnlySuites refuses what would be an empty policy.
+// errOnlySuites returns the error for files that are all test suites. Without this error, the policy would be empty.
 func errOnlySuites(name string) error {
 	at := strict.Pos{File: name, Line: 1, Column: 1}
 	return strict.Errors{at.Errorf("this is a suite of tests, not a policy: evergate test runs it")}
@@ -49,36 +49,41 @@ func (f File) source() strict.Source {
 	return strict.Source{File: f.Name, Data: f.Data, Lines: f.Lines, Columns: f.Columns}
 }
 
-// IsFile reports whether a file of a directory, or a key of a ConfigMap, is a policy file, by its name.
+// IsFile reports whether the name of a file in a directory, or of a key in a ConfigMap, is the name of a policy file.
 func IsFile(name string) bool {
 	return strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")
 }
 
 // document is one YAML document of a policy file, as it is written.
 type document struct {
-	Pos strict.Pos `yaml:"-"` // where it begins; of several, where the first one with carriers does
+	Pos strict.Pos `yaml:"-"` // of the start; of merged documents, that of the first with carriers
 	// APIVersion is the version of the file format.
 	APIVersion string `yaml:"apiVersion,required"`
-	// Kind is the name of the file format. It is no kind that an API server knows.
+	// Kind is the name of the file format. It is not a Kubernetes kind, and API servers do not serve it.
 	Kind string `yaml:"kind,required"`
-	// AllowEmpty: true means that the policy may hold no entry, which switches all of it off.
+	// AllowEmpty: true means that the policy may be empty. An empty policy allows every object and does not rewrite
+	// images.
 	AllowEmpty bool `yaml:"allowEmpty"`
-	// AnnotationPrefixes: under which prefixes controllers read their annotations, beside those that they have without a
-	// flag. Absent: under those alone.
+	// AnnotationPrefixes: the prefixes of the annotations that controllers read, in addition to their default prefixes.
+	// Absent: only the default prefixes.
 	AnnotationPrefixes *annotationPrefixes `yaml:"annotationPrefixes"`
-	// Carriers: the namespaces whose Gateways carry the hosts of others, * for any run of characters. Absent: none.
+	// Carriers: the shared gateway namespaces. The Gateways in these namespaces may serve the hosts of other namespaces. A
+	// * matches any run of characters. Absent: there are no shared gateway namespaces.
 	Carriers carriers `yaml:"carriers"`
-	// GlobbingClasses: the classes of Ingresses of which *.x in a rule is names at any depth, * for any run of characters.
-	// Absent: none.
+	// GlobbingClasses: the Ingress classes whose controllers match *.x in a rule with names at any depth. A * in a class
+	// matches any run of characters. Absent: *.x covers one label for every class.
 	GlobbingClasses globbingClasses `yaml:"globbingClasses"`
-	// HostAnnotations: further annotations by which objects claim hosts, beside those that are known. Absent: none.
+	// HostAnnotations: annotations that claim hosts, in addition to the known annotations. Absent: only the known
+	// annotations claim hosts.
 	HostAnnotations hostAnnotationRows `yaml:"hostAnnotations"`
-	// SolverAccounts: the users that create the solvers of ACME challenges. Some checks do not apply to their objects that
-	// can only answer challenges. [] is nobody. Absent: [system:serviceaccount:cert-manager:cert-manager].
+	// SolverAccounts: the users that create ACME challenge solvers. Some checks do not apply to objects of these users
+	// that can only answer challenges. [] means that the checks apply to all users. Absent:
+	// [system:serviceaccount:cert-manager:cert-manager].
 	SolverAccounts solverAccounts `yaml:"solverAccounts"`
-	// Templates: the custom resources that have templates of Pods, and where. Absent: none.
+	// Templates: the custom resources that contain Pod templates, and the fields with the templates. Absent: custom
+	// resources are not evaluated.
 	Templates templates `yaml:"templates"`
-	// Exceptions: which findings are exempt, and until when. Absent: none.
+	// Exceptions: which findings are exempt, and until when. Absent: there are no exceptions.
 	Exceptions exceptionEntries `yaml:"exceptions"`
 	blocks
 }
@@ -94,14 +99,16 @@ func (d *document) Validate() error {
 	return errors.Join(d.GlobbingClasses.validate(), d.HostAnnotations.validate(), d.SolverAccounts.validate())
 }
 
-// Load compiles a policy from files, within the limits for files, merged in the order of their names. Without files,
-// and from files without content, it returns the empty policy, which rewrites nothing and denies nothing. The error has
-// one mistake a line, with file, line, column and field, in that order: the first hundred, and how many more there are.
+// Load compiles a policy from files. It merges the files in the order of their names and applies the limits for files.
+// If there are no files, or the files have no content, it returns the empty policy, which does not rewrite images and
+// does not deny objects. The error contains one mistake per line, with file, line, column and field in that order. It
+// contains the first hundred mistakes and the number of the remaining mistakes.
 func Load(files ...File) (*Policy, error) {
 	return LoadWithin(context.Background(), fileLimits(), files...)
 }
 
-// LoadWithin is Load within other limits, until ctx is done: then the error wraps its cause.
+// LoadWithin does the same as Load, with other limits. If ctx is done before the policy is loaded, the error wraps the
+// cause of ctx.
 func LoadWithin(ctx context.Context, limits Limits, files ...File) (*Policy, error) {
 	policies := inOrder(files)
 	if len(files) > 0 && len(policies) == 0 {
@@ -139,8 +146,8 @@ func LoadWithin(ctx context.Context, limits Limits, files ...File) (*Policy, err
 	return p, nil
 }
 
-// inOrder returns the files of policies, without suites of tests, in the order in which they are merged: that of their
-// names without directories, as the keys of a ConfigMap have none.
+// inOrder returns the policy files, without test suites, in the order in which they are merged. The order is by file
+// name without directory, because the keys of a ConfigMap do not have directories.
 func inOrder(files []File) []File {
 	policies := slices.DeleteFunc(slices.Clone(files), File.isSuite)
 	slices.SortStableFunc(policies, func(a, b File) int {
@@ -149,13 +156,13 @@ func inOrder(files []File) []File {
 	return policies
 }
 
-// SyntaxError returns an error, with file, line and column, where a file is not YAML, and nil where it is, whatever it
-// holds. The limits for files apply.
+// SyntaxError returns an error with file, line and column if a file is not valid YAML. It returns nil if the file is
+// valid YAML, whatever its content. The limits for files apply.
 func SyntaxError(f File) error {
 	l := fileLimits()
 	d := strict.NewDecoder(context.Background(), strict.Limits{Values: l.Values})
 	for range d.Documents(f.source()) {
-		// Only the errors count.
+		// The loop only collects errors.
 	}
 	if errs := d.Errors().Errors(); errs != nil {
 		return errs
@@ -163,7 +170,8 @@ func SyntaxError(f File) error {
 	return nil
 }
 
-// NotRendered returns the error of SyntaxError with the hint that a file is a template, if the file looks like one.
+// NotRendered returns err, which is an error from SyntaxError. If the file looks like a template, it adds a hint to the
+// error.
 func NotRendered(err error, f File) error {
 	if errs, ok := errors.AsType[strict.Errors](err); ok {
 		return hintTemplates(errs, []File{f})
@@ -171,8 +179,8 @@ func NotRendered(err error, f File) error {
 	return err
 }
 
-// hintTemplates adds a hint to the first error of each file that has the actions of a template: the file is not YAML, or
-// the action is in the line of the error, where it is a mapping for YAML.
+// hintTemplates adds a hint to one error for each file that contains template actions. It chooses the first error which
+// reports that the file is not valid YAML, or whose line contains an action. YAML parses an action as a mapping.
 func hintTemplates(errs strict.Errors, files []File) strict.Errors {
 	for _, f := range files {
 		if !hasAction(f.Data) {
@@ -189,7 +197,7 @@ func hintTemplates(errs strict.Errors, files []File) strict.Errors {
 	return errs
 }
 
-// lineOf returns a line of a text. Lines count from 1. It returns nil if the text has no such line.
+// lineOf returns line n of a text. Lines count from 1. It returns nil if the text has fewer lines.
 func lineOf(data []byte, n int) []byte {
 	for line := range bytes.SplitSeq(data, []byte{'\n'}) {
 		if n--; n == 0 {
@@ -199,12 +207,13 @@ func lineOf(data []byte, n int) []byte {
 	return nil
 }
 
-// hasAction reports whether a text has an action of a template. {{namespace}} is a mistake in a host.
+// hasAction reports whether a text contains a template action. {{namespace}} does not count, because it is a mistake in
+// a host.
 func hasAction(b []byte) bool {
 	return bytes.Contains(b, []byte("{{ ")) || bytes.Contains(b, []byte("{{-")) || bytes.Contains(b, []byte("{{."))
 }
 
-// Mistakes returns how many mistakes an error of Load is about, including those that it only counts.
+// Mistakes returns the number of mistakes in an error from Load, including mistakes that the error only counts.
 func Mistakes(err error) int {
 	if errs, ok := errors.AsType[strict.Errors](err); ok {
 		return errs.Total()
@@ -212,7 +221,7 @@ func Mistakes(err error) int {
 	return 1
 }
 
-// merge adds the documents of a file.
+// merge adds the documents in a file.
 func (d *document) merge(dec *strict.Decoder, f File) {
 	for doc := range dec.Documents(f.source()) {
 		if kind, at := doc.Text("kind"); kind != "" && kind != fileKind {
@@ -221,7 +230,7 @@ func (d *document) merge(dec *strict.Decoder, f File) {
 		}
 		var part document
 		if !dec.Decode(doc, &part) {
-			// The entries are checked against each other, unless there are more errors than are kept.
+			// The entries are compared with each other, unless there are more errors than the limit.
 			if !dec.Stopped() && dec.Errors().Len() <= strict.MaxErrors {
 				d.append(&part.blocks)
 				d.Exceptions = append(d.Exceptions, part.Exceptions...)
@@ -248,7 +257,7 @@ func (d *document) merge(dec *strict.Decoder, f File) {
 	}
 }
 
-// compile checks entries against each other and compiles them.
+// compile compares entries with each other and compiles them.
 func (d *document) compile(e *comparisons, errs *strict.Collector) *Policy {
 	d.uniqueNames(errs)
 	p := &Policy{allowEmpty: d.AllowEmpty, templates: d.Templates.compile(errs)}
@@ -270,13 +279,13 @@ func (d *document) compile(e *comparisons, errs *strict.Collector) *Policy {
 	return p
 }
 
-// compare files the errors between entries of files that have other errors too, so that a user sees all of them
-// together. Entries with an error of their own count only for their names.
+// compare adds errors about conflicts between entries if the files also have other errors, so that a user sees all
+// errors together. Of an entry that already has an error, compare checks only the name.
 func (d *document) compare(e *comparisons, errs *strict.Collector) {
 	failed := errs.Errors()
 	d.uniqueNames(errs)
 	if len(failed) > strict.MaxErrors {
-		return // it is not known which entries have the errors that are only counted
+		return // it is unknown which entries have the errors that are only counted
 	}
 	for _, entries := range d.all() {
 		kept := reflect.MakeSlice(entries.Type(), 0, entries.Len())
@@ -292,14 +301,14 @@ func (d *document) compare(e *comparisons, errs *strict.Collector) {
 	plain.compile(new(Policy), compilation{comparisons: e, known: defaultAnnotations()}, errs)
 }
 
-// compilation is what the compilation of entries needs in addition to the entries.
+// compilation contains the values that the compilation needs in addition to the entries.
 type compilation struct {
 	*comparisons
 	known      *knownAnnotations
 	carriers   carriers
 	exceptions *exceptions
 
-	policy *Policy      // that is compiled, with its mirrors
+	policy *Policy      // the policy that is being compiled; its mirrors are set
 	owners []ownerLevel // of the policy
 }
 
@@ -319,11 +328,12 @@ func rulesOf[E, T any](entries []E, c *compilation, compile func(*E) rule[T], mo
 	return s
 }
 
-// uniqueNames refuses two entries of one name, which findings, metrics and alerts could not distinguish.
+// uniqueNames adds an error for each name that two entries share, because findings, metrics and alerts could not
+// distinguish the entries.
 func (d *document) uniqueNames(errs *strict.Collector) {
 	first := map[entryName]strict.Pos{}
 	see := func(h *header) {
-		if h.Name == "" { // it has an error of its own
+		if h.Name == "" { // there is already an error about it
 			return
 		}
 		if pos, again := first[h.Name]; again {
@@ -339,8 +349,9 @@ func (d *document) uniqueNames(errs *strict.Collector) {
 	}
 }
 
-// hash returns the SHA-256 of the contents of files, whatever their names and order, truncated to 12 hexadecimal
-// digits: as many as an operator compares. A file in a repository has the hash that the same file has in a ConfigMap.
+// hash returns the SHA-256 of the contents of files, truncated to 12 hexadecimal digits, so that people can compare two
+// hashes. The names and the order of the files do not matter. A file in a repository has the same hash as its copy in a
+// ConfigMap.
 func hash(files []File) string {
 	var sums []string
 	for _, f := range files {

@@ -9,16 +9,17 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// mirrorEntry is an entry of mirrors: images of its sources are pulled from its mirror instead.
+// mirrorEntry is an entry of the mirrors block. Images from its sources are pulled from its mirror instead.
 type mirrorEntry struct {
 	header
-	// Sources lists what is mirrored: a registry, a registry and a path, or a wildcard such as *.gcr.io. Several sources
-	// have the same content.
+	// Sources lists the mirrored places. Each source is a registry, a registry and a path, or a wildcard such as *.gcr.io.
+	// If there are several sources, they must have the same content.
 	Sources []source `yaml:"sources,required"`
-	// Mirror is the place from which the images are pulled, in place of the source: a registry, or a registry and a path.
-	// Its last segment may be {registry}, which stands for the registry of the original image.
+	// Mirror is the place from which the images are pulled instead of the source. It is a registry, or a registry and a
+	// path. Its last segment may be {registry}, which is replaced with the registry of the original image.
 	Mirror destination `yaml:"mirror,required"`
-	// ImagePullSecret is the name of a Secret that Pods with rewritten images get in spec.imagePullSecrets. Absent: none.
+	// ImagePullSecret is the name of a Secret that is added to spec.imagePullSecrets of Pods with rewritten images.
+	// Absent: spec.imagePullSecrets is not changed.
 	ImagePullSecret pullSecret `yaml:"imagePullSecret"`
 }
 
@@ -45,8 +46,8 @@ func (e *mirrorEntry) Validate() error {
 	return faults.Err()
 }
 
-// source is the images that an entry rewrites: those of a registry or of a place in it, or, where place is empty, those
-// of all registries that a wildcard covers.
+// source is a set of images that an entry rewrites. It is all images at a place, which is a registry or a path in a
+// registry. If place is empty, it is all images from the registries that the wildcard covers.
 type source struct {
 	place string
 	wild  match.Wildcard
@@ -69,7 +70,7 @@ func (s *source) UnmarshalText(b []byte) (err error) {
 	return err
 }
 
-// String returns the source as policies have it.
+// String returns the source as it is written in policies.
 func (s source) String() string {
 	if s.place == "" {
 		return s.wild.String()
@@ -77,14 +78,14 @@ func (s source) String() string {
 	return s.place
 }
 
-// destination is a mirror: a place, with or without the registry of the original image as its last segment.
+// destination is a mirror. It is a place, with or without the registry of the original image as its last segment.
 type destination struct {
 	place        string
 	keepRegistry bool
-	registry     string // as the policy writes it, if its spelling differs: nodes have credentials for that spelling
+	registry     string // as the policy spells it, if different: nodes have credentials for this spelling
 }
 
-// registryPlaceholder stands for the registry of the original image.
+// registryPlaceholder is replaced with the registry of the original image.
 const registryPlaceholder = "{registry}"
 
 // UnmarshalText parses a place that may end with /{registry}.
@@ -108,7 +109,7 @@ func (d *destination) UnmarshalText(b []byte) (err error) {
 	return nil
 }
 
-// String returns the mirror as policies have it.
+// String returns the mirror as it is written in policies.
 func (d destination) String() string {
 	if d.keepRegistry {
 		return d.place + "/" + registryPlaceholder
@@ -130,14 +131,14 @@ func (d destination) suits(s source) error {
 	return nil
 }
 
-// mirror is a compiled entry in force.
+// mirror is a compiled entry. Entries in mode off are not compiled.
 type mirror struct {
 	header
 	to       destination
-	order    int            // index of the entry among those in force
+	order    int            // index of the entry among the compiled entries
 	excluded match.ImageSet // exclude.images
 
-	pullSecret string // imagePullSecret; empty for none
+	pullSecret string // imagePullSecret; empty if absent
 }
 
 func newMirror(e *mirrorEntry, order int) mirror {
@@ -151,7 +152,7 @@ func newMirror(e *mirrorEntry, order int) mirror {
 // where returns the name and the position of the entry, for errors.
 func (m *mirror) where() string { return fmt.Sprintf("%s (%s)", m.Name, m.Pos) }
 
-// excludesPlace reports whether the entry excludes every image at a place, for good.
+// excludesPlace reports whether the entry permanently excludes every image at a place.
 func (m *mirror) excludesPlace(place string) bool {
 	if m.exempt != nil {
 		return false
@@ -160,11 +161,11 @@ func (m *mirror) excludesPlace(place string) bool {
 	return ok
 }
 
-// route is one source of an entry: it rewrites images of the source to the mirror.
+// route is one source of an entry. It rewrites images from the source to the mirror.
 type route struct {
 	*mirror
 	source source
-	base   string // the place at the mirror; for a wildcard the one above it, without the registry
+	base   string // the place at the mirror; for a wildcard, the place above it, without the registry
 }
 
 func newRoute(m *mirror, s source) route {
@@ -179,8 +180,8 @@ func newRoute(m *mirror, s source) route {
 // end returns the end of the route.
 func (r *route) end() end { return end{r.base, r.source.wild} }
 
-// prefix returns what replaces the source in a name. For a wildcard it is followed by the whole name, which begins with
-// the registry.
+// prefix returns the text that replaces the source in a name. For a wildcard, the whole name follows the prefix,
+// beginning with its registry.
 func (r *route) prefix() string {
 	if r.source.place == "" {
 		return r.base + "/"
@@ -188,7 +189,8 @@ func (r *route) prefix() string {
 	return r.base
 }
 
-// target returns the image that replaces ref: as Reference.Name has its registry, and as the policy writes it.
+// target returns the image that replaces ref. In normal, the registry is spelled as in Reference.Name. In written, it
+// is spelled as in the policy.
 func (r *route) target(ref match.Reference) (normal, written string) {
 	normal = r.prefix() + ref.Name[len(r.source.place):] + ref.Suffix
 	if r.to.registry == "" {
@@ -198,7 +200,8 @@ func (r *route) target(ref match.Reference) (normal, written string) {
 	return normal, r.to.registry + normal[len(registry):]
 }
 
-// excludes returns why the entry excludes an image of a Pod; empty where it does not, or does not any more.
+// excludes returns why the entry excludes an image of a Pod. It returns an empty text if the entry does not exclude the
+// image, or its exclude block has expired.
 func (m *mirror) excludes(ref match.Reference, s *subject) (why string) {
 	if m.Exclude == nil || m.exempt != nil && m.exempt.hasEnded(s.now) {
 		return ""
@@ -219,7 +222,7 @@ func (m *mirror) excludes(ref match.Reference, s *subject) (why string) {
 	return why
 }
 
-// follow returns the outcome of an image that the source of the route covers.
+// follow returns the outcome for an image that the source of the route covers.
 func (r *route) follow(ref match.Reference, s *subject) ImageOutcome {
 	out := ImageOutcome{Entry: string(r.Name), Mode: r.Mode}
 	if out.Detail = r.excludes(ref, s); out.Detail != "" {
@@ -227,8 +230,8 @@ func (r *route) follow(ref match.Reference, s *subject) ImageOutcome {
 		return out
 	}
 	normal, to := r.target(ref)
-	// A patch that runtimes parse as another image would be worse than none: the path may have become too long, or the
-	// mirror's host may be the only segment, which is parsed as a path.
+	// It is better not to patch an image than to write a text that runtimes parse as another image. The path may have
+	// become too long, or the mirror's host may be the only segment, which runtimes parse as a path.
 	switch got, err := match.ParseReference(to); {
 	case err != nil:
 		out.Outcome, out.Detail = Malformed, fmt.Sprintf("its mirror would be %s: %v", to, err)

@@ -8,15 +8,15 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// refuseLoops refuses mirrors that a source covers: their images would be rewritten again. It also refuses sources at a
-// mirror, which would have no effect, since an image at a mirror is never rewritten. Neither applies where the entry of
-// the source excludes the place.
+// refuseLoops adds an error for each mirror that a source covers, because its images would be rewritten again. It also
+// adds an error for each source at a mirror. Such a source would not have any effect, because an image at a mirror is
+// never rewritten. There is no error if the entry of the source excludes the place.
 func (t *mirrorTable) refuseLoops(e *comparisons, errs *strict.Collector) {
 	type loop struct {
 		of, by *mirror
 		base   string
 	}
-	filed := map[loop]bool{} // sources of one entry share a mirror and its loops
+	filed := map[loop]bool{} // sources of one entry share a mirror, so they also share its loops
 	covered := map[string]*route{}
 	for i := range t.routes {
 		r := &t.routes[i]
@@ -40,7 +40,8 @@ func (t *mirrorTable) refuseLoops(e *comparisons, errs *strict.Collector) {
 	}
 }
 
-// forGood is the end of a sentence that wants an exclude: of an entry whose exclude ends, that it must not.
+// forGood returns the end of a sentence that requires an exclude block. If the entry already has an exclude block that
+// expires, the end requires one without until.
 func (m *mirror) forGood() string {
 	if m.exempt == nil {
 		return ""
@@ -48,7 +49,7 @@ func (m *mirror) forGood() string {
 	return " without until"
 }
 
-// stopComparing reports whether to stop comparing entries. It files an error if the reason is the limit on comparisons.
+// stopComparing reports whether to stop comparing entries. It adds an error if the reason is the limit on comparisons.
 func (t *mirrorTable) stopComparing(at *mirror, e *comparisons, errs *strict.Collector) bool {
 	if e.over && !t.limitFiled {
 		t.limitFiled = true
@@ -58,11 +59,12 @@ func (t *mirrorTable) stopComparing(at *mirror, e *comparisons, errs *strict.Col
 	return e.over || e.pollDone()
 }
 
-// nextRoute returns a route that would rewrite the images at the place base again; nil when there is none.
+// nextRoute returns a route that would rewrite the images at the place base again. It returns nil if there is no such
+// route.
 func (t *mirrorTable) nextRoute(base string, e *comparisons) *route {
 	for o := range t.covering(base) {
 		if o.source.place == base {
-			continue // a source at a mirror: its own entry has the error
+			continue // a source at a mirror; refuseLoops adds an error for its entry
 		}
 		for by := range o.routes() {
 			if !e.compare() {
@@ -76,12 +78,14 @@ func (t *mirrorTable) nextRoute(base string, e *comparisons) *route {
 	return nil
 }
 
-// refuseCollisions refuses mirrors at which images of different sources would have one name, so that one would be
-// pulled instead of the other. Sources of one entry have the same content, so their images may share names.
+// refuseCollisions adds an error for each mirror at which images from different sources would have the same name. One
+// image would be pulled instead of the other. Sources of one entry have the same content, so their images may share
+// names.
 //
-// The images of a source s are rewritten to its mirror. If another source d has this mirror too, or one that is the
-// path p above it, then the images of d/p are rewritten to the same names. That is harmless if d/p is s itself, and if
-// no image of d/p is rewritten by d, because a longer source covers or exclude.images excludes all of them.
+// The images of a source s are rewritten to its mirror. If another source d also has this mirror, or its mirror is
+// above this one by the path p, then the images of d/p are rewritten to the same names. This is harmless if d/p is s
+// itself. It is also harmless if d does not rewrite any image of d/p, because a longer source covers them all or
+// exclude.images excludes them all.
 func (t *mirrorTable) refuseCollisions(e *comparisons, errs *strict.Collector) {
 	known := groupByEnd(t.routes)
 	for i := range t.routes {
@@ -117,17 +121,17 @@ func (t *mirrorTable) hasLongerSource(name string, s source) bool {
 	return false
 }
 
-// routesByEnd is all routes by their end, and for each end by entry: sources of one entry are not compared, so that ten
-// thousand of them cost no more than one.
+// routesByEnd groups all routes by their end, and the routes with the same end by entry. Sources of one entry are not
+// compared, so ten thousand sources do not cost more than one.
 type routesByEnd map[end][]entryRoutes
 
-// entryRoutes is the routes of one entry that have the same end.
+// entryRoutes contains the routes of one entry that have the same end.
 type entryRoutes struct {
 	mirror *mirror
 	routes []*route
 }
 
-// groupByEnd groups routes. Of routes with the same source and end it keeps the first.
+// groupByEnd groups routes. If routes have the same source and end, it keeps only the first.
 func groupByEnd(routes []route) routesByEnd {
 	type endpoints struct {
 		source source
@@ -138,7 +142,7 @@ func groupByEnd(routes []route) routesByEnd {
 	for i := range routes {
 		r := &routes[i]
 		e := r.end()
-		// Entries that differ only in their match rewrite the same images to the same names: one represents all of
+		// Entries that differ only in their match rewrite the same images to the same names. One route represents all of
 		// them.
 		if known[endpoints{r.source, e}] {
 			continue
@@ -153,9 +157,9 @@ func groupByEnd(routes []route) routesByEnd {
 	return all
 }
 
-// colliding yields the routes of other entries that end where r does or above it, each with the place whose images it
-// rewrites to the names that r does. Of two with the same end it yields only the earlier one for the later one, since
-// one error for both is enough.
+// colliding yields the routes of other entries that have the same end as r or an end above it. Each route comes with
+// the place whose images it rewrites to the same names as r. If two routes have the same end, colliding yields only the
+// earlier route for the later one, because one error for both is enough.
 func (x routesByEnd) colliding(r *route) iter.Seq2[*route, string] {
 	return func(yield func(*route, string) bool) {
 		for place := range match.Ancestors(r.base) {
@@ -173,7 +177,8 @@ func (x routesByEnd) colliding(r *route) iter.Seq2[*route, string] {
 	}
 }
 
-// yieldTo yields the routes, each with the place whose images it rewrites to the place base.
+// yieldTo yields the routes, each with the place whose images it rewrites to the place base. It returns false if yield
+// does.
 func (l entryRoutes) yieldTo(base string, yield func(*route, string) bool) bool {
 	for _, r := range l.routes {
 		if !yield(r, r.source.place+base[len(r.prefix()):]) {

@@ -7,18 +7,18 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// namespaceIndex finds the entry of a source whose match a Pod meets. Its keys are the heads of the patterns, so that
-// ten thousand teams with an entry each cost no more than one.
+// namespaceIndex finds the entry of a source whose match block a Pod meets. Its keys are the heads of the patterns, so
+// a look-up among ten thousand teams with an entry each does not cost more than with one team.
 type namespaceIndex map[string][]namespacePattern
 
-// namespacePattern is a pattern of match.namespaces, and its entry.
+// namespacePattern is a pattern in match.namespaces, and its entry.
 type namespacePattern struct {
 	pattern match.Glob
 	mirror  *mirror
 }
 
-// find returns the entry whose match s meets; nil when there is none. Namespaces of entries do not overlap, so the
-// first pattern that matches is the only one.
+// find returns the entry whose match block s meets. It returns nil if there is no such entry. The namespaces of entries
+// do not overlap, so the first pattern that matches is the only one.
 func (x namespaceIndex) find(s *subject) *mirror {
 	if len(x) == 0 {
 		return nil
@@ -37,9 +37,9 @@ func (x namespaceIndex) find(s *subject) *mirror {
 	return nil
 }
 
-// indexNamespaces builds the indexes of the origins, and refuses entries of one source whose namespaces overlap: it
-// would be undefined which of them applies. Sources of the same entries share an index, since otherwise an entry of ten
-// thousand sources and as many namespaces would be a hundred million pairs.
+// indexNamespaces builds the indexes of the origins. It adds an error if the namespaces of two entries for one source
+// overlap, because it would be undefined which of the entries applies. Sources with the same entries share an index.
+// Otherwise an entry with ten thousand sources and ten thousand namespaces would need a hundred million pairs.
 func (t *mirrorTable) indexNamespaces(e *comparisons, errs *strict.Collector) {
 	shared := map[string]namespaceIndex{}
 	var key []byte
@@ -68,10 +68,12 @@ func (t *mirrorTable) indexNamespaces(e *comparisons, errs *strict.Collector) {
 	}
 }
 
-// comparisonsPerPattern is how many comparisons it costs to index a pattern: 400 bytes, half of them kept.
+// comparisonsPerPattern is the cost of indexing one pattern, in comparisons. Indexing a pattern allocates 400 bytes, of
+// which 200 are kept.
 const comparisonsPerPattern = 4
 
-// namespacePatterns returns the patterns of the entries of an origin. A match without namespaces has the pattern *.
+// namespacePatterns returns the patterns of the entries of an origin. A match block without namespaces has the pattern
+// *.
 func (o *origin) namespacePatterns(e *comparisons) []namespacePattern {
 	n := 0
 	for _, r := range o.withMatch {

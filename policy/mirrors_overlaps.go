@@ -8,39 +8,41 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// overlaps finds patterns of different entries of one source that match a common namespace, without comparing each with
-// each.
+// overlaps finds patterns in different entries of one source that match a common namespace. It does not compare every
+// pair of patterns.
 //
 // Two patterns with a * match a common namespace if one head begins with the other and one tail ends with the other
-// (see match.Glob.Overlaps). Sorted by head, the patterns whose heads the head of a pattern begins with are the
-// preceding ones that are still open, as brackets are. Sorted by reversed tail, the tails that end with its tail are
-// the range after it, and the tails that its tail ends with are its parents. One look-up in a tree over the tails of
-// the open patterns therefore finds whether another entry has one.
+// (see match.Glob.Overlaps). The patterns are sorted by head. A pattern stays open, like a bracket, while the heads
+// after it begin with its head. Each pattern is compared only with the open patterns. The tails are sorted in reverse.
+// The tails that end with a given tail are the range after it, and the tails with which it ends are its parents. One
+// look-up in a tree over the tails of the open patterns therefore shows whether another entry has an overlapping
+// pattern.
 //
-// For a name without *, the text between the stars matters too. It is compared with each open pattern whose tail it
-// ends with, within the limit on comparisons.
+// For a name without *, the text between the stars matters too. The name is compared with each open pattern whose tail
+// it ends with, within the limit on comparisons.
 type overlaps struct {
 	source source
 	effort *comparisons
 	errs   *strict.Collector
 
-	all    []namespacePattern // sorted by head; of one head, patterns with * first
+	all    []namespacePattern // sorted by head; with the same head, patterns with * come first
 	tails  tailTree
 	open   []opened
 	byTail [][]namespacePattern // open, by the rank of their tail
 }
 
-// opened is a pattern with whose head the following ones may begin.
+// opened is a pattern whose head may be the beginning of the following heads.
 type opened struct {
 	namespacePattern
 	tail   int    // its rank
-	before orders // the value of its leaf before it was opened
+	before orders // value of its leaf in the tree before it was opened
 }
 
-// findOverlaps files an error for each pattern that overlaps with one of another entry of the source. It sorts all.
+// findOverlaps adds an error for each pattern that overlaps with a pattern in another entry of the source. It sorts
+// all.
 func findOverlaps(s source, all []namespacePattern, e *comparisons, errs *strict.Collector) {
 	if !slices.ContainsFunc(all, func(c namespacePattern) bool { return c.mirror != all[0].mirror }) {
-		return // all of one entry, which may repeat itself
+		return // all patterns are in one entry, where they may overlap
 	}
 	x := newOverlaps(s, all, e, errs)
 	for i, c := range all {
@@ -51,7 +53,7 @@ func findOverlaps(s source, all []namespacePattern, e *comparisons, errs *strict
 	}
 }
 
-// newOverlaps sorts all. It compares none.
+// newOverlaps returns the overlaps of a source. It sorts all, but does not compare patterns.
 func newOverlaps(s source, all []namespacePattern, e *comparisons, errs *strict.Collector) *overlaps {
 	slices.SortStableFunc(all, func(a, b namespacePattern) int {
 		switch {
@@ -69,7 +71,7 @@ func newOverlaps(s source, all []namespacePattern, e *comparisons, errs *strict.
 	return &overlaps{source: s, effort: e, errs: errs, all: all, tails: tails, byTail: byTail}
 }
 
-// compare compares the pattern at i with those before it.
+// compare compares the pattern at i with the patterns before it.
 func (x *overlaps) compare(i int, c namespacePattern) {
 	head := c.pattern.Head()
 	for len(x.open) > 0 && !strings.HasPrefix(head, x.open[len(x.open)-1].pattern.Head()) {
@@ -96,8 +98,8 @@ func (x *overlaps) closeLast() {
 	x.open = x.open[:len(x.open)-1]
 }
 
-// compareName looks for a pattern that matches a name without *: the same name, which then precedes it, or one with a
-// *.
+// compareName looks for a pattern of another entry that matches a name without *. It is either the same name, which
+// then directly precedes the name in the sorted list, or an open pattern with a *.
 func (x *overlaps) compareName(i int, c namespacePattern, rank int) {
 	if i > 0 && x.all[i-1].pattern == c.pattern && x.all[i-1].mirror != c.mirror {
 		x.addError(x.all[i-1], c)
@@ -119,7 +121,7 @@ func (x *overlaps) compareName(i int, c namespacePattern, rank int) {
 	}
 }
 
-// addErrorFor files an error about c and the open pattern that it overlaps with.
+// addErrorFor adds an error about c and an open pattern that overlaps with c.
 func (x *overlaps) addErrorFor(c namespacePattern) {
 	if !x.errs.TryAdd() {
 		return
@@ -132,7 +134,7 @@ func (x *overlaps) addErrorFor(c namespacePattern) {
 	}
 }
 
-// addError files an error about two patterns that overlap, at the later entry.
+// addError adds an error about two patterns that overlap. Its position is the later entry.
 func (x *overlaps) addError(first, second namespacePattern) {
 	if first.mirror.order > second.mirror.order {
 		first, second = second, first
@@ -142,28 +144,28 @@ func (x *overlaps) addError(first, second namespacePattern) {
 		x.source, second.pattern, first.pattern, first.mirror.where())
 }
 
-// orders is the least and the greatest order of some entries.
+// orders contains the least and the greatest order of some entries.
 type orders struct{ least, greatest int }
 
-// noOrders is the orders of no entry.
+// noOrders is the value of orders without entries.
 var noOrders = orders{math.MaxInt, -1}
 
-// with returns the orders of the entries of both.
+// with returns the orders of all entries in o and p.
 func (o orders) with(p orders) orders {
 	return orders{min(o.least, p.least), max(o.greatest, p.greatest)}
 }
 
-// hasOther reports whether there is an entry of another order.
+// hasOther reports whether there is an entry with another order.
 func (o orders) hasOther(order int) bool {
 	return o.greatest >= 0 && (o.least != order || o.greatest != order)
 }
 
-// tailTree is a segment tree over the tails of patterns: it has the orders of the entries with open patterns of each
-// tail and of ranges of tails. The rank of a tail is its index in tails.
+// tailTree is a segment tree over the tails of patterns. For each tail, and for ranges of tails, it contains the orders
+// of the entries whose open patterns have these tails. The rank of a tail is its index in tails.
 type tailTree struct {
 	tails  []string // reversed, each once, sorted
-	parent []int    // the longest other tail that a tail ends with; negative when there is none
-	end    []int    // of the range of the tails that end with it, which begins with itself
+	parent []int    // rank of the longest other tail that a tail ends with; negative if no tail matches
+	end    []int    // end of the range of tails that end with a tail; the range begins with the tail itself
 	nodes  []orders
 }
 
@@ -219,8 +221,8 @@ func (t *tailTree) set(rank int, o orders) {
 	}
 }
 
-// hasOther reports whether an entry of another order has an open pattern whose tail ends with the given one, or the
-// reverse.
+// hasOther reports whether an entry with another order has an open pattern whose tail ends with the given tail, or
+// whose tail is the end of the given tail.
 func (t *tailTree) hasOther(rank, order int) bool {
 	found := noOrders
 	for l, r := len(t.tails)+rank, len(t.tails)+t.end[rank]; l < r; l, r = l/2, r/2 {

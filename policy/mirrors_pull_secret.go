@@ -9,12 +9,13 @@ import (
 	"github.com/evergate/evergate/policy/internal/match"
 )
 
-// pullSecret is the field imagePullSecret of a mirrors entry: the name of a Secret with which the nodes log in to the
-// mirror. Where a Pod is created with an image that the entry rewrites, its spec.imagePullSecrets gets that name,
-// unless it is there. The Secret itself is in the namespace of the Pod, where the platform puts it: none is copied.
+// pullSecret is the imagePullSecret field of a mirrors entry. It is the name of a Secret with which nodes log in to the
+// mirror. If a Pod is created with an image that the entry rewrites, the name is added to spec.imagePullSecrets unless
+// the list already contains it. Evergate does not copy the Secret. The platform team creates it in the namespace of the
+// Pod.
 type pullSecret string
 
-// UnmarshalText refuses what cannot be the name of a Secret (a DNS-1123 subdomain).
+// UnmarshalText rejects a text that cannot be the name of a Secret (a DNS-1123 subdomain).
 func (s *pullSecret) UnmarshalText(b []byte) error {
 	name := string(b)
 	err := match.CheckHostName(name)
@@ -28,19 +29,20 @@ func (s *pullSecret) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// PullSecrets are the names that the mirrors of the rewritten images need in spec.imagePullSecrets and that are not
-// there, in the order of the images.
+// PullSecrets contains the names of Secrets that a Pod needs for the mirrors of its rewritten images, but that are
+// missing in spec.imagePullSecrets. They are in the order of the images.
 type PullSecrets struct {
-	// Added are those that the patch adds: to a Pod that is created.
+	// Added lists the names that the patch adds. Only a Pod that is being created gets them.
 	Added []string
-	// Missing are those that cannot be added, since the API server refuses every update of a Pod that changes the field.
+	// Missing lists the names that the patch cannot add, because the API server rejects every update that changes this
+	// field of a Pod.
 	Missing []string
 }
 
-// pullSecretsOf returns what a Pod lacks for its images.
+// pullSecretsOf returns the names that a Pod lacks for its images.
 func pullSecretsOf(a Attributes, pod *Pod, images []ImageOutcome) PullSecrets {
 	var lacking []string
-	var there map[string]bool // made where an image needs a name: a Pod may reference thousands
+	var there map[string]bool // made only if an image needs a name, because a Pod may reference thousands
 	for i := range images {
 		name := images[i].PullSecret
 		if name == "" || images[i].Outcome != Rewritten {
@@ -63,8 +65,8 @@ func pullSecretsOf(a Attributes, pod *Pod, images []ImageOutcome) PullSecrets {
 	return PullSecrets{Missing: lacking}
 }
 
-// PullSecrets returns the names, each once and in order, that Pods of a namespace may get: those of the mirrors entries
-// in mode enforce that may look at them.
+// PullSecrets returns the names of Secrets that may be added to Pods in a namespace, sorted and each once. They are the
+// names in the mirrors entries in mode enforce that can apply to Pods in this namespace.
 func (p *Policy) PullSecrets(namespace string) []string {
 	var names []string
 	for i := range p.mirrors.mirrors {

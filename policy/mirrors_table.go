@@ -13,27 +13,28 @@ import (
 // mirrorTable finds the route of an image. The cost depends on the length of the image's name, not on the number of
 // routes.
 //
-// Each garbage collection follows all pointers of a policy. Ten thousand mirrors as a hundred thousand allocations
-// would be a tenth of the cost of a review, so all mirrors are one allocation, as are all routes and all origins:
-// slices with their final capacity, whose elements pointers can refer to. The texts of places are one string. The names
-// of entries are not part of it: metrics keep a name for good, and would keep the whole string.
+// Each garbage collection follows all pointers in a policy. If ten thousand mirrors were a hundred thousand
+// allocations, the garbage collector would add a tenth to the cost of a review. Therefore all mirrors are one
+// allocation, and so are all routes and all origins. They are slices with their final capacity, so pointers to their
+// elements stay valid. The texts of places are one string. The names of entries are not part of this string, because
+// metrics keep a name forever and would keep the whole string with it.
 type mirrorTable struct {
 	mirrors    []mirror
 	routes     []route
 	origins    []origin
-	texts      strings.Builder // of sources and mirrors
-	strictest  Mode            // of the mirrors; Off when there are none
-	slashes    int             // the most that a source or mirror has: look-ups of deeper names begin there
-	dots       int             // the most that the domain of a wildcard has
-	limitFiled bool            // comparing the entries exceeded the limit, and that is filed
+	texts      strings.Builder // the places of sources and mirrors
+	strictest  Mode            // of the mirrors; Off without mirrors
+	slashes    int             // maximum in a source or mirror; look-ups of deeper names begin there
+	dots       int             // maximum in the domain of a wildcard
+	limitFiled bool            // the error about too many comparisons was added
 
 	places       map[string]*origin         // by the place that is the source
 	wildcards    map[match.Wildcard]*origin // by the wildcard that is the source
-	ends         map[string]*mirror         // by the place where routes end; of several entries the first
-	wildcardEnds map[end]*mirror            // by the end of routes with a wildcard; of several entries the first
+	ends         map[string]*mirror         // by the place where routes end; the first entry if there are several
+	wildcardEnds map[end]*mirror            // by the end of routes with a wildcard; the first entry if there are several
 }
 
-// compileMirrors builds the table of the entries in force, and files errors about conflicts between them.
+// compileMirrors builds the table of the entries that are not off, and adds errors about conflicts between them.
 func compileMirrors(entries []mirrorEntry, e *comparisons, errs *strict.Collector) *mirrorTable {
 	t := newMirrorTable(entries)
 	for i := range entries {
@@ -48,7 +49,7 @@ func compileMirrors(entries []mirrorEntry, e *comparisons, errs *strict.Collecto
 	t.refuseLoops(e, errs)
 	t.refuseCollisions(e, errs)
 	for i := range t.mirrors {
-		t.mirrors[i].Pos = strict.Pos{} // only errors need it, and all are filed
+		t.mirrors[i].Pos = strict.Pos{} // only errors need it, and all errors have been added
 	}
 	return t
 }
@@ -82,10 +83,11 @@ func (t *mirrorTable) intern(s string) string {
 	return t.texts.String()[start:]
 }
 
-// len returns how many entries are in force.
+// len returns the number of compiled entries.
 func (t *mirrorTable) len() int { return len(t.mirrors) }
 
-// rewritesDockerHub returns the entry in mode enforce that has the source docker.io and no match; empty for none.
+// rewritesDockerHub returns the name of the entry in mode enforce that has the source docker.io and no match block. It
+// returns an empty name if there is no such entry.
 func (t *mirrorTable) rewritesDockerHub() string {
 	if o := t.places[match.DockerHub]; o != nil && o.withoutMatch != nil && o.withoutMatch.Mode == Enforce {
 		return string(o.withoutMatch.Name)
@@ -106,7 +108,7 @@ func (t *mirrorTable) mirrorPlaces() []string {
 	return slices.Compact(places)
 }
 
-// add adds an entry in force.
+// add adds an entry that is not off.
 func (t *mirrorTable) add(e *mirrorEntry, errs *strict.Collector) {
 	t.mirrors = append(t.mirrors, newMirror(e, len(t.mirrors)))
 	m := &t.mirrors[len(t.mirrors)-1]
@@ -118,7 +120,7 @@ func (t *mirrorTable) add(e *mirrorEntry, errs *strict.Collector) {
 		r := &t.routes[len(t.routes)-1]
 		t.addEnd(r.end(), m)
 		t.dots = max(t.dots, strings.Count(s.wild.Domain, "."))
-		// 1, since a route with a wildcard ends one segment below its base.
+		// The 1 is for a route with a wildcard, which ends one segment below its base.
 		t.slashes = max(t.slashes, strings.Count(s.place, "/"), strings.Count(r.base, "/")+1)
 		switch o := t.origin(s); {
 		case e.Match != nil:
@@ -132,7 +134,7 @@ func (t *mirrorTable) add(e *mirrorEntry, errs *strict.Collector) {
 	}
 }
 
-// addEnd adds the end of a route, unless an earlier entry has it.
+// addEnd adds the end of a route, unless an earlier entry has the same end.
 func (t *mirrorTable) addEnd(e end, m *mirror) {
 	switch {
 	case e.wild != (match.Wildcard{}):
@@ -144,7 +146,7 @@ func (t *mirrorTable) addEnd(e end, m *mirror) {
 	}
 }
 
-// origin returns the origin of a source. It adds the origin if there is none.
+// origin returns the origin of a source. It adds the origin if the table does not contain it.
 func (t *mirrorTable) origin(s source) *origin {
 	o := t.places[s.place]
 	if s.place == "" {
@@ -163,7 +165,7 @@ func (t *mirrorTable) origin(s source) *origin {
 	return o
 }
 
-// covering yields the origins that cover a name, the longest source first and wildcards last.
+// covering yields the origins that cover a name. The longest source comes first, and wildcards come last.
 func (t *mirrorTable) covering(name string) iter.Seq[*origin] {
 	return func(yield func(*origin) bool) {
 		for place := range match.Ancestors(match.UpToSlash(name, t.slashes)) {
@@ -183,7 +185,8 @@ func (t *mirrorTable) covering(name string) iter.Seq[*origin] {
 	}
 }
 
-// standsAt returns the entry at whose mirror an image of that name is, and the mirror's place; nil where there is none.
+// standsAt returns the entry whose mirror contains an image with the given name, and the mirror's place. It returns nil
+// if the image is not at a mirror.
 func (t *mirrorTable) standsAt(name string) (m *mirror, place string) {
 	for place := range match.Ancestors(match.UpToSlash(name, t.slashes)) {
 		if m := t.ends[place]; m != nil {
@@ -201,7 +204,7 @@ func (t *mirrorTable) standsAt(name string) (m *mirror, place string) {
 	return nil, ""
 }
 
-// decide returns the outcome of an image, without its field Image.
+// decide returns the outcome for an image. It does not set the field Image of the outcome.
 func (t *mirrorTable) decide(ref match.Reference, s *subject) ImageOutcome {
 	if m, _ := t.standsAt(ref.Name); m != nil {
 		return ImageOutcome{Outcome: AtMirror, Entry: string(m.Name), Mode: m.Mode}
@@ -221,16 +224,16 @@ func (t *mirrorTable) decide(ref match.Reference, s *subject) ImageOutcome {
 	return out
 }
 
-// origin is one source, with the routes of all entries that have it.
+// origin is one source, with the routes of all entries that contain the source.
 type origin struct {
 	source       source
-	withMatch    []*route       // of entries with match, in their order; nil when there are none
-	index        namespaceIndex // of those entries; sources of the same entries share it
-	withoutMatch *route         // of the entry without match; nil when there is none
+	withMatch    []*route       // of entries with match, in their order; nil without such entries
+	index        namespaceIndex // of the entries in withMatch; sources of the same entries share it
+	withoutMatch *route         // of the entry without match; nil without such an entry
 }
 
-// route returns the route of the origin's images; nil when no entry matches. One that has ended is returned only where
-// there is no other.
+// route returns the route for the origin's images, or nil if no entry matches. It returns the route of an expired entry
+// only if there is no other.
 func (o *origin) route(s *subject) *route {
 	if len(o.withMatch) == 0 {
 		return o.withoutMatch
@@ -258,17 +261,17 @@ func (o *origin) routes() iter.Seq[*route] {
 	}
 }
 
-// end is where a route ends: a place, or, for a wildcard source, every place directly below it that has the name of a
-// registry that the wildcard covers.
+// end is the place to which a route rewrites images. For a wildcard source, it is every place directly below this place
+// whose last segment is a registry that the wildcard covers.
 type end struct {
 	place string
 	wild  match.Wildcard
 }
 
-// endsAt yields the ends that are at a place itself, not above it.
+// endsAt yields the ends at exactly this place. It does not yield ends above the place.
 func endsAt(place string) iter.Seq[end] { return endsAtUpTo(place, len(place)) }
 
-// endsAtUpTo is endsAt for wildcards whose domain has at most n dots.
+// endsAtUpTo does the same as endsAt, but yields only wildcards whose domain has at most n dots.
 func endsAtUpTo(place string, n int) iter.Seq[end] {
 	return func(yield func(end) bool) {
 		above, last := place, ""

@@ -9,13 +9,14 @@ import (
 )
 
 const (
-	maxWarnings = 100 // more than an operator reads
-	// maxCompared bounds the pairs of a denied place and a route that are compared, to a tenth of a second: entries of
-	// one source that differ in their match have a mirror each. The other pairs have no warning.
+	maxWarnings = 100 // more than a person reads
+	// maxCompared limits how many pairs of a denied place and a route are compared, which bounds the time to a tenth of a
+	// second. The number of pairs can be large, because entries of one source with different match blocks each have a
+	// mirror. There are no warnings about the remaining pairs.
 	maxCompared = 200_000
 )
 
-// deniedPlace is one pattern of images.denied.
+// deniedPlace is one pattern in images.denied.
 type deniedPlace struct {
 	entry   *podsEntry
 	all     match.ImageSet // images.denied of the entry
@@ -23,8 +24,8 @@ type deniedPlace struct {
 	warned  bool
 }
 
-// warnDenied returns warnings about patterns of images.denied whose images a mirror serves under names that the entry
-// does not deny: an image that is written for the mirror passes.
+// warnDenied returns warnings about patterns in images.denied if a mirror serves the denied images under names that the
+// entry does not deny. A Pod that uses the name at the mirror would pass.
 func (t *mirrorTable) warnDenied(entries []podsEntry) strict.Errors {
 	var places []*deniedPlace
 	byName := map[string][]*deniedPlace{}
@@ -61,7 +62,8 @@ func (t *mirrorTable) warnDenied(entries []podsEntry) strict.Errors {
 	return w.all()
 }
 
-// names returns the names that the pattern denies: docker.io/nginx is also short for docker.io/library/nginx.
+// names returns the names that the pattern denies. For example, docker.io/nginx is also short for
+// docker.io/library/nginx.
 func (d *deniedPlace) names() []string {
 	registry, path, _ := strings.Cut(d.pattern.Name, "/")
 	if registry == match.DockerHub && path != "" && path != "library" && !strings.Contains(path, "/") {
@@ -70,7 +72,7 @@ func (d *deniedPlace) names() []string {
 	return []string{d.pattern.Name}
 }
 
-// warnDeniedPlace warns about the mirrors of a denied place.
+// warnDeniedPlace adds warnings about the mirrors of a denied place.
 func (t *mirrorTable) warnDeniedPlace(d *deniedPlace, name string, w *mirrorWarnings) {
 	if m, _ := t.standsAt(name); m != nil {
 		return // images at a mirror are not rewritten
@@ -90,15 +92,15 @@ func (t *mirrorTable) warnDeniedPlace(d *deniedPlace, name string, w *mirrorWarn
 	}
 }
 
-// mirrorWarnings are the warnings of one policy.
+// mirrorWarnings collects the warnings of one policy.
 type mirrorWarnings struct {
 	errs      strict.Collector
-	more      bool // than maxWarnings, or pairs that were not compared
-	remaining int  // pairs that may still be compared
+	more      bool // there are more than maxWarnings, or some pairs were not compared
+	remaining int  // number of pairs that may still be compared
 }
 
 // compare adds a warning if the entry of d does not deny the place at, where a mirror serves images of d. It returns
-// false when the place needs no more comparisons.
+// false if the place does not need more comparisons.
 func (w *mirrorWarnings) compare(d *deniedPlace, r *route, at match.ImagePattern) bool {
 	if w.remaining--; d.warned || w.remaining < 0 {
 		w.more = w.more || w.remaining < 0
@@ -117,7 +119,7 @@ func (w *mirrorWarnings) compare(d *deniedPlace, r *route, at match.ImagePattern
 	return false
 }
 
-// all returns the warnings.
+// all returns all warnings. If some may be missing, the last warning reports this.
 func (w *mirrorWarnings) all() strict.Errors {
 	all := slices.Compact(w.errs.Errors())
 	if w.more {
