@@ -6,7 +6,7 @@ import (
 )
 
 // hostClaim is the set of hosts that one field of an object claims. It is one name, every name one label below a name,
-// every name at any depth below a name, or every host. The field decides which names a wildcard covers. A text that
+// every name at any depth below a name, or every host. The meaning of a wildcard depends on the field. A text that
 // cannot be parsed as a name claims every host.
 type hostClaim struct {
 	match.HostPattern
@@ -165,7 +165,7 @@ func hostIdentity(check string, host match.HostPattern) identity {
 
 // hostLookup looks up the claims of an object in a set, one after the other.
 type hostLookup struct {
-	namespace string // of the object; empty if it has none
+	namespace string // of the object; empty for objects without a namespace
 	covered   bool   // a pattern covers every host of the domain of the last claim, one label below it
 }
 

@@ -70,7 +70,7 @@ func (ing *ingressView) claims(r *report) *claimSet {
 			if !r.spend(stepsOf(1, host)) {
 				return &ing.claimed
 			}
-			// Most lists of TLS hosts repeat the hosts of the rules in the same order. One claim is enough for both.
+			// Most lists of TLS hosts repeat the hosts in the rules in the same order. One claim is enough for both.
 			if len(rules) > 0 && host == rules[0].Host {
 				rules = rules[1:]
 				continue

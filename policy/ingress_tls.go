@@ -12,8 +12,8 @@ import (
 // tlsRules is the tls field of an ingresses entry.
 type tlsRules struct {
 	// Required: true means that an Ingress must have spec.tls, with a host or a Secret in at least one of its elements. An
-	// Ingress without spec.tls also passes if the controller of its class takes certificates from annotations and the
-	// annotations make the controller serve only TLS.
+	// Ingress also passes if the controller of its class takes certificates from annotations and the annotations make the
+	// controller serve only TLS.
 	Required bool `yaml:"required"`
 	// CoversHosts: true means that spec.tls must contain each host of an Ingress, or the wildcard one label above it. If
 	// annotations set the certificate and spec.tls is absent, the hosts are not compared.

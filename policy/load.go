@@ -68,7 +68,7 @@ type document struct {
 	// Absent: only the default prefixes.
 	AnnotationPrefixes *annotationPrefixes `yaml:"annotationPrefixes"`
 	// Carriers: the shared gateway namespaces. The Gateways in these namespaces may serve the hosts of other namespaces. A
-	// * matches any run of characters. Absent: there are no shared gateway namespaces.
+	// * matches any run of characters. Absent: namespaces do not share Gateways.
 	Carriers carriers `yaml:"carriers"`
 	// GlobbingClasses: the Ingress classes whose controllers match *.x in a rule with names at any depth. A * in a class
 	// matches any run of characters. Absent: *.x covers one label for every class.
@@ -83,7 +83,7 @@ type document struct {
 	// Templates: the custom resources that contain Pod templates, and the fields with the templates. Absent: custom
 	// resources are not evaluated.
 	Templates templates `yaml:"templates"`
-	// Exceptions: which findings are exempt, and until when. Absent: there are no exceptions.
+	// Exceptions: which findings are exempt, and until when. Absent: findings are never exempt.
 	Exceptions exceptionEntries `yaml:"exceptions"`
 	blocks
 }
@@ -100,9 +100,9 @@ func (d *document) Validate() error {
 }
 
 // Load compiles a policy from files. It merges the files in the order of their names and applies the limits for files.
-// If there are no files, or the files have no content, it returns the empty policy, which does not rewrite images and
-// does not deny objects. The error contains one mistake per line, with file, line, column and field in that order. It
-// contains the first hundred mistakes and the number of the remaining mistakes.
+// Without files, or if all files are empty, it returns the empty policy, which does not rewrite images and does not
+// deny objects. The error contains one mistake per line, with file, line, column and field in that order. It contains
+// the first hundred mistakes and the number of the remaining mistakes.
 func Load(files ...File) (*Policy, error) {
 	return LoadWithin(context.Background(), fileLimits(), files...)
 }
@@ -147,7 +147,7 @@ func LoadWithin(ctx context.Context, limits Limits, files ...File) (*Policy, err
 }
 
 // inOrder returns the policy files, without test suites, in the order in which they are merged. The order is by file
-// name without directory, because the keys of a ConfigMap do not have directories.
+// name without directory, because ConfigMap keys do not have directories.
 func inOrder(files []File) []File {
 	policies := slices.DeleteFunc(slices.Clone(files), File.isSuite)
 	slices.SortStableFunc(policies, func(a, b File) int {
@@ -312,7 +312,7 @@ type compilation struct {
 	owners []ownerLevel // of the policy
 }
 
-// rulesOf compiles the entries of one kind, except those that are off, and adds more rules to them.
+// rulesOf compiles the entries of one kind, except entries that are off, and adds more rules after them.
 func rulesOf[E, T any](entries []E, c *compilation, compile func(*E) rule[T], more ...rule[T]) *ruleset[T] {
 	var rules []rule[T]
 	for i := range entries {

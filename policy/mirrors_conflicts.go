@@ -10,7 +10,7 @@ import (
 
 // refuseLoops adds an error for each mirror that a source covers, because its images would be rewritten again. It also
 // adds an error for each source at a mirror. Such a source would not have any effect, because an image at a mirror is
-// never rewritten. There is no error if the entry of the source excludes the place.
+// never rewritten. If the entry of the source excludes the place, refuseLoops does not add an error.
 func (t *mirrorTable) refuseLoops(e *comparisons, errs *strict.Collector) {
 	type loop struct {
 		of, by *mirror
@@ -142,8 +142,7 @@ func groupByEnd(routes []route) routesByEnd {
 	for i := range routes {
 		r := &routes[i]
 		e := r.end()
-		// Entries that differ only in their match rewrite the same images to the same names. One route represents all of
-		// them.
+		// Entries that differ only in their match rewrite the same images to the same names. One route represents them all.
 		if known[endpoints{r.source, e}] {
 			continue
 		}

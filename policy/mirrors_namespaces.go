@@ -17,8 +17,8 @@ type namespacePattern struct {
 	mirror  *mirror
 }
 
-// find returns the entry whose match block s meets. It returns nil if there is no such entry. The namespaces of entries
-// do not overlap, so the first pattern that matches is the only one.
+// find returns the entry whose match block s meets. It returns nil if there is no such entry. Entries do not have
+// overlapping namespaces, so the first pattern that matches is the only one.
 func (x namespaceIndex) find(s *subject) *mirror {
 	if len(x) == 0 {
 		return nil
@@ -68,8 +68,8 @@ func (t *mirrorTable) indexNamespaces(e *comparisons, errs *strict.Collector) {
 	}
 }
 
-// comparisonsPerPattern is the cost of indexing one pattern, in comparisons. Indexing a pattern allocates 400 bytes, of
-// which 200 are kept.
+// comparisonsPerPattern is the cost of indexing one pattern, in comparisons. Indexing a pattern allocates 400 bytes and
+// keeps 200.
 const comparisonsPerPattern = 4
 
 // namespacePatterns returns the patterns of the entries of an origin. A match block without namespaces has the pattern

@@ -42,7 +42,7 @@ type opened struct {
 // all.
 func findOverlaps(s source, all []namespacePattern, e *comparisons, errs *strict.Collector) {
 	if !slices.ContainsFunc(all, func(c namespacePattern) bool { return c.mirror != all[0].mirror }) {
-		return // all patterns are in one entry, where they may overlap
+		return // patterns in the same entry may overlap
 	}
 	x := newOverlaps(s, all, e, errs)
 	for i, c := range all {

@@ -16,8 +16,8 @@ import (
 // Each garbage collection follows all pointers in a policy. If ten thousand mirrors were a hundred thousand
 // allocations, the garbage collector would add a tenth to the cost of a review. Therefore all mirrors are one
 // allocation, and so are all routes and all origins. They are slices with their final capacity, so pointers to their
-// elements stay valid. The texts of places are one string. The names of entries are not part of this string, because
-// metrics keep a name forever and would keep the whole string with it.
+// elements stay valid. The texts of places are one string. Entry names are not part of this string, because metrics
+// keep a name forever and would keep the whole string with it.
 type mirrorTable struct {
 	mirrors    []mirror
 	routes     []route
@@ -233,7 +233,7 @@ type origin struct {
 }
 
 // route returns the route for the origin's images, or nil if no entry matches. It returns the route of an expired entry
-// only if there is no other.
+// only if no other entry applies.
 func (o *origin) route(s *subject) *route {
 	if len(o.withMatch) == 0 {
 		return o.withoutMatch

@@ -12,7 +12,7 @@ const (
 	maxWarnings = 100 // more than a person reads
 	// maxCompared limits how many pairs of a denied place and a route are compared, which bounds the time to a tenth of a
 	// second. The number of pairs can be large, because entries of one source with different match blocks each have a
-	// mirror. There are no warnings about the remaining pairs.
+	// mirror. The remaining pairs are not checked.
 	maxCompared = 200_000
 )
 
@@ -99,8 +99,8 @@ type mirrorWarnings struct {
 	remaining int  // number of pairs that may still be compared
 }
 
-// compare adds a warning if the entry of d does not deny the place at, where a mirror serves images of d. It returns
-// false if the place does not need more comparisons.
+// compare adds a warning if the entry of d does not deny at. at is a place at which a mirror serves images of d. It
+// returns false if the place does not need more comparisons.
 func (w *mirrorWarnings) compare(d *deniedPlace, r *route, at match.ImagePattern) bool {
 	if w.remaining--; d.warned || w.remaining < 0 {
 		w.more = w.more || w.remaining < 0

@@ -5,16 +5,18 @@ import (
 	"time"
 )
 
-// Operation is the operation of a request, as admission.k8s.io/v1 has it.
+// Operation is the operation of a request, as in admission.k8s.io/v1.
 type Operation string
 
-// The operations that Evergate judges; the others (DELETE, CONNECT) are allowed without judging.
+// These are the operations that Evergate evaluates. It allows the other operations (DELETE, CONNECT) without an
+// evaluation.
 const (
 	Create Operation = "CREATE"
 	Update Operation = "UPDATE"
 )
 
-// Attributes is the part of a review that is not the object itself: the user, the operation and the resource.
+// Attributes contains the parts of a review other than the object itself, such as the user, the operation and the
+// resource.
 type Attributes struct {
 	Operation   Operation
 	Namespace   string
@@ -25,7 +27,8 @@ type Attributes struct {
 	User        string
 	Groups      []string
 
-	// Now is the time of the request, by which exceptions end. At the zero time none has ended.
+	// Now is the time of the request. It decides which exceptions have expired. If Now is the zero time, exceptions never
+	// expire.
 	Now time.Time
 }
 
@@ -35,37 +38,38 @@ type Meta struct {
 	GenerateName string
 	Namespace    string
 	Labels       map[string]string
-	// Annotations is nil when the object has no such field (or null): a patch must then add the map first.
+	// Annotations is nil if the field is absent or null. A patch must then add the map first.
 	Annotations map[string]string
-	// Owner is the controlling owner as Kind/name, for reports; empty when there is none.
+	// Owner is the controlling owner as Kind/name, for reports. It is empty if the object does not have a controlling
+	// owner.
 	Owner string
 }
 
-// Pod is the part of a Pod that decisions depend on: its metadata and its images.
+// Pod is the part of a Pod that decisions depend on, which is its metadata and its images.
 type Pod struct {
 	Meta
-	// Images lists all images of the Pod, in the order containers, initContainers, ephemeralContainers, volumes. It has
-	// no element for volumes that are not image volumes.
+	// Images lists all images of the Pod, in the order containers, initContainers, ephemeralContainers, volumes. Only
+	// image volumes have an element.
 	Images []Image
-	// ImagePullSecrets lists the names in spec.imagePullSecrets; nil where the field is absent or null: a patch must then
-	// add the list first.
+	// ImagePullSecrets lists the names in spec.imagePullSecrets. It is nil if the field is absent or null. A patch must
+	// then add the list first.
 	ImagePullSecrets []string
 }
 
 // Image is one image of a Pod and its field.
 type Image struct {
 	Place Place
-	Index int    // in the list that Place names
+	Index int    // in the list of Place
 	Name  string // of the container or volume
 	Ref   string // the image exactly as it is written; may be empty or malformed
-	// Never says that the pull policy is Never: kubelet does not pull the image, but looks up its name on the node.
+	// Never means that the pull policy is Never. kubelet does not pull the image, but looks up its name on the node.
 	Never bool
 }
 
-// Place is one of the lists of a Pod that have images.
+// Place is one of the lists in a Pod that contain images.
 type Place uint8
 
-// The lists of a Pod spec that have images.
+// These are the lists in a Pod spec that contain images.
 const (
 	Containers Place = iota
 	InitContainers
@@ -78,22 +82,22 @@ var placeNames = [...]string{
 	EphemeralContainers: "ephemeralContainers", Volumes: "volumes",
 }
 
-// String returns the field of the list in a Pod spec.
+// String returns the name of the field in a Pod spec.
 func (p Place) String() string { return placeNames[p] }
 
-// Path returns the field of the image, as users write it: spec.containers[0].image.
+// Path returns the field of the image as users write it, for example spec.containers[0].image.
 func (i Image) Path() string {
 	return "spec." + i.Place.String() + "[" + strconv.Itoa(i.Index) + "]." + i.field(".")
 }
 
-// AppendPointer appends the field of the image as a JSON Pointer (RFC 6901): /spec/containers/0/image.
+// AppendPointer appends the field of the image as a JSON Pointer (RFC 6901), for example /spec/containers/0/image.
 func (i Image) AppendPointer(b []byte) []byte {
 	b = append(append(b, "/spec/"...), i.Place.String()...)
 	b = strconv.AppendInt(append(b, '/'), int64(i.Index), 10)
 	return append(append(b, '/'), i.field("/")...)
 }
 
-// field returns the field of an element that has the image.
+// field returns the field of the image in its list element. sep separates the names of nested fields.
 func (i Image) field(sep string) string {
 	if i.Place == Volumes {
 		return "image" + sep + "reference"
@@ -119,17 +123,18 @@ type IngressRule struct {
 // IngressPath is one element of spec.rules[].http.paths.
 type IngressPath struct {
 	Path string
-	Type string // Exact, Prefix, ImplementationSpecific; empty when absent
+	Type string // Exact, Prefix or ImplementationSpecific; empty if absent
 }
 
-// IngressTLS is one element of spec.tls. Empty Hosts means the hosts of the controller's default certificate.
+// IngressTLS is one element of spec.tls. If Hosts is empty, the element means the hosts in the controller's default
+// certificate.
 type IngressTLS struct {
 	Hosts      []string
-	SecretName string // empty for the controller's default certificate
+	SecretName string // empty means the controller's default certificate
 }
 
-// Service is the part that decisions depend on of a v1 Service, and of an XBackend of Gateway API, which is what routes
-// may have in place of a Service. An XBackend has metadata and ExternalHostname alone.
+// Service is the part of a v1 Service that decisions depend on. It is also used for a Gateway API XBackend, which
+// routes may reference instead of a Service. For an XBackend, only Meta and ExternalHostname are set.
 type Service struct {
 	Meta
 	Type                          string // ClusterIP, NodePort, LoadBalancer or ExternalName; empty means ClusterIP
@@ -139,14 +144,14 @@ type Service struct {
 	LoadBalancerClass             *string // nil when absent
 	LoadBalancerSourceRanges      []string
 	AllocateLoadBalancerNodePorts *bool // nil when absent, which means true
-	HealthCheckNodePort           int32 // 0 when not set
+	HealthCheckNodePort           int32 // 0 if not set
 	LoadBalancerIngress           []LoadBalancerIngress
-	// ExternalHostname is spec.externalHostname.hostname of an XBackend: the host outside of the cluster to which routes
-	// send requests. It is empty for an XBackend that selects Pods.
+	// ExternalHostname is spec.externalHostname.hostname of an XBackend. It is the host outside the cluster to which
+	// routes send requests. It is empty for an XBackend that selects Pods.
 	ExternalHostname string
 }
 
-// LoadBalancerIngress is one element of status.loadBalancer.ingress: an address, a host name, or both.
+// LoadBalancerIngress is one element of status.loadBalancer.ingress. It contains an address, a host name, or both.
 type LoadBalancerIngress struct {
 	IP, Hostname string
 	IPMode       string // VIP or Proxy; empty means VIP
@@ -157,5 +162,5 @@ type LoadBalancerIngress struct {
 type ServicePort struct {
 	Name     string
 	Port     int32
-	NodePort int32 // 0 when not set: the API server allocates node ports before admission
+	NodePort int32 // 0 if not set; the API server allocates node ports before admission
 }

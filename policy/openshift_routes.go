@@ -12,22 +12,22 @@ import (
 // OpenShiftRoute is the part of a route.openshift.io/v1 Route that decisions depend on.
 type OpenShiftRoute struct {
 	Meta
-	Host      string // empty where the server sets none, and then each router decides
-	Subdomain string // counts while Host is empty: each router serves the host below a domain of its own
-	// WildcardPolicy is None or Subdomain, by which the Route serves all hosts one label below the parent of Host, and not
-	// Host alone; empty means None.
+	Host      string // empty if the server does not set it; each router then decides
+	Subdomain string // used if Host is empty; each router serves the subdomain below its domain
+	// WildcardPolicy is None or Subdomain. With Subdomain, the Route serves all hosts one label below the parent of Host,
+	// and not only Host. An empty value means None.
 	WildcardPolicy string
-	Path           string // a prefix; empty for every path
-	// Backends are the kinds of spec.to and of spec.alternateBackends; an empty one is Service.
+	Path           string // a prefix; empty means every path
+	// Backends contains the kinds in spec.to and in spec.alternateBackends. An empty kind means Service.
 	Backends []string
 }
 
-// openShiftRouteView is a Route of OpenShift and the values that its checks parse.
+// openShiftRouteView is an OpenShift Route and the values that its checks parse.
 type openShiftRouteView struct {
 	*OpenShiftRoute
 	view
 	claimed claimSet       // see routerDomains.claims
-	below   *routerDomains // the domains that claimed is computed for
+	below   *routerDomains // the domains for which claimed was computed
 	paths   []pathPlace    // see allPaths
 }
 
@@ -35,24 +35,24 @@ func viewOpenShiftRoute(route *OpenShiftRoute) openShiftRouteView {
 	return openShiftRouteView{OpenShiftRoute: route}
 }
 
-// openShiftRouteRules compiles the rules for Routes of OpenShift.
+// openShiftRouteRules compiles the rules for OpenShift Routes.
 func openShiftRouteRules(b *blocks, c *compilation) rules {
 	return rulesOf(b.Routes, c, (*routesEntry).openShiftRule, openShiftOwners(c.owners, b.Routes)...)
 }
 
-// EvaluateOpenShiftRoute evaluates a Route of OpenShift. old is the Route before an update, nil otherwise.
+// EvaluateOpenShiftRoute evaluates an OpenShift Route. old is the Route before an update, and nil for other operations.
 func (p *Policy) EvaluateOpenShiftRoute(a Attributes, route, old *OpenShiftRoute, e *Effort) ([]Finding, error) {
 	return evaluate(rulesFor[openShiftRouteView](p, OpenShiftRoutes), a, viewOpenShiftRoute, route, old, e)
 }
 
-// ExplainOpenShiftRoute returns for every routes rule that checks something of a Route whether it applies to the Route.
+// ExplainOpenShiftRoute returns for every routes rule with checks for OpenShift Routes whether it applies to the Route.
 func (p *Policy) ExplainOpenShiftRoute(a Attributes, route *OpenShiftRoute) []RuleTrace {
 	return explain(rulesFor[openShiftRouteView](p, OpenShiftRoutes), a, viewOpenShiftRoute, route)
 }
 
-// openShiftRule compiles the entry for Routes of OpenShift, of which parents and filters check nothing, nor do
-// paths.types and backends.crossNamespace: a path is a prefix, and a backend is in the namespace of its Route. An entry
-// that checks nothing of a Route is off for it.
+// openShiftRule compiles the entry for OpenShift Routes. The fields parents, filters, paths.types and
+// backends.crossNamespace do not apply to them. An OpenShift Route has neither parents nor filters, its path is always
+// a prefix, and its backends are in its namespace. If the entry has no other checks, the returned rule is off.
 func (e *routesEntry) openShiftRule() rule[openShiftRouteView] {
 	h, checks := e.ruleHeader, e.openShiftChecks()
 	h.resources = textsOf(e.Kinds)
@@ -86,8 +86,9 @@ func (e *routesEntry) openShiftChecks() []check[openShiftRouteView] {
 	return slices.Concat(checks, annotationChecks[openShiftRouteView](e.Annotations))
 }
 
-// openShiftOwners returns the rules by which owners judge Routes of OpenShift. The domains of routers are those that
-// entries of routes name, of which one in a weaker mode says nothing to owners in a stricter one.
+// openShiftOwners returns the rules that check the owners of hosts in OpenShift Routes. The domains of routers come
+// from the subdomainDomains of routes entries. An entry in a weaker mode does not provide domains for owners in a
+// stricter mode.
 func openShiftOwners(levels []ownerLevel, entries []routesEntry) []rule[openShiftRouteView] {
 	var rules []rule[openShiftRouteView]
 	for i := range levels {
@@ -102,10 +103,10 @@ func openShiftOwners(levels []ownerLevel, entries []routesEntry) []rule[openShif
 	return rules
 }
 
-// openShiftHost is the host of a Route.
+// openShiftHost returns the field for the host of a Route.
 func openShiftHost() claimField { return claimField{path: "spec.host", class: mainField} }
 
-// openShiftSubdomain is the subdomain of a Route without a host.
+// openShiftSubdomain returns the field for the subdomain of a Route without a host.
 func openShiftSubdomain() claimField {
 	return claimField{
 		path: "spec.subdomain", class: mainField,
@@ -127,17 +128,18 @@ func (d *routerDomain) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// routerDomains are the domains below which routers serve hosts; none where they are not known.
+// routerDomains contains the domains below which routers serve hosts. It is empty if the domains are unknown.
 type routerDomains struct{ names []string }
 
-// newRouterDomains returns the domains of a list, each once.
+// newRouterDomains returns the domains in a list, each once.
 func newRouterDomains(list []routerDomain) *routerDomains {
 	names := textsOf(list)
 	slices.Sort(names)
 	return &routerDomains{slices.Compact(names)}
 }
 
-// claims returns the claims of a Route: of its host or, where that is empty, of its subdomain, and of its annotations.
+// claims returns the claims of a Route. They are in its host and its annotations. If the host is empty, its subdomain
+// is used instead.
 func (d *routerDomains) claims(route *openShiftRouteView, r *report) *claimSet {
 	below := route.Host == "" && route.Subdomain != ""
 	if route.claimed.list != nil && (!below || route.below == d) {
@@ -155,9 +157,9 @@ func (d *routerDomains) claims(route *openShiftRouteView, r *report) *claimSet {
 	return &route.claimed
 }
 
-// hostClaims returns the claims of spec.host. The router serves *. of its parent where wildcardPolicy is Subdomain
-// (openshift/router, pkg/router/template/util/util.go), and then the host for no other reason than that it is below it.
-// A value that the API does not have may mean either.
+// hostClaims returns the claims of spec.host. If wildcardPolicy is Subdomain, the router serves all hosts one label
+// below the parent of the host (openshift/router, pkg/router/template/util/util.go). The host itself is one of them. A
+// wildcardPolicy that the API does not define may mean None or Subdomain, so hostClaims returns the claims for both.
 func (route *OpenShiftRoute) hostClaims() []hostClaim {
 	at := claimPlace{in: openShiftHost}
 	if route.Host == "" {
@@ -180,7 +182,8 @@ func (route *OpenShiftRoute) hostClaims() []hostClaim {
 
 const wildcardSubdomain = "Subdomain"
 
-// subdomainClaims returns the claims of spec.subdomain: below the domain of each router, or every host.
+// subdomainClaims returns the claims of spec.subdomain, one below the domain of each router. If the domains are unknown
+// or a resulting host is not a valid name, the claim is every host.
 func (d *routerDomains) subdomainClaims(subdomain string) []hostClaim {
 	at := claimPlace{in: openShiftSubdomain}
 	if len(d.names) == 0 {
@@ -198,7 +201,7 @@ func (d *routerDomains) subdomainClaims(subdomain string) []hostClaim {
 	return claims
 }
 
-// allPaths returns the path of a Route, which is a prefix. An absent path is /.
+// allPaths returns the path of a Route, which is a prefix. An absent path means /.
 func (route *openShiftRouteView) allPaths(r *report) []pathPlace {
 	if route.paths == nil && r.spend(stepsOf(2, route.Path)) {
 		route.paths = []pathPlace{{Path: cmp.Or(route.Path, "/"), Type: pathPrefix, kind: openShiftPath}}
@@ -206,8 +209,8 @@ func (route *openShiftRouteView) allPaths(r *report) []pathPlace {
 	return route.paths
 }
 
-// openShiftBackends is backends.kinds for Routes of OpenShift: it finds each kind of spec.to and spec.alternateBackends
-// that no pattern matches. An absent kind is Service.
+// openShiftBackends is backends.kinds for OpenShift Routes. It finds each kind in spec.to and spec.alternateBackends
+// that no pattern matches. An absent kind means Service.
 type openShiftBackends struct {
 	kinds   []match.Glob
 	passing string // the end of its sentences

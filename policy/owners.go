@@ -6,18 +6,20 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// ownersEntry is an entry of owners: hosts that only objects of some namespaces may claim.
+// ownersEntry is an entry of the owners block. It lists hosts that only objects in some namespaces may claim.
 //
-// A host belongs to the most exact entry that covers it: the one that names it, then *. of the name above it, then **.
-// of the nearest name above it. A claim is found if any host in it belongs to an entry whose namespaces do not match
-// the object's. Entries only close: they let nothing pass that another rule finds, and the order of entries has no
-// meaning. An entry that is off does not exist, and none takes a host from one in a stricter mode. One that has ended
-// finds nothing, and keeps its hosts from entries that are less exact.
+// A host belongs to the most exact entry that covers it. The host itself is the most exact pattern, then *. of the name
+// above it, then **. of the nearest name above it. The check finds a claim if any host in it belongs to an entry whose
+// namespaces do not match the namespace of the object. Entries can only restrict, and they do not allow claims that
+// another rule finds. The order of entries does not matter. An entry that is off is ignored. An entry never takes a
+// host from an entry in a stricter mode. An expired entry does not cause findings, but its hosts still do not belong to
+// entries that are less exact.
 type ownersEntry struct {
 	ruleHeader
-	// Hosts lists the hosts that the entry owns: ["shop.example.com", "**.shop.example.com"].
+	// Hosts lists the hosts that the entry owns, for example ["shop.example.com", "**.shop.example.com"].
 	Hosts []match.HostPattern `yaml:"hosts,required"`
-	// Namespaces lists the namespaces that may claim them, * for any run of characters. With [] none may.
+	// Namespaces lists the namespaces that may claim the hosts. A * matches any run of characters. [] means that the hosts
+	// cannot be claimed from any namespace.
 	Namespaces []match.Glob `yaml:"namespaces,required"`
 }
 
@@ -42,14 +44,15 @@ func (e *ownersEntry) Validate() error {
 	return faults.Err()
 }
 
-// ownerLevel is the owners of one mode: the entries of that mode, and the stricter ones, which take hosts from them.
+// ownerLevel contains the owners of one mode. These are the entries in this mode and the entries in stricter modes,
+// which may take hosts from them.
 type ownerLevel struct {
 	mode    Mode
-	entries []*ownersEntry // those in force
+	entries []*ownersEntry // all entries that are not off
 	hosts   *match.HostOwners
 }
 
-// compileOwners returns a level for each mode that entries have.
+// compileOwners returns a level for each mode that entries have, the strictest mode first.
 func compileOwners(entries []ownersEntry, errs *strict.Collector) []ownerLevel {
 	var inForce []*ownersEntry
 	first := map[match.HostPattern]*ownersEntry{}
@@ -98,15 +101,15 @@ func ownerRules[T any](levels []ownerLevel, claims claimant[T]) []rule[T] {
 	return rules
 }
 
-// ownersCheck is the check of findings about owners. The detail of their identity is the entry.
+// ownersCheck is the check in findings about owners. The detail in the identity of such a finding is the entry.
 const ownersCheck = "owners"
 
-// ownersName is what review --explain calls the owners of one mode together.
+// ownersName is the name that review --explain shows for all owners in one mode.
 const ownersName = "owners"
 
-// ownedElsewhere finds each claim with a host that belongs to an entry of one mode, and the namespace of the object is
-// not among those of the entry. It names the first such entry, exempt ones aside. An object without a namespace is in
-// none.
+// ownedElsewhere finds each claim with a host that belongs to an entry in one mode, if no namespace pattern of the
+// entry matches the namespace of the object. The finding contains the first such entry that is not exempt. An object
+// without a namespace does not match any entry.
 type ownedElsewhere[T any] struct {
 	level  ownerLevel
 	claims claimant[T]
@@ -126,8 +129,8 @@ func (c ownedElsewhere[T]) find(obj *T, r *report) {
 	}
 }
 
-// findOwner finds an entry that owns some of the hosts of claim i, and before it those of which the object is exempt:
-// an exception from one entry opens no host of another.
+// findOwner finds an entry that owns some of the hosts in claim i. It skips entries from which the object is exempt,
+// but it adds the findings about them too. An exception for one entry does not open the hosts of another entry.
 func (c ownedElsewhere[T]) findOwner(claims *claimSet, i int, r *report) {
 	h := &claims.list[i]
 	var exempt map[*ownersEntry]struct{}
@@ -158,14 +161,14 @@ func (c ownedElsewhere[T]) findOwner(claims *claimSet, i int, r *report) {
 	}
 }
 
-// isForeign reports whether an entry is of the level's mode, is in force, and owns its hosts for other namespaces than
-// that of the object.
+// isForeign reports whether an entry has the mode of the level, has not expired, and does not list the namespace of the
+// object.
 func (l *ownerLevel) isForeign(e *ownersEntry, s *subject) bool {
 	return e.Mode == l.mode && !e.Until.hasEnded(s.now) &&
 		(s.namespace == "" || !matchesAny(e.Namespaces, s.namespace))
 }
 
-// reason returns the sentence about a claim with a host that the entry owns by a pattern.
+// reason returns the sentence about a claim with a host that the entry owns. by is the pattern that covers the host.
 func (e *ownersEntry) reason(h *hostClaim, by match.HostPattern) string {
 	owned := "belongs to no namespace"
 	if len(e.Namespaces) > 0 {

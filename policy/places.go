@@ -2,21 +2,21 @@ package policy
 
 import "strings"
 
-// EntryPlace is an entry of a policy that is in force, or an entry of exceptions, and where it stands.
+// EntryPlace is the place of a policy entry that is not off, or of an exception.
 type EntryPlace struct {
 	Name  string
-	Block string  // in which it stands: ingresses, exceptions
+	Block string  // the block that contains it, such as ingresses or exceptions
 	Place Problem // without Message
 }
 
-// EntryPlaces returns the entries that are in force, those of sets too, and those of exceptions. It must not be
-// changed.
+// EntryPlaces returns the places of all entries that are not off, including the entries in rule sets, and of all
+// exceptions. Callers must not change the result.
 func (p *Policy) EntryPlaces() []EntryPlace { return p.places }
 
-// places lists the entries that are not off.
+// places returns the places of all entries that are not off, and of all exceptions.
 func (d *document) places() []EntryPlace {
 	var all []EntryPlace
-	var block string // of the last entry: a copy, since a part of its path would keep one path for each entry
+	var block string // of the last entry; cloned, because a substring would keep the whole path of each entry in memory
 	add := func(h *header) {
 		if h.Mode == Off {
 			return

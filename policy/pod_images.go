@@ -9,19 +9,19 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// imagesRule is the field images: which images pass. An absent field is not checked.
+// imagesRule is the images field. It describes which images pass. Absent fields are not checked.
 type imagesRule struct {
-	// From: mirrors means that each image must be at a mirror, or excluded from rewriting.
+	// From: mirrors means that each image must be at a mirror or excluded from rewriting.
 	From *imageOrigin `yaml:"from"`
-	// Allowed lists the places that pass: a registry, a path in it, or one image. With from they pass in addition to the
-	// mirrors. [] denies all.
+	// Allowed lists the places that pass. A place is a registry, a path in a registry, or one image. If from is also set,
+	// images at these places pass in addition to images at the mirrors. [] denies all images.
 	Allowed []match.ImagePattern `yaml:"allowed"`
-	// Denied lists the places that do not pass.
+	// Denied lists the places whose images do not pass.
 	Denied []match.ImagePattern `yaml:"denied"`
-	// DeniedTags lists tags that do not pass, * for any run of characters. latest also denies an image without tag and
-	// digest.
+	// DeniedTags lists the tags that do not pass. A * matches any run of characters. The tag latest also denies an image
+	// without tag and digest.
 	DeniedTags []match.Glob `yaml:"deniedTags"`
-	// Digest: required means that each image is pinned by a digest.
+	// Digest: required means that each image must be pinned by a digest.
 	Digest *digestDemand `yaml:"digest"`
 }
 
@@ -94,19 +94,20 @@ func (e *podsEntry) checks(p *Policy) []check[podView] {
 	return checks
 }
 
-// imageCheck is a check of single images.
+// imageCheck is a check that evaluates one image at a time.
 type imageCheck interface {
-	// id returns the field of the rule: images.digest.
+	// id returns the field of the rule, for example images.digest.
 	id() string
-	// steps returns how many steps passes takes in addition to imageSteps.
+	// steps returns how many steps the method passes takes in addition to imageSteps.
 	steps(img *podImage) int
 	// passes returns whether an image passes. s is the subject of its Pod.
 	passes(img *podImage, s *subject) bool
-	// fault returns why an image does not pass, as the rest of a sentence that begins with the image.
+	// fault returns why an image does not pass. The text is the rest of a sentence that begins with the image.
 	fault(img *podImage, s *subject) string
 }
 
-// eachImage runs an imageCheck on each image of a Pod, except those that exclude.images of the entry excludes for good.
+// eachImage runs an imageCheck on each image in a Pod, except images that exclude.images of the entry excludes
+// permanently.
 type eachImage struct {
 	imageCheck
 	excluded match.ImageSet
@@ -141,24 +142,25 @@ func (c eachImage) reason(img *podImage, s *subject) string {
 	return match.QuoteImage(img.Ref) + " " + c.fault(img, s)
 }
 
-// fromMirrors is images.from: mirrors. An image passes when
+// fromMirrors is images.from: mirrors. An image passes if
 //
-//   - it is at the mirror of an entry in force, whatever the entry's mode or match: the mirror serves the content; or
-//   - the entry that covers it excludes it, by images, namespaces or podLabels: it is exempt from rewriting; or
+//   - it is at the mirror of an entry that is not off, whatever the entry's mode or match, because the mirror serves
+//     the content; or
+//   - the entry that covers it excludes it from rewriting, by images, namespaces or podLabels; or
 //   - the rule's allowed covers it.
 //
-// A text that is not an image reference does not pass. An image with the pull policy Never passes only by the same
-// rules: kubelet runs whatever has its name on the node, also an image that another tenant has pulled with its own
-// credentials. The sentence names the image's mirror if there is one, otherwise the places that pass. If an image is
-// written for another host of Docker Hub and an entry rewrites all of docker.io, the sentence names the image on
-// docker.io. The image is not rewritten: it is not certain enough that a runtime pulls the same image from both.
+// A text that is not an image reference does not pass. The same rules apply to an image with the pull policy Never.
+// kubelet runs any image on the node with the same name, even if another tenant pulled it with other credentials. The
+// sentence contains the image's mirror if it has a mirror, and otherwise the places that pass. If an image is written
+// with another host of Docker Hub and an entry rewrites all of docker.io, the sentence contains the image on docker.io.
+// The image is not rewritten, because a runtime may not pull the same image from both hosts.
 type fromMirrors struct {
 	mirrors *mirrorTable
-	hub     string // the entry that rewrites all of docker.io, whatever the Pod; empty for none
-	// deniedBy returns the check that denies an image whatever it is pulled from: see Policy.deniedBy.
+	hub     string // the entry that rewrites all of docker.io for every Pod; empty without such an entry
+	// deniedBy returns the check that denies an image wherever it is pulled from. See Policy.deniedBy.
 	deniedBy func(img *podImage, s *subject) string
 	allowed  match.ImageSet
-	pass     string // the end of the sentence about an image that has no mirror
+	pass     string // the end of the sentence about an image without a mirror
 }
 
 func newFromMirrors(p *Policy, allowed []match.ImagePattern) fromMirrors {
@@ -218,7 +220,7 @@ func (c fromMirrors) fault(img *podImage, s *subject) string {
 	return "is not pulled from a mirror" + c.pass
 }
 
-// allowedImages is images.allowed without from: an image passes when one of the patterns covers it. With [] no image
+// allowedImages is images.allowed without from. An image passes if one of the patterns covers it. With [], no image
 // passes. A text that is not an image reference does not pass.
 type allowedImages struct {
 	allowed match.ImageSet
@@ -249,13 +251,13 @@ func (c allowedImages) fault(img *podImage, _ *subject) string {
 	return "is not allowed; " + c.pass
 }
 
-// deniedImages is images.denied: an image does not pass that one of the patterns covers, however either is written. A
-// pattern with a tag covers that tag also where a digest follows it, one of docker.io also the other names of Docker
-// Hub, and docker.io/nginx also what it is short for, docker.io/library/nginx. A text that is not an image reference
-// does not pass, since the runtime decides where it is pulled from.
+// deniedImages is images.denied. An image does not pass if one of the patterns covers it, however the image or the
+// pattern is spelled. A pattern with a tag also covers the tag if a digest follows it. A pattern for docker.io also
+// covers the other names of Docker Hub. The pattern docker.io/nginx also covers docker.io/library/nginx, for which it
+// is short. A text that is not an image reference does not pass, because the runtime decides where it is pulled from.
 //
-// An image that is written for a mirror is judged by the place it is pulled from. An image that is about to be
-// rewritten is judged as it is written: see originalImages.
+// An image that is written with the name of a mirror is evaluated by the place it is pulled from. An image that is
+// about to be rewritten is evaluated as it is written. See originalImages.
 type deniedImages struct{ denied match.ImageSet }
 
 func (c deniedImages) id() string { return "images.denied" }
@@ -275,9 +277,9 @@ func (c deniedImages) fault(img *podImage, _ *subject) string {
 	return "is denied by " + p.String()
 }
 
-// deniedTags is images.deniedTags: an image does not pass whose tag one of the patterns matches. An image with neither
-// tag nor digest has the tag latest. A tag is judged also where a digest follows it; an image with only a digest
-// passes. A text that is not an image reference does not pass, since the runtime decides which tag it has.
+// deniedTags is images.deniedTags. An image does not pass if one of the patterns matches its tag. An image with neither
+// tag nor digest has the tag latest. A tag is checked even if a digest follows it. An image with only a digest passes.
+// A text that is not an image reference does not pass, because the runtime decides which tag it has.
 type deniedTags struct{ denied []match.Glob }
 
 func (c deniedTags) id() string { return "images.deniedTags" }
@@ -304,7 +306,7 @@ func (c deniedTags) fault(img *podImage, _ *subject) string {
 	return says + ", and that is denied by " + string(by)
 }
 
-// by returns the tag of an image, the pattern that denies it, and whether there is one.
+// by returns the tag of an image and the pattern that denies it. denied reports whether there is such a pattern.
 func (c deniedTags) by(img *podImage) (tag string, by match.Glob, denied bool) {
 	tag = img.ref.Tag()
 	if img.ref.Suffix == "" {

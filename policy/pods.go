@@ -4,12 +4,14 @@ import (
 	"github.com/evergate/evergate/policy/internal/match"
 )
 
-// podsEntry is an entry of pods: a rule for the images of a Pod as they will be pulled, after all rewriting.
+// podsEntry is an entry of the pods block. It is a rule for the images in a Pod as they will be pulled, after all
+// rewriting.
 type podsEntry struct {
 	ruleHeader
-	// Images: from where images may be pulled, with which tags and digests.
+	// Images: the places from which images may be pulled, and their tags and digests.
 	Images imagesRule `yaml:"images,required"`
-	// Workloads: what is done about the template of a Deployment, a Job and so on. Absent: warn.
+	// Workloads: what Evergate does if the rule finds something in the Pod template of a Deployment, a Job or another
+	// workload. Absent: warn.
 	Workloads *workloadMode `yaml:"workloads"`
 }
 
@@ -26,10 +28,11 @@ func podRules(b *blocks, c *compilation) rules {
 	})
 }
 
-// EvaluatePod evaluates the images of a Pod as they will be pulled. old is the Pod before an update, nil otherwise. The
-// evaluation ends at a thousand introduced findings. If any rule denies the request, one of these findings does.
-// EvaluatePod also returns the first thousand pre-existing findings. An error comes from the Effort, and means that the
-// evaluation did not finish. A nil Effort has the limits of a new one. The same applies to the other kinds.
+// EvaluatePod evaluates the images of a Pod as they will be pulled. old is the Pod before an update, and nil for other
+// operations. The evaluation stops after a thousand introduced findings. If any rule denies the request, at least one
+// of these findings denies it. EvaluatePod also returns the first thousand pre-existing findings. An error comes from
+// the Effort and means that the evaluation did not finish. A nil Effort has the limits of a new one. The same applies
+// to the methods for other kinds.
 func (p *Policy) EvaluatePod(a Attributes, pod, old *Pod, e *Effort) ([]Finding, error) {
 	if !canChangeImages(a, pod) {
 		return nil, nil
@@ -46,20 +49,21 @@ func (p *Policy) ExplainPod(a Attributes, pod *Pod) []RuleTrace {
 	return explain(rulesFor[podView](p, Pods), a, viewPod, pod)
 }
 
-// imageSteps is how many steps one check of an image takes: a look-up for each segment of its name.
+// imageSteps is the number of steps that one check of an image takes. The check looks up each segment of the image's
+// name.
 const imageSteps = 4
 
 // podView is a Pod with its images parsed, on first use and once for all rules.
 type podView struct {
 	*Pod
 	view
-	outcome []ImageOutcome // of each image, before it is pulled; nil for a Pod whose images are as they are pulled
+	outcome []ImageOutcome // the outcome of rewriting each image; nil if the images are already as they are pulled
 	parsed  []podImage
 }
 
 func viewPod(pod *Pod) podView { return podView{Pod: pod} }
 
-// images returns the parsed images; none where the effort does not suffice.
+// images returns the parsed images. It returns nil if the effort is exhausted.
 func (p *podView) images(r *report) []podImage {
 	if p.parsed != nil {
 		return p.parsed
@@ -85,12 +89,12 @@ func (p *podView) images(r *report) []podImage {
 type podImage struct {
 	Image
 	ref match.Reference
-	err error // why it is not an image reference; nil when it is one
+	err error // why it is not an image reference; nil if it is valid
 
 	state mirrorState // see mirrorState
 }
 
-// mirrorState is whether an image is at a mirror, or excluded from being rewritten to one.
+// mirrorState is whether an image is at a mirror or excluded from rewriting.
 type mirrorState uint8
 
 const (
@@ -105,7 +109,7 @@ func newPodImage(img Image) podImage {
 	return podImage{Image: img, ref: ref, err: err}
 }
 
-// mirrorState returns the state of the image, looked up on first use. s is the subject of its Pod.
+// mirrorState returns the state of the image. It is looked up on first use. s is the subject of its Pod.
 func (i *podImage) mirrorState(t *mirrorTable, s *subject) mirrorState {
 	if i.state == mirrorUnknown {
 		i.state = notMirrored
@@ -116,11 +120,11 @@ func (i *podImage) mirrorState(t *mirrorTable, s *subject) mirrorState {
 	return i.state
 }
 
-// malformedImage is the use of a text that is not an image reference.
+// malformedImage is the use in the identity of a finding about a text that is not an image reference.
 const malformedImage = "malformed"
 
-// identity returns the identity of a finding about an image. All spellings of an image have one identity, so that
-// another spelling is not an introduced finding.
+// identity returns the identity of a finding about an image. All spellings of an image have the same identity, so a
+// change of the spelling does not introduce a finding.
 func (i *podImage) identity(check string) identity {
 	if i.err != nil {
 		return identity{check: check, value: i.Ref, use: malformedImage}
@@ -128,8 +132,8 @@ func (i *podImage) identity(check string) identity {
 	return identity{check: check, value: i.ref.Name, detail: i.ref.Suffix}
 }
 
-// malformed returns the sentence about a text that is not an image reference, and what follows from it; empty when it
-// is one.
+// malformed returns the sentence about a text that is not an image reference. so is the consequence at the end of the
+// sentence. If the text is an image reference, malformed returns an empty text.
 func (i *podImage) malformed(so string) string {
 	if i.err == nil {
 		return ""

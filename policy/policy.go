@@ -1,52 +1,51 @@
-// Package policy decides about objects. It loads policy files into a Policy, and turns a Policy and an object into
-// findings and image rewrites. It is pure: no HTTP, no clock, no logger, no Kubernetes client. The same policy, the
-// same object and the same time, which is an argument, have the same result, and any number of goroutines may use a
-// Policy.
+// Package policy evaluates objects. It loads policy files into a Policy, and turns a Policy and an object into findings
+// and image rewrites. The package is pure. It does not use HTTP, a clock, a logger or a Kubernetes client. The time is
+// an argument. The same policy, object and time always have the same result. Any number of goroutines may use a Policy
+// at the same time.
 //
 // # Order of reading
 //
-//	files → Load → Policy → RewritePod                           → outcomes of images
-//	                      → EvaluatePod, EvaluateIngress, …            → findings
+//	files → Load → Policy → RewritePod                      → outcomes of images
+//	                      → EvaluatePod, EvaluateIngress, … → findings
 //
 // [Load] decodes files strictly into entries, and compiles the entries into a [Policy]. [Policy.RewritePod] returns the
-// mirrors of the images of a Pod. [Policy.EvaluatePod], [Policy.EvaluateIngress], [Policy.EvaluateService] and
+// mirrors for the images in a Pod. [Policy.EvaluatePod], [Policy.EvaluateIngress], [Policy.EvaluateService] and
 // [Policy.EvaluateRoute] return the findings of the other entries.
 //
 //	load.go      files → entries → Policy
-//	format.go    the text of a file, formatted
-//	limits.go    what a policy file may cost
+//	limits.go    limits on the cost of loading a policy
 //	entry.go     name, mode and message of an entry
-//	sets.go      the entries of a set, which one path of a webhook asks about
-//	selector.go  match and exclude of an entry; selector_labels.go, their labels; selector_dimensions.go, which have a
-//	             meaning for which kind
-//	kinds.go     the blocks of a policy, kind by kind: written, compiled, counted, judged
-//	object.go    what is judged: Pod, Ingress, Service; object_route.go, Route; object_ref.go, references to objects
-//	judge.go     rules and checks, and evaluating them
+//	sets.go      rule sets: the entries that one webhook path evaluates
+//	selector.go  match and exclude of an entry; selector_labels.go, their labels; selector_dimensions.go, the fields of
+//	             match and exclude that each kind has
+//	kinds.go     the blocks of a policy, and the kinds of objects to which they apply
+//	object.go    the evaluated objects: Pod, Ingress, Service; object_route.go, Route; object_ref.go, references
+//	evaluate.go  rules and checks, and their evaluation
 //	index.go     the rules that can match a namespace
 //	finding.go   findings, and the ratchet: only introduced findings deny an update
-//	effort.go    what judging an object may cost
+//	effort.go    limits on the cost of evaluating an object
 //	rewrite.go   the outcome of each image of a Pod
 //
 // # Blocks of a policy file
 //
-// Each block of the YAML has one file, with its fields, its checks and its sentences. The doc comment of a check is its
-// specification.
+// Each block of the YAML has one Go file with its fields, its checks and its sentences. The doc comment of a check is
+// its specification.
 //
 //	mirrors                               mirrors.go, the entry; mirrors_table.go, the look-up of a mirror
 //	  namespaces of entries of a source   mirrors_namespaces.go, the look-up; mirrors_overlaps.go, the errors
 //	  errors between entries              mirrors_conflicts.go
-//	  warnings about images.denied        mirrors_warnings.go; all other warnings: warnings.go
+//	  warnings about images.denied        mirrors_warnings.go; warnings.go, all other warnings
 //	  the annotation with the originals   rewrite_record.go
 //	pods                                  pods.go
 //	  images                              pod_images.go; pod_digest.go, its digest
 //	  images about to be rewritten        rewrite_denied.go
-//	  workloads                           workloads.go, with what is judged
+//	  workloads                           workloads.go, with the evaluated objects
 //	ingresses                             ingresses.go, with defaultBackend
-//	  hosts                               hosts.go; host_claims.go, which an object claims; claim_place.go, where
-//	  hosts in annotations                host_annotations.go; host_grammars.go, how their values are read
+//	  hosts                               hosts.go; host_claims.go, the claims of an object; claim_place.go, their fields
+//	  hosts in annotations                host_annotations.go; host_grammars.go, the formats of their values
 //	  tls                                 ingress_tls.go
 //	  classNames                          ingress_class_names.go
-//	  paths                               ingress_paths.go; ingress_paths_denied.go, its denied
+//	  paths                               ingress_paths.go; ingress_paths_denied.go, the check denied
 //	  annotations                         annotations.go
 //	  ingressNginx                        ingress_nginx.go
 //	services                              services.go
@@ -59,7 +58,7 @@
 //	  externalIPs                         service_external_ips.go
 //	  loadBalancerStatus                  service_load_balancer_status.go
 //	  externalNames                       service_external_names.go
-//	  annotations                         annotations.go; service_annotations.go, those of load balancers
+//	  annotations                         annotations.go; service_annotations.go, load balancer annotations
 //	routes                                routes.go
 //	  hosts                               route_hosts.go, with hosts.go as in ingresses
 //	  paths                               route_paths.go, with the checks of ingress_paths.go
@@ -67,7 +66,7 @@
 //	  backends                            route_backends.go
 //	  filters                             route_filters.go
 //	  annotations                         annotations.go
-//	gateways                              gateways.go; gateway_object.go, what is judged
+//	gateways                              gateways.go; gateway_object.go, the evaluated objects
 //	  hosts                               hosts.go, as in ingresses
 //	  classNames                          gateway_class_names.go
 //	  ports                               service_ports.go, as in services
@@ -76,23 +75,23 @@
 //	  allowedRoutes, allowedListeners     gateway_allowed.go
 //	  annotations                         annotations.go
 //	  addresses                           gateway_addresses.go
-//	grants                                grants.go, with what is judged; grant_checks.go, its checks
-//	routes, for Routes of OpenShift       openshift_routes.go, with what is judged
-//	certificates                          certificates.go, with what is judged
+//	grants                                grants.go, with the evaluated object; grant_checks.go, its checks
+//	routes, for OpenShift Routes          openshift_routes.go, with the evaluated object
+//	certificates                          certificates.go, with the evaluated object
 //	  hosts                               certificate_claims.go; certificate_subject.go, common names in a subject
-//	dnsEndpoints                          dns_endpoints.go, with what is judged and its claims
+//	dnsEndpoints                          dns_endpoints.go, with the evaluated object and its claims
 //	owners                                owners.go
 //	carriers                              carriers.go
-//	exceptions                            exceptions.go; exemptions.go, what silences a finding
-//	until, reason                         until.go; expiry.go, the list of what ends
+//	exceptions                            exceptions.go; exemptions.go, the exemption of findings
+//	until, reason                         until.go; expiry.go, the list of everything that expires
 //	annotationPrefixes                    annotation_prefixes.go
 //	globbingClasses                       globbing_classes.go
 //	hostAnnotations                       host_annotation_rows.go
-//	solverAccounts                        solvers.go, with the shapes of solvers
+//	solverAccounts                        solvers.go, with the shapes of solver objects
 //	templates                             templates.go
 //
-// internal/match compares values with patterns: hosts, addresses, images, globs, regular expressions. internal/strict
-// decodes YAML.
+// internal/match compares values with patterns for hosts, addresses and images, with globs and with regular
+// expressions. internal/strict decodes YAML.
 package policy
 
 import (
@@ -115,12 +114,12 @@ type Policy struct {
 
 	templates []Template // sorted by their names
 
-	sets   map[string]*Policy // by name, each with the entries that are in it
-	set    string             // of which this is the policy; empty for the whole one
-	plain  *Policy            // that rewrites, of the policy of a set
-	blocks []string           // in which it has entries; of a set alone
+	sets   map[string]*Policy // rule sets by name, each with the entries in it
+	set    string             // name of the rule set that this policy represents; empty for the whole policy
+	plain  *Policy            // for the policy of a rule set: the policy that rewrites
+	blocks []string           // blocks in which it has entries; only for a rule set
 
-	entries    int // with those that are off
+	entries    int // including entries that are off
 	additions  Additions
 	allowEmpty bool
 }
@@ -128,28 +127,30 @@ type Policy struct {
 // Hash returns 12 hexadecimal digits that identify the text of the policy. They are the same on every replica.
 func (p *Policy) Hash() string { return p.hash }
 
-// Entries returns how many entries the files hold, with those that are off.
+// Entries returns how many entries the files contain, including entries that are off.
 func (p *Policy) Entries() int { return p.entries }
 
-// Additions is how many entries a policy has that change how its other entries are evaluated.
+// Additions counts the entries that change how a policy's other entries are evaluated.
 type Additions struct {
 	Exceptions int
 	Carriers   int // patterns for shared gateway namespaces
 	Templates  int
 }
 
-// Additions returns how many exceptions, shared gateway namespaces and templates the files hold.
+// Additions returns how many exceptions, patterns for shared gateway namespaces and templates the files contain.
 func (p *Policy) Additions() Additions { return p.additions }
 
-// ErrEmptied is the error for a policy that Emptied reports.
+// ErrEmptied is the error for a policy for which Emptied returns true.
 var ErrEmptied = errors.New("the policy is empty, there is no entry in it: write allowEmpty: true in a document if " +
 	"that is meant")
 
-// Emptied reports whether the policy holds no entry and does not say allowEmpty: true. A policy becomes so by accident:
-// a file is truncated, a key loses its .yaml. What is in force then ought not to end.
+// Emptied reports whether the policy does not have any entries and does not contain allowEmpty: true. A policy can
+// become empty by accident, for example if a file is truncated or a key loses its suffix .yaml. The previous policy
+// should then stay active.
 func (p *Policy) Emptied() bool { return p.entries == 0 && !p.allowEmpty }
 
-// Warnings returns warnings about valid entries that do less than they seem to, one a line, with file, line and column.
+// Warnings returns warnings about valid entries that have less effect than it seems. Each element is one warning with
+// file, line and column.
 func (p *Policy) Warnings() []string {
 	var lines []string
 	for _, w := range p.warnings {
@@ -158,15 +159,15 @@ func (p *Policy) Warnings() []string {
 	return lines
 }
 
-// WarningProblems returns what Warnings does, with the parts of each warning apart.
+// WarningProblems returns the same warnings as Warnings, with the parts of each warning in separate fields.
 func (p *Policy) WarningProblems() []Problem { return problemsOf(p.warnings) }
 
-// MirrorPlaces returns the places that images are rewritten to, each once: a registry, or a registry and a path, such
-// as mirror.example/docker.io; for a mirror that ends with {registry}, the place above it.
+// MirrorPlaces returns the places to which images are rewritten, each once. A place is a registry, or a registry and a
+// path, such as mirror.example/docker.io. For a mirror that ends with {registry}, it is the place above this segment.
 func (p *Policy) MirrorPlaces() []string { return p.mirrors.mirrorPlaces() }
 
-// MirrorPrefixes returns what the images of all mirrors begin with, each with a slash at its end, without those that
-// another one covers.
+// MirrorPrefixes returns the prefixes of all images at mirrors, each with a slash at the end. It leaves out a prefix
+// that begins with another prefix.
 func (p *Policy) MirrorPrefixes() []string {
 	var prefixes []string
 	for _, place := range p.MirrorPlaces() {

@@ -6,16 +6,17 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// Problem is a mistake in a policy, or a warning about an entry, at its place.
+// Problem is a mistake in a policy or a warning about an entry, with its position.
 type Problem struct {
-	File         string // as File.Name has it; empty where the problem is about no file
-	Line, Column int    // from 1; Column counts characters; 0 where the problem is about no line
-	Path         string // the field, as in ingresses[0].hosts.allowed; empty for a file as a whole
+	File         string // same as File.Name; empty if the problem is not about a file
+	Line, Column int    // both count from 1, Column in characters; 0 if the problem is not about a line
+	Path         string // the field, as in ingresses[0].hosts.allowed; empty for a whole file
 	Message      string
 }
 
-// Problems returns the mistakes that an error of Load is about, in the order of files, lines and columns: at most a
-// hundred, and a last one that says how many more there are. Another error is one Problem without a place.
+// Problems returns the mistakes in an error from Load, in the order of files, lines and columns. It returns at most a
+// hundred mistakes, and a last Problem that contains the number of the remaining mistakes. For any other error it
+// returns one Problem without a position.
 func Problems(err error) []Problem {
 	if errs, ok := errors.AsType[strict.Errors](err); ok {
 		return problemsOf(errs)
