@@ -123,9 +123,9 @@ func (t *hostAnnotationTable) find(all map[string]string) (found []annotation) {
 	return found
 }
 
-// maxAnnotationHosts is how many hosts one object may claim in annotations. It is more than any consumer uses. For
-// example, Let's Encrypt accepts 100 names in a certificate. If an object has more hosts, the rest of them counts as
-// one claim of every host.
+// maxAnnotationHosts is how many hosts one object may claim in annotations. It is more than controllers use for the DNS
+// records or the certificate of one object. For example, Let's Encrypt accepts 100 names in a certificate. If an object
+// has more hosts, the remaining hosts count as one claim of every host.
 const maxAnnotationHosts = 1000
 
 // annotationHost returns the field of the annotation with the given key.

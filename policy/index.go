@@ -31,8 +31,8 @@ func newRuleset[T any](rules []rule[T]) *ruleset[T] {
 	return s
 }
 
-// ruleIndex finds the rules that can match a namespace. It may also return rules that match only the beginning of the
-// namespace. Its lists contain indexes of rules, in the order of the policy.
+// ruleIndex finds the rules that can match a namespace. It may also return rules that do not match the namespace, but
+// have a prefix in common with it. Its lists contain indexes of rules, in the order of the policy.
 type ruleIndex struct {
 	names    map[string][]int // by namespace, for match.namespaces without *
 	prefixes map[string][]int // by the head of a pattern with *; rules for every namespace have the head ""

@@ -14,7 +14,7 @@ import (
 // nginx.ingress.kubernetes.io and under the prefixes in annotationPrefixes.ingressNginx.
 type ingressNginxRules struct {
 	// MaxRisk is the highest risk that an annotation may have: Low, Medium or High. The project publishes a risk for each
-	// of its annotations. An annotation that is missing in this list counts as Critical. Absent: every risk passes.
+	// of its annotations. An annotation without a published risk counts as Critical. Absent: every risk passes.
 	MaxRisk *nginxRisk `yaml:"maxRisk"`
 	// RewriteTarget: safe means that the annotation rewrite-target must not contain a question mark. Absent: the
 	// annotation is not checked.
@@ -87,7 +87,8 @@ func (c ingressNginxMaxRisk) find(ing *ingressView, r *report) {
 }
 
 // ingressNginxRewriteTarget is ingressNginx.rewriteTarget. It finds an annotation rewrite-target that contains a
-// question mark anywhere in its value. If an update changes such a value, the finding is introduced.
+// question mark anywhere in its value. If an update changes the value to another one with a question mark, the finding
+// is introduced.
 //
 // The check is a precaution. The annotation becomes the replacement in an nginx rewrite directive. CVE-2026-42945 in
 // nginx 0.6.27 to 1.30.0 is a heap overflow. It needs a rewrite whose replacement contains a question mark and an
