@@ -67,8 +67,8 @@ type document struct {
 	// AnnotationPrefixes: the prefixes of the annotations that controllers read, in addition to their default prefixes.
 	// Absent: only the default prefixes.
 	AnnotationPrefixes *annotationPrefixes `yaml:"annotationPrefixes"`
-	// Carriers: the shared gateway namespaces. The Gateways in these namespaces may serve the hosts of other namespaces. A
-	// * matches any run of characters. Absent: namespaces do not share Gateways.
+	// Carriers: the shared gateway namespaces. The Gateways in these namespaces may serve the hosts of other namespaces.
+	// In a pattern, * matches any run of characters. Absent: no namespace is a shared gateway namespace.
 	Carriers carriers `yaml:"carriers"`
 	// GlobbingClasses: the Ingress classes whose controllers match *.x in a rule with names at any depth. A * in a class
 	// matches any run of characters. Absent: *.x covers one label for every class.
@@ -77,7 +77,7 @@ type document struct {
 	// annotations claim hosts.
 	HostAnnotations hostAnnotationRows `yaml:"hostAnnotations"`
 	// SolverAccounts: the users that create ACME challenge solvers. Some checks do not apply to objects of these users
-	// that can only answer challenges. [] means that the checks apply to all users. Absent:
+	// that can only answer challenges. [] means that the checks apply to the objects of all users. Absent:
 	// [system:serviceaccount:cert-manager:cert-manager].
 	SolverAccounts solverAccounts `yaml:"solverAccounts"`
 	// Templates: the custom resources that contain Pod templates, and the fields with the templates. Absent: custom
@@ -230,7 +230,7 @@ func (d *document) merge(dec *strict.Decoder, f File) {
 		}
 		var part document
 		if !dec.Decode(doc, &part) {
-			// The entries are compared with each other, unless there are more errors than the limit.
+			// The entries are compared with each other, unless there are more errors than strict.MaxErrors.
 			if !dec.Stopped() && dec.Errors().Len() <= strict.MaxErrors {
 				d.append(&part.blocks)
 				d.Exceptions = append(d.Exceptions, part.Exceptions...)

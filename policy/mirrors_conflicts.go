@@ -122,7 +122,7 @@ func (t *mirrorTable) hasLongerSource(name string, s source) bool {
 }
 
 // routesByEnd groups all routes by their end, and the routes with the same end by entry. Sources of one entry are not
-// compared, so ten thousand sources do not cost more than one.
+// compared with each other, so ten thousand sources do not cost more than one.
 type routesByEnd map[end][]entryRoutes
 
 // entryRoutes contains the routes of one entry that have the same end.

@@ -24,8 +24,8 @@ type mirrorTable struct {
 	origins    []origin
 	texts      strings.Builder // the places of sources and mirrors
 	strictest  Mode            // of the mirrors; Off without mirrors
-	slashes    int             // maximum in a source or mirror; look-ups of deeper names begin there
-	dots       int             // maximum in the domain of a wildcard
+	slashes    int             // most slashes in a source or mirror; look-ups of deeper names begin there
+	dots       int             // most dots in the domain of a wildcard
 	limitFiled bool            // the error about too many comparisons was added
 
 	places       map[string]*origin         // by the place that is the source

@@ -48,8 +48,8 @@ type Meta struct {
 // Pod is the part of a Pod that decisions depend on, which is its metadata and its images.
 type Pod struct {
 	Meta
-	// Images lists all images of the Pod, in the order containers, initContainers, ephemeralContainers, volumes. Only
-	// image volumes have an element.
+	// Images lists all images of the Pod, in the order containers, initContainers, ephemeralContainers, volumes. Volumes
+	// without an image do not have an element.
 	Images []Image
 	// ImagePullSecrets lists the names in spec.imagePullSecrets. It is nil if the field is absent or null. A patch must
 	// then add the list first.
