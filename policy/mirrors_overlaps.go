@@ -13,7 +13,7 @@ import (
 //
 // Two patterns with a * match a common namespace if one head begins with the other and one tail ends with the other
 // (see match.Glob.Overlaps). The patterns are sorted by head. A pattern stays open, like a bracket, while the heads
-// after it begin with its head. Each pattern is compared only with the open patterns. The tails are sorted in reverse.
+// after it begin with its head. Each pattern is compared only with the open patterns. The reversed tails are sorted.
 // The tails that end with a given tail are the range after it, and the tails with which it ends are its parents. One
 // look-up in a tree over the tails of the open patterns therefore shows whether another entry has an overlapping
 // pattern.
