@@ -49,13 +49,9 @@ const listedObjects = 100
 // noSetEvaluated is written to stderr if a policy has rule sets and --set is not used.
 const noSetEvaluated = "evergate: the rule sets %s are not evaluated: add --set NAME, or --set '*' for all\n"
 
-func newReviewCommand(env settings.Environment) *cobra.Command {
-	f := reviewFlags{output: output.NewFlag(output.All()...), text: newTextFlags(env, failOnDenied)}
-	c := &cobra.Command{
-		Use:   "review --policy POLICY -f FILE",
-		Short: "Show which objects a policy would rewrite, deny or warn about, without a cluster",
-		Long: `Review evaluates manifests with a policy and reports which objects would be rewritten, denied or warned about
-if they were applied. It uses the same code as the webhook. It reads YAML with any number of documents, JSON, and Lists
+// reviewHelp is the help of evergate review.
+const reviewHelp = `Review evaluates manifests with a policy and reports which objects would be rewritten, denied
+or warned about if they were applied. It uses the same code as the webhook. It reads YAML with any number of documents, JSON, and Lists
 from kubectl. In a directory it skips and counts parts of Helm charts, templates, kustomize patches, and files that
 match --ignore or an .evergateignore file.
 
@@ -76,7 +72,14 @@ Exceptions in a policy end on a date. Use --at to evaluate the policy at another
 silences are in the report with -o json or --explain.
 
 Exit codes: 0 all objects are allowed, 1 an object or its Pods would be denied (with --fail-on warn also if there is a
-warning), 2 bad flags, a bad policy, input that is not understood, or counts that could not be written or pushed.`,
+warning), 2 bad flags, a bad policy, input that is not understood, or counts that could not be written or pushed.`
+
+func newReviewCommand(env settings.Environment) *cobra.Command {
+	f := reviewFlags{output: output.NewFlag(output.All()...), text: newTextFlags(env, failOnDenied)}
+	c := &cobra.Command{
+		Use:   "review --policy POLICY -f FILE",
+		Short: "Show which objects a policy would rewrite, deny or warn about, without a cluster",
+		Long:  reviewHelp,
 		Example: `  evergate review --policy policy.yaml -f deploy/
   helm template chart | evergate review --policy policy.yaml -f - --explain
   evergate review --policy policy.yaml -f deploy/ --set edge
