@@ -10,8 +10,8 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// checkNames returns the names that checks can have, sorted. In the ID of a finding they follow the slash. They are the
-// fields of entries, the fields of these fields, and the names of checks without a field.
+// checkNames returns the names that checks can have, sorted. The name of a check follows the slash in the ID of a
+// finding. It is an entry field, a field of such a field, or the name of a check without a field.
 func checkNames() []string {
 	names := []string{ownersCheck, contradictionCheck}
 	for block := range reflect.TypeFor[blocks]().Fields() {
