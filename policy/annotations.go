@@ -130,7 +130,7 @@ func (p *keyPatterns) find(key string) (match.Glob, bool) {
 }
 
 // refuseEmpty returns an error for an empty list that would not check anything. It is not for lists of allowed values,
-// because an empty list of these denies every value.
+// because [] denies every value there.
 func refuseEmpty[T any](field string, list []T) error {
 	if list == nil || len(list) > 0 {
 		return nil

@@ -11,8 +11,8 @@ import (
 
 // carriers is the carriers block of a policy, for example ["gateways", "infra-*"]. It lists the shared gateway
 // namespaces, * for any run of characters. Their Gateways and ListenerSets serve hosts of other namespaces. In these
-// namespaces, the owners block does not apply to Gateways and ListenerSets, to Certificates, which cert-manager creates
-// for listeners, and to the solvers of ACME challenges: see isSolver. Rules about hosts apply there as everywhere.
+// namespaces, the owners block exempts Gateways, ListenerSets, Certificates (which cert-manager creates for listeners),
+// and the solvers of ACME challenges: see isSolver. Rules about hosts apply there as everywhere.
 //
 // cert-manager answers challenges in the namespace of the Certificate. For the listeners of a Gateway, this is the
 // namespace of the Gateway. If a tenant orders certificates in its own namespace, the solver runs there and serves a
@@ -37,8 +37,8 @@ func (n *carrierNamespace) UnmarshalText(b []byte) error {
 	return match.Namespaces().Check(g)
 }
 
-// warnings returns a warning if the policy has no active owners entries, because carriers are exempt from nothing else.
-// at is the position of the document.
+// warnings returns a warning if the policy has no active owners entries, because the carriers block has no other
+// effect. at is the position of the document.
 func (c carriers) warnings(at strict.Pos, in Counts) strict.Errors {
 	if len(c) == 0 || in.Owners > 0 {
 		return nil
@@ -87,7 +87,7 @@ const (
 	challengePath = "/.well-known/acme-challenge/"
 )
 
-// isSolver reports whether owners exempt an Ingress in a shared gateway namespace. The Ingress can only answer ACME
+// isSolver reports whether owners exempt an Ingress in a shared gateway namespace. The Ingress must serve only ACME
 // challenges, and its annotations must not claim a host, because a solver does not claim a DNS record.
 //
 // These conditions do not prove that cert-manager created the Ingress. Anyone who can create Ingresses in a shared

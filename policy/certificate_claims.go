@@ -40,7 +40,7 @@ type certificateNames struct {
 // nameReader returns the hosts that a text refers to. ok is false if the text does not refer to a host.
 type nameReader func(text string) (p match.HostPattern, ok bool)
 
-// each adds the claims of a list. It adds only one claim for a name that follows itself.
+// each adds the claims of a list. It adds only one claim for equal names in a row.
 func (n *certificateNames) each(in func() claimField, list []string, read nameReader) {
 	for i, s := range list {
 		if i > 0 && s == list[i-1] {
@@ -69,7 +69,7 @@ func (n *certificateNames) add(in func() claimField, i int, s string, read nameR
 // oneName reads a DNS name of a certificate. The * of *.example represents one label.
 func oneName(s string) (match.HostPattern, bool) { return oneLabel(s), true }
 
-// commonName reads a common name. A title such as Example Root does not claim a host: it consists of letters, digits,
+// commonName reads a common name. A title such as Example Root does not claim a host. It consists of letters, digits,
 // blanks and some signs, but has no dot, so clients do not accept it as a host name. Any other text that is not a host
 // name may mean every host.
 func commonName(s string) (match.HostPattern, bool) {

@@ -187,7 +187,8 @@ func describe(v reflect.Value) any {
 	}
 }
 
-// describeText describes a value that can print itself, and reports whether it can.
+// describeText describes a value that implements describer or fmt.Stringer, or an empty struct that implements
+// encoding.TextUnmarshaler. It reports whether the value is of these types.
 func describeText(v reflect.Value) (any, bool) {
 	if v.Kind() != reflect.Pointer && v.CanAddr() {
 		v = v.Addr()

@@ -143,7 +143,7 @@ func (e *Endpoint) appendClaims(claims []hostClaim, i int32) []hostClaim {
 
 // controlsBelow reports whether a record of this type also controls the names below its name. NS and DNAME delegate
 // them. CAA restricts the authorities that may issue certificates for them. TXT and MX can prove to authorities and
-// other services that the owner may have certificates for them. An unknown type may do any of these.
+// other services that the owner of the record may have certificates for them. An unknown type may do any of these.
 func (e *Endpoint) controlsBelow() bool {
 	switch e.RecordType {
 	case "", "A", "AAAA", "CNAME", "HTTPS", "NAPTR", "PTR", "SRV", "SVCB":

@@ -6,9 +6,9 @@ import (
 )
 
 // Effort counts the steps of evaluating one object, and ends the evaluation at a limit. The cost of an evaluation grows
-// with the number of elements in the object times the number of rules that apply to it, so limits on each number would
-// not bound it. Use a new Effort for each object of each review. The zero value is ready to use. The error of an Effort
-// is ErrExpired or reports that the limit is exceeded. In both cases the evaluation did not finish.
+// with the number of elements in the object times the number of rules that apply to it, so a limit on only one of these
+// numbers would not bound it. Use a new Effort for each object of each review. The zero value is ready to use. The
+// error of an Effort is ErrExpired or reports that the limit is exceeded. In both cases the evaluation did not finish.
 type Effort struct {
 	// Expired is called every 4096 steps. When it returns true, the evaluation ends with ErrExpired. If Expired is nil,
 	// the Effort never expires. The caller provides it, because this package has no clock.

@@ -117,7 +117,7 @@ func (n *note) UnmarshalText(b []byte) error {
 // of a rule before it denies requests.
 type Mode uint8
 
-// The modes, in the order of a roll-out.
+// These are the modes in the order of a roll-out.
 const (
 	Off     Mode = iota // the entry is checked for errors and otherwise ignored
 	Audit               // findings are recorded in audit annotations and metrics

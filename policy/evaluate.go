@@ -52,7 +52,7 @@ type view struct {
 
 func (v *view) base() *view { return v }
 
-// object is a pointer to the view of an object. Every object has metadata, and some objects name a class.
+// object is a pointer to the view of an object. Every object has metadata, and some objects have classes.
 type object[T any] interface {
 	*T
 	meta() *Meta
@@ -62,7 +62,7 @@ type object[T any] interface {
 
 func (m *Meta) meta() *Meta { return m }
 
-// classes returns no class. Kinds whose objects name a class have their own method.
+// classes returns no classes. Kinds whose objects have classes define their own method.
 func (*Meta) classes() classes { return classes{} }
 
 // evaluation is the evaluation of one object by the rules of its kind.

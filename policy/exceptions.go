@@ -10,9 +10,9 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// exceptionsEntry is an entry of exceptions. Until a moment, it silences findings of the listed rules for the objects
-// that its match selects. The rules still evaluate these objects, and their findings are counted, but the findings
-// neither deny nor warn.
+// exceptionsEntry is an entry of exceptions. It silences findings of the listed rules until a given time, for the
+// objects that its match selects. The rules still evaluate these objects, and their findings are counted, but the
+// findings neither deny nor warn.
 type exceptionsEntry struct {
 	// Name is unique in the whole policy. Reports and metrics contain it.
 	Name entryName `yaml:"name,required"`

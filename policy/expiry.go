@@ -22,7 +22,7 @@ type Expiry struct {
 // ExpiryWhat is the part of a policy that ends.
 type ExpiryWhat string
 
-// The values of ExpiryWhat.
+// These are the values of ExpiryWhat.
 const (
 	ExpiryException ExpiryWhat = "exception" // an entry of exceptions; the findings that it silences deny and warn again
 	ExpiryExclude   ExpiryWhat = "exclude"   // the exclude of the entry; its objects are checked or their images rewritten

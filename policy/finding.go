@@ -122,7 +122,7 @@ func (fs *findings) sorted() []Finding {
 	return list
 }
 
-// list is like sorted, and adds to the last finding whether the list is truncated.
+// list is like sorted. If the list is truncated, it adds a note to the last finding.
 func (fs *findings) list() []Finding {
 	list := fs.sorted()
 	if len(list) == 0 {

@@ -19,7 +19,7 @@ func (b *gatewayClassRules) checks() []check[gatewayView] {
 }
 
 // gatewayClassesAllowed (classNames.allowed) finds a spec.gatewayClassName that no pattern matches. A ListenerSet does
-// not have a class and passes. The class of its Gateway serves it. The Gateway was evaluated itself, and its
+// not have a class and passes. The class of its Gateway serves it. The Gateway itself was evaluated, and its
 // allowedListeners field restricts which ListenerSets may attach.
 type gatewayClassesAllowed struct {
 	patterns []match.Glob

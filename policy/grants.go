@@ -98,7 +98,7 @@ func (q *requirement) UnmarshalText(b []byte) error {
 // maxLabel is the length of the longest kind in bytes, which is the length of a DNS label.
 const maxLabel = 63
 
-// kindBeside returns a kind in the form that policy files use, followed by a dot and its group unless the group is
+// kindBeside returns a kind in the form that policy files use. A dot and the group follow the kind, unless group is
 // usual. It truncates texts that are longer than a valid kind or group.
 func kindBeside(usual, group, kind string) string {
 	if group == usual {
