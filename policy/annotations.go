@@ -30,8 +30,8 @@ type annotationRules struct {
 type annotationRequirement struct {
 	// Key is the full key of the annotation, without patterns.
 	Key annotationKey `yaml:"key,required"`
-	// Value is a regular expression that must match the whole value. If it is absent, every value passes, including the
-	// empty one.
+	// Value is a regular expression that must match the whole value. Absent: every value passes, including the empty
+	// value.
 	Value *match.Regex `yaml:"value"`
 }
 

@@ -21,10 +21,10 @@ type header struct {
 	// without rewriting them. Mode enforce denies the request, or rewrites images.
 	Mode Mode `yaml:"mode,required"`
 	// Match selects the objects to which the entry applies. Each of its fields must cover the object, and a field covers
-	// it if any of its elements does. If match is absent, the entry applies to every object.
+	// it if any of its elements does. Absent: the entry applies to every object.
 	Match *selector `yaml:"match"`
-	// Exclude selects objects to which the entry does not apply, even if they match. One covering field is enough. If
-	// exclude is absent, no object is excluded.
+	// Exclude selects objects to which the entry does not apply, even if they match. One covering field is enough. Absent:
+	// no object is excluded.
 	Exclude *selector  `yaml:"exclude"`
 	Pos     strict.Pos `yaml:"-"`
 	ending
@@ -95,8 +95,8 @@ func (n *entryName) UnmarshalText(b []byte) error {
 // ruleHeader is the header of the entries that check objects: pods, ingresses, services, routes, owners.
 type ruleHeader struct {
 	header
-	// Message is added to each finding in parentheses, for example a contact or a link. It is one line. If it is absent,
-	// nothing is added.
+	// Message is added to each finding in parentheses, for example a contact or a link. It is one line. Absent: nothing is
+	// added.
 	Message note `yaml:"message"`
 }
 
