@@ -33,8 +33,8 @@ func (r Rewriting) Changes() bool {
 	return false
 }
 
-// Pulled returns a copy of images in which the rewritten images replace the original images. images are those that
-// RewritePod was called with.
+// Pulled returns a copy of images in which the rewritten images replace the original images. images must be the images
+// that RewritePod evaluated.
 func (r Rewriting) Pulled(images []Image) []Image {
 	pulled := slices.Clone(images)
 	for i, o := range r.Images {
@@ -47,7 +47,7 @@ func (r Rewriting) Pulled(images []Image) []Image {
 
 // RewritePod returns the mirror that each image of pod is pulled from. old is the Pod before an update, or nil.
 // RewritePod rewrites only images that the update changes, because a policy must not change Pods that existed before
-// it. The error is the error of e, if e has no steps left. A nil Effort has the limits of a new Effort.
+// it. It returns the error of e if e exceeds its limit or expires. A nil Effort has the limits of a new Effort.
 func (p *Policy) RewritePod(a Attributes, pod, old *Pod, e *Effort) (Rewriting, error) {
 	if e == nil {
 		e = new(Effort)
@@ -126,7 +126,7 @@ type imageKey struct {
 	name  string // of the container
 }
 
-// imagesByPlace returns the images of the Pod before an update. It returns nil if old is nil.
+// imagesByPlace returns the images that the Pod had before an update. It returns nil if old is nil.
 func imagesByPlace(old *Pod) map[imageKey]string {
 	if old == nil {
 		return nil

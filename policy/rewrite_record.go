@@ -18,18 +18,18 @@ import (
 const OriginalsAnnotation = "evergate.dev/original-images"
 
 const (
-	// maxAnnotations is the API server's limit for the keys and values of all annotations of an object together, in bytes
-	// (TotalAnnotationSizeLimitB in k8s.io/apimachinery/pkg/api/validation). The API server rejects Pods above the limit,
-	// so the record must not exceed it.
+	// maxAnnotations is the API server's limit for the total size of an object's annotations, keys and values together,
+	// in bytes (TotalAnnotationSizeLimitB in k8s.io/apimachinery/pkg/api/validation). The API server rejects Pods above
+	// the limit, so the record must not exceed it.
 	maxAnnotations = 256 << 10
 	// maxRecord is the largest record, in bytes: about 200 images. A larger record is omitted, since readers
 	// would take a part of it for the whole.
 	maxRecord = 16 << 10
 )
 
-// record returns the record of the original images of a Pod. It returns an empty string if the record does not fit. The
-// Pod may already have a record, from an earlier review of the same request or from its creation. record keeps the
-// entries of that record that it can verify: their original image is rewritten to the Pod's image.
+// record returns the record of a Pod's original images. It returns an empty string if the record does not fit. The Pod
+// may already have a record, from an earlier review of the same request or from its creation. record keeps the entries
+// of that record that it can verify: their original image is rewritten to the Pod's image.
 func (t *mirrorTable) record(pod *Pod, s *subject, images []ImageOutcome) string {
 	earlier := parseRecord(pod.Annotations[OriginalsAnnotation])
 	originals := make([]original, 0, len(images))
@@ -99,7 +99,8 @@ func (p *Pod) HasRecord() bool { return p.Annotations[OriginalsAnnotation] != ""
 // Recorded returns a copy of the Pod with the original images from its record and without the record. An entry of the
 // record counts only if one of the policies rewrites the original image to the Pod's current image. An image that was
 // changed later leaves an entry that does not count. stale is the number of entries that do not count. Recorded is only
-// for reports, because tenants can write the record. If there is no valid record, it returns p itself.
+// for reports, because tenants can write the record. If the Pod does not have a valid record, Recorded returns p
+// itself.
 func (p *Pod) Recorded(a Attributes, by ...*Policy) (pod *Pod, stale int) {
 	originals := parseRecord(p.Annotations[OriginalsAnnotation])
 	if len(originals) == 0 {

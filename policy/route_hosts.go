@@ -47,7 +47,7 @@ func hostname() claimField { return claimField{path: "spec.hostnames[%d]", class
 // noHostnames returns the field spec.hostnames of a route without hostnames.
 func noHostnames() claimField { return claimField{path: "spec.hostnames", class: mainField} }
 
-// isMesh reports whether a route has parents and all of them are Services.
+// isMesh reports whether a route has only Services as parents, and at least one.
 func (route *Route) isMesh() bool {
 	return len(route.Parents) > 0 && !route.attachesByDefault() &&
 		!slices.ContainsFunc(route.Parents, func(p RouteParent) bool { return !p.isService() })

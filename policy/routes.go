@@ -54,8 +54,8 @@ func routeRules(b *blocks, c *compilation) rules {
 	return s
 }
 
-// EvaluateRoute evaluates a Gateway API route or an OpenShift Route. old is the route before an update, or nil. The
-// error is the error of e, if e has no steps left.
+// EvaluateRoute evaluates a Gateway API route or an OpenShift Route. old is the route before an update, or nil. It
+// returns the error of e if e exceeds its limit or expires.
 func (p *Policy) EvaluateRoute(a Attributes, route, old *Route, e *Effort) ([]Finding, error) {
 	return evaluate(rulesFor[routeView](p, Routes), a, viewRoute, route, old, e)
 }
