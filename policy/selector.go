@@ -12,18 +12,18 @@ import (
 // selector is the match or the exclude block of an entry. Within one dimension, one matching element suffices. A match
 // applies if all of its dimensions match. An exclude applies if one of its dimensions matches.
 type selector struct {
-	// Namespaces lists names of namespaces, with * for any run of characters.
+	// Namespaces lists namespaces, with * for any run of characters.
 	Namespaces []match.Glob `yaml:"namespaces"`
 	// Users lists users that send the request, as the API server writes them, with * for any run of characters.
 	Users []match.Glob `yaml:"users"`
-	// Groups lists groups, with * for any run of characters. The user must be in one of them.
+	// Groups lists groups, with * for any run of characters. The user must be in a listed group.
 	Groups []match.Glob `yaml:"groups"`
-	// PodLabels lists labels of Pods: a key, or key=value, with * for any run of characters in the value.
+	// PodLabels lists Pod labels: a key, or key=value, with * for any run of characters in the value.
 	PodLabels []labelPattern `yaml:"podLabels"`
 	// Images lists images that are exempt: a registry, a path in it, or one image. Other images of the same Pod are not
 	// exempt.
 	Images []match.ImagePattern `yaml:"images"`
-	// Labels lists labels of the object: a key, or key=value, with * for any run of characters in the value.
+	// Labels lists the object's labels: a key, or key=value, with * for any run of characters in the value.
 	Labels []labelPattern `yaml:"labels"`
 
 	// ClassNames lists Ingress classes, from spec.ingressClassName or from the annotation, with * for any run of
@@ -95,8 +95,8 @@ func (s *subject) hasClass(patterns []match.Glob) bool {
 	return slices.ContainsFunc(s.classes[:], func(c string) bool { return c != "" && matchesAny(patterns, c) })
 }
 
-// classExcludedBy returns a pattern that matches a class, if the patterns match every class of the object. If an object
-// has two classes and only one of them is excluded, the other class may be the active class.
+// classExcludedBy returns a pattern that matches a class, if the patterns match every class of the object. If the
+// patterns match only the first of two classes, the second may be the active class.
 func (s *subject) classExcludedBy(patterns []match.Glob) (by match.Glob, excluded bool) {
 	for _, c := range s.classes {
 		if c == "" {
