@@ -123,7 +123,7 @@ func canChangeImages(a Attributes, pod *Pod) bool {
 // update can reorder a list.
 type imageKey struct {
 	place Place
-	name  string // of the container
+	name  string // name of the container
 }
 
 // imagesByPlace returns the images that the Pod had before an update. It returns nil if old is nil.
@@ -143,7 +143,7 @@ type ImageOutcome struct {
 	Image   Image
 	Outcome Outcome
 	Entry   string // the mirrors entry that decides; empty if no entry does
-	Mode    Mode   // of that entry
+	Mode    Mode   // mode of that entry
 	To      string // the image that replaces it: set when Outcome is Rewritten or WouldRewrite
 	// PullSecret is the imagePullSecret of the entry. It is set when To is set, and empty if the entry has no pull
 	// secret.
@@ -157,11 +157,11 @@ type Outcome uint8
 // The outcomes of an image.
 const (
 	NoMirror     Outcome = iota // no source covers it
-	Rewritten                   // by an entry in mode enforce
-	WouldRewrite                // by an entry in mode warn or audit: reported only
+	Rewritten                   // an entry in mode enforce rewrites it
+	WouldRewrite                // an entry in mode warn or audit covers it: reported only
 	AtMirror                    // it is already at a mirror
 	Excluded                    // the entry that covers it excludes it
-	Unchanged                   // an update that does not touch this image
+	Unchanged                   // the update does not change this image
 	Malformed                   // the image or its rewritten form is not a valid image reference
 	Denied                      // a rule in mode enforce denies the original image, so it is not rewritten
 	Ignored                     // a mirror Pod, or a subresource that cannot change an image

@@ -22,8 +22,8 @@ const (
 	// in bytes (TotalAnnotationSizeLimitB in k8s.io/apimachinery/pkg/api/validation). The API server rejects Pods above
 	// the limit, so the record must not exceed it.
 	maxAnnotations = 256 << 10
-	// maxRecord is the largest record, in bytes: about 200 images. A larger record is omitted, since readers
-	// would take a part of it for the whole.
+	// maxRecord is the largest record, in bytes. It has room for about 200 images. A larger record is omitted, because
+	// readers would mistake a part of it for the whole record.
 	maxRecord = 16 << 10
 )
 
@@ -69,7 +69,7 @@ func (t *mirrorTable) record(pod *Pod, s *subject, images []ImageOutcome) string
 	return string(text)
 }
 
-// original is the original image of one place.
+// original is an entry of the record: a place and its original image.
 type original struct {
 	place string // containers/
 	name  string

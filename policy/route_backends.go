@@ -11,8 +11,8 @@ import (
 // the backends to which filters of type RequestMirror and ExternalAuth send each request, both in rules and in
 // backendRefs. A backend without a namespace is in the namespace of the route.
 type routeBackendRules struct {
-	// CrossNamespace: deny means that backends must be in the namespace of the route. Without it, a ReferenceGrant in the
-	// other namespace decides.
+	// CrossNamespace: deny means that backends must be in the namespace of the route. If it is absent, a ReferenceGrant
+	// in the other namespace decides.
 	CrossNamespace denial `yaml:"crossNamespace"`
 	// Kinds lists the kinds of backends that pass, with * for any run of characters: [Service,
 	// ServiceImport.multicluster.x-k8s.io]. A kind without a group is in the core group. [] denies every backend.
@@ -35,7 +35,7 @@ func (b *routeBackendRules) checks() []check[routeView] {
 	return backendChecks(b.CrossNamespace, b.Kinds, (*routeView).eachBackend)
 }
 
-// backendChecks compiles rules for the backends that each yields.
+// backendChecks compiles rules for the backends that the function each yields.
 func backendChecks[T any](crossNamespace denial, kinds []match.Glob, each eachBackend[T]) []check[T] {
 	var checks []check[T]
 	if crossNamespace {
@@ -129,7 +129,7 @@ func (c backendsCrossNamespace[T]) find(obj *T, r *report) {
 type backendsKinds[T any] struct {
 	each    eachBackend[T]
 	kinds   []match.Glob
-	passing string // the end of its sentences
+	passing string // the end of its messages
 }
 
 func (c backendsKinds[T]) find(obj *T, r *report) {

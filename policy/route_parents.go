@@ -135,7 +135,7 @@ const (
 // challenges use the listener for plain HTTP.
 type parentsAllowed struct {
 	allowed []routeParent
-	passing string // the end of its sentences
+	passing string // the end of its messages
 }
 
 func (c parentsAllowed) find(route *routeView, r *report) {

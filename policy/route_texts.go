@@ -54,7 +54,7 @@ func unsafeTexts(list []MatchText, at pathPlace, name string, r *report) bool {
 // values, only characters that end the quotes are unsafe. White space, braces and semicolons are safe. Controllers
 // write header names, hosts and paths without quotes, so characters that are unsafe in a path are unsafe in them too.
 type filtersUnsafeCharacters[T any] struct {
-	id   string // of the check
+	id   string // id of the check
 	each eachFilter[T]
 }
 
@@ -109,7 +109,7 @@ func (sessionsUnsafeCharacters) find(route *routeView, r *report) {
 // stepsOfRunes returns the number of steps to read a text rune by rune.
 func stepsOfRunes(s string) int { return 1 + len(s)/4 }
 
-// unsafeReason returns the sentence about a text with unsafe characters.
+// unsafeReason returns the message about a text with unsafe characters.
 func unsafeReason(s string, isUnsafe func(rune) bool) string {
 	return text.Quote(s) + " contains " + unsafeIn(s, isUnsafe) + getsOut
 }

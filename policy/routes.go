@@ -21,9 +21,9 @@ type routesEntry struct {
 	Hosts *routeHostRules `yaml:"hosts"`
 	// Paths: which paths, and which gRPC services and methods, it may match.
 	Paths *routePathRules `yaml:"paths"`
-	// Parents: to which Gateways, ListenerSets and Services it may attach.
+	// Parents: which Gateways, ListenerSets and Services it may attach to.
 	Parents *routeParentRules `yaml:"parents"`
-	// Backends: to which objects it may send requests.
+	// Backends: which objects it may send requests to.
 	Backends *routeBackendRules `yaml:"backends"`
 	// Filters: which filters it may have.
 	Filters *routeFilterRules `yaml:"filters"`
@@ -60,7 +60,7 @@ func (p *Policy) EvaluateRoute(a Attributes, route, old *Route, e *Effort) ([]Fi
 	return evaluate(rulesFor[routeView](p, Routes), a, viewRoute, route, old, e)
 }
 
-// ExplainRoute returns for every routes rule whether it applies to the route.
+// ExplainRoute returns, for every rule of routes, whether it applies to the route.
 func (p *Policy) ExplainRoute(a Attributes, route *Route) []RuleTrace {
 	return explain(rulesFor[routeView](p, Routes), a, viewRoute, route)
 }
@@ -79,7 +79,7 @@ const (
 	openShiftRoutes = "routes"
 )
 
-// routeKind is a kind of routes, as its resource.
+// routeKind is a kind of route. Its value is the resource of the kind.
 type routeKind string
 
 // UnmarshalText accepts the route kinds of Gateway API and the OpenShift Route.
@@ -94,7 +94,7 @@ func (k *routeKind) UnmarshalText(b []byte) error {
 		text.Quote(b))
 }
 
-// String returns the kind, as manifests write it.
+// String returns the kind as it is written in manifests.
 func (k routeKind) String() string {
 	switch k {
 	case httpRoutes:
@@ -132,7 +132,7 @@ func (e *routesEntry) Validate() error {
 	return err
 }
 
-// checks compiles the entry. Findings come in the order of its fields.
+// checks compiles the entry. Findings are in the order of its fields.
 func (e *routesEntry) checks() []check[routeView] {
 	return slices.Concat(
 		e.Hosts.checks(),

@@ -127,12 +127,12 @@ func (sel *selector) spend(s *subject) bool {
 // selectorResult is why an entry does not apply to an object. It is formatted only when it is shown. The zero value
 // means that the entry applies.
 type selectorResult struct {
-	excluded  bool   // by exclude, rather than not matched by match
+	excluded  bool   // an exclude excludes the object; otherwise, a match does not match it
 	dimension string // until, kinds, namespaces, users, groups, podLabels, labels, classNames, …
-	pattern   string // that excludes the object
-	value     string // that match does not cover
+	pattern   string // the pattern that excludes the object
+	value     string // the value that the match does not cover
 	groups    []string
-	why       string // the reason of the exclude; may be empty
+	why       string // the reason field of the exclude; may be empty
 }
 
 // String returns the result as review --explain shows it.

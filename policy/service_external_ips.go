@@ -69,7 +69,7 @@ func newAddress(s string) address {
 	return address{s, netip.PrefixFrom(addr, addr.BitLen()), err}
 }
 
-// identity returns the identity of a finding about the address.
+// identity returns the identity of a finding about the address. Equal addresses have equal identities.
 func (a *address) identity(check string) identity {
 	if a.err != nil {
 		return identity{check: check, value: a.written}
@@ -77,7 +77,7 @@ func (a *address) identity(check string) identity {
 	return identity{check: check, prefix: a.prefix}
 }
 
-// reason returns the sentence about an address that does not pass.
+// reason returns the message about an address that does not pass.
 func (a *address) reason(passing string) string {
 	if a.err != nil {
 		return text.Quote(a.written) + " is not an address: " + match.AddrReason(a.err).Error()

@@ -237,7 +237,7 @@ func isPublicDomain(label string) bool {
 	return public
 }
 
-// metadataNames are the names of the metadata services of clouds.
+// metadataNames are the names of metadata services in clouds.
 var metadataNames = []string{
 	"metadata", "metadata.google.internal", "metadata.goog", // Google Cloud
 	"instance-data", "instance-data.ec2.internal", // AWS

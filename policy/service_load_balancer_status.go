@@ -65,7 +65,7 @@ func (b *loadBalancerStatusRules) checks() []check[serviceView] {
 	return cs
 }
 
-// statusPath returns the path of a field of an element of status.loadBalancer.ingress.
+// statusPath returns the path of a field in element i of status.loadBalancer.ingress.
 func statusPath(i int, field string) string {
 	return "status.loadBalancer.ingress[" + strconv.Itoa(i) + "]." + field
 }

@@ -86,13 +86,13 @@ func (p *Policy) EvaluateService(a Attributes, svc, old *Service, e *Effort) ([]
 	return evaluate(rulesFor[serviceView](p, serviceKind(a)), a, viewService, svc, old, e)
 }
 
-// ExplainService returns for every services rule whether it applies to the Service. For an XBackend, it leaves out
+// ExplainService returns, for every rule of services, whether it applies to the Service. For an XBackend, it leaves out
 // rules that do not check XBackends.
 func (p *Policy) ExplainService(a Attributes, svc *Service) []RuleTrace {
 	return explain(rulesFor[serviceView](p, serviceKind(a)), a, viewService, svc)
 }
 
-// claims returns the claims that the annotations of a Service make.
+// claims returns the claims in a Service's annotations.
 func (svc *serviceView) claims(r *report) *claimSet {
 	if svc.claimed.list == nil { // an empty list is not nil, so the annotations are read once
 		svc.claimed.list = svc.annotationClaims("Service", &svc.Meta, []hostClaim{}, r)
@@ -100,7 +100,7 @@ func (svc *serviceView) claims(r *report) *claimSet {
 	return &svc.claimed
 }
 
-// checks compiles the entry. Findings come in the order of its fields.
+// checks compiles the entry. Findings are in the order of its fields.
 func (e *servicesEntry) checks() []check[serviceView] {
 	var allocation []check[serviceView]
 	if e.AllocateLoadBalancerNodePorts {

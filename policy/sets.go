@@ -11,8 +11,8 @@ import (
 )
 
 // setName is match.set of an entry: the name of the rule set that the entry is in. An admission review does not contain
-// the labels of namespaces, but a webhook in a webhook configuration can select namespaces by labels. The path of such
-// a webhook contains the name of a rule set, and the rules of the set evaluate the objects that the webhook sends. An
+// namespace labels, but a webhook in a webhook configuration can select namespaces by labels. The path of such a
+// webhook contains the name of a rule set, and the rules of the set evaluate the objects that the webhook sends. An
 // entry in a rule set does not evaluate other objects. An entry without a rule set evaluates the objects that are sent
 // to the path of its kind. If two webhooks select the namespace of an object, both evaluate it, in two separate
 // reviews, so no finding is reported twice.
@@ -47,7 +47,7 @@ func (h *header) set() string {
 	return string(h.Match.Set)
 }
 
-// bySet returns the entries that are not in a rule set, and a map from the names of the rule sets to their entries.
+// bySet returns the entries that are not in a rule set, and a map of the other entries by the name of their rule set.
 func (b *blocks) bySet(errs *strict.Collector) (plain *blocks, sets map[string]*blocks) {
 	named := map[string]bool{}
 	b.headers(func(h *header) {
