@@ -31,9 +31,9 @@ const maxPatch = 32 << 10
 
 // PatchPod returns the JSON Patch that turns the images of pod into those of rw, nil if none changes. The patch has one
 // replace for each image, one add for each pull secret, and one for the record of the original images, unless the
-// request cannot change metadata (recordable is false), as in pods/ephemeralcontainers. It leaves everything else of the
-// Pod as it is, so that fields that Evergate does not know are kept. It has no test operations, because a failing test
-// would fail the user's request.
+// request cannot change metadata (recordable is false), as in pods/ephemeralcontainers. It leaves everything else of
+// the Pod as it is, so that fields that Evergate does not know are kept. It has no test operations, because a failing
+// test would fail the user's request.
 //
 // A patch that would be longer than maxPatch leaves the record out. If it is still longer, PatchPod returns an error.
 func PatchPod(pod *policy.Pod, rw policy.Rewriting, recordable bool) ([]byte, error) {
