@@ -34,8 +34,8 @@ type Decoder struct {
 	ctx     context.Context
 	limits  Limits
 	errs    Collector
-	over    bool  // the cause of the context if it is done
-	stopped error // the cause of the context, if it was done
+	over    bool  // whether a limit is exceeded
+	stopped error // the cause of the context if it is done
 
 	values, elements, texts, cost int // the counts so far, for the limits
 

@@ -44,7 +44,7 @@ func (p Pos) Contains(e Error) bool {
 type Error struct {
 	Pos
 	Msg  string
-	more int // how many errors that were not kept it represents
+	more int // number of errors that were only counted; 0 for an ordinary error
 }
 
 func (e Error) Error() string {

@@ -55,7 +55,7 @@ func locate(ctx context.Context, s Source, msg string, line, read int) place {
 	}
 	switch msg {
 	case msgNoKey, msgNoHyphen, msgList, msgMapping, msgNode:
-		line = 0 // the line belongs to the collection around the mistake, or to the line before the collection
+		line = 0 // it is the line of the collection around the mistake, or the line before it
 	}
 	if line == 0 {
 		line = lineAt(s.Data, len(bytes.TrimSpace(s.Data[:read])))
