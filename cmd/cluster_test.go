@@ -38,7 +38,8 @@ func TestAuditOfAnAPIServer(t *testing.T) {
 		"  Pod web: denied\n",
 		"1 object validated against policy 9fb3c7382387: 1 would be denied now; 1 image outside the mirrors; 1 error in " +
 			"the input\n",
-		"\nnot served: ingresses.networking.k8s.io, xbackends.gateway.networking.x-k8s.io, httproutes.gateway.networking.k8s.io, ",
+		"\nnot served: ingresses.networking.k8s.io, xbackends.gateway.networking.x-k8s.io, " +
+			"httproutes.gateway.networking.k8s.io, ",
 		", certificates.cert-manager.io, dnsendpoints.externaldns.k8s.io\n",
 	} {
 		if !strings.Contains(stdout, want) {

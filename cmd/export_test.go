@@ -16,7 +16,8 @@ func runExport(t *testing.T, policy string, args ...string) (code int, stdout, s
 		t.Fatal(err)
 	}
 	var out, errs strings.Builder
-	code = Run(t.Context(), append(append([]string{"export"}, args...), "--policy", path), nil, strings.NewReader(""), &out, &errs)
+	args = append(append([]string{"export"}, args...), "--policy", path)
+	code = Run(t.Context(), args, nil, strings.NewReader(""), &out, &errs)
 	return code, out.String(), errs.String()
 }
 

@@ -49,34 +49,37 @@ const listedObjects = 100
 // noSetEvaluated is written to stderr if a policy has rule sets and --set is not used.
 const noSetEvaluated = "evergate: the rule sets %s are not evaluated: add --set NAME, or --set '*' for all\n"
 
-func newReviewCommand(env settings.Environment) *cobra.Command {
-	f := reviewFlags{output: output.NewFlag(output.All()...), text: newTextFlags(env, failOnDenied)}
-	c := &cobra.Command{
-		Use:   "review --policy POLICY -f FILE",
-		Short: "Show which objects a policy would rewrite, deny or warn about, without a cluster",
-		Long: `Review evaluates manifests with a policy and reports which objects would be rewritten, denied or warned about
-if they were applied. It uses the same code as the webhook. It reads YAML with any number of documents, JSON, and Lists
-from kubectl. In a directory it skips and counts parts of Helm charts, templates, kustomize patches, and files that
-match --ignore or an .evergateignore file.
+// reviewHelp is the help of evergate review.
+const reviewHelp = `Review evaluates manifests with a policy and reports which objects would be rewritten, denied or
+warned about if they were applied. It uses the same code as the webhook. It reads YAML with any number of documents,
+JSON, and Lists from kubectl. In a directory it skips and counts parts of Helm charts, templates, kustomize patches,
+and files that match --ignore or an .evergateignore file.
 
 Review validates Pods, Ingresses, Services, Gateway API routes, Gateways, ListenerSets and ReferenceGrants, OpenShift
 Routes, cert-manager Certificates and external-dns DNSEndpoints. It validates workloads with their Pod template:
 Deployments, StatefulSets, DaemonSets, ReplicaSets, ReplicationControllers, Jobs, CronJobs, PodTemplates, and custom
-resources in the templates block of the policy. Labels that only a controller adds are unknown. If the API server would
-accept a workload with a warning, but the webhook would deny its Pods, its decision in JSON is podsRefused. Other
-objects are skipped and listed.
+resources in the templates block of the policy. Labels that only a controller adds are unknown. If the API server
+would accept a workload with a warning, but the webhook would deny its Pods, its decision in JSON is podsRefused.
+Other objects are skipped and listed.
 
 With --as-existing, review audits the objects in a cluster. It reports objects that would be denied now, and running
 images that were not pulled from a mirror, by namespace and owner, with counts by rule and by namespace. It validates
 all namespaces in the input, even if they have not opted in. It leaves out ended Pods and mirror Pods of static Pods.
-With --api-server it lists all supported kinds that the API server serves, and reports the kinds that it does not serve.
-The counts can be pushed to a Pushgateway, or written to a file for the node exporter. See docs/audit.md.
+With --api-server it lists all supported kinds that the API server serves, and reports the kinds that it does not
+serve. The counts can be pushed to a Pushgateway, or written to a file for the node exporter. See docs/audit.md.
 
 Exceptions in a policy end on a date. Use --at to evaluate the policy at another date. Findings that an exception
 silences are in the report with -o json or --explain.
 
 Exit codes: 0 all objects are allowed, 1 an object or its Pods would be denied (with --fail-on warn also if there is a
-warning), 2 bad flags, a bad policy, input that is not understood, or counts that could not be written or pushed.`,
+warning), 2 bad flags, a bad policy, input that is not understood, or counts that could not be written or pushed.`
+
+func newReviewCommand(env settings.Environment) *cobra.Command {
+	f := reviewFlags{output: output.NewFlag(output.All()...), text: newTextFlags(env, failOnDenied)}
+	c := &cobra.Command{
+		Use:   "review --policy POLICY -f FILE",
+		Short: "Show which objects a policy would rewrite, deny or warn about, without a cluster",
+		Long:  reviewHelp,
 		Example: `  evergate review --policy policy.yaml -f deploy/
   helm template chart | evergate review --policy policy.yaml -f - --explain
   evergate review --policy policy.yaml -f deploy/ --set edge

@@ -36,8 +36,8 @@ func TestRefusals(t *testing.T) {
 	}{
 		"from without map": {
 			`pods: [{name: p, mode: enforce, images: {from: mirrors}}]`, Options{Targets: []Target{VAP}},
-			[]string{"policy.yaml:3:8: pods[0].images.from: without the policy that rewrites images, it denies every Pod if no " +
-				"replica is running: " +
+			[]string{"policy.yaml:3:8: pods[0].images.from: without the policy that rewrites images, it denies every Pod " +
+				"if no replica is running: " +
 				"export both with --target vap,map (Kubernetes 1.36), or accept this with --deny-unrewritten"},
 		},
 		"from with map": {`pods: [{name: p, mode: enforce, images: {from: mirrors}}]`,
@@ -47,8 +47,8 @@ func TestRefusals(t *testing.T) {
 		"off": {`owners: [{name: p, mode: "off", hosts: [a.example], namespaces: [x]}]`,
 			Options{Targets: []Target{VAP}}, nil},
 		"a block": {`owners: [{name: p, mode: audit, hosts: [a.example], namespaces: [x]}]`,
-			Options{Targets: []Target{VAP}}, []string{"policy.yaml:3:10: owners[0]: entries of owners are not supported natively" +
-				webhook}},
+			Options{Targets: []Target{VAP}},
+			[]string{"policy.yaml:3:10: owners[0]: entries of owners are not supported natively" + webhook}},
 		"a block of no target": {`owners: [{name: p, mode: audit, hosts: [a.example], namespaces: [x]}]`,
 			Options{Targets: []Target{MAP}}, nil},
 		"fields": {`services:

@@ -96,8 +96,6 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	// The answer is sent before it is logged: a log without a reader must not withhold it.
 	_ = connection.Flush()
-	if err == nil {
-	}
 	e.trace(span, d, err, outcome, due.timeout, took)
 	if err != nil {
 		e.logError(r, err, span)

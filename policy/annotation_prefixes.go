@@ -11,29 +11,30 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// annotationPrefixes is the block annotationPrefixes of a policy: further prefixes under which controllers read their
-// annotations. Those that they read without a flag are known, and are always judged too: a second controller may have
-// no flag. The block judges nothing by itself; it is for the rules that read annotations of these controllers.
+// annotationPrefixes is the annotationPrefixes block of a policy. It lists further prefixes under which controllers
+// read their annotations. Checks always read the default prefixes of a controller too, because a second controller may
+// run without the flag. The block does not check objects by itself. It applies to the rules that read annotations of
+// these controllers.
 type annotationPrefixes struct {
-	// ExternalDNS: what external-dns has in its flag --annotation-prefix.
+	// ExternalDNS lists the values of the external-dns flag --annotation-prefix.
 	ExternalDNS []annotationPrefix `yaml:"externalDNS"`
-	// IngressNginx: what ingress-nginx has in its flag --annotations-prefix.
+	// IngressNginx lists the values of the ingress-nginx flag --annotations-prefix.
 	IngressNginx []annotationPrefix `yaml:"ingressNginx"`
-	// HAProxyIngress: what haproxy-ingress has in its flag --annotations-prefix, a list with commas there.
+	// HAProxyIngress lists the values of the haproxy-ingress flag --annotations-prefix. The flag separates them by commas.
 	HAProxyIngress []annotationPrefix `yaml:"haproxyIngress"`
 }
 
-// ingressNginxPrefix is the prefix that ingress-nginx has without a flag.
+// ingressNginxPrefix is the default prefix of ingress-nginx.
 const ingressNginxPrefix = "nginx.ingress.kubernetes.io"
 
-// maxAnnotationPrefixes is how many prefixes a controller may have, since each annotation is compared with all of them:
-// a cluster has one for each controller of a kind, which are few.
+// maxAnnotationPrefixes is the maximum number of prefixes for each controller. Every annotation is compared with all
+// prefixes. A cluster has one prefix for each controller of a kind, and only a few such controllers.
 const maxAnnotationPrefixes = 20
 
-// prefixField is a field of the block.
+// prefixField is a field of the annotationPrefixes block.
 type prefixField struct {
 	name  string
-	known []string // the prefixes that the controller has without a flag, those of today first
+	known []string // the default prefixes of the controller, the current one first
 	list  *[]annotationPrefix
 }
 
@@ -69,7 +70,7 @@ func (p *annotationPrefixes) Validate() error {
 	return faults.Err()
 }
 
-// append adds the prefixes of another document, each once.
+// append adds the prefixes of another document without duplicates.
 func (p *annotationPrefixes) append(more *annotationPrefixes) {
 	all := p.fields()
 	for i, f := range more.fields() {
@@ -84,15 +85,15 @@ func (p *annotationPrefixes) append(more *annotationPrefixes) {
 // annotationPrefix is the part of an annotation's key before the slash.
 type annotationPrefix string
 
-// UnmarshalText refuses a text that cannot be a prefix: it must be a DNS name. The flags of some controllers have the
-// slash too.
+// UnmarshalText accepts a DNS name. It returns an error for a prefix that ends with a slash, although the flags of some
+// controllers accept the slash.
 func (p *annotationPrefix) UnmarshalText(b []byte) error {
 	prefix, slash := strings.CutSuffix(string(b), "/")
 	err := match.CheckHostName(prefix)
 	switch {
 	case err == nil && slash:
 		return fmt.Errorf("%s is not a prefix of annotations: leave out the slash at its end", text.Quote(b))
-	case slash: // which is no character of a name either
+	case slash: // a name does not contain a slash either
 		err = match.CheckHostName(string(b))
 	}
 	if err != nil {
@@ -102,21 +103,22 @@ func (p *annotationPrefix) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// knownAnnotations are the annotations of controllers that checks read, under the prefixes of one policy, and the
-// classes by which controllers read hosts in a way of their own.
+// knownAnnotations contains the controller annotations that checks read, under the prefixes of one policy. It also
+// contains the classes whose controllers read hosts differently.
 type knownAnnotations struct {
 	hosts    map[string]*hostAnnotationTable // by kind
-	nginx    []string                        // the prefixes of ingress-nginx, with their slash
+	nginx    []string                        // the prefixes of ingress-nginx, each with its slash
 	globbing globbingClasses
-	solvers  []string // the users that create solvers: see solverAccounts
+	solvers  []string // the users that create solvers; see solverAccounts
 }
 
-// defaultAnnotations returns the annotations under the prefixes that controllers have without a flag.
+// defaultAnnotations returns the annotations under the default prefixes of the controllers.
 var defaultAnnotations = sync.OnceValue(func() *knownAnnotations {
 	return &knownAnnotations{hosts: hostAnnotationTables(nil, nil), nginx: []string{ingressNginxPrefix + "/"}}
 })
 
-// known returns the annotations under the prefixes of the block, those that are always read, and those of rows.
+// known returns the annotations under the prefixes of the block and under the default prefixes, and the annotations of
+// rows.
 func (p *annotationPrefixes) known(rows hostAnnotationRows) *knownAnnotations {
 	if p == nil && len(rows) == 0 {
 		return defaultAnnotations()
@@ -130,7 +132,7 @@ func (p *annotationPrefixes) known(rows hostAnnotationRows) *knownAnnotations {
 	return &knownAnnotations{hosts: hostAnnotationTables(p.more(), rows), nginx: nginx}
 }
 
-// more returns the prefixes of the block, by the one that their controller has without a flag.
+// more returns the prefixes of the block, keyed by the current default prefix of their controller.
 func (p *annotationPrefixes) more() map[string][]annotationPrefix {
 	more := map[string][]annotationPrefix{}
 	if p == nil {
@@ -142,7 +144,7 @@ func (p *annotationPrefixes) more() map[string][]annotationPrefix {
 	return more
 }
 
-// hostTable returns the annotations of a kind of objects by which they claim hosts.
+// hostTable returns the annotations by which objects of a kind claim hosts.
 func (k *knownAnnotations) hostTable(kind string) *hostAnnotationTable {
 	if k == nil {
 		k = defaultAnnotations()
@@ -150,7 +152,7 @@ func (k *knownAnnotations) hostTable(kind string) *hostAnnotationTable {
 	return k.hosts[kind]
 }
 
-// nginxName returns the name of an annotation of ingress-nginx: its key without the prefix.
+// nginxName returns the name of an ingress-nginx annotation, which is its key without the prefix.
 func (k *knownAnnotations) nginxName(key string) (name string, ok bool) {
 	for _, prefix := range k.nginxPrefixes() {
 		if name, ok = strings.CutPrefix(key, prefix); ok {
@@ -160,7 +162,7 @@ func (k *knownAnnotations) nginxName(key string) (name string, ok bool) {
 	return "", false
 }
 
-// nginxPrefixes returns the prefixes of ingress-nginx, with their slash.
+// nginxPrefixes returns the prefixes of ingress-nginx, each with its slash.
 func (k *knownAnnotations) nginxPrefixes() []string {
 	if k == nil {
 		k = defaultAnnotations()

@@ -11,32 +11,34 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// annotationRules is the field annotations of ingresses, services, routes and gateways entries. Keys are
+// annotationRules is the annotations field of ingresses, services, routes and gateways entries. Keys are
 // case-sensitive.
 type annotationRules struct {
-	// Denied lists keys that an object must not carry, * for any run of characters: ["example.com/*"].
+	// Denied lists keys that an object must not have, * for any run of characters: ["example.com/*"].
 	Denied []match.Glob `yaml:"denied"`
-	// Required lists annotations that an object must carry.
+	// Required lists annotations that an object must have.
 	Required []annotationRequirement `yaml:"required"`
-	// Values lists what values must match. An object without the annotation passes, unless required has it.
+	// Values lists regular expressions that values must match. An object without the annotation passes, unless the
+	// annotation is also required.
 	Values []annotationValue `yaml:"values"`
-	// DeniedValues lists what values must not match.
+	// DeniedValues lists regular expressions that values must not match.
 	DeniedValues []annotationValue `yaml:"deniedValues"`
 }
 
-// annotationRequirement is a required annotation: {key: example.com/team} or, with a regular expression that matches
-// its whole value, {key: example.com/team, value: "[a-z]+"}.
+// annotationRequirement is a required annotation, for example {key: example.com/team}. It may have a regular expression
+// that must match the whole value: {key: example.com/team, value: "[a-z]+"}.
 type annotationRequirement struct {
-	// Key is the key of the annotation, written out.
+	// Key is the full key of the annotation, without patterns.
 	Key annotationKey `yaml:"key,required"`
-	// Value is a regular expression that the whole value must match. Absent: any value passes, also the empty one.
+	// Value is a regular expression that must match the whole value. Absent: every value passes, including the empty
+	// value.
 	Value *match.Regex `yaml:"value"`
 }
 
-// annotationValue is a regular expression for the whole value of some annotations:
-// {key: "example.com/*", value: "true|false"}.
+// annotationValue is a regular expression for the whole value of annotations: {key: "example.com/*", value:
+// "true|false"}.
 type annotationValue struct {
-	// Key covers the keys of the annotations, * for any run of characters.
+	// Key is a pattern for the keys of the annotations, * for any run of characters.
 	Key match.Glob `yaml:"key,required"`
 	// Value is a regular expression for the whole value.
 	Value match.Regex `yaml:"value,required"`
@@ -45,7 +47,7 @@ type annotationValue struct {
 // annotationKey is the key of one annotation.
 type annotationKey string
 
-// UnmarshalText refuses a glob: it would not say which of its keys is required.
+// UnmarshalText returns an error for a glob, because a glob does not determine which key is required.
 func (k *annotationKey) UnmarshalText(b []byte) error {
 	if s := string(b); s == "" || strings.Contains(s, "*") {
 		return fmt.Errorf("%s is not the key of one annotation: write it out", text.Quote(s))
@@ -65,7 +67,8 @@ func (a *annotationRules) Validate() error {
 	return faults.Err()
 }
 
-// refuseDenied refuses keys that are both required, by a field, and denied. so says what follows from it.
+// refuseDenied returns an error for each key that is denied and also required, by field. so is the consequence, and
+// ends the error.
 func (a *annotationRules) refuseDenied(field string, required []annotationRequirement, so string) error {
 	var faults strict.Faults
 	denied := newKeyPatterns(a.Denied, len(required))
@@ -82,15 +85,15 @@ func (a *annotationRules) refuseDenied(field string, required []annotationRequir
 	return faults.Err()
 }
 
-// keyPatterns finds a pattern that matches a key, without comparing each pattern with each key.
+// keyPatterns finds the pattern that matches a key without comparing every pattern with every key.
 type keyPatterns struct {
 	names            map[match.Glob]struct{}
-	heads            map[string][]match.Glob // patterns with a *, by their head
-	limit, remaining int                     // of comparisons
+	heads            map[string][]match.Glob // patterns with a *, by the text before it
+	limit, remaining int                     // in comparisons
 }
 
-// newKeyPatterns prepares patterns for a number of keys. A hundred patterns can be compared with each of a hundred
-// keys; above that the comparisons are bounded by the sum of both.
+// newKeyPatterns prepares patterns for the given number of keys. The limit allows comparing a hundred patterns with
+// each of a hundred keys. Above that, the sum of both numbers bounds the comparisons.
 func newKeyPatterns(patterns []match.Glob, keys int) *keyPatterns {
 	p := &keyPatterns{names: map[match.Glob]struct{}{}, heads: map[string][]match.Glob{}}
 	p.limit = 10_000 + 50*(len(patterns)+keys)
@@ -108,7 +111,7 @@ func newKeyPatterns(patterns []match.Glob, keys int) *keyPatterns {
 	return p
 }
 
-// find returns a pattern that matches a key. It finds none after remaining comparisons, which are then negative.
+// find returns a pattern that matches a key. It stops when the comparisons are used up. remaining is then negative.
 func (p *keyPatterns) find(key string) (match.Glob, bool) {
 	if _, ok := p.names[match.Glob(key)]; ok {
 		return match.Glob(key), true
@@ -126,8 +129,8 @@ func (p *keyPatterns) find(key string) (match.Glob, bool) {
 	return "", false
 }
 
-// refuseEmpty returns an error for an empty list where that would check nothing. It is not for lists of what is
-// allowed: there [] means that nothing passes.
+// refuseEmpty returns an error for an empty list that would not check anything. It is not for lists of allowed values,
+// because [] denies every value there.
 func refuseEmpty[T any](field string, list []T) error {
 	if list == nil || len(list) > 0 {
 		return nil
@@ -135,7 +138,7 @@ func refuseEmpty[T any](field string, list []T) error {
 	return strict.Fieldf(field, "[] checks nothing: leave the field out")
 }
 
-// annotationChecks compiles rules; nil has no checks.
+// annotationChecks compiles rules. It returns nil if rules is nil.
 func annotationChecks[T any, P object[T]](rules *annotationRules) []check[T] {
 	if rules == nil {
 		return nil
@@ -155,7 +158,7 @@ func annotationChecks[T any, P object[T]](rules *annotationRules) []check[T] {
 	return checks
 }
 
-// metaCheck is a check of metadata, which objects of all kinds have.
+// metaCheck is a check of metadata, which objects of every kind have.
 type metaCheck interface {
 	findIn(m *Meta, v *view, r *report)
 }
@@ -168,8 +171,8 @@ func (c checkOfMeta[T, P]) find(obj *T, r *report) { c.findIn(P(obj).meta(), P(o
 // annotation is one annotation of an object.
 type annotation struct{ key, value string }
 
-// sortedAnnotations returns the annotations of an object sorted by key, so that the same object always has the same
-// findings in the same order.
+// sortedAnnotations returns the annotations in m, sorted by key. The same object therefore always has the same findings
+// in the same order.
 func (v *view) sortedAnnotations(m *Meta, r *report) []annotation {
 	if v.annotations == nil && len(m.Annotations) > 0 && r.spend(2*len(m.Annotations)) {
 		v.annotations = make([]annotation, 0, len(m.Annotations))
@@ -184,13 +187,13 @@ func (v *view) sortedAnnotations(m *Meta, r *report) []annotation {
 	return v.annotations
 }
 
-// identity returns the identity of a finding about the annotation. It has the value too: a pre-existing snippet exempts
-// no other one.
+// identity returns the identity of a finding about the annotation. It includes the value, because a pre-existing
+// snippet must not exempt a different one.
 func (a annotation) identity(check string) identity {
 	return identity{check: check, value: a.key, detail: a.value}
 }
 
-// maxAnnotationKey is the length of the longest key, in bytes: a prefix of 253, a slash and a name of 63.
+// maxAnnotationKey is the length of the longest key in bytes: a prefix of 253, a slash and a name of 63.
 const maxAnnotationKey = 253 + 1 + 63
 
 // annotationPath returns the path of an annotation, as users write it.
@@ -198,7 +201,7 @@ func annotationPath(key string) string {
 	return "metadata.annotations[" + text.QuoteUpTo(maxAnnotationKey, key) + "]"
 }
 
-// annotationsDenied is annotations.denied: it finds each annotation whose key one of the patterns matches.
+// annotationsDenied is annotations.denied. It finds each annotation whose key matches one of the patterns.
 type annotationsDenied struct{ keys []match.Glob }
 
 func (c annotationsDenied) findIn(m *Meta, v *view, r *report) {
@@ -216,8 +219,8 @@ func (c annotationsDenied) findIn(m *Meta, v *view, r *report) {
 	}
 }
 
-// annotationsRequired is annotations.required: it finds each annotation that is missing, or whose value the regular
-// expression of its requirement does not match.
+// annotationsRequired is annotations.required. It finds each required annotation that is missing or whose value does
+// not match its regular expression.
 type annotationsRequired struct{ requirements []annotationRequirement }
 
 func (c annotationsRequired) findIn(m *Meta, _ *view, r *report) {
@@ -228,7 +231,7 @@ func (c annotationsRequired) findIn(m *Meta, _ *view, r *report) {
 	}
 }
 
-// check adds a finding of the check of that name if m does not meet the requirement. It returns whether the caller may
+// check adds a finding of the given check if m does not meet the requirement. It reports whether the caller may
 // continue.
 func (q *annotationRequirement) check(check string, m *Meta, r *report) bool {
 	key := string(q.Key)
@@ -252,8 +255,8 @@ func (q *annotationRequirement) check(check string, m *Meta, r *report) bool {
 	return true
 }
 
-// annotationsValues is annotations.values: it finds each annotation whose value does not match every regular
-// expression for its key. An absent annotation passes.
+// annotationsValues is annotations.values. It finds each annotation whose value does not match every regular expression
+// for its key. An absent annotation passes.
 type annotationsValues struct{ values []annotationValue }
 
 func (c annotationsValues) findIn(m *Meta, v *view, r *report) {
@@ -264,7 +267,7 @@ func (c annotationsValues) findIn(m *Meta, v *view, r *report) {
 	}
 }
 
-// annotationsDeniedValues is annotations.deniedValues: it finds each annotation whose value matches any regular
+// annotationsDeniedValues is annotations.deniedValues. It finds each annotation whose value matches a regular
 // expression for its key.
 type annotationsDeniedValues struct{ values []annotationValue }
 
@@ -277,8 +280,8 @@ func (c annotationsDeniedValues) findIn(m *Meta, v *view, r *report) {
 	}
 }
 
-// annotationsWhere yields each annotation for whose key there is an expression with Match(value) == want, and the first
-// such expression.
+// annotationsWhere yields each annotation that has an expression for its key with Match(value) == want, together with
+// the first such expression.
 func annotationsWhere(
 	all []annotation, values []annotationValue, want bool, r *report,
 ) iter.Seq2[annotation, *match.Regex] {

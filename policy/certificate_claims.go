@@ -13,10 +13,10 @@ func literalSubjectHost() claimField { return claimField{path: "spec.literalSubj
 func uriHost() claimField            { return claimField{path: "spec.uris[%d]"} }
 func ipAddressHost() claimField      { return claimField{path: "spec.ipAddresses[%d]"} }
 
-// claims returns the claims of a Certificate (cert-manager v1.21.2, pkg/util/pki/csr.go): its names and addresses, all
-// of which go into the certificate. otherNames and emailAddresses are names of users, and make no claim. isCA, with
-// which the certificate may sign others, makes no claim either: the issuer decides whether it issues such a
-// certificate.
+// claims returns the claims of a Certificate (cert-manager v1.21.2, pkg/util/pki/csr.go): its names and addresses,
+// which all become part of the certificate. otherNames and emailAddresses identify users and do not claim hosts. isCA
+// allows the certificate to sign others. It does not claim a host either, because the issuer decides whether to issue
+// such a certificate.
 func (crt *certificateView) claims(r *report) *claimSet {
 	if crt.claimed.list != nil {
 		return &crt.claimed
@@ -37,10 +37,10 @@ type certificateNames struct {
 	claims []hostClaim
 }
 
-// nameReader returns the hosts that a text names. ok is false where it names none.
+// nameReader returns the hosts that a text refers to. ok is false if the text does not refer to a host.
 type nameReader func(text string) (p match.HostPattern, ok bool)
 
-// each adds the claims of a list. A name that stands twice, one after the other, is one claim.
+// each adds the claims of a list. It adds only one claim for equal names in a row.
 func (n *certificateNames) each(in func() claimField, list []string, read nameReader) {
 	for i, s := range list {
 		if i > 0 && s == list[i-1] {
@@ -51,9 +51,9 @@ func (n *certificateNames) each(in func() claimField, list []string, read nameRe
 	}
 }
 
-// add adds the claim of one text. An empty one names nothing.
+// add adds the claim of one text. An empty text does not claim anything.
 func (n *certificateNames) add(in func() claimField, i int, s string, read nameReader) {
-	// A text is read rune by rune, some four bytes in the time of a step.
+	// A text is read rune by rune. One step covers about four bytes.
 	if s == "" || !n.r.spend(1+len(s)/4) {
 		return
 	}
@@ -66,12 +66,12 @@ func (n *certificateNames) add(in func() claimField, i int, s string, read nameR
 	n.claims = append(n.claims, c)
 }
 
-// oneName reads a DNS name of a certificate: *.example is one label.
+// oneName reads a DNS name of a certificate. The * of *.example represents one label.
 func oneName(s string) (match.HostPattern, bool) { return oneLabel(s), true }
 
-// commonName reads a common name. One that is no host name, such as Example Root, names no host: where letters, digits,
-// blanks and some signs stand, but no dot, no client finds the name that it is looking for. Other texts may stand for
-// every host.
+// commonName reads a common name. A title such as Example Root does not claim a host. It consists of letters, digits,
+// blanks and some signs, but has no dot, so clients do not accept it as a host name. Any other text that is not a host
+// name may mean every host.
 func commonName(s string) (match.HostPattern, bool) {
 	p := oneLabel(s)
 	if !p.IsEvery() {
@@ -83,9 +83,9 @@ func commonName(s string) (match.HostPattern, bool) {
 	return p, strings.ContainsFunc(s, func(c rune) bool { return !inTitle(c) })
 }
 
-// uriName reads a URI: the host of its authority, as in https://web.example/a. urn: has none, and the trust domain of
-// spiffe://cluster.local/ns/team names a set of workloads and no host. Another URI without a host may stand for every
-// host: the host of sip:user@example is not in the place where others have it.
+// uriName reads a URI and returns the host of its authority, as in https://web.example/a. A urn: URI has no host. The
+// trust domain of spiffe://cluster.local/ns/team identifies a set of workloads, not a host. Any other URI without a
+// host may mean every host. For example, the host of sip:user@example is not in the usual place.
 func uriName(s string) (match.HostPattern, bool) {
 	scheme, rest, ok := strings.Cut(s, ":")
 	authority, hierarchical := strings.CutPrefix(rest, "//")
@@ -101,7 +101,7 @@ func uriName(s string) (match.HostPattern, bool) {
 	return authorityName(authority)
 }
 
-// isScheme reports whether a text is the scheme of a URI (RFC 3986).
+// isScheme reports whether a text is a URI scheme (RFC 3986).
 func isScheme(s string) bool {
 	letter := func(c rune) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 	return s != "" && letter(rune(s[0])) && !strings.ContainsFunc(s, func(c rune) bool {
@@ -109,8 +109,8 @@ func isScheme(s string) bool {
 	})
 }
 
-// authorityName reads the authority of a URI: a host, perhaps with a user before it and a port behind it. One that
-// readers of URIs take apart in different ways, with two @ or a backslash, is every host.
+// authorityName reads the authority of a URI: a host, which may follow a user and precede a port. Readers of URIs parse
+// an authority with two @ or a backslash in different ways, so it is every host.
 func authorityName(s string) (match.HostPattern, bool) {
 	host := s[strings.LastIndexByte(s, '@')+1:]
 	if strings.Count(s, "@") > 1 || strings.ContainsFunc(s, func(c rune) bool {
@@ -134,12 +134,12 @@ func authorityName(s string) (match.HostPattern, bool) {
 	return oneLabel(host), true
 }
 
-// addressName reads an IP address. An IPv4 address within IPv6 is the IPv4 address, as in the certificate.
+// addressName reads an IP address. An IPv4 address within IPv6 is read as the IPv4 address, as in the certificate.
 func addressName(s string) (match.HostPattern, bool) {
 	inAddress := func(c rune) bool {
 		return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F' || c == '.' || c == ':'
 	}
-	if strings.ContainsFunc(s, func(c rune) bool { return !inAddress(c) }) { // also a zone, which no certificate has
+	if strings.ContainsFunc(s, func(c rune) bool { return !inAddress(c) }) { // also a zone, which certificates do not have
 		return match.EveryHost(), true
 	}
 	ip, err := netip.ParseAddr(s)
@@ -147,7 +147,7 @@ func addressName(s string) (match.HostPattern, bool) {
 		return match.EveryHost(), true
 	}
 	var canonical [len("ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255")]byte
-	if text := ip.Unmap().AppendTo(canonical[:0]); string(text) != s { // without a copy of what most addresses are
+	if text := ip.Unmap().AppendTo(canonical[:0]); string(text) != s { // most addresses are canonical and are not copied
 		s = string(text)
 	}
 	return match.HostPattern{Name: s}, true

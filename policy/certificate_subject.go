@@ -2,13 +2,13 @@ package policy
 
 import "strings"
 
-// maxCommonNames is how many common names are read of a subject. Clients look at one: the first or the last.
+// maxCommonNames is the maximum number of common names in a subject. Clients use only one: the first or the last.
 const maxCommonNames = 100
 
-// commonNamesOf returns the common names of a distinguished name (RFC 4514), as cert-manager v1.21.2 reads it
-// (pkg/util/pki/subject.go): CN=a.example,O=Example. It reads less than the RFC has, and says so: ok is false for what
-// another reader could take for something else, such as quotes, an escaped or encoded common name, and a type of
-// attribute that is not known, and for more than maxCommonNames.
+// commonNamesOf returns the common names of a distinguished name (RFC 4514) such as CN=a.example,O=Example. It reads
+// the name as cert-manager v1.21.2 does (pkg/util/pki/subject.go), but accepts less than the RFC. ok is false if
+// another reader could understand the name differently: if it contains quotes, an escaped or encoded common name, or an
+// unknown attribute type. ok is also false for more than maxCommonNames.
 func commonNamesOf(subject string) (names []string, ok bool) {
 	if strings.Contains(subject, `"`) {
 		return nil, false
@@ -31,7 +31,8 @@ func commonNamesOf(subject string) (names []string, ok bool) {
 	return names, true
 }
 
-// endOfValue returns where the value of an attribute ends: at the first separator that is not escaped.
+// endOfValue returns the index at which the value of an attribute ends, which is the first separator that is not
+// escaped.
 func endOfValue(s string) int {
 	for i := 0; i < len(s); i++ {
 		switch s[i] {
@@ -44,8 +45,8 @@ func endOfValue(s string) int {
 	return len(s)
 }
 
-// attributeType reports whether a type of attribute is that of a common name, and whether it is known at all: by its
-// name or its number. Clients look for hosts in no other type.
+// attributeType reports whether an attribute type is the common name, and whether the type is known, by its name or its
+// number. Clients do not search for hosts in other types.
 func attributeType(name string) (isCommonName, isKnown bool) {
 	switch strings.ToUpper(name) {
 	case "CN", "2.5.4.3":
@@ -56,7 +57,7 @@ func attributeType(name string) (isCommonName, isKnown bool) {
 	return false, isObjectIdentifier(name)
 }
 
-// isObjectIdentifier reports whether a text is numbers with dots between them, each written in one way.
+// isObjectIdentifier reports whether a text consists of numbers separated by dots, without leading zeros.
 func isObjectIdentifier(s string) bool {
 	for number := range strings.SplitSeq(s, ".") {
 		if number == "" || len(number) > 1 && number[0] == '0' || strings.Trim(number, "0123456789") != "" {

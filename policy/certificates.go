@@ -2,12 +2,12 @@ package policy
 
 import "errors"
 
-// Certificate is the part of a cert-manager.io/v1 Certificate that decisions depend on: the names that a certificate is
-// ordered for.
+// Certificate is the part of a cert-manager.io/v1 Certificate that decisions depend on: the requested names and
+// addresses.
 type Certificate struct {
 	Meta
 	CommonName     string
-	LiteralSubject string // a distinguished name (RFC 4514), which may have common names: CN=a.example,O=Example
+	LiteralSubject string // a distinguished name (RFC 4514), for example CN=a.example,O=Example
 	DNSNames       []string
 	URIs           []string
 	IPAddresses    []string
@@ -39,11 +39,11 @@ func (p *Policy) ExplainCertificate(a Attributes, crt *Certificate) []RuleTrace 
 	return explain(rulesFor[certificateView](p, Certificates), a, viewCertificate, crt)
 }
 
-// certificatesEntry is an entry of certificates: a rule for Certificates of cert-manager.
+// certificatesEntry is an entry of certificates: a rule for cert-manager Certificates.
 type certificatesEntry struct {
 	ruleHeader
-	// Hosts: for which hosts a certificate may be ordered. There is no field required: cert-manager refuses a Certificate
-	// without a name, and one of an address or a user need not have a host.
+	// Hosts restricts the hosts for which a certificate may be ordered. It has no required field: cert-manager rejects a
+	// Certificate without a name, and a Certificate for an address or a user does not need a host.
 	Hosts *hostRules `yaml:"hosts"`
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// checkNames returns the names that checks can have, as findings have them after the slash: the fields of entries and
-// the fields in these, and the names that are no fields.
+// checkNames returns the names that checks can have, sorted. The name of a check follows the slash in the ID of a
+// finding. It is an entry field, a field of such a field, or the name of a check without a field.
 func checkNames() []string {
 	names := []string{ownersCheck, contradictionCheck}
 	for block := range reflect.TypeFor[blocks]().Fields() {
@@ -26,8 +26,8 @@ func checkNames() []string {
 	return slices.Compact(names)
 }
 
-// CheckID returns an error if id, as in web/hosts.allowed, names a rule that is not an active entry of the policy, or a
-// check that no rule has. The error suggests the nearest name.
+// CheckID returns an error if the rule of id is not an active entry of the policy, or if no rule has the check of id.
+// An id has the form web/hosts.allowed. The error suggests the nearest name.
 func (p *Policy) CheckID(id string) error {
 	rule, check, _ := strings.Cut(id, "/")
 	var rules []string
@@ -54,8 +54,8 @@ func unknownName(problem, unknown string, known []string) error {
 	return errors.New(problem)
 }
 
-// yamlFields yields the fields that a struct, or what a pointer or a list is of, has in policies. Other types have
-// none.
+// yamlFields yields the fields of a struct as policies write them. For a pointer or a list, it yields the fields of its
+// element type. It does not yield anything for other types.
 func yamlFields(t reflect.Type) func(yield func(string, reflect.Type) bool) {
 	return func(yield func(string, reflect.Type) bool) {
 		for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {

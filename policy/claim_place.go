@@ -12,39 +12,39 @@ import (
 type claimPlace struct {
 	in         func() claimField
 	i, j       int32  // the indexes in the path of the field
-	sameDomain bool   // the claim before it is one name too, in the same domain, as most hosts of an object are
-	unreadable bool   // the claim is every host, because text cannot be read as a name
-	speaks     bool   // text is a name of DNS that controls the claimed hosts, and is not one of them
-	text       string // as it is written; empty for claims that no text makes
+	sameDomain bool   // the claim before it is one name in the same domain too, which is usual within an object
+	unreadable bool   // the claim is every host, because text is not a valid name
+	speaks     bool   // text is a DNS name that controls the claimed hosts without being among them
+	text       string // as in the object; empty for claims without a text
 }
 
-// claimField is a field of a kind of objects that makes claims.
+// claimField is a field that makes claims in objects of a kind.
 type claimField struct {
-	path  string // as users write it, with %d for each index, and %s for the quoted key
-	key   string // of an annotation or a property; empty for other fields
+	path  string // in the object, with %d for each index, and %s for the quoted key
+	key   string // the key of an annotation or a property; empty for other fields
 	class claimClass
 
 	// every is the beginning of a sentence about a claim of every host, with %s for the quoted text. setOne is the end of
-	// a sentence that requires a host. Each is empty for the usual words.
+	// a sentence that requires a host. The usual words apply if they are empty.
 	every, setOne string
 }
 
-// claimClass is what checks distinguish in fields that make claims. The zero value is for a field that may repeat hosts
-// of other fields: users read one sentence about all of them.
+// claimClass is the class of a field that makes claims, as far as checks distinguish them. The zero value is for fields
+// that may repeat hosts of other fields. Users read one sentence about all such fields.
 type claimClass uint8
 
 const (
-	// mainField is a field by which the object serves hosts. Users read a sentence about each of its claims.
+	// mainField is a field by which the object serves hosts. Users read one sentence for each of its claims.
 	mainField claimClass = iota + 1
 	// tlsField may repeat hosts. Its hosts have no effect if no other field has them.
 	tlsField
 	// listenerField may repeat hosts. A listener without a host serves the hosts of its routes.
 	listenerField
-	// annotationField may repeat hosts, and is an annotation.
+	// annotationField is an annotation. It may repeat hosts.
 	annotationField
 )
 
-// String returns the path of the field, as users write it.
+// String returns the path of the field in the object.
 func (p *claimPlace) String() string {
 	f := p.in()
 	path := f.path

@@ -12,24 +12,26 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// Entry is an entry of a policy as it is written, for what says policies in another language. Its fields are those of
-// the file, with their patterns in normal form. A reader refuses the fields that it does not know.
+// Entry is an entry of a policy as written, for programs that translate policies into other languages. It has the
+// fields of the file, with their patterns in normal form. Translators should return an error for fields that they do
+// not support.
 type Entry struct {
 	Block   string // mirrors, pods, ingresses, …, or exceptions
 	Name    string
 	Mode    Mode
 	Message string
 	Pos     Position
-	// Fields are those that are set, but for name, mode and message. A mapping is a Fields, a list a []any, and any other
-	// value a string: of a field that has no value of its own (defaultBackend: deny) it is "true".
+	// Fields contains the fields that are set, except name, mode and message. A mapping is a Fields, a list is a []any,
+	// and any other value is a string. The string is "true" for a field whose value has no content, such as
+	// defaultBackend: deny.
 	Fields Fields
 }
 
-// Position is where an entry stands.
+// Position is the position of an entry in its file.
 type Position struct {
 	File         string
 	Line, Column int
-	Path         string // the field: pods[0]
+	Path         string // the path of the field: pods[0]
 }
 
 // String returns file:line:column.
@@ -37,27 +39,27 @@ func (p Position) String() string {
 	return strict.Pos{File: p.File, Line: p.Line, Column: p.Column}.String()
 }
 
-// Fields are the fields of an entry by their names.
+// Fields maps the names of fields to their values.
 type Fields map[string]any
 
-// Document is a policy as it is written: its entries in their order, and what it has beside them.
+// Document is a policy as written. It contains the entries in their order and the other fields of the policy.
 type Document struct {
 	Entries []Entry
-	// Settings are the fields of the document that are no entries: annotationPrefixes, carriers, globbingClasses,
-	// hostAnnotations, templates.
+	// Settings contains the fields of the document that do not hold entries: annotationPrefixes, carriers,
+	// globbingClasses, hostAnnotations, templates.
 	Settings Fields
-	// HostAnnotations are the annotations by which objects claim hosts, by their kinds, also those under the prefixes of
-	// annotationPrefixes.
+	// HostAnnotations maps kinds to the annotations by which their objects claim hosts. It includes the annotations under
+	// the prefixes of annotationPrefixes.
 	HostAnnotations map[string][]HostAnnotation
 }
 
 // HostAnnotation is an annotation by which objects of a kind claim hosts.
 type HostAnnotation struct {
 	Key     string // in lower case, * for any run of characters; compared without case
-	Grammar string // how its value names hosts: a word of data/host-annotations.txt
+	Grammar string // how its value contains hosts, as a word of data/host-annotations.txt
 }
 
-// ReadsHosts reports whether rules read hosts in an annotation of objects of a kind.
+// ReadsHosts reports whether rules read hosts from this annotation of objects of a kind.
 func (d *Document) ReadsHosts(kind, key string) bool {
 	key = match.LowerASCII(key)
 	reads := func(a HostAnnotation) bool { return match.Glob(a.Key).Match(key) }
@@ -69,8 +71,8 @@ func (d *Document) ReadsHosts(kind, key string) bool {
 	return slices.ContainsFunc(d.HostAnnotations[kind], reads)
 }
 
-// LooksLikeHosts reports whether a text is a list of names with commas between them, each with a dot, and with letters
-// alone behind its last dot.
+// LooksLikeHosts reports whether a text is a list of host names, separated by commas. Each name must have a dot, and
+// its last label must consist of at least two letters or begin with xn--.
 func LooksLikeHosts(s string) bool {
 	found := false
 	for name := range elements(s) {
@@ -87,7 +89,8 @@ func LooksLikeHosts(s string) bool {
 	return found
 }
 
-// Describe returns the entries of a policy, also those that are off. The policy must be one that Load loads.
+// Describe returns the policy in files as written, including entries that are off. It returns an error if the policy
+// fails to load.
 func Describe(files ...File) (Document, error) {
 	if _, err := Load(files...); err != nil {
 		return Document{}, err
@@ -103,7 +106,7 @@ func Describe(files ...File) (Document, error) {
 	return all.describe(), nil
 }
 
-// describe returns the document as Describe has it.
+// describe returns the document in the form that Describe returns.
 func (d *document) describe() Document {
 	out := Document{HostAnnotations: allHostAnnotations(d.AnnotationPrefixes.more(), d.HostAnnotations)}
 	v := reflect.ValueOf(d).Elem()
@@ -141,7 +144,7 @@ func describeEntry(block string, v reflect.Value) Entry {
 	return e
 }
 
-// describer is implemented by values of which String leaves something out.
+// describer is implemented by values whose String method omits something.
 type describer interface{ describe() any }
 
 // describe implements describer.
@@ -158,7 +161,7 @@ func (d destination) describe() any {
 	return fields
 }
 
-// describe returns a value of a file: Fields, a []any, a string, or nil for one that is not set.
+// describe returns a value of a file as Fields, a []any or a string, or nil if the value is not set.
 func describe(v reflect.Value) any {
 	if v.Kind() == reflect.Pointer && v.IsNil() || v.Kind() == reflect.Slice && v.IsNil() {
 		return nil
@@ -184,7 +187,8 @@ func describe(v reflect.Value) any {
 	}
 }
 
-// describeText describes a value that has a text of its own.
+// describeText describes a value that implements describer or fmt.Stringer, or an empty struct that implements
+// encoding.TextUnmarshaler. It reports whether the value is of these types.
 func describeText(v reflect.Value) (any, bool) {
 	if v.Kind() != reflect.Pointer && v.CanAddr() {
 		v = v.Addr()
@@ -202,8 +206,8 @@ func describeText(v reflect.Value) (any, bool) {
 	return nil, false
 }
 
-// describeScalar returns the text of a word, a number, or a condition; nil for the zero value, which is that of an
-// absent field.
+// describeScalar returns the text of a word, a number, or a condition. It returns nil for the zero value, because the
+// field is then absent.
 func describeScalar(v reflect.Value) any {
 	if v.IsZero() {
 		return nil
@@ -211,7 +215,7 @@ func describeScalar(v reflect.Value) any {
 	return fmt.Sprint(v.Interface())
 }
 
-// describeFields adds the fields of a struct that are set, with those of embedded structs.
+// describeFields adds the set fields of a struct and of its embedded structs.
 func describeFields(v reflect.Value, to Fields) {
 	for i := range v.NumField() {
 		f := v.Type().Field(i)

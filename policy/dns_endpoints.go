@@ -38,12 +38,12 @@ func (p *Policy) ExplainDNSEndpoint(a Attributes, endpoint *DNSEndpoint) []RuleT
 	return explain(rulesFor[dnsEndpointView](p, DNSEndpoints), a, viewDNSEndpoint, endpoint)
 }
 
-// Endpoint is one element of spec.endpoints: a record of DNS. Where it points to is not among its fields.
+// Endpoint is one element of spec.endpoints: a DNS record. It does not contain the targets of the record.
 type Endpoint struct {
 	DNSName    string
 	RecordType string // A, CNAME, NS, …
-	// OwnershipRecord reports whether a target has the form of the TXT records in which external-dns keeps which records
-	// are its own.
+	// OwnershipRecord reports whether a target has the form of a TXT record in which external-dns stores the ownership of
+	// records.
 	OwnershipRecord bool
 	Properties      []EndpointProperty // spec.endpoints[].providerSpecific
 }
@@ -53,10 +53,10 @@ type EndpointProperty struct {
 	Name, Value string
 }
 
-// dnsEndpointsEntry is an entry of dnsEndpoints: a rule for DNSEndpoints of external-dns.
+// dnsEndpointsEntry is an entry of dnsEndpoints: a rule for external-dns DNSEndpoints.
 type dnsEndpointsEntry struct {
 	ruleHeader
-	// Hosts: for which names there may be records.
+	// Hosts restricts the names for which records may be created.
 	Hosts *hostRules `yaml:"hosts"`
 }
 
@@ -81,10 +81,10 @@ func (e *dnsEndpointsEntry) checks() []check[dnsEndpointView] {
 
 func endpointHost() claimField { return claimField{path: "spec.endpoints[%d].dnsName"} }
 
-// endpointType is the type of a record, by which the record controls the names below its name.
+// endpointType is the record type, by which a record can control the names below its name.
 func endpointType() claimField { return claimField{path: "spec.endpoints[%d].recordType"} }
 
-// ownershipHost is the targets that make a record an ownership record.
+// ownershipHost is the list of targets that make a record an ownership record.
 func ownershipHost() claimField {
 	return claimField{
 		path:   "spec.endpoints[%d].targets",
@@ -93,16 +93,16 @@ func ownershipHost() claimField {
 	}
 }
 
-// propertyHost returns the value of a property.
+// propertyHost is the value of a property.
 func propertyHost(name string) func() claimField {
 	return func() claimField {
 		return claimField{path: "spec.endpoints[%d].providerSpecific[%d].value", key: name}
 	}
 }
 
-// claims returns the claims of a DNSEndpoint: the claims of each record (external-dns v0.23.0, source/crd.go), and of
-// the properties that name further hosts. external-dns does not check that a record has a name, so an absent name may
-// mean every host.
+// claims returns the claims of a DNSEndpoint. Each record makes claims (external-dns v0.23.0, source/crd.go), and so
+// does each property that contains further hosts. external-dns does not check that a record has a name, so an absent
+// name may mean every host.
 func (e *dnsEndpointView) claims(r *report) *claimSet {
 	if e.claimed.list != nil {
 		return &e.claimed
@@ -119,7 +119,8 @@ func (e *dnsEndpointView) claims(r *report) *claimSet {
 	return &e.claimed
 }
 
-// appendClaims appends the claims of record i: its name, as recordNames reads it, and of some types all names below it.
+// appendClaims appends the claims of record i: its name, as recordNames reads it, and for some types all names below
+// it.
 func (e *Endpoint) appendClaims(claims []hostClaim, i int32) []hostClaim {
 	var name match.HostPattern
 	for p := range recordNames(e.DNSName) {
@@ -140,9 +141,9 @@ func (e *Endpoint) appendClaims(claims []hostClaim, i int32) []hostClaim {
 	return claims
 }
 
-// controlsBelow reports whether a record of the type decides about the names below its own too: NS and DNAME delegate
-// them, CAA says which authorities may issue certificates for them, and TXT and MX prove to authorities and to other
-// services that one may have certificates for them. Types that are not known may do so.
+// controlsBelow reports whether a record of this type also controls the names below its name. NS and DNAME delegate
+// them. CAA restricts the authorities that may issue certificates for them. TXT and MX can prove to authorities and
+// other services that the owner of the record may have certificates for them. An unknown type may do any of these.
 func (e *Endpoint) controlsBelow() bool {
 	switch e.RecordType {
 	case "", "A", "AAAA", "CNAME", "HTTPS", "NAPTR", "PTR", "SRV", "SVCB":
@@ -151,7 +152,7 @@ func (e *Endpoint) controlsBelow() bool {
 	return true
 }
 
-// propertyClaims appends the claims of properties, which external-dns copies from annotations of the same names.
+// propertyClaims appends the claims of properties, which external-dns copies from annotations with the same names.
 func (e *dnsEndpointView) propertyClaims(claims []hostClaim, r *report) []hostClaim {
 	table, records := e.known.hostTable("DNSEndpoint"), claims
 	for i := range e.Endpoints {

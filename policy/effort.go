@@ -5,13 +5,13 @@ import (
 	"fmt"
 )
 
-// Effort counts the steps of judging one object, and ends the judging at a limit. The cost of judging grows with the
-// elements of the object times the rules that apply to it, which no limit on either alone would bound. An Effort is for
-// one object of one review. Its error is ErrExpired or one that says that the limit is exceeded; either means that the
-// object was not judged to its end.
+// Effort counts the steps of evaluating one object, and ends the evaluation at a limit. The cost of an evaluation grows
+// with the number of elements in the object times the number of rules that apply to it, so a limit on only one of these
+// numbers would not bound it. Use a new Effort for each object of each review. The zero value is ready to use. The
+// error of an Effort is ErrExpired or reports that the limit is exceeded. In both cases the evaluation did not finish.
 type Effort struct {
-	// Expired is called every 4096 steps. When it returns true, the judging ends with ErrExpired. Nil never expires.
-	// The caller provides it, since this package has no clock.
+	// Expired is called every 4096 steps. When it returns true, the evaluation ends with ErrExpired. If Expired is nil,
+	// the Effort never expires. The caller provides it, because this package has no clock.
 	Expired func() bool
 
 	steps int
@@ -19,28 +19,28 @@ type Effort struct {
 }
 
 const (
-	// maxSteps is how many steps judging one object may take. Comparing an element with one pattern is a step; long
-	// values and regular expressions take more. A step takes some 20 to 40 ns, so all end within 50 ms. An Ingress of
-	// 500 hosts under ten rules of every check takes 100,000.
+	// maxSteps is the maximum number of steps for evaluating one object. Comparing an element with one pattern is a step.
+	// Long values and regular expressions take more. A step takes about 20 to 40 ns, so all steps end within 50 ms. An
+	// Ingress of 500 hosts under ten rules with every check takes 100,000 steps.
 	maxSteps = 1_000_000
-	// stepsBetween is how many steps, some 100 µs, are between two calls of Expired.
+	// stepsBetween is the number of steps, about 100 µs, between two calls of Expired.
 	stepsBetween = 4096
-	// stepBytes is how many bytes of a value are read in one step: searching, comparing and hashing take less than a
-	// nanosecond a byte.
+	// stepBytes is the number of bytes of a value that one step reads. Searching, comparing and hashing take less than a
+	// nanosecond per byte.
 	stepBytes = 32
 )
 
-// ErrExpired means that an object was not judged to its end, since the Effort expired.
+// ErrExpired means that the evaluation of an object did not finish, because the Effort expired.
 var ErrExpired = errors.New("it could not be judged in time: make the object smaller")
 
-// errTooCostly means that an object was not judged to its end, since that would take more than maxSteps.
+// errTooCostly means that the evaluation of an object did not finish, because it needs more than maxSteps.
 var errTooCostly = fmt.Errorf(
 	"the rules that apply to this object need more than %d comparisons: make the object smaller", maxSteps)
 
-// Steps returns how many steps have been taken.
+// Steps returns the number of steps taken so far.
 func (e *Effort) Steps() int { return e.steps }
 
-// spend counts n steps and reports whether the judging may continue.
+// spend counts n steps and reports whether the evaluation may continue.
 func (e *Effort) spend(n int) bool {
 	before := e.steps
 	e.steps += n
@@ -54,5 +54,5 @@ func (e *Effort) spend(n int) bool {
 	return e.err == nil
 }
 
-// stepsOf returns how many steps it takes to read a value n times.
+// stepsOf returns the number of steps for reading a value n times.
 func stepsOf(n int, value string) int { return n * (1 + len(value)/stepBytes) }

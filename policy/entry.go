@@ -11,37 +11,38 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// header is the fields that all entries of a policy have.
+// header contains the fields that every entry of a policy has.
 type header struct {
 	// Name is unique in the whole policy: lower case letters, digits, - and ., at most 63 characters. Findings and metrics
-	// carry it.
+	// contain it.
 	Name entryName `yaml:"name,required"`
-	// Mode is the stage of the roll-out: off, the entry is checked for errors and otherwise ignored; audit, findings go
-	// into audit annotations and metrics; warn, and the user is warned, while images are reported and not rewritten;
-	// enforce, and the request is denied, or images are rewritten.
+	// Mode is the stage of the roll-out. In mode off, the entry is checked for errors and otherwise ignored. In mode
+	// audit, findings are recorded in audit annotations and metrics. Mode warn also warns the user, and reports images
+	// without rewriting them. Mode enforce denies the request, or rewrites images.
 	Mode Mode `yaml:"mode,required"`
-	// Match: the objects that the entry is about. All of its fields have to cover an object, and in each any element
-	// suffices. Absent: every object.
+	// Match selects the objects to which the entry applies. Each of its fields must cover the object, and a field covers
+	// it if any of its elements does. Absent: the entry applies to every object.
 	Match *selector `yaml:"match"`
-	// Exclude: the objects that it is not about, also where they are matched. One of its fields suffices. Absent: none.
+	// Exclude selects objects to which the entry does not apply, even if they match. One covering field is enough. Absent:
+	// no object is excluded.
 	Exclude *selector  `yaml:"exclude"`
 	Pos     strict.Pos `yaml:"-"`
 	ending
 
-	// resources are those that the entry judges, of an entry for several kinds; nil for all.
+	// resources lists the kinds that an entry for several kinds checks. It is nil if the entry checks every kind.
 	resources []string
-	// dimensions are those of a selector that have a meaning for the entry.
+	// dimensions contains the dimensions of selectors that have a meaning for the entry.
 	dimensions dimensions
-	// exempt is set where the exclude ends. What it excludes is then judged, and its findings are silenced.
+	// exempt is set if the exclude has an end date. Excluded objects are then evaluated, and their findings are silenced.
 	exempt *endingExclude
-	// refuses says of a rule for workloads that in its own mode it refuses the Pods.
+	// refuses reports, for a rule about workloads, whether the rule denies their Pods in its own mode.
 	refuses bool
 }
 
-// head returns the header of an entry, whatever its block.
+// head returns the header of an entry of any block.
 func (h *header) head() *header { return h }
 
-// applies reports whether the entry applies to s, and if it does not, why. It counts the steps of its selectors.
+// applies reports whether the entry applies to s, and the reason if it does not. It counts the steps of its selectors.
 func (h *header) applies(s *subject) (why selectorResult, ok bool) {
 	if h.Until.hasEnded(s.now) {
 		return selectorResult{dimension: untilDimension, value: h.Until.text}, false
@@ -59,25 +60,25 @@ func (h *header) applies(s *subject) (why selectorResult, ok bool) {
 	return why, !excluded
 }
 
-// appliesTo is applies without the reason.
+// appliesTo is like applies, without the reason.
 func (h *header) appliesTo(s *subject) bool {
 	_, ok := h.applies(s)
 	return ok
 }
 
-// validate refuses dimensions of selectors that have no meaning for the kind of the entry. The Validate methods of the
-// entries call it.
+// validate returns an error for dimensions of selectors that have no meaning for the kind of the entry. The Validate
+// methods of the entries call it.
 func (h *header) validate(d dimensions) error {
 	h.dimensions, h.exempt = d, newEndingExclude(h.Exclude)
 	errs := slices.Concat(d.refuse(h.Match, true), d.refuse(h.Exclude, false))
 	return errors.Join(append(errs, h.refuse(h.Mode))...)
 }
 
-// entryName is the name of an entry: lower case letters, digits, - and ., at most 63 characters, so that it can stand
-// in metrics and annotations as it is.
+// entryName is the name of an entry: lower case letters, digits, - and ., at most 63 characters. Metrics and
+// annotations can therefore contain it unchanged.
 type entryName string
 
-// UnmarshalText refuses other texts than names.
+// UnmarshalText returns an error if b is not a name.
 func (n *entryName) UnmarshalText(b []byte) error {
 	if len(b) == 0 || len(b) > 63 {
 		return fmt.Errorf("a name has 1 to 63 characters, this one has %d", len(b))
@@ -91,18 +92,18 @@ func (n *entryName) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// ruleHeader is the header of the entries that judge objects: pods, ingresses, services, routes, owners.
+// ruleHeader is the header of the entries that check objects: pods, ingresses, services, routes, owners.
 type ruleHeader struct {
 	header
-	// Message is added to each finding in parentheses: a contact, a link. It is one line. Absent: nothing is added.
+	// Message is added to each finding in parentheses, for example a contact or a link. It is one line. Absent: nothing is
+	// added.
 	Message note `yaml:"message"`
 }
 
-// note is text that sentences show as it is written: one line, without control characters, which a terminal would
-// execute.
+// note is text that sentences show unchanged: one line, without control characters, which a terminal would execute.
 type note string
 
-// UnmarshalText refuses control characters: the API server drops a warning that contains one.
+// UnmarshalText returns an error for control characters, because the API server drops a warning that contains one.
 func (n *note) UnmarshalText(b []byte) error {
 	if bytes.ContainsFunc(b, unicode.IsControl) {
 		return errors.New("a message is one line without control characters: " +
@@ -112,21 +113,21 @@ func (n *note) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// Mode is the stage of the roll-out of an entry. Each stage adds to the one before it, so that operators see the
-// findings of a rule before it denies requests.
+// Mode is the stage of the roll-out of an entry. Each stage adds to the one before, so platform teams see the findings
+// of a rule before it denies requests.
 type Mode uint8
 
-// The modes, in the order of a roll-out.
+// These are the modes in the order of a roll-out.
 const (
 	Off     Mode = iota // the entry is checked for errors and otherwise ignored
-	Audit               // findings go into audit annotations and metrics
-	Warn                // and the user is warned; images are not rewritten
+	Audit               // findings are recorded in audit annotations and metrics
+	Warn                // the user is warned too; images are not rewritten
 	Enforce             // the request is denied; images are rewritten
 )
 
 var modeNames = [...]string{Off: "off", Audit: "audit", Warn: "warn", Enforce: "enforce"}
 
-// String returns the word that policy files have.
+// String returns the word for the mode in policy files.
 func (m Mode) String() string { return modeNames[m] }
 
 // UnmarshalText accepts the words off, audit, warn and enforce.
@@ -140,7 +141,7 @@ func (m *Mode) UnmarshalText(b []byte) error {
 	return fmt.Errorf("%s is not a mode: write off, audit, warn or enforce", text.Quote(b))
 }
 
-// denial is a field whose only value is deny: objects must not have what the field names.
+// denial is a field whose only value is deny. Objects must not use the feature after which the field is named.
 type denial bool
 
 // UnmarshalText accepts the word deny.
@@ -152,10 +153,11 @@ func (d *denial) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// errNoCheck refuses a rule, or a block of one, that would check nothing: it would look like protection.
+// errNoCheck returns an error for a rule or a block that would not check anything, because it would look like
+// protection.
 func errNoCheck(fields string) error { return fmt.Errorf("checks nothing: write %s", fields) }
 
-// passing returns the end of a sentence, which says what would pass.
+// passing returns the end of a sentence. It lists the values that would pass.
 func passing[S ~string](allowed []S) string {
 	if len(allowed) == 0 {
 		return "; the policy allows none"
@@ -163,7 +165,7 @@ func passing[S ~string](allowed []S) string {
 	return "; allowed: " + text.List(allowed)
 }
 
-// stringsOf returns values as sentences list them.
+// stringsOf returns values in the form in which sentences list them.
 func stringsOf[T fmt.Stringer](values []T) []string {
 	s := make([]string, len(values))
 	for i, v := range values {

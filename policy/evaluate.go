@@ -3,24 +3,24 @@ package policy
 // check is one check of a rule. The doc comment of its type is its specification: the fields that it reads and what
 // passes.
 type check[T any] interface {
-	// find reports what does not pass in obj.
+	// find reports the fields and values of obj that do not pass.
 	find(obj *T, r *report)
 }
 
-// rule is a compiled entry of a block with rules for objects.
+// rule is a compiled entry of a block that contains rules for objects.
 type rule[T any] struct {
 	ruleHeader
 	checks []check[T]
 }
 
-// report takes the findings of checks in one object.
+// report collects the findings of checks in one object.
 type report struct {
 	effort  *Effort
 	subject *subject // the object and the user of the request, as selectors see them
 	// done ends the loops of checks, because the evaluation has ended.
 	done bool
-	// collect is called for each finding. It returns the finding, so that the check fills in its path and reason, or nil
-	// if the sentence is not needed.
+	// collect is called for each finding. It returns the finding for the check to fill in its path and reason, or nil if
+	// the sentence is not needed.
 	collect func(id identity) *Finding
 	// isExempt reports whether an exception silences a finding. In the object before an update, an exception that applies
 	// to either object silences it. isExempt is nil if the policy has no exceptions.
@@ -30,29 +30,29 @@ type report struct {
 // spend counts n steps and reports whether the check may continue. Each loop over elements of an object calls it.
 func (r *report) spend(n int) bool { return !r.done && r.effort.spend(n) }
 
-// tryAdd adds a finding and returns it for the check to fill in with path and reason; nil where the sentence is not
-// needed.
+// tryAdd adds a finding. It returns the finding for the check to fill in its path and reason, or nil if the sentence is
+// not needed.
 func (r *report) tryAdd(id identity) *Finding { return r.collect(id) }
 
-// add is tryAdd for a finding whose sentence costs little to format.
+// add is like tryAdd, for a finding whose sentence costs little to format.
 func (r *report) add(id identity, path, reason string) {
 	if f := r.collect(id); f != nil {
 		f.Path, f.Reason = path, reason
 	}
 }
 
-// view is the part that the views of all kinds have. The view of a kind holds an object together with the values that
-// checks parse from it. Each value is parsed on first use and once for all rules.
+// view is the common part of the views of all kinds. The view of a kind contains an object and the values that checks
+// parse from it. Each value is parsed once, on first use, for all rules.
 type view struct {
 	known *knownAnnotations // of the policy; nil for defaultAnnotations
-	// solver is true if checks that do not apply to solvers skip the object: see markSolvers.
+	// solver is true if checks that do not apply to solvers skip the object. See markSolvers.
 	solver      bool
 	annotations []annotation // see sortedAnnotations
 }
 
 func (v *view) base() *view { return v }
 
-// object is a pointer to the view of an object. Every object has metadata, and some objects name a class.
+// object is a pointer to the view of an object. Every object has metadata, and some objects have classes.
 type object[T any] interface {
 	*T
 	meta() *Meta
@@ -62,23 +62,23 @@ type object[T any] interface {
 
 func (m *Meta) meta() *Meta { return m }
 
-// classes returns no class. Kinds whose objects name a class have their own method.
+// classes returns no classes. Kinds whose objects have classes define their own method.
 func (*Meta) classes() classes { return classes{} }
 
 // evaluation is the evaluation of one object by the rules of its kind.
 type evaluation[T any] struct {
 	report
 	obj      T
-	old      *before[T] // nil when there is none
+	old      *before[T] // nil if there is no old object
 	findings findings
 	exempt   exemptions
 
-	// The rule and the check that are evaluated.
-	at    int // of the rule in its ruleset
+	// The rule and the check that are running.
+	at    int // index of the rule in its ruleset
 	rule  *rule[T]
 	check check[T]
 
-	ledgerReady bool // the ledger of old is that of check
+	ledgerReady bool // the ledger of old contains the findings of check
 }
 
 // before is the object that an update replaces.
@@ -86,14 +86,14 @@ type before[T any] struct {
 	report
 	obj     T
 	subject subject
-	ledger  ledger // of what a check finds in it
+	ledger  ledger // the findings of a check in obj
 	exempt  exemptions
-	rule    *header // that is evaluated
+	rule    *header // the rule that is running
 }
 
-// evaluate evaluates every rule that applies to obj, as the view that see returns. If old is not nil, obj replaces it
-// in an update. A finding that old has too is then marked as pre-existing, unless an exemption silences it in old and
-// does not silence it in obj. An error means that the evaluation did not finish. Effort documents the errors.
+// evaluate evaluates obj, in the view that see returns, against every rule that applies to it. If old is not nil, obj
+// replaces it in an update. A finding that old has too is then marked as pre-existing, unless an exemption silences it
+// in old and does not silence it in obj. An error means that the evaluation did not finish. See Effort for the errors.
 func evaluate[O, T any, P object[T]](
 	s *ruleset[T], a Attributes, see func(*O) T, obj, old *O, e *Effort,
 ) ([]Finding, error) {
@@ -101,7 +101,7 @@ func evaluate[O, T any, P object[T]](
 	return all.list(), err
 }
 
-// evaluateAll is evaluate, and returns the findings as they were collected.
+// evaluateAll is like evaluate, but returns the findings in the order in which they were collected.
 func evaluateAll[O, T any, P object[T]](
 	s *ruleset[T], a Attributes, see func(*O) T, obj, old *O, e *Effort,
 ) (findings, error) {
@@ -136,13 +136,13 @@ func evaluateAll[O, T any, P object[T]](
 	return j.findings, e.err
 }
 
-// subjectOf returns the subject of an object, and prepares its view for the rules.
+// subjectOf returns the subject of an object and prepares the object's view for the rules.
 func subjectOf[T any, P object[T]](s *ruleset[T], a Attributes, obj P, e *Effort) subject {
 	obj.base().known = s.known
 	return newSubject(a, obj.meta(), obj.classes(), e)
 }
 
-// nameExempt sets isExempt, in a policy that has exceptions.
+// nameExempt sets isExempt. Only policies with exceptions need it.
 func (j *evaluation[T]) nameExempt() {
 	j.isExempt = func(id identity) bool { return j.exempt.find(&j.rule.header, &id) != nil }
 	if old := j.old; old != nil {
@@ -174,8 +174,8 @@ func (j *evaluation[T]) keep(id identity) *Finding {
 	return f
 }
 
-// findInOld looks a finding up in the object before the update. The check runs on that object on first use, because
-// most updates have no finding.
+// findInOld looks up a finding in the object before the update. The check runs on that object on first use, because
+// most updates have no findings.
 func (j *evaluation[T]) findInOld(id identity) bool {
 	if !j.ledgerReady {
 		j.ledgerReady = true
@@ -198,17 +198,17 @@ func (b *before[T]) record(id identity) *Finding {
 	return nil
 }
 
-// ledgerSteps is how many steps it takes to add a finding to the ledger.
+// ledgerSteps is the number of steps for adding a finding to the ledger.
 const ledgerSteps = 3
 
-// RuleTrace reports whether a rule applies to an object, for review --explain.
+// RuleTrace shows whether a rule applies to an object, for review --explain.
 type RuleTrace struct {
 	Rule     string
 	Mode     Mode
 	Applies  bool
-	Why      string // "applies", or why it does not
-	Findings int    // how many it has; 0 when it does not apply
-	Exempt   int    // of them: how many are silenced
+	Why      string // "applies", or the reason why the rule does not apply
+	Findings int    // the number of findings; 0 if the rule does not apply
+	Exempt   int    // the number of silenced findings among them
 }
 
 // explain returns a trace of every rule for an object.
@@ -221,7 +221,7 @@ func explain[O, T any, P object[T]](s *ruleset[T], a Attributes, see func(*O) T,
 		why, applies := rule.applies(&sub)
 		t := rule.trace(why.String())
 		if t.Applies = applies; applies {
-			var last Finding // whose sentence is not shown
+			var last Finding // its sentence is not shown
 			exempt := exemptions{exceptions: s.exceptions, subject: &sub}
 			count := func(id identity) *Finding {
 				if t.Findings++; exempt.find(&rule.header, &id) != nil {
@@ -241,7 +241,7 @@ func explain[O, T any, P object[T]](s *ruleset[T], a Attributes, see func(*O) T,
 	return traces
 }
 
-// notEvaluated returns the traces of an object for which no rule is evaluated.
+// notEvaluated returns the traces of an object against which no rule is evaluated.
 func (s *ruleset[T]) notEvaluated(why string) []RuleTrace {
 	traces := make([]RuleTrace, len(s.rules))
 	for i := range s.rules {
@@ -250,7 +250,7 @@ func (s *ruleset[T]) notEvaluated(why string) []RuleTrace {
 	return traces
 }
 
-// trace returns a trace of the entry that says why.
+// trace returns a trace of the entry with the reason why.
 func (h *header) trace(why string) RuleTrace {
 	return RuleTrace{Rule: string(h.Name), Mode: h.Mode, Why: why}
 }

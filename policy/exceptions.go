@@ -10,21 +10,21 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// exceptionsEntry is an entry of exceptions: findings of rules, of all kinds, that are silenced until a moment, for the
-// objects of a match. The rules judge these objects as ever, and what they find is counted; it neither denies nor
-// warns.
+// exceptionsEntry is an entry of exceptions. It silences findings of the listed rules until a given time, for the
+// objects that its match selects. The rules still evaluate these objects, and their findings are counted, but the
+// findings neither deny nor warn.
 type exceptionsEntry struct {
-	// Name is unique among all entries of the policy. Reports and metrics carry it.
+	// Name is unique in the whole policy. Reports and metrics contain it.
 	Name entryName `yaml:"name,required"`
-	// Rules lists entries that judge objects, by their names, or checks of them, as findings are called:
-	// team-hosts/hosts.allowed. * is any run of characters.
+	// Rules lists the names of the entries whose findings are silenced. A name with a check, in the form of a finding ID,
+	// silences only this check: team-hosts/hosts.allowed. * is any run of characters.
 	Rules []rulePattern `yaml:"rules,required"`
-	// Match says which objects are exempt. It needs all of the dimensions that it names, of those that have a meaning for
-	// all of the rules. Images are those that findings are about.
+	// Match selects the objects that are exempt. An object must meet every dimension of match. Each dimension must have a
+	// meaning for all of the rules. The images dimension selects findings by their images.
 	Match *selector `yaml:"match,required"`
-	// Until is when the exception ends: a date, which ends with that day in UTC, or a time as RFC 3339 has it.
+	// Until is the end of the exception: a date, which includes the whole day in UTC, or an RFC 3339 time.
 	Until moment `yaml:"until,required"`
-	// Reason says why there is an exception: a ticket, a contact, a sentence in one line. Reports show it.
+	// Reason explains why the exception exists: a ticket, a contact, or one line of text. Reports show it.
 	Reason reason     `yaml:"reason,required"`
 	Pos    strict.Pos `yaml:"-"`
 }
@@ -65,14 +65,15 @@ func (e *exceptionsEntry) Validate() error {
 }
 
 const (
-	// maxExceptions is how many entries the block may have. Each that matches an object is compared with each finding.
+	// maxExceptions is the maximum number of entries in the block. Each finding is compared with every exception that
+	// matches the object.
 	maxExceptions = 1000
-	// maxExceptionRules is how many rules an entry may name: a ticket is about a few, and * stands for many.
+	// maxExceptionRules is the maximum number of rules in an entry. A ticket is about a few rules, and * matches many.
 	maxExceptionRules = 100
 )
 
-// rulePattern names entries of a policy, or checks of them: team-hosts, team-hosts/hosts.allowed, only-mirrors/*. A *
-// stands for any run of characters.
+// rulePattern matches policy entries, or their checks: team-hosts, team-hosts/hosts.allowed, only-mirrors/*. * is any
+// run of characters.
 type rulePattern struct {
 	entry, check match.Glob // check is empty for all checks
 }
@@ -89,12 +90,12 @@ func (p *rulePattern) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// notInRulePattern reports whether no pattern for names and checks has a character.
+// notInRulePattern reports whether a character cannot occur in a pattern for names and checks.
 func notInRulePattern(c rune) bool {
 	return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && !strings.ContainsRune("-./*", c)
 }
 
-// String returns the pattern as policies have it.
+// String returns the pattern in the form that policies use.
 func (p rulePattern) String() string {
 	if p.check == "" {
 		return string(p.entry)
@@ -102,12 +103,12 @@ func (p rulePattern) String() string {
 	return string(p.entry) + "/" + string(p.check)
 }
 
-// matches reports whether the pattern names a check of an entry.
+// matches reports whether the pattern matches a check of an entry.
 func (p rulePattern) matches(rule, check string) bool {
 	return p.entry.Match(rule) && (p.check == "" || p.check.Match(check))
 }
 
-// exceptions are the compiled entries, with an index by namespace. A nil one has none.
+// exceptions contains the compiled entries, with an index by namespace. A nil value has no entries.
 type exceptions struct {
 	list  []exception
 	index ruleIndex
@@ -121,10 +122,11 @@ type exception struct {
 	images match.ImageSet // match.images
 }
 
-// exceptionEntries is the block exceptions of a policy.
+// exceptionEntries is the exceptions block of a policy.
 type exceptionEntries []exceptionsEntry
 
-// compile checks that the entries name rules of the policy, by a match that has a meaning for them.
+// compile compiles the entries. It checks that their rules exist in the policy, and that their match has a meaning for
+// these rules.
 func (es exceptionEntries) compile(b *blocks, c *comparisons, errs *strict.Collector) *exceptions {
 	if len(es) == 0 {
 		return nil
@@ -150,11 +152,11 @@ func (es exceptionEntries) compile(b *blocks, c *comparisons, errs *strict.Colle
 	return x
 }
 
-// namedRules are the entries of a policy that exceptions name.
+// namedRules contains the entries to which the exceptions of a policy can refer.
 type namedRules struct {
 	all     []*header
 	byName  map[string]*header
-	mirrors map[string]bool // the names of entries of mirrors, which have no findings
+	mirrors map[string]bool // the names of mirrors entries, which have no findings
 }
 
 func newNamedRules(b *blocks) *namedRules {
@@ -171,10 +173,10 @@ func newNamedRules(b *blocks) *namedRules {
 	return n
 }
 
-// check files an error for each pattern of an entry that names no rule, and for each dimension of its match that has no
-// meaning for a rule that it names.
+// check adds an error for each pattern of an entry that does not match a rule. It also adds an error for each dimension
+// of the entry's match that has no meaning for a matching rule.
 func (n *namedRules) check(e *exceptionsEntry, c *comparisons, errs *strict.Collector) {
-	filed := map[meaninglessDimension]bool{} // once, however many rules are named
+	filed := map[meaninglessDimension]bool{} // each dimension has one error, for any number of rules
 	for _, p := range e.Rules {
 		found := false
 		for h := range n.find(p, c) {
@@ -201,7 +203,7 @@ func (n *namedRules) check(e *exceptionsEntry, c *comparisons, errs *strict.Coll
 	}
 }
 
-// find yields the rules that a pattern names.
+// find yields the rules that match a pattern.
 func (n *namedRules) find(p rulePattern, c *comparisons) func(yield func(*header) bool) {
 	return func(yield func(*header) bool) {
 		if !p.entry.IsWild() {
@@ -221,9 +223,9 @@ func (n *namedRules) find(p rulePattern, c *comparisons) func(yield func(*header
 	}
 }
 
-// nearest returns the end of the sentence about a name that no rule has.
+// nearest returns the end of an error about a pattern that does not match a rule. It is empty if no name is similar.
 func (n *namedRules) nearest(p rulePattern) string {
-	const most = 1000 // names that are compared: a distance takes a microsecond
+	const most = 1000 // the number of compared names; a comparison takes a microsecond
 	var names []string
 	for _, h := range n.all[:min(len(n.all), most)] {
 		names = append(names, string(h.Name))
@@ -234,8 +236,8 @@ func (n *namedRules) nearest(p rulePattern) string {
 	return ""
 }
 
-// warnings returns a warning for each entry that exempts every object of its rules, which are then as good as off, and
-// for each pattern for checks that no rule has.
+// warnings returns a warning for each entry that exempts every object, because its rules have no effect, and for each
+// pattern with a check that does not exist in any rule.
 func (es exceptionEntries) warnings() strict.Errors {
 	if len(es) == 0 {
 		return nil
@@ -266,9 +268,9 @@ func (es exceptionEntries) warnings() strict.Errors {
 	return errs.Errors()
 }
 
-// isEverything reports whether a match has no other dimension than namespaces, and * in it.
+// isEverything reports whether the only dimension of a match is namespaces, and namespaces contains *.
 func (sel *selector) isEverything() bool {
 	only := *sel
 	only.Namespaces = nil
-	return !only.hasDimension() && matchesAny(sel.Namespaces, "") // which only patterns of stars match
+	return !only.hasDimension() && matchesAny(sel.Namespaces, "") // only patterns of stars match the empty name
 }

@@ -2,20 +2,21 @@ package policy
 
 import "github.com/evergate/evergate/policy/internal/match"
 
-// exemptions finds what silences the findings of one object: the exclude of their rule, where that ends, and entries of
-// exceptions. It costs nothing where a policy has neither. The zero value silences nothing.
+// exemptions finds the exemption that silences a finding of one object. It is the exclude of the rule, if it has an end
+// date, or an entry of exceptions. Policies without either have no extra cost. The zero value does not silence
+// anything.
 type exemptions struct {
 	exceptions *exceptions
 	subject    *subject
 
-	applicable []*exception // those in force whose match the object meets; see inForce
+	applicable []*exception // active exceptions whose match the object meets; see inForce
 	ready      bool
 
-	excludeOf *header // the entry that excluded is about
-	excluded  bool    // the exclude of that entry, in force, covers the object, without images
+	excludeOf *header // the entry to which excluded applies
+	excluded  bool    // the active exclude of excludeOf covers the object by a dimension other than images
 }
 
-// find returns what silences a finding of a rule; nil for nothing.
+// find returns the exemption that silences a finding of a rule, or nil if the finding is not silenced.
 func (x *exemptions) find(h *header, id *identity) *Exemption {
 	if h.exempt != nil && x.isExcluded(h, id) {
 		return &h.exempt.Exemption
@@ -25,7 +26,7 @@ func (x *exemptions) find(h *header, id *identity) *Exemption {
 	}
 	rule := string(h.Name)
 	if id.check == ownersCheck {
-		rule = id.detail // of the entry: the rule stands for all owners of a mode
+		rule = id.detail // the name of the entry, because the rule represents all owners of a mode
 	}
 	for _, e := range x.inForce() {
 		if !x.spend(len(e.rules)) {
@@ -40,8 +41,8 @@ func (x *exemptions) find(h *header, id *identity) *Exemption {
 
 func (x *exemptions) spend(n int) bool { return x.subject.effort == nil || x.subject.effort.spend(n) }
 
-// isExcluded reports whether the exclude of a rule, which ends, is in force and covers the object, or the image of a
-// finding.
+// isExcluded reports whether the exclude of a rule is active and covers the object or the image of a finding. The
+// exclude must have an end date.
 func (x *exemptions) isExcluded(h *header, id *identity) bool {
 	if h.exempt.hasEnded(x.subject.now) {
 		return false
@@ -56,7 +57,7 @@ func (x *exemptions) isExcluded(h *header, id *identity) bool {
 	return x.spend(imageSteps) && id.isImageOf(h.exempt.images)
 }
 
-// inForce returns the exceptions that are in force and whose match the object meets.
+// inForce returns the active exceptions whose match the object meets.
 func (x *exemptions) inForce() []*exception {
 	if x.ready {
 		return x.applicable
@@ -77,8 +78,8 @@ func (x *exemptions) inForce() []*exception {
 	return x.applicable
 }
 
-// covers reports whether an object meets the match of the exception. By classes it is as with an exclude: an object
-// that names another class too, or none, as a ListenerSet, is not exempt.
+// covers reports whether an object meets the match of the exception. Classes are compared as in an exclude. An object
+// is not exempt if it also has another class, or if it has no class, such as a ListenerSet.
 func (e *exception) covers(s *subject) bool {
 	if _, ok := e.match.matches(s); !ok {
 		return false
@@ -94,7 +95,8 @@ func (e *exception) covers(s *subject) bool {
 	return true
 }
 
-// silences reports whether the exception, which is in force for an object, is about a finding of it.
+// silences reports whether the exception silences a finding of an object. The exception is active and covers the
+// object.
 func (e *exception) silences(rule string, id *identity) bool {
 	for _, p := range e.rules {
 		if !p.matches(rule, id.check) {
@@ -105,7 +107,8 @@ func (e *exception) silences(rule string, id *identity) bool {
 	return false
 }
 
-// isImageOf reports whether a finding about an image is about one of a set. A text that is no reference is in none.
+// isImageOf reports whether a finding is about an image in set. A text that is not an image reference is not in any
+// set.
 func (id *identity) isImageOf(set match.ImageSet) bool {
 	_, ok := set.Find(match.Reference{Name: id.value, Suffix: id.detail})
 	return ok && id.use != malformedImage

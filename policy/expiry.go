@@ -8,34 +8,34 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// Expiry is something of a policy that ends by date: an entry of exceptions, the exclude of an entry, or an entry in
-// mode warn or audit. What is off is none.
+// Expiry is a part of a policy with an end date: an entry of exceptions, the exclude of an entry, or an entry in mode
+// warn or audit. It does not include entries in mode off.
 type Expiry struct {
 	Rule   string     // the name of the entry
-	What   ExpiryWhat // of it ends
-	Until  string     // as the policy has it
-	Ends   time.Time  // from then on it has ended, in UTC
+	What   ExpiryWhat // the part that ends
+	Until  string     // as written in the policy
+	Ends   time.Time  // the end, in UTC
 	Reason string     // may be empty
-	Place  Problem    // of the entry, without Message
+	Place  Problem    // the place of the entry, without Message
 }
 
-// ExpiryWhat is what ends.
+// ExpiryWhat is the part of a policy that ends.
 type ExpiryWhat string
 
-// The values of ExpiryWhat.
+// These are the values of ExpiryWhat.
 const (
-	ExpiryException ExpiryWhat = "exception" // the entry of exceptions: the findings that it silences count again
-	ExpiryExclude   ExpiryWhat = "exclude"   // the exclude of the entry: what it exempts is judged, or rewritten
-	ExpiryEntry     ExpiryWhat = "entry"     // in mode warn or audit: it says nothing any more
+	ExpiryException ExpiryWhat = "exception" // an entry of exceptions; the findings that it silences deny and warn again
+	ExpiryExclude   ExpiryWhat = "exclude"   // the exclude of the entry; its objects are checked or their images rewritten
+	ExpiryEntry     ExpiryWhat = "entry"     // an entry in mode warn or audit; it no longer has findings
 )
 
-// HasEnded reports whether it is over at now.
+// HasEnded reports whether e has ended at now.
 func (e *Expiry) HasEnded(now time.Time) bool { return !now.Before(e.Ends) }
 
-// Expiries returns what ends by date, the earliest first. It must not be changed.
+// Expiries returns the parts of the policy with an end date, the earliest first. The caller must not change the slice.
 func (p *Policy) Expiries() []Expiry { return p.expiries }
 
-// expiries lists what ends.
+// expiries lists the parts of the document with an end date.
 func (d *document) expiries() []Expiry {
 	var all []Expiry
 	add := func(name entryName, what ExpiryWhat, m *moment, why reason, at strict.Pos) {

@@ -2,25 +2,25 @@ package policy
 
 import "strconv"
 
-// filterPlace is the place of a filter or of a backend: in a rule of a route, or in a listener.
+// filterPlace is the place of a filter or a backend in a rule of a route or in a listener.
 type filterPlace struct {
 	within  string // the list of rules or of listeners
-	element int    // of that list
-	name    string // of the listener; empty for a rule
-	backend int    // of backendRefs; -1 for the rule or the listener itself
+	element int    // the index in that list
+	name    string // the name of the listener; empty for a rule
+	backend int    // the index in backendRefs; -1 for the rule or the listener itself
 	list    string // the field of the filters
-	filter  int    // of the filters; -1 for the backend itself
-	field   string // of the filter: the one with a backend; empty for the filter itself
-	port    int32  // of the backend
+	filter  int    // the index in the filters; -1 for the backend itself
+	field   string // the field of the filter that contains a backend; empty for the filter itself
+	port    int32  // the port of the backend
 }
 
-// The lists of filterPlace.within.
+// These are the lists of filterPlace.within.
 const (
 	rulesField     = "spec.rules"
 	listenersField = "spec.listeners"
 )
 
-// String returns the field, as users write it: spec.rules[0].backendRefs[1].filters[0].
+// String returns the path of the field in the object: spec.rules[0].backendRefs[1].filters[0].
 func (p filterPlace) String() string {
 	s := p.within + "[" + strconv.Itoa(p.element) + "]"
 	if p.backend >= 0 {
@@ -32,7 +32,7 @@ func (p filterPlace) String() string {
 	return s
 }
 
-// backendField returns the field of the reference to a backend.
+// backendField returns the path of the reference to a backend.
 func (p filterPlace) backendField() string {
 	if p.filter >= 0 {
 		return p.String() + "." + p.field + ".backendRef"
@@ -45,7 +45,7 @@ func (p filterPlace) backendField() string {
 // not exempt the same filter of a public listener.
 func (p filterPlace) identityOf(check string, ref *ObjectRef, r *report) identity {
 	id := ref.identity(check, r)
-	if p.within == listenersField { // a copy, of no more than the API server stores of a reference
+	if p.within == listenersField { // truncated to the longest values that the API server stores
 		id.use = id.use[:min(len(id.use), maxParentKind)] + " " + p.name[:min(len(p.name), maxSectionName)]
 	}
 	return id

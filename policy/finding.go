@@ -9,22 +9,23 @@ import (
 	"github.com/evergate/evergate/policy/internal/match"
 )
 
-// Finding is one violation of one rule, in one field of an object.
+// Finding is one violation of one rule in one field of an object.
 type Finding struct {
-	Rule   string // the entry's name: team-hosts
+	Rule   string // the name of the entry: team-hosts
 	Check  string // the field of the rule that is violated: hosts.allowed
 	Mode   Mode
 	Path   string // the field of the object: spec.rules[0].host
-	Reason string // what is wrong and what would pass
-	Note   string // the entry's own message; empty when it has none
+	Reason string // a description of the violation and of values that would pass
+	Note   string // the message of the entry; may be empty
 
-	// Existed is true for a pre-existing finding, which the object had before the update: it warns, but never denies.
+	// Existed is true for a pre-existing finding, which the object had before the update. It can warn, but never denies.
 	Existed bool
-	// PodsRefused is true for an introduced finding in the template of a workload that does not deny the workload, of a
-	// rule that will refuse its Pods.
+	// PodsRefused is true for an introduced finding in the template of a workload if the finding does not deny the
+	// workload, but the rule will deny the Pods of the workload.
 	PodsRefused bool
 
-	// Exempt is what silences the finding, which then neither denies nor warns; nil for none.
+	// Exempt is the exemption that silences the finding, which then neither denies nor warns. It is nil if the finding is
+	// not silenced.
 	Exempt *Exemption
 
 	id identity
@@ -36,14 +37,14 @@ func (f Finding) ID() string { return f.Rule + "/" + f.Check }
 // Denies reports whether this finding denies the request.
 func (f Finding) Denies() bool { return f.Mode == Enforce && !f.Existed && f.Exempt == nil }
 
-// Warns reports whether this finding is a warning: in mode warn always, in mode enforce when it does not deny; never
-// where it is exempt.
+// Warns reports whether this finding is a warning. A finding in mode warn always is. A finding in mode enforce is a
+// warning if it does not deny. An exempt finding never is.
 func (f Finding) Warns() bool { return f.Mode >= Warn && f.Exempt == nil && !f.Denies() }
 
-// ExemptWord stands for the mode of a finding that is exempt, where findings are counted by their modes.
+// ExemptWord replaces the mode of an exempt finding when findings are counted by mode.
 const ExemptWord = "exempt"
 
-// ModeWord returns the word by which the finding is counted: that of its mode, or ExemptWord.
+// ModeWord returns the word under which the finding is counted: its mode, or ExemptWord.
 func (f Finding) ModeWord() string {
 	if f.Exempt != nil {
 		return ExemptWord
@@ -51,7 +52,7 @@ func (f Finding) ModeWord() string {
 	return f.Mode.String()
 }
 
-// String returns the sentence that users read: id, field, what is wrong, what would pass.
+// String returns the sentence that users read: the ID, the field, the violation, and values that would pass.
 func (f Finding) String() string {
 	s := f.ID() + ": "
 	if f.Path != "" {
@@ -64,16 +65,17 @@ func (f Finding) String() string {
 	return s
 }
 
-// maxFindings is how many introduced findings end the judging of an object, and how many pre-existing ones are kept:
-// more than a user reads, and enough for the largest realistic object.
+// maxFindings is the number of introduced findings at which the evaluation of an object ends, and the maximum number of
+// pre-existing findings that are kept. Users do not read more, and the limit suffices for the largest realistic object.
 const maxFindings = 1000
 
-// findings are the findings of one object. Pre-existing ones are marked: if they denied an update, no client could
-// remove a finalizer from an object that is older than the policy, or fix the object step by step.
+// findings contains the findings of one object. Pre-existing findings are marked. If they denied an update, no client
+// could remove a finalizer from an object that is older than the policy, or fix the object step by step.
 //
-// Rules are evaluated in the order of their modes, the strictest first. When judging ends at maxFindings, either one of
-// them denies the request, or all rules that could deny it have been evaluated. Pre-existing findings never end it,
-// since an introduced one may follow any number of them. Nor do exempt ones.
+// Rules are evaluated in the order of their modes, the strictest first. If the evaluation ends at maxFindings, either
+// one of these findings denies the request, or all rules that could deny it have been evaluated. Pre-existing findings
+// never end the evaluation, because an introduced finding may follow any number of them. Exempt findings never end it
+// either.
 type findings struct {
 	kept       []keptFinding
 	introduced int
@@ -87,11 +89,11 @@ type keptFinding struct {
 	ruleIndex int
 }
 
-// full reports whether there are so many introduced findings that judging has to end.
+// full reports whether there are so many introduced findings that the evaluation must end.
 func (fs *findings) full() bool { return fs.introduced >= maxFindings }
 
-// tryAdd counts a finding and returns it for the caller to fill in; nil where it is not kept, so that sentences that
-// are not shown are never formatted. The pointer is valid until the next call.
+// tryAdd counts a finding and returns it for the caller to fill in. It returns nil if the finding is not kept, so
+// callers never format sentences that are not shown. The pointer is valid until the next call.
 func (fs *findings) tryAdd(rule int, id identity, existed bool, exempt *Exemption) *Finding {
 	n := &fs.introduced
 	switch {
@@ -107,7 +109,7 @@ func (fs *findings) tryAdd(rule int, id identity, existed bool, exempt *Exemptio
 	return &fs.kept[len(fs.kept)-1].Finding
 }
 
-// sorted returns the kept findings, in the order of the rules.
+// sorted returns the kept findings in the order of the rules.
 func (fs *findings) sorted() []Finding {
 	if len(fs.kept) == 0 {
 		return nil
@@ -120,7 +122,7 @@ func (fs *findings) sorted() []Finding {
 	return list
 }
 
-// list is sorted, and the last finding says whether the list is truncated.
+// list is like sorted. If the list is truncated, it adds a note to the last finding.
 func (fs *findings) list() []Finding {
 	list := fs.sorted()
 	if len(list) == 0 {
@@ -139,35 +141,36 @@ func (fs *findings) list() []Finding {
 	return list
 }
 
-// identity identifies a finding across an update. It has no index, so that reordering a list introduces no finding. The
-// texts are parts of the object, not copies.
+// identity identifies a finding across an update. It does not contain an index, so reordering a list does not introduce
+// a finding. The texts are parts of the object, not copies.
 type identity struct {
 	check  string          // the field of the rule that is violated: hosts.allowed
 	value  string          // the value that violates it
-	detail string          // more of the value: that of an annotation, the path of a host
-	use    string          // what the value is used for: a node port for health checks, the type of a path
-	depth  match.HostDepth // of a host
-	// idle says that the value has no effect in its field. If an update brings it into effect, the finding is
+	detail string          // more of the value: the value of an annotation, the path of a host
+	use    string          // the use of the value: a node port for health checks, the type of a path
+	depth  match.HostDepth // the depth of a host
+	// idle is true if the value has no effect in its field. If an update makes the value effective, the finding is
 	// introduced.
 	idle bool
-	// part is what a reference is to, or for: the port of a parent, the kind of a filter.
+	// part is the part or kind of a reference: the port of a parent, the kind of a filter.
 	part int32
 
-	// count is set by checks that count (at most N hosts): a larger count is introduced, a smaller one pre-existing.
+	// count is set by checks that count (at most N hosts). A larger count is introduced, a smaller count is pre-existing.
 	count int
-	// prefix is set by checks of address ranges: a range inside a pre-existing one is pre-existing.
+	// prefix is set by checks of address ranges. A range inside a pre-existing range is pre-existing.
 	prefix netip.Prefix
 }
 
-// ledger holds the identities of the findings of one check in the object before an update.
+// ledger contains the identities of the findings of one check in the object before an update.
 type ledger struct {
 	values   map[valueKey]struct{}
 	counts   map[valueKey]int
 	prefixes map[prefixKey]struct{}
-	bits     [129]bool // the lengths of prefixes
+	bits     [129]bool // the lengths of the prefixes
 }
 
-// valueKey and prefixKey are the keys of identities. There are two, to save memory: an object may have ten thousand.
+// valueKey and prefixKey are the keys of identities. Two types save memory, because an object may have ten thousand
+// keys.
 type valueKey struct {
 	check, value, detail, use string
 	depth                     match.HostDepth
@@ -181,7 +184,7 @@ type prefixKey struct {
 	idle   bool
 }
 
-// key returns the key of an identity without prefix.
+// key returns the key of an identity without a prefix.
 func (id *identity) key() valueKey {
 	return valueKey{id.check, id.value, id.detail, id.use, id.depth, id.idle, id.part}
 }
@@ -217,8 +220,8 @@ func (l *ledger) add(id identity) {
 	}
 }
 
-// find looks up whether a finding is pre-existing. A value in effect may become idle, but not the reverse. It counts
-// the steps of prefixes.
+// find reports whether a finding is pre-existing. An effective value may become idle, but not the reverse. The lookup
+// of prefixes counts steps.
 func (l *ledger) find(id identity, e *Effort) bool {
 	idle := id.idle
 	id.idle = false
@@ -229,7 +232,7 @@ func (l *ledger) find(id identity, e *Effort) bool {
 	return idle && l.findExact(id, e)
 }
 
-// findExact is find for the given idle.
+// findExact is like find, but compares idle exactly.
 func (l *ledger) findExact(id identity, e *Effort) bool {
 	switch {
 	case id.count > 0:
@@ -242,7 +245,7 @@ func (l *ledger) findExact(id identity, e *Effort) bool {
 	}
 }
 
-// findPrefix looks up a prefix that contains the one of the finding.
+// findPrefix reports whether the ledger has a prefix that contains the prefix of the finding.
 func (l *ledger) findPrefix(id identity, e *Effort) bool {
 	for bits := id.prefix.Bits(); bits >= 0; bits-- {
 		if !l.bits[bits] || !e.spend(1) {

@@ -7,12 +7,12 @@ import (
 	"github.com/evergate/evergate/policy/internal/match"
 )
 
-// gatewayAddressRules is the field addresses of a gateways entry: {allowed: [203.0.113.0/24], hostnames:
-// ["*.lb.example.com"]}. A Gateway that asks for no address passes.
+// gatewayAddressRules is the addresses field of a gateways entry: {allowed: [203.0.113.0/24], hostnames:
+// ["*.lb.example.com"]}. A Gateway that does not request an address passes.
 type gatewayAddressRules struct {
-	// Allowed lists the address ranges that addresses of type IPAddress may be in.
+	// Allowed lists the address ranges in which addresses of type IPAddress may be.
 	Allowed []match.CIDR `yaml:"allowed"`
-	// Hostnames lists patterns that addresses of type Hostname may match.
+	// Hostnames lists the host patterns that addresses of type Hostname may match.
 	Hostnames []match.HostPattern `yaml:"hostnames"`
 }
 
@@ -34,10 +34,10 @@ func (b *gatewayAddressRules) checks() []check[gatewayView] {
 	}}
 }
 
-// gatewayAddresses (addresses) finds each element of spec.addresses that is neither of type IPAddress and in one of
-// the ranges, nor of type Hostname and covered by one of the host patterns. An absent type is IPAddress. Another type,
-// whose meaning is the implementation's, does not pass, nor does one without a value, for which the implementation
-// chooses.
+// gatewayAddresses (addresses) finds each element of spec.addresses that does not pass. An address of type IPAddress
+// passes if it is in one of the ranges. An address of type Hostname passes if one of the host patterns covers it. An
+// absent type means IPAddress. Other types do not pass, because their meaning depends on the implementation. An address
+// without a value does not pass either, because the implementation chooses the value.
 type gatewayAddresses struct {
 	ranges    match.CIDRSet
 	hostnames *match.HostSet
@@ -61,7 +61,7 @@ func (c gatewayAddresses) find(g *gatewayView, r *report) {
 	}
 }
 
-// passes reports whether an address passes. ip is its value, where it is of type IPAddress.
+// passes reports whether an address passes. ip is the parsed value of an address of type IPAddress.
 func (c gatewayAddresses) passes(a *GatewayAddress, ip *address) bool {
 	switch {
 	case a.Value == "":
@@ -76,7 +76,8 @@ func (c gatewayAddresses) passes(a *GatewayAddress, ip *address) bool {
 	return false
 }
 
-// gatewayIPs returns the elements of spec.addresses; zero values for those that are not to be addresses.
+// gatewayIPs returns the parsed elements of spec.addresses. An element of another type or without a value is a zero
+// value.
 func (g *gatewayView) gatewayIPs(r *report) []address {
 	if g.addresses == nil && r.spend(2*len(g.Addresses)) {
 		g.addresses = make([]address, len(g.Addresses))
@@ -89,7 +90,7 @@ func (g *gatewayView) gatewayIPs(r *report) []address {
 	return g.addresses
 }
 
-// isIP reports whether the type is IPAddress, with the default of the API.
+// isIP reports whether the type is IPAddress, which is the default of the API.
 func (a *GatewayAddress) isIP() bool { return a.Type == "" || a.Type == "IPAddress" }
 
 func (a *GatewayAddress) identity(ip *address) identity {
@@ -99,7 +100,7 @@ func (a *GatewayAddress) identity(ip *address) identity {
 	return identity{check: "addresses", value: a.Value, detail: a.Type}
 }
 
-// describe returns the field of an address that does not pass, and the beginning of the sentence about it.
+// describe returns the field that does not pass in an address, and the beginning of the sentence about it.
 func (a *GatewayAddress) describe(ip *address) (field, reason string) {
 	switch {
 	case a.Value == "":

@@ -8,7 +8,7 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// The values of from in allowedRoutes.namespaces and allowedListeners.namespaces.
+// These are the values of from in allowedRoutes.namespaces and allowedListeners.namespaces.
 const (
 	fromAll      fromNamespaces = "All"
 	fromSelector fromNamespaces = "Selector"
@@ -16,7 +16,7 @@ const (
 	fromNone     fromNamespaces = "None"
 )
 
-// fromNamespaces says from which namespaces routes or ListenerSets may attach.
+// fromNamespaces selects the namespaces from which routes or ListenerSets may attach.
 type fromNamespaces string
 
 // UnmarshalText accepts the four values of the API.
@@ -29,9 +29,9 @@ func (n *fromNamespaces) UnmarshalText(b []byte) error {
 	return fmt.Errorf("%s is not known here: write All, Selector, Same or None", text.Quote(b))
 }
 
-// allowedRouteRules is the field allowedRoutes of a gateways entry: {from: [Same, Selector]}.
+// allowedRouteRules is the allowedRoutes field of a gateways entry: {from: [Same, Selector]}.
 type allowedRouteRules struct {
-	// From lists what allowedRoutes.namespaces.from of a listener may be. An absent one is Same.
+	// From lists the values that allowedRoutes.namespaces.from of a listener may have. An absent value means Same.
 	From []fromNamespaces `yaml:"from,required"`
 }
 
@@ -45,9 +45,9 @@ func (b *allowedRouteRules) checks() []check[gatewayView] {
 	return []check[gatewayView]{allowedRoutesFrom{b.From, passing(b.From)}}
 }
 
-// allowedListenerRules is the field allowedListeners of a gateways entry: {from: [None, Same]}.
+// allowedListenerRules is the allowedListeners field of a gateways entry: {from: [None, Same]}.
 type allowedListenerRules struct {
-	// From lists what spec.allowedListeners.namespaces.from of a Gateway may be. An absent one is None.
+	// From lists the values that spec.allowedListeners.namespaces.from of a Gateway may have. An absent value means None.
 	From []fromNamespaces `yaml:"from,required"`
 }
 
@@ -61,7 +61,7 @@ func (b *allowedListenerRules) checks() []check[gatewayView] {
 	return []check[gatewayView]{allowedListenersFrom{b.From, passing(b.From)}}
 }
 
-// refuseNoFrom refuses an empty list, and names the value that was probably meant.
+// refuseNoFrom returns an error for an empty list. The error suggests least, the value that was probably meant.
 func refuseNoFrom(from []fromNamespaces, least fromNamespaces) error {
 	if len(from) == 0 {
 		return strict.Fieldf("from", "[] denies every Gateway: write [%s] or more", least)
@@ -70,7 +70,7 @@ func refuseNoFrom(from []fromNamespaces, least fromNamespaces) error {
 }
 
 // allowedRoutesFrom (allowedRoutes.from) finds each listener whose allowedRoutes.namespaces.from is not listed. A
-// Selector that selects all namespaces is All: see NamespaceSelector.selectsAll. A finding is identified by the
+// Selector that selects all namespaces counts as All: see NamespaceSelector.selectsAll. A finding is identified by the
 // listener.
 type allowedRoutesFrom struct {
 	from    []fromNamespaces
@@ -90,8 +90,8 @@ func (c allowedRoutesFrom) find(g *gatewayView, r *report) {
 	}
 }
 
-// allowedListenersFrom (allowedListeners.from) finds a spec.allowedListeners.namespaces.from that is not listed; None,
-// which takes no ListenerSet, always passes. A Selector that selects all namespaces is All: see
+// allowedListenersFrom (allowedListeners.from) finds a spec.allowedListeners.namespaces.from that is not listed. None
+// always passes, because it does not accept any ListenerSet. A Selector that selects all namespaces counts as All: see
 // NamespaceSelector.selectsAll.
 type allowedListenersFrom struct {
 	from    []fromNamespaces
@@ -107,8 +107,8 @@ func (c allowedListenersFrom) find(g *gatewayView, r *report) {
 		g.AllowedListeners.reason(from)+c.passing)
 }
 
-// effective returns from which namespaces n takes objects, with the default of its field. ok is false where the steps
-// to say that are not available.
+// effective returns the namespaces from which n accepts objects. absent is the default of its field. ok is false if the
+// Effort is exceeded.
 func (n *ListenerNamespaces) effective(absent fromNamespaces, r *report) (from fromNamespaces, ok bool) {
 	switch {
 	case n == nil, n.From == "":
@@ -135,12 +135,13 @@ func (n *ListenerNamespaces) reason(from fromNamespaces) string {
 	return text.Quote(n.From) + " is not allowed"
 }
 
-// namespaceNameLabel is the label that the API server gives each namespace.
+// namespaceNameLabel is the label that the API server sets on each namespace.
 const namespaceNameLabel = "kubernetes.io/metadata.name"
 
-// selectsAll reports whether a selector selects namespaces that have no labels but the one with their name, and so all
-// that its author has not thought of: one without a requirement does, and one that asks only for what a namespace does
-// not have, or for a name, whichever. An absent selector counts as empty.
+// selectsAll reports whether a selector selects namespaces that have only the label with their name. Such a selector
+// also selects namespaces that its author did not consider. It has no requirements, or it requires only that labels are
+// absent or do not have certain values, or that the namespace has a name, whichever name this is. An absent selector
+// counts as empty.
 func (s *NamespaceSelector) selectsAll() bool {
 	if s == nil {
 		return true

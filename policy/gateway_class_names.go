@@ -5,9 +5,9 @@ import (
 	"github.com/evergate/evergate/policy/internal/match"
 )
 
-// gatewayClassRules is the field classNames of a gateways entry: {allowed: [internal, "public-*"]}.
+// gatewayClassRules is the classNames field of a gateways entry: {allowed: [internal, "public-*"]}.
 type gatewayClassRules struct {
-	// Allowed lists the classes that spec.gatewayClassName may name, * for any run of characters. [] denies all.
+	// Allowed lists the classes that spec.gatewayClassName may have, * for any run of characters. [] denies all.
 	Allowed []match.Glob `yaml:"allowed,required"`
 }
 
@@ -18,9 +18,9 @@ func (b *gatewayClassRules) checks() []check[gatewayView] {
 	return []check[gatewayView]{gatewayClassesAllowed{b.Allowed, passing(b.Allowed)}}
 }
 
-// gatewayClassesAllowed (classNames.allowed) finds a spec.gatewayClassName that no pattern matches. A ListenerSet has
-// none and passes: it is served by the class of its Gateway, which was judged, and which says by allowedListeners
-// whose ListenerSets it takes.
+// gatewayClassesAllowed (classNames.allowed) finds a spec.gatewayClassName that no pattern matches. A ListenerSet does
+// not have a class and passes. The class of its Gateway serves it. The Gateway itself was evaluated, and its
+// allowedListeners field restricts which ListenerSets may attach.
 type gatewayClassesAllowed struct {
 	patterns []match.Glob
 	passing  string // the end of its sentences

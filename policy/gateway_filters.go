@@ -7,7 +7,7 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// listenerBackendRules is the field backends of a gateways entry. It checks the backends to which filters of listeners
+// listenerBackendRules is the backends field of a gateways entry. It checks the backends to which filters of listeners
 // send each request: externalAuth.backendRef and requestMirror.backendRef. A backend without a namespace is in the
 // namespace of the object. Filters of listeners are an experimental field of Gateway API: see filters.
 type listenerBackendRules struct {
@@ -15,7 +15,7 @@ type listenerBackendRules struct {
 	// ReferenceGrant in the other namespace decides.
 	CrossNamespace denial `yaml:"crossNamespace"`
 	// Kinds lists the kinds of backends that pass, * for any run of characters: [Service,
-	// ServiceImport.multicluster.x-k8s.io]. A kind without a group is one of the core group. [] means that none passes.
+	// ServiceImport.multicluster.x-k8s.io]. A kind without a group is in the core group. [] means that no kind passes.
 	Kinds []match.Glob `yaml:"kinds"`
 }
 
@@ -27,7 +27,7 @@ func (b *listenerBackendRules) Validate() error {
 	return nil
 }
 
-// checks compiles the rules; nil has no checks.
+// checks compiles the rules. It returns nil if b is nil.
 func (b *listenerBackendRules) checks() []check[gatewayView] {
 	if b == nil {
 		return nil
@@ -46,14 +46,14 @@ func (g *Gateway) eachListenerBackend(r *report) iter.Seq2[*ObjectRef, filterPla
 	}
 }
 
-// listenerFilterRules is the field filters of a gateways entry. It checks spec.listeners[].filters.requests[]. By these
-// filters a listener sends each request to an authorization server or to an extension before a route is chosen. The
-// field is in the experimental channel of Gateway API v1.7 (GEP-5224).
+// listenerFilterRules is the filters field of a gateways entry. It checks spec.listeners[].filters.requests[]. With
+// these filters, a listener sends each request to an authorization server or to an extension before it chooses a route.
+// The field is in the experimental channel of Gateway API v1.7 (GEP-5224).
 type listenerFilterRules struct {
 	// Denied lists types that a filter must not have: [ExternalAuth, ExtensionRef].
 	Denied []routeFilterType `yaml:"denied"`
-	// UnsafeCharacters: deny means that the texts of filters must contain none of the characters by which they can inject
-	// configuration into a controller, as in paths.unsafeCharacters of routes.
+	// UnsafeCharacters: deny means that the texts of filters must not contain characters that can inject configuration
+	// into a controller, as in paths.unsafeCharacters of routes.
 	UnsafeCharacters denial `yaml:"unsafeCharacters"`
 }
 
@@ -67,7 +67,7 @@ func (f *listenerFilterRules) Validate() error {
 	return faults.Err()
 }
 
-// checks compiles the rules; nil has no checks.
+// checks compiles the rules. It returns nil if f is nil.
 func (f *listenerFilterRules) checks() []check[gatewayView] {
 	if f == nil {
 		return nil

@@ -7,8 +7,8 @@ func listenerHost() claimField {
 	return claimField{path: "spec.listeners[%d].hostname", class: listenerField}
 }
 
-// claims returns the claims of a Gateway or a ListenerSet: its listeners, in which *.example is any number of labels,
-// and its annotations.
+// claims returns the claims of a Gateway or a ListenerSet, which its listeners and its annotations make. The * of
+// *.example in a listener represents any number of labels.
 func (g *gatewayView) claims(r *report) *claimSet {
 	if g.claimed.list != nil {
 		return &g.claimed

@@ -1,7 +1,7 @@
 package policy
 
-// Gateway is the part that decisions depend on of a Gateway, and of a ListenerSet, which adds listeners to one. A
-// ListenerSet has metadata and listeners alone.
+// Gateway is the part of a Gateway or a ListenerSet that decisions depend on. A ListenerSet adds listeners to a
+// Gateway. It has only metadata and listeners.
 type Gateway struct {
 	Meta
 	ClassName string // spec.gatewayClassName; empty for a ListenerSet
@@ -9,11 +9,11 @@ type Gateway struct {
 	Addresses []GatewayAddress
 	// AllowedListeners is spec.allowedListeners.namespaces; nil when absent.
 	AllowedListeners *ListenerNamespaces
-	// InfrastructureAnnotations are put on what is created for the Gateway, a Service as a rule.
+	// InfrastructureAnnotations are set on the objects that are created for the Gateway, usually a Service.
 	InfrastructureAnnotations map[string]string
-	// FrontendCAs are the authorities of client certificates: spec.tls.frontend.default.validation.caCertificateRefs.
+	// FrontendCAs are the client certificate authorities: spec.tls.frontend.default.validation.caCertificateRefs.
 	FrontendCAs []CertificateRef
-	// PortCAs are those of single ports: spec.tls.frontend.perPort[].tls.validation.caCertificateRefs.
+	// PortCAs are the authorities for single ports: spec.tls.frontend.perPort[].tls.validation.caCertificateRefs.
 	PortCAs [][]CertificateRef
 	// BackendCertificate is spec.tls.backend.clientCertificateRef; nil when absent.
 	BackendCertificate *CertificateRef
@@ -32,13 +32,14 @@ type Listener struct {
 	Filters []RouteFilter
 }
 
-// ListenerTLS is the tls of a listener.
+// ListenerTLS is the tls field of a listener.
 type ListenerTLS struct {
 	Mode            string // Terminate or Passthrough; empty means Terminate
 	CertificateRefs []CertificateRef
 }
 
-// CertificateRef is a reference to a Secret, a ConfigMap or the like. An empty Namespace means that of the object.
+// CertificateRef is a reference to an object such as a Secret or a ConfigMap. An empty Namespace means the namespace of
+// the referring object.
 type CertificateRef struct {
 	Namespace, Name string
 }
@@ -48,19 +49,19 @@ type GatewayAddress struct {
 	Type, Value string
 }
 
-// ListenerNamespaces says from which namespaces routes or ListenerSets may attach.
+// ListenerNamespaces selects the namespaces from which routes or ListenerSets may attach.
 type ListenerNamespaces struct {
 	From     string             // All, Selector, Same or None; empty means the default of the field
 	Selector *NamespaceSelector // nil when absent
 }
 
-// NamespaceSelector is a selector by the labels of namespaces.
+// NamespaceSelector selects namespaces by their labels.
 type NamespaceSelector struct {
 	MatchLabels      map[string]string
 	MatchExpressions []SelectorExpression
 }
 
-// SelectorExpression is one element of matchExpressions. Its values do not matter here.
+// SelectorExpression is one element of matchExpressions. The checks do not need its values.
 type SelectorExpression struct {
 	Key, Operator string
 }

@@ -7,10 +7,11 @@ import (
 	"github.com/evergate/evergate/policy/internal/match"
 )
 
-// protocolRules is the field protocols: {allowed: [HTTPS, TLS]}.
+// protocolRules is the protocols field of a gateways entry: {allowed: [HTTPS, TLS]}.
 type protocolRules struct {
-	// Allowed lists the protocols that listeners may have: HTTP, HTTPS, TLS, TCP, UDP, and those of implementations, such
-	// as example.com/quic, * for any run of characters. Upper and lower case differ, as in the API. [] denies all.
+	// Allowed lists the protocols that listeners may have, * for any run of characters. The protocols are HTTP, HTTPS,
+	// TLS, TCP, UDP, and implementation-specific protocols such as example.com/quic. They are case-sensitive, as in the
+	// API. [] denies all.
 	Allowed []match.Glob `yaml:"allowed,required"`
 }
 
@@ -21,8 +22,8 @@ func (b *protocolRules) checks() []check[gatewayView] {
 	return []check[gatewayView]{protocolsAllowed{b.Allowed, passing(b.Allowed)}}
 }
 
-// protocolsAllowed (protocols.allowed) finds each spec.listeners[].protocol that no pattern matches, also an absent
-// one. A finding is identified by the listener: a pre-existing one exempts no other listener.
+// protocolsAllowed (protocols.allowed) finds each spec.listeners[].protocol that no pattern matches. An absent protocol
+// does not match. A finding is identified by the listener, so a pre-existing finding does not exempt another listener.
 type protocolsAllowed struct {
 	patterns []match.Glob
 	passing  string
@@ -47,7 +48,7 @@ func (l *Listener) identity(check, value string) identity {
 	return identity{check: check, value: value, detail: l.Name}
 }
 
-// listenerPath returns the path of a field of a listener, as users write it.
+// listenerPath returns the path of a field of listener i in the object.
 func listenerPath(i int, field string) string {
 	return "spec.listeners[" + strconv.Itoa(i) + "]." + field
 }

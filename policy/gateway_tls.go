@@ -9,7 +9,7 @@ import (
 	"github.com/evergate/evergate/internal/text"
 )
 
-// The values of spec.listeners[].tls.mode.
+// These are the values of spec.listeners[].tls.mode.
 const (
 	terminate   tlsMode = "Terminate"
 	passthrough tlsMode = "Passthrough"
@@ -28,13 +28,13 @@ func (m *tlsMode) UnmarshalText(b []byte) error {
 	return fmt.Errorf("%s is not a mode of TLS: write Terminate or Passthrough", text.Quote(b))
 }
 
-// gatewayTLSRules is the field tls of a gateways entry: {modes: [Terminate], crossNamespaceRefs: deny}. Whether a
-// listener serves TLS at all is said by its protocol: see protocolRules.
+// gatewayTLSRules is the tls field of a gateways entry: {modes: [Terminate], crossNamespaceRefs: deny}. The protocol of
+// a listener determines whether it serves TLS: see protocolRules.
 type gatewayTLSRules struct {
-	// Modes lists the modes that listeners with TLS may have. [] denies all of them.
+	// Modes lists the modes that listeners with TLS may have. [] denies every mode.
 	Modes []tlsMode `yaml:"modes"`
 	// CrossNamespaceRefs: deny means that certificates and authorities must be in the namespace of the object. A
-	// ReferenceGrant does not make up for that.
+	// ReferenceGrant does not change this.
 	CrossNamespaceRefs denial `yaml:"crossNamespaceRefs"`
 }
 
@@ -60,8 +60,9 @@ func (b *gatewayTLSRules) checks() []check[gatewayView] {
 	return cs
 }
 
-// tlsModes (tls.modes) finds each listener with TLS whose tls.mode is not listed. An absent mode is Terminate. A
-// listener has TLS where it has the field tls, or the protocol HTTPS or TLS. A finding is identified by the listener.
+// tlsModes (tls.modes) finds each listener with TLS whose tls.mode is not listed. An absent mode means Terminate. A
+// listener has TLS if it has the tls field, or if its protocol is HTTPS or TLS. A finding is identified by the
+// listener.
 type tlsModes struct {
 	modes   []tlsMode
 	passing string
@@ -79,7 +80,7 @@ func (c tlsModes) find(g *gatewayView, r *report) {
 	}
 }
 
-// tlsMode returns tls.mode with the default of the API, and whether the listener has TLS.
+// tlsMode returns tls.mode with the default of the API. ok is false if the listener does not have TLS.
 func (l *Listener) tlsMode() (mode tlsMode, ok bool) {
 	switch {
 	case l.TLS != nil && l.TLS.Mode != "":
@@ -90,9 +91,9 @@ func (l *Listener) tlsMode() (mode tlsMode, ok bool) {
 	return "", false
 }
 
-// crossNamespaceRefs (tls.crossNamespaceRefs) finds each reference to a certificate, or to an authority of client
-// certificates, that names another namespace than that of the object: in tls of the listeners, and in spec.tls of a
-// Gateway. Where the request has no namespace, every one that names any.
+// crossNamespaceRefs (tls.crossNamespaceRefs) finds each reference to a certificate or a client certificate authority
+// in another namespace than the object. It checks the tls field of the listeners and spec.tls of a Gateway. If the
+// request has no namespace, it finds every reference with a namespace.
 type crossNamespaceRefs struct{}
 
 func (crossNamespaceRefs) find(g *gatewayView, r *report) {
@@ -111,10 +112,10 @@ func (crossNamespaceRefs) find(g *gatewayView, r *report) {
 	}
 }
 
-// refPath is the place of a reference to a certificate. It is formatted only where it is shown.
+// refPath is the place of a reference to a certificate. It is formatted only if it is shown.
 type refPath struct {
-	list   string // the list, or the field; with %d for the index of the element around it
-	around int    // that index
+	list   string // the list or the field, with %d for the index of the enclosing element
+	around int    // the index of the enclosing element; -1 without one
 	at     int    // the index of the reference in its list; -1 for a field
 }
 

@@ -8,34 +8,34 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// gatewaysEntry is an entry of gateways: a rule for Gateways and ListenerSets. Each field below is a block of checks;
-// an absent one checks nothing, and at least one is required.
+// gatewaysEntry is an entry of gateways: a rule for Gateways and ListenerSets. Each field below is a block of checks.
+// An absent block does not check anything. At least one block is required.
 //
-// A ListenerSet names no class: it has that of its parent, which is not in the object. A match by gatewayClassNames
-// covers every ListenerSet therefore, and an exclude by them none.
+// A ListenerSet does not contain a class. It has the class of its parent, which is not part of the object. A match by
+// gatewayClassNames therefore covers every ListenerSet, and an exclude by gatewayClassNames does not cover any.
 type gatewaysEntry struct {
 	ruleHeader
-	// Hosts: which hosts the listeners and the annotations may claim.
+	// Hosts restricts the hosts that the listeners and the annotations may claim.
 	Hosts *fieldHostRules `yaml:"hosts"`
-	// ClassNames: which controllers may serve it.
+	// ClassNames restricts the classes, and thereby the controllers, that may serve the object.
 	ClassNames *gatewayClassRules `yaml:"classNames"`
-	// Ports: which ports its listeners may have.
+	// Ports restricts the ports of the listeners.
 	Ports *portRules `yaml:"ports"`
-	// Protocols: which protocols its listeners may have.
+	// Protocols restricts the protocols of the listeners.
 	Protocols *protocolRules `yaml:"protocols"`
-	// TLS: how its listeners may serve TLS.
+	// TLS restricts the way in which listeners serve TLS.
 	TLS *gatewayTLSRules `yaml:"tls"`
-	// AllowedRoutes: from which namespaces its listeners may take routes.
+	// AllowedRoutes restricts the namespaces from which listeners may accept routes.
 	AllowedRoutes *allowedRouteRules `yaml:"allowedRoutes"`
-	// AllowedListeners: from which namespaces it may take ListenerSets.
+	// AllowedListeners restricts the namespaces from which the object may accept ListenerSets.
 	AllowedListeners *allowedListenerRules `yaml:"allowedListeners"`
-	// Backends: to which objects the filters of its listeners may send requests.
+	// Backends restricts the objects to which the filters of listeners may send requests.
 	Backends *listenerBackendRules `yaml:"backends"`
-	// Filters: which filters its listeners may have.
+	// Filters restricts the filters of the listeners.
 	Filters *listenerFilterRules `yaml:"filters"`
-	// Annotations: which annotations it may or must have.
+	// Annotations restricts the annotations that the object may have, and lists annotations that it must have.
 	Annotations *annotationRules `yaml:"annotations"`
-	// Addresses: which addresses it may ask for.
+	// Addresses restricts the addresses that the object may request.
 	Addresses *gatewayAddressRules `yaml:"addresses"`
 }
 
@@ -56,7 +56,7 @@ func (e *gatewaysEntry) Validate() error {
 	return err
 }
 
-// checks compiles the entry. Findings come in the order of its fields.
+// checks compiles the entry. Findings have the order of its fields.
 func (e *gatewaysEntry) checks() []check[gatewayView] {
 	return slices.Concat(
 		fieldHostChecks(e.Hosts, (*gatewayView).claims, "spec.listeners"),
@@ -73,7 +73,7 @@ func (e *gatewaysEntry) checks() []check[gatewayView] {
 	)
 }
 
-// gatewayView is a Gateway or a ListenerSet, and the values that its checks parse.
+// gatewayView contains a Gateway or a ListenerSet and the values that its checks parse.
 type gatewayView struct {
 	*Gateway
 	view
@@ -100,7 +100,7 @@ func (p *Policy) ExplainGateway(a Attributes, g *Gateway) []RuleTrace {
 	return explain(rulesFor[gatewayView](p, Gateways), a, viewGateway, g)
 }
 
-// port returns the port of listener i, and whether there is one.
+// port returns the port of listener i. ok is false if there is no such listener.
 func (g *Gateway) port(i int) (int32, bool) {
 	if i >= len(g.Listeners) {
 		return 0, false
@@ -108,7 +108,7 @@ func (g *Gateway) port(i int) (int32, bool) {
 	return g.Listeners[i].Port, true
 }
 
-// listeners yields the listeners, as long as there are steps for them.
+// listeners yields the listeners until the Effort is exceeded.
 func (g *Gateway) listeners(r *report) iter.Seq2[int, *Listener] {
 	return func(yield func(int, *Listener) bool) {
 		for i := range g.Listeners {
@@ -119,5 +119,5 @@ func (g *Gateway) listeners(r *report) iter.Seq2[int, *Listener] {
 	}
 }
 
-// classes is spec.gatewayClassName.
+// classes returns spec.gatewayClassName.
 func (g *Gateway) classes() classes { return classes{g.ClassName} }

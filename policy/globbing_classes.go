@@ -5,18 +5,18 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// globbingClasses is the block globbingClasses of a policy: ["alb", "alb-*"], the classes of Ingresses, * for any run
-// of characters, whose controllers serve names at any depth by *.example in spec.rules[].host, as the AWS load balancer
-// controller does (docs/guide/ingress/annotations.md, host-header conditions). By the specification of Ingress it is
-// one label, and so it is in spec.tls of these Ingresses too, since certificates mean that. An Ingress names its class
-// in spec.ingressClassName or in the annotation kubernetes.io/ingress.class; where both are set, one of them in the
-// list is enough. One without a class is none of them.
+// globbingClasses is the globbingClasses block of a policy: ["alb", "alb-*"]. It lists classes of Ingresses, * for any
+// run of characters. For *.example in spec.rules[].host, their controllers serve names at any depth, as the AWS load
+// balancer controller does (docs/guide/ingress/annotations.md, host-header conditions). In the specification of
+// Ingress, * is one label. It is one label in spec.tls of these Ingresses too, because that is its meaning in
+// certificates. The class of an Ingress is spec.ingressClassName or the annotation kubernetes.io/ingress.class. If both
+// are set, one listed class is enough. An Ingress without a class is not in the list.
 type globbingClasses []globbingClass
 
-// globbingClass is a pattern for the names of classes.
+// globbingClass is a pattern for class names.
 type globbingClass match.Glob
 
-// UnmarshalText refuses the empty pattern.
+// UnmarshalText returns an error for the empty pattern.
 func (c *globbingClass) UnmarshalText(b []byte) error {
 	var g match.Glob
 	err := g.UnmarshalText(b)
@@ -24,7 +24,7 @@ func (c *globbingClass) UnmarshalText(b []byte) error {
 	return err
 }
 
-// maxGlobbingClasses is how many classes may be listed: a cluster has one for each controller, or few.
+// maxGlobbingClasses is the maximum number of classes. A cluster has one class for each controller, or a few.
 const maxGlobbingClasses = 20
 
 // validate returns an error for too many classes.
@@ -35,7 +35,7 @@ func (c globbingClasses) validate() error {
 	return nil
 }
 
-// known returns what is known of annotations and of these classes.
+// known returns a copy of the known annotations that includes these classes.
 func (c globbingClasses) known(of *knownAnnotations) *knownAnnotations {
 	if len(c) == 0 {
 		return of
@@ -45,14 +45,14 @@ func (c globbingClasses) known(of *knownAnnotations) *knownAnnotations {
 	return &with
 }
 
-// globs reports whether *.example in a rule of the Ingress is names at any depth.
+// globs reports whether *.example in a rule of the Ingress covers names at any depth.
 func (ing *ingressView) globs(r *report) bool {
 	if ing.known == nil || len(ing.known.globbing) == 0 {
 		return false
 	}
 	for _, class := range ing.classNames() {
 		if !r.spend(stepsOf(len(ing.known.globbing), class)) {
-			return true // which is the wider claim
+			return true // the wider claim is the safe answer
 		}
 		for _, g := range ing.known.globbing {
 			if match.Glob(g).Match(class) {

@@ -7,21 +7,21 @@ import (
 	"github.com/evergate/evergate/policy/internal/match"
 )
 
-// grantSide is a check of the elements of spec.from, or of those of spec.to.
+// grantSide is a check of the elements of spec.from or of spec.to.
 type grantSide[E any] interface {
 	id() string
-	// steps returns how many steps it takes to judge an element.
+	// steps returns the number of steps for checking an element.
 	steps(e *E) int
 	passes(e *E) bool
-	// field returns the field of an element that does not pass, and the sentence about it.
+	// field returns the field that does not pass in an element, and the sentence about it.
 	field(e *E) (name, reason string)
 }
 
-// grantCheck finds the elements of one side that do not pass; the other side is nil.
+// grantCheck finds the elements of one side that do not pass. The other side is nil.
 //
-// A grant is a pair of an element of spec.from and one of spec.to. An update that adds an element makes grants with
-// all that stood there before. So where elements do not pass, and all of them are pre-existing, the elements of the
-// other side are found too, each of which may be an introduced finding.
+// A grant is a pair of an element of spec.from and an element of spec.to. An update that adds an element creates a
+// grant with every existing element of the other side. If all elements that do not pass are pre-existing, grantCheck
+// therefore also finds the elements of the other side, because any of these may be an introduced finding.
 type grantCheck struct {
 	from grantSide[GrantFrom]
 	to   grantSide[GrantTo]
@@ -50,8 +50,9 @@ type grantElement[E any] interface {
 	identity(check string) identity
 }
 
-// failing adds a finding for each element that does not pass, and returns the first one; nil where none is found, or
-// where a finding is introduced, so that the other side needs no sentence.
+// failing adds a finding for each element that does not pass, and returns the first such element. It returns nil if
+// every element passes. It also returns nil if a finding is introduced, because the other side then does not need a
+// sentence.
 func failing[E any, P grantElement[E]](c grantSide[E], list string, elements []E, r *report) (first *E) {
 	introduced := false
 	for i := range elements {
@@ -79,7 +80,7 @@ func failing[E any, P grantElement[E]](c grantSide[E], list string, elements []E
 
 // beside adds a finding for each element of the other side.
 func beside[E any, P grantElement[E]](check, list string, elements []E, r *report, reason func(*E) string) {
-	widened := check + " of the other side" // another identity than that of an element which does not pass itself
+	widened := check + " of the other side" // an element that itself does not pass has a different identity
 	for i := range elements {
 		e := &elements[i]
 		id := P(e).identity(widened)
@@ -116,7 +117,7 @@ func (c grantFromNamespaces) field(f *GrantFrom) (name, reason string) {
 	return "namespace", text.Quote(f.Namespace) + " is not allowed" + c.passing
 }
 
-// kindSteps returns how many steps it takes to compare a kind with patterns.
+// kindSteps returns the number of steps for comparing a kind with patterns.
 func kindSteps(patterns []match.Glob, kind, group string) int {
 	n := 1 + len(patterns)
 	return stepsOf(n, kind) + stepsOf(n, group)
@@ -154,8 +155,8 @@ func (c grantToKinds) field(t *GrantTo) (name, reason string) {
 	return "kind", text.Quote(t.kind()) + " is not allowed" + c.passing
 }
 
-// grantToNames (to.names) finds each element of spec.to without a name, which grants all objects of its kind in the
-// namespace, also those that will be made.
+// grantToNames (to.names) finds each element of spec.to without a name. Such an element grants all objects of its kind
+// in the namespace, including future objects.
 type grantToNames struct{}
 
 func (grantToNames) id() string { return "to.names" }

@@ -9,15 +9,15 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// Grant is the part of a ReferenceGrant that decisions depend on. Each element of From may refer to what each element
-// of To names, in the namespace of the object.
+// Grant is the part of a ReferenceGrant that decisions depend on. Each element of From may refer to the objects of each
+// element of To in the namespace of the ReferenceGrant.
 type Grant struct {
 	Meta
 	From []GrantFrom
 	To   []GrantTo
 }
 
-// grantView is a ReferenceGrant. Its checks parse nothing.
+// grantView is the view of a ReferenceGrant. Its checks do not parse values.
 type grantView struct {
 	*Grant
 	view
@@ -47,39 +47,39 @@ type GrantFrom struct {
 	Group, Kind, Namespace string
 }
 
-// GrantTo is one element of spec.to: an object of a kind, all of them where Name is empty.
+// GrantTo is one element of spec.to: one object of a kind, or all objects of the kind if Name is empty.
 type GrantTo struct {
 	Group, Kind, Name string
 }
 
-// grantsEntry is an entry of grants: a rule for ReferenceGrants. An absent block checks nothing, and at least one is
-// required.
+// grantsEntry is an entry of grants: a rule for ReferenceGrants. An absent block does not check anything. At least one
+// block is required.
 //
-// A grant is a pair of one element of spec.from and one of spec.to, and findings are about pairs: an update that adds
-// an element makes new grants with all that stood in the object before.
+// A grant is a pair of an element of spec.from and an element of spec.to, and findings are about pairs. An update that
+// adds an element creates a grant with every existing element of the other side.
 type grantsEntry struct {
 	ruleHeader
-	// From: to whom references may be granted.
+	// From restricts the objects that may receive a grant.
 	From *grantFromRules `yaml:"from"`
-	// To: what may be granted.
+	// To restricts the objects to which a grant may give access.
 	To *grantToRules `yaml:"to"`
 }
 
-// grantFromRules is the field from: {namespaces: [gateways, "team-*"], kinds: [HTTPRoute]}.
+// grantFromRules is the from field of a grants entry: {namespaces: [gateways, "team-*"], kinds: [HTTPRoute]}.
 type grantFromRules struct {
-	// Namespaces lists the namespaces that may be named, * for any run of characters. [] denies all.
+	// Namespaces lists the namespaces that spec.from may contain, * for any run of characters. [] denies all.
 	Namespaces []match.Glob `yaml:"namespaces"`
-	// Kinds lists the kinds that may be named, * for any run of characters: HTTPRoute, for a kind of
-	// gateway.networking.k8s.io, and IngressRoute.traefik.io for one of another group. [] denies all.
+	// Kinds lists the kinds that spec.from may contain, * for any run of characters: HTTPRoute for a kind of
+	// gateway.networking.k8s.io, and IngressRoute.traefik.io for a kind of another group. [] denies all.
 	Kinds []match.Glob `yaml:"kinds"`
 }
 
-// grantToRules is the field to: {kinds: [Service], names: required}.
+// grantToRules is the to field of a grants entry: {kinds: [Service], names: required}.
 type grantToRules struct {
-	// Kinds lists the kinds that may be granted, * for any run of characters: Service, for a kind of the core group, and
-	// ServiceImport.multicluster.x-k8s.io for one of another group. [] denies all.
+	// Kinds lists the kinds that may be granted, * for any run of characters: Service for a kind of the core group, and
+	// ServiceImport.multicluster.x-k8s.io for a kind of another group. [] denies all.
 	Kinds []match.Glob `yaml:"kinds"`
-	// Names: required means that each element must name one object.
+	// Names: required means that each element must contain the name of one object.
 	Names requirement `yaml:"names"`
 }
 
@@ -95,11 +95,11 @@ func (q *requirement) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// maxLabel is the length of the longest kind, in bytes: that of a DNS label.
+// maxLabel is the length of the longest kind in bytes, which is the length of a DNS label.
 const maxLabel = 63
 
-// kindBeside returns a kind as policy files write it: with its group behind a dot, unless that is the usual one. What
-// is longer than kinds and groups are is truncated.
+// kindBeside returns a kind in the form that policy files use. A dot and the group follow the kind, unless group is
+// usual. It truncates texts that are longer than a valid kind or group.
 func kindBeside(usual, group, kind string) string {
 	if group == usual {
 		return kind
@@ -141,7 +141,7 @@ func (b *grantToRules) Validate() error {
 	return nil
 }
 
-// checks compiles the entry. Findings come in the order of its fields.
+// checks compiles the entry. Findings have the order of its fields.
 func (e *grantsEntry) checks() []check[grantView] {
 	var cs []check[grantView]
 	if e.From != nil && e.From.Namespaces != nil {
@@ -162,12 +162,12 @@ func (e *grantsEntry) checks() []check[grantView] {
 func (f *GrantFrom) kind() string { return kindBeside(gatewayGroup, f.Group, f.Kind) }
 func (t *GrantTo) kind() string   { return kindBeside("", t.Group, t.Kind) }
 
-// String says who is granted something: HTTPRoute of "team-a".
+// String returns the objects that receive the grant: HTTPRoute of "team-a".
 func (f *GrantFrom) String() string {
 	return text.Truncate(f.kind(), text.Short) + " of " + text.Quote(f.Namespace)
 }
 
-// String says what is granted: Secret "web", or Secret for all of them.
+// String returns the granted objects: Secret "web", or Secret for all Secrets.
 func (t *GrantTo) String() string {
 	s := text.Truncate(t.kind(), text.Short)
 	if t.Name != "" {

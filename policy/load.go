@@ -171,8 +171,8 @@ func NotRendered(err error, f File) error {
 	return err
 }
 
-// hintTemplates adds a hint to the first error of each file that has the actions of a template: the file is not YAML, or
-// the action is in the line of the error, where it is a mapping for YAML.
+// hintTemplates adds a hint to the first error of each file that has the actions of a template: the file is not YAML,
+// or the action is in the line of the error, where it is a mapping for YAML.
 func hintTemplates(errs strict.Errors, files []File) strict.Errors {
 	for _, f := range files {
 		if !hasAction(f.Data) {

@@ -10,15 +10,16 @@ import (
 type Rewriting struct {
 	Images []ImageOutcome // one for each element of Pod.Images, in the same order
 
-	// Record is the new value of the annotation OriginalsAnnotation. It is empty where the annotation must not be
-	// written: when no image is rewritten, and when the record would not fit into the Pod's annotations.
+	// Record is the new value of the annotation OriginalsAnnotation. It is empty if the annotation must not be written:
+	// if no image is rewritten, or if the record does not fit into the Pod's annotations.
 	Record string
 
-	// PullSecrets are what the Pod lacks in spec.imagePullSecrets for the mirrors of rewritten images.
+	// PullSecrets are the secrets for the mirrors of rewritten images that are missing from the Pod's
+	// spec.imagePullSecrets.
 	PullSecrets PullSecrets
 
-	// Findings are those of rules in mode warn or audit about original images of rewritten ones, where the rewritten
-	// image has no such finding: judging the Pod does not report them. At most a thousand are kept.
+	// Findings are about the original images of rewritten images. Rules in mode warn or audit report them for the
+	// original image, but not for the rewritten image, so EvaluatePod does not report them. At most 1000 are kept.
 	Findings []Finding
 }
 
@@ -32,8 +33,8 @@ func (r Rewriting) Changes() bool {
 	return false
 }
 
-// Pulled returns the images of the Pod as they will be pulled: with those that are rewritten in place of the original
-// ones.
+// Pulled returns a copy of images in which the rewritten images replace the original images. images must be the images
+// that RewritePod evaluated.
 func (r Rewriting) Pulled(images []Image) []Image {
 	pulled := slices.Clone(images)
 	for i, o := range r.Images {
@@ -44,9 +45,9 @@ func (r Rewriting) Pulled(images []Image) []Image {
 	return pulled
 }
 
-// RewritePod returns the mirror that each image of pod is pulled from. old is the Pod before an update, nil otherwise:
-// only images that the update changes are rewritten, since a policy must not change a Pod that is older than it. The
-// error is that of an Effort; a nil Effort has the limits of a new one.
+// RewritePod returns the mirror that each image of pod is pulled from. old is the Pod before an update, or nil.
+// RewritePod rewrites only images that the update changes, because a policy must not change Pods that existed before
+// it. It returns the error of e if e exceeds its limit or expires. A nil Effort has the limits of a new Effort.
 func (p *Policy) RewritePod(a Attributes, pod, old *Pod, e *Effort) (Rewriting, error) {
 	if e == nil {
 		e = new(Effort)
@@ -60,10 +61,10 @@ func (p *Policy) RewritePod(a Attributes, pod, old *Pod, e *Effort) (Rewriting, 
 	return rw, err
 }
 
-// rewriteImages is RewritePod for the images alone. s is the subject of the Pod.
+// rewriteImages is RewritePod without the pull secrets and the record. s is the subject of the Pod.
 func (p *Policy) rewriteImages(a Attributes, pod, old *Pod, s *subject, e *Effort) (Rewriting, error) {
 	rw := Rewriting{Images: make([]ImageOutcome, len(pod.Images))}
-	var originals []podImage // of the images that are rewritten or would be
+	var originals []podImage // the images that are rewritten or would be rewritten
 	mutable, before := canChangeImages(a, pod), imagesByPlace(old)
 	for i, img := range pod.Images {
 		out := &rw.Images[i]
@@ -106,25 +107,26 @@ func (p *Policy) rewriteImages(a Attributes, pod, old *Pod, s *subject, e *Effor
 	return rw, nil
 }
 
-// mirrorPodAnnotation marks the mirror Pod of a static Pod. Only kubelets create such Pods; the images of a static Pod
-// are those of a manifest on the node, so that neither rewriting nor denying its mirror Pod has an effect. A tenant who
-// sets the annotation gains nothing: kubelet never runs a Pod that has it, and no update can add or remove it.
+// mirrorPodAnnotation marks the mirror Pod of a static Pod. Only kubelets create mirror Pods. The images of a static
+// Pod come from a manifest on the node, so it has no effect to rewrite or deny its mirror Pod. A tenant who sets the
+// annotation gains nothing: kubelet never runs a Pod that has it, and no update can add or remove it.
 const mirrorPodAnnotation = "kubernetes.io/config.mirror"
 
-// canChangeImages reports whether a request can change the images that a Pod runs: not that of a mirror Pod, nor that
-// of a subresource other than ephemeralcontainers (resize, status).
+// canChangeImages reports whether a request can change the images that a Pod runs. It returns false for mirror Pods and
+// for subresources other than ephemeralcontainers (resize, status).
 func canChangeImages(a Attributes, pod *Pod) bool {
 	_, isMirrorPod := pod.Annotations[mirrorPodAnnotation]
 	return !isMirrorPod && (a.Subresource == "" || a.Subresource == "ephemeralcontainers")
 }
 
-// imageKey is where an image stands: a list may be reordered.
+// imageKey identifies an image in a Pod by its list and its container name. It does not contain the index, because an
+// update can reorder a list.
 type imageKey struct {
 	place Place
-	name  string // of the container
+	name  string // name of the container
 }
 
-// imagesByPlace returns the images of the Pod before an update; none for nil.
+// imagesByPlace returns the images that the Pod had before an update. It returns nil if old is nil.
 func imagesByPlace(old *Pod) map[imageKey]string {
 	if old == nil {
 		return nil
@@ -140,10 +142,11 @@ func imagesByPlace(old *Pod) map[imageKey]string {
 type ImageOutcome struct {
 	Image   Image
 	Outcome Outcome
-	Entry   string // the mirrors entry that decides; empty where none does
-	Mode    Mode   // of that entry
+	Entry   string // the mirrors entry that decides; empty if no entry does
+	Mode    Mode   // mode of that entry
 	To      string // the image that replaces it: set when Outcome is Rewritten or WouldRewrite
-	// PullSecret is the imagePullSecret of the entry, set as To is; empty where the entry has none.
+	// PullSecret is the imagePullSecret of the entry. It is set when To is set, and empty if the entry has no pull
+	// secret.
 	PullSecret string
 	Detail     string // the parser's error, the pattern that excludes the image or the rule that denies it; may be empty
 }
@@ -154,17 +157,17 @@ type Outcome uint8
 // The outcomes of an image.
 const (
 	NoMirror     Outcome = iota // no source covers it
-	Rewritten                   // by an entry in mode enforce
-	WouldRewrite                // by an entry in mode warn or audit: reported only
+	Rewritten                   // an entry in mode enforce rewrites it
+	WouldRewrite                // an entry in mode warn or audit covers it: reported only
 	AtMirror                    // it is already at a mirror
 	Excluded                    // the entry that covers it excludes it
-	Unchanged                   // an update that does not touch this image
-	Malformed                   // it does not parse as an image reference, or would not once rewritten
-	Denied                      // by a rule in mode enforce, as it is written, and therefore not rewritten
+	Unchanged                   // the update does not change this image
+	Malformed                   // the image or its rewritten form is not a valid image reference
+	Denied                      // a rule in mode enforce denies the original image, so it is not rewritten
 	Ignored                     // a mirror Pod, or a subresource that cannot change an image
 	NeverPulled                 // imagePullPolicy is Never: kubelet looks the image up on the node by its name
-	Placeholder                 // the image of a template that something fills in before a Pod is created
-	// Outcomes is how many there are.
+	Placeholder                 // the image of a template, which a controller fills in before it creates a Pod
+	// Outcomes is the number of outcomes.
 	Outcomes
 )
 

@@ -32,16 +32,17 @@ func deniesImages(c check[podView]) bool {
 	return false
 }
 
-// denyOriginals evaluates images as they are written, before they are rewritten. EvaluatePod evaluates the images that
-// are pulled. It does not find docker.io/evil at a mirror of docker.io. If a rule in mode enforce denies an image as it
-// is written, by denied or deniedTags, the image is therefore not rewritten, so EvaluatePod denies it. Evergate then
-// does not have to record the original in the Pod, because a tenant could forge the record. It does not have to reverse
-// a mirror either, which may serve several sources.
+// denyOriginals evaluates the original images, before they are rewritten. EvaluatePod evaluates the images that are
+// pulled, so it does not find docker.io/evil at a mirror of docker.io. If the denied or deniedTags check of a rule in
+// mode enforce denies an original image, denyOriginals sets the outcome to Denied. The image is then not rewritten, and
+// EvaluatePod denies it. Therefore, Evergate does not have to trust a record of the original image in the Pod, which a
+// tenant could forge. It also does not have to map a mirror back to its source, because a mirror can serve several
+// sources.
 //
-// A rule in mode warn or audit does not prevent the rewriting, nor does an exempt finding. denyOriginals returns these
-// findings, at most a thousand, unless the rule finds the rewritten image too, which EvaluatePod reports.
+// Findings of rules in mode warn or audit and exempt findings do not prevent the rewriting. denyOriginals returns these
+// findings, at most 1000, unless the rule also finds the rewritten image. EvaluatePod reports the rewritten image.
 //
-// originals are the images that outcomes rewrites, or would rewrite. old is the Pod before an update, nil otherwise.
+// originals are the images that outcomes rewrites or would rewrite. old is the Pod before an update, or nil.
 func (p *Policy) denyOriginals(
 	a Attributes, pod, old *Pod, originals []podImage, outcomes []ImageOutcome, e *Effort,
 ) ([]Finding, error) {
@@ -66,8 +67,8 @@ func (p *Policy) denyOriginals(
 	return p.unlessPulled(a, pod, found[:min(len(found), maxFindings)], outcomes, indexes, e)
 }
 
-// unlessPulled returns the findings about original images that their rules do not have about the rewritten images.
-// indexes has the outcome of an image by its path.
+// unlessPulled returns the findings about original images, except findings that the same rule also reports about the
+// rewritten image. indexes maps the path of an image to the index of its outcome.
 func (p *Policy) unlessPulled(
 	a Attributes, pod *Pod, found []Finding, outcomes []ImageOutcome, indexes map[string]int, e *Effort,
 ) ([]Finding, error) {
@@ -95,7 +96,8 @@ func (p *Policy) unlessPulled(
 	return found, err
 }
 
-// withImages returns a function that views pod as a Pod with the given images, and other Pods as they are.
+// withImages returns a function that returns a view of a Pod. The view of pod has the given images. Views of other Pods
+// have their own images.
 func withImages(pod *Pod, images []podImage) func(*Pod) podView {
 	return func(of *Pod) podView {
 		if of == pod {
@@ -105,9 +107,10 @@ func withImages(pod *Pod, images []podImage) func(*Pod) podView {
 	}
 }
 
-// deniedBy returns the first check of an enforced rule, as rule/check, that denies an image by its name or its tag as
-// it is written. It is empty if none does. Evergate does not rewrite such an image. The advice to write the image at
-// its mirror would lead around the rule, or into the next denial. s is the subject of the Pod.
+// deniedBy returns the first check, as rule/check, of a rule in mode enforce that denies the original image by its name
+// or tag. It returns an empty string if no check does. Evergate does not rewrite such an image. It also must not advise
+// users to write the image at its mirror, because that would bypass the rule or lead to the next denial. s is the
+// subject of the Pod.
 func (p *Policy) deniedBy(img *podImage, s *subject) string {
 	policies := []*Policy{p.whole(), p}
 	for _, q := range slices.Compact(policies) {

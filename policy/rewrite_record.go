@@ -12,24 +12,24 @@ import (
 	"github.com/evergate/evergate/policy/internal/match"
 )
 
-// OriginalsAnnotation is the Pod annotation that records the original images of rewritten ones, for users: a JSON
-// object from the place of each image, such as containers/app, to the image. No decision depends on it, since tenants
-// may write it.
+// OriginalsAnnotation is the Pod annotation that records the original images of rewritten images, for users. Its value
+// is a JSON object that maps the place of each image, such as containers/app, to the image. No decision depends on it,
+// because tenants can write it.
 const OriginalsAnnotation = "evergate.dev/original-images"
 
 const (
-	// maxAnnotations is what the API server allows for keys and values of all annotations of an object together
-	// (TotalAnnotationSizeLimitB in k8s.io/apimachinery/pkg/api/validation), in bytes. The record must not exceed it,
-	// since the API server would reject the Pod.
+	// maxAnnotations is the API server's limit for the total size of an object's annotations, keys and values together,
+	// in bytes (TotalAnnotationSizeLimitB in k8s.io/apimachinery/pkg/api/validation). The API server rejects Pods above
+	// the limit, so the record must not exceed it.
 	maxAnnotations = 256 << 10
-	// maxRecord is the largest record, in bytes: some two hundred images. A larger record is omitted, since readers
-	// would take a part of it for the whole.
+	// maxRecord is the largest record, in bytes. It has room for about 200 images. A larger record is omitted, because
+	// readers would mistake a part of it for the whole record.
 	maxRecord = 16 << 10
 )
 
-// record returns the record of the original images of a Pod; empty where it has no room. Of the record that the Pod
-// already has, from an earlier review of the same request or from its creation, it keeps what it can verify: entries
-// whose image is rewritten to the Pod's image.
+// record returns the record of a Pod's original images. It returns an empty string if the record does not fit. The Pod
+// may already have a record, from an earlier review of the same request or from its creation. record keeps the entries
+// of that record that it can verify: their original image is rewritten to the Pod's image.
 func (t *mirrorTable) record(pod *Pod, s *subject, images []ImageOutcome) string {
 	earlier := parseRecord(pod.Annotations[OriginalsAnnotation])
 	originals := make([]original, 0, len(images))
@@ -37,7 +37,7 @@ func (t *mirrorTable) record(pod *Pod, s *subject, images []ImageOutcome) string
 	room := most - len("{}")
 	for i := range images {
 		img, rewritten := &images[i].Image, images[i].Outcome == Rewritten
-		if len(img.Name) > room { // before it is copied, since a name may be as long as a request
+		if len(img.Name) > room { // before it is copied, because a name can be as long as a request
 			return ""
 		}
 		o := original{img.Place.String() + "/", img.Name, img.Ref}
@@ -59,29 +59,29 @@ func (t *mirrorTable) record(pod *Pod, s *subject, images []ImageOutcome) string
 			text = append(text, ',')
 		}
 		key = append(append(key[:0], o.place...), o.name...)
-		text, _ = jsontext.AppendQuote(text, key) // its error is about bytes that are not UTF-8
+		text, _ = jsontext.AppendQuote(text, key) // the error reports invalid UTF-8, which is replaced
 		text, _ = jsontext.AppendQuote(append(text, ':'), o.image)
 	}
 	text = append(text, '}')
-	if len(text) > most { // what is escaped is longer
+	if len(text) > most { // escaped characters take more bytes than were counted
 		return ""
 	}
 	return string(text)
 }
 
-// original is the original image of one place.
+// original is an entry of the record: a place and its original image.
 type original struct {
 	place string // containers/
 	name  string
 	image string
 }
 
-// compare compares the keys of the record. No place is a prefix of another one.
+// compare compares the keys of the record. No place is a prefix of another place.
 func (o original) compare(p original) int {
 	return cmp.Or(strings.Compare(o.place, p.place), strings.Compare(o.name, p.name))
 }
 
-// parseRecord parses a record; nil for other texts.
+// parseRecord parses a record. It returns nil if text is not a valid record.
 func parseRecord(text string) map[string]string {
 	if text == "" || len(text) > maxRecord {
 		return nil
@@ -93,13 +93,14 @@ func parseRecord(text string) map[string]string {
 	return originals
 }
 
-// HasRecord reports whether a Pod has a record of original images, whatever it holds.
+// HasRecord reports whether a Pod has a record of original images, valid or not.
 func (p *Pod) HasRecord() bool { return p.Annotations[OriginalsAnnotation] != "" }
 
-// Recorded returns a Pod as its record says that it was before it was rewritten: with its original images, and without
-// the record. An entry counts only if one of the policies rewrites the original to the image that the Pod has now: an
-// image that was changed later leaves its entry behind. stale is how many entries do not count. Tenants may write the
-// record, so that this is for reports alone.
+// Recorded returns a copy of the Pod with the original images from its record and without the record. An entry of the
+// record counts only if one of the policies rewrites the original image to the Pod's current image. An image that was
+// changed later leaves an entry that does not count. stale is the number of entries that do not count. Recorded is only
+// for reports, because tenants can write the record. If the Pod does not have a valid record, Recorded returns p
+// itself.
 func (p *Pod) Recorded(a Attributes, by ...*Policy) (pod *Pod, stale int) {
 	originals := parseRecord(p.Annotations[OriginalsAnnotation])
 	if len(originals) == 0 {
@@ -112,7 +113,7 @@ func (p *Pod) Recorded(a Attributes, by ...*Policy) (pod *Pod, stale int) {
 	delete(before.Annotations, OriginalsAnnotation)
 	for i := range before.Images {
 		img := &before.Images[i]
-		if len(img.Name) > maxRecord { // before it is copied: the record has no such name
+		if len(img.Name) > maxRecord { // before it is copied; the record cannot contain such a name
 			continue
 		}
 		image, ok := originals[img.Place.String()+"/"+img.Name]
@@ -124,7 +125,7 @@ func (p *Pod) Recorded(a Attributes, by ...*Policy) (pod *Pod, stale int) {
 	return &before, max(0, len(originals)-valid)
 }
 
-// leadsTo reports whether an entry has this image as the mirror of an original image, whatever its mode.
+// leadsTo reports whether an entry, in any mode, rewrites an original image to this image.
 func (t *mirrorTable) leadsTo(original, image string, s *subject) bool {
 	ref, err := match.ParseReference(original)
 	return err == nil && t.decide(ref, s).To == image

@@ -7,15 +7,15 @@ import (
 	"github.com/evergate/evergate/policy/internal/match"
 )
 
-// routeBackendRules is the field backends of a routes entry. It judges spec.rules[].backendRefs[], and the backends to
-// which filters of type RequestMirror and ExternalAuth send each request too: those of rules and those of backendRefs.
-// A backend without a namespace is in that of the route.
+// routeBackendRules is the backends block of a routes entry. It validates spec.rules[].backendRefs[]. It also validates
+// the backends to which filters of type RequestMirror and ExternalAuth send each request, both in rules and in
+// backendRefs. A backend without a namespace is in the namespace of the route.
 type routeBackendRules struct {
-	// CrossNamespace: deny means that backends must be in the namespace of the route. Without it, a ReferenceGrant in the
-	// other namespace decides.
+	// CrossNamespace: deny means that backends must be in the namespace of the route. If it is absent, a ReferenceGrant
+	// in the other namespace decides.
 	CrossNamespace denial `yaml:"crossNamespace"`
-	// Kinds lists the kinds of backends that pass, * for any run of characters: [Service,
-	// ServiceImport.multicluster.x-k8s.io]. A kind without a group is one of the core group. [] means that none passes.
+	// Kinds lists the kinds of backends that pass, with * for any run of characters: [Service,
+	// ServiceImport.multicluster.x-k8s.io]. A kind without a group is in the core group. [] denies every backend.
 	Kinds []match.Glob `yaml:"kinds"`
 }
 
@@ -27,7 +27,7 @@ func (b *routeBackendRules) Validate() error {
 	return nil
 }
 
-// checks compiles the rules; nil has no checks.
+// checks compiles the rules. It returns nil if b is nil.
 func (b *routeBackendRules) checks() []check[routeView] {
 	if b == nil {
 		return nil
@@ -35,7 +35,7 @@ func (b *routeBackendRules) checks() []check[routeView] {
 	return backendChecks(b.CrossNamespace, b.Kinds, (*routeView).eachBackend)
 }
 
-// backendChecks compiles rules for the backends that each yields.
+// backendChecks compiles rules for the backends that the function each yields.
 func backendChecks[T any](crossNamespace denial, kinds []match.Glob, each eachBackend[T]) []check[T] {
 	var checks []check[T]
 	if crossNamespace {
@@ -47,11 +47,11 @@ func backendChecks[T any](crossNamespace denial, kinds []match.Glob, each eachBa
 	return checks
 }
 
-// eachBackend yields every backend of an object, and its place. It stops where the steps for the next one are not
-// available.
+// eachBackend yields every backend of an object and its place. It stops if there are not enough steps left for the next
+// backend.
 type eachBackend[T any] = func(obj *T, r *report) iter.Seq2[*ObjectRef, filterPlace]
 
-// eachBackend yields the backends of a route: those of rules, and those of filters.
+// eachBackend yields the backends of a route: the backends of its rules first, and then the backends of its filters.
 func (route *Route) eachBackend(r *report) iter.Seq2[*ObjectRef, filterPlace] {
 	return func(yield func(*ObjectRef, filterPlace) bool) {
 		for i := range route.Rules {
@@ -87,14 +87,15 @@ func (f *RouteFilter) eachBackend(at filterPlace, r *report, yield func(*ObjectR
 	return true
 }
 
-// The fields of a filter that have the backend to which it sends requests.
+// The fields of a filter that contain the backend to which it sends requests.
 const (
 	mirrorField = "requestMirror"
 	authField   = "externalAuth"
 )
 
-// identity returns the identity of a finding about the backend: one that gets requests does not exempt one that gets
-// copies of others' requests, or decides about them, and one port does not exempt another.
+// identity returns the identity of a finding about the backend. The identity contains the use and the port, so a
+// pre-existing finding does not cover another use or port of the same backend. The uses are: the backend receives
+// requests, receives copies of requests, or authorizes requests.
 func (p filterPlace) identity(check string, backend *ObjectRef, r *report) identity {
 	id := p.identityOf(check, backend, r)
 	const uses = 3
@@ -109,7 +110,8 @@ func (p filterPlace) identity(check string, backend *ObjectRef, r *report) ident
 	return id
 }
 
-// backendsCrossNamespace is backends.crossNamespace: it finds each backend in another namespace than the object.
+// backendsCrossNamespace is the check backends.crossNamespace. It finds each backend in another namespace than the
+// object.
 type backendsCrossNamespace[T any] struct{ each eachBackend[T] }
 
 func (c backendsCrossNamespace[T]) find(obj *T, r *report) {
@@ -123,11 +125,11 @@ func (c backendsCrossNamespace[T]) find(obj *T, r *report) {
 	}
 }
 
-// backendsKinds is backends.kinds: it finds each backend of a kind that no pattern matches.
+// backendsKinds is the check backends.kinds. It finds each backend with a kind that no pattern matches.
 type backendsKinds[T any] struct {
 	each    eachBackend[T]
 	kinds   []match.Glob
-	passing string // the end of its sentences
+	passing string // the end of its messages
 }
 
 func (c backendsKinds[T]) find(obj *T, r *report) {

@@ -9,17 +9,17 @@ import (
 	"github.com/evergate/evergate/internal/text"
 )
 
-// routeFilterRules is the field filters of a routes entry. It judges spec.rules[].filters[] and
-// spec.rules[].backendRefs[].filters[] of HTTPRoutes and GRPCRoutes; other routes have no filters.
+// routeFilterRules is the filters block of a routes entry. It validates spec.rules[].filters[] and
+// spec.rules[].backendRefs[].filters[] of HTTPRoutes and GRPCRoutes. Other routes do not have filters.
 type routeFilterRules struct {
 	// Denied lists types that a filter must not have: [RequestMirror, ExtensionRef].
 	Denied []routeFilterType `yaml:"denied,required"`
 }
 
-// routeFilterType is the type of a filter, as gateway.networking.k8s.io/v1 has it.
+// routeFilterType is the type of a filter in gateway.networking.k8s.io/v1.
 type routeFilterType string
 
-// routeFilterTypes are the types of Gateway API v1.7, in its standard and its experimental channel.
+// routeFilterTypes returns the filter types of Gateway API v1.7, from the standard and the experimental channel.
 func routeFilterTypes() []routeFilterType {
 	return []routeFilterType{
 		"RequestHeaderModifier", "ResponseHeaderModifier", "RequestMirror", "RequestRedirect", "URLRewrite", "ExtensionRef",
@@ -27,7 +27,7 @@ func routeFilterTypes() []routeFilterType {
 	}
 }
 
-// UnmarshalText refuses what is no type: the entry would silently deny none.
+// UnmarshalText returns an error for an unknown type, because the entry would silently deny nothing.
 func (t *routeFilterType) UnmarshalText(b []byte) error {
 	if *t = routeFilterType(b); !slices.Contains(routeFilterTypes(), *t) {
 		return fmt.Errorf("%s is not a type of filters: write %s", text.Quote(b), text.ListUpTo(10, routeFilterTypes()))
@@ -38,7 +38,7 @@ func (t *routeFilterType) UnmarshalText(b []byte) error {
 // Validate implements strict.Validator.
 func (f *routeFilterRules) Validate() error { return refuseEmpty("denied", f.Denied) }
 
-// checks compiles the rules; nil has no checks.
+// checks compiles the rules. It returns nil if f is nil.
 func (f *routeFilterRules) checks() []check[routeView] {
 	if f == nil {
 		return nil
@@ -46,11 +46,11 @@ func (f *routeFilterRules) checks() []check[routeView] {
 	return []check[routeView]{filtersDenied[routeView]{(*routeView).eachFilter, f.Denied}}
 }
 
-// eachFilter yields every filter of an object, and its place. It stops where the steps for the next one are not
-// available.
+// eachFilter yields every filter of an object and its place. It stops if there are not enough steps left for the next
+// filter.
 type eachFilter[T any] = func(obj *T, r *report) iter.Seq2[*RouteFilter, filterPlace]
 
-// eachFilter yields the filters of a route: those of rules, and those of their backends.
+// eachFilter yields the filters of a route: the filters of each rule, and then the filters of the rule's backends.
 func (route *Route) eachFilter(r *report) iter.Seq2[*RouteFilter, filterPlace] {
 	return func(yield func(*RouteFilter, filterPlace) bool) {
 		for i := range route.Rules {
@@ -80,9 +80,10 @@ func eachOf(filters []RouteFilter, at filterPlace, r *report, yield func(*RouteF
 	return r.spend(1)
 }
 
-// filtersDenied is filters.denied: it finds each filter of a type in the list. A filter that names another object, as
-// RequestMirror, ExtensionRef and ExternalAuth do, is pre-existing if the old object had one for the same object and
-// the same port; one of another type, if the old object had one that does the same.
+// filtersDenied is the check filters.denied. It finds each filter with a type in the list. A RequestMirror,
+// ExtensionRef or ExternalAuth filter, which refers to another object, is pre-existing if the old object had a filter
+// of the same type for the same object and port. Another filter is pre-existing if the old object had a filter of the
+// same type with the same content.
 type filtersDenied[T any] struct {
 	each   eachFilter[T]
 	denied []routeFilterType
@@ -97,7 +98,7 @@ func (c filtersDenied[T]) find(obj *T, r *report) {
 		id := identity{check: "filters.denied", value: f.Type, detail: f.Content, use: place.name}
 		if ref := cmp.Or(f.Mirror, f.Extension, f.Auth); ref != nil {
 			id = place.identityOf("filters.denied", ref, r)
-			id.part = int32(1+i) + (f.MirrorPort+f.AuthPort)<<4 // a filter has one of them
+			id.part = int32(1+i) + (f.MirrorPort+f.AuthPort)<<4 // a filter has at most one of the two ports
 		}
 		if found := r.tryAdd(id); found != nil {
 			found.Path, found.Reason = place.String()+".type", text.Quote(f.Type)+" is denied; remove the filter"

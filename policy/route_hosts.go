@@ -7,17 +7,18 @@ import (
 	"github.com/evergate/evergate/policy/internal/match"
 )
 
-// routeHostRules is the field hosts of a routes entry. It judges spec.hostnames of HTTPRoutes, GRPCRoutes and
-// TLSRoutes, and the annotations by which any route claims hosts. A wildcard in spec.hostnames covers names at any
-// depth: *.apps.example passes by **.apps.example and not by *.apps.example. A route without hostnames has every host
-// of its listeners. An address in place of a name is compared as a name. A match of a header, Host for one, claims
-// nothing here.
+// routeHostRules is the hosts block of a routes entry. It validates spec.hostnames of HTTPRoutes, GRPCRoutes and
+// TLSRoutes, and the annotations by which a route of any kind claims hosts. A wildcard in spec.hostnames covers names
+// at any depth: *.apps.example passes by **.apps.example, but not by *.apps.example. A route without hostnames claims
+// every host of its listeners. An IP address is compared like a name. Header matches, for example of Host, are not
+// claims.
 //
-// A route whose parents are all Services belongs to a mesh, for which Gateway API gives hostnames no meaning: they are
-// then no claims, and may be absent.
+// If all parents of a route are Services, the route belongs to a mesh. Gateway API does not define hostnames for such
+// routes. Their hostnames are therefore not claims, and may be absent.
 type routeHostRules struct {
 	fieldHostRules
-	// MeshHosts: true means that hostnames are claims where all parents are Services too, for meshes that match by them.
+	// MeshHosts: true means that hostnames are claims even if all parents are Services. Set it for meshes that match
+	// requests by hostnames.
 	MeshHosts bool `yaml:"meshHosts"`
 }
 
@@ -40,25 +41,26 @@ func (h *routeHostRules) checks() []check[routeView] {
 	}
 }
 
-// hostname is an element of the hostnames of a route.
+// hostname returns the field of an element of spec.hostnames.
 func hostname() claimField { return claimField{path: "spec.hostnames[%d]", class: mainField} }
 
-// noHostnames is the hostnames of a route that has none.
+// noHostnames returns the field spec.hostnames of a route without hostnames.
 func noHostnames() claimField { return claimField{path: "spec.hostnames", class: mainField} }
 
-// isMesh reports whether all parents of a route are Services, of which there is one.
+// isMesh reports whether a route has only Services as parents, and at least one.
 func (route *Route) isMesh() bool {
 	return len(route.Parents) > 0 && !route.attachesByDefault() &&
 		!slices.ContainsFunc(route.Parents, func(p RouteParent) bool { return !p.isService() })
 }
 
-// claims returns the claims of a route: of its hostnames, unless it belongs to a mesh, and of its annotations.
+// claims returns the claims of a route's annotations and hostnames. It omits the hostnames of a route that belongs to a
+// mesh.
 func (route *routeView) claims(r *report) *claimSet {
 	route.findClaims(r)
 	return &route.claimed
 }
 
-// claimsInMesh returns the claims of a route, with the hostnames of a route that belongs to a mesh.
+// claimsInMesh returns the claims of a route's annotations and hostnames, also if the route belongs to a mesh.
 func (route *routeView) claimsInMesh(r *report) *claimSet {
 	route.findClaims(r)
 	return &route.claimedInMesh
@@ -84,12 +86,12 @@ func (route *routeView) findClaims(r *report) {
 		route.claimed.list = route.annotationClaims(kind, &route.Meta, nil, r)
 		route.claimedInMesh.list = slices.Concat(route.claimed.list, hosts)
 	}
-	if route.claimedInMesh.list == nil { // so that the annotations are read once
+	if route.claimedInMesh.list == nil { // a list that is not nil marks the annotations as read
 		route.claimedInMesh.list = []hostClaim{}
 	}
 }
 
-// hostnames returns the claims of spec.hostnames; nil if the steps for them are not available.
+// hostnames returns the claims of spec.hostnames. It returns nil if there are not enough steps left.
 func hostnames(names []string, r *report) []hostClaim {
 	if len(names) == 0 {
 		return []hostClaim{claimOf(match.EveryHost(), claimPlace{in: noHostnames})}

@@ -8,32 +8,33 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// routeParentRules is the field parents of a routes entry. It judges spec.parentRefs of any kind: Gateways,
-// ListenerSets, and Services, by which a route belongs to a mesh. A parent without a namespace is in that of the route.
-// A route without parents passes: it is attached to nothing.
+// routeParentRules is the parents block of a routes entry. It validates spec.parentRefs of any kind: Gateways,
+// ListenerSets, and Services, by which a route belongs to a mesh. A parent without a namespace is in the namespace of
+// the route. A route without parents passes, because it is not attached to anything.
 type routeParentRules struct {
-	// Allowed lists the parents that pass. [] means that none passes. The experimental field useDefaultGateways never
-	// passes, since it attaches the route to Gateways that it does not name.
+	// Allowed lists the parents that pass. [] denies every parent. The experimental field useDefaultGateways never
+	// passes, because it attaches the route to Gateways that the route does not list.
 	Allowed []routeParent `yaml:"allowed"`
-	// CrossNamespace: deny means that parents must be in the namespace of the route, and useDefaultGateways not set.
+	// CrossNamespace: deny means that parents must be in the namespace of the route, and that useDefaultGateways must not
+	// be set.
 	CrossNamespace denial `yaml:"crossNamespace"`
 }
 
-// routeParent is a parent that is allowed: {namespace: edge, name: "public-*", sectionName: https}, * for any run of
+// routeParent is an allowed parent: {namespace: edge, name: "public-*", sectionName: https}, with * for any run of
 // characters.
 type routeParent struct {
-	// Kind is Gateway, ListenerSet or Service, or, for a kind of another group, Kind.group. Absent: any.
+	// Kind is Gateway, ListenerSet or Service. Kinds of other groups are written as Kind.group. Absent: any kind.
 	Kind match.Glob `yaml:"kind"`
-	// Namespace is the namespace of the parent, * for any run of characters. Absent: that of the route.
+	// Namespace is the namespace of the parent, with * for any run of characters. Absent: the namespace of the route.
 	Namespace match.Glob `yaml:"namespace"`
-	// Name is the name of the parent, * for any run of characters. Absent: any.
+	// Name is the name of the parent, with * for any run of characters. Absent: any name.
 	Name match.Glob `yaml:"name"`
-	// SectionName is the name of a listener. A route that names none attaches to all listeners, and passes only where
-	// this is absent.
+	// SectionName is the name of a listener. A route without a sectionName attaches to all listeners, and passes only if
+	// this field is absent.
 	SectionName match.Glob `yaml:"sectionName"`
 }
 
-// String returns the parent as sentences list it: edge/public, section https.
+// String returns the parent for messages: edge/public (sectionName https).
 func (p routeParent) String() string {
 	s := string(p.Name)
 	if s == "" {
@@ -84,7 +85,7 @@ func (p *routeParentRules) Validate() error {
 	return nil
 }
 
-// checks compiles the rules; nil has no checks.
+// checks compiles the rules. It returns nil if p is nil.
 func (p *routeParentRules) checks() []check[routeView] {
 	if p == nil {
 		return nil
@@ -102,38 +103,39 @@ func (p *routeParentRules) checks() []check[routeView] {
 // isService reports whether the parent is a Service of the core group.
 func (p RouteParent) isService() bool { return p.Kind == "Service" }
 
-// attachesByDefault reports whether the route attaches to Gateways that it does not name.
+// attachesByDefault reports whether the route attaches to Gateways that it does not list.
 func (route *Route) attachesByDefault() bool {
 	return route.DefaultGateways != "" && route.DefaultGateways != "None"
 }
 
 const defaultGatewaysField = "spec.useDefaultGateways"
 
-// identity returns the identity of a finding about the parent: what it is attached to, wherever it stands in the list.
+// identity returns the identity of a finding about the parent. It does not depend on the position in the list.
 func (p *RouteParent) identity(check string, r *report) identity {
 	id := p.ObjectRef.identity(check, r)
 	id.part = p.Port
 	switch {
 	case p.SectionName == "":
-	case p.Kind == "Gateway."+gatewayGroup: // as of nearly all parents; without a copy
+	case p.Kind == "Gateway."+gatewayGroup: // true for nearly all parents; no copy is needed
 		id.use = p.SectionName
-	default: // a copy, of no more than the API server stores of a parent
+	default: // a copy, not longer than the API server allows
 		id.use = p.Kind[:min(len(p.Kind), maxParentKind)] + " " + p.SectionName[:min(len(p.SectionName), maxSectionName)]
 	}
 	return id
 }
 
-// These are the lengths that Gateway API allows: a kind of 63 bytes with a group of 253, and a section.
+// The lengths that Gateway API allows: a kind of 63 bytes with a group of 253 bytes, and a section name.
 const (
 	maxParentKind  = 63 + 1 + 253
 	maxSectionName = 253
 )
 
-// parentsAllowed is parents.allowed: it finds each parent that no element of the list covers, and useDefaultGateways.
-// The solver of an ACME challenge may attach to any listener of a parent: challenges come to the one for plain HTTP.
+// parentsAllowed is the check parents.allowed. It finds each parent that no element of the list covers, and
+// useDefaultGateways. The solver of an ACME challenge may attach to any listener of an allowed parent, because
+// challenges use the listener for plain HTTP.
 type parentsAllowed struct {
 	allowed []routeParent
-	passing string // the end of its sentences
+	passing string // the end of its messages
 }
 
 func (c parentsAllowed) find(route *routeView, r *report) {
@@ -170,7 +172,7 @@ func (c parentsAllowed) passes(p *RouteParent, solver bool, r *report) bool {
 	return false
 }
 
-// describe returns the parent as sentences name it.
+// describe returns the parent for messages.
 func (p *RouteParent) describe(r *report) string {
 	s := p.ObjectRef.describe(r)
 	if p.SectionName != "" {
@@ -179,7 +181,7 @@ func (p *RouteParent) describe(r *report) string {
 	return s
 }
 
-// parentsCrossNamespace is parents.crossNamespace: it finds each parent in another namespace than that of the route,
+// parentsCrossNamespace is the check parents.crossNamespace. It finds each parent outside the namespace of the route,
 // and useDefaultGateways.
 type parentsCrossNamespace struct{}
 

@@ -9,32 +9,32 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// routePathRules is the field paths of a routes entry. It judges spec.rules[].matches[] of HTTPRoutes and GRPCRoutes. A
-// match of a GRPCRoute has the path by which gRPC calls a method: /service/method, with * for one that it does not
-// name, and the path / where it names neither. A match without a path, and a rule without matches, have the path / of
-// type PathPrefix. What a prefix or an expression reaches beyond its own text is not looked at: / does not contain
-// /admin.
+// routePathRules is the paths block of a routes entry. It validates spec.rules[].matches[] of HTTPRoutes and
+// GRPCRoutes. The path of a GRPCRoute match is the path of the gRPC call: /service/method, with * for a missing service
+// or method, and / if both are missing. A match without a path and a rule without matches have the path / of type
+// PathPrefix. The rules compare the text of a path, and not the requests that a prefix or an expression matches: / does
+// not contain /admin.
 type routePathRules struct {
-	// Types lists the types that may be used: [Exact, PathPrefix]. What RegularExpression means depends on the
+	// Types lists the types that may be used: [Exact, PathPrefix]. The meaning of RegularExpression depends on the
 	// implementation.
 	Types []routePathType `yaml:"types"`
-	// Denied lists what a path must not contain, upper or lower case: ["/admin"].
+	// Denied lists texts that a path must not contain, in upper or lower case: ["/admin"].
 	Denied []pathPart `yaml:"denied"`
-	// DeniedPatterns lists regular expressions that must not cover a whole path: ["/v[0-9]+/internal(/.*)?"].
+	// DeniedPatterns lists regular expressions that must not match a whole path: ["/v[0-9]+/internal(/.*)?"].
 	DeniedPatterns []match.Regex `yaml:"deniedPatterns"`
-	// UnsafeCharacters: deny means that a path must contain none of the characters by which it can inject configuration
-	// into a controller: quotes, backquote, backslash, braces, semicolon, number sign, white space and control characters.
-	// The same applies to the texts of filters, such as the paths and hosts of URLRewrite and RequestRedirect and the
-	// names of headers, and to sessionPersistence.sessionName. The values of headers that filters set, and the names and
-	// values of headers and query parameters in matches, must contain no double quote, backquote, backslash or control
-	// character.
+	// UnsafeCharacters: deny means that a path must not contain characters that can inject configuration into a
+	// controller: quotes, backquotes, backslashes, braces, semicolons, number signs, white space and control characters.
+	// The same applies to texts of filters, such as the paths and hosts of URLRewrite and RequestRedirect and the names
+	// of headers, and to sessionPersistence.sessionName. The values of headers that filters set, and the names and values
+	// of headers and query parameters in matches, must not contain double quotes, backquotes, backslashes or control
+	// characters.
 	UnsafeCharacters denial `yaml:"unsafeCharacters"`
 }
 
-// routePathType is the type of a match, as gateway.networking.k8s.io/v1 has it.
+// routePathType is the type of a match in gateway.networking.k8s.io/v1.
 type routePathType string
 
-// UnmarshalText accepts the three types of the API.
+// UnmarshalText accepts the three types of Gateway API.
 func (t *routePathType) UnmarshalText(b []byte) error {
 	switch s := string(b); s {
 	case pathPrefix, "Exact", "RegularExpression":
@@ -56,7 +56,7 @@ func (p *routePathRules) Validate() error {
 	return faults.Err()
 }
 
-// checks compiles the rules; nil has no checks.
+// checks compiles the rules. It returns nil if p is nil.
 func (p *routePathRules) checks() []check[routeView] {
 	if p == nil {
 		return nil
@@ -80,7 +80,8 @@ func (p *routePathRules) checks() []check[routeView] {
 	return checks
 }
 
-// allPaths returns the path of every match of a route. Routes other than HTTPRoutes and GRPCRoutes have no paths.
+// allPaths returns the path of every match of a route. It returns nil if there are not enough steps left. Only
+// HTTPRoutes and GRPCRoutes have paths.
 func (route *routeView) allPaths(r *report) []pathPlace {
 	kind := routePath
 	switch r.subject.resource {
@@ -120,7 +121,7 @@ func (route *routeView) allPaths(r *report) []pathPlace {
 	return route.paths
 }
 
-// place returns the path of a match, and its type.
+// place returns the path and the type of a match.
 func (m *RouteMatch) place(kind pathKind) pathPlace {
 	switch {
 	case kind == routePath:

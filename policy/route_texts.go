@@ -8,10 +8,10 @@ import (
 	"github.com/evergate/evergate/internal/text"
 )
 
-// matchesUnsafeCharacters is paths.unsafeCharacters for the headers and the query parameters of matches, which
-// controllers write into rules between quotes: Traefik writes Header(`name`, `value`). White space, braces and
-// semicolons are ordinary there, as in the value of User-Agent. Regular expressions need no backslash: [.] is \. and
-// [0-9] is \d.
+// matchesUnsafeCharacters is the check paths.unsafeCharacters for headers and query parameters in matches. Controllers
+// write them into rules between quotes: Traefik writes Header(`name`, `value`). White space, braces and semicolons are
+// safe between quotes, for example in the value of User-Agent. Regular expressions do not need backslashes: [.] can
+// replace \. and [0-9] can replace \d.
 type matchesUnsafeCharacters struct{}
 
 func (matchesUnsafeCharacters) find(route *routeView, r *report) {
@@ -26,7 +26,7 @@ func (matchesUnsafeCharacters) find(route *routeView, r *report) {
 	}
 }
 
-// unsafeTexts adds a finding for each name and each value of a list that contains an unsafe character. It reports
+// unsafeTexts adds a finding for each name and each value in a list that contains an unsafe character. It reports
 // whether the check may continue.
 func unsafeTexts(list []MatchText, at pathPlace, name string, r *report) bool {
 	for i := range list {
@@ -46,15 +46,15 @@ func unsafeTexts(list []MatchText, at pathPlace, name string, r *report) bool {
 	return true
 }
 
-// filtersUnsafeCharacters is paths.unsafeCharacters of routes and filters.unsafeCharacters of gateways: it finds each
-// text of a filter that contains a character by which it can end its directive in a controller's configuration. Gateway
-// API does not limit the characters of most of these texts.
+// filtersUnsafeCharacters is the check paths.unsafeCharacters for routes and filters.unsafeCharacters for gateways. It
+// finds each text of a filter that contains a character that can end its directive in a controller's configuration.
+// Gateway API does not limit the characters of most of these texts.
 //
-// Controllers write the values of headers between quotes, as nginx needs them: proxy_set_header Name "value". The
-// characters that end the quotes are unsafe there; white space, braces and semicolons are ordinary. Controllers write
-// names of headers, hosts and paths without quotes, so the characters that are unsafe in a path are unsafe in them too.
+// Controllers write header values between quotes, because nginx needs them: proxy_set_header Name "value". In these
+// values, only characters that end the quotes are unsafe. White space, braces and semicolons are safe. Controllers
+// write header names, hosts and paths without quotes, so characters that are unsafe in a path are unsafe in them too.
 type filtersUnsafeCharacters[T any] struct {
-	id   string // of the check
+	id   string // id of the check
 	each eachFilter[T]
 }
 
@@ -80,13 +80,14 @@ func (c filtersUnsafeCharacters[T]) find(obj *T, r *report) {
 	}
 }
 
-// path returns the field of the text in its filter: requestHeaderModifier.set[2].value.
+// path returns the path of the text in its filter: requestHeaderModifier.set[2].value.
 func (t *FilterText) path() string {
 	return t.Field + "." + strings.Replace(t.In, "[]", "["+strconv.Itoa(int(t.Index))+"]", 1)
 }
 
-// sessionsUnsafeCharacters is paths.unsafeCharacters for spec.rules[].sessionPersistence.sessionName, an experimental
-// field. It is the name of a cookie or of a header, which controllers write without quotes.
+// sessionsUnsafeCharacters is the check paths.unsafeCharacters for the experimental field
+// spec.rules[].sessionPersistence.sessionName. The field is the name of a cookie or header, which controllers write
+// without quotes.
 type sessionsUnsafeCharacters struct{}
 
 func (sessionsUnsafeCharacters) find(route *routeView, r *report) {
@@ -105,10 +106,10 @@ func (sessionsUnsafeCharacters) find(route *routeView, r *report) {
 	}
 }
 
-// stepsOfRunes returns how many steps it takes to read a text rune by rune.
+// stepsOfRunes returns the number of steps to read a text rune by rune.
 func stepsOfRunes(s string) int { return 1 + len(s)/4 }
 
-// unsafeReason returns the sentence about a text with unsafe characters.
+// unsafeReason returns the message about a text with unsafe characters.
 func unsafeReason(s string, isUnsafe func(rune) bool) string {
 	return text.Quote(s) + " contains " + unsafeIn(s, isUnsafe) + getsOut
 }

@@ -9,32 +9,33 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// routesEntry is an entry of routes: a rule for routes of Gateway API, and for Routes of OpenShift. Each field below
-// but kinds is a block of checks; an absent one checks nothing, and at least one is required. Checks are independent:
-// each reports a fault that another one reports too.
+// routesEntry is an entry of routes: a rule for Gateway API routes and OpenShift Routes. Each field except kinds and
+// subdomainDomains is a block of checks. At least one block is required, and an absent block does not check anything.
+// Checks are independent, so several checks can report the same fault.
 type routesEntry struct {
 	ruleHeader
-	// Kinds lists the kinds that the entry judges: [HTTPRoute, GRPCRoute]. Absent: all of them. Route is that of
-	// OpenShift.
+	// Kinds lists the kinds that the entry applies to: [HTTPRoute, GRPCRoute]. Absent: all kinds. Route is the OpenShift
+	// Route.
 	Kinds []routeKind `yaml:"kinds"`
 	// Hosts: which hosts a route may claim.
 	Hosts *routeHostRules `yaml:"hosts"`
-	// Paths: which paths, and which services and methods of gRPC, it may match.
+	// Paths: which paths, and which gRPC services and methods, it may match.
 	Paths *routePathRules `yaml:"paths"`
-	// Parents: to which Gateways, ListenerSets and Services it may attach.
+	// Parents: which Gateways, ListenerSets and Services it may attach to.
 	Parents *routeParentRules `yaml:"parents"`
-	// Backends: to which objects it may send requests.
+	// Backends: which objects it may send requests to.
 	Backends *routeBackendRules `yaml:"backends"`
 	// Filters: which filters it may have.
 	Filters *routeFilterRules `yaml:"filters"`
 	// Annotations: which annotations it may or must have.
 	Annotations *annotationRules `yaml:"annotations"`
-	// SubdomainDomains lists the domains below which routers of OpenShift serve the subdomain of a Route without a host:
-	// [apps.example.com]. Absent: a subdomain may be any host. It checks nothing by itself.
+	// SubdomainDomains lists the domains of OpenShift routers: [apps.example.com]. A router serves a Route without a host
+	// at its subdomain below the router's domain. Absent: a subdomain may be any host. This field does not check anything
+	// by itself.
 	SubdomainDomains []routerDomain `yaml:"subdomainDomains"`
 }
 
-// routeView is a route of Gateway API and the values that its checks parse.
+// routeView is a route and the values that its checks parse.
 type routeView struct {
 	*Route
 	view
@@ -45,7 +46,7 @@ type routeView struct {
 
 func viewRoute(route *Route) routeView { return routeView{Route: route} }
 
-// routeRules compiles the rules for routes of Gateway API.
+// routeRules compiles the rules for routes.
 func routeRules(b *blocks, c *compilation) rules {
 	s := rulesOf(b.Routes, c, (*routesEntry).rule,
 		ownerRules(c.owners, claimsUnless(c.carriers, (*routeView).claims, (*routeView).isSolver))...)
@@ -53,34 +54,35 @@ func routeRules(b *blocks, c *compilation) rules {
 	return s
 }
 
-// EvaluateRoute evaluates a route of Gateway API. old is the route before an update, nil otherwise.
+// EvaluateRoute evaluates a Gateway API route or an OpenShift Route. old is the route before an update, or nil. It
+// returns the error of e if e exceeds its limit or expires.
 func (p *Policy) EvaluateRoute(a Attributes, route, old *Route, e *Effort) ([]Finding, error) {
 	return evaluate(rulesFor[routeView](p, Routes), a, viewRoute, route, old, e)
 }
 
-// ExplainRoute returns for every routes rule whether it applies to the route.
+// ExplainRoute returns, for every rule of routes, whether it applies to the route.
 func (p *Policy) ExplainRoute(a Attributes, route *Route) []RuleTrace {
 	return explain(rulesFor[routeView](p, Routes), a, viewRoute, route)
 }
 
-// gatewayGroup is the group of Gateway API.
+// gatewayGroup is the API group of Gateway API.
 const gatewayGroup = "gateway.networking.k8s.io"
 
-// Resources of routes, as Attributes.Resource has them.
+// The resources of routes in Attributes.Resource.
 const (
 	httpRoutes = "httproutes"
 	grpcRoutes = "grpcroutes"
 	tlsRoutes  = "tlsroutes"
 	tcpRoutes  = "tcproutes"
 	udpRoutes  = "udproutes"
-	// openShiftRoutes are those of route.openshift.io.
+	// openShiftRoutes is the resource of OpenShift Routes, in route.openshift.io.
 	openShiftRoutes = "routes"
 )
 
-// routeKind is a kind of routes, as its resource.
+// routeKind is a kind of route. Its value is the resource of the kind.
 type routeKind string
 
-// UnmarshalText accepts the kinds of Gateway API.
+// UnmarshalText accepts the route kinds of Gateway API and the OpenShift Route.
 func (k *routeKind) UnmarshalText(b []byte) error {
 	for _, resource := range []routeKind{httpRoutes, grpcRoutes, tlsRoutes, tcpRoutes, udpRoutes, openShiftRoutes} {
 		if resource.String() == string(b) {
@@ -92,7 +94,7 @@ func (k *routeKind) UnmarshalText(b []byte) error {
 		text.Quote(b))
 }
 
-// String returns the kind, as manifests write it.
+// String returns the kind as it is written in manifests.
 func (k routeKind) String() string {
 	switch k {
 	case httpRoutes:
@@ -130,7 +132,7 @@ func (e *routesEntry) Validate() error {
 	return err
 }
 
-// checks compiles the entry. Findings come in the order of its fields.
+// checks compiles the entry. Findings are in the order of its fields.
 func (e *routesEntry) checks() []check[routeView] {
 	return slices.Concat(
 		e.Hosts.checks(),
@@ -142,7 +144,7 @@ func (e *routesEntry) checks() []check[routeView] {
 	)
 }
 
-// rule compiles the entry. What it does not judge is excluded by kind.
+// rule compiles the entry. The rule applies only to the kinds of the entry.
 func (e *routesEntry) rule() rule[routeView] {
 	h := e.ruleHeader
 	h.resources = textsOf(e.Kinds)

@@ -9,43 +9,47 @@ import (
 	"github.com/evergate/evergate/policy/internal/match"
 )
 
-// selector is the match or the exclude of an entry. Within one dimension any element suffices. A match needs all of the
-// dimensions that it names; an exclude needs one of them.
+// selector is the match or the exclude block of an entry. Within one dimension, one matching element suffices. A match
+// applies if all of its dimensions match. An exclude applies if one of its dimensions matches.
 type selector struct {
-	// Namespaces lists names of namespaces, * for any run of characters.
+	// Namespaces lists namespaces, with * for any run of characters.
 	Namespaces []match.Glob `yaml:"namespaces"`
-	// Users lists users that send the request, as the API server names them, * for any run of characters.
+	// Users lists users that send the request, as the API server writes them, with * for any run of characters.
 	Users []match.Glob `yaml:"users"`
-	// Groups lists groups of which the user is in one, * for any run of characters.
+	// Groups lists groups, with * for any run of characters. The user must be in a listed group.
 	Groups []match.Glob `yaml:"groups"`
-	// PodLabels lists labels of Pods: a key, or key=value, with * for any run of characters in the value.
+	// PodLabels lists Pod labels: a key, or key=value, with * for any run of characters in the value.
 	PodLabels []labelPattern `yaml:"podLabels"`
-	// Images lists images of a Pod that are exempt, while its others are not: a registry, a path in it, or one image.
+	// Images lists images that are exempt: a registry, a path in it, or one image. Other images of the same Pod are not
+	// exempt.
 	Images []match.ImagePattern `yaml:"images"`
-	// Labels lists labels of the object: a key, or key=value, with * for any run of characters in the value.
+	// Labels lists the object's labels: a key, or key=value, with * for any run of characters in the value.
 	Labels []labelPattern `yaml:"labels"`
 
-	// ClassNames lists classes of Ingresses, by spec.ingressClassName or by the annotation, * for any run of characters.
-	// An object that names two classes is excluded if both are.
+	// ClassNames lists Ingress classes, from spec.ingressClassName or from the annotation, with * for any run of
+	// characters. An object with two classes is excluded only if both match.
 	ClassNames []match.Glob `yaml:"classNames"`
-	// LoadBalancerClasses lists values of spec.loadBalancerClass of Services, * for any run of characters.
+	// LoadBalancerClasses lists values of spec.loadBalancerClass of Services, with * for any run of characters.
 	LoadBalancerClasses []match.Glob `yaml:"loadBalancerClasses"`
-	// GatewayClassNames lists classes of Gateways, * for any run of characters. A match covers what names none too.
+	// GatewayClassNames lists Gateway classes, with * for any run of characters. A match also covers objects without a
+	// class.
 	GatewayClassNames []match.Glob `yaml:"gatewayClassNames"`
 
-	// Set is the set of rules that the entry is in, a DNS label: the path of a webhook names the set, and the rules of the
-	// set judge what that webhook sends. Absent: the entry judges what is sent to the path of its kind.
+	// Set is the rule set that the entry is in, a DNS label. The path of a webhook contains the name of the rule set, and
+	// the rules of the set evaluate the objects that this webhook sends. Absent: the entry evaluates the objects that are
+	// sent to the path of its kind.
 	Set setName `yaml:"set"`
 
-	// Until is when an exclude ends: a date, which ends with that day in UTC, or a time as RFC 3339 has it. Until then
-	// what it excludes is judged, and the findings are exempt. Absent: the exclude has no end, and what it excludes is not
-	// judged.
+	// Until is when an exclude ends: a date, which ends with that day in UTC, or a time in RFC 3339 format. Until then,
+	// excluded objects are evaluated, and their findings are exempt. Absent: the exclude does not end, and excluded
+	// objects are not evaluated.
 	Until *moment `yaml:"until"`
-	// Reason says why an exclude is there, in one line, which reports show.
+	// Reason is why the exclude exists, in one line. Reports show it.
 	Reason reason `yaml:"reason"`
 }
 
-// subject is what selectors compare: the namespace and the user of a request, the labels and the classes of an object.
+// subject contains the values that selectors compare: the namespace and the user of a request, and the labels and
+// classes of an object.
 type subject struct {
 	resource        string
 	namespace, user string
@@ -54,13 +58,14 @@ type subject struct {
 	classes         classes
 	now             time.Time
 
-	template bool // of a workload: something may fill in images before a Pod is created
+	template bool // the object is a workload's template: a controller may fill in images before it creates a Pod
 
-	groupBytes int     // the length of all groups together
-	effort     *Effort // counts the steps of selectors; nil counts none
+	groupBytes int     // the total length of all groups
+	effort     *Effort // counts the steps of selectors; nil does not count or limit them
 }
 
-// classes are the classes that an object names, by which implementations choose what they serve; empty texts for none.
+// classes are the classes of an object, which select the implementation that serves it. A text is empty if the object
+// does not have that class.
 type classes [2]string
 
 func newSubject(a Attributes, m *Meta, c classes, e *Effort) subject {
@@ -90,8 +95,8 @@ func (s *subject) hasClass(patterns []match.Glob) bool {
 	return slices.ContainsFunc(s.classes[:], func(c string) bool { return c != "" && matchesAny(patterns, c) })
 }
 
-// classExcludedBy returns a pattern that matches a class, if each class is matched: of an object that names two, the
-// one that is not excluded may be in force.
+// classExcludedBy returns a pattern that matches a class, if the patterns match every class of the object. If the
+// patterns match only the first of two classes, the second may be the active class.
 func (s *subject) classExcludedBy(patterns []match.Glob) (by match.Glob, excluded bool) {
 	for _, c := range s.classes {
 		if c == "" {
@@ -104,7 +109,7 @@ func (s *subject) classExcludedBy(patterns []match.Glob) (by match.Glob, exclude
 	return by, excluded
 }
 
-// spend counts the steps that matches or excludes takes, and reports whether they may be taken.
+// spend counts the steps of matches or excludes, and reports whether they may be taken.
 func (sel *selector) spend(s *subject) bool {
 	n := stepsOf(len(sel.Namespaces), s.namespace) + stepsOf(len(sel.Users), s.user)
 	n += len(s.groups) + len(sel.Groups)*(len(s.groups)+s.groupBytes/stepBytes)
@@ -119,15 +124,15 @@ func (sel *selector) spend(s *subject) bool {
 	return s.effort == nil || s.effort.spend(n)
 }
 
-// selectorResult says why an entry does not apply to an object. It is formatted only where it is shown. The zero value
-// says that the entry applies.
+// selectorResult is why an entry does not apply to an object. It is formatted only when it is shown. The zero value
+// means that the entry applies.
 type selectorResult struct {
-	excluded  bool   // by exclude, rather than not matched by match
+	excluded  bool   // an exclude excludes the object; otherwise, a match does not match it
 	dimension string // until, kinds, namespaces, users, groups, podLabels, labels, classNames, …
-	pattern   string // that excludes the object
-	value     string // that match does not cover
+	pattern   string // the pattern that excludes the object
+	value     string // the value that the match does not cover
 	groups    []string
-	why       string // the reason of the exclude; may be empty
+	why       string // the reason field of the exclude; may be empty
 }
 
 // String returns the result as review --explain shows it.
@@ -151,16 +156,18 @@ func (s selectorResult) String() string {
 	return fmt.Sprintf("not matched: match.%s does not cover %s", s.dimension, text.Quote(s.value))
 }
 
-// errDimension stands for a dimension where the steps of a selector are not available. The Effort has the error.
+// errDimension is the dimension of a selectorResult if there are not enough steps left to compare the selector. The
+// Effort has the error.
 const errDimension = "effort"
 
-// kindsDimension and untilDimension stand for the fields kinds and until of an entry.
+// kindsDimension and untilDimension are the dimensions for the fields kinds and until of an entry.
 const (
 	kindsDimension = "kinds"
 	untilDimension = "until"
 )
 
-// matches reports whether s meets a match, and if it does not, the first dimension that it does not meet.
+// matches reports whether a match applies to s. If it does not, matches also returns the first dimension that does not
+// match. A nil selector matches every subject.
 func (sel *selector) matches(s *subject) (why selectorResult, ok bool) {
 	switch {
 	case sel == nil:
@@ -193,8 +200,9 @@ func matchesAny(patterns []match.Glob, value string) bool {
 	return ok
 }
 
-// excludes reports whether an exclude excludes s, and the first dimension by which it does. Images are not a dimension
-// of s: an entry that excludes an image still applies to the other images.
+// excludes reports whether an exclude applies to s, and returns the first dimension by which it does. Images are not
+// compared, because an entry that excludes an image still applies to the other images. A nil selector does not exclude
+// anything.
 func (sel *selector) excludes(s *subject) (why selectorResult, excluded bool) {
 	if sel == nil {
 		return selectorResult{}, false

@@ -7,12 +7,14 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// dimensions are the dimensions of a selector, beside namespaces, that have a meaning for a kind of entry.
+// dimensions are the dimensions of a selector that have a meaning for a kind of entry. The dimension namespaces is not
+// listed, because it has a meaning for every kind.
 type dimensions struct {
 	requester, podLabels, images, labels, classNames, loadBalancerClasses, gatewayClassNames, noSet bool
 }
 
-// Dimensions of the kinds of entries. Pods are created by controllers, not by people.
+// These are the dimensions of each kind of entry. Entries about Pods do not have users and groups, because controllers
+// create Pods.
 func podDimensions() dimensions { return dimensions{podLabels: true, images: true} }
 func mirrorDimensions() dimensions {
 	return dimensions{podLabels: true, images: true, noSet: true}
@@ -28,10 +30,11 @@ func gatewayDimensions() dimensions {
 	return dimensions{requester: true, labels: true, gatewayClassNames: true}
 }
 
-// claimantDimensions are those of kinds that claim hosts and name no class.
+// claimantDimensions are the dimensions for kinds that claim hosts and do not have a class.
 func claimantDimensions() dimensions { return dimensions{requester: true, labels: true} }
 
-// suggest returns the dimensions that have a meaning in a field of an entry, match or exclude; nil for other fields.
+// suggest returns the dimensions that have a meaning in the match or exclude field of an entry. It returns nil for
+// other fields.
 func (d dimensions) suggest(field string) []string {
 	if field != selectorName(true) && field != selectorName(false) {
 		return nil
@@ -58,10 +61,10 @@ func (d dimensions) suggest(field string) []string {
 	return names
 }
 
-// meaninglessDimension is a dimension of a selector that has no meaning for a kind of entry, and why.
+// meaninglessDimension is a dimension of a selector that does not have a meaning for a kind of entry, and the reason.
 type meaninglessDimension struct{ dimension, why string }
 
-// meaningless returns the dimensions that a selector has and that have no meaning.
+// meaningless returns the dimensions of a selector that do not have a meaning for the kind of entry.
 func (d dimensions) meaningless(sel *selector) []meaninglessDimension {
 	const (
 		people    = "Pods are created by controllers, not by people; use namespaces or podLabels"
@@ -93,7 +96,7 @@ func (d dimensions) meaningless(sel *selector) []meaninglessDimension {
 	return all
 }
 
-// refuse returns an error for each dimension of a selector that has no meaning, with the reason.
+// refuse returns an error, with the reason, for each dimension of a selector that does not have a meaning.
 func (d dimensions) refuse(sel *selector, isMatch bool) []error {
 	if sel == nil {
 		return nil
@@ -123,7 +126,7 @@ func (d dimensions) refuse(sel *selector, isMatch bool) []error {
 	return slices.Concat(errs, sel.refuseEmpty(isMatch), sel.refuseNamespaces(isMatch))
 }
 
-// refuseEnd returns an error for each field of a match that only an exclude has.
+// refuseEnd returns an error for each field of a match that only an exclude may have.
 func (sel *selector) refuseEnd() []error {
 	var errs []error
 	if sel.Until != nil {
@@ -137,13 +140,13 @@ func (sel *selector) refuseEnd() []error {
 	return errs
 }
 
-// hasDimension reports whether a selector has a dimension to select by.
+// hasDimension reports whether a selector has at least one dimension.
 func (sel *selector) hasDimension() bool {
 	return sel.Namespaces != nil || sel.Users != nil || sel.Groups != nil || sel.PodLabels != nil || sel.Images != nil ||
 		sel.Labels != nil || sel.ClassNames != nil || sel.LoadBalancerClasses != nil || sel.GatewayClassNames != nil
 }
 
-// refuseNamespaces returns an error for each pattern that no name of a namespace can match.
+// refuseNamespaces returns an error for each pattern that does not match any valid namespace name.
 func (sel *selector) refuseNamespaces(isMatch bool) []error {
 	var errs []error
 	for _, g := range sel.Namespaces {
@@ -154,7 +157,8 @@ func (sel *selector) refuseNamespaces(isMatch bool) []error {
 	return errs
 }
 
-// refuseEmpty returns an error for each empty list, by which an exclude excludes nothing, and a match matches nothing.
+// refuseEmpty returns an error for each empty list. With an empty list, an exclude excludes nothing and a match matches
+// nothing.
 func (sel *selector) refuseEmpty(isMatch bool) []error {
 	field, does := selectorName(isMatch), "excludes"
 	if isMatch {

@@ -15,8 +15,9 @@ type labelPattern struct {
 	anyValue bool
 }
 
-// UnmarshalText parses key and key=value. A pattern with a character that no label has is an error, since it matches
-// nothing: an exclude by "app = x" or "app!=x" would exempt nothing, and a match would apply to nothing.
+// UnmarshalText parses key and key=value. It returns an error for a pattern that contains a character that labels
+// cannot contain, because the pattern does not match anything: an exclude by "app = x" or "app!=x" would not exempt
+// anything, and a match would not apply to any object.
 func (l *labelPattern) UnmarshalText(b []byte) error {
 	key, value, has := strings.Cut(string(b), "=")
 	if key == "" || strings.Contains(key, "*") {
@@ -33,15 +34,16 @@ func (l *labelPattern) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// inLabel reports whether s has no other bytes than keys and values of labels have
-// (k8s.io/apimachinery/pkg/util/validation), and those in extra.
+// inLabel reports whether s contains only characters that label keys and values can contain
+// (k8s.io/apimachinery/pkg/util/validation), and characters in extra.
 func inLabel(s, extra string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-_."+extra, r)
 	})
 }
 
-// meantLabel ends a sentence with the pattern that was probably meant: the same without spaces around key and value.
+// meantLabel returns the end of an error message: the pattern that was probably meant, without spaces around the key
+// and the value. It returns an empty string if that pattern is not valid either.
 func meantLabel(key, value string, has bool) string {
 	key, value = strings.TrimSpace(key), strings.TrimSpace(value)
 	if key == "" || !inLabel(key, "/") || !inLabel(value, "*") {
@@ -51,7 +53,7 @@ func meantLabel(key, value string, has bool) string {
 	return "; write " + text.Truncate(meant, text.Short)
 }
 
-// String returns the pattern as policy files have it.
+// String returns the pattern as it is written in policy files.
 func (l labelPattern) String() string {
 	if l.anyValue {
 		return l.key

@@ -4,12 +4,12 @@ import (
 	"errors"
 )
 
-// serviceAnnotationRules is the field annotations of a services entry: the rules for all objects, and one for load
-// balancers only.
+// serviceAnnotationRules is the annotations block of a services entry: the rules for all objects, and a rule only for
+// load balancers.
 type serviceAnnotationRules struct {
 	annotationRules
-	// RequiredForLoadBalancer lists annotations that a Service of type LoadBalancer must have, such as the one that
-	// makes its address an internal one.
+	// RequiredForLoadBalancer lists annotations that a Service of type LoadBalancer must have, for example the annotation
+	// that makes its address internal.
 	RequiredForLoadBalancer []annotationRequirement `yaml:"requiredForLoadBalancer"`
 }
 
@@ -36,8 +36,8 @@ func (b *serviceAnnotationRules) checks() []check[serviceView] {
 	return cs
 }
 
-// loadBalancerAnnotations (annotations.requiredForLoadBalancer) finds, on Services of type LoadBalancer only, each
-// annotation that is missing or has a value that its regular expression does not match.
+// loadBalancerAnnotations is the check annotations.requiredForLoadBalancer. On Services of type LoadBalancer, it finds
+// each listed annotation that is missing or has a value that its regular expression does not match.
 type loadBalancerAnnotations []annotationRequirement
 
 func (c loadBalancerAnnotations) find(svc *serviceView, r *report) {

@@ -8,9 +8,9 @@ import (
 	"github.com/evergate/evergate/policy/internal/match"
 )
 
-// externalIPRules is the field externalIPs: {allowed: [203.0.113.0/24, "2001:db8::/32"]}.
+// externalIPRules is the externalIPs block: {allowed: [203.0.113.0/24, "2001:db8::/32"]}.
 type externalIPRules struct {
-	// Allowed lists the address ranges that elements of spec.externalIPs may be in. [] denies all.
+	// Allowed lists the address ranges that elements of spec.externalIPs may be in. [] denies all addresses.
 	Allowed []match.CIDR `yaml:"allowed,required"`
 }
 
@@ -21,10 +21,10 @@ func (b *externalIPRules) checks() []check[serviceView] {
 	return []check[serviceView]{externalIPsAllowed{match.NewCIDRSet(b.Allowed), passing(stringsOf(b.Allowed))}}
 }
 
-// externalIPsAllowed (externalIPs.allowed) finds each element of spec.externalIPs that is in none of the ranges. Nodes
-// intercept traffic to such an address, whatever host it belongs to (CVE-2020-8554). An IPv4-mapped IPv6 address is
-// judged as the IPv4 address that it stands for; an address that not all parsers accept (10.0.0.010, a zone) is in no
-// range.
+// externalIPsAllowed is the check externalIPs.allowed. It finds each element of spec.externalIPs that is not in any of
+// the ranges. Nodes intercept traffic to such an address, even if it belongs to another host (CVE-2020-8554). An
+// IPv4-mapped IPv6 address is evaluated as the IPv4 address that it represents. An address that some parsers do not
+// accept (10.0.0.010, an address with a zone) is not in any range.
 type externalIPsAllowed struct {
 	ranges  match.CIDRSet
 	passing string
@@ -60,7 +60,7 @@ func (svc *serviceView) externalIPs(r *report) []address {
 // address is an IP address of an object.
 type address struct {
 	written string
-	prefix  netip.Prefix // of this address alone
+	prefix  netip.Prefix // contains only this address
 	err     error        // why it is not an address
 }
 
@@ -69,7 +69,7 @@ func newAddress(s string) address {
 	return address{s, netip.PrefixFrom(addr, addr.BitLen()), err}
 }
 
-// identity returns the identity of a finding about the address.
+// identity returns the identity of a finding about the address. Equal addresses have equal identities.
 func (a *address) identity(check string) identity {
 	if a.err != nil {
 		return identity{check: check, value: a.written}
@@ -77,7 +77,7 @@ func (a *address) identity(check string) identity {
 	return identity{check: check, prefix: a.prefix}
 }
 
-// reason returns the sentence about an address that does not pass.
+// reason returns the message about an address that does not pass.
 func (a *address) reason(passing string) string {
 	if a.err != nil {
 		return text.Quote(a.written) + " is not an address: " + match.AddrReason(a.err).Error()

@@ -12,18 +12,18 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// externalNameRules is the field externalNames: {allowed: ["*.corp.example"], denied: [old.corp.example]}. Names are
-// compared as DNS compares them: upper and lower case and a trailing dot make no difference; *.x covers one label
-// before x, **.x one or more. The field also judges spec.externalHostname.hostname of XBackends, by which a route sends
-// requests to a host outside of the cluster without a Service. XBackend is an experimental kind of Gateway API.
+// externalNameRules is the externalNames block: {allowed: ["*.corp.example"], denied: [old.corp.example]}. Names are
+// compared like DNS names: case and a trailing dot do not matter. *.x covers one label before x, and **.x covers one or
+// more labels. The block also validates spec.externalHostname.hostname of XBackends. An XBackend is an experimental
+// Gateway API object, with which a route can send requests to a host outside the cluster without a Service.
 //
-// Where the field is present, also as {}, unsafe targets are denied: localhost in all its spellings, IP addresses,
-// names inside the cluster, names that a Pod's search list completes to one inside the cluster, machines and metadata
-// services of clouds. They pass only by a pattern of allowed that means them: the name itself (localhost), or a
-// wildcard below an unsafe name (**.svc.cluster.local); a name of two labels also by *.lan. "**" and *.internal do not
-// suffice.
+// If the block is present, even as {}, unsafe targets are denied: all spellings of localhost, IP addresses, names
+// inside the cluster, names that a Pod's search list completes to a name inside the cluster, and machines and metadata
+// services of clouds. An unsafe target passes only if a pattern of allowed refers to it specifically: the name itself
+// (localhost) or a wildcard below an unsafe name (**.svc.cluster.local). A name of two labels also passes by a pattern
+// such as *.lan. "**" and *.internal do not suffice.
 type externalNameRules struct {
-	// Allowed lists the targets that pass; every other one is denied. [] denies all.
+	// Allowed lists the targets that pass. All other targets are denied. [] denies all targets.
 	Allowed []match.HostPattern `yaml:"allowed"`
 	// Denied lists targets that do not pass, even if allowed lists them.
 	Denied []match.HostPattern `yaml:"denied"`
@@ -56,8 +56,9 @@ func (b *externalNameRules) checks() []check[serviceView] {
 	}}
 }
 
-// allowsUnsafe reports whether a pattern of allowed means the unsafe targets that it covers. A wildcard does only below
-// a name that is itself unsafe; below a single label, as in *.internal, its author may not have considered them.
+// allowsUnsafe reports whether a pattern of allowed lets the unsafe targets pass that it covers. A wildcard does so
+// only below a name that is itself unsafe. If a wildcard is below a single label, as in *.internal, its author may not
+// have considered the unsafe targets.
 func allowsUnsafe(p match.HostPattern) bool {
 	switch kind := kindOf(p.Name); {
 	case p.Depth == match.HostItself:
@@ -68,11 +69,11 @@ func allowsUnsafe(p match.HostPattern) bool {
 	return false
 }
 
-// xBackends is the resource of the XBackends of gateway.networking.x-k8s.io, as Attributes.Resource has it.
+// xBackends is the resource of XBackends (gateway.networking.x-k8s.io) in Attributes.Resource.
 const xBackends = "xbackends"
 
-// backendRule compiles the entry for XBackends, of which only externalNames checks something. An entry without it is
-// off for them.
+// backendRule compiles the entry for XBackends. Only the externalNames block applies to them, so an entry without the
+// block is off for XBackends.
 func (e *servicesEntry) backendRule() rule[serviceView] {
 	h, checks := e.ruleHeader, e.ExternalNames.checks()
 	if len(checks) == 0 {
@@ -87,13 +88,14 @@ func xBackendRules(b *blocks, c *compilation) rules {
 }
 
 // externalNames finds a Service of type ExternalName whose spec.externalName does not pass, and an XBackend whose
-// spec.externalHostname.hostname does not. It has one finding, the first of: the target is unsafe (externalNames), it
-// is denied (externalNames.denied), it is not allowed (externalNames.allowed). Services of other types are not judged:
-// the field has no effect there, and an update to type ExternalName is judged.
+// spec.externalHostname.hostname does not pass. It adds at most one finding, for the first check that fails:
+// externalNames if the target is unsafe, externalNames.denied if it is denied, externalNames.allowed if it is not
+// allowed. Services of other types are not evaluated, because the field has no effect in them. An update to type
+// ExternalName is evaluated.
 type externalNames struct {
-	unsafeAllowed *match.HostSet // patterns that unsafe targets pass by
+	unsafeAllowed *match.HostSet // patterns that let unsafe targets pass
 	denied        *match.HostSet
-	limited       bool // allowed is there
+	limited       bool // the list allowed is present
 	allowed       *match.HostSet
 	passing       string
 }
@@ -117,7 +119,7 @@ func (c *externalNames) find(svc *serviceView, r *report) {
 	}
 }
 
-// externalTarget returns the target of the object, which is name, as a host.
+// externalTarget parses name, the target of the object, as a host, and keeps the result.
 func (svc *serviceView) externalTarget(name string) match.HostPattern {
 	if svc.externalHost == nil {
 		svc.externalHost = new(match.ParseHost(name))
@@ -125,7 +127,7 @@ func (svc *serviceView) externalTarget(name string) match.HostPattern {
 	return *svc.externalHost
 }
 
-// evaluate returns the check that a target does not pass, and why. The check is empty if the target passes.
+// evaluate returns the check that a target does not pass, and the reason. check is empty if the target passes.
 func (c *externalNames) evaluate(host match.HostPattern) (check, reason string) {
 	if kind := kindOf(host.Name); kind != ordinaryTarget {
 		_, meant := c.unsafeAllowed.Covers(host)
@@ -145,23 +147,24 @@ func (c *externalNames) evaluate(host match.HostPattern) (check, reason string) 
 	return "", ""
 }
 
-// targetKind says why the target of an ExternalName is unsafe: a client that follows it (an ingress controller, a Pod
-// with more rights than the author of the Service) connects to a server that trusts clients of its network.
+// targetKind is why the target of an ExternalName is unsafe. A client that follows the name, such as an ingress
+// controller or a Pod with more rights than the author of the Service, connects to a server that trusts clients from
+// its network.
 type targetKind uint8
 
 const (
 	ordinaryTarget  targetKind = iota
-	metadataTarget             // a cloud's metadata service, which hands out credentials
+	metadataTarget             // a cloud's metadata service, which provides credentials
 	loopbackTarget             // the client that follows the name
-	addressTarget              // an IP address, which a name must not be
-	clusterTarget              // inside the cluster, bypassing namespaces and network policies
-	cloudTarget                // a machine in the cloud's own network
-	completedName              // a name that the search list of a Pod completes to one inside the cluster
+	addressTarget              // an IP address instead of a name
+	clusterTarget              // inside the cluster, which bypasses namespaces and network policies
+	cloudTarget                // a machine in the cloud's network
+	completedName              // a name that a Pod's search list completes to a name inside the cluster
 	unqualifiedName            // a name of one label, which the client's resolver completes
-	longName                   // longer than a host name, and not looked at any further
+	longName                   // longer than a host name, and not classified further
 )
 
-// describe returns what a sentence says of a target of this kind.
+// describe returns the description of a target of this kind for messages.
 func (k targetKind) describe() string {
 	return [...]string{
 		metadataTarget: "is the address of a cloud's metadata service",
@@ -176,9 +179,9 @@ func (k targetKind) describe() string {
 	}[k]
 }
 
-// kindOf classifies a host name in lower case without trailing dot. It reads the name alone: what a name resolves to
-// depends on the resolver and on the time. Names such as localtest.me, or those of a cluster domain other than
-// cluster.local, have to be listed in denied.
+// kindOf classifies a host name in lower case without a trailing dot. It only reads the name, because the result of
+// resolving it depends on the resolver and the time. Other unsafe names, such as localtest.me or names in a cluster
+// domain other than cluster.local, have to be listed in denied.
 func kindOf(name string) targetKind {
 	if len(name) > match.MaxHost {
 		return longName
@@ -211,9 +214,9 @@ func hasDomain(name, domain string) bool {
 	return ok && (rest == "" || strings.HasSuffix(rest, "."))
 }
 
-// isCloudName reports whether a cloud gives a name to machines inside its network: AWS (ip-10-0-0-1.ec2.internal, or
-// with a region before compute.internal) and Google Cloud (vm.zone.c.project.internal). Others below .internal, which
-// is reserved for private use, are a company's own.
+// isCloudName reports whether a cloud gives a name to machines inside its network: AWS (ip-10-0-0-1.ec2.internal, or a
+// region before compute.internal) and Google Cloud (vm.zone.c.project.internal). Other names below .internal, which is
+// reserved for private use, belong to companies.
 func isCloudName(name string) bool {
 	for _, domain := range [...]string{"compute.internal", "ec2.internal", "google.internal"} {
 		if hasDomain(name, domain) {
@@ -225,16 +228,16 @@ func isCloudName(name string) bool {
 	return ok && project >= 0 && hasDomain(machine[:project], "c")
 }
 
-// isPublicDomain reports whether a label is a top-level domain of the public DNS. The resolver of a Pod completes a
-// name with fewer than five dots (ndots) by the domains of its search list, svc.cluster.local among them, before it
-// resolves the name as it is: grafana.monitoring is the Service grafana. A namespace whose name is a public domain
-// (dev) cannot be recognised.
+// isPublicDomain reports whether a label is a top-level domain of the public DNS. If a name has fewer than five dots
+// (ndots), the resolver of a Pod first appends the domains of its search list, such as svc.cluster.local, and only then
+// resolves the name itself. So grafana.monitoring is the Service grafana in the namespace monitoring. A namespace whose
+// name is a public domain, such as dev, cannot be recognised.
 func isPublicDomain(label string) bool {
 	_, public := publicsuffix.PublicSuffix(label)
 	return public
 }
 
-// metadataNames are the names of the metadata services of clouds.
+// metadataNames are the names of metadata services in clouds.
 var metadataNames = []string{
 	"metadata", "metadata.google.internal", "metadata.goog", // Google Cloud
 	"instance-data", "instance-data.ec2.internal", // AWS
@@ -242,7 +245,7 @@ var metadataNames = []string{
 	"metadata.packet.net", "metadata.platformequinix.com",
 }
 
-// metadataRanges are the addresses of those services. Most are link-local; the others are specific to a cloud.
+// metadataRanges are the addresses of metadata services. Most are link-local. The others are specific to a cloud.
 var metadataRanges = []netip.Prefix{
 	netip.MustParsePrefix("169.254.0.0/16"),     // AWS, Azure, Google Cloud, Oracle Cloud, OpenStack and others
 	netip.MustParsePrefix("fe80::/10"),          // the same in IPv6: OpenStack
@@ -255,8 +258,9 @@ var metadataRanges = []netip.Prefix{
 	netip.MustParsePrefix("192.0.0.192/32"),     // Oracle Cloud Classic
 }
 
-// isLoopbackName reports whether hosts files give a name to the machine itself: those of Debian, of Red Hat, and those
-// that kubelet writes into Pods. Names below .localhost, loopback by RFC 6761, are recognised by their last label.
+// isLoopbackName reports whether a name is a name of the machine itself in the hosts files of Debian or Red Hat, or in
+// the hosts file that kubelet writes into Pods. Names below .localhost, which are loopback names by RFC 6761, are
+// recognised by their last label.
 func isLoopbackName(first, rest string, qualified bool) bool {
 	switch first {
 	case "localhost", "localhost4", "localhost6", "ip6-localhost", "ip6-loopback", "loopback":
@@ -265,8 +269,8 @@ func isLoopbackName(first, rest string, qualified bool) bool {
 	return false
 }
 
-// kindOfAddress classifies IP addresses in all the forms that resolvers accept. A name that ends in a number without
-// being an address counts as one, since some parser may accept it: no top-level domain is a number.
+// kindOfAddress classifies IP addresses in all forms that resolvers accept. A name that ends in a number but is not an
+// address also counts as an address, because no top-level domain is a number and some parser may accept it.
 func kindOfAddress(name string) targetKind {
 	bare := strings.TrimSuffix(strings.TrimPrefix(name, "["), "]")
 	addr, err := netip.ParseAddr(bare)

@@ -8,18 +8,19 @@ import (
 	"github.com/evergate/evergate/policy/internal/match"
 )
 
-// loadBalancerClassRules is the field loadBalancerClass: {required: true, allowed: [example.com/internal]}.
+// loadBalancerClassRules is the loadBalancerClass block: {required: true, allowed: [example.com/internal]}.
 type loadBalancerClassRules struct {
-	// Required: a LoadBalancer must name a class; the cluster's default does not suffice.
+	// Required: true means that a LoadBalancer must have a class. The cluster's default does not suffice.
 	Required bool `yaml:"required"`
-	// Allowed lists the classes that pass, compared exactly; a Service that names none passes. [] denies all.
+	// Allowed lists the classes that pass. They are compared exactly. A Service without a class passes. [] denies all
+	// classes.
 	Allowed []loadBalancerClass `yaml:"allowed"`
 }
 
 // loadBalancerClass is a value of spec.loadBalancerClass.
 type loadBalancerClass string
 
-// UnmarshalText refuses the empty text and control characters.
+// UnmarshalText returns an error for an empty text and for control characters.
 func (c *loadBalancerClass) UnmarshalText(b []byte) error {
 	if len(b) == 0 {
 		return errors.New(`"" is not a class: a Service without one passes unless required is true`)
@@ -50,9 +51,9 @@ func (b *loadBalancerClassRules) checks() []check[serviceView] {
 	return cs
 }
 
-// loadBalancerClassRequired (loadBalancerClass.required) finds a Service of type LoadBalancer without
-// spec.loadBalancerClass, which the cluster's default implementation serves. Its elements are the allowed classes, for
-// the sentence.
+// loadBalancerClassRequired is the check loadBalancerClass.required. It finds a Service of type LoadBalancer without
+// spec.loadBalancerClass, which the cluster's default implementation serves. Its elements are the allowed classes,
+// which the message lists.
 type loadBalancerClassRequired []loadBalancerClass
 
 func (c loadBalancerClassRequired) find(svc *serviceView, r *report) {
@@ -66,7 +67,8 @@ func (c loadBalancerClassRequired) find(svc *serviceView, r *report) {
 	r.add(identity{check: "loadBalancerClass.required"}, "spec.loadBalancerClass", reason)
 }
 
-// loadBalancerClassAllowed (loadBalancerClass.allowed) finds a spec.loadBalancerClass that is not listed.
+// loadBalancerClassAllowed is the check loadBalancerClass.allowed. It finds a spec.loadBalancerClass that is not
+// listed.
 type loadBalancerClassAllowed []loadBalancerClass
 
 func (c loadBalancerClassAllowed) find(svc *serviceView, r *report) {
@@ -81,7 +83,7 @@ func (c loadBalancerClassAllowed) find(svc *serviceView, r *report) {
 		text.Quote(class)+" is not allowed"+passing(c))
 }
 
-// classes is spec.loadBalancerClass.
+// classes returns spec.loadBalancerClass.
 func (s *Service) classes() classes {
 	if s.LoadBalancerClass == nil {
 		return classes{}

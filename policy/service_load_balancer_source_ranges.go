@@ -11,16 +11,16 @@ import (
 	"github.com/evergate/evergate/policy/internal/match"
 )
 
-// sourceRangesAnnotation is the older form of spec.loadBalancerSourceRanges. Cloud providers read it where the field is
+// sourceRangesAnnotation is the older form of spec.loadBalancerSourceRanges. Cloud providers read it if the field is
 // empty.
 const sourceRangesAnnotation = "service.beta.kubernetes.io/load-balancer-source-ranges"
 
-// azureRangesAnnotation lists ranges that Azure adds to those of the field.
+// azureRangesAnnotation lists ranges that Azure adds to the ranges in the field.
 const azureRangesAnnotation = "service.beta.kubernetes.io/azure-allowed-ip-ranges"
 
-// clientAnnotations are annotations by which a load balancer takes clients that are not in the ranges of the Service:
-// by tags, security groups, prefix lists, or access lists of a cloud, of which the ranges are not known here, or since
-// its controller leaves its rules alone.
+// clientAnnotations returns the annotations that make a load balancer accept clients outside the ranges of the Service.
+// Some refer to tags, security groups, prefix lists or access lists of a cloud, and Evergate does not know their
+// ranges. With others, the controller does not change the rules of the load balancer.
 func clientAnnotations() []string {
 	return []string{
 		"service.beta.kubernetes.io/alibaba-cloud-loadbalancer-acl-id",
@@ -34,13 +34,13 @@ func clientAnnotations() []string {
 	}
 }
 
-// sourceRangeRules is the field loadBalancerSourceRanges: {required: true, allowed: [10.0.0.0/8]}.
+// sourceRangeRules is the loadBalancerSourceRanges block: {required: true, allowed: [10.0.0.0/8]}.
 type sourceRangeRules struct {
-	// Required: a LoadBalancer must have source ranges, however wide: see Allowed.
+	// Required: true means that a LoadBalancer must have source ranges, however wide: see Allowed.
 	Required bool `yaml:"required"`
-	// Allowed lists the ranges that must cover those of a Service; the union of adjacent ranges counts. A Service
-	// without ranges passes. [] denies all. Annotations by which a cloud takes other clients, such as security groups and
-	// service tags, do not pass.
+	// Allowed lists ranges that must cover the ranges of a Service. Adjacent ranges in the list can cover a range
+	// together. A Service without ranges passes. [] denies all ranges. Annotations that make a cloud accept other
+	// clients, such as security groups and service tags, do not pass.
 	Allowed []match.CIDR `yaml:"allowed"`
 }
 
@@ -67,22 +67,22 @@ func (b *sourceRangeRules) checks() []check[serviceView] {
 	return cs
 }
 
-// sourceRange is one range as it is written, and its position.
+// sourceRange is a range of a Service, with its text and its position.
 type sourceRange struct {
 	written string
 	index   int  // in the field; inAnnotation or inAzureAnnotation for ranges of an annotation
-	hidden  bool // of the annotation where the field is set too, so that it has no effect
+	hidden  bool // a range of the annotation that has no effect, because the field is set too
 	prefix  netip.Prefix
 	err     error // why it is not a range
 }
 
-// The indexes of ranges of annotations.
+// The indexes of ranges from annotations.
 const (
 	inAnnotation      = -1
 	inAzureAnnotation = -2
 )
 
-// path returns the field of the range, as users write it.
+// path returns the path of the range in the object.
 func (s *sourceRange) path() string {
 	switch s.index {
 	case inAnnotation:
@@ -93,19 +93,20 @@ func (s *sourceRange) path() string {
 	return "spec.loadBalancerSourceRanges[" + strconv.Itoa(s.index) + "]"
 }
 
-// maxAnnotationRanges is how many ranges of the annotation are judged: as many as the load balancers of any large cloud
-// accept. An annotation with more has one finding as a whole.
+// maxAnnotationRanges is the largest number of ranges that are evaluated in an annotation. Load balancers of the large
+// clouds do not accept more. An annotation with more ranges has one finding as a whole.
 const maxAnnotationRanges = 5000
 
-// errNoLength is the error of an address where a range is required.
+// errNoLength is the error for an address in place of a range.
 var errNoLength = errors.New("no length such as /24")
 
-// errManyRanges is the error of an annotation that lists too many ranges.
+// errManyRanges is the error for an annotation that lists too many ranges.
 var errManyRanges = fmt.Errorf("it lists more than %d ranges", maxAnnotationRanges)
 
-// sourceRanges returns the ranges of a Service: those of the field, and those of the annotation also where the cloud
-// provider ignores it because the field is set, since removing the field would bring them into effect; and those that
-// Azure adds. Spaces around a range are ignored.
+// sourceRanges returns the ranges of a Service from the field, from the annotation, and from the Azure annotation. It
+// includes the ranges of the annotation even if the field is set and the cloud provider ignores the annotation, because
+// they would become active if the field was removed. Spaces around a range are ignored. sourceRanges returns nil if
+// there are not enough steps left.
 func (svc *serviceView) sourceRanges(r *report) []sourceRange {
 	if svc.ranges != nil {
 		return svc.ranges
@@ -134,7 +135,7 @@ func (svc *serviceView) sourceRanges(r *report) []sourceRange {
 	return all
 }
 
-// rangesIn returns how many ranges of an annotation are kept.
+// rangesIn returns the number of elements that annotationRanges appends for an annotation.
 func rangesIn(list string) int {
 	n := 1 + strings.Count(list, ",")
 	if list == "" || n > maxAnnotationRanges {
@@ -143,7 +144,7 @@ func rangesIn(list string) int {
 	return n
 }
 
-// annotationRanges appends the ranges of an annotation. ok is false if the steps for them are not available.
+// annotationRanges appends the ranges of an annotation. ok is false if there are not enough steps left.
 func annotationRanges(all []sourceRange, list string, index int, hidden bool, r *report) (_ []sourceRange, ok bool) {
 	switch {
 	case list == "":
@@ -175,9 +176,10 @@ func (s *Service) hasSourceRanges() bool {
 		strings.TrimSpace(s.Annotations[azureRangesAnnotation]) != ""
 }
 
-// sourceRangesRequired (loadBalancerSourceRanges.required) finds a Service of type LoadBalancer that has ranges neither
-// in spec.loadBalancerSourceRanges nor in the annotations service.beta.kubernetes.io/load-balancer-source-ranges and
-// azure-allowed-ip-ranges, so that every client may connect. 0.0.0.0/0 passes: it is an explicit choice.
+// sourceRangesRequired is the check loadBalancerSourceRanges.required. It finds a Service of type LoadBalancer that
+// accepts every client because it has no ranges in spec.loadBalancerSourceRanges or in the annotations
+// service.beta.kubernetes.io/load-balancer-source-ranges and azure-allowed-ip-ranges. 0.0.0.0/0 passes, because it is
+// an explicit choice.
 type sourceRangesRequired struct{}
 
 func (sourceRangesRequired) find(svc *serviceView, r *report) {
@@ -188,10 +190,10 @@ func (sourceRangesRequired) find(svc *serviceView, r *report) {
 		"is required for a LoadBalancer; list the address ranges that may call it")
 }
 
-// sourceRangesAllowed (loadBalancerSourceRanges.allowed) finds each range that the allowed ranges do not wholly cover,
-// in spec.loadBalancerSourceRanges and in the annotation service.beta.kubernetes.io/load-balancer-source-ranges. A
-// range inside one that has a pre-existing finding is pre-existing too, unless the field hid that one. A range that not
-// all parsers accept (10.0.0.010/8, a zone) is found.
+// sourceRangesAllowed is the check loadBalancerSourceRanges.allowed. It finds each range that the allowed ranges do not
+// cover completely, in spec.loadBalancerSourceRanges and in the annotations for ranges. If a range of the old object
+// has a finding, narrower ranges inside it are pre-existing too, unless the old range was hidden by the field. A range
+// that some parsers do not accept (10.0.0.010/8, a range with a zone) has a finding.
 type sourceRangesAllowed struct {
 	ranges  match.CIDRSet
 	passing string
@@ -222,7 +224,8 @@ func (c sourceRangesAllowed) find(svc *serviceView, r *report) {
 	}
 }
 
-// otherClients (loadBalancerSourceRanges.allowed) finds each annotation of clientAnnotations that has a value.
+// otherClients is the check loadBalancerSourceRanges.allowed for clientAnnotations. It finds each of these annotations
+// that has a value.
 type otherClients []string
 
 func (c otherClients) find(svc *serviceView, r *report) {

@@ -10,25 +10,25 @@ import (
 	"github.com/evergate/evergate/policy/internal/match"
 )
 
-// loadBalancerStatusRules is the field loadBalancerStatus: {allowed: [203.0.113.0/24], hostnames:
-// ["*.elb.example.com"], writers: {users: ["system:serviceaccount:kube-system:*"]}}. It is about
-// status.loadBalancer.ingress, by which kube-proxy makes nodes intercept traffic to an address, as it does by
-// spec.externalIPs: the other half of CVE-2020-8554. Only users that may write services/status can set it: cloud
+// loadBalancerStatusRules is the loadBalancerStatus block: {allowed: [203.0.113.0/24], hostnames:
+// ["*.elb.example.com"], writers: {users: ["system:serviceaccount:kube-system:*"]}}. It validates
+// status.loadBalancer.ingress. As with spec.externalIPs, kube-proxy makes nodes intercept traffic to these addresses,
+// which is the other half of CVE-2020-8554. Only users with write access to services/status can set them: cloud
 // controllers, and users with all rights (*) in a namespace.
 type loadBalancerStatusRules struct {
-	// Allowed lists the address ranges that addresses may be in. [] denies all.
+	// Allowed lists the address ranges that addresses may be in. [] denies all addresses.
 	Allowed []match.CIDR `yaml:"allowed"`
-	// Hostnames lists patterns that host names may match. [] denies all.
+	// Hostnames lists patterns that host names may match. [] denies all host names.
 	Hostnames []match.HostPattern `yaml:"hostnames"`
 	// Writers lists the users and groups that may add an address or a host name.
 	Writers *writers `yaml:"writers"`
 }
 
-// writers are users and groups, * for any run of characters. Either suffices.
+// writers are users and groups. A user in either list is a writer.
 type writers struct {
-	// Users lists users, * for any run of characters. Absent: none.
+	// Users lists users, with * for any run of characters. Absent: no users.
 	Users []match.Glob `yaml:"users"`
-	// Groups lists groups, * for any run of characters. Absent: none.
+	// Groups lists groups, with * for any run of characters. Absent: no groups.
 	Groups []match.Glob `yaml:"groups"`
 }
 
@@ -65,13 +65,13 @@ func (b *loadBalancerStatusRules) checks() []check[serviceView] {
 	return cs
 }
 
-// statusPath returns the path of a field of an element of status.loadBalancer.ingress.
+// statusPath returns the path of a field in element i of status.loadBalancer.ingress.
 func statusPath(i int, field string) string {
 	return "status.loadBalancer.ingress[" + strconv.Itoa(i) + "]." + field
 }
 
-// statusAllowed (loadBalancerStatus.allowed) finds each address of status.loadBalancer.ingress that is in none of the
-// ranges, or that not all parsers accept.
+// statusAllowed is the check loadBalancerStatus.allowed. It finds each address of status.loadBalancer.ingress that is
+// not in any of the ranges, or that some parsers do not accept.
 type statusAllowed struct {
 	ranges  match.CIDRSet
 	passing string
@@ -93,13 +93,13 @@ func (c statusAllowed) find(svc *serviceView, r *report) {
 	}
 }
 
-// identity returns the identity of a finding about an address or a host name of the element. It has the mode and the
-// ports too: nodes intercept traffic to an address of the mode VIP, and not to one of the mode Proxy.
+// identity returns the identity of a finding about an address or a host name of the element. It contains the mode and
+// the ports too. For example, nodes intercept traffic to an address with the mode VIP, but not with the mode Proxy.
 func (in *LoadBalancerIngress) identity(check, value string) identity {
 	return identity{check: check, value: value, detail: in.Ports, use: cmp.Or(in.IPMode, "VIP")}
 }
 
-// normal returns the address in its one spelling, or as it is written where it is none.
+// normal returns the canonical form of the address, or its text if it is not a valid address.
 func (a *address) normal() string {
 	if a.err != nil {
 		return a.written
@@ -107,7 +107,8 @@ func (a *address) normal() string {
 	return a.prefix.Addr().String()
 }
 
-// statusIPs returns the addresses of status.loadBalancer.ingress.
+// statusIPs returns an address for each element of status.loadBalancer.ingress. The address is empty if the element has
+// no IP.
 func (svc *serviceView) statusIPs(r *report) []address {
 	if svc.statusAddresses == nil && r.spend(2*len(svc.LoadBalancerIngress)) {
 		svc.statusAddresses = make([]address, len(svc.LoadBalancerIngress))
@@ -120,8 +121,8 @@ func (svc *serviceView) statusIPs(r *report) []address {
 	return svc.statusAddresses
 }
 
-// statusHostnames (loadBalancerStatus.hostnames) finds each host name of status.loadBalancer.ingress that no pattern
-// covers.
+// statusHostnames is the check loadBalancerStatus.hostnames. It finds each host name of status.loadBalancer.ingress
+// that no pattern covers.
 type statusHostnames struct {
 	patterns *match.HostSet
 	passing  string
@@ -148,8 +149,8 @@ func (c statusHostnames) find(svc *serviceView, r *report) {
 	}
 }
 
-// statusWriters (loadBalancerStatus.writers) finds each address and each host name of status.loadBalancer.ingress that
-// a user who is not a writer writes.
+// statusWriters is the check loadBalancerStatus.writers. If the user of the request is not a writer, it finds each
+// address and each host name of status.loadBalancer.ingress.
 type statusWriters struct {
 	writers *writers
 	passing string
@@ -179,7 +180,7 @@ func (c statusWriters) includes(r *report) bool {
 		slices.ContainsFunc(s.groups, func(g string) bool { return matchesAny(c.writers.Groups, g) })
 }
 
-// add adds a finding about a field of an element, unless it is empty.
+// add adds a finding about a field of an element, unless the value is empty.
 func (c statusWriters) add(in *LoadBalancerIngress, value string, i int, field string, r *report) {
 	if value == "" {
 		return

@@ -6,9 +6,10 @@ import (
 	"github.com/evergate/evergate/internal/text"
 )
 
-// nodePortRules is the field nodePorts: {allowed: []} or {allowed: ["30000-30999"]}.
+// nodePortRules is the nodePorts block: {allowed: []} or {allowed: ["30000-30999"]}.
 type nodePortRules struct {
-	// Allowed lists the node ports, and ranges of them, that a Service of any type may have. [] denies all.
+	// Allowed lists the node ports, and ranges of node ports, that a Service of any type may have. [] denies all node
+	// ports.
 	Allowed portRanges `yaml:"allowed,required"`
 }
 
@@ -19,16 +20,16 @@ func (b *nodePortRules) checks() []check[serviceView] {
 	return []check[serviceView]{nodePortsAllowed{b.Allowed, text.List(stringsOf(b.Allowed))}}
 }
 
-// nodePortsAllowed (nodePorts.allowed) finds each node port outside the ranges: spec.ports[].nodePort, of NodePort
-// Services and of LoadBalancers alike, and spec.healthCheckNodePort.
+// nodePortsAllowed is the check nodePorts.allowed. It finds each node port outside the ranges: spec.ports[].nodePort of
+// NodePort and LoadBalancer Services, and spec.healthCheckNodePort.
 //
-// The API server allocates the node ports that a Service needs and does not name before it calls any webhook. Users
-// therefore often did not write the port of a finding, and if they removed it the API server would allocate another:
-// the sentence names the field that disables the allocation. A LoadBalancer keeps its node ports when an update
-// disables the allocation; its health check port exists for externalTrafficPolicy Local only.
+// If a Service needs node ports but does not set them, the API server allocates them before it calls any webhook. Users
+// therefore often did not write the port of a finding. If they removed the port, the API server would allocate another
+// port, so the message includes the field that disables the allocation. A LoadBalancer keeps its node ports when an
+// update disables the allocation. Its health check port exists only for externalTrafficPolicy Local.
 type nodePortsAllowed struct {
 	ranges  portRanges
-	allowed string // the ranges, as sentences list them
+	allowed string // the ranges, for messages
 }
 
 func (c nodePortsAllowed) find(svc *serviceView, r *report) {
@@ -50,7 +51,7 @@ func (c nodePortsAllowed) find(svc *serviceView, r *report) {
 	}
 }
 
-// reason returns the sentence about a node port that does not pass. fix says how to have none.
+// reason returns the message about a node port that does not pass. fix is how to avoid node ports.
 func (c nodePortsAllowed) reason(port int32, fix string) string {
 	const origin = "; if you did not write it, the API server allocated it: "
 	if len(c.ranges) == 0 {
@@ -60,7 +61,7 @@ func (c nodePortsAllowed) reason(port int32, fix string) string {
 		port, c.allowed, origin, fix)
 }
 
-// portFix returns how a Service of a type has no node ports.
+// portFix returns how to avoid node ports for a type of Service.
 func portFix(t serviceType) string {
 	if t == loadBalancer {
 		return "set spec.allocateLoadBalancerNodePorts to false and remove every nodePort"
@@ -68,9 +69,9 @@ func portFix(t serviceType) string {
 	return "set spec.type to ClusterIP"
 }
 
-// serviceAllocation (allocateLoadBalancerNodePorts) finds a LoadBalancer that has node ports allocated to it:
-// spec.allocateLoadBalancerNodePorts is true, or absent, which means the same. A load balancer that sends traffic to
-// Pods directly needs no node ports, which then only bypass it.
+// serviceAllocation is the check allocateLoadBalancerNodePorts. It finds a LoadBalancer for which node ports are
+// allocated: spec.allocateLoadBalancerNodePorts is true, or absent, which means the same. If a load balancer sends
+// traffic directly to Pods, node ports are not needed and only provide a way around it.
 type serviceAllocation struct{}
 
 func (serviceAllocation) find(svc *serviceView, r *report) {

@@ -9,10 +9,10 @@ import (
 	"github.com/evergate/evergate/internal/text"
 )
 
-// portRange is a range of ports in a policy file, both ends included: "443" or "8000-8999".
+// portRange is a range of ports in a policy file that includes both ends: "443" or "8000-8999".
 type portRange struct{ low, high int32 }
 
-// UnmarshalText accepts a port, or two with - between them. Ports count from 1 to 65535.
+// UnmarshalText accepts a port, or two ports with - between them. Ports are from 1 to 65535.
 func (p *portRange) UnmarshalText(b []byte) error {
 	first, last, isRange := strings.Cut(string(b), "-")
 	low, err := strconv.ParseUint(first, 10, 16)
@@ -45,17 +45,17 @@ func (ps portRanges) contains(port int32) bool {
 	return slices.ContainsFunc(ps, func(p portRange) bool { return p.low <= port && port <= p.high })
 }
 
-// steps returns how many steps it takes to look a port up.
+// steps returns the number of steps to look up a port.
 func (ps portRanges) steps() int { return 1 + len(ps)/16 }
 
-// portRules is the field ports of services and gateways entries: {allowed: ["80", "443", "8000-8999"]}.
+// portRules is the ports block of services and gateways entries: {allowed: ["80", "443", "8000-8999"]}.
 type portRules struct {
-	// Allowed lists the ports, and ranges of ports, that an object may have. [] denies all.
+	// Allowed lists the ports, and ranges of ports, that an object may have. [] denies all ports.
 	Allowed portRanges `yaml:"allowed,required"`
 }
 
-// portChecks compiles rules for one kind of objects; nil has no checks. list is the field whose elements have the
-// ports, of which port returns one.
+// portChecks compiles rules for one kind of object. It returns nil if b is nil. list is the path of the list whose
+// elements have the ports. port returns the port of one element.
 func portChecks[T any](b *portRules, list string, port func(*T, int) (int32, bool)) []check[T] {
 	if b == nil {
 		return nil
@@ -63,9 +63,9 @@ func portChecks[T any](b *portRules, list string, port func(*T, int) (int32, boo
 	return []check[T]{portsAllowed[T]{b.Allowed, passing(stringsOf(b.Allowed)), list, port}}
 }
 
-// portsAllowed (ports.allowed) finds each spec.ports[].port of a Service, and each spec.listeners[].port of a Gateway,
-// outside the ranges. It checks neither node ports, which have a field of their own, nor target ports, which are ports
-// of the Pods.
+// portsAllowed is the check ports.allowed. It finds each spec.ports[].port of a Service, and each spec.listeners[].port
+// of a Gateway, outside the ranges. It does not check node ports, which have their own field, or target ports, which
+// are ports of the Pods.
 type portsAllowed[T any] struct {
 	ranges  portRanges
 	passing string
@@ -88,7 +88,7 @@ func (c portsAllowed[T]) find(obj *T, r *report) {
 	}
 }
 
-// port returns port i, and whether there is one.
+// port returns the port of element i, and whether that element exists.
 func (s *Service) port(i int) (int32, bool) {
 	if i >= len(s.Ports) {
 		return 0, false

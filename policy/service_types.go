@@ -30,7 +30,7 @@ func (t *serviceType) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// effectiveType returns spec.type with the default of Kubernetes.
+// effectiveType returns spec.type, or the Kubernetes default ClusterIP if it is empty.
 func (s *Service) effectiveType() serviceType {
 	if s.Type == "" {
 		return clusterIP
@@ -38,11 +38,11 @@ func (s *Service) effectiveType() serviceType {
 	return serviceType(s.Type)
 }
 
-// serviceTypeRules is the field types: {allowed: [ClusterIP, ExternalName]} or {denied: [NodePort]}.
+// serviceTypeRules is the types block: {allowed: [ClusterIP, ExternalName]} or {denied: [NodePort]}.
 type serviceTypeRules struct {
-	// Allowed lists the types that pass; every other one is denied. [] denies all.
+	// Allowed lists the types that pass. All other types are denied. [] denies all types.
 	Allowed []serviceType `yaml:"allowed"`
-	// Denied lists the types that do not pass; every other one is allowed.
+	// Denied lists the types that do not pass. All other types are allowed.
 	Denied []serviceType `yaml:"denied"`
 }
 
@@ -74,7 +74,7 @@ func (b *serviceTypeRules) checks() []check[serviceView] {
 	}
 }
 
-// serviceTypesAllowed (types.allowed) finds a spec.type that is not listed. An empty one is ClusterIP.
+// serviceTypesAllowed is the check types.allowed. It finds a spec.type that is not listed. An empty type is ClusterIP.
 type serviceTypesAllowed []serviceType
 
 func (c serviceTypesAllowed) find(svc *serviceView, r *report) {
@@ -83,7 +83,7 @@ func (c serviceTypesAllowed) find(svc *serviceView, r *report) {
 	}
 }
 
-// serviceTypesDenied (types.denied) finds a spec.type that is listed. An empty one is ClusterIP.
+// serviceTypesDenied is the check types.denied. It finds a spec.type that is listed. An empty type is ClusterIP.
 type serviceTypesDenied []serviceType
 
 func (c serviceTypesDenied) find(svc *serviceView, r *report) {

@@ -8,11 +8,12 @@ import (
 	"github.com/evergate/evergate/policy/internal/match"
 )
 
-// servicesEntry is an entry of services: a rule for Services. Each field below is a block of checks; an absent one
-// checks nothing, and at least one is required. XBackends of Gateway API are judged by externalNames alone.
+// servicesEntry is an entry of services: a rule for Services. Each field below is a block of checks. At least one block
+// is required, and an absent block does not check anything. Only the externalNames block applies to Gateway API
+// XBackends.
 type servicesEntry struct {
 	ruleHeader
-	// Hosts: which hosts its annotations may claim: for external-dns, for certificates.
+	// Hosts: which hosts its annotations may claim, for example for external-dns or for certificates.
 	Hosts *hostRules `yaml:"hosts"`
 	// Types: which spec.type a Service may have.
 	Types *serviceTypeRules `yaml:"types"`
@@ -20,17 +21,17 @@ type servicesEntry struct {
 	Ports *portRules `yaml:"ports"`
 	// NodePorts: which node ports it may have.
 	NodePorts *nodePortRules `yaml:"nodePorts"`
-	// AllocateLoadBalancerNodePorts: deny means that a LoadBalancer must set the field of this name to false.
+	// AllocateLoadBalancerNodePorts: deny means that a LoadBalancer must set spec.allocateLoadBalancerNodePorts to false.
 	AllocateLoadBalancerNodePorts denial `yaml:"allocateLoadBalancerNodePorts"`
 	// LoadBalancerClass: which load balancer implementation it may choose.
 	LoadBalancerClass *loadBalancerClassRules `yaml:"loadBalancerClass"`
-	// LoadBalancerSourceRanges: from which clients its load balancer may accept connections.
+	// LoadBalancerSourceRanges: which clients its load balancer may accept connections from.
 	LoadBalancerSourceRanges *sourceRangeRules `yaml:"loadBalancerSourceRanges"`
 	// ExternalIPs: which external addresses it may have.
 	ExternalIPs *externalIPRules `yaml:"externalIPs"`
 	// LoadBalancerStatus: which addresses its status may have, and which users may write them.
 	LoadBalancerStatus *loadBalancerStatusRules `yaml:"loadBalancerStatus"`
-	// ExternalNames: where a Service of type ExternalName, or an XBackend, may point.
+	// ExternalNames: which hosts a Service of type ExternalName, or an XBackend, may point to.
 	ExternalNames *externalNameRules `yaml:"externalNames"`
 	// Annotations: which annotations it may or must have.
 	Annotations *serviceAnnotationRules `yaml:"annotations"`
@@ -71,7 +72,7 @@ func serviceRules(b *blocks, c *compilation) rules {
 	return s
 }
 
-// serviceKind returns the kind of the resource of a request.
+// serviceKind returns the kind of object in a request: Services or XBackends.
 func serviceKind(a Attributes) Kind {
 	if a.Resource == xBackends {
 		return XBackends
@@ -79,26 +80,27 @@ func serviceKind(a Attributes) Kind {
 	return Services
 }
 
-// EvaluateService evaluates a Service or an XBackend. old is the object before an update, nil otherwise.
+// EvaluateService evaluates a Service or an XBackend. old is the object before an update, or nil. It returns the error
+// of e if e exceeds its limit or expires.
 func (p *Policy) EvaluateService(a Attributes, svc, old *Service, e *Effort) ([]Finding, error) {
 	return evaluate(rulesFor[serviceView](p, serviceKind(a)), a, viewService, svc, old, e)
 }
 
-// ExplainService returns for every services rule whether it applies to the Service. For an XBackend, it leaves out
+// ExplainService returns, for every rule of services, whether it applies to the Service. For an XBackend, it leaves out
 // rules that do not check XBackends.
 func (p *Policy) ExplainService(a Attributes, svc *Service) []RuleTrace {
 	return explain(rulesFor[serviceView](p, serviceKind(a)), a, viewService, svc)
 }
 
-// claims returns the claims of a Service, which its annotations make.
+// claims returns the claims in a Service's annotations.
 func (svc *serviceView) claims(r *report) *claimSet {
-	if svc.claimed.list == nil { // an empty list is kept, so that the annotations are read once
+	if svc.claimed.list == nil { // an empty list is not nil, so the annotations are read once
 		svc.claimed.list = svc.annotationClaims("Service", &svc.Meta, []hostClaim{}, r)
 	}
 	return &svc.claimed
 }
 
-// checks compiles the entry. Findings come in the order of its fields.
+// checks compiles the entry. Findings are in the order of its fields.
 func (e *servicesEntry) checks() []check[serviceView] {
 	var allocation []check[serviceView]
 	if e.AllocateLoadBalancerNodePorts {
@@ -118,7 +120,7 @@ func (e *servicesEntry) checks() []check[serviceView] {
 	)
 }
 
-// errNothingPasses refuses a block that requires a field and allows no value of it.
+// errNothingPasses returns the error for a block that requires a field but does not allow any value of it.
 func errNothingPasses(what string) error {
 	return fmt.Errorf("requires %s and allows none, so that no LoadBalancer passes: "+
 		"say that with types: {denied: [LoadBalancer]}", what)

@@ -10,13 +10,15 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// setName is match.set of an entry: the set of rules that the entry is in. A review has no labels of namespaces, but an
-// entry of a webhook configuration selects by them: its path names a set, and the rules of the set judge what it sends.
-// An entry that names a set judges nothing else, and one without a set judges what is sent to the path of its kind. An
-// object whose namespace both select is judged by both, in two reviews, so that no finding is reported twice.
+// setName is match.set of an entry: the name of the rule set that the entry is in. An admission review does not contain
+// namespace labels, but a webhook in a webhook configuration can select namespaces by labels. The path of such a
+// webhook contains the name of a rule set, and the rules of the set evaluate the objects that the webhook sends. An
+// entry in a rule set does not evaluate other objects. An entry without a rule set evaluates the objects that are sent
+// to the path of its kind. If two webhooks select the namespace of an object, both evaluate it, in two separate
+// reviews, so no finding is reported twice.
 type setName string
 
-// UnmarshalText refuses a text that is no DNS label: the name is part of a path.
+// UnmarshalText returns an error if the text is not a DNS label, because the name is part of a path.
 func (s *setName) UnmarshalText(b []byte) error {
 	if !IsSet(string(b)) {
 		return fmt.Errorf("%s is not the name of a set: use only lower case letters, digits and -, at most 63, "+
@@ -26,18 +28,18 @@ func (s *setName) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// IsSet reports whether a text can be the name of a set: whether it is a DNS label (RFC 1123).
+// IsSet reports whether a text can be the name of a rule set: whether it is a DNS label (RFC 1123).
 func IsSet(s string) bool {
 	return s != "" && len(s) <= 63 && s[0] != '-' && s[len(s)-1] != '-' && !strings.ContainsFunc(s, func(c rune) bool {
 		return (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-'
 	})
 }
 
-// maxSets is how many sets a policy may have: each takes an entry in a webhook configuration, which the API server
-// calls for each object that it selects.
+// maxSets is how many rule sets a policy may have. Each set needs a webhook in a webhook configuration, and the API
+// server calls it for each object that it selects.
 const maxSets = 100
 
-// set returns the set that the entry is in; empty for none.
+// set returns the rule set that the entry is in, or an empty string if it is not in a set.
 func (h *header) set() string {
 	if h.Match == nil {
 		return ""
@@ -45,7 +47,7 @@ func (h *header) set() string {
 	return string(h.Match.Set)
 }
 
-// bySet returns the entries without a set, and those of each set by its name.
+// bySet returns the entries that are not in a rule set, and a map of the other entries by the name of their rule set.
 func (b *blocks) bySet(errs *strict.Collector) (plain *blocks, sets map[string]*blocks) {
 	named := map[string]bool{}
 	b.headers(func(h *header) {
@@ -82,8 +84,8 @@ func (b *blocks) names() []string {
 	return names
 }
 
-// compileSets compiles the entries of each set into a policy of its own, so that an object that is judged by one does
-// not pay for the others.
+// compileSets compiles the entries of each rule set into a separate policy, so an object that one set evaluates does
+// not pay for the other sets.
 func (p *Policy) compileSets(sets map[string]*blocks, c compilation, errs *strict.Collector) {
 	for name, b := range sets {
 		in := &Policy{set: name, plain: p, blocks: b.names(), templates: p.templates}
@@ -96,11 +98,11 @@ func (p *Policy) compileSets(sets map[string]*blocks, c compilation, errs *stric
 	}
 }
 
-// Sets returns the names of the sets that entries are in, also those that are off, sorted.
+// Sets returns the sorted names of all rule sets that contain entries, including entries in mode off.
 func (p *Policy) Sets() []string { return slices.Sorted(maps.Keys(p.sets)) }
 
-// In returns the policy of a set: the entries of pods, ingresses, services and so on that are in it. Mirrors and owners
-// are in none. It is nil where no entry of any of the blocks is in the set.
+// In returns the policy of a rule set: the entries of pods, ingresses, services and so on that are in the set. Mirrors
+// and owners cannot be in a rule set. It returns nil if none of the given blocks has an entry in the set.
 func (p *Policy) In(set string, blocks ...string) *Policy {
 	in := p.sets[set]
 	if in == nil || !slices.ContainsFunc(blocks, func(name string) bool { return slices.Contains(in.blocks, name) }) {
@@ -109,7 +111,7 @@ func (p *Policy) In(set string, blocks ...string) *Policy {
 	return in
 }
 
-// whole returns the policy that a set is of, or the policy itself.
+// whole returns the policy that a rule set belongs to, or the policy itself if it is not a rule set.
 func (p *Policy) whole() *Policy {
 	if p.plain != nil {
 		return p.plain
@@ -117,10 +119,10 @@ func (p *Policy) whole() *Policy {
 	return p
 }
 
-// Set returns the name of the set of a policy that In has returned; empty for others.
+// Set returns the name of the rule set of a policy that In returned. It is empty for other policies.
 func (p *Policy) Set() string { return p.set }
 
-// SetsOf returns those of names that are sets of the policy; all of its sets where one of the names is *.
+// SetsOf returns the rule sets of the policy whose names are in names. It returns all rule sets if names contains *.
 func (p *Policy) SetsOf(names []string) []string {
 	var sets []string
 	for _, set := range p.Sets() {

@@ -10,9 +10,9 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// solverAccounts is the block solverAccounts of a policy: the users that create the solvers of ACME challenges
-// (HTTP-01). A solver is recognised by two things together: one of these users writes it, and it has the shape of a
-// solver, which can only answer challenges. A tenant can copy the shape, but not the user.
+// solverAccounts is the solverAccounts block of a policy: the users that create the solvers of ACME challenges
+// (HTTP-01). Evergate recognises a solver by two facts together: one of these users writes it, and it has the shape of
+// a solver, which can only answer challenges. A tenant can copy the shape, but not the user.
 //
 // cert-manager creates a solver before the certificate exists. A solver has no TLS, no choice of path types and no
 // annotations of the platform, so the rules about these fields cannot apply to it:
@@ -21,9 +21,9 @@ import (
 //   - of a Service: types, ports, nodePorts and annotations.required;
 //   - of a route: paths, annotations.required and the sectionName in parents.allowed.
 //
-// No rule evaluates the annotations that cert-manager itself adds (see addedToSolver). Everything else applies, also
-// hosts and owners: the tenant that answers the challenge for a host gets a certificate for it. An Issuer can add
-// annotations to solvers, and tenants can create Issuers.
+// No rule evaluates the annotations that cert-manager itself adds (see addedToSolver). All other rules apply, including
+// hosts and owners, because the tenant that answers the challenge for a host gets a certificate for it. An Issuer can
+// add annotations to solvers, and tenants can create Issuers.
 type solverAccounts []solverAccount
 
 // solverAccount is the name of a user, as the API server writes it.
@@ -32,7 +32,7 @@ type solverAccount string
 // defaultSolverAccount is the service account of cert-manager in a default installation.
 const defaultSolverAccount = "system:serviceaccount:cert-manager:cert-manager"
 
-// maxSolverAccounts is how many accounts may be listed: a cluster runs one cert-manager, or a few.
+// maxSolverAccounts is how many accounts may be listed. A cluster usually runs one cert-manager, or a few.
 const maxSolverAccounts = 20
 
 // UnmarshalText rejects patterns, because a wide pattern would exempt the Ingresses of tenants.
@@ -52,8 +52,8 @@ func (a solverAccounts) validate() error {
 	return nil
 }
 
-// SolverAccounts returns the users that create solvers. listed is the list in the policy, and nil if the policy has no
-// list.
+// SolverAccounts returns the users that create solvers. listed is the list in the policy, or nil if the policy does not
+// have a list. The default for nil is cert-manager's service account.
 func SolverAccounts(listed []string) []string {
 	if listed == nil {
 		return []string{defaultSolverAccount}
@@ -61,7 +61,7 @@ func SolverAccounts(listed []string) []string {
 	return listed
 }
 
-// with adds the users of another document. An empty list stays one.
+// with returns the users of a and of another document. An empty list stays an empty list.
 func (a solverAccounts) with(more solverAccounts) solverAccounts {
 	if more == nil {
 		return a
@@ -69,7 +69,7 @@ func (a solverAccounts) with(more solverAccounts) solverAccounts {
 	return append(append(solverAccounts{}, a...), more...)
 }
 
-// knownWith returns a copy of known annotations with the users that create solvers.
+// knownWith returns a copy of known annotations that includes the users that create solvers.
 func (a solverAccounts) knownWith(of *knownAnnotations) *knownAnnotations {
 	with := *of
 	with.solvers = SolverAccounts(nil)
@@ -94,7 +94,8 @@ func addedToSolver(key, value string) bool {
 	return ok && added == value
 }
 
-// The Service of a solver has one port, and one of two types (v1.21.2, pkg/issuer/acme/http/service.go).
+// solverPort is the port of a solver's Service. The Service has one port, and one of two types (v1.21.2,
+// pkg/issuer/acme/http/service.go).
 const solverPort = 8089
 
 // unlessSolver runs a check on objects other than solvers.
@@ -115,9 +116,9 @@ func unlessSolvers[T any, P object[T]](checks []check[T]) []check[T] {
 	return all
 }
 
-// markSolvers sets solver in the view of the object, and in that of the old object if the update turns a solver into
-// something else. The findings of that old object do not count as pre-existing: otherwise a tenant could turn a solver
-// into an ordinary Ingress without TLS.
+// markSolvers sets solver in the view of the object. If the update turns a solver into something else, it also sets
+// solver in the view of the old object. The findings of that old object do not count as pre-existing. Otherwise, a
+// tenant could turn a solver into an ordinary Ingress without TLS.
 func markSolvers[T any, P object[T]](s *ruleset[T], a Attributes, obj P, r *report, old *before[T]) {
 	if s.isSolver == nil || len(s.known.solvers) == 0 {
 		return
@@ -132,8 +133,8 @@ func markSolvers[T any, P object[T]](s *ruleset[T], a Attributes, obj P, r *repo
 // hasSolverLabel reports whether an object has the label of a solver.
 func (m *Meta) hasSolverLabel() bool { return m.Labels[solverLabel] == "true" }
 
-// answersChallenges reports whether an Ingress can only answer ACME challenges: it has cert-manager's label, neither
-// TLS nor a default backend, and only paths below challengePath.
+// answersChallenges reports whether an Ingress can only answer ACME challenges: it has cert-manager's label, no TLS, no
+// default backend, and only paths below challengePath.
 func (ing *Ingress) answersChallenges(r *report) bool {
 	if !ing.hasSolverLabel() || ing.DefaultBackend || len(ing.TLS) > 0 || len(ing.Rules) == 0 {
 		return false
@@ -152,7 +153,7 @@ func (ing *Ingress) answersChallenges(r *report) bool {
 }
 
 // answersChallenges reports whether a route can only answer ACME challenges: it has cert-manager's label, and each
-// match is of one exact path below challengePath.
+// match is an exact path below challengePath.
 func (route *Route) answersChallenges(r *report) bool {
 	if !route.hasSolverLabel() || len(route.Rules) == 0 {
 		return false
@@ -179,7 +180,7 @@ func (s *Service) answersChallenges(*report) bool {
 		len(s.Ports) == 1 && s.Ports[0].Port == solverPort
 }
 
-// isChallenge reports whether a path answers one challenge: a token of base64url follows challengePath.
+// isChallenge reports whether a path answers one challenge: challengePath followed by a base64url token.
 func isChallenge(path string) bool {
 	token, ok := strings.CutPrefix(path, challengePath)
 	return ok && token != "" && !strings.ContainsFunc(token, func(c rune) bool {

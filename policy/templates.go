@@ -10,50 +10,54 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// Template is an entry of templates: a kind of custom resources from whose objects an operator creates Pods, and where
-// in them the templates of these Pods stand. It judges nothing by itself: the rules of pods judge the Pods.
+// Template is an entry of templates: a kind of custom resource from whose objects an operator creates Pods, and the
+// paths of the Pod templates in these objects. It does not evaluate anything by itself. The rules of pods evaluate the
+// Pods.
 type Template struct {
 	// Group is the API group of the kind, such as argoproj.io.
 	Group string
-	// Versions lists those that the cluster serves: [v1alpha1]. Reviews come in each of them.
+	// Versions lists the versions that the cluster serves: [v1alpha1]. Admission reviews can contain any of these
+	// versions.
 	Versions []string
-	// Kind is what manifests have: Rollout.
+	// Kind is the kind in manifests: Rollout.
 	Kind string
-	// Resource is the plural that reviews and webhook configurations have: rollouts.
+	// Resource is the plural name in admission reviews and webhook configurations: rollouts.
 	Resource string
-	// Paths lists where a PodTemplateSpec or a PodSpec stands, each once: no path leads into what stands at another.
+	// Paths lists the paths of PodTemplateSpecs and PodSpecs. The paths do not overlap: no path leads into a value at
+	// another path.
 	Paths []TemplatePath
 }
 
-// Name returns the resource with its group, as the name of its CustomResourceDefinition: rollouts.argoproj.io.
+// Name returns the resource with its group, which is the name of its CustomResourceDefinition: rollouts.argoproj.io.
 func (t *Template) Name() string { return t.Resource + "." + t.Group }
 
-// TemplatePath is the way from the root of an object to a PodTemplateSpec or a PodSpec: the names of fields, and
+// TemplatePath is the path from the root of an object to a PodTemplateSpec or a PodSpec. It consists of field names and
 // AnyElement.
 type TemplatePath []string
 
-// AnyElement stands in a path for every field of an object and for every element of a list.
+// AnyElement matches every field of an object and every element of a list.
 const AnyElement = "*"
 
 const (
-	// maxTemplates is how many entries the block may have: each is a rule of the webhook configuration, and a condition
-	// that the API server evaluates for every object of all of them.
+	// maxTemplates is how many entries the block may have. Each entry is a rule of the webhook configuration and a match
+	// condition, which the API server evaluates for every object of all entries.
 	maxTemplates = 100
-	// maxTemplatePaths is how many paths an entry may have, since each field on the way is compared with all of them. A
-	// SparkApplication has two, a RayJob has three.
+	// maxTemplatePaths is how many paths an entry may have. Each field on the way is compared with all paths. A
+	// SparkApplication has two paths, and a RayJob has three.
 	maxTemplatePaths = 16
-	// maxPathSegments is how long a path may be: with request.object before it and spec.containers[].image behind it, it
-	// is as long as an error shows (jsonscan's maxPath). The longest that is known has six.
+	// maxPathSegments is how many fields a path may have. With request.object before it and spec.containers[].image after
+	// it, such a path is as long as the longest path that an error shows (jsonscan's maxPath). The longest known path has
+	// six fields.
 	maxPathSegments = 10
-	// maxTemplateVersions is how many versions an entry may have: few kinds serve more than two.
+	// maxTemplateVersions is how many versions an entry may have. Few kinds serve more than two versions.
 	maxTemplateVersions = 8
 )
 
-// String returns the path as policies write it: spec.replicaSpecs.*.template.
+// String returns the path as it is written in policies: spec.replicaSpecs.*.template.
 func (p TemplatePath) String() string { return strings.Join(p, ".") }
 
-// UnmarshalText accepts names of fields and * with dots between them. It refuses a path that begins with *, since then
-// metadata would be part of it.
+// UnmarshalText accepts field names and * with dots between them. It returns an error for a path that begins with *,
+// because metadata would be part of it.
 func (p *TemplatePath) UnmarshalText(b []byte) error {
 	segments := slices.Collect(strings.SplitSeq(string(b), ".")) // at most strict.MaxText
 	if hint := pathHint(string(b), segments); hint != "" {
@@ -63,7 +67,7 @@ func (p *TemplatePath) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// pathHint says what to write in place of a path that is not one; empty where it is one.
+// pathHint returns what to write in place of an invalid path. It returns an empty string if the path is valid.
 func pathHint(path string, segments []string) string {
 	for _, s := range segments {
 		switch {
@@ -94,17 +98,17 @@ func pathHint(path string, segments []string) string {
 	return ""
 }
 
-// placeOf reports whether a name is that of a list of images in a PodSpec.
+// placeOf reports whether a name is the name of a list in a PodSpec that contains images.
 func placeOf(name string) bool { return slices.Contains(placeNames[:], name) }
 
-// isFieldName reports whether a text can be the name of a field. jsonscan reads names of up to 64 bytes.
+// isFieldName reports whether a text can be the name of a field. jsonscan reads field names of up to 64 bytes.
 func isFieldName(s string) bool {
 	return s != "" && len(s) <= 63 && !strings.ContainsFunc(s, func(c rune) bool {
 		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '_'
 	})
 }
 
-// within reports whether a value at p can stand in, or be, one at other.
+// within reports whether a value at p can be the value at other or a part of it.
 func (p TemplatePath) within(other TemplatePath) bool {
 	if len(p) < len(other) {
 		return false
@@ -117,7 +121,8 @@ func (p TemplatePath) within(other TemplatePath) bool {
 	return true
 }
 
-// conflict says which of other paths reads what p reads too; empty for none.
+// conflict returns which of the other paths overlaps with p, as a part of a message. It returns an empty string if no
+// path overlaps with p.
 func (p TemplatePath) conflict(others []TemplatePath) string {
 	for _, other := range others {
 		switch {
@@ -132,18 +137,18 @@ func (p TemplatePath) conflict(others []TemplatePath) string {
 	return ""
 }
 
-// templatesEntry is an entry of templates as it is written.
+// templatesEntry is an entry of templates as it is written in a policy file.
 type templatesEntry struct {
 	// Group is the API group of the kind, such as argoproj.io.
 	Group crdGroup `yaml:"group,required"`
-	// Versions lists those that the cluster serves: [v1alpha1].
+	// Versions lists the versions that the cluster serves: [v1alpha1].
 	Versions []crdLabel `yaml:"versions,required"`
-	// Kind is what manifests have: Rollout.
+	// Kind is the kind in manifests: Rollout.
 	Kind crdKind `yaml:"kind,required"`
-	// Resource is the plural that webhook configurations have: rollouts.
+	// Resource is the plural name in webhook configurations: rollouts.
 	Resource crdLabel `yaml:"resource,required"`
-	// Paths lists where a template of Pods or the specification of a Pod stands, with * for every field or element:
-	// [spec.template, "spec.replicaSpecs.*.template"].
+	// Paths lists the paths of Pod templates or Pod specifications, with * for every field or element: [spec.template,
+	// "spec.replicaSpecs.*.template"].
 	Paths []TemplatePath `yaml:"paths,required"`
 	Pos   strict.Pos     `yaml:"-"`
 }
@@ -169,7 +174,7 @@ func (e *templatesEntry) Validate() error {
 	return faults.Err()
 }
 
-// boundedList refuses an empty list, and one of more than most elements.
+// boundedList returns an error for an empty list and for a list with more than most elements.
 func boundedList[T any](field string, list []T, most int) error {
 	switch {
 	case len(list) == 0:
@@ -180,7 +185,7 @@ func boundedList[T any](field string, list []T, most int) error {
 	return nil
 }
 
-// template returns what the entry says.
+// template returns the entry as a Template.
 func (e *templatesEntry) template() Template {
 	versions := make([]string, len(e.Versions))
 	for i, v := range e.Versions {
@@ -189,11 +194,11 @@ func (e *templatesEntry) template() Template {
 	return Template{string(e.Group), versions, string(e.Kind), string(e.Resource), e.Paths}
 }
 
-// templates is the block templates of a policy.
+// templates is the policy's templates block.
 type templates []templatesEntry
 
-// compile checks the entries against each other, and returns them in the order of their names, so that what is printed
-// of them does not change when files are moved.
+// compile checks the entries against each other. It returns them sorted by name, because printed output must not change
+// when policy files are moved.
 func (ts templates) compile(errs *strict.Collector) []Template {
 	if len(ts) > maxTemplates {
 		errs.Errorf(ts[maxTemplates].Pos, "templates has %d entries; at most %d are read", len(ts), maxTemplates)
@@ -219,7 +224,8 @@ func (ts templates) compile(errs *strict.Collector) []Template {
 	return all
 }
 
-// warnings returns a warning where no rule judges what the entries read. counts are those of the policy, with its sets.
+// warnings returns a warning if no rule evaluates the templates. counts are the counts of the policy, including its
+// rule sets.
 func (ts templates) warnings(counts Counts) strict.Errors {
 	if len(ts) == 0 || counts.Pods > 0 {
 		return nil
@@ -227,14 +233,14 @@ func (ts templates) warnings(counts Counts) strict.Errors {
 	return strict.Errors{ts[0].Pos.Errorf("no entry of pods is in force, so that no template is judged")}
 }
 
-// Templates returns the kinds of custom resources that have templates of Pods, sorted by their names. The slice must
-// not be changed.
+// Templates returns the kinds of custom resources that have Pod templates, sorted by their names. The caller must not
+// change the slice.
 func (p *Policy) Templates() []Template { return p.templates }
 
 // crdGroup is the API group of custom resources: a DNS name of at least two labels, in lower case.
 type crdGroup string
 
-// UnmarshalText refuses the groups that are built into Kubernetes.
+// UnmarshalText returns an error for groups that are built into Kubernetes and for invalid names.
 func (g *crdGroup) UnmarshalText(b []byte) error {
 	group := string(b)
 	err := match.CheckHostName(group)
@@ -255,7 +261,7 @@ func (g *crdGroup) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// builtinGroup reports whether a group is one that kube-apiserver itself serves (v1.36, pkg/apis), or has served.
+// builtinGroup reports whether kube-apiserver itself serves a group (v1.36, pkg/apis) or used to serve it.
 func builtinGroup(group string) bool {
 	switch group {
 	case "", "apps", "autoscaling", "batch", "extensions", "policy",
@@ -269,7 +275,7 @@ func builtinGroup(group string) bool {
 	return false
 }
 
-// judgedByBlock returns the block that judges a custom resource; empty for none.
+// judgedByBlock returns the policy block that evaluates a custom resource, or an empty string.
 func judgedByBlock(name string) string {
 	switch name {
 	case "routes.route.openshift.io", "httproutes.gateway.networking.k8s.io", "grpcroutes.gateway.networking.k8s.io",
@@ -291,10 +297,10 @@ func judgedByBlock(name string) string {
 	return ""
 }
 
-// crdLabel is a version or a resource of custom resources: v1alpha1, rollouts.
+// crdLabel is a version or a resource name of custom resources: v1alpha1, rollouts.
 type crdLabel string
 
-// UnmarshalText refuses a text that is no DNS label, as the API server does.
+// UnmarshalText returns an error if the text is not a DNS label, as the API server does.
 func (l *crdLabel) UnmarshalText(b []byte) error {
 	switch s := string(b); {
 	case strings.Contains(s, "/"):
@@ -311,7 +317,7 @@ func (l *crdLabel) UnmarshalText(b []byte) error {
 // crdKind is the kind of custom resources: Rollout.
 type crdKind string
 
-// UnmarshalText refuses a text that cannot be a kind, as the API server does.
+// UnmarshalText returns an error if the text cannot be a kind, as the API server does.
 func (k *crdKind) UnmarshalText(b []byte) error {
 	s := string(b)
 	if !IsSet(strings.ToLower(s)) || s[0] < 'A' || s[0] > 'Z' {

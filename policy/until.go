@@ -10,15 +10,15 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// moment is a field until: when something of a policy ends. It is a date, 2027-01-31, which ends with that day in UTC,
-// or a time as RFC 3339 has it, 2027-01-31T18:00:00+01:00.
+// moment is the value of a field until: the end of an entry or an exclude. It is a date, 2027-01-31, which ends with
+// that day in UTC, or a time in RFC 3339 format, 2027-01-31T18:00:00+01:00.
 type moment struct {
-	ends time.Time // the first time at which it has ended, in UTC
+	ends time.Time // the first time after the end, in UTC
 	text string    // as it is written
 }
 
-// UnmarshalText parses a date or a time. It refuses years that are surely mistyped: what is meant to have no end is
-// written without until.
+// UnmarshalText parses a date or a time. It returns an error for years that are surely mistyped, because an entry
+// without an end does not need until.
 func (m *moment) UnmarshalText(b []byte) error {
 	s := string(b)
 	ends, err := time.Parse(time.DateOnly, s)
@@ -38,23 +38,23 @@ func (m *moment) UnmarshalText(b []byte) error {
 // Dated implements strict.Dated: dates need no quotes.
 func (*moment) Dated() {}
 
-// The years that until may have: no policy is older than this one, or is still there in a thousand years.
+// The years that until may have. No policy existed before the first year, and no policy will exist in a thousand years.
 const (
 	firstYear = 2000
 	lastYear  = 2999
 )
 
-// hasEnded reports whether the moment is over at now. Nil never ends, and at the zero time nothing has ended.
+// hasEnded reports whether now is at or after the end. A nil moment never ends. At the zero time, nothing has ended.
 func (m *moment) hasEnded(now time.Time) bool { return m != nil && !now.Before(m.ends) }
 
-// String returns the moment as the policy has it.
+// String returns the moment as it is written in the policy.
 func (m *moment) String() string { return m.text }
 
-// reason is why something of a policy ends, or why an exclude is there: a ticket, a contact, a sentence. It is one
-// line, since findings and logs show it.
+// reason is why an entry ends or why an exclude exists: a ticket, a contact or a sentence. It is one line, because
+// findings and logs show it.
 type reason string
 
-// UnmarshalText refuses a text that is empty or has control characters.
+// UnmarshalText returns an error if the text is empty or contains control characters.
 func (r *reason) UnmarshalText(b []byte) error {
 	if len(b) == 0 {
 		return errors.New("an empty reason says nothing: write why, or a ticket")
@@ -66,16 +66,17 @@ func (r *reason) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// ending is the fields of an entry that ends.
+// ending contains the fields for the end of an entry.
 type ending struct {
-	// Until is when an entry in mode warn or audit ends, and says nothing any more: a date, which ends with that day in
-	// UTC, or a time as RFC 3339 has it. Absent: the entry has no end. In mode enforce it is an error.
+	// Until is when an entry in mode warn or audit ends: a date, which ends with that day in UTC, or a time in RFC 3339
+	// format. An entry that has ended does not report anything. Absent: the entry does not end. In mode enforce, until is
+	// an error.
 	Until *moment `yaml:"until"`
-	// Reason says why the entry ends, in one line, which reports show.
+	// Reason is why the entry ends, in one line. Reports show it.
 	Reason reason `yaml:"reason"`
 }
 
-// refuse returns an error where the fields have no meaning in a mode.
+// refuse returns an error if the mode m does not allow the fields, or if reason is set without until.
 func (e *ending) refuse(m Mode) error {
 	switch {
 	case e.Until != nil && m == Enforce:
@@ -87,16 +88,16 @@ func (e *ending) refuse(m Mode) error {
 	return nil
 }
 
-// Exemption silences findings until it ends: an entry of exceptions, or the exclude of an entry that has until. A nil
-// Exemption silences nothing.
+// Exemption silences findings until it ends. It is an entry of exceptions or the exclude of an entry that has until. A
+// nil Exemption does not silence any findings.
 type Exemption struct {
-	Name   string    // of the entry of exceptions; empty for the exclude of the rule itself
-	Until  string    // as the policy has it
-	Ends   time.Time // from then on it silences nothing
+	Name   string    // name of the exceptions entry; empty for an exclude of the rule itself
+	Until  string    // as it is written in the policy
+	Ends   time.Time // from this time, it does not silence findings
 	Reason string    // may be empty for an exclude
 }
 
-// By returns what silences a finding, as sentences name it: the exclude, or the name of an exception.
+// By returns the source of the exemption for messages: exclude, or the name of an exception.
 func (e *Exemption) By() string {
 	if e.Name == "" {
 		return "exclude"
@@ -113,7 +114,7 @@ func (e *Exemption) String() string {
 	return s
 }
 
-// hasEnded reports whether the exemption is over at now.
+// hasEnded reports whether now is at or after the end of the exemption.
 func (e *Exemption) hasEnded(now time.Time) bool { return !now.Before(e.Ends) }
 
 // endingExclude is an exclude that has until.
@@ -122,7 +123,8 @@ type endingExclude struct {
 	images match.ImageSet // exclude.images
 }
 
-// newEndingExclude returns what is exempt by an exclude that has until; nil for another exclude.
+// newEndingExclude returns the exemption of an exclude that has until. It returns nil if the exclude is nil or does not
+// have until.
 func newEndingExclude(exclude *selector) *endingExclude {
 	if exclude == nil || exclude.Until == nil {
 		return nil

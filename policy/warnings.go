@@ -8,13 +8,13 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// entryWarnings are warnings about entries that load, and match no object or let none pass.
+// entryWarnings are warnings about entries that load but do not match any object, or do not let any object pass.
 type entryWarnings struct {
 	errs      strict.Collector
-	remaining int // comparisons of patterns that may still be made, of maxCompared
+	remaining int // the number of pattern comparisons that are left of maxCompared
 }
 
-// warnings returns warnings about the entries of a policy, in their order.
+// warnings returns warnings about the policy's entries, in the same order.
 func (b *blocks) warnings(t *mirrorTable) strict.Errors {
 	w := entryWarnings{remaining: maxCompared}
 	b.headers(w.checkReach)
@@ -32,16 +32,16 @@ func (b *blocks) warnings(t *mirrorTable) strict.Errors {
 	return w.errs.Errors()
 }
 
-// warn adds a warning about an entry, as long as there are not too many.
+// warn adds a warning about an entry, unless the entry is off or there are maxWarnings already.
 func (w *entryWarnings) warn(h *header, format string, args ...any) {
 	if h.Mode != Off && w.errs.Len() < maxWarnings {
 		w.errs.Errorf(h.Pos, format, args...)
 	}
 }
 
-// checkReach warns of an entry whose exclude leaves nothing of its match.
+// checkReach warns about an entry whose exclude covers its whole match.
 func (w *entryWarnings) checkReach(h *header) {
-	if h.Exclude == nil || h.exempt != nil { // which leaves everything, once it has ended
+	if h.Exclude == nil || h.exempt != nil { // an exclude that ends does not exclude anything later
 		return
 	}
 	for _, dimension := range []struct {
@@ -76,7 +76,7 @@ func (w *entryWarnings) checkReach(h *header) {
 	}
 }
 
-// labelGlobs returns patterns for labels as patterns for key=value; a key alone is key=*.
+// labelGlobs returns patterns for labels as patterns for key=value. A key without a value is key=*.
 func labelGlobs(labels []labelPattern) []match.Glob {
 	var globs []match.Glob
 	for _, l := range labels {
@@ -91,7 +91,7 @@ func labelGlobs(labels []labelPattern) []match.Glob {
 
 func not[T any](f func(T) bool) func(T) bool { return func(v T) bool { return !f(v) } }
 
-// excludes reports whether one of the patterns surely matches all that g does.
+// excludes reports whether one of the patterns certainly matches every value that g matches.
 func (w *entryWarnings) excludes(patterns []match.Glob, g match.Glob) bool {
 	for _, p := range patterns {
 		if w.remaining--; w.remaining < 0 {
@@ -104,7 +104,7 @@ func (w *entryWarnings) excludes(patterns []match.Glob, g match.Glob) bool {
 	return false
 }
 
-// checkSources warns of a mirror whose exclude covers one of its sources.
+// checkSources warns about a mirror whose exclude covers one of its sources.
 func (w *entryWarnings) checkSources(e *mirrorEntry) {
 	if e.Exclude == nil || len(e.Exclude.Images) == 0 {
 		return
@@ -117,7 +117,8 @@ func (w *entryWarnings) checkSources(e *mirrorEntry) {
 	}
 }
 
-// checkFrom warns of a rule that demands a mirror where none is in force, and of each mirror that does not rewrite yet.
+// checkFrom warns about a rule that requires mirrors if no mirror is in mode enforce, and about each mirror that does
+// not rewrite images yet.
 func (w *entryWarnings) checkFrom(e *podsEntry, mirrors []mirrorEntry, t *mirrorTable) {
 	if e.Images.From == nil {
 		return
@@ -149,8 +150,8 @@ func (w *entryWarnings) checkFrom(e *podsEntry, mirrors []mirrorEntry, t *mirror
 	}
 }
 
-// checkAllowed warns of places in images.allowed that images.denied covers, and of those that a mirror rewrites to a
-// place that is not allowed.
+// checkAllowed warns about places in images.allowed that images.denied covers, and about allowed places that a mirror
+// rewrites to a place that is not allowed.
 func (w *entryWarnings) checkAllowed(e *podsEntry, t *mirrorTable) {
 	allowed, denied := match.NewImageSet(e.Images.Allowed), match.NewImageSet(e.Images.Denied)
 	for _, p := range e.Images.Allowed {
@@ -159,7 +160,7 @@ func (w *entryWarnings) checkAllowed(e *podsEntry, t *mirrorTable) {
 			continue
 		}
 		if e.Images.From != nil {
-			continue // which passes what is at a mirror
+			continue // images at a mirror pass
 		}
 		if r, at := t.rewrites(p); r != nil && !allowed.Covers(at) {
 			w.warn(&e.header, "images.allowed has %s, and mirrors entry %s rewrites its images to %s, which is not allowed: "+
@@ -168,7 +169,8 @@ func (w *entryWarnings) checkAllowed(e *podsEntry, t *mirrorTable) {
 	}
 }
 
-// rewrites returns the route that rewrites all images of a place, whatever their Pod, and the place that they get.
+// rewrites returns the route that rewrites all images of a place, for any Pod, and the place that they are rewritten
+// to. It returns nil if there is no such route.
 func (t *mirrorTable) rewrites(p match.ImagePattern) (*route, match.ImagePattern) {
 	for o := range t.covering(p.Name) {
 		r := o.withoutMatch

@@ -8,7 +8,7 @@ import (
 	"github.com/evergate/evergate/policy/internal/match"
 )
 
-// checkContradictions warns of fields of one entry that contradict each other, so that nothing passes.
+// checkContradictions warns about contradictory fields in an entry that do not let any object pass.
 func (w *entryWarnings) checkContradictions(b *blocks, t *mirrorTable) {
 	for i := range b.Pods {
 		w.checkImages(&b.Pods[i], t)
@@ -27,7 +27,8 @@ func (w *entryWarnings) checkContradictions(b *blocks, t *mirrorTable) {
 	}
 }
 
-// checkImages warns of images that are allowed by a tag that is denied, and of mirrors that are denied, all of them.
+// checkImages warns about allowed images whose tag is denied, and about a rule that requires a mirror but denies all
+// mirrors.
 func (w *entryWarnings) checkImages(e *podsEntry, t *mirrorTable) {
 	rule := &e.Images
 	for _, p := range rule.Allowed {
@@ -49,7 +50,7 @@ func (w *entryWarnings) checkImages(e *podsEntry, t *mirrorTable) {
 	w.warn(&e.header, "images.denied covers all mirrors, and images.from demands one: no image passes")
 }
 
-// checkIngresses warns of a field that is required, and of which no value is allowed.
+// checkIngresses warns about a field that is required but does not allow any value.
 func (w *entryWarnings) checkIngresses(e *ingressesEntry) {
 	const nothing = "%s is required, and allowed: [] lets no value pass: no Ingress passes"
 	if h := e.Hosts; h != nil && h.Required && h.Allowed != nil && len(h.Allowed) == 0 {
@@ -64,7 +65,7 @@ func (w *entryWarnings) checkIngresses(e *ingressesEntry) {
 	w.checkAnnotations(&e.header, e.Annotations)
 }
 
-// checkServices warns of types that are denied, all of them.
+// checkServices warns about an entry that denies all types.
 func (w *entryWarnings) checkServices(e *servicesEntry) {
 	all := []serviceType{clusterIP, nodePort, loadBalancer, externalName}
 	missing := func(t serviceType) bool { return !slices.Contains(e.Types.Denied, t) }
@@ -79,7 +80,7 @@ func (w *entryWarnings) checkServices(e *servicesEntry) {
 	}
 }
 
-// checkRoutes warns of hosts that are required, and of which none is allowed.
+// checkRoutes warns about an entry that requires hosts but does not allow any host.
 func (w *entryWarnings) checkRoutes(e *routesEntry) {
 	if h := e.Hosts; h != nil {
 		if h.Required && h.Allowed != nil && len(h.Allowed) == 0 {
@@ -91,7 +92,7 @@ func (w *entryWarnings) checkRoutes(e *routesEntry) {
 	w.checkAnnotations(&e.header, e.Annotations)
 }
 
-// checkGateways warns of hosts that are required, and of which none is allowed.
+// checkGateways warns about an entry that requires hosts but does not allow any host.
 func (w *entryWarnings) checkGateways(e *gatewaysEntry) {
 	if h := e.Hosts; h != nil {
 		if h.Required && h.Allowed != nil && len(h.Allowed) == 0 {
@@ -102,8 +103,8 @@ func (w *entryWarnings) checkGateways(e *gatewaysEntry) {
 	w.checkAnnotations(&e.header, e.Annotations)
 }
 
-// checkSharedHosts warns of each template of hosts.allowed by which a namespace can name hosts of another one, which
-// has them by a template before it.
+// checkSharedHosts warns about each template of hosts.allowed that lets a namespace use hosts that belong to another
+// namespace by an earlier template.
 func (w *entryWarnings) checkSharedHosts(h *header, allowed []match.HostTemplate) {
 	templates := slices.DeleteFunc(slices.Clone(allowed), not(match.HostTemplate.HasPlaceholder))
 	for i, t := range templates {
@@ -120,7 +121,8 @@ func (w *entryWarnings) checkSharedHosts(h *header, allowed []match.HostTemplate
 	}
 }
 
-// checkAnnotations warns of values that one field demands and another one denies, by the same regular expression.
+// checkAnnotations warns about values that one field requires and another field denies with the same regular
+// expression.
 func (w *entryWarnings) checkAnnotations(h *header, rules *annotationRules) {
 	if rules == nil || len(rules.DeniedValues) == 0 {
 		return

@@ -8,9 +8,10 @@ import (
 	"github.com/evergate/evergate/policy/internal/match"
 )
 
-// checkDisjoint warns of two entries in mode enforce that apply to the same objects, by an equal match and exclude, and
-// whose lists of what is allowed have nothing in common: both must pass, so that nothing does. An empty list says so
-// itself. Lists of addresses, ports and patterns of class names are not compared.
+// checkDisjoint warns about two entries in mode enforce that apply to the same objects, because their match and exclude
+// are equal, but have no common elements in their lists of allowed values. Both entries must pass, so no object passes.
+// An empty list is not compared, because it obviously does not allow anything. Lists of addresses, ports and class name
+// patterns are not compared.
 func (w *entryWarnings) checkDisjoint(b *blocks) {
 	same := func(a, b string) bool { return a == b }
 	checkDisjoint(w, b.Pods, "images.allowed", func(e *podsEntry) (*ruleHeader, []match.ImagePattern) {
@@ -27,7 +28,7 @@ func (w *entryWarnings) checkDisjoint(b *blocks) {
 	}, hostsMeet)
 	checkDisjoint(w, b.Routes, "hosts.allowed", func(e *routesEntry) (*ruleHeader, []match.HostPattern) {
 		if e.Hosts == nil || e.Kinds != nil {
-			return &e.ruleHeader, nil // of kinds it is not known which ones both entries judge
+			return &e.ruleHeader, nil // lists of kinds are not compared
 		}
 		return &e.ruleHeader, widest(e.Hosts.Allowed)
 	}, hostsMeet)
@@ -51,7 +52,7 @@ func (w *entryWarnings) checkDisjoint(b *blocks) {
 	}, same)
 }
 
-// checkDisjoint compares the list of each entry with that of the first entry before it that applies to the same
+// checkDisjoint compares the list of each entry with the list of the first earlier entry that applies to the same
 // objects.
 func checkDisjoint[E, T any](
 	w *entryWarnings, entries []E, field string, list func(*E) (*ruleHeader, []T), meet func(a, b T) bool,
@@ -82,7 +83,7 @@ func checkDisjoint[E, T any](
 	}
 }
 
-// disjoint reports whether surely no element of a meets one of b.
+// disjoint reports whether certainly no element of a meets an element of b.
 func disjoint[T any](w *entryWarnings, a, b []T, meet func(x, y T) bool) bool {
 	for _, x := range a {
 		for _, y := range b {
@@ -99,13 +100,13 @@ func imagesMeet(a, b match.ImagePattern) bool {
 	return match.NewImageSet([]match.ImagePattern{a}).Covers(b) || match.NewImageSet([]match.ImagePattern{b}).Covers(a)
 }
 
-// hostsMeet reports whether a host can be of both patterns; also where b is a **, of which it is not known.
+// hostsMeet reports whether a host can match both patterns. It always returns true if b is **.
 func hostsMeet(a, b match.HostPattern) bool {
 	_, how := match.NewHostOverlaps([]match.HostPattern{a}).Find(b)
 	return how != match.NoOverlap
 }
 
-// widest returns the patterns that cover what templates cover for all namespaces together.
+// widest returns patterns that cover the hosts that the templates cover for all namespaces together.
 func widest(templates []match.HostTemplate) []match.HostPattern {
 	patterns := make([]match.HostPattern, len(templates))
 	for i, t := range templates {

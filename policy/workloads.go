@@ -7,14 +7,15 @@ import (
 	"github.com/evergate/evergate/internal/text"
 )
 
-// Workload is an object from which a controller creates Pods: its metadata and its templates.
+// Workload is an object from which a controller creates Pods. It contains the object's metadata and templates.
 type Workload struct {
 	Meta
-	// Templates lists those that are there: a Deployment has one, an object of templates in a policy any number.
+	// Templates lists the templates that are present. A Deployment has one. An object of a kind in the policy's templates
+	// block can have any number.
 	Templates []PodTemplate
 }
 
-// PodTemplate is a template of Pods, as the Pod that a controller creates from it. The Pod has the labels and
+// PodTemplate is a Pod template, represented as the Pod that a controller creates from it. The Pod has the labels and
 // annotations of the template's metadata.
 type PodTemplate struct {
 	Pod
@@ -22,11 +23,13 @@ type PodTemplate struct {
 	Path string
 }
 
-// path returns the field of the workload for one of the template's Pod: spec.template.spec.containers[0].image.
+// path converts a field path in the template's Pod to a field path in the workload, such as
+// spec.template.spec.containers[0].image.
 func (t *PodTemplate) path(field string) string { return t.Path + strings.TrimPrefix(field, "spec") }
 
-// workloadMode is the field workloads of a pods entry: what the rule does about the template of a workload, at most as
-// strict as the rule's own mode. A workload is told of what its Pods will be refused for: the rule still judges them.
+// workloadMode is the field workloads of a pods entry: the mode in which the rule evaluates Pod templates in workloads.
+// It cannot make the rule stricter than the rule's own mode. It lets users see findings when they write the workload.
+// The rule still evaluates the Pods.
 type workloadMode struct{ Mode }
 
 // UnmarshalText accepts the words warn, enforce and off.
@@ -39,8 +42,8 @@ func (m *workloadMode) UnmarshalText(b []byte) error {
 		text.Quote(b))
 }
 
-// modeOfWorkloads returns the mode in which the rule judges workloads: the weaker of its own and workloads, which is
-// warn where it is absent.
+// modeOfWorkloads returns the mode in which the rule evaluates workloads: the weaker of the rule's mode and the
+// workloads field. The default of the field is warn.
 func (e *podsEntry) modeOfWorkloads() Mode {
 	mode := Warn
 	if e.Workloads != nil {
@@ -54,38 +57,38 @@ func workloadRules(b *blocks, c *compilation) rules {
 	return rulesOf(b.Pods, c, func(e *podsEntry) rule[podView] { return e.workloadRule(c.policy) })
 }
 
-// workloadRule returns the rule as it judges the templates of workloads.
+// workloadRule returns the rule for Pod templates in workloads.
 func (e *podsEntry) workloadRule(p *Policy) rule[podView] {
 	h := e.ruleHeader
 	h.refuses, h.Mode = h.Mode == Enforce, e.modeOfWorkloads()
 	return rule[podView]{h, e.checks(p)}
 }
 
-// refused is what follows of a finding in a template from a rule that refuses the Pods.
+// refused is the end of the message of a finding in a template, if the rule will deny the Pods.
 const refused = "; its Pods will be refused"
 
 // WorkloadResult is the result of ReviewWorkload.
 type WorkloadResult struct {
 	Findings []Finding
-	// Rewritings has what happens to the images of the Pods of each element of Workload.Templates, in the same order. The
-	// workload itself is never changed: what applies it again and again, GitOps or a controller, would undo it.
+	// Rewritings contains the result for the images in each element of Workload.Templates, in the same order. The
+	// workload itself is never changed, because GitOps or a controller that applies it repeatedly would undo the change.
 	Rewritings []Rewriting
 }
 
-// EvaluateWorkload evaluates the templates of a workload as the Pods that its controller will create: rewritten in
-// memory by the mirrors, and then by the rules of pods. old is the workload before an update, nil otherwise: what one
-// of its templates had is pre-existing, in whichever template it stands now, and in mode audit, since this update does
-// not write it.
+// EvaluateWorkload evaluates the templates in a workload as the Pods that its controller will create. It rewrites their
+// images in memory by the mirrors, and then applies the rules of pods. old is the workload before an update, or nil. A
+// finding in a template of old is pre-existing in every template of w. Pre-existing findings are in mode audit, because
+// this update does not introduce them. EvaluateWorkload returns the error of e if e exceeds its limit or expires.
 //
-// A workload that a controller owns is judged by rules in mode enforce alone, since a user has been told of the
-// template where it was written. Owners are the tenant's to write, so that these rules make an exception by the user:
-// for the controllers of Kubernetes.
+// If a controller owns the workload, only rules with workloads in mode enforce evaluate it, because users already
+// received warnings when they wrote the owner. These rules do not evaluate the workload if the user of the request is a
+// Kubernetes controller. This exception depends on the user, because tenants can write owner references.
 func (p *Policy) EvaluateWorkload(a Attributes, w, old *Workload, e *Effort) ([]Finding, error) {
 	result, err := p.ReviewWorkload(a, w, old, e)
 	return result.Findings, err
 }
 
-// ReviewWorkload is EvaluateWorkload, and says what happens to the images of the Pods.
+// ReviewWorkload is like EvaluateWorkload, and also returns what happens to the images in the Pods.
 func (p *Policy) ReviewWorkload(a Attributes, w, old *Workload, e *Effort) (WorkloadResult, error) {
 	if a.Subresource != "" {
 		return WorkloadResult{}, nil
@@ -121,7 +124,7 @@ func (p *Policy) ReviewWorkload(a Attributes, w, old *Workload, e *Effort) (Work
 	return result, e.err
 }
 
-// weakestMode returns the weakest mode in which rules judge a workload.
+// weakestMode returns the weakest mode of rules that evaluate a workload.
 func weakestMode(w *Workload) Mode {
 	if w.Owner != "" {
 		return Enforce
@@ -129,13 +132,13 @@ func weakestMode(w *Workload) Mode {
 	return Audit
 }
 
-// isKubernetesController reports whether a user is a controller of Kubernetes: a service account of kube-system, or
-// kube-controller-manager, which is all of them where they have no service accounts of their own.
+// isKubernetesController reports whether a user is a Kubernetes controller: a service account in kube-system, or
+// kube-controller-manager, whose controllers all use its identity if they do not have their own service accounts.
 func isKubernetesController(user string) bool {
 	return strings.HasPrefix(user, "system:serviceaccount:kube-system:") || user == "system:kube-controller-manager"
 }
 
-// templateView is a template with its Pod as it will be pulled.
+// templateView is a template whose Pod has the images that will be pulled.
 type templateView struct {
 	*PodTemplate
 	pod     podView
@@ -143,8 +146,8 @@ type templateView struct {
 	exempt  exemptions
 }
 
-// templateViews returns the templates whose Pods will have images that can be judged, as they will be pulled.
-// With them it returns what happens to the images of each template.
+// templateViews returns a view of each template whose images can be evaluated, with the images that will be pulled. It
+// also returns what happens to the images of each template.
 func (p *Policy) templateViews(a Attributes, w *Workload, e *Effort) ([]templateView, []Rewriting, error) {
 	a = attributesOfPods(a)
 	exceptions := rulesFor[podView](p, Workloads).exceptions
@@ -168,15 +171,16 @@ func (p *Policy) templateViews(a Attributes, w *Workload, e *Effort) ([]template
 	return all, rewritings, nil
 }
 
-// istioTemplates is the annotation that makes Istio's injector replace containers, also the image auto of a gateway
-// (istio.io, "Installing Gateways").
+// istioTemplates is the annotation that makes Istio's injector replace containers, including the image auto of a
+// gateway (istio.io, "Installing Gateways").
 const istioTemplates = "inject.istio.io/templates"
 
-// isPlaceholder reports whether the image of a template stands for one that is filled in later. The API server accepts
-// an absent or blank image in a template, and rejects it in a Pod:
+// isPlaceholder reports whether the image of a template is a placeholder for an image that is filled in later. The API
+// server accepts an absent or blank image in a template, and rejects it in a Pod:
 //
 //   - OpenShift's image trigger controller replaces ' ' when it resolves an ImageStreamTag.
-//   - Operators such as those of Elastic, Flink and MongoDB merge their own image into a container without one.
+//   - Operators such as the Elastic, Flink and MongoDB operators merge their own image into a container without an
+//     image.
 //   - Istio's injector replaces auto.
 func isPlaceholder(ref string, pod *Pod) bool {
 	if ref == "auto" {
@@ -186,13 +190,13 @@ func isPlaceholder(ref string, pod *Pod) bool {
 	return strings.TrimSpace(ref) == ""
 }
 
-// attributesOfPods returns the attributes of the requests by which a controller creates the Pods of a workload. The
-// user is unknown, and no rule that judges Pods looks at it.
+// attributesOfPods returns the attributes of the requests with which a controller creates a workload's Pods. The user
+// is unknown, and rules for Pods do not depend on it.
 func attributesOfPods(a Attributes) Attributes {
 	return Attributes{Operation: Create, Namespace: a.Namespace, Resource: "pods", Now: a.Now}
 }
 
-// workloadEvaluation is the evaluation of one workload by the rules of pods.
+// workloadEvaluation evaluates one workload with the rules of pods.
 type workloadEvaluation struct {
 	report
 	rules     []rule[podView]
@@ -201,17 +205,17 @@ type workloadEvaluation struct {
 
 	updates bool
 	before  report // of old
-	// templatesOfOld fills old on first use: an update without findings does not pay for the old object.
+	// templatesOfOld fills old on first use, so an update without findings does not have to evaluate the old object.
 	templatesOfOld func()
 	old            []templateView
-	ledger         ledger // of what a check finds in old
+	ledger         ledger // findings of a check in old
 
 	// The rule and the check that are evaluated.
 	at          int // of the rule
 	check       check[podView]
-	ledgerReady bool // the ledger is that of check
+	ledgerReady bool // the ledger contains the findings of check
 	template    *templateView
-	oldTemplate *templateView // that the ledger is filled from
+	oldTemplate *templateView // the template whose findings are added to the ledger
 }
 
 // run runs all checks of a rule on the templates that it applies to.
@@ -235,7 +239,7 @@ func (j *workloadEvaluation) run(at int) {
 	}
 }
 
-// complete makes a finding about a Pod one about the template of it.
+// complete converts a finding about a Pod to a finding about its template.
 func (f *keptFinding) complete(t *templateView, rule *rule[podView]) {
 	f.Path = t.path(f.Path)
 	if rule.refuses && f.Exempt == nil {
@@ -244,7 +248,7 @@ func (f *keptFinding) complete(t *templateView, rule *rule[podView]) {
 	}
 }
 
-// keep adds a finding of a template.
+// keep adds a finding about a template.
 func (j *workloadEvaluation) keep(id identity) *Finding {
 	h := &j.rules[j.at].ruleHeader
 	exempt := j.template.exempt.find(&h.header, &id)
@@ -259,7 +263,7 @@ func (j *workloadEvaluation) keep(id identity) *Finding {
 	return f
 }
 
-// findInOld looks a finding up in the templates before the update.
+// findInOld reports whether a template had the finding before the update.
 func (j *workloadEvaluation) findInOld(id identity) bool {
 	if !j.ledgerReady {
 		j.ledgerReady = true
@@ -278,7 +282,7 @@ func (j *workloadEvaluation) findInOld(id identity) bool {
 	return j.effort.spend(1) && j.ledger.find(id, j.effort)
 }
 
-// record adds a finding to the ledger, unless it is exempt: see before.
+// record adds a finding to the ledger, unless the finding is exempt: see before.
 func (j *workloadEvaluation) record(id identity) *Finding {
 	if j.effort.spend(ledgerSteps) && j.oldTemplate.exempt.find(&j.rules[j.at].header, &id) == nil {
 		j.ledger.add(id)
@@ -292,7 +296,7 @@ type TemplateImage struct {
 	Path string // the field of the image: spec.template.spec.containers[0].image
 }
 
-// RewriteTemplates returns what happens to each image of the Pods of a workload when its controller creates them. The
+// RewriteTemplates returns what happens to each image in a workload's Pods when its controller creates them. The
 // templates are not changed.
 func (p *Policy) RewriteTemplates(a Attributes, w *Workload) ([]TemplateImage, error) {
 	a = attributesOfPods(a)
@@ -313,7 +317,7 @@ func (p *Policy) RewriteTemplates(a Attributes, w *Workload) ([]TemplateImage, e
 	return all, nil
 }
 
-// ExplainWorkload returns for every pods rule whether it applies to the workload: to a template of it.
+// ExplainWorkload returns, for every rule of pods, whether it applies to at least one template of the workload.
 func (p *Policy) ExplainWorkload(a Attributes, w *Workload) []RuleTrace {
 	rules := rulesFor[podView](p, Workloads)
 	templates, _, err := p.templateViews(a, w, new(Effort))
@@ -350,7 +354,7 @@ func (p *Policy) ExplainWorkload(a Attributes, w *Workload) []RuleTrace {
 
 // countFindings returns how many findings a rule has in a template, and how many of them are exempt.
 func countFindings(rule *rule[podView], t *templateView) (n, exempt int) {
-	var last Finding // whose sentence is not shown
+	var last Finding // its message is not shown
 	r := report{effort: new(Effort), subject: t.subject, collect: func(id identity) *Finding {
 		if n++; t.exempt.find(&rule.header, &id) != nil {
 			exempt++

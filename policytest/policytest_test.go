@@ -142,7 +142,7 @@ b_test.yaml:1:1: cases is required
 b_test.yaml:2:1: case: unknown field; did you mean cases?
 c_test.yaml:3:3: a: none.yaml: no such file or directory
 c_test.yaml:4:3: b: two.yaml contains more than one object: a case is about one object
-c_test.yaml:5:3: c: Evergate does not validate Secret: leave the case out
+c_test.yaml:5:3: c: objects of kind Secret are not validated: leave the case out
 c_test.yaml:6:3: d: set: the policy has no rule in edge
 c_test.yaml:7:3: e: old: c_test.yaml:7: Pod has no apiVersion: write it next to kind, for example apiVersion: v1`
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -183,7 +183,7 @@ func judge(s *suite.Suite, c *suite.Case, p *policy.Policy) (*offline.Result, er
 	case len(report.Errors) > 0:
 		return nil, errors.New(report.Errors[0])
 	case len(report.Results) == 0:
-		return nil, fmt.Errorf("Evergate does not validate %s: leave the case out", object.Kind)
+		return nil, fmt.Errorf("objects of kind %s are not validated: leave the case out", object.Kind)
 	}
 	return &report.Results[0], nil
 }

@@ -76,8 +76,8 @@ func Ingresses() Objects[policy.Ingress] {
 	return Objects[policy.Ingress]{kinds, readIngress, readIngress, nil, false}
 }
 
-// Services returns the kinds Service of v1, and XBackend of the experimental channel of Gateway API, which can replace a
-// Service of type ExternalName.
+// Services returns the kinds Service of v1, and XBackend of the experimental channel of Gateway API, which can replace
+// a Service of type ExternalName.
 func Services() Objects[policy.Service] {
 	kinds := []Kind{
 		{"Service", Resource{"", "v1", "services"}, nil},

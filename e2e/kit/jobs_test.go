@@ -65,7 +65,8 @@ func TestAuditJob(t *testing.T) {
 	c.createNamespace(t, "team", nil)
 	c.kubectl(t, "", "-n", "team", "create", "service", "nodeport", "open", "--tcp=80")
 	const services = "Service open: denied\n    denied     no-node-ports/types.denied: "
-	const absent = "\nnot served: xbackends.gateway.networking.x-k8s.io, httproutes.gateway.networking.k8s.io, grpcroutes.gateway.networking.k8s.io, " +
+	const absent = "\nnot served: xbackends.gateway.networking.x-k8s.io, httproutes.gateway.networking.k8s.io, " +
+		"grpcroutes.gateway.networking.k8s.io, " +
 		"tlsroutes.gateway.networking.k8s.io, tcproutes.gateway.networking.k8s.io, udproutes.gateway.networking.k8s.io, " +
 		"routes.route.openshift.io, gateways.gateway.networking.k8s.io, listenersets.gateway.networking.k8s.io, " +
 		"xlistenersets.gateway.networking.x-k8s.io, referencegrants.gateway.networking.k8s.io, " +

@@ -357,7 +357,9 @@ func (p *plugin) checkRefusal(t *testing.T) {
 	show(map[string][]byte{"zz.yaml": []byte("mirrorz: []\n")})
 	defer show(nil)
 	out := p.run(t, "apply", "-f", pluginSets, "--no-plan")
-	for _, want := range []string{"evergate-a cannot load the policy and continues with ", "zz.yaml:1", "mirrorz", "code 1"} {
+	for _, want := range []string{
+		"evergate-a cannot load the policy and continues with ", "zz.yaml:1", "mirrorz", "code 1",
+	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is not printed:\n%s", want, out)
 		}

@@ -44,7 +44,8 @@ func TestStatic(t *testing.T) {
 	c.checkProtected(t)
 	status := &plugin{c, buildPlugin(t), c.kubeconfig, nil}
 	hash := regexp.MustCompile(`policy-hash: (\w+)`).FindStringSubmatch(manifests)[1]
-	if out := status.run(t, "status"); !strings.Contains(out, "\nFiles of the API server: exported from policy "+hash+"\n") {
+	want := "\nFiles of the API server: exported from policy " + hash + "\n"
+	if out := status.run(t, "status"); !strings.Contains(out, want) {
 		t.Error(out)
 	}
 	if out := status.run(t, "preflight"); !strings.Contains(out, "and the files of the API server are of "+hash+"\n") {
