@@ -23,7 +23,7 @@ type Answer struct {
 // The API server passes on 4096 runes of warnings a request, over all webhooks. If there are more, it truncates each
 // warning to 256 runes.
 const (
-	maxWarningRunes  = 256  // so that it never truncates ours
+	maxWarningRunes  = 256  // the API server never truncates such a warning
 	maxWarningsRunes = 2048 // half of it, because a Pod passes two of our webhooks
 	maxWarnings      = 11   // the first ten findings and a count
 )
@@ -63,7 +63,7 @@ func (a *Answer) JSON() []byte {
 	}{reviewVersion, reviewKind, &r})
 }
 
-// encode returns the JSON of v, which consists of strings, numbers and booleans, so that it cannot fail.
+// encode returns the JSON of v, which must consist of strings, numbers and booleans. Encoding such a value cannot fail.
 func encode(v any) []byte {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
@@ -74,7 +74,8 @@ func encode(v any) []byte {
 	return bytes.TrimSuffix(b.Bytes(), []byte{'\n'})
 }
 
-// warnings returns the warnings in a form that the API server passes on, and the number of those that it leaves out.
+// warnings returns the warnings in a form that the API server passes on. If it omits warnings, the last element
+// contains their number.
 func warnings(all []string) []string {
 	var kept []string
 	runes := 0

@@ -12,8 +12,8 @@ import (
 	"github.com/evergate/evergate/internal/jsonscan"
 )
 
-// Error says what the client did wrong: it sent something that is not a review, or not one of this endpoint. It is
-// answered with a plain HTTP status, which kube-apiserver counts as a failed call.
+// Error is a mistake of the client: the request is not a review, or the endpoint does not support the review. The
+// server answers with a plain HTTP status, which kube-apiserver counts as a failed call.
 type Error struct {
 	Status int // of the HTTP answer
 	Msg    string
@@ -25,19 +25,19 @@ func badRequest(format string, args ...any) *Error {
 	return &Error{http.StatusBadRequest, fmt.Sprintf(format, args...)}
 }
 
-// ContentError says what is wrong with an object in a well-formed review. The object's author must not be able to make
-// the call fail, since failurePolicy might then admit the object: the answer is a denial.
+// ContentError is an error in an object of a well-formed review. The answer is a denial: if the object's author could
+// make the call fail, failurePolicy might admit the object.
 type ContentError struct {
-	UID string // of the review; empty when an object was parsed alone
-	Msg string // names the field
-	// Oversized says that the object has more text than an API server reads, so that none like it is stored. An update of
-	// one that is stored changes it.
+	UID string // of the review; empty if the object was parsed without a review
+	Msg string // contains the field
+	// Oversized is true if the object has more text than an API server reads. The API server cannot have stored such an
+	// object, so an update with this object changes the stored object.
 	Oversized bool
 }
 
 func (e *ContentError) Error() string { return e.Msg }
 
-// reviewError turns what the reader found in a review into an Error or a ContentError.
+// reviewError converts an error from reading a review into an Error or a ContentError.
 func reviewError(body []byte, err error) error {
 	content, ok := contentOf(err)
 	if !ok {
@@ -51,15 +51,16 @@ func reviewError(body []byte, err error) error {
 	return &ContentError{UID: uid, Msg: content, Oversized: field != nil && field.Limit == jsonscan.TextLimit}
 }
 
-// isOldContent reports whether an error is about the content of the old object, or may be: of what is nested too deep
-// it is not known where.
+// isOldContent reports whether an error is, or may be, about the content of the old object. It returns true if the
+// review is nested too deep, because the path is not known then.
 func isOldContent(err error) bool {
 	field, ok := errors.AsType[*jsonscan.ValueError](err)
 	return errors.Is(err, jsonscan.ErrTooDeep) || ok && strings.HasPrefix(field.Path, "request.oldObject")
 }
 
-// contentOf returns the sentence for an error that the content of an object can cause. What is over a limit counts
-// wherever it is, since a user causes that too, by being in ten thousand groups.
+// contentOf returns the message for an error that the content of an object can cause. It returns false for other
+// errors. An exceeded limit counts in every field of the request, because users can cause it too, for example with ten
+// thousand groups.
 func contentOf(err error) (string, bool) {
 	if errors.Is(err, jsonscan.ErrTooDeep) {
 		return fmt.Sprintf("the object is nested more than %d levels deep", jsonscan.MaxDepth), true
@@ -76,7 +77,7 @@ func contentOf(err error) (string, bool) {
 	return "", false
 }
 
-// objectError turns what the reader found in an object that came without a review into an Error or a ContentError.
+// objectError converts an error from reading an object without a review into an Error or a ContentError.
 func objectError(err error) error {
 	if content, ok := contentOf(err); ok {
 		return &ContentError{Msg: content}

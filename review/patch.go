@@ -13,7 +13,8 @@ type operation struct {
 	Value any    `json:"value"`
 }
 
-// JSON Pointers of the annotations, and of the record of the original images. A slash in a name is ~1.
+// These constants are the JSON Pointers of the annotations and of the record of the original images. A slash in a name
+// is written as ~1.
 const (
 	annotations      = "/metadata/annotations"
 	originalsPointer = annotations + "/evergate.dev~1original-images"
@@ -25,15 +26,17 @@ const imagePullSecrets = "/spec/imagePullSecrets"
 // longPointer is longer than most pointers to an image.
 const longPointer = len("/spec/ephemeralContainers/00/image")
 
-// maxPatch bounds the bytes of a patch: 170 images that are pinned by digests. The API server reads answers whole, and
-// writes patches into its audit log.
+// maxPatch is the maximum number of bytes in a patch. It is enough for 170 images that are pinned by digests. The API
+// server reads whole answers into memory and writes patches into its audit log.
 const maxPatch = 32 << 10
 
-// PatchPod returns the JSON Patch that turns the images of pod into those of rw, nil if none changes. The patch has one
-// replace for each image, one add for each pull secret, and one for the record of the original images, unless the
-// request cannot change metadata (recordable is false), as in pods/ephemeralcontainers. It leaves everything else of
-// the Pod as it is, so that fields that Evergate does not know are kept. It has no test operations, because a failing
-// test would fail the user's request.
+// PatchPod returns the JSON Patch that replaces the images of pod with the images of rw. It returns nil if no image
+// changes. The patch has one replace operation for each changed image and one add operation for each pull secret.
+// Another add operation records the original images, unless the request cannot change metadata (recordable is false),
+// as in pods/ephemeralcontainers.
+//
+// The patch does not change anything else in the Pod, so it preserves fields that Evergate does not know. It does not
+// contain test operations, because a failing test would fail the user's request.
 //
 // A patch that would be longer than maxPatch leaves the record out. If it is still longer, PatchPod returns an error.
 func PatchPod(pod *policy.Pod, rw policy.Rewriting, recordable bool) ([]byte, error) {
@@ -41,7 +44,7 @@ func PatchPod(pod *policy.Pod, rw policy.Rewriting, recordable bool) ([]byte, er
 		return nil, nil
 	}
 	ops := make([]operation, 0, len(rw.Images)+len(rw.PullSecrets.Added)+1)
-	size := 0 // at least
+	size := 0 // lower bound of the size of the patch
 	for i := range rw.Images {
 		if o := &rw.Images[i]; o.Outcome == policy.Rewritten && size <= maxPatch {
 			size += longPointer + len(o.To)
@@ -77,7 +80,8 @@ func addPullSecret(name string, first bool) operation {
 	return operation{"add", imagePullSecrets + "/-", secret}
 }
 
-// addRecord returns the operation that records the original images. It creates the annotations of a Pod that has none.
+// addRecord returns the operation that records the original images. If the Pod does not have annotations, the operation
+// creates them.
 func addRecord(pod *policy.Pod, originals string) operation {
 	if pod.Annotations == nil {
 		return operation{"add", annotations, map[string]string{policy.OriginalsAnnotation: originals}}

@@ -142,9 +142,9 @@ func (o Objects[T]) parse(object []byte, read reader[T]) (*T, error) {
 const maxUID = 128
 
 const (
-	// maxElements is the maximum number of list elements and map entries of an object in memory. Each may be compared
-	// with every pattern of every rule. An element can take three bytes of JSON and sixty of memory. No meaningful
-	// object reaches this limit: etcd stores up to 1.5 MiB, which is 150 bytes for each element.
+	// maxElements is the maximum number of list elements and map entries that an object can have in memory. Each may be
+	// compared with every pattern of every rule. An element can take three bytes of JSON and sixty of memory. No
+	// meaningful object reaches this limit: etcd stores up to 1.5 MiB, which is 150 bytes for each element.
 	maxElements = 10_000
 	// maxText is the maximum number of bytes of text of an object in memory. It is the size of the requests that the
 	// API server accepts (3 MiB), so no object in etcd has more.

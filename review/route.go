@@ -241,5 +241,5 @@ func readFilterBackend(
 	return &backend.ObjectRef, backend.Port
 }
 
-// skipped reads nothing.
+// skipped does not read the value.
 func skipped(*jsonscan.Reader, []byte) {}

@@ -37,8 +37,8 @@ const (
 
 // Value is a T that is built from files. Set its fields before calling its methods, and do not change them afterwards.
 //
-// Current is safe for concurrent use. Call Load, Wait and Run from one goroutine at a time, which is also the goroutine
-// that calls Build, Loaded and Refused.
+// Current is safe for concurrent use. Call Load, Wait and Run from one goroutine at a time. They call Read, Build
+// and the other callbacks in that goroutine.
 type Value[T any] struct {
 	// Read reads the files with ReadFiles or ReadDir.
 	Read func() ([]File, error)
@@ -58,7 +58,7 @@ type Value[T any] struct {
 	Recheck bool
 
 	current atomic.Pointer[T]
-	seen    bool // last and refusal are valid
+	seen    bool // whether the fields below are set
 	last    look
 	refusal error // why last is not active
 }
@@ -98,7 +98,7 @@ func (v *Value[T]) Wait(ctx context.Context) error {
 func (v *Value[T]) Run(ctx context.Context, interval time.Duration) {
 	for pause(ctx, interval) {
 		if l, still := v.settle(ctx, min(interval, maxSettle)); still {
-			_ = v.take(l) // Refused has been called
+			_ = v.take(l) // take reports new errors itself
 		}
 	}
 }

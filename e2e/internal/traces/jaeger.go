@@ -112,7 +112,7 @@ func (j *Jaeger) Trace(ctx context.Context, id string) (*Trace, error) {
 }
 
 // Find returns the traces with spans of a service that match a search by minDuration, tags and other fields of the
-// search form. It returns an error if there is no match.
+// search form. It returns an error if no trace matches.
 func (j *Jaeger) Find(ctx context.Context, service string, search url.Values) ([]Trace, error) {
 	search.Set("service", service)
 	search.Set("limit", "1000") // more than any test creates
@@ -130,7 +130,7 @@ func (j *Jaeger) ask(ctx context.Context, path string, query url.Values) ([]Trac
 	return answer.Data, nil
 }
 
-// Span returns the span that match accepts, or nil if there is none.
+// Span returns the first span that match accepts, or nil if match does not accept any span.
 func (t *Trace) Span(match func(*Span) bool) *Span {
 	for i := range t.Spans {
 		if match(&t.Spans[i]) {

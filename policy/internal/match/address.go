@@ -12,11 +12,11 @@ import (
 	"github.com/evergate/evergate/internal/text"
 )
 
-// CIDR is an address range of a policy file: 203.0.113.0/24, 2001:db8::/32, or one address alone.
+// CIDR is an address range in a policy file, such as 203.0.113.0/24 or 2001:db8::/32. A single address is a range too.
 type CIDR struct{ netip.Prefix }
 
-// UnmarshalText refuses a range whose address lies inside it rather than at its beginning: 10.0.0.5/8 is a mistake for
-// either 10.0.0.0/8 or 10.0.0.5.
+// UnmarshalText parses an address range. It returns an error if the address is not the first address of the range,
+// because 10.0.0.5/8 may be a mistake for either 10.0.0.0/8 or 10.0.0.5.
 func (c *CIDR) UnmarshalText(b []byte) error {
 	s := string(b)
 	written, err := ParsePrefix(s)
@@ -33,9 +33,9 @@ func (c *CIDR) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// ParsePrefix parses an address range, or an address as the range of one. IPv4-mapped IPv6 addresses become the IPv4
-// addresses that they stand for: ::ffff:10.0.0.0/104 is 10.0.0.0/8. Bits beyond the length are kept. To show its error
-// use AddrReason.
+// ParsePrefix parses an address range. A single address becomes a range with one address. IPv4-mapped IPv6 addresses
+// become IPv4 addresses, so ::ffff:10.0.0.0/104 is 10.0.0.0/8. Bits beyond the length are kept. Use AddrReason to show
+// the error to users.
 func ParsePrefix(s string) (netip.Prefix, error) {
 	if len(s) > maxAddr {
 		return netip.Prefix{}, errLongAddr
@@ -57,8 +57,9 @@ func ParsePrefix(s string) (netip.Prefix, error) {
 // mappedBits is the length of ::ffff:0:0/96, the range of the IPv4-mapped addresses.
 const mappedBits = 96
 
-// ParseAddr parses an address in the one spelling that all software agrees on: a leading zero means decimal to some
-// parsers and octal to others, and a zone has a meaning on one machine only. To show its error use AddrReason.
+// ParseAddr parses an address. It accepts only the spelling that all software agrees on: some parsers read a leading
+// zero as decimal and others as octal, and a zone has a meaning on one machine only. IPv4-mapped IPv6 addresses become
+// IPv4 addresses. Use AddrReason to show the error to users.
 func ParseAddr(s string) (netip.Addr, error) {
 	if len(s) > maxAddr {
 		return netip.Addr{}, errLongAddr
@@ -73,8 +74,8 @@ func ParseAddr(s string) (netip.Addr, error) {
 	return a.Unmap(), nil
 }
 
-// maxAddr is longer than any address or range without a zone, in bytes: eight groups of four digits, and an IPv4
-// address at the end.
+// maxAddr is the maximum length of an address or range in bytes. The longest valid text without a zone takes 49 bytes:
+// an IPv6 address that ends with an IPv4 address, and a prefix length.
 const maxAddr = 64
 
 var (
@@ -82,7 +83,7 @@ var (
 	errZone     = errors.New("an address with a zone means something on one machine only")
 )
 
-// AddrReason returns the reason alone of an error of ParseAddr or ParsePrefix. Errors of package netip also repeat the
+// AddrReason returns only the reason from an error of ParseAddr or ParsePrefix. Errors of package netip also repeat the
 // input, which a tenant chose: ParseAddr("10.0.0"): IPv4 address too short.
 func AddrReason(err error) error {
 	_, reason, found := strings.Cut(err.Error(), `"): `)
@@ -95,11 +96,11 @@ func AddrReason(err error) error {
 	return errors.New(reason)
 }
 
-// CIDRSet is the union of address ranges: sorted intervals of addresses, none of which touches another. A range that
-// lies inside the union therefore lies inside one interval, and a look-up is a binary search.
+// CIDRSet is the union of address ranges. It consists of sorted intervals of addresses that do not overlap or touch
+// each other. A range inside the union is therefore inside one interval, and a look-up is a binary search.
 type CIDRSet []interval
 
-// interval is a run of addresses of one family, first and last included.
+// interval is a run of addresses of one family. It includes both first and last.
 type interval struct{ first, last netip.Addr }
 
 // NewCIDRSet returns the union of ranges.
@@ -122,7 +123,7 @@ func NewCIDRSet(ranges []CIDR) CIDRSet {
 	return s
 }
 
-// intervalOf returns the addresses of p, whose bits beyond its length are ignored.
+// intervalOf returns the addresses of p. It ignores the bits beyond the length of p.
 func intervalOf(p netip.Prefix) interval {
 	p = p.Masked()
 	last := p.Addr().AsSlice()
@@ -133,7 +134,7 @@ func intervalOf(p netip.Prefix) interval {
 	return interval{p.Addr(), end}
 }
 
-// touches reports whether next, which does not begin before v, overlaps it or follows it without a gap.
+// touches reports whether next overlaps v or follows it without a gap. next must not begin before v.
 func (v interval) touches(next interval) bool {
 	if v.last.BitLen() != next.first.BitLen() {
 		return false
@@ -141,7 +142,7 @@ func (v interval) touches(next interval) bool {
 	return !v.last.Less(next.first) || v.last.Next() == next.first
 }
 
-// Covers reports whether every address of p, whose bits beyond its length are ignored, lies inside the set.
+// Covers reports whether every address of p is in the set. It ignores the bits beyond the length of p.
 func (s CIDRSet) Covers(p netip.Prefix) bool {
 	v := intervalOf(p)
 	i, found := slices.BinarySearchFunc(s, v.first, func(e interval, a netip.Addr) int { return e.first.Compare(a) })
@@ -151,9 +152,9 @@ func (s CIDRSet) Covers(p netip.Prefix) bool {
 	return i >= 0 && s[i].last.BitLen() == v.last.BitLen() && !s[i].last.Less(v.last)
 }
 
-// ParseLooseIPv4 parses IPv4 addresses as inet_aton(3) and most resolvers do: one to four numbers, decimal, octal (010)
-// or hexadecimal (0x8), the last of which fills all remaining bytes. 127.1, 0x7f.1, 017700000001 and 2130706433 are the
-// same address.
+// ParseLooseIPv4 parses an IPv4 address like inet_aton(3) and most resolvers. The text has one to four numbers, which
+// are decimal, octal (010) or hexadecimal (0x8). The last number fills all remaining bytes, so 127.1, 0x7f.1,
+// 017700000001 and 2130706433 are the same address.
 func ParseLooseIPv4(s string) (netip.Addr, bool) {
 	const most = 4
 	parts := strings.SplitN(s, ".", most+1)
@@ -176,7 +177,7 @@ func ParseLooseIPv4(s string) (netip.Addr, bool) {
 	return netip.AddrFrom4([4]byte{byte(v >> 24), byte(v >> 16), byte(v >> 8), byte(v)}), true
 }
 
-// parseLooseNumber parses a number as C does. Go's base 0 would also accept 0b1, 0o7 and 1_0, which C does not know.
+// parseLooseNumber parses a number like C. Go's base 0 would also accept 0b1, 0o7 and 1_0, which are not valid in C.
 func parseLooseNumber(s string) (uint64, bool) {
 	base := 10
 	switch {
@@ -189,7 +190,7 @@ func parseLooseNumber(s string) (uint64, bool) {
 	if digits == "" && s != "" {
 		return 0, true
 	}
-	const most = 11 // octal digits of 32 bits; the error of a longer number would contain a copy of it
+	const most = 11 // octal digits in 32 bits; the error of ParseUint would copy a longer number
 	if len(digits) > most {
 		return 0, false
 	}

@@ -8,26 +8,28 @@ import (
 	"github.com/evergate/evergate/internal/text"
 )
 
-// Alphabet is what the values of a kind are written with, so that a pattern that matches none of them can be refused.
+// Alphabet describes the characters and the maximum length of a kind of value, for example of namespaces. Check uses it
+// to find patterns that cannot match any value of that kind.
 type Alphabet struct {
-	what    string // the values are, in a sentence
-	bytes   string // beside lower case letters and digits
-	longest int    // in bytes
-	upper   bool   // upper case letters too
-	written string // in a sentence: what they are written with
+	what    string // a value, as the subject of a sentence
+	bytes   string // allowed characters other than lower case letters and digits
+	longest int    // maximum length in bytes
+	upper   bool   // upper case letters are allowed too
+	written string // allowed characters and maximum length, for error messages
 }
 
-// Namespaces is that of the names of namespaces: DNS labels (RFC 1123).
+// Namespaces returns the alphabet of namespace names, which are DNS labels (RFC 1123).
 func Namespaces() Alphabet {
 	return Alphabet{"a namespace", "-", 63, false, "lower case letters, digits and -, at most 63"}
 }
 
-// Tags is that of the tags of images, by the grammar of references.
+// Tags returns the alphabet of image tags in the grammar of image references.
 func Tags() Alphabet {
 	return Alphabet{"a tag", "_.-", 128, true, "letters, digits, _ . and -, at most 128"}
 }
 
-// Check returns an error where a pattern matches no value, with the pattern that was probably meant.
+// Check returns an error if g cannot match any value. If possible, the error suggests the pattern that was probably
+// meant.
 func (a Alphabet) Check(g Glob) error {
 	if a.has(g) {
 		return nil
@@ -39,7 +41,7 @@ func (a Alphabet) Check(g Glob) error {
 	return errors.New(msg)
 }
 
-// has reports whether a pattern can match a value.
+// has reports whether g can match a value.
 func (a Alphabet) has(g Glob) bool {
 	n := 0
 	for _, c := range []byte(g) {
@@ -55,7 +57,8 @@ func (a Alphabet) has(g Glob) bool {
 	return g != "" && n <= a.longest
 }
 
-// meant returns a pattern without what others mean by one: a regular expression, an image before a tag, upper case.
+// meant returns g without common mistakes: the anchors and the .* of a regular expression, an image name in front of a
+// tag, and upper case letters.
 func (a Alphabet) meant(g Glob) Glob {
 	s := strings.TrimSpace(string(g[:min(len(g), 4*a.longest)]))
 	s = strings.TrimSuffix(strings.TrimPrefix(s, "^"), "$")

@@ -14,19 +14,20 @@ type automaton struct {
 	ascii   [utf8.RuneSelf]uint8 // the class of each character
 	bounds  []rune               // where classes begin, beginning with 0
 	classes int
-	// next is the row of the state that follows, by the row of a state and the class of a character. The first row is that
-	// of the state from which no text is accepted.
+	// next contains the row of the following state, at the row of a state plus the class of a character. The first row
+	// belongs to the dead state, from which no text is accepted.
 	next    []uint16
-	accepts []bool // by state: the text may end here
+	accepts []bool // by state: whether the text may end here
 }
 
 // These limits bound an automaton. Package regexp matches an expression that needs more, such as (a|b)*a(a|b){20}.
 const (
 	maxClasses = 100
-	// cellsPerStep is how many elements next may have for each step of the expression, as Cost counts them: the steps of
-	// a policy are bounded, and thereby the memory of its automata is.
+	// cellsPerStep is the maximum number of elements of next for each step of the expression, as Cost counts steps. The
+	// steps of a policy are bounded, so the memory of its automata is bounded too.
 	cellsPerStep = 64
-	// workPerStep bounds in the same way how many instructions building it visits.
+	// workPerStep is the maximum number of instructions to visit while building the automaton, for each step of the
+	// expression.
 	workPerStep = 200
 )
 
@@ -49,8 +50,8 @@ func newAutomaton(tree *syntax.Regexp, steps int) *automaton {
 	return b.build()
 }
 
-// runeBounds returns the characters where the result of an instruction of a program may change. ok is false if there
-// are too many, or if the program has an instruction that automata do not support.
+// runeBounds returns the characters at which the result of an instruction of the program may change. ok is false if
+// there are too many, or if the program has an instruction that automata do not support.
 func runeBounds(program *syntax.Prog) (bounds []rune, ok bool) {
 	bounds = []rune{0}
 	add := func(lo, hi rune) {
@@ -101,10 +102,10 @@ func addRunes(inst *syntax.Inst, add func(lo, hi rune)) {
 type builder struct {
 	automaton
 	program *syntax.Prog
-	states  map[string]uint16 // by their instructions, as key writes them
+	states  map[string]uint16 // numbers of the states, by their encoded instructions
 	sets    [][]uint32
-	cells   int // that are left
-	work    int // that is left
+	cells   int // remaining elements of next
+	work    int // remaining instructions to visit
 	visited []bool
 }
 
@@ -136,7 +137,7 @@ func (b *builder) build() *automaton {
 	return &b.automaton
 }
 
-// state returns the number of the state of a set; ok is false if there is no room for it.
+// state returns the number of the state for a set of instructions. ok is false if the automaton would be too large.
 func (b *builder) state(set []uint32) (number uint16, ok bool) {
 	key := make([]byte, 0, 4*len(set))
 	for _, pc := range set {
@@ -148,7 +149,7 @@ func (b *builder) state(set []uint32) (number uint16, ok bool) {
 	return b.add(string(key), set)
 }
 
-// add adds a state.
+// add adds a state for set and returns its number. ok is false if the automaton would be too large.
 func (b *builder) add(key string, set []uint32) (number uint16, ok bool) {
 	b.cells -= b.classes
 	if b.cells < 0 || b.work < 0 {
@@ -165,11 +166,12 @@ func (b *builder) add(key string, set []uint32) (number uint16, ok bool) {
 	return number, true
 }
 
-// startState is the number of the state in which a text begins. No state leads to it. The state before it is dead.
+// startState is the number of the state in which a text begins. No state leads to it. State 0 is the dead state.
 const startState = 1
 
-// closure returns the instructions that are reached from those of a list without a character, sorted: those that wait
-// for one, for the end of the text unless it is there, and that of a match.
+// closure returns the sorted instructions that can be reached from list without reading a character. The result
+// contains the instructions that wait for a character, the instructions that wait for the end of the text unless end is
+// true, and the match instruction.
 func (b *builder) closure(list []uint32, begin, end bool) []uint32 {
 	var set []uint32
 	var seen []uint32

@@ -5,11 +5,12 @@ import (
 	"strings"
 )
 
-// Glob is a pattern in which every * matches any run of characters, also an empty one. No other character is special.
+// Glob is a pattern in which every * matches any run of characters, including an empty run. No other character is
+// special.
 type Glob string
 
-// UnmarshalText refuses the empty pattern, which would match nothing but look like a default, and control characters:
-// see RefuseControl.
+// UnmarshalText returns an error for the empty pattern, which would match only an empty value but look like a default,
+// and for control characters (see RefuseControl).
 func (g *Glob) UnmarshalText(b []byte) error {
 	if len(b) == 0 {
 		return errors.New(`an empty pattern matches nothing: write "*" for everything`)
@@ -21,7 +22,7 @@ func (g *Glob) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// Match reports whether g matches the whole of s. It compares at most len(g)·len(s) bytes, whatever the pattern.
+// Match reports whether g matches the whole of s. It compares at most len(g)·len(s) bytes for any pattern.
 func (g Glob) Match(s string) bool {
 	head, rest, wild := strings.Cut(string(g), "*")
 	if !wild {
@@ -36,7 +37,7 @@ func (g Glob) Match(s string) bool {
 		if !more {
 			return strings.HasSuffix(s, part)
 		}
-		// The leftmost occurrence leaves the most text to the rest of the pattern, so no other need be tried.
+		// The leftmost occurrence leaves the most text for the rest of the pattern, so no other occurrence has to be tried.
 		i := strings.Index(s, part)
 		if i < 0 {
 			return false
@@ -45,8 +46,8 @@ func (g Glob) Match(s string) bool {
 	}
 }
 
-// Overlaps reports whether some string matches both g and h. Two patterns with a * overlap if one head begins with the
-// other and one tail ends with the other: what stands between the stars of each fits between head and tail.
+// Overlaps reports whether a string exists that matches both g and h. Two patterns with a * overlap if one head begins
+// with the other and one tail ends with the other. The middle of each pattern then fits between head and tail.
 func (g Glob) Overlaps(h Glob) bool {
 	switch {
 	case !g.IsWild():
@@ -59,19 +60,19 @@ func (g Glob) Overlaps(h Glob) bool {
 		(strings.HasSuffix(tail, otherTail) || strings.HasSuffix(otherTail, tail))
 }
 
-// IsWild reports whether g has a *, so that it can match more than one string.
+// IsWild reports whether g contains a *. Such a pattern can match more than one string.
 func (g Glob) IsWild() bool { return strings.Contains(string(g), "*") }
 
-// Head returns what g has before its first *; all of it when it has none.
+// Head returns the part of g before its first *, or all of g if it does not contain a *.
 func (g Glob) Head() string {
 	head, _, _ := strings.Cut(string(g), "*")
 	return head
 }
 
-// Tail returns what g has after its last *; all of it when it has none.
+// Tail returns the part of g after its last *, or all of g if it does not contain a *.
 func (g Glob) Tail() string { return string(g[strings.LastIndexByte(string(g), '*')+1:]) }
 
-// FirstGlob returns the first of the patterns that matches s, and whether there is one.
+// FirstGlob returns the first pattern that matches s. It returns false if no pattern matches.
 func FirstGlob(patterns []Glob, s string) (Glob, bool) {
 	for _, g := range patterns {
 		if g.Match(s) {

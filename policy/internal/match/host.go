@@ -11,22 +11,22 @@ import (
 // MaxHost is the length of the longest host name (RFC 1035), in bytes.
 const MaxHost = 253
 
-// HostPattern is a set of hosts, as DNS compares them: upper and lower case and a trailing dot make no difference. Two
-// patterns can be compared with ==.
+// HostPattern is a set of hosts. As in DNS, upper and lower case and a trailing dot make no difference. Two patterns
+// can be compared with ==.
 //
 //	a.example     that host
 //	*.example     every host one label below example: a.example, but not b.a.example, nor example itself
 //	**.example    every host one or more labels below example
 //	**            every host
 //
-// The hosts of Ingresses and of certificates are patterns too, of the first two kinds; an Ingress without a host is the
-// last.
+// The hosts in Ingresses and certificates are patterns of the first two kinds. An Ingress without a host has the last
+// pattern.
 type HostPattern struct {
-	Name  string // in lower case, without trailing dot, without the stars; empty for **
+	Name  string // in lower case, without the trailing dot and the stars; empty for **
 	Depth HostDepth
 }
 
-// HostDepth says which hosts a pattern covers: the one of its name, or which ones below it.
+// HostDepth describes which hosts a pattern covers: the host with its name, or hosts below its name.
 type HostDepth uint8
 
 // The depths of a pattern.
@@ -36,13 +36,13 @@ const (
 	LabelsBelow                    // **.name
 )
 
-// EveryHost returns the pattern **, which an Ingress without a host stands for.
+// EveryHost returns the pattern **, which is also the pattern of an Ingress without a host.
 func EveryHost() HostPattern { return HostPattern{Depth: LabelsBelow} }
 
 // IsEvery reports whether p is the pattern **.
 func (p HostPattern) IsEvery() bool { return p == EveryHost() }
 
-// UnmarshalText accepts the four forms of a pattern, in which every label must be one that DNS allows.
+// UnmarshalText accepts the four forms of a pattern. Every label must be valid in DNS.
 func (p *HostPattern) UnmarshalText(b []byte) error {
 	if err := checkHostPattern(string(b)); err != nil {
 		return fmt.Errorf("%s is not a host pattern: %w", text.Quote(b), err)
@@ -51,8 +51,8 @@ func (p *HostPattern) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// ParseHost parses the host of an object, which may be any text. A text that is not a pattern becomes a host name that
-// no pattern of a policy file names. The empty text, * and ** become EveryHost.
+// ParseHost parses the host of an object, which may be any text. If the text is not a pattern, it becomes a host name
+// that cannot occur in a policy file. The empty text, * and ** become EveryHost.
 func ParseHost(s string) HostPattern {
 	s = LowerASCII(strings.TrimSuffix(s, "."))
 	if s == "" || s == "*" || s == "**" {
@@ -67,7 +67,7 @@ func ParseHost(s string) HostPattern {
 	return HostPattern{s, HostItself}
 }
 
-// String returns the pattern as policy files have it.
+// String returns the pattern as it is written in policy files.
 func (p HostPattern) String() string {
 	switch {
 	case p.IsEvery():
@@ -78,12 +78,12 @@ func (p HostPattern) String() string {
 	return p.Depth.stars() + "." + p.Name
 }
 
-// stars returns what stands before the name of a pattern.
+// stars returns the stars in front of the name of a pattern.
 func (d HostDepth) stars() string {
 	return [...]string{HostItself: "", OneLabelBelow: "*", LabelsBelow: "**"}[d]
 }
 
-// checkHostPattern returns an error for a text that is not a pattern of a policy file.
+// checkHostPattern returns an error if s is not a host pattern of a policy file.
 func checkHostPattern(s string) error {
 	switch {
 	case s == "":
@@ -108,7 +108,7 @@ func checkHostPattern(s string) error {
 	return CheckHostName(strings.TrimSuffix(name, "."))
 }
 
-// CheckHostName returns an error for a name that cannot be the name of a host (RFC 1123).
+// CheckHostName returns an error if name is not a valid host name (RFC 1123).
 func CheckHostName(name string) error {
 	if len(name) > MaxHost {
 		return fmt.Errorf("it has %d characters, a host has at most %d", len(name), MaxHost)
@@ -133,7 +133,7 @@ func isNotHostRune(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-'
 }
 
-// ParentHost returns what stands after the first label of a name; empty when there is nothing.
+// ParentHost returns the part of name after its first label, or an empty string if name has only one label.
 func ParentHost(name string) string {
 	_, parent, _ := strings.Cut(name, ".")
 	return parent

@@ -7,12 +7,13 @@ import (
 	"strings"
 )
 
-// HostOwners says which owner each host has: that of the most exact pattern which covers it. The most exact one is the
-// host itself, then *. of the name above it, then **. of the nearest name above it. Owners are numbers.
+// HostOwners maps hosts to owners. A host belongs to the owner of the most specific pattern that covers it. The most
+// specific pattern is the host itself, then *. of the name above it, then **. of the nearest name above it. Owners are
+// numbers.
 type HostOwners struct {
 	patterns map[HostPattern]int
-	// sorted has the patterns in the order of their names, read from the last label to the first: those below a name stand
-	// together.
+	// sorted contains the patterns in the order of their names, read from the last label to the first. Patterns below the
+	// same name are therefore next to each other.
 	sorted   []ownedHost
 	children map[string][]ownedHost // the hosts without stars, by the name one label above them
 }
@@ -21,11 +22,11 @@ type HostOwners struct {
 type ownedHost struct {
 	HostPattern
 	owner int
-	key   string // the labels of the name from the last to the first, each with a dot behind it
+	key   string // the labels of the name from the last to the first, each followed by a dot
 	next  int    // the index in the list of the next pattern with another owner
 }
 
-// NewHostOwners returns the owners of patterns, each of which is there once.
+// NewHostOwners returns the owners of patterns. Each pattern must occur only once.
 func NewHostOwners(all iter.Seq2[HostPattern, int]) *HostOwners {
 	o := &HostOwners{patterns: map[HostPattern]int{}, children: map[string][]ownedHost{}}
 	for p, owner := range all {
@@ -48,7 +49,7 @@ func NewHostOwners(all iter.Seq2[HostPattern, int]) *HostOwners {
 	return o
 }
 
-// linkRuns sets next in each element, so that a search looks at an owner once for each run of its patterns.
+// linkRuns sets next in each element. A search then visits an owner only once for each run of its patterns.
 func linkRuns(list []ownedHost) {
 	for i := len(list) - 1; i >= 0; i-- {
 		list[i].next = i + 1
@@ -58,7 +59,7 @@ func linkRuns(list []ownedHost) {
 	}
 }
 
-// reversedLabels returns the labels of a name from the last to the first, each with a dot behind it.
+// reversedLabels returns the labels of a name from the last to the first, each followed by a dot.
 func reversedLabels(name string) string {
 	var reversed strings.Builder
 	for name != "" {
@@ -70,8 +71,8 @@ func reversedLabels(name string) string {
 	return reversed.String()
 }
 
-// Find yields the owners of the hosts that p stands for, each with one of its patterns. An owner may come several
-// times. One does not come where each host that p stands for has a more exact owner.
+// Find yields the owners of the hosts that p represents, each with one of its patterns. It may yield an owner several
+// times. It skips an owner if each of these hosts has a more specific owner.
 func (o *HostOwners) Find(p HostPattern) iter.Seq2[HostPattern, int] {
 	return func(yield func(HostPattern, int) bool) {
 		if p.Depth == HostItself {
@@ -94,7 +95,7 @@ func (o *HostOwners) Find(p HostPattern) iter.Seq2[HostPattern, int] {
 	}
 }
 
-// below returns the part of a list that has hosts in common with a wildcard and is more exact than it.
+// below returns the patterns that share hosts with the wildcard p and are more specific than p. They are list[from:to].
 func (o *HostOwners) below(p HostPattern) (list []ownedHost, from, to int) {
 	switch {
 	case p.Depth == OneLabelBelow:
@@ -120,7 +121,8 @@ func (o *HostOwners) below(p HostPattern) (list []ownedHost, from, to int) {
 	return o.sorted, from, to
 }
 
-// above returns the pattern which covers all that a wildcard stands for, or all but what more exact ones cover.
+// above returns the most specific pattern that covers the whole wildcard p, and its owner. More specific patterns may
+// cover parts of p.
 func (o *HostOwners) above(p HostPattern) (HostPattern, int, bool) {
 	if owner, ok := o.patterns[p]; ok {
 		return p, owner, true

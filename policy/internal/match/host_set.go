@@ -1,11 +1,11 @@
 package match
 
-// HostSet is a set of host patterns. A look-up hashes at most as many names as a host has labels, however many patterns
-// there are. A nil set is empty.
+// HostSet is a set of host patterns. A look-up hashes at most as many names as the host has labels. Its cost does not
+// depend on the number of patterns. A nil set is empty.
 type HostSet struct {
 	patterns map[HostPattern]struct{}
-	// lengths has a bit for each length that names of a depth have, the last one for all longer ones too, so that a
-	// look-up rarely hashes a name that is not in the set.
+	// lengths contains a bit for the length of each name, by depth. The last bit represents all longer names. With these
+	// bits, a look-up rarely hashes a name that is not in the set.
 	lengths [LabelsBelow + 1][4]uint64
 }
 
@@ -28,7 +28,7 @@ func (s *HostSet) Add(p HostPattern) {
 	s.lengths[p.Depth][n/64] |= 1 << (n % 64)
 }
 
-// Has reports whether p itself is in the set: Covers also finds wider patterns.
+// Has reports whether p itself is in the set. Covers also finds wider patterns.
 func (s *HostSet) Has(p HostPattern) bool {
 	n := min(len(p.Name), 255)
 	if s == nil || s.lengths[p.Depth][n/64]&(1<<(n%64)) == 0 {
@@ -38,7 +38,7 @@ func (s *HostSet) Has(p HostPattern) bool {
 	return ok
 }
 
-// Covers returns a pattern of the set that covers every host that p stands for, and whether there is one.
+// Covers returns a pattern of the set that covers every host of p. ok is false if the set does not have such a pattern.
 func (s *HostSet) Covers(p HostPattern) (by HostPattern, ok bool) {
 	switch {
 	case s.Has(p):
@@ -49,7 +49,8 @@ func (s *HostSet) Covers(p HostPattern) (by HostPattern, ok bool) {
 	return s.deep(p.Name)
 }
 
-// CoversBelow returns a pattern of the set that covers every host one label below a name, and whether there is one.
+// CoversBelow returns a pattern of the set that covers every host one label below name. ok is false if the set does not
+// have such a pattern.
 func (s *HostSet) CoversBelow(name string) (by HostPattern, ok bool) {
 	if by = (HostPattern{name, OneLabelBelow}); s.Has(by) {
 		return by, true
@@ -57,10 +58,10 @@ func (s *HostSet) CoversBelow(name string) (by HostPattern, ok bool) {
 	return s.deep(name)
 }
 
-// deep returns the pattern of the set that has ** in front of name, or of the nearest name above it.
+// deep returns the pattern of the set that has ** in front of name or of the nearest name above it.
 func (s *HostSet) deep(name string) (by HostPattern, ok bool) {
 	if longer := len(name) - MaxHost; longer > 0 {
-		// No pattern has a longer name, so the labels before that cannot match: the cost of a look-up stays bounded.
+		// No pattern has a longer name, so the labels before that cannot match. Skipping them bounds the cost of a look-up.
 		name = ParentHost(name[longer-1:])
 	}
 	for {
@@ -72,16 +73,15 @@ func (s *HostSet) deep(name string) (by HostPattern, ok bool) {
 	}
 }
 
-// HostOverlaps finds patterns that have a host in common with another pattern. A look-up costs as much as one in a
-// HostSet.
+// HostOverlaps finds patterns that have a host in common with another pattern. A look-up costs as much as in a HostSet.
 type HostOverlaps struct {
 	listed []HostPattern
 	set    *HostSet
-	below  map[string]HostPattern // by the name above it: a host that a wildcard of one label covers
-	under  map[string]HostPattern // by each name above it: a pattern that has a host below that name
+	below  map[string]HostPattern // by parent name: a host that a wildcard of one label covers
+	under  map[string]HostPattern // by each name above it: a pattern with a host below that name
 }
 
-// NewHostOverlaps returns an index of at least one pattern.
+// NewHostOverlaps returns an index of patterns, which must not be empty.
 func NewHostOverlaps(patterns []HostPattern) *HostOverlaps {
 	o := &HostOverlaps{patterns, NewHostSet(patterns), map[string]HostPattern{}, map[string]HostPattern{}}
 	for _, p := range patterns {
@@ -98,23 +98,23 @@ func NewHostOverlaps(patterns []HostPattern) *HostOverlaps {
 	return o
 }
 
-// HostOverlap is how a host and a pattern overlap.
+// HostOverlap describes how the host of an object and a pattern overlap.
 type HostOverlap uint8
 
-// The ways in which a host and a pattern overlap.
+// A host and a pattern can overlap in these ways.
 const (
-	// NoOverlap means that no pattern has a host in common with the one looked up.
+	// NoOverlap means that no pattern has a host in common with the host of the object.
 	NoOverlap HostOverlap = iota
-	// OverlapCovered means that the pattern covers all that the host stands for.
+	// OverlapCovered means that the pattern covers the host completely.
 	OverlapCovered
 	// OverlapWildcard means that the host is a wildcard that covers the pattern.
 	OverlapWildcard
-	// OverlapEvery means that the host stands for every host.
+	// OverlapEvery means that the host of the object is the pattern **.
 	OverlapEvery
 )
 
-// Find returns a pattern that overlaps a host of an object, which may be a wildcard or every host, and how they
-// overlap.
+// Find returns a pattern that overlaps the host of an object, and how they overlap. The host may be a wildcard or every
+// host.
 func (o *HostOverlaps) Find(host HostPattern) (by HostPattern, how HostOverlap) {
 	if host.IsEvery() {
 		return o.listed[0], OverlapEvery

@@ -8,27 +8,27 @@ import (
 	"github.com/evergate/evergate/internal/text"
 )
 
-// NamespacePlaceholder is the label of a HostTemplate that stands for the namespace of an object.
+// NamespacePlaceholder is the label of a HostTemplate that represents the namespace of an object.
 const NamespacePlaceholder = "{namespace}"
 
-// HostTemplate is a HostPattern, or one that has the placeholder {namespace} for one of its labels. It covers hosts for
-// a namespace: those that have the namespace as this label, and otherwise are as the pattern says.
+// HostTemplate is a HostPattern in which one label may be the placeholder {namespace}. A template covers a host for a
+// namespace if this label of the host is the namespace and the rest of the host matches the pattern.
 //
 //	{namespace}.corp.example         team.corp.example for the namespace team
 //	*.{namespace}.apps.corp.example  every host one label below team.apps.corp.example
 //
-// A namespace is compared with the label. It never becomes text of a pattern, so that a namespace of a file that is no
-// DNS label, such as * or a.b, covers nothing; nor does an absent one.
+// The namespace is compared with the label. It never becomes part of a pattern. A namespace that is not a DNS label,
+// such as * or a.b in a file, therefore does not cover any host. An absent namespace does not cover any host either.
 type HostTemplate struct {
-	// before is the pattern, or what stands before the placeholder: **.shop of **.shop.{namespace}.example. An empty name
-	// means no label.
+	// before is the pattern, or the part before the placeholder: **.shop for **.shop.{namespace}.example. An empty name
+	// means that this part does not contain a label.
 	before HostPattern
-	// after is what stands behind the placeholder, with the dot: .corp.example.
+	// after is the part after the placeholder, with the dot: .corp.example.
 	after       string
 	placeholder bool
 }
 
-// UnmarshalText accepts the forms of a HostPattern, with one label {namespace} or without.
+// UnmarshalText accepts the forms of a HostPattern. One label may be {namespace}.
 func (t *HostTemplate) UnmarshalText(b []byte) error {
 	s := string(b)
 	if err := checkHostTemplate(s); err != nil {
@@ -54,7 +54,7 @@ func parseHostTemplate(s string) HostTemplate {
 	return HostTemplate{p, LowerASCII(strings.TrimSuffix(after, ".")), true}
 }
 
-// checkHostTemplate returns an error for a text that is not a template of a policy file.
+// checkHostTemplate returns an error if s is not a template of a policy file.
 func checkHostTemplate(s string) error {
 	before, after, found := strings.Cut(s, NamespacePlaceholder)
 	switch {
@@ -70,17 +70,17 @@ func checkHostTemplate(s string) error {
 	case found && strings.TrimSuffix(after, ".") == "":
 		return errors.New("{namespace} is its last label, and a namespace may be called com: write a domain behind it, " +
 			"as in *.{namespace}.apps.example.com")
-	case found: // its other labels; no namespace is shorter than a character
+	case found: // check the other labels; x is as short as the shortest namespace
 		return checkHostPattern(before + "x" + after)
 	}
 	return checkHostPattern(s)
 }
 
-// HasPlaceholder reports whether the template has the placeholder: otherwise it covers the same hosts for every
+// HasPlaceholder reports whether the template contains the placeholder. Otherwise, it covers the same hosts for every
 // namespace.
 func (t HostTemplate) HasPlaceholder() bool { return t.placeholder }
 
-// String returns the template as policy files have it.
+// String returns the template as it is written in policy files.
 func (t HostTemplate) String() string {
 	switch {
 	case !t.placeholder:
@@ -93,7 +93,7 @@ func (t HostTemplate) String() string {
 	return t.before.String() + "." + NamespacePlaceholder + t.after
 }
 
-// Widest returns a pattern that covers what the template covers for all namespaces together, the most exact one.
+// Widest returns the most specific pattern that covers the hosts of the template for all namespaces.
 func (t HostTemplate) Widest() HostPattern {
 	switch {
 	case !t.placeholder:
@@ -104,11 +104,11 @@ func (t HostTemplate) Widest() HostPattern {
 	return HostPattern{strings.TrimPrefix(t.after, "."), LabelsBelow}
 }
 
-// Shares reports whether two templates cover one host for two different namespaces, and returns the namespace for which
-// the template whose placeholder is further to the right covers it.
+// Shares reports whether two templates cover the same host for two different namespaces. It returns the namespace for
+// which the template whose placeholder is further to the right covers the host.
 //
-// A template alone never does, nor do two whose placeholders have equally many labels behind them: they compare the
-// same label of a host with the namespace.
+// A template does not share a host with itself. Two templates with the same number of labels after their placeholders
+// do not share a host either, because both compare the same label of the host with the namespace.
 func (t HostTemplate) Shares(u HostTemplate) (namespace string, ok bool) {
 	if strings.Count(t.after, ".") > strings.Count(u.after, ".") {
 		t, u = u, t
@@ -116,8 +116,8 @@ func (t HostTemplate) Shares(u HostTemplate) (namespace string, ok bool) {
 	if !t.placeholder || !u.placeholder || !strings.HasSuffix(u.after, t.after) || t.after == u.after {
 		return "", false
 	}
-	// The labels of u where t has its placeholder, and further to the left, from right to left: literals of u, its
-	// placeholder, and what stands before that.
+	// middle contains the labels of u between its placeholder and t.after, from right to left. The first of them is in the
+	// position of t's placeholder. uLeft contains the labels of u to the left of this position.
 	middle := labelsFromRight(strings.TrimSuffix(u.after, t.after))
 	namespace, middle = middle[0], middle[1:]
 	left, uLeft := labelsFromRight(t.before.Name), append(middle, NamespacePlaceholder)
@@ -131,7 +131,7 @@ func (t HostTemplate) Shares(u HostTemplate) (namespace string, ok bool) {
 	return namespace, lengthsMeet(len(left), t.before.Depth, len(uLeft), u.before.Depth)
 }
 
-// labelsFromRight returns the labels of a name from the last to the first, without empty ones.
+// labelsFromRight returns the labels of name from the last to the first. It omits empty labels.
 func labelsFromRight(name string) []string {
 	var labels []string
 	for label := range strings.SplitSeq(strings.TrimSuffix(reversedLabels(name), "."), ".") {
@@ -142,7 +142,8 @@ func labelsFromRight(name string) []string {
 	return labels
 }
 
-// lengthsMeet reports whether a host can have as many labels as two patterns of a and b labels beside the stars cover.
+// lengthsMeet reports whether two patterns can cover hosts with the same number of labels. a and b are their numbers of
+// labels without the stars.
 func lengthsMeet(a int, aDepth HostDepth, b int, bDepth HostDepth) bool {
 	if aDepth != HostItself {
 		a++
@@ -153,12 +154,12 @@ func lengthsMeet(a int, aDepth HostDepth, b int, bDepth HostDepth) bool {
 	return a == b || a < b && aDepth == LabelsBelow || b < a && bDepth == LabelsBelow
 }
 
-// HostTemplates is a set of templates. A look-up compares each label of a host with the namespace, and where they are
-// equal hashes what stands behind it, and looks what stands before it up in a HostSet: however many templates there
-// are. A nil set is empty.
+// HostTemplates is a set of templates. A look-up compares each label of a host with the namespace. If they are equal,
+// it hashes the part after the label and searches a HostSet for the part before it. The cost does not depend on the
+// number of templates. A nil set is empty.
 type HostTemplates struct {
 	patterns *HostSet            // the templates without a placeholder
-	before   map[string]*HostSet // by what stands behind the placeholder
+	before   map[string]*HostSet // by the part after the placeholder
 	longest  int                 // the length of the longest key of before
 }
 
@@ -179,10 +180,10 @@ func NewHostTemplates(templates []HostTemplate) *HostTemplates {
 	return s
 }
 
-// Patterns returns the templates without a placeholder, which cover hosts for every namespace.
+// Patterns returns the templates without a placeholder. They cover the same hosts for every namespace.
 func (s *HostTemplates) Patterns() *HostSet { return s.patterns }
 
-// CoversIn reports whether a template with a placeholder covers, for a namespace, every host that p stands for.
+// CoversIn reports whether a template with a placeholder covers every host of p for a namespace.
 func (s *HostTemplates) CoversIn(namespace string, p HostPattern) bool {
 	if s == nil || len(s.before) == 0 || !isNamespace(namespace) {
 		return false
@@ -197,9 +198,10 @@ func (s *HostTemplates) CoversIn(namespace string, p HostPattern) bool {
 	return false
 }
 
-// coversBefore is Covers for what stands before a placeholder: labels with a dot behind each, or none.
+// coversBefore is like Covers, for the part before a placeholder. Each label in labels is followed by a dot, and labels
+// may be empty.
 func (s *HostSet) coversBefore(labels string, depth HostDepth) bool {
-	if s == nil || labels == "." || strings.HasSuffix(labels, "..") { // an empty label, which no host has, is not none
+	if s == nil || labels == "." || strings.HasSuffix(labels, "..") { // hosts do not have empty labels
 		return false
 	}
 	p := HostPattern{strings.TrimSuffix(labels, "."), depth}
@@ -210,7 +212,7 @@ func (s *HostSet) coversBefore(labels string, depth HostDepth) bool {
 	return ok
 }
 
-// isNamespace reports whether a text can be the name of a namespace: a DNS label (RFC 1123) in lower case.
+// isNamespace reports whether s can be the name of a namespace, which is a DNS label (RFC 1123) in lower case.
 func isNamespace(s string) bool {
 	return s != "" && s == LowerASCII(s) && !strings.Contains(s, ".") && CheckHostName(s) == nil
 }

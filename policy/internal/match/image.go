@@ -5,22 +5,22 @@ import (
 	"strings"
 )
 
-// ImagePattern covers images by the place they are pulled from:
+// ImagePattern covers images by registry, repository, tag or digest:
 //
-//	ghcr.io                            every image of a registry
-//	ghcr.io/acme                       the image of that name, and every one below it; not ghcr.io/acme-evil
-//	ghcr.io/acme/*                     only those below it
+//	ghcr.io                            every image of the registry
+//	ghcr.io/acme                       the image with that name, and every image below it; not ghcr.io/acme-evil
+//	ghcr.io/acme/*                     only the images below it
 //	ghcr.io/acme/app:1.25              only this tag, written without a digest
-//	ghcr.io/acme/app@sha256:…          only this digest, whatever the tag: the digest decides what is pulled
+//	ghcr.io/acme/app@sha256:…          only this digest, with any tag, because the digest decides which image is pulled
 //
 // Two patterns can be compared with ==.
 type ImagePattern struct {
-	Name    string // as in Reference.Name
-	Version string // as Reference.Version returns it; empty for a place
+	Name    string // the same form as Reference.Name
+	Version string // the result of Reference.Version; empty for a place
 	Beneath bool   // only images below Name
 }
 
-// UnmarshalText requires the registry, so that readers of a policy need not know which one an image without it has.
+// UnmarshalText requires a registry. Readers of a policy then do not need to know the default registry.
 func (p *ImagePattern) UnmarshalText(b []byte) error {
 	s := string(b)
 	above, beneath := strings.CutSuffix(s, "/*")
@@ -51,7 +51,7 @@ func (p *ImagePattern) unmarshalImage(s string) error {
 	return nil
 }
 
-// String returns the pattern as policies have it.
+// String returns the pattern as it is written in policies.
 func (p ImagePattern) String() string {
 	if p.Beneath {
 		return p.Name + "/*"
@@ -59,19 +59,20 @@ func (p ImagePattern) String() string {
 	return p.Name + p.Version
 }
 
-// ImageSet is a set of patterns. The cost of a look-up depends neither on how many there are nor on the length of the
-// image's path: ten rules may look up each of the thousands of images that a Pod can have. The zero value is empty.
+// ImageSet is a set of patterns. The cost of a look-up does not depend on the number of patterns or on the length of
+// the image's path, because ten rules may look up each of the thousands of images that a Pod can have. The zero value
+// is empty.
 type ImageSet struct {
 	names   map[string]coverage
-	images  map[ImagePattern]struct{} // those that have a version
-	slashes int                       // the most that a name has
+	images  map[ImagePattern]struct{} // the patterns with a version
+	slashes int                       // the maximum number of slashes in a name
 }
 
-// coverage is what all patterns of one name cover together.
+// coverage is the combined coverage of all patterns with the same name.
 type coverage uint8
 
 const (
-	coversAll     coverage = 1 << iota // images of the name, and all below it
+	coversAll     coverage = 1 << iota // the image of the name and all images below it
 	coversBeneath                      // all images below it
 	coversVersion                      // one version of the name
 )
@@ -97,7 +98,7 @@ func NewImageSet(patterns []ImagePattern) ImageSet {
 	return set
 }
 
-// Find returns the narrowest pattern that covers an image, and whether there is one.
+// Find returns the narrowest pattern that covers an image. It returns false if no pattern covers the image.
 func (s ImageSet) Find(ref Reference) (ImagePattern, bool) {
 	if len(s.images) > 0 && s.names[ref.Name]&coversVersion != 0 {
 		p := ImagePattern{Name: ref.Name, Version: ref.Version()}
@@ -108,9 +109,9 @@ func (s ImageSet) Find(ref Reference) (ImagePattern, bool) {
 	return s.FindPlace(ref.Name)
 }
 
-// FindUnderAnyName returns a pattern that covers an image however either is written, and whether there is one: under
-// each name that its repository has on Docker Hub, by its tag also where a digest stands behind it, or by its place.
-// That is what denying needs: a tenant must not pass by another spelling.
+// FindUnderAnyName returns a pattern that covers an image under any of its names. It tries every name that the
+// repository has on Docker Hub, and tries the tag even if a digest follows the tag. Denials need this because a tenant
+// must not be able to evade a rule with another spelling. It returns false if no pattern covers the image.
 func (s ImageSet) FindUnderAnyName(ref Reference) (ImagePattern, bool) {
 	for name := range ref.names {
 		if p, ok := s.findVersion(name, ref.Suffix); ok {
@@ -123,8 +124,8 @@ func (s ImageSet) FindUnderAnyName(ref Reference) (ImagePattern, bool) {
 	return ImagePattern{}, false
 }
 
-// findVersion returns the pattern of a name that has the digest of a suffix, or its tag whether or not a digest stands
-// behind it.
+// findVersion returns the pattern for a name with the digest in suffix or with its tag. The tag also counts if a digest
+// follows it.
 func (s ImageSet) findVersion(name, suffix string) (ImagePattern, bool) {
 	if len(s.images) == 0 || s.names[name]&coversVersion == 0 {
 		return ImagePattern{}, false
@@ -139,8 +140,8 @@ func (s ImageSet) findVersion(name, suffix string) (ImagePattern, bool) {
 	return ImagePattern{}, false
 }
 
-// FindPlace returns the narrowest pattern that covers every image at a place, including the image of that name, and
-// whether there is one.
+// FindPlace returns the narrowest pattern that covers every image at a place, including the image with that name. It
+// returns false if no pattern covers the place.
 func (s ImageSet) FindPlace(place string) (ImagePattern, bool) {
 	if len(s.names) == 0 {
 		return ImagePattern{}, false
@@ -161,7 +162,7 @@ func (s ImageSet) FindPlace(place string) (ImagePattern, bool) {
 	}
 }
 
-// Covers reports whether the set covers all that a pattern does.
+// Covers reports whether the set covers every image that p covers.
 func (s ImageSet) Covers(p ImagePattern) bool {
 	switch {
 	case p.Version != "":
@@ -174,8 +175,8 @@ func (s ImageSet) Covers(p ImagePattern) bool {
 	return ok
 }
 
-// UpToSlash returns the place at or above a name that has at most n slashes: where a look-up of places no deeper than
-// that can begin.
+// UpToSlash returns the place at or above name that has at most n slashes. A look-up of places with at most n slashes
+// can start there.
 func UpToSlash(name string, n int) string {
 	end := 0
 	for ; n >= 0; n-- {

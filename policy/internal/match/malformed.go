@@ -8,7 +8,8 @@ import (
 	"github.com/evergate/evergate/internal/text"
 )
 
-// Why a text is not a reference, in the words of the grammar where it has some: kubelet and containerd use them too.
+// These errors are the reasons why a text is not a reference. If the grammar's implementation has a message, they use
+// its words, because kubelet and containerd show them too.
 var (
 	errFormat      = errors.New("invalid reference format")
 	errPathTooLong = errors.New("repository name must not be more than 255 characters")
@@ -19,15 +20,15 @@ var (
 		"write a name")
 )
 
-// tooLong is the length of a text that is too long for a reference, in bytes.
+// tooLong is the error for a text that is too long for a reference. Its value is the length of the text in bytes.
 type tooLong int
 
 func (n tooLong) Error() string {
 	return fmt.Sprintf("it has %d bytes, and no image reference has more than %d", int(n), maxReference)
 }
 
-// whyMalformed returns why a text is not a reference. path is what would be its path, and registry the error of what
-// would be its registry.
+// whyMalformed returns the reason why s is not a reference. path is the part of s in the position of the path, and
+// registry is the error about the part in the position of the registry, or nil.
 func whyMalformed(s, path string, registry error) error {
 	if s == "" {
 		return errEmpty
@@ -59,11 +60,11 @@ func whyMalformed(s, path string, registry error) error {
 	return whyNoVersion(s[nameEnd(s):])
 }
 
-// whyNoVersion returns why a text is not a tag and digest.
+// whyNoVersion returns the reason why s is not a tag and digest.
 func whyNoVersion(s string) error {
 	tag, digest, pinned := strings.Cut(s, "@")
 	algorithm, hex, found := strings.Cut(digest, ":")
-	const leastDigits = 32 // of a digest, in the grammar
+	const leastDigits = 32 // minimum number of digits of a digest in the grammar
 	switch {
 	case !pinned, !isVersion(tag), !found, len(hex) < leastDigits, strings.Trim(hex, "0123456789abcdefABCDEF") != "":
 		return errFormat

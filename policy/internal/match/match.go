@@ -1,24 +1,28 @@
-// Package match compares what an object holds with the patterns of a policy file: globs, hosts, addresses, images and
-// regular expressions. It knows neither rules nor objects nor findings.
+// Package match compares the values of objects with the patterns of a policy file: globs, hosts, addresses, images and
+// regular expressions. It does not depend on rules, objects or findings.
 //
-// Types of patterns implement encoding.TextUnmarshaler. Their errors are sentences for the author of the policy: they
-// quote the text, truncated, and say what to write instead. Values of objects are parsed by functions such as ParseHost
-// and ParseReference, which bound their cost and the length of their errors, since a tenant chooses the value.
+// Pattern types implement encoding.TextUnmarshaler. Their errors are sentences for the author of the policy. They quote
+// the text, truncated, and suggest a valid text. Functions such as ParseHost and ParseReference parse the values of
+// objects. They bound their cost and the length of their errors, because a tenant chooses the values.
 //
-//	glob.go       text with *: namespaces, users, annotation keys, tags
-//	host.go       host names and wildcards
-//	host_set.go   many of them, looked up together
-//	address.go    IP addresses, address ranges and their union
-//	reference.go  image references as container runtimes read them
-//	malformed.go  why a text is not an image reference
-//	registry.go   the one spelling of a registry
-//	place.go      registries and paths as policies name them, wildcards
-//	image.go      patterns for images, looked up together
-//	regex.go      regular expressions that match a whole value
+//	glob.go           text with *: namespaces, users, annotation keys, tags
+//	alphabet.go       the characters of namespaces and tags
+//	host.go           host names and wildcards
+//	host_template.go  host patterns with the label {namespace}
+//	host_set.go       sets of host patterns
+//	host_owners.go    the owners of hosts
+//	address.go        IP addresses, address ranges and their union
+//	reference.go      image references as container runtimes read them
+//	malformed.go      the reasons why a text is not an image reference
+//	registry.go       the normal spelling of a registry
+//	place.go          registries, paths and wildcards in policies
+//	image.go          image patterns and sets of them
+//	regex.go          regular expressions that match a whole value
+//	automaton.go      deterministic automata for regular expressions
 //
-// A look-up in a set costs as many steps as its documentation says, however many patterns the set has. A step is about
-// what comparing a short value with one pattern costs: 20 to 40 ns. This package counts none: methods such as
-// Regex.Steps say in advance how many a comparison takes, and the caller counts them.
+// The documentation of a set describes how many steps a look-up takes. The number does not depend on the number of
+// patterns. A step takes about as long as comparing a short value with one pattern: 20 to 40 ns. This package does not
+// count steps. Methods such as Regex.Steps return the number of steps before a comparison, and the caller counts them.
 package match
 
 import (
@@ -30,8 +34,9 @@ import (
 	"github.com/evergate/evergate/internal/text"
 )
 
-// RefuseControl returns an error for a text of a policy file that contains a control character: sentences show the
-// text as it is written, and the API server drops a warning that contains one. The error calls the text what.
+// RefuseControl returns an error if a text of a policy file contains a control character. Messages show the text as it
+// is written, and the API server drops a warning that contains a control character. The error uses what as the noun for
+// the text.
 func RefuseControl(b []byte, what string) error {
 	if bytes.ContainsFunc(b, unicode.IsControl) {
 		return fmt.Errorf("%s holds a control character, which no %s can", text.Quote(b), what)
@@ -39,8 +44,8 @@ func RefuseControl(b []byte, what string) error {
 	return nil
 }
 
-// LowerASCII returns s with the letters A to Z in lower case and no others, as DNS compares names: strings.ToLower
-// would turn the Kelvin sign into a k. It allocates only where it changes something.
+// LowerASCII returns s with the letters A to Z in lower case. It does not change any other letters, as DNS compares
+// names. strings.ToLower would turn the Kelvin sign into a k. LowerASCII allocates only if it changes s.
 func LowerASCII(s string) string {
 	for i := range len(s) {
 		if s[i]-'A' <= 'Z'-'A' { // bytes below A wrap around

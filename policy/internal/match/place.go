@@ -9,9 +9,9 @@ import (
 	"github.com/evergate/evergate/internal/text"
 )
 
-// ParsePlace parses a registry, or a registry and a path, as policies name them: docker.io, reg.example:5000/team. It
-// returns the place as Reference.Name has it, so that index.docker.io becomes docker.io, and reg.example:0443
-// reg.example. The error says what is wrong with the place and what to write instead.
+// ParsePlace parses a registry, or a registry and a path, as they are written in policies: docker.io,
+// reg.example:5000/team. It returns the place in the form of Reference.Name, so index.docker.io becomes docker.io, and
+// reg.example:0443 becomes reg.example. The error contains the mistake and suggests a valid place.
 func ParsePlace(s string) (string, error) {
 	wrong := func(what, better string) (string, error) {
 		return "", fmt.Errorf("%s %s: write %s", QuoteImage(s), what, better)
@@ -48,7 +48,7 @@ func ParsePlace(s string) (string, error) {
 	return normal + s[len(registry):], nil
 }
 
-// hasVersion reports whether a tag or digest follows a place. Without a path, digits behind a colon are a port.
+// hasVersion reports whether s contains a tag or digest. Without a path, digits after a colon are a port.
 func hasVersion(s string) bool {
 	version := s[nameEnd(s):]
 	return version != "" && (strings.Contains(s, "/") || strings.Trim(version[1:], "0123456789") != "")
@@ -57,10 +57,10 @@ func hasVersion(s string) bool {
 // Wildcard covers the registries below a domain. Two wildcards can be compared with ==.
 type Wildcard struct {
 	Domain string
-	Deep   bool // one label or more below it, written **.domain; otherwise exactly one, written *.domain
+	Deep   bool // covers one label or more below Domain, written **.domain; otherwise exactly one, written *.domain
 }
 
-// ParseWildcard parses *.domain or **.domain. The error says what is wrong with it and what to write instead.
+// ParseWildcard parses *.domain or **.domain. The error contains the mistake and suggests a valid wildcard.
 func ParseWildcard(s string) (Wildcard, error) {
 	stars, domain, found := strings.Cut(s, ".")
 	if !found || stars != "*" && stars != "**" {
@@ -86,8 +86,8 @@ func (w Wildcard) String() string {
 	return "*." + w.Domain
 }
 
-// Wildcards yields every wildcard that covers a registry and whose domain has at most n dots, the longest first; of two
-// that are equally long, the one for a single label. No wildcard covers a registry with a port.
+// Wildcards yields every wildcard that covers a registry and whose domain has at most n dots. Longer domains come
+// first. For the same domain, the wildcard for a single label comes first. No wildcard covers a registry with a port.
 func Wildcards(registry string, n int) iter.Seq[Wildcard] {
 	return func(yield func(Wildcard) bool) {
 		_, all, found := strings.Cut(registry, ".")

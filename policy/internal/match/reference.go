@@ -9,22 +9,24 @@ import (
 
 // Reference is an image reference as container runtimes read it. Two references can be compared with ==.
 type Reference struct {
-	Name   string // registry and path, neither left out, the registry in its one spelling: docker.io/library/nginx
+	Name   string // registry and path, never omitted, the registry in its normal spelling: docker.io/library/nginx
 	Suffix string // tag and digest exactly as written: ":1.25", "@sha256:…", both or neither
 }
 
 const (
-	// maxReference is longer than any reference that can be pulled, in bytes: a host name has at most 253, a port 6, a
-	// path 255, a tag 129 and a digest 136, each with its separator. Longer texts are refused without parsing.
+	// maxReference is the maximum length of a reference in bytes. Every reference that can be pulled is shorter: a host
+	// name has at most 253 bytes, a port 6, a path 255, a tag 129 and a digest 136, each with its separator. Longer texts
+	// are rejected without parsing.
 	maxReference = 1024
-	maxPath      = 255 // the grammar's
-	maxTag       = 128 // the grammar's
+	maxPath      = 255 // the limit of the grammar
+	maxTag       = 128 // the limit of the grammar
 )
 
-// ParseReference parses an image as users write it. It accepts what the grammar of github.com/distribution/reference
-// accepts, by which kubelet, containerd and CRI-O parse images, except impossible ports and IDs of images.
-// FuzzReference compares the two. The grammar itself is regular expressions, which take up to 0.18 µs a byte: an object
-// of 0.25 MiB would keep a core busy for 45 ms. The text of the error is safe to show: printable and of bounded length.
+// ParseReference parses an image reference as users write it. kubelet, containerd and CRI-O parse images with the
+// grammar of github.com/distribution/reference. ParseReference accepts the same texts, except references with
+// impossible ports and IDs of images. FuzzReference compares the two. The grammar itself consists of regular
+// expressions, which take up to 0.18 µs per byte, so an object of 0.25 MiB would keep a core busy for 45 ms. The text
+// of the error is safe to show: it is printable and has a bounded length.
 func ParseReference(s string) (Reference, error) {
 	if len(s) > maxReference {
 		return Reference{}, tooLong(len(s))
@@ -60,11 +62,11 @@ func ParseReference(s string) (Reference, error) {
 	return Reference{name, suffix}, nil
 }
 
-// ReferenceSteps returns how many steps it takes to parse a reference.
+// ReferenceSteps returns how many steps it takes to parse s as a reference.
 func ReferenceSteps(s string) int { return 3 + min(len(s), maxReference)/16 }
 
-// splitName splits a name into registry and path. An official image of Docker Hub is written without its registry and
-// without library/.
+// splitName splits a name into registry and path. official is true for an official image of Docker Hub that is written
+// without its registry and without library/.
 func splitName(name string) (registry, path string, official bool) {
 	first, rest, found := strings.Cut(name, "/")
 	switch {
@@ -77,7 +79,7 @@ func splitName(name string) (registry, path string, official bool) {
 	}
 }
 
-// nameEnd returns where the name ends in a reference, and a tag or digest begins.
+// nameEnd returns the index at which the name in a reference ends and a tag or digest begins.
 func nameEnd(s string) int {
 	last := strings.LastIndexByte(s, '/') + 1 // a colon further left belongs to a port
 	if strings.HasPrefix(s[last:], "[") {
@@ -91,12 +93,12 @@ func nameEnd(s string) int {
 	return len(s)
 }
 
-// isPath reports whether s is a path: segments of lower case letters and digits, in which one dot, one or two
-// underscores, or any number of hyphens may stand between two of them.
+// isPath reports whether s is a path. A path consists of segments of lower case letters and digits. Between two of
+// these characters, there may be one dot, one or two underscores, or any number of hyphens.
 func isPath(s string) bool { return isWords(s, true, true) }
 
-// isWords reports whether s consists of words of lower case letters and digits, with a separator between two of them: a
-// dot, hyphens, and, where allowed, a slash or underscores.
+// isWords reports whether s consists of words of lower case letters and digits with a separator between them. A
+// separator is a dot, one or more hyphens or, if they are allowed, a slash or one or two underscores.
 func isWords(s string, slash, underscore bool) bool {
 	before, run := byte('/'), 1 // the preceding separator, and how often it is repeated
 	for i := range len(s) {
@@ -131,14 +133,14 @@ func isNotTagRune(c rune) bool {
 	return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '.' && c != '-'
 }
 
-// isDigest reports whether s is a digest by one of the algorithms that runtimes support.
+// isDigest reports whether s is a digest with an algorithm that runtimes support.
 func isDigest(s string) bool {
 	algorithm, hex, _ := strings.Cut(s, ":")
 	n := digestDigits(algorithm)
 	return n > 0 && len(hex) == n && strings.Trim(hex, "0123456789abcdef") == ""
 }
 
-// digestDigits returns how many hexadecimal digits a digest has; 0 for an unsupported algorithm.
+// digestDigits returns the number of hexadecimal digits of a digest, or 0 if the algorithm is not supported.
 func digestDigits(algorithm string) int {
 	switch algorithm {
 	case "sha256":
@@ -151,54 +153,55 @@ func digestDigits(algorithm string) int {
 	return 0
 }
 
-// isIdentifier reports whether s is 64 hexadecimal digits alone, which the grammar does not accept as a name.
+// isIdentifier reports whether s is exactly 64 hexadecimal digits, which the grammar does not accept as a name.
 func isIdentifier(s string) bool {
 	return len(s) == digestDigits("sha256") && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// isImageID reports whether s is read as the ID of an image on the node by a runtime, and as a name and a tag by
-// others.
+// isImageID reports whether some runtimes read s as the ID of an image on the node, and others as a name and a tag.
 //
-// kubelet reads sha256:12ab as docker.io/library/sha256 with the tag 12ab and hands it to the runtime as it is written.
-// containerd looks among the images of that name, and then takes it for the ID of one that lies on the node, or for the
-// beginning of one: its store matches prefixes of any length (LocalResolve in internal/cri/server/images/service.go and
-// Store.Get, "the id can be truncated", in internal/cri/store/image/image.go, both of v2.1.4, down to checkShortMatch
-// of go-digest's digestset). So a Pod would run what another namespace has pulled, whatever the policy says of names.
-// Upper case digits are not an ID today, but no useful tag consists of them, so they are refused too.
+// kubelet reads sha256:12ab as docker.io/library/sha256 with the tag 12ab and passes it to the runtime as it is
+// written. containerd first searches for an image with that name. Then it searches for an image on the node whose ID is
+// or begins with this text, because its store matches prefixes of any length (LocalResolve in
+// internal/cri/server/images/service.go and Store.Get, "the id can be truncated", in internal/cri/store/image/image.go,
+// both in v2.1.4, and checkShortMatch in the digestset of go-digest). A Pod could then run an image that another
+// namespace has pulled, whichever names the policy allows. Upper case digits are not an ID today, but no useful tag
+// consists of them, so they are not accepted either.
 func isImageID(s string) bool {
 	algorithm, hex, found := strings.Cut(s, ":")
 	return found && hex != "" && digestDigits(algorithm) > 0 && strings.Trim(hex, "0123456789abcdefABCDEF") == ""
 }
 
-// String returns the reference in full: docker.io/library/nginx:1.25.
+// String returns the full reference: docker.io/library/nginx:1.25.
 func (r Reference) String() string { return r.Name + r.Suffix }
 
-// Is reports whether s is the reference in full.
+// Is reports whether s is the full reference.
 func (r Reference) Is(s string) bool {
 	suffix, ok := strings.CutPrefix(s, r.Name)
 	return ok && suffix == r.Suffix
 }
 
-// Registry returns the host, with its port if it has one.
+// Registry returns the host of the registry, with its port if it has one.
 func (r Reference) Registry() string {
 	registry, _, _ := strings.Cut(r.Name, "/")
 	return registry
 }
 
-// Tag returns the tag without its colon; empty when there is none.
+// Tag returns the tag without its colon, or an empty string if the reference does not have a tag.
 func (r Reference) Tag() string {
 	tag, _, _ := strings.Cut(r.Suffix, "@")
 	return strings.TrimPrefix(tag, ":")
 }
 
-// Digest returns the digest without its @; empty when there is none.
+// Digest returns the digest without its @, or an empty string if the reference does not have a digest.
 func (r Reference) Digest() string {
 	_, digest, _ := strings.Cut(r.Suffix, "@")
 	return digest
 }
 
-// Version returns what decides which image of the repository is pulled: the digest where there is one, whatever tag
-// stands before it, or else the tag, each with its separator; empty when there is neither.
+// Version returns the part that decides which image of the repository is pulled. This is the digest if there is one,
+// even if a tag precedes it, and otherwise the tag. The result includes the separator. It is empty if the reference has
+// neither.
 func (r Reference) Version() string {
 	if i := strings.IndexByte(r.Suffix, '@'); i >= 0 {
 		return r.Suffix[i:]
@@ -206,7 +209,7 @@ func (r Reference) Version() string {
 	return r.Suffix
 }
 
-// names yields the names that a policy may have for the repository of a reference.
+// names yields the names that a policy may use for the repository of a reference.
 func (r Reference) names(yield func(string) bool) {
 	registry := r.Registry()
 	if !yield(r.Name) || !isDockerHub(registry) {
@@ -221,10 +224,10 @@ func (r Reference) names(yield func(string) bool) {
 	}
 }
 
-// OnDockerHub returns the docker.io name of an image that is written for another host of Docker Hub, and whether the
-// image is written for such a host. These hosts serve the images of docker.io today, but runtimes have different
-// credentials and mirrors for them, so the two names are not one reference. Only index.docker.io is docker.io to every
-// runtime: ParseReference replaces it.
+// OnDockerHub returns the docker.io name of an image that is written with another host of Docker Hub. other is false if
+// the image is not written with such a host. These hosts serve the images of docker.io today, but runtimes use
+// different credentials and mirrors for them, so the two names are different references. Only index.docker.io is
+// docker.io to every runtime, so ParseReference replaces it.
 func (r Reference) OnDockerHub() (image string, other bool) {
 	registry := r.Registry()
 	if registry == DockerHub || !isDockerHub(registry) {
@@ -250,8 +253,9 @@ func Ancestors(name string) iter.Seq[string] {
 	}
 }
 
-// shownImage is how many bytes of an image a sentence shows: longer than any image that a registry has.
+// shownImage is the maximum number of bytes of an image that a message shows. The images in a registry are shorter.
 const shownImage = 256
 
-// QuoteImage returns an image as it was written, fit for a sentence: in quotes, on one line, of bounded length.
+// QuoteImage returns an image as it was written, for use in a sentence: in quotes, on one line and with a bounded
+// length.
 func QuoteImage(image string) string { return text.QuoteUpTo(shownImage, image) }

@@ -12,30 +12,31 @@ import (
 	"github.com/evergate/evergate/internal/text"
 )
 
-// Regex is a regular expression of a policy file, in Go's syntax (RE2: without backtracking, so that the cost of a
-// value is bounded). In every field it must match the whole value, as if it stood between ^ and $; upper and lower case
-// differ, and a dot matches newlines too. To find something inside a value, users write .*something.*
+// Regex is a regular expression of a policy file, in Go's syntax (RE2). RE2 does not backtrack, so the cost of matching
+// a value is bounded. The expression must match the whole value, as if it were between ^ and $. Upper and lower case
+// differ, and a dot also matches newlines. To find text inside a value, users write .*something.*
 type Regex struct {
 	source  string
-	literal string         // what every value that it matches begins with; may be empty
-	fast    *automaton     // nil where it would be too large
-	re      *regexp.Regexp // nil where there is fast
-	size    int            // of its program, about, in instructions
+	literal string         // a prefix of every value that x matches; may be empty
+	fast    *automaton     // nil if it would be too large
+	re      *regexp.Regexp // nil if fast is set
+	size    int            // approximate number of instructions of the program
 }
 
-// UnmarshalText compiles a regular expression of at most MaxRegexSteps. It refuses the empty one, which would match
-// nothing but the empty value and look like one that matches everything, and control characters.
+// UnmarshalText compiles a regular expression of at most MaxRegexSteps. It returns an error for control characters and
+// for the empty expression, which would match only the empty value but look as if it matches everything.
 func (x *Regex) UnmarshalText(b []byte) error {
 	if len(b) == 0 {
 		return errors.New(`an empty regular expression covers only the empty value: write ".*" for everything`)
 	}
 	source := string(b)
 	if strings.ContainsFunc(source, unicode.IsControl) {
-		// Sentences show it, and the API server drops a warning that contains a control character.
+		// Messages show the expression, and the API server drops a warning that contains a control character.
 		return errors.New(`a regular expression holds no control characters: write \n for a newline, \t for a tab`)
 	}
-	// The bare expression is parsed first: the error is then about what the user wrote, and a stray bracket cannot pair
-	// with those added below. Parsing is cheap, while a short text such as .{1000} compiles into a thousand steps.
+	// Parse the bare expression first. The error is then about the text of the user, and a stray bracket cannot pair with
+	// the brackets that are added below. Parsing is cheap, but compiling is not: a short text such as .{1000} compiles
+	// into a thousand steps.
 	tree, err := parseRegex(source)
 	if err != nil {
 		return err
@@ -58,9 +59,9 @@ func (x *Regex) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// Steps returns how many steps it takes to compare x with a value: one for automatonBytes bytes. Without an automaton
-// it is one for each byte, and another one for each byte and regexSize instructions of the program, since all of its
-// threads may be alive at once.
+// Steps returns how many steps it takes to compare x with a value. An automaton takes one step for automatonBytes
+// bytes. Without an automaton, each byte takes one step, and another step for every regexSize instructions of the
+// program, because all of its threads may be active at the same time.
 func (x *Regex) Steps(value string) int {
 	switch {
 	case !strings.HasPrefix(value, x.literal):
@@ -71,11 +72,12 @@ func (x *Regex) Steps(value string) int {
 	return 1 + len(value) + len(value)*x.size/regexSize
 }
 
-// regexSize is how many instructions of a program one step executes, on average of texts in which no thread ends early.
+// regexSize is the number of instructions of a program that one step executes. It is an average over texts in which no
+// thread ends early.
 const regexSize = 20
 
-// automatonBytes is how many bytes an automaton reads in one step. Ten expressions on 256 KiB, which is what the API
-// server takes of all annotations of an object, are two thirds of the steps that an object may take.
+// automatonBytes is the number of bytes that an automaton reads in one step. The API server accepts 256 KiB for all
+// annotations of an object. Ten expressions on 256 KiB take two thirds of the steps that an object may take.
 const automatonBytes = 4
 
 // Match reports whether x matches the whole of s.
@@ -89,18 +91,18 @@ func (x *Regex) Match(s string) bool {
 	return x.re.MatchString(s)
 }
 
-// Prefix returns a text that every value that x matches begins with; empty where none is known.
+// Prefix returns a prefix of every value that x matches, or an empty string if no prefix is known.
 func (x *Regex) Prefix() string { return x.literal }
 
-// String returns the expression as it is written.
+// String returns the expression as it is written in the policy.
 func (x *Regex) String() string { return x.source }
 
-// MaxRegexSteps is the largest number of steps that one regular expression can have, as Cost counts them.
-// [a-z0-9]{1,63} has 126, and an expression for a host name of 253 characters has twice as many.
+// MaxRegexSteps is the maximum number of steps of one regular expression, as Cost counts them. [a-z0-9]{1,63} has about
+// 125 steps. The same expression for a host name of 253 characters has about 500.
 const MaxRegexSteps = 2000
 
-// Cost returns the steps of an expression before it is compiled, so that a decoder can bound those of a whole policy;
-// also those of one that UnmarshalText refuses for their number, and 0 for a text that does not parse.
+// Cost returns the number of steps of an expression before it is compiled, so that a decoder can bound the steps of a
+// whole policy. It may return more than MaxRegexSteps. It returns 0 for a text that does not parse.
 func (*Regex) Cost(b []byte) int {
 	tree, err := parseRegex(string(b))
 	if err != nil {
@@ -125,11 +127,13 @@ func notRegex(err error) error {
 	return fmt.Errorf("not a regular expression: %s: `%s", msg, text.Truncate(inside, maxRegexShown))
 }
 
-// maxRegexShown is how many bytes of an expression its error shows; mostly they are the part that is wrong.
+// maxRegexShown is the maximum number of bytes of an expression that an error shows. They are usually the part that is
+// wrong.
 const maxRegexShown = 200
 
-// regexSteps returns about how many instructions an expression compiles into. That is what it costs to compile, to keep
-// and, for each byte of a value, to match. A range of characters takes as much memory as a fifth of an instruction.
+// regexSteps returns about how many instructions an expression compiles into. This number is the cost of compiling the
+// expression, of keeping it in memory and of matching each byte of a value. A range of characters takes as much memory
+// as a fifth of an instruction.
 func regexSteps(re *syntax.Regexp) int {
 	steps := 0
 	for _, sub := range re.Sub {
@@ -151,7 +155,8 @@ func regexSteps(re *syntax.Regexp) int {
 	return min(steps, math.MaxInt32) // the product of nested repetitions would overflow
 }
 
-// literalPrefix returns a literal that every match of an expression begins with; empty where it finds none.
+// literalPrefix returns a literal with which every match of an expression begins, or an empty string if it does not
+// find one.
 func literalPrefix(re *syntax.Regexp) string {
 	switch re.Op {
 	case syntax.OpLiteral:

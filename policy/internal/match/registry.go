@@ -9,7 +9,7 @@ import (
 	"github.com/evergate/evergate/internal/text"
 )
 
-// DockerHub is the registry in the names of images on Docker Hub, whichever of its hosts they are written for.
+// DockerHub is the registry of Docker Hub in image names.
 const DockerHub = "docker.io"
 
 // isDockerHub reports whether a registry is one of the hosts that serve the images of docker.io.
@@ -21,25 +21,25 @@ func isDockerHub(registry string) bool {
 	return false
 }
 
-// isRegistry reports whether the first segment of a name is a registry: without a dot or a port it is part of a path on
-// docker.io, unless it is localhost.
+// isRegistry reports whether the first segment of a name is a registry. A segment without a dot or a port is part of a
+// path on docker.io, unless it is localhost.
 func isRegistry(segment string) bool {
 	return segment == "localhost" || strings.IndexByte(segment, '.') >= 0 || strings.IndexByte(segment, ':') >= 0
 }
 
-// normalRegistry returns one spelling for all those by which a runtime requests the same registry, so that the names of
-// policies and of images can be compared as text:
+// normalRegistry returns the normal spelling of a registry. All spellings with which a runtime requests the same
+// registry have the same result, so the names in policies and images can be compared as text:
 //
-//   - host names have no case, but the grammar keeps it: GHCR.IO is ghcr.io;
-//   - ports are numbers: reg.example:05000 is reg.example:5000, and :443 is the default. Only a host without a dot
-//     keeps the default, since it would be a path without it: Reg/x and reg:0443/x are both images of reg:443;
-//   - IP addresses are numbers too: [2001:DB8:0::1] is [2001:db8::1], and an IPv4 address in any form that a resolver
-//     accepts, such as [::ffff:c000:201] or 192.0.513, is the one in four decimal numbers.
+//   - Host names ignore case, but the grammar keeps it: GHCR.IO is ghcr.io.
+//   - Ports are numbers: reg.example:05000 is reg.example:5000. The default port :443 is omitted. Only a host without a
+//     dot keeps it, because it would otherwise be part of a path: Reg/x and reg:0443/x are both images of reg:443.
+//   - IP addresses are numbers too: [2001:DB8:0::1] is [2001:db8::1]. An IPv4 address in any form that a resolver
+//     accepts, such as [::ffff:c000:201] or 192.0.513, becomes four decimal numbers.
 //
-// The spelling is for comparing only: a patch has the registry of a mirror as its policy writes it.
+// Use the result only for comparisons. A patch contains the registry of a mirror as it is written in the policy.
 func normalRegistry(s string) (string, error) {
 	if s != "" && 'f' < s[len(s)-1] && isWords(s, false, false) {
-		return s, nil // most registries: a host name, since a number that ends with a letter ends with one up to f
+		return s, nil // most registries are such host names; a number never ends with a letter after f
 	}
 	host, port, hasPort := cutPort(s)
 	normal, err := normalHost(host, hasPort)
@@ -67,7 +67,7 @@ func normalRegistry(s string) (string, error) {
 	return normal + ":" + number, nil
 }
 
-const defaultPort = "443" // of HTTPS, which runtimes speak to every registry unless configured otherwise
+const defaultPort = "443" // the port of HTTPS, which runtimes use for every registry unless configured otherwise
 
 // cutPort splits a registry into host and port.
 func cutPort(s string) (host, port string, found bool) {
@@ -88,7 +88,7 @@ func normalPort(s string) (string, error) {
 		return "", errFormat
 	}
 	number := strings.TrimLeft(s, "0")
-	const most = 5 // digits; the error of a longer number would contain a copy of it
+	const most = 5 // digits; the error of ParseUint would copy a longer number
 	if number == "" || len(number) > most {
 		return "", portError(s)
 	}
@@ -98,21 +98,21 @@ func normalPort(s string) (string, error) {
 	return number, nil
 }
 
-// portError is an impossible port.
+// portError is the error for an impossible port. Its value is the port.
 type portError string
 
 func (p portError) Error() string {
 	return fmt.Sprintf("it has the port %s, and ports are 1 to 65535", text.Truncate(string(p), text.Short))
 }
 
-// addressError is a host in brackets that is not an IPv6 address.
+// addressError is the error for a host in brackets that is not an IPv6 address. Its value is the host.
 type addressError string
 
 func (a addressError) Error() string {
 	return fmt.Sprintf("it has the host %s, and that is not an IPv6 address", text.Truncate(string(a), text.Short))
 }
 
-// normalHost returns a host in lower case, or the address that it is.
+// normalHost returns a host name in lower case, or an IP address in its normal spelling.
 func normalHost(s string, hasPort bool) (string, error) {
 	if inner, ok := strings.CutPrefix(s, "["); ok {
 		inner, ok = strings.CutSuffix(inner, "]")
@@ -130,11 +130,11 @@ func normalHost(s string, hasPort bool) (string, error) {
 	}
 	lower := s
 	if hasUpper(s) {
-		lower = LowerASCII(s) // strings.ToLower would make a letter of the Kelvin sign, which no reference has
+		lower = LowerASCII(s) // strings.ToLower would turn the Kelvin sign, which references cannot contain, into a letter
 	}
 	if !isWords(lower, false, false) {
-		// The grammar reads a first segment with underscores as part of the path, but runtimes send the request to the
-		// host of that name.
+		// In the grammar, a first segment with underscores is part of the path. Runtimes nevertheless send the request to the
+		// host with that name.
 		if !hasPort && lower == s && isWords(s, false, true) {
 			return s, nil
 		}

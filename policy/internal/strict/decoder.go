@@ -14,8 +14,8 @@ import (
 // Document is one YAML document of a file, not decoded yet.
 type Document struct{ root *yaml.Node }
 
-// Text returns the text of a field of the document, and where the value is in its source. The text is empty if the
-// document has no such field, or the value is not a text.
+// Text returns the text of a field of the document, and the position of the value in its source. The text is empty if
+// the document does not have this field, or if the value is not a scalar.
 func (d Document) Text(field string) (string, Pos) {
 	if d.root.Kind != yaml.MappingNode {
 		return "", Pos{}
@@ -28,20 +28,21 @@ func (d Document) Text(field string) (string, Pos) {
 	return "", Pos{}
 }
 
-// Decoder decodes files, within limits for all of them together, and collects errors.
+// Decoder decodes files and collects errors. Its limits apply to all files together. A Decoder is not safe for
+// concurrent use.
 type Decoder struct {
 	ctx     context.Context
 	limits  Limits
 	errs    Collector
-	over    bool  // a limit is exceeded
-	stopped error // the cause of the context that is done
+	over    bool  // whether a limit is exceeded
+	stopped error // the cause of the context if it is done
 
-	values, elements, texts, cost int // counted so far, for the limits
+	values, elements, texts, cost int // the counts so far, for the limits
 
 	source Source
 	path   []segment // of the value that is being decoded
 
-	suggested []string // for the struct that is decoded next: see Suggester
+	suggested []string // field names for errors in the struct that is decoded next: see Suggester
 }
 
 // segment is a field, or the index of an element.
@@ -57,7 +58,7 @@ func NewDecoder(ctx context.Context, limits Limits) *Decoder {
 	return &Decoder{ctx: ctx, limits: limits}
 }
 
-// Decode fills the struct that into points to and reports whether there was no error.
+// Decode decodes doc into the struct that into points to and reports whether it succeeded.
 func (d *Decoder) Decode(doc Document, into any) bool {
 	before := d.errs.Len()
 	d.value(doc.root, reflect.ValueOf(into).Elem())
@@ -70,16 +71,16 @@ func (d *Decoder) Errors() *Collector { return &d.errs }
 // Stopped reports whether decoding has ended: a limit is exceeded, or the context is done.
 func (d *Decoder) Stopped() bool { return d.over || d.stopped != nil }
 
-// Err returns the cause of the context that stopped the Decoder; nil when it did not.
+// Err returns the cause of the context that stopped the Decoder, or nil if no context stopped it.
 func (d *Decoder) Err() error { return d.stopped }
 
-// exceed files an error about an exceeded limit.
+// exceed adds an error about an exceeded limit and stops the Decoder.
 func (d *Decoder) exceed(p Pos, limit limitError) {
 	d.over = true
 	d.errs.Errorf(p, "%s", limit)
 }
 
-// maxPath bounds the bytes of the path of a field, which is long only for unknown fields.
+// maxPath is the maximum number of bytes in the path of a field. Only paths of unknown fields are long.
 const maxPath = 256
 
 func (d *Decoder) pos(n *yaml.Node) Pos {
@@ -106,7 +107,7 @@ func (d *Decoder) fail(n *yaml.Node, format string, args ...any) {
 	}
 }
 
-// at decodes a value below the one that is being decoded.
+// at decodes a value inside the current value.
 func (d *Decoder) at(s segment, decode func()) {
 	d.path = append(d.path, s)
 	decode()

@@ -22,10 +22,11 @@ func (p Pos) Errorf(format string, args ...any) Error {
 	return Error{Pos: p, Msg: text.Truncate(fmt.Sprintf(format, args...), maxMsg)}
 }
 
-// maxMsg bounds the bytes of one error. The longest sentences that show a value have some hundreds.
+// maxMsg is the maximum number of bytes in one error message. The longest messages that show a value have a few
+// hundred.
 const maxMsg = 1024
 
-// String returns file:line:column, as compilers write it.
+// String returns file:line:column, as compilers print it. If the line is 0, it returns only the file.
 func (p Pos) String() string {
 	if p.Line == 0 {
 		return p.File
@@ -33,7 +34,7 @@ func (p Pos) String() string {
 	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
 }
 
-// Contains reports whether an error is about the value at p, or about one in it.
+// Contains reports whether an error is about the value at p or about a value inside it.
 func (p Pos) Contains(e Error) bool {
 	rest, ok := strings.CutPrefix(e.Path, p.Path)
 	return ok && e.File == p.File && (rest == "" || rest[0] == '.' || rest[0] == '[')
@@ -43,7 +44,7 @@ func (p Pos) Contains(e Error) bool {
 type Error struct {
 	Pos
 	Msg  string
-	more int // how many other errors it stands for
+	more int // number of errors that were only counted; 0 for an ordinary error
 }
 
 func (e Error) Error() string {
@@ -56,11 +57,11 @@ func (e Error) Error() string {
 	return e.Pos.String() + ": " + e.Path + ": " + e.Msg
 }
 
-// Errors is the mistakes in files, all together, so that a user fixes them in one go. It is never longer than
-// MaxErrors: of a truncated list the last one says how many more there are.
+// Errors contains the mistakes in all files, so a user can fix them together. It contains at most MaxErrors mistakes.
+// If there are more, an additional last element contains the number of the others.
 type Errors []Error
 
-// MaxErrors is how many errors are kept: more than an operator fixes at a time.
+// MaxErrors is the maximum number of errors that are kept. It is more than a user fixes at a time.
 const MaxErrors = 100
 
 func (es Errors) Error() string {
@@ -71,7 +72,7 @@ func (es Errors) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Total returns how many errors there are, including those that are only counted.
+// Total returns the number of errors, including errors that are only counted.
 func (es Errors) Total() int {
 	n := 0
 	for _, e := range es {
@@ -80,15 +81,16 @@ func (es Errors) Total() int {
 	return n
 }
 
-// Collector collects errors. It keeps the first MaxErrors and counts the others, so that a file with a mistake in each
-// of a hundred thousand lines costs no more memory than one with a hundred. Its zero value is ready to use.
+// Collector collects errors. It keeps the first MaxErrors errors and only counts the others. A file with a mistake in
+// each of a hundred thousand lines therefore takes as much memory as a file with a hundred mistakes. The zero value is
+// ready to use.
 type Collector struct {
 	kept Errors
 	more int
 }
 
-// TryAdd counts an error and reports whether there is room for it, so that callers format only what is shown. If there
-// is room, the caller must Add the error.
+// TryAdd reports whether there is room for another error, so that callers format only errors that are shown. If there
+// is room, the caller must call Add. Otherwise, TryAdd counts the error.
 func (c *Collector) TryAdd() bool {
 	if len(c.kept) < MaxErrors {
 		return true
@@ -97,7 +99,7 @@ func (c *Collector) TryAdd() bool {
 	return false
 }
 
-// Add keeps an error that TryAdd had room for.
+// Add keeps an error. Call it only after TryAdd has returned true.
 func (c *Collector) Add(e Error) { c.kept = append(c.kept, e) }
 
 // Errorf adds an error at p.
@@ -107,11 +109,11 @@ func (c *Collector) Errorf(p Pos, format string, args ...any) {
 	}
 }
 
-// Len returns how many errors there were.
+// Len returns the number of errors, including errors that are only counted.
 func (c *Collector) Len() int { return len(c.kept) + c.more }
 
-// Errors returns the kept errors, in the order of files, lines and columns, and how many more there were; nil when
-// there was none.
+// Errors returns the kept errors, ordered by file, line and column. If there were more errors, the last element
+// contains their number. Errors returns nil if the Collector is empty.
 func (c *Collector) Errors() Errors {
 	es := slices.Clone(c.kept)
 	slices.SortStableFunc(es, func(a, b Error) int {
@@ -123,7 +125,7 @@ func (c *Collector) Errors() Errors {
 	return es
 }
 
-// FieldError is an error of a Validate method about a field of its struct.
+// FieldError is an error that a Validate method returns for a field of its struct.
 type FieldError struct {
 	Field string // the field's name in the file
 	Msg   string
@@ -136,13 +138,13 @@ func Fieldf(field, format string, args ...any) error {
 	return FieldError{field, fmt.Sprintf(format, args...)}
 }
 
-// Faults collects the errors of a Validate method, as a Collector does. Its zero value is ready to use.
+// Faults collects the errors of a Validate method, with the same limit as a Collector. The zero value is ready to use.
 type Faults struct {
 	kept []error
 	more int
 }
 
-// Add adds an error: nil, a FieldError, another one, or several joined.
+// Add adds an error, which may be a FieldError, any other error or several joined errors. It ignores nil.
 func (f *Faults) Add(err error) {
 	switch {
 	case err == nil:
@@ -162,7 +164,7 @@ func (f *Faults) Fieldf(field, format string, args ...any) {
 	f.Add(Fieldf(field, format, args...))
 }
 
-// Err returns all of them as one error; nil when there is none.
+// Err returns all errors as one error, or nil if Faults is empty.
 func (f *Faults) Err() error {
 	switch {
 	case len(f.kept) == 0:
@@ -173,7 +175,7 @@ func (f *Faults) Err() error {
 	return errors.Join(append(f.kept, moreFaults(f.more))...)
 }
 
-// moreFaults is how many faults are not kept.
+// moreFaults is the number of errors that were not kept.
 type moreFaults int
 
 func (n moreFaults) Error() string { return fmt.Sprintf("and %d more", int(n)) }

@@ -7,7 +7,7 @@ import (
 	"github.com/evergate/evergate/internal/text"
 )
 
-// fields is the fields of a struct that a file can have, including those of embedded structs.
+// fields contains the fields of a struct that may occur in a file, including the fields of embedded structs.
 type fields struct {
 	names  []string // in the order of the struct, for messages
 	byName map[string]field
@@ -18,7 +18,7 @@ type field struct {
 	required bool
 }
 
-// fieldsOf lists the fields of v and fills the ones of type Pos.
+// fieldsOf returns the fields of v and sets the fields of type Pos.
 func fieldsOf(v reflect.Value, pos func() Pos) fields {
 	fs := fields{byName: map[string]field{}}
 	fs.add(v, pos)
@@ -42,7 +42,8 @@ func (fs *fields) add(v reflect.Value, pos func() Pos) {
 	}
 }
 
-// suggest returns the end of the sentence about an unknown field: the nearest known one, or all of them.
+// suggest returns the end of the message about an unknown field. It contains the nearest known field, or all known
+// fields if no field is similar.
 func suggest(unknown string, known []string) string {
 	if best := text.Nearest(unknown, known); best != "" {
 		return "; did you mean " + best + "?"

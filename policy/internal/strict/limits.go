@@ -12,30 +12,30 @@ import (
 	"github.com/evergate/evergate/internal/text"
 )
 
-// Limits bound the cost of a Decoder. Each applies to all files together, and an error names the one that is exceeded.
+// Limits bound the cost of a Decoder. Each limit applies to all files together. An error contains the exceeded limit.
 type Limits struct {
-	Of      string // what the files are, in errors; empty for the policy
-	Values  int    // of YAML: scalars, lists and mappings, counted by their separators
-	Entries int    // elements of the lists of documents
-	Texts   int    // elements of lists that are encoding.TextUnmarshalers
-	Cost    int    // of those that are Costly
+	Of      string // subject of the error messages; empty for the policy
+	Values  int    // YAML values: scalars, lists and mappings, counted by their separators
+	Entries int    // elements of the lists at the top level of documents
+	Texts   int    // list elements that are encoding.TextUnmarshalers
+	Cost    int    // total cost of the texts that are Costly
 }
 
-// MaxText is how many bytes a text can have. The longest that operators write is a regular expression of many
-// alternatives; all others are names.
+// MaxText is the maximum number of bytes in a text. The longest texts that users write are regular expressions with
+// many alternatives. All other texts are names.
 const MaxText = 4096
 
-// maxDirectives is how many lines of a file can begin with a percent sign. For each directive the parser compares all
-// earlier ones of the document.
+// maxDirectives is the maximum number of lines in a file that begin with a percent sign. The parser compares each
+// directive with all earlier directives of the document.
 const maxDirectives = 100
 
-// Costly is a text whose cost of decoding or keeping is not bounded by its length.
+// Costly is implemented by texts whose cost of decoding or keeping is not bounded by their length.
 type Costly interface {
 	// Cost returns the cost of a text, which may be invalid.
 	Cost(text []byte) int
 }
 
-// limitError is the error of a file that exceeds a limit. Decoding ends there.
+// limitError is the error for a file that exceeds a limit. Decoding stops at this error.
 type limitError string
 
 func (e limitError) Error() string { return string(e) }
@@ -45,16 +45,16 @@ func (l *Limits) tooMany(n int, what string) limitError {
 		", which is the limit")
 }
 
-// meter is the reader that a file is parsed from. It ends parsing when the context is done or when the file has too
-// many values. Each Read returns at most a line, so that the last one is the parser's position.
+// meter is the reader from which a file is parsed. It stops parsing when the context is done or when the file has too
+// many values. Each Read returns at most one line, so the parser is in the last line that was read.
 type meter struct {
 	ctx    context.Context
 	data   []byte
 	given  int // bytes that Read has returned
 	values *int
 	limits *Limits
-	err    error // why parsing was ended
-	bol    bool  // at the beginning of a line
+	err    error // why parsing was stopped
+	bol    bool  // whether the next byte is at the beginning of a line
 
 	directives int
 }
@@ -83,8 +83,8 @@ func (m *meter) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// count counts the values that the byte at i may begin or end. It counts all values, and in comments and quotes also
-// some bytes that belong to none.
+// count counts the values that the byte at i may begin or end. It counts every value. In comments and quotes, it also
+// counts some bytes that do not belong to any value.
 func (m *meter) count(i int) {
 	begins := m.bol
 	m.bol = false
@@ -116,12 +116,12 @@ func (m *meter) count(i int) {
 	}
 }
 
-// wordByte reports whether a byte after a colon or a hyphen makes that part of a word: of registry:5000, or of a-b.
+// wordByte reports whether a byte after a colon or a hyphen makes it part of a word, as in registry:5000 or a-b.
 func wordByte(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '/' || c >= 0x80
 }
 
-// affords counts a text and reports whether it is within the limits.
+// affords counts a text and reports whether it is within the limits. If it is not, affords adds an error.
 func (d *Decoder) affords(n *yaml.Node, u encoding.TextUnmarshaler) bool {
 	if len(n.Value) > MaxText {
 		d.fail(n, "it has %s bytes, at most %s are read", text.Thousands(len(n.Value)), text.Thousands(MaxText))

@@ -6,7 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// openQuote returns the index of the quote in a line that begins a scalar and is not closed in that line.
+// openQuote returns the index of the quote that begins a scalar and is not closed in the same line. Without such a
+// quote, it returns the index of the first word.
 func openQuote(line []byte) int {
 	for i := 0; i < len(line); i++ {
 		quote := line[i]
@@ -26,7 +27,7 @@ func openQuote(line []byte) int {
 	return firstWord(line)
 }
 
-// firstWord returns the index of what follows the indentation and the hyphens of a line.
+// firstWord returns the index of the first byte after the indentation and the hyphens of a line.
 func firstWord(line []byte) int {
 	i := 0
 	for i < len(line) && (line[i] == ' ' || line[i] == '-' && i+1 < len(line) && line[i+1] == ' ') {
@@ -35,10 +36,10 @@ func firstWord(line []byte) int {
 	return i
 }
 
-// lineAt returns the line of the byte at an offset.
+// lineAt returns the line of the byte at offset i.
 func lineAt(data []byte, i int) int { return 1 + bytes.Count(data[:i], []byte("\n")) }
 
-// lineBounds returns where a line begins and ends.
+// lineBounds returns the offsets at which a line begins and ends.
 func lineBounds(data []byte, line int) (begin, end int) {
 	for ; line > 1; line-- {
 		next := bytes.IndexByte(data[begin:], '\n')
@@ -54,7 +55,7 @@ func lineBounds(data []byte, line int) (begin, end int) {
 	return begin, end
 }
 
-// columnAt returns the column of the byte at an offset, in characters, as the parser counts them.
+// columnAt returns the column of the byte at offset i. Columns count characters, as in the parser.
 func columnAt(data []byte, i int) int {
 	begin := 1 + bytes.LastIndexByte(data[:i], '\n')
 	return 1 + utf8.RuneCount(bytes.TrimPrefix(data[begin:i], []byte("\ufeff")))

@@ -10,30 +10,30 @@ import (
 	"github.com/evergate/evergate/internal/text"
 )
 
-// maxLocated is the size of the longest text, in bytes, whose syntax error is looked for: half of locateBudget, so that
-// it is parsed twice. Of an error in a longer one only the line is known, and not always exactly.
+// maxLocated is the maximum size, in bytes, of a text in which a syntax error is located. It is half of locateBudget,
+// so the text can be parsed twice. In a longer text, only the line of the error is known, and it is not always exact.
 const maxLocated = 128 << 10
 
-// locateBudget bounds the bytes that are parsed to find one error: a dozen times those of a policy of six hundred
-// lines, as many as the few tokens before the mistake take.
+// locateBudget is the maximum number of bytes that are parsed to find one error. It is about twelve times the size of a
+// policy of six hundred lines, which is enough to try the few tokens before the point at which the parser fails.
 const locateBudget = 256 << 10
 
-// locator finds the position of a syntax error. The parser says no column, and for most errors the line at which the
-// collection around the mistake begins. The locator parses the text again, and beginnings of it: the error is at the
-// token whose first character makes the parser fail.
+// locator finds the position of a syntax error. The parser does not report a column. For most errors, it reports the
+// line at which the collection around the mistake begins. The locator therefore parses the text again, and then
+// beginnings of the text. The error is at the token whose first character makes the parser fail.
 type locator struct {
 	reparser
 	source Source
 }
 
-// place is an offset in a text, and the sentence about the error there.
+// place is an offset in a text, and the message of the error there.
 type place struct {
 	offset int
 	msg    string
 }
 
-// locate returns the place of a syntax error. The parser has read a number of bytes when it fails, and says a line, or
-// 0.
+// locate returns the place of a syntax error. read is the number of bytes that the parser had read when it failed. line
+// is the line that the parser reported, or 0.
 func locate(ctx context.Context, s Source, msg string, line, read int) place {
 	l := &locator{reparser{ctx, s.Data, msg, locateBudget}, s}
 	if strings.Contains(msg, "UTF-8") || strings.Contains(msg, "control characters") {
@@ -55,7 +55,7 @@ func locate(ctx context.Context, s Source, msg string, line, read int) place {
 	}
 	switch msg {
 	case msgNoKey, msgNoHyphen, msgList, msgMapping, msgNode:
-		line = 0 // it is that of the collection around the mistake, or the one before it
+		line = 0 // it is the line of the collection around the mistake, or the line before it
 	}
 	if line == 0 {
 		line = lineAt(s.Data, len(bytes.TrimSpace(s.Data[:read])))
@@ -64,7 +64,7 @@ func locate(ctx context.Context, s Source, msg string, line, read int) place {
 	return place{begin + firstWord(s.Data[begin:end]), msg}
 }
 
-// What the parser says of mistakes that the locator treats on their own.
+// These messages of the parser need special treatment.
 const (
 	msgEndOfStream = "found unexpected end of stream"
 	msgIndicator   = "found unexpected document indicator"
@@ -81,7 +81,7 @@ const (
 	msgMapping     = "did not find expected ',' or '}'"
 )
 
-// find returns the place of an error for which the parser needs to read a number of bytes.
+// find returns the place of an error. needed is the number of bytes that the parser has to read until it fails.
 func (l *locator) find(needed int) (place, bool) {
 	if strings.HasPrefix(l.msg, msgDepth) {
 		return place{needed - 1, l.msg}, true
@@ -106,7 +106,7 @@ func (l *locator) find(needed int) (place, bool) {
 	return l.unclosed()
 }
 
-// firstRefused returns the offset of the first character that YAML refuses; 0 when there is none.
+// firstRefused returns the offset of the first character that YAML does not allow, or 0 if YAML allows every character.
 func firstRefused(data []byte) int {
 	for i := 0; i < len(data); {
 		r, size := utf8.DecodeRune(data[i:])
@@ -120,7 +120,8 @@ func firstRefused(data []byte) int {
 	return 0
 }
 
-// explained returns the place of an error at a token, with what the parser does not say.
+// explained returns the place of an error at the token at offset i. It adds an explanation to the parser's message if
+// it knows the likely mistake.
 func (l *locator) explained(i int) place {
 	begin := 1 + bytes.LastIndexByte(l.data[:i], '\n')
 	if before := l.data[begin : i+1]; string(before) == "---" || string(before) == "..." {
@@ -155,7 +156,8 @@ func (l *locator) explained(i int) place {
 	return place{i, l.msg}
 }
 
-// unclosed returns the place of a bracket that is not closed when the text ends, and whether that is the mistake.
+// unclosed returns the place of a bracket that is not closed when the text ends. It returns false if that is not the
+// mistake.
 func (l *locator) unclosed() (place, bool) {
 	bracket, line := l.bracket()
 	if bracket == "" {
@@ -166,7 +168,8 @@ func (l *locator) unclosed() (place, bool) {
 	return place{begin + i, "the " + bracket + " is not closed"}, i >= 0
 }
 
-// bracket returns the bracket of a list or mapping in which the parser failed, and its line.
+// bracket returns the opening bracket of the list or mapping in which the parser failed, and its line. It returns an
+// empty string for all other errors.
 func (l *locator) bracket() (bracket string, line int) {
 	switch l.msg {
 	case msgList:
@@ -177,8 +180,8 @@ func (l *locator) bracket() (bracket string, line int) {
 	return "", 0
 }
 
-// quoteBefore returns the offset of a quote that begins in an earlier line and ends right before i, as where its end is
-// missing.
+// quoteBefore returns the offset of a quoted text that begins in an earlier line and ends right before i. If a closing
+// quote is missing, the parser takes the next quote for it.
 func (l *locator) quoteBefore(i int) (int, bool) {
 	before := bytes.TrimRight(l.data[:i], " ")
 	if len(before) == 0 {
@@ -192,7 +195,8 @@ func (l *locator) quoteBefore(i int) (int, bool) {
 	return begin, begin >= 0 && bytes.IndexByte(before[begin:], '\n') >= 0
 }
 
-// quoteHint is the advice to quote the value at an offset, which begins with a character that has a meaning in YAML.
+// quoteHint returns the advice to quote the value at offset i, which begins with a special character of YAML. It
+// returns an empty string if i is negative.
 func quoteHint(data []byte, i int) string {
 	if i < 0 {
 		return ""

@@ -10,24 +10,25 @@ import (
 	"github.com/evergate/evergate/internal/text"
 )
 
-// Source is a file, or a block of one.
+// Source is a file, or a block in a file.
 type Source struct {
 	File string
 	Data []byte
-	// Lines are how many lines of the file stand before the block, Columns how many characters before each of its lines.
+	// Lines is the number of lines in the file before the block. Columns is the number of characters in front of each line
+	// of the block.
 	Lines, Columns int
 }
 
-// line returns the line of the file that is a line of the block.
+// line returns the line of the file that corresponds to a line of the block.
 func (s Source) line(line int) int { return s.Lines + line }
 
-// Pos returns the position in the file of a position in the block.
+// Pos returns the position in the file that corresponds to a position in the block.
 func (s Source) Pos(line, column int) Pos {
 	return Pos{File: s.File, Line: s.line(line), Column: s.Columns + column}
 }
 
-// Documents yields the YAML documents of a file, one after the other, so that only one is in memory at a time. It skips
-// those that are empty or have only comments.
+// Documents yields the YAML documents of a file. It parses them one after the other to keep only one in memory. It
+// skips documents that are empty or contain only comments.
 func (d *Decoder) Documents(s Source) func(yield func(Document) bool) {
 	return func(yield func(Document) bool) {
 		if d.Stopped() {
@@ -61,7 +62,8 @@ func next(dec *yaml.Decoder) (*yaml.Node, error) {
 	return n.Content[0], nil
 }
 
-// notYAML files an error about a file that was not parsed to its end.
+// notYAML adds an error about a file that was not parsed to its end. If the context is done, it records the cause
+// instead.
 func (d *Decoder) notYAML(m *meter, err error) {
 	limit, exceeded := errors.AsType[limitError](m.err)
 	switch {
@@ -74,7 +76,7 @@ func (d *Decoder) notYAML(m *meter, err error) {
 	}
 }
 
-// syntaxError returns the parser's error at its place, so that it has the form of all others.
+// syntaxError returns the parser's error at its position, in the same form as all other errors.
 func (d *Decoder) syntaxError(m *meter, err error) Error {
 	if text.IsUTF16(m.data) {
 		return d.source.Pos(1, 1).Errorf("not valid YAML: the text is UTF-16: save it as UTF-8")

@@ -6,13 +6,13 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Raw is a value that is not decoded, such as an object of Kubernetes.
+// Raw is a value that is not decoded, such as a Kubernetes object.
 type Raw struct {
 	Pos  Pos
 	node *yaml.Node
 }
 
-// Text returns a text, where the value is one.
+// Text returns the text of the value. It returns false if the value is not a string.
 func (r *Raw) Text() (string, bool) {
 	return r.node.Value, r.node.Kind == yaml.ScalarNode && r.node.ShortTag() == "!!str"
 }
@@ -20,10 +20,10 @@ func (r *Raw) Text() (string, bool) {
 // IsMapping reports whether the value is a mapping.
 func (r *Raw) IsMapping() bool { return r.node.Kind == yaml.MappingNode }
 
-// YAML returns the value as a document of its own.
+// YAML returns the value as a separate YAML document.
 func (r *Raw) YAML() ([]byte, error) { return yaml.Marshal(r.node) }
 
-// words decodes a mapping of any names to strings.
+// words decodes a mapping into the map v. The mapping may contain any field names.
 func (d *Decoder) words(n *yaml.Node, v reflect.Value) {
 	if !d.want(n, "a mapping", yaml.MappingNode, "") {
 		return

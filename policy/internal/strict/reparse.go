@@ -12,16 +12,16 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// reparser parses a text that does not parse again, and beginnings of it, to learn where the parser fails.
+// reparser parses a text that failed to parse, and beginnings of it, to find the position at which the parser fails.
 type reparser struct {
 	ctx    context.Context
 	data   []byte
-	msg    string // the parser's, without its line
-	budget int    // bytes that may still be parsed
+	msg    string // the message of the parser, without its line
+	budget int    // how many more bytes may be parsed
 }
 
-// fails parses a text and returns the parser's error, without its line, and the line; an empty error when there is
-// none.
+// fails parses a text and returns the message of the parser's error, without its line, and the line. The message is
+// empty if the text parses.
 func (r *reparser) fails(text io.Reader) (msg string, line int) {
 	dec := yaml.NewDecoder(text)
 	for {
@@ -36,7 +36,8 @@ func (r *reparser) fails(text io.Reader) (msg string, line int) {
 	}
 }
 
-// needed returns how many bytes the parser reads until it fails, a few characters and tokens behind the mistake.
+// needed returns how many bytes the parser reads until it fails, which is a few characters and tokens after the
+// mistake.
 func (r *reparser) needed() int {
 	read := &singleBytes{data: r.data, ctx: r.ctx}
 	r.budget -= len(r.data)
@@ -44,14 +45,16 @@ func (r *reparser) needed() int {
 	return read.given
 }
 
-// contextLine returns the line at which the collection or the scalar of the error begins. The parser counts lines from
-// 0 in errors of its scanner, for which plus is 1, and says none for the first: so the text begins with an empty line.
+// contextLine returns the line at which the collection or the scalar of the error begins. The parser does not report
+// the first line, so contextLine puts an empty line in front of the text. The parser counts lines from 1 in errors of
+// its scanner, for which plus is 1, and from 0 in other errors, for which plus is 0.
 func (r *reparser) contextLine(plus int) int {
 	_, line := r.fails(io.MultiReader(strings.NewReader("\n"), bytes.NewReader(r.data)))
 	return line - plus
 }
 
-// inLine returns the offset that find returns for the line at which the scalar of the error begins.
+// inLine calls find with the line at which the scalar of the error begins. It returns the result as an offset in the
+// text.
 func (r *reparser) inLine(find func(line []byte) int) (int, bool) {
 	line := r.contextLine(1)
 	if line < 1 {
@@ -61,8 +64,9 @@ func (r *reparser) inLine(find func(line []byte) int) (int, bool) {
 	return begin + find(r.data[begin:end]), true
 }
 
-// firstToken returns the offset of the last token at or before end that makes the parser fail when the text ends with
-// its first character, and does not when it ends before it. It finds none where the budget is spent before that.
+// firstToken returns the offset of the last token at or before end that causes the error. The parser fails if the text
+// ends with the first character of this token, but does not fail if the text ends before the token. firstToken returns
+// false if it exhausts the budget.
 func (r *reparser) firstToken(end int) (int, bool) {
 	found := -1
 	for i := end - 1; i >= 0; i-- {
@@ -94,8 +98,9 @@ func (r *reparser) mayBegin(i int) bool {
 		strings.IndexByte(indicators, c) >= 0
 }
 
-// sameError reports whether the beginning of a text fails as all of it does, also where brackets are closed at its end,
-// which would be missing only because the text was cut. It is not ok when the budget is spent.
+// sameError reports whether the beginning of a text fails with the error of the whole text, even with a closing bracket
+// appended. Without the bracket, the error may occur only because the text was cut. ok is false if the budget is
+// exhausted.
 func (r *reparser) sameError(beginning []byte) (same, ok bool) {
 	for _, end := range []string{"", "\n]", "\n}"} {
 		if r.budget -= len(beginning); r.budget < 0 || r.ctx.Err() != nil {
@@ -109,8 +114,8 @@ func (r *reparser) sameError(beginning []byte) (same, ok bool) {
 	return true, true
 }
 
-// singleBytes is a reader that counts what is read of it. It returns a byte at a time, so that the parser reads no
-// further than it has to.
+// singleBytes is a reader that counts the bytes that were read. It returns one byte at a time to keep the parser from
+// reading further than necessary.
 type singleBytes struct {
 	ctx   context.Context
 	data  []byte
@@ -129,7 +134,7 @@ func (s *singleBytes) Read(p []byte) (int, error) {
 
 var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?(?s:(.*))$`)
 
-// splitError returns what the parser says of an error, and its line; 0 where it says none.
+// splitError returns the message of a parser error, and its line. The line is 0 if the error does not contain a line.
 func splitError(err error) (msg string, line int) {
 	match := yamlLine.FindStringSubmatch(err.Error())
 	if match == nil {

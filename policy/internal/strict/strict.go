@@ -1,12 +1,13 @@
-// Package strict decodes YAML into Go structs and accepts only what it knows: an unknown or repeated
-// field, a null, an alias or a value of the wrong type is an error that names file, line, column and field, and, for
-// a misspelt field, the nearest one that exists.
+// Package strict decodes YAML into Go structs. An unknown or repeated field, a null, an alias or a value of the wrong
+// type is an error. The error contains the file, line, column and field. For a misspelt field, it also contains the
+// nearest known field.
 //
-// Struct fields are named by their yaml tag; "required" after the name makes a field mandatory; an embedded struct
-// shares the fields of the one around it. A pointer or slice stays nil when its field is absent, and an empty list
-// in the file becomes an empty slice, so that the two can be distinguished. Scalars with rules of their own implement
-// encoding.TextUnmarshaler; a struct with rules between its fields implements Validator; a field of type Pos is
-// filled with the position where its struct begins.
+// The yaml tag of a struct field contains its name. The option "required" after the name makes the field mandatory. The
+// fields of an embedded struct belong to the struct around it. A pointer or slice stays nil if its field is absent. An
+// empty list in the file becomes an empty slice, which is not nil.
+//
+// Scalars with additional rules implement encoding.TextUnmarshaler. Structs with rules between their fields implement
+// Validator. The decoder sets a field of type Pos to the position at which its struct begins.
 package strict
 
 import (
@@ -23,17 +24,19 @@ import (
 	"github.com/evergate/evergate/internal/text"
 )
 
-// Validator is implemented by structs whose fields depend on each other. Validate is called when all fields have been
-// decoded without an error; a FieldError, also one of several joined, points at its field. Of an embedded struct it is
-// called only through the struct around it: promoted, or by the outer Validate.
+// Validator is implemented by structs whose fields depend on each other. Validate is called after all fields have been
+// decoded without an error. A FieldError, including a FieldError in joined errors, is reported at its field. The
+// Validate method of an embedded struct is called only through the struct around it: either as a promoted method or by
+// the outer Validate.
 type Validator interface{ Validate() error }
 
-// Suggester is implemented by structs that share the type of a field with others, and of which not all fields have a
-// meaning there. Those that it returns for a field are the ones that an error about an unknown field there names.
+// Suggester is implemented by structs with a field whose type they share with other structs, if only some fields of
+// that type are valid there. Suggest returns the valid fields. An error about an unknown field in that field suggests
+// only these.
 type Suggester interface{ Suggest(field string) []string }
 
-// Dated is implemented by texts that may be dates. YAML takes a date that is not in quotes for a timestamp, which for
-// other texts is an error.
+// Dated is implemented by texts that may be dates. YAML reads a date without quotes as a timestamp, which is an error
+// for other texts.
 type Dated interface {
 	encoding.TextUnmarshaler
 	// Dated does nothing.
@@ -79,7 +82,8 @@ func (d *Decoder) value(n *yaml.Node, v reflect.Value) {
 	}
 }
 
-// text decodes a text. The error of u comes first: a value that is wrong in quotes too needs no advice to quote it.
+// text decodes a text. The error of u comes first, because a value that is invalid even in quotes does not need the
+// advice to quote it.
 func (d *Decoder) text(n *yaml.Node, u encoding.TextUnmarshaler) {
 	if n.Kind == yaml.ScalarNode {
 		if !d.affords(n, u) {
@@ -122,7 +126,7 @@ func (d *Decoder) scalar(n *yaml.Node, v reflect.Value) {
 	}
 }
 
-// boolean checks the word too, since a tag can declare any word to be a boolean.
+// boolean also checks the word, because a tag can declare any word to be a boolean.
 func (d *Decoder) boolean(n *yaml.Node, v reflect.Value) {
 	switch strings.ToLower(n.Value) {
 	case "true", "false":
@@ -136,7 +140,7 @@ func (d *Decoder) list(n *yaml.Node, v reflect.Value) {
 	if !d.want(n, "a list", yaml.SequenceNode, "") {
 		return
 	}
-	if len(d.path) == 1 { // of the document
+	if len(d.path) == 1 { // a list at the top level of the document
 		room := d.limits.Entries - d.elements
 		if d.elements += len(n.Content); len(n.Content) > room {
 			d.at(segment{index: room}, func() {
@@ -193,7 +197,7 @@ func (d *Decoder) structure(n *yaml.Node, v reflect.Value) {
 	}
 }
 
-// validation files the errors of a Validate method, each at its field.
+// validation adds the errors of a Validate method, each at its field.
 func (d *Decoder) validation(n *yaml.Node, seen map[string]*yaml.Node, err error) {
 	var joined interface{ Unwrap() []error }
 	var field FieldError
@@ -213,7 +217,7 @@ func (d *Decoder) validation(n *yaml.Node, seen map[string]*yaml.Node, err error
 	}
 }
 
-// entries yields the pairs of a mapping and refuses keys that are repeated or are not strings.
+// entries yields the pairs of a mapping. It adds an error for each key that is repeated or is not a string.
 func (d *Decoder) entries(n *yaml.Node) func(yield func(key, value *yaml.Node) bool) {
 	return func(yield func(key, value *yaml.Node) bool) {
 		first := map[string]int{}

@@ -1,4 +1,4 @@
-// Package backstop renews the native policies of a cluster when its policy changes. Native policies work even if no
+// Package backstop renews the native policies in a cluster when the policy changes. Native policies work even if no
 // replica answers.
 //
 //	backstop.go  the existing native policies
@@ -76,9 +76,9 @@ func Read(ctx context.Context, client dynamic.Interface) (*Backstop, error) {
 	return b, nil
 }
 
-// Files returns the hash of the policy from which files of the API server were exported. It returns an empty string
-// if there are no files. It sends a dry run that creates a ConfigMap and that these files deny. In a cluster with
-// several API servers, only one answers.
+// Files returns the hash of the policy from which the files of the API server were exported. It returns an empty string
+// if the API server does not have such files. It sends a dry run that creates a ConfigMap and that these files deny. In
+// a cluster with several API servers, only one answers.
 func Files(ctx context.Context, client kubernetes.Interface, namespace string) (hash string, err error) {
 	probe := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: export.Probe}}
 	_, err = client.CoreV1().ConfigMaps(namespace).Create(ctx, probe,

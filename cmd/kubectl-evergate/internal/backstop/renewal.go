@@ -24,7 +24,7 @@ import (
 // Options contains the options for the export of a policy.
 type Options struct {
 	Hash            string
-	Exempt          []string // namespaces for new bindings if there are no bindings yet
+	Exempt          []string // namespaces for new bindings; used only if no bindings exist yet
 	DenyUnrewritten bool
 }
 
@@ -229,8 +229,8 @@ func (r *Renewal) write(ctx context.Context, dryRun []string) error {
 	return nil
 }
 
-// takeOver makes the plugin the owner of all fields of an object, even if another client has written them. Otherwise,
-// a condition or variable that the new policy does not have would remain.
+// takeOver makes the plugin the owner of every field in an object, including fields that another client has written.
+// Otherwise, a condition or variable that the new policy does not have would remain.
 func (r *Renewal) takeOver(ctx context.Context, is *unstructured.Unstructured) error {
 	managers, copied := sets.New[string](), is.DeepCopy()
 	fields := copied.GetManagedFields()
